@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Codecs of the on-disk format, and the arithmetic on it.
+ *
+ * Pure: no I/O, no allocation, no locks; callable from any context, in the
+ * module, in kvpoolctl and in the userspace tests. Whatever comes from a
+ * device is treated as hostile: a decoder checks every count and range before
+ * it uses it and names what it found.
+ */
+#ifndef KVP_FORMAT_CODEC_H
+#define KVP_FORMAT_CODEC_H
+
+#include "kvpool_format.h"
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#else
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#ifndef cpu_to_le64
+#define cpu_to_le64(x)	((__le64)htole64(x))
+#define cpu_to_le32(x)	((__le32)htole32(x))
+#define le64_to_cpu(x)	le64toh((uint64_t)(x))
+#define le32_to_cpu(x)	le32toh((uint32_t)(x))
+#endif
+#ifndef __must_check
+#define __must_check	__attribute__((warn_unused_result))
+#endif
+#endif
+
+/**
+ * kvp_crc32c() - crc32c of a buffer, continued from @crc
+ *
+ * Not inverted, as the kernel's crc32c(). The module computes it with the
+ * processor's instruction where there is one (sum.c), userspace likewise.
+ */
+u32 kvp_crc32c(u32 crc, const void *data, size_t bytes);
+
+/* --- sums --------------------------------------------------------------- */
+
+/**
+ * kvp_sum_seed() - start value for sums of a vdev
+ * @nonce: of the pool
+ * @vdev: index of the vdev
+ */
+u32 kvp_sum_seed(u64 nonce, u32 vdev);
+
+/** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
+u32 kvp_block_sum(u32 seed, u64 block, const void *data);
+
+/** kvp_page_sum() - sum of table page (@level, @index), never 0 */
+u32 kvp_page_sum(u32 seed, u32 level, u64 index, const void *page);
+
+/* --- table entries and pointers ----------------------------------------- */
+
+static inline u64 kvp_entry(u32 crc, u32 era, enum kvp_entry_state state)
+{
+	return (u64)crc | (u64)(era & KVP_ERA_MAX) << KVP_ENTRY_ERA_SHIFT |
+	       (u64)state << KVP_ENTRY_STATE_SHIFT;
+}
+
+static inline u32 kvp_entry_crc(u64 e)
+{
+	return (u32)e;
+}
+
+static inline u32 kvp_entry_era(u64 e)
+{
+	return (u32)(e >> KVP_ENTRY_ERA_SHIFT) & KVP_ERA_MAX;
+}
+
+static inline unsigned int kvp_entry_state(u64 e)
+{
+	return (unsigned int)(e >> KVP_ENTRY_STATE_SHIFT);
+}
+
+static inline u64 kvp_ptr(u32 sum, u32 era, unsigned int slot, bool poison)
+{
+	return (u64)sum | (u64)(era & KVP_ERA_MAX) << KVP_PTR_ERA_SHIFT |
+	       (u64)(slot & 1) << KVP_PTR_SLOT_SHIFT |
+	       (u64)poison << KVP_PTR_POISON_SHIFT;
+}
+
+static inline u32 kvp_ptr_sum(u64 p)
+{
+	return (u32)p;
+}
+
+static inline bool kvp_ptr_null(u64 p)
+{
+	return !kvp_ptr_sum(p);
+}
+
+static inline u32 kvp_ptr_era(u64 p)
+{
+	return (u32)(p >> KVP_PTR_ERA_SHIFT) & KVP_ERA_MAX;
+}
+
+static inline unsigned int kvp_ptr_slot(u64 p)
+{
+	return (unsigned int)(p >> KVP_PTR_SLOT_SHIFT) & 1;
+}
+
+static inline bool kvp_ptr_poison(u64 p)
+{
+	return p >> KVP_PTR_POISON_SHIFT;
+}
+
+/* --- geometry ------------------------------------------------------------ */
+
+/* Geometry of one vdev; blocks unless named otherwise. Host byte order. */
+struct kvp_geometry {
+	u32 kind;		/* enum kvp_vdev_kind */
+	u32 first_leg, leg_count;
+	u32 levels;
+	u64 table_start;
+	u64 log_start;
+	u32 segments, segment_blocks;
+	u64 data_start, data_blocks;
+	u32 chunk_blocks;
+};
+
+/* Why a layout or a superblock is refused: what was found, in plain words. */
+#define KVP_WHY_LEN	192
+struct kvp_why {
+	char text[KVP_WHY_LEN];
+};
+
+/** kvp_log_blocks() - size of the log region in blocks */
+static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
+{
+	return (u64)g->segments * g->segment_blocks;
+}
+
+/** kvp_pages_at() - number of table pages of @level for @data_blocks */
+u64 kvp_pages_at(u64 data_blocks, u32 level);
+
+/** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index) */
+u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
+
+/** kvp_table_blocks() - size of the table region for @data_blocks with @levels */
+u64 kvp_table_blocks(u64 data_blocks, u32 levels);
+
+/**
+ * kvp_layout() - lay out a vdev
+ * @kind: single or mirror
+ * @legs: number of legs
+ * @leg_blocks: size of the smallest leg
+ * @use_blocks: use only so much of each leg, 0 for all
+ * @log_bytes: wanted log size, 0 for the default
+ * @g: result; first_leg is left alone
+ * @why: on error, the reason
+ *
+ * Return: 0, -ENOSPC (too small), -EINVAL (kind, count, log size).
+ */
+int __must_check kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks,
+			    u64 log_bytes, struct kvp_geometry *g, struct kvp_why *why);
+
+/** kvp_geometry_check() - is a geometry read from a device sound for a leg of @leg_blocks? */
+int __must_check kvp_geometry_check(const struct kvp_geometry *g, u64 leg_blocks,
+				    struct kvp_why *why);
+
+/* --- superblock ----------------------------------------------------------- */
+
+struct kvp_leg_info {
+	u8 uuid[16];
+	u32 state;		/* enum kvp_leg_state */
+	u32 in_sync_era;
+	u64 size_blocks;
+	u64 err_read, err_write, err_checksum, healed;
+};
+
+struct kvp_scrub_info {
+	u64 cursor, started, finished, healed, unrepaired;
+	u32 state;		/* enum kvp_scrub_state */
+};
+
+/* A superblock in host byte order. Large: 13 KiB; never on a stack. */
+struct kvp_sb {
+	u8 pool_uuid[16];
+	u8 leg_uuid[16];
+	u64 compat, ro_compat, incompat;
+	u64 self_offset;	/* bytes */
+	u64 epoch, sequence;
+	u64 write_time, create_time;
+	u32 leg_index, flags;
+	u64 nonce;
+	u64 log_nonce, log_tail, log_prev_lsn, log_commit;
+	u32 log_prev_csum;
+	u32 era;
+	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
+	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
+	u64 forks[KVP_MAX_FORKS];
+	u64 tunable_mask, tunables[KVP_MAX_TUNABLES];
+	struct kvp_scrub_info scrub;
+	char name[KVP_NAME_LEN + 1];
+	char comment[KVP_COMMENT_LEN + 1];
+	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
+	struct kvp_leg_info legs[KVP_MAX_LEGS];
+	u64 roots[KVP_MAX_ROOTS];
+};
+
+/* Features this code knows; a bit beyond them has the usual consequence. */
+#define KVP_COMPAT_KNOWN	0ull
+#define KVP_RO_COMPAT_KNOWN	0ull
+#define KVP_INCOMPAT_KNOWN	0ull
+
+/** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
+u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);
+
+/** kvp_sb_encode() - write @sb in disk form, sealed with its sum */
+void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
+
+/**
+ * kvp_sb_decode() - check a superblock slot and take it apart
+ * @d: 16 KiB as read
+ * @offset: bytes, where it was read
+ * @leg_blocks: size of the device
+ * @sb: result
+ * @why: on error, what was found and what was expected
+ *
+ * Checked in this order: magic, sum, version, incompatible features, own
+ * location, counts, geometry, states. Return: 0; -ENODATA no label here (no
+ * magic, all the rest unread); -EUCLEAN magic but a bad sum or content;
+ * -EOPNOTSUPP a newer version or unknown incompatible feature.
+ */
+int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
+			       struct kvp_sb *sb, struct kvp_why *why);
+
+/** kvp_sb_newer() - does @a win over @b? */
+static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
+{
+	return a->epoch != b->epoch ? a->epoch > b->epoch : a->sequence > b->sequence;
+}
+
+/* --- log ------------------------------------------------------------------- */
+
+struct kvp_rec {
+	u64 block;		/* first block of the pool's device */
+	u32 count;
+	u32 crc;
+	unsigned int kind;	/* enum kvp_rec_kind */
+};
+
+/* Header of a log entry in host byte order, without its records. */
+struct kvp_log_hdr {
+	u64 nonce, epoch, lsn, prev_lsn, durable, write_time;
+	u32 csum, prev_csum, blocks, hdr_blocks, rec_count, open_count, flags;
+	u64 open[KVP_MAX_OPEN_INTENTS];
+};
+
+/** kvp_log_hdr_blocks() - blocks that a header with @records takes */
+static inline u32 kvp_log_hdr_blocks(u32 records)
+{
+	return (KVP_LOG_HDR_SIZE + records * (u32)sizeof(struct kvp_disk_rec) +
+		KVP_BLOCK_SIZE - 1) >> KVP_BLOCK_SHIFT;
+}
+
+/** kvp_log_pos() - block within the log region of @lsn */
+u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn);
+
+/** kvp_log_segment_end() - first lsn after the segment that holds @lsn */
+static inline u64 kvp_log_segment_end(const struct kvp_geometry *g, u64 lsn)
+{
+	return lsn - lsn % g->segment_blocks + g->segment_blocks;
+}
+
+void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d);
+void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
+
+/**
+ * kvp_log_seal() - fill in and sum a header whose records lie behind it in @buf
+ *
+ * The sum is seeded with the pool's nonce and the log's: no user of the
+ * device knows either, so data in a payload cannot pose as an entry.
+ */
+void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce);
+
+/**
+ * kvp_log_decode() - check an entry's header and records
+ * @g: geometry
+ * @buf: the header's block and what follows, @avail blocks of it
+ * @pool_nonce: of the pool
+ * @log_nonce: of this activation's log
+ * @lsn: where it was read
+ * @pool_blocks: records must lie below
+ * @h: result
+ * @why: on error, the reason
+ *
+ * Payload is not looked at; records can be read with kvp_rec_decode() from
+ * buf + KVP_LOG_HDR_SIZE. Return: 0, -ENODATA (no entry of this log here),
+ * -EUCLEAN (an entry, but not sound).
+ */
+int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail,
+				u64 pool_nonce, u64 log_nonce, u64 lsn, u64 pool_blocks,
+				struct kvp_log_hdr *h, struct kvp_why *why);
+
+/**
+ * kvp_log_epoch() - is here an entry header that this pool wrote, in whatever activation?
+ * @buf: @avail blocks
+ * @pool_nonce: of the pool
+ * @epoch: result
+ *
+ * A segment of a higher epoch than the superblock's shows that the superblock is old.
+ */
+bool kvp_log_epoch(const void *buf, u32 avail, u64 pool_nonce, u64 *epoch);
+
+#endif /* KVP_FORMAT_CODEC_H */

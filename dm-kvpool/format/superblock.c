@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Superblock codec. Encoding and decoding walk the fields in disk order; the
+ * decoder trusts nothing before the sum, and nothing after it without a range.
+ */
+#include "format/format.h"
+
+u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
+{
+	u64 label = end ? leg_blocks - KVP_LABEL_BLOCKS : 0;
+
+	return ((label + KVP_SB_FIRST_BLOCK) << KVP_BLOCK_SHIFT) +
+	       (u64)(slot % KVP_SB_RING) * KVP_SB_SIZE;
+}
+
+static void encode_vdev(const struct kvp_geometry *g, struct kvp_disk_vdev *d)
+{
+	d->kind = cpu_to_le32(g->kind);
+	d->first_leg = cpu_to_le32(g->first_leg);
+	d->leg_count = cpu_to_le32(g->leg_count);
+	d->table_levels = cpu_to_le32(g->levels);
+	d->table_start = cpu_to_le64(g->table_start);
+	d->log_start = cpu_to_le64(g->log_start);
+	d->log_segments = cpu_to_le32(g->segments);
+	d->segment_blocks = cpu_to_le32(g->segment_blocks);
+	d->data_start = cpu_to_le64(g->data_start);
+	d->data_blocks = cpu_to_le64(g->data_blocks);
+	d->chunk_blocks = cpu_to_le32(g->chunk_blocks);
+}
+
+static void decode_vdev(const struct kvp_disk_vdev *d, struct kvp_geometry *g)
+{
+	g->kind = le32_to_cpu(d->kind);
+	g->first_leg = le32_to_cpu(d->first_leg);
+	g->leg_count = le32_to_cpu(d->leg_count);
+	g->levels = le32_to_cpu(d->table_levels);
+	g->table_start = le64_to_cpu(d->table_start);
+	g->log_start = le64_to_cpu(d->log_start);
+	g->segments = le32_to_cpu(d->log_segments);
+	g->segment_blocks = le32_to_cpu(d->segment_blocks);
+	g->data_start = le64_to_cpu(d->data_start);
+	g->data_blocks = le64_to_cpu(d->data_blocks);
+	g->chunk_blocks = le32_to_cpu(d->chunk_blocks);
+}
+
+static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)
+{
+	memcpy(d->uuid, l->uuid, sizeof(d->uuid));
+	d->state = cpu_to_le32(l->state);
+	d->in_sync_era = cpu_to_le32(l->in_sync_era);
+	d->size_blocks = cpu_to_le64(l->size_blocks);
+	d->err_read = cpu_to_le64(l->err_read);
+	d->err_write = cpu_to_le64(l->err_write);
+	d->err_checksum = cpu_to_le64(l->err_checksum);
+	d->healed = cpu_to_le64(l->healed);
+}
+
+static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
+{
+	memcpy(l->uuid, d->uuid, sizeof(l->uuid));
+	l->state = le32_to_cpu(d->state);
+	l->in_sync_era = le32_to_cpu(d->in_sync_era);
+	l->size_blocks = le64_to_cpu(d->size_blocks);
+	l->err_read = le64_to_cpu(d->err_read);
+	l->err_write = le64_to_cpu(d->err_write);
+	l->err_checksum = le64_to_cpu(d->err_checksum);
+	l->healed = le64_to_cpu(d->healed);
+}
+
+static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
+{
+	d->log_nonce = cpu_to_le64(sb->log_nonce);
+	d->log_tail = cpu_to_le64(sb->log_tail);
+	d->log_prev_lsn = cpu_to_le64(sb->log_prev_lsn);
+	d->log_prev_csum = cpu_to_le32(sb->log_prev_csum);
+	d->log_commit = cpu_to_le64(sb->log_commit);
+	d->era = cpu_to_le32(sb->era);
+	d->checkpoint = cpu_to_le64(sb->checkpoint);
+	d->written_blocks = cpu_to_le64(sb->written_blocks);
+	d->poisoned_blocks = cpu_to_le64(sb->poisoned_blocks);
+	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
+}
+
+static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
+{
+	d->scrub_cursor = cpu_to_le64(s->cursor);
+	d->scrub_started = cpu_to_le64(s->started);
+	d->scrub_finished = cpu_to_le64(s->finished);
+	d->scrub_healed = cpu_to_le64(s->healed);
+	d->scrub_unrepaired = cpu_to_le64(s->unrepaired);
+	d->scrub_state = cpu_to_le32(s->state);
+}
+
+static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
+{
+	u32 i;
+
+	d->vdev_count = cpu_to_le32(sb->vdev_count);
+	d->leg_count = cpu_to_le32(sb->leg_count);
+	d->fork_count = cpu_to_le32(sb->fork_count);
+	d->root_count = cpu_to_le32(sb->root_count);
+	d->tunable_mask = cpu_to_le64(sb->tunable_mask);
+	for (i = 0; i < KVP_MAX_FORKS; i++)
+		d->forks[i] = cpu_to_le64(sb->forks[i]);
+	for (i = 0; i < KVP_MAX_TUNABLES; i++)
+		d->tunables[i] = cpu_to_le64(sb->tunables[i]);
+	for (i = 0; i < sb->vdev_count; i++)
+		encode_vdev(&sb->vdevs[i], &d->vdevs[i]);
+	for (i = 0; i < sb->leg_count; i++)
+		encode_leg(&sb->legs[i], &d->legs[i]);
+	for (i = 0; i < sb->root_count; i++)
+		d->roots[i] = cpu_to_le64(sb->roots[i]);
+}
+
+void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d)
+{
+	memset(d, 0, sizeof(*d));
+	memcpy(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN);
+	d->version = cpu_to_le32(KVP_FORMAT_VERSION);
+	d->compat = cpu_to_le64(sb->compat);
+	d->ro_compat = cpu_to_le64(sb->ro_compat);
+	d->incompat = cpu_to_le64(sb->incompat);
+	memcpy(d->pool_uuid, sb->pool_uuid, sizeof(d->pool_uuid));
+	memcpy(d->leg_uuid, sb->leg_uuid, sizeof(d->leg_uuid));
+	d->self_offset = cpu_to_le64(sb->self_offset);
+	d->epoch = cpu_to_le64(sb->epoch);
+	d->sequence = cpu_to_le64(sb->sequence);
+	d->write_time = cpu_to_le64(sb->write_time);
+	d->create_time = cpu_to_le64(sb->create_time);
+	d->leg_index = cpu_to_le32(sb->leg_index);
+	d->flags = cpu_to_le32(sb->flags);
+	d->nonce = cpu_to_le64(sb->nonce);
+	encode_log(sb, d);
+	encode_scrub(&sb->scrub, d);
+	d->event_seq = cpu_to_le32(sb->event_seq);
+	memcpy(d->name, sb->name, strnlen(sb->name, KVP_NAME_LEN));
+	memcpy(d->comment, sb->comment, strnlen(sb->comment, KVP_COMMENT_LEN));
+	encode_lists(sb, d);
+	d->csum = cpu_to_le32(kvp_crc32c(~0u, d, sizeof(*d)));
+}
+
+static u32 disk_sum(const struct kvp_disk_sb *d)
+{
+	const __le32 zero = 0;
+	size_t at = offsetof(struct kvp_disk_sb, csum), after = at + sizeof(zero);
+	u32 crc = kvp_crc32c(~0u, d, at);
+
+	crc = kvp_crc32c(crc, &zero, sizeof(zero));
+	return kvp_crc32c(crc, (const u8 *)d + after, sizeof(*d) - after);
+}
+
+static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
+{
+	u32 i;
+
+	memset(sb, 0, sizeof(*sb));
+	memcpy(sb->pool_uuid, d->pool_uuid, sizeof(sb->pool_uuid));
+	memcpy(sb->leg_uuid, d->leg_uuid, sizeof(sb->leg_uuid));
+	sb->compat = le64_to_cpu(d->compat);
+	sb->ro_compat = le64_to_cpu(d->ro_compat);
+	sb->incompat = le64_to_cpu(d->incompat);
+	sb->self_offset = le64_to_cpu(d->self_offset);
+	sb->epoch = le64_to_cpu(d->epoch);
+	sb->sequence = le64_to_cpu(d->sequence);
+	sb->write_time = le64_to_cpu(d->write_time);
+	sb->create_time = le64_to_cpu(d->create_time);
+	sb->leg_index = le32_to_cpu(d->leg_index);
+	sb->flags = le32_to_cpu(d->flags);
+	sb->nonce = le64_to_cpu(d->nonce);
+	sb->log_nonce = le64_to_cpu(d->log_nonce);
+	sb->log_tail = le64_to_cpu(d->log_tail);
+	sb->log_prev_lsn = le64_to_cpu(d->log_prev_lsn);
+	sb->log_prev_csum = le32_to_cpu(d->log_prev_csum);
+	sb->log_commit = le64_to_cpu(d->log_commit);
+	sb->era = le32_to_cpu(d->era);
+	sb->checkpoint = le64_to_cpu(d->checkpoint);
+	sb->written_blocks = le64_to_cpu(d->written_blocks);
+	sb->poisoned_blocks = le64_to_cpu(d->poisoned_blocks);
+	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
+	sb->vdev_count = le32_to_cpu(d->vdev_count);
+	sb->leg_count = le32_to_cpu(d->leg_count);
+	sb->fork_count = le32_to_cpu(d->fork_count);
+	sb->root_count = le32_to_cpu(d->root_count);
+	sb->event_seq = le32_to_cpu(d->event_seq);
+	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
+	for (i = 0; i < KVP_MAX_FORKS; i++)
+		sb->forks[i] = le64_to_cpu(d->forks[i]);
+	for (i = 0; i < KVP_MAX_TUNABLES; i++)
+		sb->tunables[i] = le64_to_cpu(d->tunables[i]);
+	sb->scrub.cursor = le64_to_cpu(d->scrub_cursor);
+	sb->scrub.started = le64_to_cpu(d->scrub_started);
+	sb->scrub.finished = le64_to_cpu(d->scrub_finished);
+	sb->scrub.healed = le64_to_cpu(d->scrub_healed);
+	sb->scrub.unrepaired = le64_to_cpu(d->scrub_unrepaired);
+	sb->scrub.state = le32_to_cpu(d->scrub_state);
+	memcpy(sb->name, d->name, KVP_NAME_LEN);
+	memcpy(sb->comment, d->comment, KVP_COMMENT_LEN);
+}
+
+static const char *count_fault(const struct kvp_sb *sb)
+{
+	if (sb->vdev_count != 1)
+		return "number of vdevs";
+	if (!sb->leg_count || sb->leg_count > KVP_MAX_LEGS)
+		return "number of legs";
+	if (sb->leg_index >= sb->leg_count)
+		return "index of this leg";
+	if (sb->fork_count > KVP_MAX_FORKS)
+		return "number of forks";
+	if (sb->root_count > KVP_MAX_ROOTS)
+		return "number of roots";
+	if (sb->era > KVP_ERA_MAX)
+		return "era";
+	if (sb->scrub.state > KVP_SCRUB_STOPPED)
+		return "scrub state";
+	return NULL;
+}
+
+static const char *content_fault(const struct kvp_sb *sb)
+{
+	const struct kvp_geometry *g = &sb->vdevs[0];
+	u32 i, j;
+
+	if (g->first_leg || g->leg_count != sb->leg_count)
+		return "legs of the vdev";
+	if (!sb->pool_blocks || sb->pool_blocks > g->data_blocks)
+		return "size of the pool";
+	if (sb->root_count != kvp_pages_at(g->data_blocks, g->levels - 1))
+		return "number of roots";
+	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
+	    sb->log_commit < sb->log_tail ||
+	    sb->log_commit - sb->log_tail > kvp_log_blocks(g))
+		return "log position";
+	if (sb->scrub.cursor > g->data_blocks)
+		return "scrub cursor";
+	for (i = 0; i < sb->leg_count; i++) {
+		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_OFFLINE)
+			return "state of a leg";
+		for (j = 0; j < i; j++)
+			if (!memcmp(sb->legs[i].uuid, sb->legs[j].uuid, 16))
+				return "leg UUIDs: one is there twice";
+	}
+	if (memcmp(sb->leg_uuid, sb->legs[sb->leg_index].uuid, 16))
+		return "UUID of this leg";
+	return NULL;
+}
+
+static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		decode_vdev(&d->vdevs[i], &sb->vdevs[i]);
+	for (i = 0; i < sb->leg_count; i++)
+		decode_leg(&d->legs[i], &sb->legs[i]);
+	for (i = 0; i < sb->root_count; i++)
+		sb->roots[i] = le64_to_cpu(d->roots[i]);
+}
+
+static int bad(struct kvp_why *why, int err, const char *what, u64 got, u64 expected)
+{
+	snprintf(why->text, sizeof(why->text), "superblock: %s is %llu, expected %llu", what,
+		 (unsigned long long)got, (unsigned long long)expected);
+	return err;
+}
+
+int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
+		  struct kvp_sb *sb, struct kvp_why *why)
+{
+	const char *fault;
+	int ret;
+
+	if (memcmp(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN)) {
+		snprintf(why->text, sizeof(why->text), "no superblock here");
+		return -ENODATA;
+	}
+	if (le32_to_cpu(d->csum) != disk_sum(d))
+		return bad(why, -EUCLEAN, "sum", disk_sum(d), le32_to_cpu(d->csum));
+	if (le32_to_cpu(d->version) != KVP_FORMAT_VERSION)
+		return bad(why, -EOPNOTSUPP, "version", le32_to_cpu(d->version),
+			   KVP_FORMAT_VERSION);
+	decode_fields(d, sb);
+	if (sb->incompat & ~KVP_INCOMPAT_KNOWN)
+		return bad(why, -EOPNOTSUPP, "set of incompatible features", sb->incompat,
+			   KVP_INCOMPAT_KNOWN);
+	if (sb->self_offset != offset)
+		return bad(why, -EUCLEAN, "own location", sb->self_offset, offset);
+	fault = count_fault(sb);
+	if (!fault) {
+		decode_lists(d, sb);
+		ret = kvp_geometry_check(&sb->vdevs[0], leg_blocks, why);
+		if (ret)
+			return ret;
+		fault = content_fault(sb);
+	}
+	if (fault) {
+		snprintf(why->text, sizeof(why->text), "superblock: bad %s", fault);
+		return -EUCLEAN;
+	}
+	return 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of tunables, and reading and printing of their values. */
+#include "format/tunables.h"
+
+#define MIB	(1ull << 20)
+#define GIB	(1ull << 30)
+
+const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
+	[KVP_T_WRITE_BUFFER] = { "write_buffer", KVP_UNIT_BYTES, 4 * MIB, 64 * GIB, 64 * MIB, NULL,
+		"RAM for blocks that are not yet home" },
+	[KVP_T_COMMIT_INTERVAL_MS] = { "commit_interval_ms", KVP_UNIT_MS, 1, 600000, 1000, NULL,
+		"longest time that a write without FLUSH stays in RAM only" },
+	[KVP_T_TABLE_CACHE] = { "table_cache", KVP_UNIT_BYTES, 4 * MIB, 1024 * GIB, 64 * MIB, NULL,
+		"RAM for pages of the checksum table; 2 MiB of data need 4 KiB" },
+	[KVP_T_STRICT] = { "strict", KVP_UNIT_WORD, 0, 1, 0, "0|1",
+		"1: large writes go through the log as well" },
+	[KVP_T_FAILMODE] = { "failmode", KVP_UNIT_WORD, 0, 1, 0, "error|wait",
+		"what requests do when no leg is left: fail, or wait for 'clear'" },
+	[KVP_T_DEGRADED_START] = { "degraded_start", KVP_UNIT_WORD, 0, 1, 0, "ask|auto",
+		"auto: start without legs that may hold newer data" },
+	[KVP_T_AUTOIMPORT] = { "autoimport", KVP_UNIT_WORD, 0, 1, 1, "0|1",
+		"1: import at boot" },
+	[KVP_T_SCRUB_RATE] = { "scrub_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
+		"limit of a scrub, 0 for none" },
+	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB,
+		4 * MIB, NULL, "blocks move home at least this fast, even under load" },
+	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
+		256 * 1024, NULL, "runs of at least this many bytes go home by intent" },
+	[KVP_T_DISCARD_PASSDOWN] = { "discard_passdown", KVP_UNIT_WORD, 0, 1, 0, "0|1",
+		"1: tell the legs which blocks became unwritten" },
+};
+
+int kvp_tunable_find(const char *key)
+{
+	int i;
+
+	for (i = 0; i < KVP_TUNABLES; i++)
+		if (!strcmp(key, kvp_tunables[i].key))
+			return i;
+	return -ENOENT;
+}
+
+/* Index of @text among "a|b|c", or -1. */
+static int word_index(const char *words, const char *text)
+{
+	size_t len = strlen(text);
+	int i = 0;
+
+	for (; *words; i++) {
+		size_t n = strcspn(words, "|");
+
+		if (n == len && !memcmp(words, text, n))
+			return i;
+		words += n + !!words[n];
+	}
+	return -1;
+}
+
+static int parse_number(const char *text, bool suffix, u64 *value)
+{
+	static const char units[] = "KMGT";
+	const char *p = text, *u;
+	u64 n = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (n > (~0ull - 9) / 10)
+			return -ERANGE;
+		n = n * 10 + (u64)(*p - '0');
+	}
+	if (p == text)
+		return -EINVAL;
+	if (*p && suffix) {
+		u = strchr(units, *p);
+		if (!u || p[1])
+			return -EINVAL;
+		if (n > ~0ull >> (10 * (u - units + 1)))
+			return -ERANGE;
+		n <<= 10 * (u - units + 1);
+	} else if (*p) {
+		return -EINVAL;
+	}
+	*value = n;
+	return 0;
+}
+
+int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_why *why)
+{
+	const struct kvp_tunable *t = &kvp_tunables[id];
+	int ret;
+
+	if (t->unit == KVP_UNIT_WORD) {
+		int i = word_index(t->words, text);
+
+		snprintf(why->text, sizeof(why->text), "%s takes %s", t->key, t->words);
+		if (i < 0)
+			return -EINVAL;
+		*value = (u64)i;
+		return 0;
+	}
+	ret = parse_number(text, t->unit != KVP_UNIT_MS, value);
+	if (!ret && (*value < t->min || *value > t->max))
+		ret = -ERANGE;
+	snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu%s", t->key,
+		 (unsigned long long)t->min, (unsigned long long)t->max,
+		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : " (bytes; suffix K, M, G or T)");
+	return ret;
+}
+
+int kvp_tunable_print(unsigned int id, u64 value, char *buf, size_t size)
+{
+	const struct kvp_tunable *t = &kvp_tunables[id];
+	const char *w = t->words;
+
+	if (t->unit != KVP_UNIT_WORD)
+		return snprintf(buf, size, "%llu", (unsigned long long)value);
+	for (; value && *w; value--) {
+		w += strcspn(w, "|");
+		w += *w == '|';
+	}
+	return snprintf(buf, size, "%.*s", (int)strcspn(w, "|"), w);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The tunables of a pool: one table for module and tool. Pure, like the
+ * codecs. The index is the place in the superblock and never changes.
+ */
+#ifndef KVP_TUNABLES_H
+#define KVP_TUNABLES_H
+
+#include "format/format.h"
+
+enum kvp_tunable_id {
+	KVP_T_WRITE_BUFFER,
+	KVP_T_COMMIT_INTERVAL_MS,
+	KVP_T_TABLE_CACHE,
+	KVP_T_STRICT,
+	KVP_T_FAILMODE,
+	KVP_T_DEGRADED_START,
+	KVP_T_AUTOIMPORT,
+	KVP_T_SCRUB_RATE,
+	KVP_T_DESTAGE_MIN_RATE,
+	KVP_T_SEQ_CUTOFF_WRITE,
+	KVP_T_DISCARD_PASSDOWN,
+	KVP_TUNABLES,
+};
+
+enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD };
+
+struct kvp_tunable {
+	const char *key;
+	enum kvp_unit unit;
+	u64 min, max, def;
+	const char *words;	/* KVP_UNIT_WORD: "a|b", value 0, 1, ... */
+	const char *meaning;
+};
+
+extern const struct kvp_tunable kvp_tunables[KVP_TUNABLES];
+
+/** kvp_tunable_find() - index of the tunable called @key, or -ENOENT */
+int kvp_tunable_find(const char *key);
+
+/**
+ * kvp_tunable_parse() - read a value: a number, with a suffix K M G T for
+ * sizes, or one of the words
+ *
+ * Return: 0, -EINVAL (not of its kind; @why says what it takes), -ERANGE.
+ */
+int __must_check kvp_tunable_parse(unsigned int id, const char *text, u64 *value,
+				   struct kvp_why *why);
+
+/** kvp_tunable_print() - the value as text, plain bytes; returns the length as snprintf() */
+int kvp_tunable_print(unsigned int id, u64 value, char *buf, size_t size);
+
+#endif /* KVP_TUNABLES_H */
