@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "pool/pool.h"
+#include "cache/wbuf.h"
+
+/* Allocated at start, so that writes make progress whatever the state of memory. */
+#define RESERVE_PAGES	512
+
+static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
+{
+	return &w->buckets[hash_64(block, KVP_WBUF_BUCKET_BITS)];
+}
+
+/* Buckets share locks; a bucket's lock is found by the low bits of its number. */
+static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
+{
+	u32 bucket = hash_64(block, KVP_WBUF_BUCKET_BITS);
+
+	return &w->locks[bucket & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+}
+
+static struct kvp_dirty *__find(struct kvp_wbuf *w, u64 block)
+{
+	struct kvp_dirty *d;
+
+	lockdep_assert_held(lock_of(w, block));
+	hlist_for_each_entry(d, bucket_of(w, block), hash)
+		if (d->block == block)
+			return d;
+	return NULL;
+}
+
+static struct kvp_dirty *new_dirty(gfp_t gfp)
+{
+	struct kvp_dirty *d = kmalloc(sizeof(*d), gfp);
+
+	if (!d)
+		return NULL;
+	d->page = alloc_page(gfp);
+	if (!d->page) {
+		kfree(d);
+		return NULL;
+	}
+	return d;
+}
+
+static void free_dirty(struct kvp_dirty *d)
+{
+	if (d->page)
+		__free_page(d->page);
+	kfree(d);
+}
+
+static void free_list(struct list_head *list)
+{
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, list, list)
+		free_dirty(d);
+	INIT_LIST_HEAD(list);
+}
+
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 i;
+
+	spin_lock_init(&w->lock);
+	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
+		spin_lock_init(&w->locks[i].lock);
+	INIT_LIST_HEAD(&w->free);
+	INIT_LIST_HEAD(&w->buffered);
+	INIT_LIST_HEAD(&w->logged);
+	INIT_LIST_HEAD(&w->holes);
+	w->buckets = kvcalloc(1 << KVP_WBUF_BUCKET_BITS, sizeof(*w->buckets), GFP_KERNEL);
+	if (!w->buckets)
+		return -ENOMEM;
+	w->limit = limit;
+	for (w->pages = 0; w->pages < min_t(u32, limit, RESERVE_PAGES); w->pages++) {
+		struct kvp_dirty *d = new_dirty(GFP_KERNEL);
+
+		if (!d) {
+			kvp_wbuf_exit(pool);
+			return -ENOMEM;
+		}
+		list_add(&d->list, &w->free);
+	}
+	return 0;
+}
+
+void kvp_wbuf_exit(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	free_list(&w->free);
+	free_list(&w->buffered);
+	free_list(&w->logged);
+	kvfree(w->buckets);
+	w->buckets = NULL;
+}
+
+void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	spin_lock(&w->lock);
+	w->limit = limit;
+	spin_unlock(&w->lock);
+	kvp_pool_space(pool);
+}
+
+/* A version with its page. Nests inside a bucket's lock, so it must not sleep. */
+static struct kvp_dirty *take_free(struct kvp_wbuf *w)
+{
+	struct kvp_dirty *d;
+
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->free, struct kvp_dirty, list);
+	if (d) {
+		list_del(&d->list);
+		w->used++;
+		spin_unlock(&w->lock);
+		return d;
+	}
+	if (w->pages >= w->limit) {
+		spin_unlock(&w->lock);
+		return NULL;
+	}
+	w->pages++;
+	w->used++;
+	spin_unlock(&w->lock);
+
+	d = new_dirty(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (!d) {
+		spin_lock(&w->lock);
+		w->pages--;
+		w->used--;
+		spin_unlock(&w->lock);
+	}
+	return d;
+}
+
+static void __give_back(struct kvp_wbuf *w, struct kvp_dirty *d)
+{
+	lockdep_assert_held(&w->lock);
+	w->used--;
+	list_add(&d->list, &w->free);
+}
+
+/* @old leaves the hash table; its record stays what it is until its entry retires. */
+static void __supersede(struct kvp_dirty *old)
+{
+	old->superseded = true;
+	hlist_del_init(&old->hash);
+}
+
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *old;
+
+	spin_lock(lock_of(w, block));
+	old = __find(w, block);
+	if (old && old->state == KVP_DIRTY_BUFFERED) {
+		this_cpu_inc(pool->stats->coalesced_blocks);
+		return old;
+	}
+	d = take_free(w);
+	if (!d) {
+		spin_unlock(lock_of(w, block));
+		return NULL;
+	}
+	if (old)
+		__supersede(old);
+	d->block = block;
+	d->count = 1;
+	d->crc = 0;
+	d->seq = 0;
+	d->lsn = 0;
+	d->state = KVP_DIRTY_BUFFERED;
+	d->superseded = false;
+	d->hole = false;
+	d->intent = false;
+	d->after_intent = old && old->intent;
+	d->zero = false;
+	hlist_add_head(&d->hash, bucket_of(w, block));
+	return d;
+}
+
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u64 seq;
+
+	/*
+	 * Accepted before the bucket is unlocked: a rewrite that finds this
+	 * version, and the FLUSH behind it, must be able to wait for its seq.
+	 */
+	spin_lock(&w->lock);
+	if (!d->seq) {
+		d->seq = ++w->seq;
+		w->nr_buffered++;
+		list_add_tail(&d->list, &w->buffered);
+	}
+	seq = w->seq;
+	spin_unlock(&w->lock);
+	spin_unlock(lock_of(w, d->block));
+	return seq;
+}
+
+u64 kvp_wbuf_seq(struct kvp_pool *pool)
+{
+	u64 seq;
+
+	spin_lock(&pool->wbuf.lock);
+	seq = pool->wbuf.seq;
+	spin_unlock(&pool->wbuf.lock);
+	return seq;
+}
+
+/*
+ * Versions in the range are no longer the newest. Those still BUFFERED could
+ * be forgotten, but stay: their order before the hole is what matters.
+ */
+static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count)
+{
+	struct kvp_dirty *d;
+	struct hlist_node *next;
+	u64 b;
+	u32 i;
+
+	if (count <= 1u << KVP_WBUF_BUCKET_BITS) {
+		for (b = block; b < block + count; b++) {
+			spin_lock(lock_of(w, b));
+			d = __find(w, b);
+			if (d)
+				__supersede(d);
+			spin_unlock(lock_of(w, b));
+		}
+		return;
+	}
+	for (i = 0; i < 1u << KVP_WBUF_BUCKET_BITS; i++) {
+		spinlock_t *lock = &w->locks[i & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+
+		spin_lock(lock);
+		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
+			if (d->block >= block && d->block - block < count)
+				__supersede(d);
+		spin_unlock(lock);
+	}
+}
+
+int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_NOIO);
+
+	if (!d)
+		return -ENOMEM;
+	d->block = block;
+	d->count = count;
+	d->hole = true;
+	INIT_HLIST_NODE(&d->hash);
+
+	/* Readers ask the hash table first, so the hole must be there before versions vanish. */
+	spin_lock(&w->lock);
+	list_add_tail(&d->hole_list, &w->holes);
+	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
+	spin_unlock(&w->lock);
+	supersede_range(w, block, count);
+
+	spin_lock(&w->lock);
+	d->seq = ++w->seq;
+	w->nr_buffered++;
+	list_add_tail(&d->list, &w->buffered);
+	*seq = d->seq;
+	spin_unlock(&w->lock);
+	return 0;
+}
+
+struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+
+	spin_lock(lock_of(w, block));
+	d = __find(w, block);
+	if (!d)
+		spin_unlock(lock_of(w, block));
+	return d;
+}
+
+void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block)
+{
+	spin_unlock(lock_of(&pool->wbuf, block));
+}
+
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	bool found = false;
+
+	if (!READ_ONCE(w->nr_holes))
+		return false;
+	spin_lock(&w->lock);
+	list_for_each_entry(d, &w->holes, hole_list)
+		found |= block >= d->block && block - d->block < d->count;
+	spin_unlock(&w->lock);
+	return found;
+}
+
+bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u64 b;
+
+	if (READ_ONCE(w->used))
+		for (b = block; b < block + count; b++)
+			/* An empty bucket needs no lock: what arrives now is concurrent with us. */
+			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
+				kvp_wbuf_unlock(pool, b);
+				return true;
+			}
+	if (READ_ONCE(w->nr_holes))
+		for (b = block; b < block + count; b++)
+			if (kvp_wbuf_in_hole(pool, b))
+				return true;
+	return false;
+}
+
+void kvp_wbuf_set_state(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state)
+{
+	spinlock_t *lock = lock_of(&pool->wbuf, d->block);
+
+	spin_lock(lock);
+	d->state = state;
+	spin_unlock(lock);
+}
+
+/* Nothing newer is in the hash table: is what superseded a version of @block durable? */
+static bool hole_outlives(struct kvp_wbuf *w, u64 block)
+{
+	struct kvp_dirty *d;
+	bool pending = false, durable = false;
+
+	spin_lock(&w->lock);
+	list_for_each_entry(d, &w->holes, hole_list) {
+		if (block < d->block || block - d->block >= d->count)
+			continue;
+		pending = true;
+		durable |= READ_ONCE(d->state) >= KVP_DIRTY_LOGGED;
+	}
+	spin_unlock(&w->lock);
+	/* none pending: whatever superseded the version is home already */
+	return durable || !pending;
+}
+
+bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *newest;
+	bool durable;
+
+	if (!kvp_wbuf_superseded(d))
+		return false;
+	newest = kvp_wbuf_find(pool, d->block);
+	if (!newest)
+		return hole_outlives(w, d->block);
+	durable = newest->state >= KVP_DIRTY_LOGGED && !newest->intent;
+	kvp_wbuf_unlock(pool, d->block);
+	return durable;
+}
+
+static void unhash(struct kvp_wbuf *w, struct kvp_dirty *d)
+{
+	spinlock_t *lock = lock_of(w, d->block);
+
+	spin_lock(lock);
+	hlist_del_init(&d->hash);
+	spin_unlock(lock);
+}
+
+static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *excess)
+{
+	lockdep_assert_held(&w->lock);
+	if (d->hole) {
+		list_del(&d->hole_list);
+		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
+		list_add(&d->list, excess);
+		return;
+	}
+	if (w->pages > w->limit) {
+		w->pages--;
+		w->used--;
+		list_add(&d->list, excess);
+		return;
+	}
+	__give_back(w, d);
+}
+
+void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(excess);
+
+	list_for_each_entry(d, list, list)
+		if (!d->hole)
+			unhash(w, d);
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, list, list) {
+		list_del(&d->list);
+		__retire(w, d, &excess);
+	}
+	spin_unlock(&w->lock);
+	free_list(&excess);
+	kvp_pool_space(pool);
+}
+
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	LIST_HEAD(one);
+
+	list_add(&d->list, &one);
+	kvp_wbuf_drop_list(pool, &one);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The write buffer: every version of a block that is not yet home.
+ *
+ * A write is copied into a page here and completes; a FLUSH, a full buffer or
+ * a timer makes the commit take what is buffered into a log entry; destage
+ * (or, for large runs, the bypass) brings it home. In between the newest
+ * version of each block is found through a hash table, older versions only
+ * through the list they are on.
+ *
+ *   BUFFERED   on wbuf->buffered, in order of acceptance; a rewrite of the
+ *              block goes into the same page
+ *   COMMITTING in a log entry that is not yet durable; the page is fixed from
+ *              here on, a rewrite makes a new version
+ *   LOGGED     on wbuf->logged, in log order; the record is durable
+ *   HOMING     taken by destage or bypass
+ *
+ * A discard is a version without a page: a hole of one or more blocks.
+ */
+#ifndef KVP_WBUF_H
+#define KVP_WBUF_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct kvp_pool;
+struct page;
+
+enum kvp_dirty_state {
+	KVP_DIRTY_BUFFERED,
+	KVP_DIRTY_COMMITTING,
+	KVP_DIRTY_LOGGED,
+	KVP_DIRTY_HOMING,
+};
+
+/**
+ * struct kvp_dirty - one version of a block, or a hole
+ * @hash: in its bucket while it is the newest version; by the bucket's lock
+ * @list: on a free, buffered, entry, logged or home list; by the list's owner
+ * @block: first block
+ * @count: 1, or the length of a hole
+ * @crc: sum, from COMMITTING on
+ * @hole_list: on wbuf->holes; by wbuf->lock
+ * @seq: order of acceptance, given when it is put on the buffered list
+ * @lsn: of the entry that holds its record
+ * @state: by the bucket's lock while hashed, else by the list's owner
+ * @superseded: a newer version exists; set under the bucket's lock
+ * @hole: a discard; @page is NULL
+ * @intent: its record is an intent; set before COMMITTING
+ * @after_intent: the version before it is one: so this one must be data, and
+ *	goes home after it
+ * @zero: all zeros, recorded like a discard; the page stays for readers
+ * @page: contents
+ */
+struct kvp_dirty {
+	struct hlist_node hash;
+	struct list_head list;
+	struct list_head hole_list;
+	u64 block;
+	u64 seq;
+	u64 lsn;
+	u32 count;
+	u32 crc;
+	u8 state;
+	bool superseded;
+	bool hole;
+	bool intent;
+	bool after_intent;
+	bool zero;
+	struct page *page;
+};
+
+#define KVP_WBUF_BUCKET_BITS	14
+#define KVP_WBUF_LOCK_BITS	8
+
+/* Lock order: a bucket's lock, then wbuf->lock. */
+struct kvp_wbuf_lock {
+	spinlock_t lock;
+} ____cacheline_aligned_in_smp;
+
+struct kvp_wbuf {
+	struct hlist_head *buckets;
+	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
+
+	spinlock_t lock;		/* for all below */
+	struct list_head free;		/* with their pages */
+	struct list_head buffered;
+	struct list_head logged;
+	struct list_head holes;		/* pending, in order of acceptance */
+	u64 seq;			/* last one given */
+	u32 limit;			/* pages that may exist */
+	u32 pages;			/* that exist, free ones included */
+	u32 used;			/* pages not on the free list */
+	u32 nr_buffered;
+	u32 nr_logged;
+	u32 nr_holes;			/* read without the lock as a hint */
+};
+
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit);
+void kvp_wbuf_exit(struct kvp_pool *pool);
+
+/** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
+void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
+
+/**
+ * kvp_wbuf_begin_write() - a page to copy a block's new contents into
+ *
+ * Return: the version, its bucket locked, or NULL when the buffer is full or
+ * memory short: try again after kvp_wbuf_space().  The caller fills the page
+ * and calls kvp_wbuf_end_write().
+ * Context: any but interrupt; between the two calls atomic.
+ */
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block);
+
+/** kvp_wbuf_end_write() - accept and unlock; returns a seq that covers this write */
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
+u64 kvp_wbuf_seq(struct kvp_pool *pool);
+
+/** kvp_wbuf_discard() - make @count blocks a hole; -ENOMEM or the seq in *@seq */
+int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
+
+/**
+ * kvp_wbuf_find() - the newest version of @block, its bucket locked, or NULL
+ *
+ * Release with kvp_wbuf_unlock(). Never returns holes: see kvp_wbuf_in_hole().
+ */
+struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
+void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block);
+
+/** kvp_wbuf_any() - may any of the blocks be in the buffer or a hole? */
+bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count);
+
+/** kvp_wbuf_in_hole() - is @block in a pending hole? Ask only after kvp_wbuf_find() said no. */
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
+
+/** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking who waits for space once */
+void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
+
+/** kvp_wbuf_set_state() - BUFFERED to COMMITTING ends the time of rewrites in place */
+void kvp_wbuf_set_state(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state);
+
+/**
+ * kvp_wbuf_outlived() - is a newer version of @d's block durable, other than by an open intent?
+ *
+ * Then @d need not go home: its record may die (R2). Caller holds the range lock.
+ */
+bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
+static inline bool kvp_wbuf_superseded(const struct kvp_dirty *d)
+{
+	return READ_ONCE(d->superseded);
+}
+
+#endif /* KVP_WBUF_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between the supported kernels (6.1 and 6.12), one wrapper each.
+ * Nothing outside this folder asks for a kernel version.
+ */
+#ifndef KVP_COMPAT_H
+#define KVP_COMPAT_H
+
+#include <linux/blkdev.h>
+#include <linux/version.h>
+
+/* 6.10 made the source of __assign_str() implicit. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define KVP_ASSIGN_STR(dst, src)	__assign_str(dst)
+#else
+#define KVP_ASSIGN_STR(dst, src)	__assign_str(dst, src)
+#endif
+
+/* max_discard_sectors became the user's limit, max_hw_discard_sectors the device's. */
+static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsigned int sectors)
+{
+	limits->max_hw_discard_sectors = sectors;
+	limits->max_discard_sectors = sectors;
+}
+
+#endif /* KVP_COMPAT_H */

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "io/batch.h"
+#include "pool/pool.h"
+
+struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
+{
+	struct kvp_batch *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+
+	if (!b)
+		return NULL;
+	b->pool = pool;
+	b->ios = kvcalloc(KVP_BATCH_RUNS * pool->nr_legs, sizeof(*b->ios), GFP_KERNEL);
+	if (!b->ios) {
+		kvfree(b);
+		return NULL;
+	}
+	return b;
+}
+
+void kvp_batch_free(struct kvp_batch *b)
+{
+	if (!b)
+		return;
+	kvfree(b->ios);
+	kvfree(b);
+}
+
+bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page)
+{
+	struct kvp_batch_run *run = b->nr_runs ? &b->runs[b->nr_runs - 1] : NULL;
+
+	if (b->nr_pages == KVP_BATCH_PAGES)
+		return false;
+	if (!run || run->block + run->nr != block || run->nr == KVP_BATCH_RUN_PAGES) {
+		if (b->nr_runs == KVP_BATCH_RUNS)
+			return false;
+		run = &b->runs[b->nr_runs++];
+		run->block = block;
+		run->first = b->nr_pages;
+		run->nr = 0;
+	}
+	b->pages[b->nr_pages++] = page;
+	run->nr++;
+	return true;
+}
+
+static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
+{
+	struct kvp_io *io = &b->ios[b->nr_ios++];
+
+	memset(io, 0, sizeof(*io));
+	io->leg = leg;
+	io->op = KVP_IO_WRITE;
+	io->block = run->block;
+	io->nr = run->nr;
+	io->pages = &b->pages[run->first];
+	kvp_io_group_submit(&b->group, io);
+}
+
+/* One more try for each write that failed: a disk may have found a spare sector by now. */
+static int retry_failed(struct kvp_batch *b)
+{
+	u32 i;
+
+	for (i = 0; i < b->nr_ios; i++) {
+		struct kvp_io *io = &b->ios[i];
+		int error = io->error;
+
+		if (!error || !kvp_leg_usable(io->leg))
+			continue;
+		error = kvp_io_sync(io);
+		if (!error)
+			continue;
+		atomic64_inc(&io->leg->err_write);
+		if (!kvp_leg_fail(io->leg, "a write failed"))
+			return -EIO;
+	}
+	return 0;
+}
+
+int kvp_batch_write(struct kvp_batch *b)
+{
+	u32 i, l;
+	int ret;
+
+	if (!b->nr_runs)
+		return 0;
+	kvp_io_group_init(&b->group);
+	b->nr_ios = 0;
+	for (i = 0; i < b->nr_runs; i++)
+		for (l = 0; l < b->pool->nr_legs; l++)
+			if (kvp_leg_usable(&b->pool->legs[l]))
+				submit_run(b, &b->runs[i], &b->pool->legs[l]);
+	kvp_io_group_wait(&b->group);
+	ret = b->nr_ios ? retry_failed(b) : -EIO;
+	b->nr_pages = 0;
+	b->nr_runs = 0;
+	return ret;
+}

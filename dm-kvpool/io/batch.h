@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes of many blocks to all legs in use: adjacent blocks become one
+ * request a leg, everything is in flight together, and legs that fail are
+ * dealt with in one place.
+ */
+#ifndef KVP_BATCH_H
+#define KVP_BATCH_H
+
+#include "io/io.h"
+
+struct kvp_pool;
+
+#define KVP_BATCH_PAGES		2048
+#define KVP_BATCH_RUNS		512
+#define KVP_BATCH_RUN_PAGES	256
+
+struct kvp_batch {
+	struct kvp_pool *pool;
+	struct kvp_io_group group;
+	u32 nr_pages, nr_runs, nr_ios;
+	struct page *pages[KVP_BATCH_PAGES];
+	struct kvp_batch_run {
+		u64 block;		/* on the legs */
+		u32 first, nr;		/* of pages[] */
+	} runs[KVP_BATCH_RUNS];
+	struct kvp_io *ios;		/* runs times legs */
+};
+
+/** kvp_batch_alloc() - memory for a batch; NULL if there is none. Context: process. */
+struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool);
+void kvp_batch_free(struct kvp_batch *b);
+
+/** kvp_batch_add() - @page goes to @block of every leg; false when the batch is full */
+bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page);
+
+/**
+ * kvp_batch_write() - write what was added to all legs in use, and empty the batch
+ *
+ * A leg that fails a write gets it once more; if that fails too it is given
+ * up (kvp_leg_fail()). Return: 0; -EIO when the last leg failed.
+ * Context: process, waits for I/O.
+ */
+int kvp_batch_write(struct kvp_batch *b);
+
+#endif /* KVP_BATCH_H */

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is built on kvp_io_submit() alone: groups and synchronous requests. */
+#include "io/io.h"
+#include "pool/pool.h"
+
+void kvp_io_group_init(struct kvp_io_group *group)
+{
+	atomic_set(&group->pending, 1);	/* the waiter's own share */
+	init_completion(&group->done);
+}
+
+static void group_put(struct kvp_io_group *group)
+{
+	if (atomic_dec_and_test(&group->pending))
+		complete(&group->done);
+}
+
+static void group_done(struct kvp_io *io)
+{
+	group_put(io->private);
+}
+
+void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io)
+{
+	atomic_inc(&group->pending);
+	io->done = group_done;
+	io->private = group;
+	io->error = 0;
+	kvp_io_submit(io);
+}
+
+void kvp_io_group_wait(struct kvp_io_group *group)
+{
+	group_put(group);
+	wait_for_completion(&group->done);
+}
+
+int kvp_io_sync(struct kvp_io *io)
+{
+	struct kvp_io_group group;
+
+	kvp_io_group_init(&group);
+	kvp_io_group_submit(&group, io);
+	kvp_io_group_wait(&group);
+	return io->error;
+}
+
+int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page)
+{
+	struct kvp_io io = {
+		.leg = leg,
+		.op = op,
+		.block = block,
+		.nr = page ? 1 : 0,
+		.pages = &page,
+	};
+
+	return kvp_io_sync(&io);
+}

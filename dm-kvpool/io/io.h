@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * I/O to one leg, in whole blocks and pages. The engine knows nothing of
+ * struct bio: io.c turns a request into bios, the simulator into steps of its
+ * modelled disks.
+ */
+#ifndef KVP_IO_H
+#define KVP_IO_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/types.h>
+
+struct kvp_leg;
+struct page;
+
+enum kvp_io_op {
+	KVP_IO_READ,
+	KVP_IO_WRITE,
+	KVP_IO_WRITE_FUA,
+	KVP_IO_FLUSH,		/* no pages */
+};
+
+/**
+ * struct kvp_io - one request
+ * @leg: where to
+ * @op: what
+ * @background: of no urgency (scrub)
+ * @block: first block on the leg
+ * @nr: number of pages, each one block
+ * @pages: the pages; must stay until @done
+ * @done: called once, from any context including hard interrupt
+ * @error: 0 or a negative errno, set before @done
+ * @parts: private to the implementation
+ * @private: the submitter's
+ *
+ * The caller owns the memory. Requests in flight are not ordered.
+ */
+struct kvp_io {
+	struct kvp_leg *leg;
+	enum kvp_io_op op;
+	bool background;
+	u64 block;
+	u32 nr;
+	struct page **pages;
+	void (*done)(struct kvp_io *io);
+	int error;
+	atomic_t parts;
+	void *private;
+};
+
+/**
+ * kvp_io_submit() - start a request
+ *
+ * Context: may sleep for memory (mempool), unless called from map, where the
+ * bios are queued on the submitter's list. Never waits for I/O.
+ */
+void kvp_io_submit(struct kvp_io *io);
+
+/* Requests that are waited for together. */
+struct kvp_io_group {
+	atomic_t pending;
+	struct completion done;
+};
+
+void kvp_io_group_init(struct kvp_io_group *group);
+
+/** kvp_io_group_submit() - start @io as part of @group; overwrites done and private */
+void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
+
+/** kvp_io_group_wait() - wait until every request of the group has ended */
+void kvp_io_group_wait(struct kvp_io_group *group);
+
+/** kvp_io_sync() - submit one request and wait; returns its error */
+int kvp_io_sync(struct kvp_io *io);
+
+/** kvp_io_page() - read or write one page; returns the error */
+int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page);
+
+#endif /* KVP_IO_H */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Requests to legs as bios. */
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+
+#include "io/io_bio.h"
+#include "pool/pool.h"
+
+#define BIO_RESERVE	128
+
+static struct bio_set kvp_bios;
+
+static void io_put(struct kvp_io *io)
+{
+	if (atomic_dec_and_test(&io->parts))
+		io->done(io);
+}
+
+static void bio_done(struct bio *bio)
+{
+	struct kvp_io *io = bio->bi_private;
+
+	if (bio->bi_status)
+		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
+	bio_put(bio);
+	io_put(io);
+}
+
+static blk_opf_t io_flags(const struct kvp_io *io)
+{
+	switch (io->op) {
+	case KVP_IO_READ:
+		return REQ_OP_READ | (io->background ? REQ_BACKGROUND : 0);
+	case KVP_IO_WRITE:
+		/* without REQ_IDLE, writeback throttling holds destage back */
+		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
+	case KVP_IO_WRITE_FUA:
+		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | REQ_FUA;
+	default:
+		return REQ_OP_WRITE | REQ_SYNC | REQ_PREFLUSH;
+	}
+}
+
+static void submit_part(struct kvp_io *io, u32 first, u32 nr)
+{
+	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO, &kvp_bios);
+	u32 i;
+
+	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
+	bio->bi_private = io;
+	bio->bi_end_io = bio_done;
+	for (i = first; i < first + nr; i++)
+		__bio_add_page(bio, io->pages[i], KVP_BLOCK_SIZE, 0);
+	atomic_inc(&io->parts);
+	submit_bio_noacct(bio);
+}
+
+void kvp_io_submit(struct kvp_io *io)
+{
+	u32 at, nr;
+
+	io->error = 0;
+	atomic_set(&io->parts, 1);
+	if (!io->leg->bdev)
+		io->error = -ENODEV;
+	else if (io->op == KVP_IO_FLUSH)
+		submit_part(io, 0, 0);
+	else
+		for (at = 0; at < io->nr; at += nr) {
+			nr = min_t(u32, io->nr - at, BIO_MAX_VECS);
+			submit_part(io, at, nr);
+		}
+	io_put(io);
+}
+
+int __init kvp_io_bio_init(void)
+{
+	/* A commit may be sent from map, where earlier bios wait on the submitter's list. */
+	return bioset_init(&kvp_bios, BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
+}
+
+void kvp_io_bio_exit(void)
+{
+	bioset_exit(&kvp_bios);
+}

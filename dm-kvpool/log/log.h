@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The log: commits in flight, what is durable, and where the tail is.
+ *
+ * Positions (lsn) are blocks since the log began and only grow; the place on a
+ * leg is the position modulo the log's size. At most KVP_ENTRIES entries are
+ * in flight; they become durable in order.
+ */
+#ifndef KVP_LOG_H
+#define KVP_LOG_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "format/format.h"
+#include "io/io.h"
+
+struct kvp_home;
+struct kvp_pool;
+
+#define KVP_ENTRIES		8
+#define KVP_ENTRY_HDR_PAGES	8	/* order 3, allocated at start */
+#define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
+#define KVP_ENTRY_MAX_INTENTS	1780	/* 7 MiB; with all data records the header is 8 blocks */
+#define KVP_BYPASS_WORKERS	2
+
+/* A place in the log from which a recovery could start. */
+struct kvp_log_mark {
+	u64 lsn, prev_lsn;
+	u32 prev_csum;
+};
+
+enum kvp_entry_phase {
+	KVP_ENTRY_FREE,
+	KVP_ENTRY_WRITING,	/* on its way to the legs */
+	KVP_ENTRY_ENDED,	/* every copy has ended */
+};
+
+/**
+ * struct kvp_entry_io - an entry in flight
+ * @list: on log->in_flight, then log->finished, in lsn order; by log->lock
+ * @hdr: host form of its header
+ * @hdr_buf: KVP_ENTRY_HDR_PAGES contiguous pages for header and records
+ * @pages: header and payload in order, for the I/O
+ * @versions: the versions it records, in order; @nr of them
+ * @last_seq: everything accepted up to here is in this entry or an earlier one
+ * @pending: copies still being written
+ * @sent, @failed: bit per leg: copy was submitted, copy failed
+ * @bypass: if it holds intents
+ * @ios: one a leg
+ */
+struct kvp_entry_io {
+	struct kvp_pool *pool;
+	struct list_head list;
+	enum kvp_entry_phase phase;
+	struct kvp_log_hdr hdr;
+	void *hdr_buf;
+	struct page *pages[KVP_MAX_ENTRY_BLOCKS];
+	struct list_head versions;
+	u64 last_seq;
+	u32 data, intents, records;
+	atomic_t pending;
+	unsigned long sent, failed;
+	struct kvp_bypass *bypass;
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+};
+
+enum kvp_bypass_phase {
+	KVP_BYPASS_FREE,
+	KVP_BYPASS_COMMITTING,	/* the intents are not yet durable */
+	KVP_BYPASS_READY,	/* may go home */
+	KVP_BYPASS_HOMING,
+	KVP_BYPASS_HOME,	/* home, though perhaps not flushed */
+};
+
+/**
+ * struct kvp_bypass - the intents of one entry, until they are durable at home
+ * @list: on log->bypass, in lsn order; by log->lock
+ * @mark: of the entry, for a tail that has to stop here
+ * @versions: what goes home
+ */
+struct kvp_bypass {
+	struct list_head list;
+	enum kvp_bypass_phase phase;
+	struct kvp_log_mark mark;
+	struct list_head versions;
+};
+
+/**
+ * struct kvp_waiter - somebody waits for durability
+ * @list: on log->waiters in order of @seq; by log->lock
+ * @seq: everything accepted up to here must be durable
+ * @flushed: what went past the log for it is flushed; internal
+ * @done: called once with 0 or -EIO, from any context
+ */
+struct kvp_waiter {
+	struct list_head list;
+	u64 seq;
+	bool flushed;
+	void (*done)(struct kvp_waiter *w, int error);
+};
+
+struct kvp_bypass_worker {
+	struct kvp_pool *pool;
+	struct work_struct work;
+	struct kvp_home *home;
+};
+
+struct kvp_log {
+	u64 nonce;
+	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
+	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];
+	struct kvp_bypass_worker workers[KVP_BYPASS_WORKERS];
+
+	struct mutex build_lock;		/* one builder at a time */
+	struct kvp_log_mark head;		/* where the next entry goes; by build_lock */
+
+	spinlock_t lock;			/* irqsave; for all below */
+	struct kvp_log_mark durable;		/* behind the last durable entry */
+	u64 tail;				/* of the last checkpoint: space before it is free */
+	u64 built_seq, durable_seq;		/* accepted up to here is in an entry, is durable */
+	struct list_head in_flight;
+	struct list_head finished;		/* durable entries whose versions must move on */
+	struct list_head bypass;		/* intents not known to be durable at home */
+	u32 nr_bypass;
+	struct list_head waiters;
+	struct list_head flush_waiters;		/* durable but for bypass and membership */
+	bool failed;				/* a commit failed; cleared by the one that succeeds */
+	bool due;				/* the interval is over, or a close is wanted */
+	bool full;				/* no space: destage must make some */
+
+	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
+
+	wait_queue_head_t wait;			/* for progress of any kind */
+	struct work_struct commit_work, post_work, flush_work;
+	struct delayed_work interval_work;
+	unsigned long armed;			/* bit 0: interval_work is queued */
+
+	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
+};
+
+int kvp_log_init(struct kvp_pool *pool);
+void kvp_log_exit(struct kvp_pool *pool);
+
+/** kvp_log_start() - begin to append at @head of the log called @nonce */
+void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
+
+/** kvp_log_stop() - stop the timer and the work */
+void kvp_log_stop(struct kvp_pool *pool);
+
+/**
+ * kvp_commit_kick() - something was accepted or waits: commit if it is time
+ * @may_build: the caller may sleep for memory, so build the entry here
+ *
+ * Saves a wake-up on the way of a FLUSH when called from map.
+ */
+void kvp_commit_kick(struct kvp_pool *pool, bool may_build);
+
+/**
+ * kvp_commit_wait_async() - call w->done when everything accepted up to w->seq is durable
+ *
+ * May call it at once. Context: any but hard interrupt.
+ */
+void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w);
+
+/** kvp_commit_now() - do not wait for the interval: the next kick commits what is buffered */
+void kvp_commit_now(struct kvp_pool *pool);
+
+/** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */
+int kvp_commit_sync(struct kvp_pool *pool);
+
+/** kvp_log_used() - blocks between tail and head */
+u64 kvp_log_used(struct kvp_pool *pool);
+
+/** kvp_log_floor() - lower @mark to the first intent that is not yet home */
+void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);
+
+/* Entries whose intents are home, by place. */
+struct kvp_intents {
+	u64 lsn[KVP_MAX_OPEN_INTENTS];
+};
+
+/** kvp_log_home_intents() - what is home now; after a flush of the legs it can be closed */
+void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
+void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
+
+/** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
+void kvp_log_retire(struct kvp_pool *pool, u64 tail);
+
+#endif /* KVP_LOG_H */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/slab.h>
+
+#include "log/replay.h"
+
+void kvp_replay_init(struct kvp_replay *r)
+{
+	xa_init(&r->blocks);
+	INIT_LIST_HEAD(&r->discards);
+	r->records = 0;
+}
+
+static void free_chain(struct kvp_replay_rec *rec)
+{
+	while (rec) {
+		struct kvp_replay_rec *older = rec->older;
+
+		kfree(rec);
+		rec = older;
+	}
+}
+
+void kvp_replay_exit(struct kvp_replay *r)
+{
+	struct kvp_replay_discard *d, *next;
+	struct kvp_replay_rec *rec;
+	unsigned long block;
+
+	xa_for_each(&r->blocks, block, rec)
+		free_chain(rec);
+	xa_destroy(&r->blocks);
+	list_for_each_entry_safe(d, next, &r->discards, list) {
+		list_del(&d->list);
+		kfree(d);
+	}
+}
+
+/* Records of blocks in the range are history. */
+static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	struct kvp_replay_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
+	unsigned long last = rec->block + rec->count - 1, block = rec->block;
+	struct kvp_replay_rec *old;
+
+	if (!d)
+		return -ENOMEM;
+	for (old = xa_find(&r->blocks, &block, last, XA_PRESENT); old;
+	     old = xa_find_after(&r->blocks, &block, last, XA_PRESENT)) {
+		xa_erase(&r->blocks, block);
+		free_chain(old);
+	}
+	d->block = rec->block;
+	d->count = rec->count;
+	list_add_tail(&d->list, &r->discards);
+	return 0;
+}
+
+int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, u64 lsn, u64 payload)
+{
+	struct kvp_replay_rec *n, *old;
+	void *ret;
+
+	r->records++;
+	if (rec->kind == KVP_REC_DISCARD)
+		return add_discard(r, rec);
+	n = kmalloc(sizeof(*n), GFP_KERNEL);
+	if (!n)
+		return -ENOMEM;
+	n->lsn = lsn;
+	n->payload = payload;
+	n->crc = rec->crc;
+	n->kind = rec->kind;
+	old = xa_load(&r->blocks, rec->block);
+	/* Data supersedes all before it; an intent only once it turns out to be home. */
+	n->older = rec->kind == KVP_REC_INTENT ? old : NULL;
+	ret = xa_store(&r->blocks, rec->block, n, GFP_KERNEL);
+	if (xa_is_err(ret)) {
+		kfree(n);
+		return xa_err(ret);
+	}
+	if (!n->older)
+		free_chain(old);
+	return 0;
+}
+
+struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block)
+{
+	return xa_load(&r->blocks, block);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which record of the log counts for each block (R4). Pure planning: no I/O.
+ *
+ * Fed with the records of all accepted entries in log order. Afterwards each
+ * block has at most one chain, newest first: a data record ends it, an intent
+ * is followed by what was there before.
+ */
+#ifndef KVP_REPLAY_H
+#define KVP_REPLAY_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "format/format.h"
+
+struct kvp_replay_rec {
+	struct kvp_replay_rec *older;
+	u64 lsn;		/* of its entry */
+	u64 payload;		/* lsn of its payload block; 0 for an intent */
+	u32 crc;
+	u8 kind;		/* enum kvp_rec_kind: data or intent */
+};
+
+struct kvp_replay_discard {
+	struct list_head list;
+	u64 block;
+	u32 count;
+};
+
+struct kvp_replay {
+	struct xarray blocks;		/* block -> struct kvp_replay_rec */
+	struct list_head discards;	/* in log order */
+	u64 records;
+};
+
+void kvp_replay_init(struct kvp_replay *r);
+void kvp_replay_exit(struct kvp_replay *r);
+
+/** kvp_replay_add() - the next record; @lsn of its entry, @payload of its data. 0 or -ENOMEM. */
+int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, u64 lsn,
+				u64 payload);
+
+/** kvp_replay_newest() - the newest record of @block, or NULL */
+struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block);
+
+#endif /* KVP_REPLAY_H */

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* dmsetup message: one function a message, found in one table. */
+#include <linux/uuid.h>
+
+#include "message.h"
+#include "status.h"
+#include "target.h"
+
+struct message {
+	struct kvp_target *t;
+	struct kvp_pool *pool;
+	unsigned int argc;
+	char **argv;
+	char *result;
+	unsigned int maxlen;
+};
+
+static int refused(const struct message *m, const char *why, const char *mend, int error)
+{
+	struct kvp_refusal r;
+
+	snprintf(r.what, sizeof(r.what), "message %s", m->argv[0]);
+	snprintf(r.why, sizeof(r.why), "%s", why);
+	snprintf(r.mend, sizeof(r.mend), "%s", mend);
+	kvp_registry_refused(&r);
+	return error;
+}
+
+/* Argument @i as a number, 0 if it is not there. */
+static int number(const struct message *m, unsigned int i, u64 *value)
+{
+	*value = 0;
+	return i < m->argc ? kstrtou64(m->argv[i], 10, value) : 0;
+}
+
+/* The leg that argument 1 names: by path, by MAJOR:MINOR or by UUID. */
+static struct kvp_leg *find_leg(const struct message *m)
+{
+	struct kvp_pool *pool = m->pool;
+	const char *name = m->argv[1];
+	char text[UUID_STRING_LEN + 1];
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		snprintf(text, sizeof(text), "%pUb", pool->sb->legs[i].uuid);
+		if (!strcasecmp(name, text) || (leg->bdev && !strcmp(name, leg->path)))
+			return leg;
+		if (!leg->bdev)
+			continue;
+		snprintf(text, sizeof(text), "%u:%u", MAJOR(leg->bdev->bd_dev),
+			 MINOR(leg->bdev->bd_dev));
+		if (!strcmp(name, text))
+			return leg;
+	}
+	return NULL;
+}
+
+static int msg_stats(struct message *m)
+{
+	return kvp_print_stats(m->pool, m->result, m->maxlen);
+}
+
+static int msg_poisoned(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?: kvp_print_poisoned(m->pool, from, m->result, m->maxlen);
+}
+
+static int msg_events(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
+}
+
+static int msg_scrub(struct message *m)
+{
+	static const struct {
+		const char *word;
+		int (*act)(struct kvp_pool *pool);
+	} acts[] = {
+		{ "start", kvp_scrub_start },
+		{ "stop", kvp_scrub_stop },
+		{ "pause", kvp_scrub_pause },
+		{ "resume", kvp_scrub_resume },
+	};
+	u32 i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(acts); i++) {
+		if (strcmp(m->argv[1], acts[i].word))
+			continue;
+		ret = acts[i].act(m->pool);
+		if (ret == -EBUSY)
+			return refused(m, "a scrub is running", "stop it or let it end", ret);
+		if (ret == -ENOENT)
+			return refused(m, "there is no such scrub", "start one first", ret);
+		return ret;
+	}
+	return refused(m, "unknown word", "use start, stop, pause or resume", -EINVAL);
+}
+
+static int msg_offline(struct message *m)
+{
+	struct kvp_leg *leg = find_leg(m);
+	int ret;
+
+	if (!leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	ret = kvp_leg_offline(m->pool, leg);
+	if (ret == -EBUSY)
+		return refused(m, "it is the last leg in sync", "bring another one back first", ret);
+	if (ret == -ENODEV)
+		return refused(m, "the leg is not in use", "nothing needs to be done", ret);
+	return ret;
+}
+
+static int msg_set(struct message *m)
+{
+	struct kvp_why why;
+	u64 value;
+	int id = kvp_tunable_find(m->argv[1]), ret;
+
+	if (id < 0)
+		return refused(m, "there is no such tunable", "see docs/admin-guide.md", -EINVAL);
+	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);
+	if (ret)
+		return refused(m, why.text, "give a value in that range", ret);
+	return kvp_pool_set(m->pool, id, value);
+}
+
+static int msg_checkpoint(struct message *m)
+{
+	return kvp_pool_readonly(m->pool) ? -EROFS : kvp_destage_all(m->pool);
+}
+
+static int msg_flush(struct message *m)
+{
+	return kvp_pool_readonly(m->pool) ? 0 : kvp_commit_sync(m->pool);
+}
+
+static int msg_drop_caches(struct message *m)
+{
+	kvp_table_shrink(m->pool, true);
+	return 0;
+}
+
+static int msg_clear(struct message *m)
+{
+	struct kvp_leg *leg = m->argc > 1 ? find_leg(m) : NULL;
+
+	if (m->argc > 1 && !leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	kvp_pool_clear(m->pool, leg ? (int)leg->index : -1);
+	return 0;
+}
+
+static int msg_mark(struct message *m)
+{
+	const u32 all = KVP_SB_EXPORTED | KVP_SB_DESTROYED;
+
+	if (!strcmp(m->argv[1], "exported"))
+		return kvp_pool_mark(m->pool, KVP_SB_EXPORTED, all);
+	if (!strcmp(m->argv[1], "destroyed"))
+		return kvp_pool_mark(m->pool, KVP_SB_DESTROYED, all);
+	if (!strcmp(m->argv[1], "none"))
+		return kvp_pool_mark(m->pool, 0, all);
+	return refused(m, "unknown mark", "use exported, destroyed or none", -EINVAL);
+}
+
+static const struct {
+	const char *word;
+	unsigned int min, max;		/* words, this one included */
+	int (*act)(struct message *m);
+} messages[] = {
+	{ "stats", 1, 1, msg_stats },
+	{ "poisoned", 1, 2, msg_poisoned },
+	{ "events", 1, 2, msg_events },
+	{ "scrub", 2, 2, msg_scrub },
+	{ "offline", 2, 2, msg_offline },
+	{ "set", 3, 3, msg_set },
+	{ "checkpoint", 1, 1, msg_checkpoint },
+	{ "flush", 1, 1, msg_flush },
+	{ "drop_caches", 1, 1, msg_drop_caches },
+	{ "clear", 1, 2, msg_clear },
+	{ "mark", 2, 2, msg_mark },
+};
+
+int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		unsigned int maxlen)
+{
+	struct kvp_target *t = ti->private;
+	struct message m = { t, NULL, argc, argv, result, maxlen };
+	u32 i;
+
+	if (!t->inst)
+		return refused(&m, "the device was never resumed", "resume it first", -ENODEV);
+	m.pool = t->inst->pool;
+	for (i = 0; i < ARRAY_SIZE(messages); i++) {
+		if (strcasecmp(argv[0], messages[i].word))
+			continue;
+		if (argc < messages[i].min || argc > messages[i].max)
+			return refused(&m, "wrong number of words", "see docs/dm-interface.md",
+				       -EINVAL);
+		return messages[i].act(&m);
+	}
+	return refused(&m, "unknown message", "see docs/dm-interface.md", -EINVAL);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Events: a device-mapper event, a line in the kernel log, and a line in the
+ * ring on the legs, where it can be read after a reboot.
+ */
+#ifndef KVP_EVENTS_H
+#define KVP_EVENTS_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "format/format.h"
+
+struct kvp_pool;
+struct page;
+
+#define KVP_EVENT_RING		(KVP_EVENTS_BLOCKS * KVP_EVENTS_PER_BLOCK)
+#define KVP_EVENT_TEXT		216
+
+struct kvp_events {
+	spinlock_t lock;			/* irqsave */
+	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
+	struct page *out;			/* a block of it on its way to the legs */
+	u64 next;				/* seq of the next event */
+	u64 written;				/* events below are on disk */
+	struct work_struct work;
+};
+
+int kvp_events_init(struct kvp_pool *pool);
+void kvp_events_exit(struct kvp_pool *pool);
+
+/** kvp_events_load() - read the ring from the legs; whatever is not sound is left out */
+void kvp_events_load(struct kvp_pool *pool);
+
+/** kvp_event() - note an event. Context: any. */
+__printf(2, 3) void kvp_event(struct kvp_pool *pool, const char *fmt, ...);
+
+/** kvp_event_get() - event @seq; false if the ring does not have it any more */
+bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e);
+
+/** kvp_events_flush() - wait until what was noted is on disk, as far as that is possible */
+void kvp_events_flush(struct kvp_pool *pool);
+
+#endif /* KVP_EVENTS_H */

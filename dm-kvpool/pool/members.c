@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Superblock writes, and the loss of legs.
+ *
+ * A leg that did not take a write that it had to take is marked at once, so
+ * that nothing is read from it any more; kvp_members_work() then writes its
+ * state, under a new epoch, to all that are left. Until that is durable no
+ * FLUSH and no FUA is acknowledged (R16).
+ */
+#include <linux/mm.h>
+
+#include "pool/pool.h"
+
+u32 kvp_legs_usable(const struct kvp_pool *pool)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		n += kvp_leg_usable(&pool->legs[i]);
+	return n;
+}
+
+/* --- writing superblocks ---------------------------------------------------------- */
+
+struct sb_write {
+	struct kvp_io_group group;
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS * 2];
+	u32 nr;
+};
+
+static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
+{
+	return &pool->sb_pages[(leg * 2 + end) * KVP_SB_BLOCKS];
+}
+
+/* Encode for one place, through a contiguous buffer. */
+static void encode_for(struct kvp_pool *pool, struct kvp_leg *leg, u32 end)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct page **pages = sb_pages(pool, leg->index, end);
+	u32 i;
+
+	memcpy(sb->leg_uuid, sb->legs[leg->index].uuid, sizeof(sb->leg_uuid));
+	sb->leg_index = leg->index;
+	sb->self_offset = kvp_sb_slot_offset(leg->size_blocks, end, sb->sequence % KVP_SB_RING);
+	kvp_sb_encode(sb, pool->sb_disk);
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		memcpy(page_address(pages[i]), (u8 *)pool->sb_disk + i * KVP_BLOCK_SIZE,
+		       KVP_BLOCK_SIZE);
+}
+
+static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, u32 end)
+{
+	struct kvp_io *io = &w->ios[w->nr++];
+
+	encode_for(pool, leg, end);
+	io->leg = leg;
+	io->op = KVP_IO_WRITE_FUA;
+	io->block = pool->sb->self_offset >> KVP_BLOCK_SHIFT;
+	io->nr = KVP_SB_BLOCKS;
+	io->pages = sb_pages(pool, leg->index, end);
+	kvp_io_group_submit(&w->group, io);
+}
+
+static void note_counters(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[i];
+		struct kvp_leg *leg = &pool->legs[i];
+
+		info->err_read = atomic64_read(&leg->err_read);
+		info->err_write = atomic64_read(&leg->err_write);
+		info->err_checksum = atomic64_read(&leg->err_checksum);
+		info->healed = atomic64_read(&leg->healed);
+	}
+}
+
+/* Legs that were given up since the last superblock: recorded out, under a new epoch. */
+static void note_losses(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	bool lost = false;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		u32 state = READ_ONCE(pool->legs[i].state);
+
+		if (sb->legs[i].state == state)
+			continue;
+		sb->legs[i].state = state;
+		sb->legs[i].in_sync_era = sb->era;
+		lost = true;
+	}
+	if (lost)
+		WRITE_ONCE(sb->epoch, sb->epoch + 1);
+}
+
+/* Write both rings of every leg in use. Returns how many legs took both; marks the others. */
+static u32 write_round(struct kvp_pool *pool)
+{
+	struct sb_write *w = pool->sb_write;
+	unsigned long sent = 0, failed = 0;
+	u32 i, ok = 0;
+
+	w->nr = 0;
+	memset(w->ios, 0, sizeof(w->ios));
+	kvp_io_group_init(&w->group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		submit_sb(pool, w, &pool->legs[i], 0);
+		submit_sb(pool, w, &pool->legs[i], 1);
+		sent |= BIT(i);
+	}
+	kvp_io_group_wait(&w->group);
+	for (i = 0; i < w->nr; i++)
+		if (w->ios[i].error)
+			failed |= BIT(w->ios[i].leg->index);
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (failed & BIT(i)) {
+			atomic64_inc(&pool->legs[i].err_write);
+			kvp_leg_fail(&pool->legs[i], "a superblock write failed");
+		} else if (sent & BIT(i)) {
+			ok++;
+		}
+	}
+	return ok;
+}
+
+int kvp_sb_commit(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	u32 ok;
+
+	lockdep_assert_held(&pool->sb_lock);
+	do {
+		clear_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+		note_losses(pool);
+		note_counters(pool);
+		sb->event_seq = (u32)READ_ONCE(pool->events.next);
+		sb->write_time = ktime_get_real_seconds();
+		sb->sequence++;
+		ok = write_round(pool);
+		/* A leg lost meanwhile, here or elsewhere, needs one more. */
+	} while (ok && test_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags));
+	if (!ok) {
+		set_bit(KVP_POOL_FAULTED, &pool->flags);
+		wake_up_all(&pool->log.wait);
+		return -EIO;
+	}
+	return 0;
+}
+
+int kvp_sb_buffers_alloc(struct kvp_pool *pool)
+{
+	u32 i;
+
+	pool->sb_write = kzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
+	pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
+	if (!pool->sb_write || !pool->sb_disk)
+		return -ENOMEM;
+	for (i = 0; i < pool->nr_legs * 2 * KVP_SB_BLOCKS; i++) {
+		pool->sb_pages[i] = alloc_page(GFP_KERNEL);
+		if (!pool->sb_pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void kvp_sb_buffers_free(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pool->sb_pages); i++)
+		if (pool->sb_pages[i])
+			__free_page(pool->sb_pages[i]);
+	memset(pool->sb_pages, 0, sizeof(pool->sb_pages));
+	kvfree(pool->sb_disk);
+	kfree(pool->sb_write);
+	pool->sb_disk = NULL;
+	pool->sb_write = NULL;
+}
+
+/* --- losing legs -------------------------------------------------------------------- */
+
+/* Take @leg out as @state unless it is the last one in use. */
+static bool take_out(struct kvp_leg *leg, u32 state)
+{
+	struct kvp_pool *pool = leg->pool;
+	unsigned long flags;
+	bool taken = false;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > 1) {
+		WRITE_ONCE(leg->state, state);
+		set_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+		taken = true;
+	}
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	return taken;
+}
+
+bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+{
+	struct kvp_pool *pool = leg->pool;
+
+	if (!take_out(leg, KVP_LEG_FAULTED))
+		/* Somebody else may have given it up already: that is as good. */
+		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
+	kvp_event(pool, "leg_lost leg=%u why=%s", leg->index, why);
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->work_wq, &pool->members_work);
+	return true;
+}
+
+void kvp_members_work(struct work_struct *work)
+{
+	struct kvp_pool *pool = container_of(work, struct kvp_pool, members_work);
+
+	mutex_lock(&pool->sb_lock);
+	if (kvp_members_dirty(pool))
+		kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	wake_up_all(&pool->members_wait);
+}
+
+int kvp_members_settle(struct kvp_pool *pool)
+{
+	int ret = 0;
+
+	if (!kvp_members_dirty(pool) && !kvp_pool_faulted(pool))
+		return 0;
+	mutex_lock(&pool->sb_lock);
+	if (kvp_members_dirty(pool))
+		ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
+		return 0;
+	if (!take_out(leg, KVP_LEG_OFFLINE))
+		return kvp_leg_usable(leg) ? -EBUSY : -ENODEV;
+	kvp_event(pool, "leg_offline leg=%u", leg->index);
+	return kvp_members_settle(pool);
+}

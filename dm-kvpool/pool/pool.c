@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Life of a pool: start, quiesce, stop.
+ */
+#include "pool/pool.h"
+#include "pool/start.h"
+
+struct kvp_pool *kvp_pool_alloc(void)
+{
+	struct kvp_pool *pool = kvzalloc(sizeof(*pool), GFP_KERNEL);
+
+	if (!pool)
+		return NULL;
+	mutex_init(&pool->sb_lock);
+	mutex_init(&pool->checkpoint_lock);
+	spin_lock_init(&pool->members_lock);
+	init_waitqueue_head(&pool->members_wait);
+	INIT_WORK(&pool->members_work, kvp_members_work);
+	kvp_range_locks_init(&pool->ranges);
+	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
+	pool->stats = alloc_percpu(struct kvp_stats);
+	if (!pool->sb || !pool->stats) {
+		kvp_pool_free(pool);
+		return NULL;
+	}
+	return pool;
+}
+
+void kvp_pool_free(struct kvp_pool *pool)
+{
+	if (!pool)
+		return;
+	free_percpu(pool->stats);
+	kvfree(pool->sb);
+	kvfree(pool);
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+static void take_legs(struct kvp_pool *pool, const struct kvp_start *s)
+{
+	u32 i;
+
+	pool->nr_legs = s->nr_legs;
+	memset(pool->legs, 0, sizeof(pool->legs));
+	for (i = 0; i < s->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		leg->pool = pool;
+		leg->index = i;
+		leg->bdev = s->legs[i].bdev;
+		leg->size_blocks = s->legs[i].size_blocks;
+		leg->rotational = s->legs[i].rotational;
+		memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
+	}
+}
+
+static void take_tunables(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_TUNABLES; i++) {
+		const struct kvp_tunable *t = &kvp_tunables[i];
+		u64 v = pool->sb->tunables[i];
+
+		/* From a device: out of range is as good as not set. */
+		if (!(pool->sb->tunable_mask & BIT_ULL(i)) || v < t->min || v > t->max)
+			v = t->def;
+		pool->tunables[i] = v;
+	}
+}
+
+/* Superblock, legs and geometry: by format, or from the labels. */
+static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
+			  struct kvp_refusal *refusal)
+{
+	struct kvp_labels *labels = kvp_labels_alloc();
+	int ret;
+
+	if (!labels)
+		return kvp_refuse(refusal, -ENOMEM, "free some memory and try again",
+				  "out of memory before reading labels");
+	ret = kvp_labels_read(labels, pool, refusal);
+	if (!ret)
+		ret = s->format ? kvp_format(pool, labels, s, refusal) :
+				  kvp_choose(pool, labels, s, s->auto_degraded, refusal);
+	kvp_labels_free(labels);
+	if (ret)
+		return ret;
+	pool->g = &pool->sb->vdevs[0];
+	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
+	if (s->name[0])
+		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
+	take_tunables(pool);
+	return s->claim ? s->claim(pool, refusal) : 0;
+}
+
+static int alloc_parts(struct kvp_pool *pool)
+{
+	int ret;
+
+	pool->commit_wq = alloc_workqueue("kvpool-commit", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	pool->work_wq = alloc_workqueue("kvpool-work", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!pool->commit_wq || !pool->work_wq)
+		return -ENOMEM;
+	ret = kvp_sb_buffers_alloc(pool);
+	if (!ret)
+		ret = kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT);
+	if (!ret)
+		ret = kvp_log_init(pool);
+	if (!ret)
+		ret = kvp_table_init(pool);
+	if (!ret)
+		ret = kvp_destage_init(pool);
+	return ret;
+}
+
+static void free_parts(struct kvp_pool *pool)
+{
+	if (pool->work_wq) {
+		/* The loss of a leg or an event may have been noted on the way out. */
+		flush_workqueue(pool->work_wq);
+		destroy_workqueue(pool->work_wq);
+	}
+	if (pool->commit_wq)
+		destroy_workqueue(pool->commit_wq);
+	pool->work_wq = NULL;
+	pool->commit_wq = NULL;
+	kvp_destage_exit(pool);
+	kvp_table_exit(pool);
+	kvp_log_exit(pool);
+	kvp_wbuf_exit(pool);
+	kvp_sb_buffers_free(pool);
+	kvp_events_exit(pool);
+}
+
+/* How long a recovery takes at worst: the log read twice, every block of it random at home. */
+static u64 worst_recovery_ms(const struct kvp_pool *pool)
+{
+	u64 blocks = kvp_log_blocks(pool->g), us_per_block = 40;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].rotational)
+			us_per_block = 5000;
+	return div_u64(blocks * us_per_block, 1000) + div_u64(blocks * 2 * 40, 1000);
+}
+
+/* A new pool's first superblock; later ones come from recovery. */
+static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret ? kvp_refuse(refusal, ret, "replace the device that failed",
+				"no leg took the first superblock") : 0;
+}
+
+static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
+			 struct kvp_refusal *refusal)
+{
+	struct kvp_log_mark head;
+	int ret = 0;
+
+	kvp_events_load(pool);
+	kvp_scrub_init(pool);
+	if (s->format)
+		ret = write_first_superblock(pool, refusal);
+	if (!ret)
+		ret = kvp_recover(pool, &head, refusal);
+	if (ret)
+		return ret;
+	pool->recovery.worst_case_ms = worst_recovery_ms(pool);
+	kvp_log_start(pool, pool->sb->log_nonce, &head);
+	set_bit(KVP_POOL_RUNNING, &pool->flags);
+	if (!kvp_pool_readonly(pool))
+		queue_work(pool->work_wq, &pool->events.work);
+	kvp_scrub_unquiesce(pool);
+	return 0;
+}
+
+int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal)
+{
+	int ret;
+
+	memset(refusal, 0, sizeof(*refusal));
+	snprintf(refusal->what, sizeof(refusal->what), "pool %s", s->name[0] ? s->name : "start");
+	pool->flags = s->readonly ? BIT(KVP_POOL_READONLY) : 0;
+	pool->owner = s->owner;
+	take_legs(pool, s);
+	ret = kvp_events_init(pool);
+	if (!ret)
+		ret = find_or_format(pool, s, refusal);
+	if (!ret)
+		ret = alloc_parts(pool);
+	if (!ret)
+		ret = start_serving(pool, s, refusal);
+	if (!ret)
+		return 0;
+	if (!refusal->why[0])
+		kvp_refuse(refusal, ret, "free some memory and try again", "out of memory");
+	free_parts(pool);
+	return ret;
+}
+
+/* --- suspend and stop ------------------------------------------------------------------ */
+
+/* Say in the label that the log is empty, so that the next start need not read it. */
+static void mark_clean(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->sb->scrub = pool->scrub.info;
+	pool->sb->flags |= KVP_SB_CLEAN;
+	if (kvp_sb_commit(pool))
+		pool->sb->flags &= ~KVP_SB_CLEAN;
+	mutex_unlock(&pool->sb_lock);
+}
+
+void kvp_pool_quiesce(struct kvp_pool *pool)
+{
+	int ret;
+
+	kvp_scrub_quiesce(pool);
+	if (kvp_pool_readonly(pool))
+		return;
+	ret = kvp_destage_all(pool);
+	kvp_destage_stop(pool);
+	kvp_log_stop(pool);
+	flush_workqueue(pool->work_wq);
+	if (!ret && !kvp_members_settle(pool) && !kvp_pool_faulted(pool))
+		mark_clean(pool);
+	kvp_events_flush(pool);
+}
+
+void kvp_pool_unquiesce(struct kvp_pool *pool)
+{
+	if (!kvp_pool_readonly(pool)) {
+		/* Durable before anything is appended again. */
+		mutex_lock(&pool->sb_lock);
+		if (pool->sb->flags & KVP_SB_CLEAN) {
+			pool->sb->flags &= ~KVP_SB_CLEAN;
+			kvp_sb_commit(pool);
+		}
+		mutex_unlock(&pool->sb_lock);
+		kvp_destage_start(pool);
+	}
+	kvp_scrub_unquiesce(pool);
+}
+
+void kvp_pool_stop(struct kvp_pool *pool)
+{
+	clear_bit(KVP_POOL_RUNNING, &pool->flags);
+	pool->notify = NULL;
+	pool->space = NULL;
+	free_parts(pool);
+}
+
+void kvp_pool_space(struct kvp_pool *pool)
+{
+	if (pool->space)
+		pool->space(pool);
+}
+
+/* --- settings ---------------------------------------------------------------------------- */
+
+static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
+{
+	WRITE_ONCE(pool->tunables[id], value);
+	if (id == KVP_T_WRITE_BUFFER)
+		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
+	if (id == KVP_T_TABLE_CACHE) {
+		WRITE_ONCE(pool->table.budget, value >> KVP_BLOCK_SHIFT);
+		kvp_table_shrink(pool, false);
+	}
+}
+
+int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
+{
+	struct kvp_sb *sb = pool->sb;
+	u64 old_mask, old;
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	mutex_lock(&pool->sb_lock);
+	old_mask = sb->tunable_mask;
+	old = sb->tunables[id];
+	sb->tunable_mask |= BIT_ULL(id);
+	sb->tunables[id] = value;
+	ret = kvp_sb_commit(pool);
+	if (ret) {
+		sb->tunable_mask = old_mask;
+		sb->tunables[id] = old;
+	}
+	mutex_unlock(&pool->sb_lock);
+	if (!ret)
+		apply_tunable(pool, id, value);
+	return ret;
+}
+
+int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear)
+{
+	u32 old;
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	mutex_lock(&pool->sb_lock);
+	old = pool->sb->flags;
+	pool->sb->flags = (old & ~clear) | set;
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		pool->sb->flags = old;
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+void kvp_pool_clear(struct kvp_pool *pool, int only)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (only >= 0 && (u32)only != i)
+			continue;
+		atomic64_set(&leg->err_read, 0);
+		atomic64_set(&leg->err_write, 0);
+		atomic64_set(&leg->err_checksum, 0);
+		atomic64_set(&leg->healed, 0);
+	}
+	clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+		queue_work(pool->work_wq, &pool->log.workers[i].work);
+	kvp_destage_kick(pool, true);
+	kvp_commit_sync(pool);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The pool: what all parts share.
+ *
+ * Words: see docs/design.md. Blocks are 4 KiB; "block" without more is a block
+ * of the pool's device. A leg's own blocks are said to be "on the leg".
+ *
+ * Lock order, outermost first:
+ *
+ *   pool->checkpoint_lock     one checkpoint at a time
+ *   range locks               (vdev/range_lock.h: how to hold several)
+ *   log->build_lock
+ *   table->load_lock
+ *   table->lock
+ *   pool->sb_lock             superblock and membership
+ *   wbuf bucket locks         spinlocks from here on
+ *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
+ *   events->lock (irqsave)
+ */
+#ifndef KVP_POOL_H
+#define KVP_POOL_H
+
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "cache/wbuf.h"
+#include "format/format.h"
+#include "format/tunables.h"
+#include "io/io.h"
+#include "log/log.h"
+#include "pool/events.h"
+#include "table/table.h"
+#include "vdev/range_lock.h"
+
+struct block_device;
+struct kvp_refusal;
+struct sb_write;
+struct kvp_home;
+
+#define KVP_PATH_LEN	64
+
+/**
+ * struct kvp_leg - one device of the pool
+ * @bdev: NULL while missing
+ * @state: as recorded, or about to be, in the superblocks; written under
+ *	pool->sb_lock or by kvp_leg_fail(), read with READ_ONCE
+ * @in_flight, @next_block: for the choice of a mirror leg
+ */
+struct kvp_leg {
+	struct kvp_pool *pool;
+	u32 index;
+	struct block_device *bdev;
+	char path[KVP_PATH_LEN];
+	u64 size_blocks;
+	bool rotational;
+	u32 state;			/* enum kvp_leg_state */
+	bool was_present;		/* the label was found at start */
+	u32 last_sequence_era;
+	atomic_t in_flight;
+	u64 next_block;
+	atomic64_t err_read, err_write, err_checksum, healed;
+};
+
+/** kvp_leg_usable() - may the leg be read, and must writes go to it? */
+static inline bool kvp_leg_usable(const struct kvp_leg *leg)
+{
+	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_IN_SYNC;
+}
+
+/* Counters that every request touches: per processor. */
+struct kvp_stats {
+	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
+	u64 coalesced_blocks, buffer_read_blocks, read_retries;
+};
+
+/* Counters of background work: by pool->stat_lock or a single writer. */
+struct kvp_work_stats {
+	atomic64_t page_reads, page_writes, checkpoints;
+	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
+};
+
+enum kvp_pool_flags {
+	KVP_POOL_READONLY,
+	KVP_POOL_RUNNING,	/* between start and stop */
+	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
+	KVP_POOL_MEMBERS_DIRTY,	/* a loss is not yet recorded on the survivors */
+};
+
+enum kvp_destage_flags {
+	KVP_DESTAGE_DRAIN,	/* everything, then a checkpoint */
+	KVP_DESTAGE_STOP,
+};
+
+struct kvp_destage {
+	struct work_struct work;
+	struct delayed_work idle_work;
+	wait_queue_head_t wait;
+	unsigned long flags;
+	struct kvp_home *home;
+	u64 done_lsn;			/* everything below is home and checkpointed */
+	int error;			/* of the last round */
+};
+
+struct kvp_scrub {
+	struct work_struct work;
+	struct mutex lock;		/* start, stop, pause, resume */
+	struct kvp_scrub_info info;	/* cursor etc.: by the worker while running */
+	bool stop, pause, quiesce;
+};
+
+struct kvp_recovery_info {
+	u64 ms, worst_case_ms, replayed, torn_accepted;
+};
+
+struct kvp_pool {
+	/* Fixed while running. */
+	struct kvp_geometry *g;		/* of the only vdev: &sb->vdevs[0] */
+	struct kvp_leg legs[KVP_MAX_MIRROR_LEGS];
+	u32 nr_legs;
+	u32 seed;			/* of sums: kvp_sum_seed() */
+	unsigned long flags;		/* bits of enum kvp_pool_flags */
+	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
+
+	struct mutex sb_lock;
+	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
+	struct page *sb_pages[KVP_MAX_MIRROR_LEGS * 2 * KVP_SB_BLOCKS];
+	struct kvp_disk_sb *sb_disk;	/* one superblock being encoded */
+	struct sb_write *sb_write;
+	spinlock_t members_lock;	/* irqsave; changes of legs[].state */
+
+	struct kvp_wbuf wbuf;
+	struct kvp_log log;
+	struct kvp_table table;
+	struct kvp_range_locks ranges;
+	struct mutex checkpoint_lock;
+	struct kvp_destage destage;
+	struct kvp_scrub scrub;
+	struct kvp_events events;
+	struct kvp_recovery_info recovery;
+
+	struct work_struct members_work;
+	wait_queue_head_t members_wait;
+
+	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
+	struct workqueue_struct *work_wq;	/* destage, bypass, scrub, members, retries */
+
+	struct kvp_stats __percpu *stats;
+	struct kvp_work_stats work_stats;
+
+	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages came free */
+	void (*notify)(struct kvp_pool *pool);	/* target: raise a device-mapper event */
+	void *requests;				/* of the request path, for space */
+	void *owner;				/* of the target, for notify and claim */
+};
+
+/* --- life (pool.c) ------------------------------------------------------- */
+
+/* How a pool is to be started; from the table line. */
+struct kvp_start {
+	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, takeover;
+	u8 uuid[16];
+	bool any_uuid;
+	char name[KVP_NAME_LEN + 1];
+	u64 pool_blocks;
+	u32 kind;
+	u64 log_bytes, leg_bytes;	/* with format */
+	u64 tunable_mask, tunables[KVP_TUNABLES];
+	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
+	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
+	void *owner;
+	u32 nr_legs;			/* as the table names them, missing ones included */
+	struct {
+		struct block_device *bdev;	/* NULL: missing */
+		char path[KVP_PATH_LEN];
+		u64 size_blocks;
+		bool rotational;
+	} legs[KVP_MAX_MIRROR_LEGS];
+};
+
+/* A refusal in words that a person can use. */
+struct kvp_refusal {
+	char what[96], why[256], mend[192];
+};
+
+struct kvp_pool *kvp_pool_alloc(void);
+void kvp_pool_free(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_start() - read the labels, choose, recover, begin to serve
+ *
+ * Return: 0 or -errno with @refusal filled in; then nothing was written,
+ * unless the text says so. Context: process, waits for I/O.
+ */
+int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal);
+
+/**
+ * kvp_pool_quiesce() - make everything durable and home; background work stops
+ *
+ * Called when the device is suspended; no requests are in flight.
+ * kvp_pool_unquiesce() takes up work again.
+ */
+void kvp_pool_quiesce(struct kvp_pool *pool);
+void kvp_pool_unquiesce(struct kvp_pool *pool);
+
+/** kvp_pool_stop() - free everything that start made; after quiesce */
+void kvp_pool_stop(struct kvp_pool *pool);
+
+/** kvp_pool_space() - buffer pages or log space came free */
+void kvp_pool_space(struct kvp_pool *pool);
+
+/** kvp_pool_set() - change a tunable; durable when it returns 0 */
+int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
+
+/** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
+int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
+
+/** kvp_pool_clear() - counters of one leg (or all: -1) to zero, and try again what failed */
+void kvp_pool_clear(struct kvp_pool *pool, int only);
+
+static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_READONLY, &pool->flags);
+}
+
+static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_FAULTED, &pool->flags);
+}
+
+/* --- superblock and members (members.c) ----------------------------------- */
+
+/**
+ * kvp_sb_commit() - write pool->sb to all in-sync legs, both rings, with FUA
+ *
+ * Raises the sequence. A leg that fails is recorded out on the others, in a
+ * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it.
+ */
+int kvp_sb_commit(struct kvp_pool *pool);
+
+/**
+ * kvp_leg_fail() - a leg did not take what it had to take: never use it again
+ *
+ * The last usable leg is not given up: returns false, and the caller fails
+ * the request. Otherwise acknowledgements are held until the survivors record
+ * the loss (kvp_members_settle()). Context: any.
+ */
+bool kvp_leg_fail(struct kvp_leg *leg, const char *why);
+
+/* Memory for superblock writes, so that recording a loss needs none. */
+int kvp_sb_buffers_alloc(struct kvp_pool *pool);
+void kvp_sb_buffers_free(struct kvp_pool *pool);
+
+/** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
+int kvp_members_settle(struct kvp_pool *pool);
+
+static inline bool kvp_members_dirty(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+}
+
+/** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
+int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
+
+/** kvp_legs_usable() - number of legs in use */
+u32 kvp_legs_usable(const struct kvp_pool *pool);
+
+void kvp_members_work(struct work_struct *work);
+
+/* --- starting (start.c, recover.c) ------------------------------------------ */
+
+/** kvp_recover() - bring home what the log holds, checkpoint, choose the place for new entries */
+int kvp_recover(struct kvp_pool *pool, struct kvp_log_mark *head, struct kvp_refusal *refusal);
+
+/* --- checkpoint (checkpoint.c) ------------------------------------------------ */
+
+/**
+ * kvp_checkpoint() - make the table, and @tail as the log's tail, durable (R3)
+ * @tail: everything recorded before it is home, or superseded by what is
+ *	durable; NULL to leave the tail where it is
+ *
+ * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is
+ * still the durable one and nothing is lost.
+ */
+int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+
+/** kvp_poison_settle() - make poison durable before a read of it is answered; holds no range lock */
+int kvp_poison_settle(struct kvp_pool *pool);
+
+/* --- home (vdev/) -------------------------------------------------------------- */
+
+/** kvp_home_block() - where @block lies on every leg of a single or mirror */
+static inline u64 kvp_home_block(const struct kvp_pool *pool, u64 block)
+{
+	return pool->g->data_start + block;
+}
+
+/** kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight */
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
+void kvp_leg_unchoose(struct kvp_leg *leg);
+
+/** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
+int kvp_legs_flush(struct kvp_pool *pool);
+
+/**
+ * kvp_home_read() - one block from its home, verified, healed (heal.c)
+ * @page: private page that receives it
+ * @all_copies: look at every copy, not only until one verifies
+ *
+ * Caller holds the block's range lock and has looked into the buffer. Return:
+ * 0; -ENODATA: poisoned; -EIO: some leg does not answer and no other has it;
+ * -EBADMSG: no copy verifies, and the block is poisoned now: kvp_poison_settle() before anybody is told, without the lock.
+ */
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, bool all_copies);
+
+/** kvp_block_read() - the newest version of one block into a private page, from scratch */
+int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
+
+/* --- destage (destage.c) ---------------------------------------------------------- */
+
+int kvp_destage_init(struct kvp_pool *pool);
+void kvp_destage_exit(struct kvp_pool *pool);
+void kvp_destage_start(struct kvp_pool *pool);
+void kvp_destage_stop(struct kvp_pool *pool);
+
+/** kvp_destage_kick() - start destage if it is time, or @now in any case */
+void kvp_destage_kick(struct kvp_pool *pool, bool now);
+
+/** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
+int kvp_destage_all(struct kvp_pool *pool);
+
+void kvp_bypass_work(struct work_struct *work);
+
+/* --- scrub (scrub.c) ------------------------------------------------------------------ */
+
+void kvp_scrub_init(struct kvp_pool *pool);
+int kvp_scrub_start(struct kvp_pool *pool);
+int kvp_scrub_stop(struct kvp_pool *pool);
+int kvp_scrub_pause(struct kvp_pool *pool);
+int kvp_scrub_resume(struct kvp_pool *pool);
+void kvp_scrub_quiesce(struct kvp_pool *pool);
+void kvp_scrub_unquiesce(struct kvp_pool *pool);
+
+/* Tracepoints; nothing in the simulator. */
+#include "pool/trace.h"
+
+#endif /* KVP_POOL_H */

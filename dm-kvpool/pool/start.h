@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a pool does before it serves: labels, choice, format. Used by pool.c. */
+#ifndef KVP_START_H
+#define KVP_START_H
+
+#include "pool/pool.h"
+
+/* What was found on one leg, in the order of the table line. */
+struct kvp_label {
+	bool found, unreadable;
+	u32 valid, bad;		/* slots */
+	int error;		/* of the last bad one */
+	struct kvp_why why;
+	struct kvp_sb *sb;	/* the newest valid one */
+};
+
+/* Memory for reading labels; large, short-lived. */
+struct kvp_labels {
+	struct page **pages;
+	struct kvp_disk_sb *slot;
+	struct kvp_sb *tmp;
+	struct kvp_label legs[KVP_MAX_MIRROR_LEGS];
+	struct kvp_leg ordered[KVP_MAX_MIRROR_LEGS];
+};
+
+struct kvp_labels *kvp_labels_alloc(void);
+void kvp_labels_free(struct kvp_labels *l);
+
+/** kvp_refuse() - fill in why and mend; returns @error */
+__printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
+			      const char *fmt, ...);
+
+/** kvp_labels_read() - read all rings of all legs that are present */
+int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
+ * kvp_choose() - decide which superblock and which legs count (R13, R16, R17)
+ * @auto_start: start without legs that may hold newer data
+ *
+ * On success pool->sb and pool->legs[] are filled in, in the superblock's order.
+ */
+int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+	       bool auto_start, struct kvp_refusal *r);
+
+/** kvp_format() - a new superblock in pool->sb for blank legs; writes nothing yet */
+int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+	       struct kvp_refusal *r);
+
+#endif /* KVP_START_H */

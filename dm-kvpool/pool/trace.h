@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints, under events/kvpool/ in tracefs. This file is the pool's view
+ * of them; trace_points.h defines them. The simulator has none.
+ */
+#ifndef KVP_TRACE_H
+#define KVP_TRACE_H
+
+#include <linux/types.h>
+
+struct kvp_pool;
+
+#ifdef KVP_SIM
+static inline void kvp_trace_commit(struct kvp_pool *pool, u64 lsn, u32 data, u32 intents) {}
+static inline void kvp_trace_destage(struct kvp_pool *pool, u32 versions) {}
+static inline void kvp_trace_checkpoint(struct kvp_pool *pool, u64 tail, int error) {}
+static inline void kvp_trace_heal(struct kvp_pool *pool, u32 leg, u64 block) {}
+static inline void kvp_trace_recovery(struct kvp_pool *pool, u64 entries, u64 records) {}
+#else
+void kvp_trace_commit(struct kvp_pool *pool, u64 lsn, u32 data, u32 intents);
+void kvp_trace_destage(struct kvp_pool *pool, u32 versions);
+void kvp_trace_checkpoint(struct kvp_pool *pool, u64 tail, int error);
+void kvp_trace_heal(struct kvp_pool *pool, u32 leg, u64 block);
+void kvp_trace_recovery(struct kvp_pool *pool, u64 entries, u64 records);
+#endif
+
+#endif /* KVP_TRACE_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/device-mapper.h>
+#include <linux/moduleparam.h>
+
+#include "pool/start.h"
+#include "registry.h"
+
+static LIST_HEAD(instances);
+static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal */
+static char last_refusal[640];
+
+struct kvp_instance *kvp_registry_get(struct mapped_device *md)
+{
+	struct kvp_instance *inst, *found = NULL;
+
+	mutex_lock(&lock);
+	list_for_each_entry(inst, &instances, list)
+		if (inst->md == md) {
+			inst->refs++;
+			found = inst;
+		}
+	mutex_unlock(&lock);
+	return found;
+}
+
+void kvp_registry_add(struct kvp_instance *inst)
+{
+	mutex_lock(&lock);
+	inst->refs = 1;
+	list_add(&inst->list, &instances);
+	mutex_unlock(&lock);
+}
+
+bool kvp_registry_put(struct kvp_instance *inst)
+{
+	bool last;
+
+	mutex_lock(&lock);
+	last = !--inst->refs;
+	if (last)
+		list_del(&inst->list);
+	mutex_unlock(&lock);
+	return last;
+}
+
+static bool share_a_leg(const struct kvp_sb *a, const struct kvp_sb *b)
+{
+	u32 i, j;
+
+	for (i = 0; i < a->leg_count; i++)
+		for (j = 0; j < b->leg_count; j++)
+			if (!memcmp(a->legs[i].uuid, b->legs[j].uuid, 16))
+				return true;
+	return false;
+}
+
+int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	struct kvp_instance *inst;
+	int ret = 0;
+
+	mutex_lock(&lock);
+	list_for_each_entry(inst, &instances, list) {
+		const struct kvp_sb *sb = inst->pool->sb;
+
+		if (inst->pool == pool || (memcmp(sb->pool_uuid, pool->sb->pool_uuid, 16) &&
+					   !share_a_leg(sb, pool->sb)))
+			continue;
+		ret = kvp_refuse(refusal, -EBUSY, "remove that device first",
+				 "the pool '%s' is in use by another device", sb->name);
+		break;
+	}
+	mutex_unlock(&lock);
+	return ret;
+}
+
+void kvp_registry_refused(const struct kvp_refusal *r)
+{
+	pr_err("dm-kvpool: %s: %s; %s\n", r->what, r->why, r->mend);
+	mutex_lock(&lock);
+	snprintf(last_refusal, sizeof(last_refusal), "%s | %s | %s", r->what, r->why, r->mend);
+	mutex_unlock(&lock);
+}
+
+static int get_refusal(char *buffer, const struct kernel_param *kp)
+{
+	int n;
+
+	mutex_lock(&lock);
+	n = sysfs_emit(buffer, "%s\n", last_refusal);
+	mutex_unlock(&lock);
+	return n;
+}
+
+static const struct kernel_param_ops refusal_ops = { .get = get_refusal };
+module_param_cb(last_refusal, &refusal_ops, NULL, 0444);
+MODULE_PARM_DESC(last_refusal, "why the last pool could not be started: what | why | mend");

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Module-wide table of pools in use (R25): one pool per mapped device, found
+ * again when the device's table is reloaded; no pool and no leg twice.
+ */
+#ifndef KVP_REGISTRY_H
+#define KVP_REGISTRY_H
+
+#include "request.h"
+
+struct mapped_device;
+
+/**
+ * struct kvp_instance - a pool in use by a mapped device
+ * @refs: tables that use it; by the registry's lock
+ * @ti_notify: table whose mapped device hears of events
+ * @quiesced: suspended; by device-mapper's suspend lock
+ */
+struct kvp_instance {
+	struct list_head list;
+	struct mapped_device *md;
+	u32 refs;
+	struct kvp_pool *pool;
+	struct kvp_requests requests;
+	struct dm_table *table;
+	bool quiesced;
+};
+
+/** kvp_registry_get() - the instance of @md with a reference, or NULL */
+struct kvp_instance *kvp_registry_get(struct mapped_device *md);
+
+/** kvp_registry_add() - enter a new instance; holds one reference */
+void kvp_registry_add(struct kvp_instance *inst);
+
+/** kvp_registry_put() - give a reference back; true for the last one: the caller frees it */
+bool kvp_registry_put(struct kvp_instance *inst);
+
+/** kvp_registry_claim() - refuse a pool that another device has, or whose legs it has */
+int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
+
+/** kvp_registry_refused() - remember a refusal for last_refusal, and log it */
+void kvp_registry_refused(const struct kvp_refusal *r);
+
+#endif /* KVP_REGISTRY_H */

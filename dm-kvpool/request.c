@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/device-mapper.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#include "request.h"
+
+static struct kvp_bio *data_of(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct kvp_bio));
+}
+
+static struct bio *bio_of(struct kvp_bio *k)
+{
+	return dm_bio_from_per_bio_data(k, sizeof(struct kvp_bio));
+}
+
+static u64 first_block(const struct bio *bio)
+{
+	return bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT;
+}
+
+static u32 block_count(const struct bio *bio)
+{
+	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
+}
+
+static void end_bio(struct bio *bio, blk_status_t status)
+{
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+/* --- copying: a block may lie in several segments ------------------------------------ */
+
+static void copy_from_bio(struct bio *bio, struct bvec_iter *iter, void *block)
+{
+	u32 left = KVP_BLOCK_SIZE;
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+
+		bv.bv_len = n;
+		memcpy_from_bvec(block, &bv);
+		bio_advance_iter_single(bio, iter, n);
+		block += n;
+		left -= n;
+	}
+}
+
+/* NULL for zeros. */
+static void copy_to_bio(struct bio *bio, struct bvec_iter *iter, const void *block)
+{
+	u32 left = KVP_BLOCK_SIZE;
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+
+		bv.bv_len = n;
+		if (block) {
+			memcpy_to_bvec(&bv, block);
+			block += n;
+		} else {
+			memzero_bvec(&bv);
+		}
+		bio_advance_iter_single(bio, iter, n);
+		left -= n;
+	}
+}
+
+static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 block)
+{
+	__le64 b = cpu_to_le64(block);
+	u32 left = KVP_BLOCK_SIZE, crc = kvp_crc32c(seed, &b, sizeof(b));
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+		void *p = bvec_kmap_local(&bv);
+
+		crc = kvp_crc32c(crc, p, n);
+		kunmap_local(p);
+		bio_advance_iter_single(bio, iter, n);
+		left -= n;
+	}
+	return crc;
+}
+
+/* --- durability ------------------------------------------------------------------------- */
+
+static void waiter_done(struct kvp_waiter *w, int error)
+{
+	end_bio(bio_of(container_of(w, struct kvp_bio, waiter)), errno_to_blk_status(error));
+}
+
+static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
+{
+	struct kvp_bio *k = data_of(bio);
+
+	k->waiter.seq = seq;
+	k->waiter.done = waiter_done;
+	kvp_commit_wait_async(pool, &k->waiter);
+}
+
+static int map_flush(struct kvp_pool *pool, struct bio *bio)
+{
+	if (kvp_pool_readonly(pool))
+		end_bio(bio, BLK_STS_OK);
+	else
+		end_when_durable(pool, bio, kvp_wbuf_seq(pool));
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* --- writes ------------------------------------------------------------------------------- */
+
+/* With no leg left, requests fail or wait, as the administrator chose. */
+static bool must_fail(struct kvp_pool *pool)
+{
+	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
+}
+
+/* Copy from where the bio stands; false when the buffer is full. */
+static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
+{
+	while (bio->bi_iter.bi_size) {
+		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, first_block(bio));
+
+		if (!d)
+			return false;
+		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
+		*seq = kvp_wbuf_end_write(pool, d);
+	}
+	return true;
+}
+
+static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
+{
+	if (bio->bi_opf & REQ_FUA) {
+		end_when_durable(pool, bio, seq);
+		return;
+	}
+	end_bio(bio, BLK_STS_OK);
+	kvp_commit_kick(pool, true);
+}
+
+static void defer_write(struct kvp_requests *r, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_add(&r->writes, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	queue_work(r->wq, &r->write_work);
+}
+
+static int map_write(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 seq = 0;
+
+	if (kvp_pool_readonly(pool) || must_fail(pool))
+		return DM_MAPIO_KILL;
+	this_cpu_add(pool->stats->write_blocks, block_count(bio));
+	/* Nobody overtakes those who wait already. */
+	if (!bio_list_empty(&r->writes) || !copy_in(pool, bio, &seq))
+		defer_write(r, bio);
+	else
+		written(pool, bio, seq);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* The buffer is not full, yet there is no page: make those in use come home. */
+static void relieve_memory(struct kvp_pool *pool)
+{
+	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2) {
+		kvp_commit_now(pool);
+		kvp_destage_kick(pool, true);
+	}
+	kvp_commit_kick(pool, true);
+}
+
+static struct bio *next_write(struct kvp_requests *r)
+{
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio = bio_list_peek(&r->writes);
+	spin_unlock_irqrestore(&r->lock, flags);
+	return bio;
+}
+
+static void pop_write(struct kvp_requests *r)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_pop(&r->writes);
+	spin_unlock_irqrestore(&r->lock, flags);
+}
+
+/* Writes that waited for space; the first stays on the list until it is copied. */
+static void write_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, write_work);
+	struct kvp_pool *pool = r->pool;
+	struct bio *bio;
+
+	while ((bio = next_write(r))) {
+		int space = atomic_read(&r->space_seq);
+		u64 seq = 0;
+
+		if (must_fail(pool)) {
+			pop_write(r);
+			end_bio(bio, BLK_STS_IOERR);
+		} else if (copy_in(pool, bio, &seq)) {
+			pop_write(r);
+			written(pool, bio, seq);
+		} else {
+			relieve_memory(pool);
+			if (space == atomic_read(&r->space_seq))
+				return;	/* the space callback brings us back */
+		}
+	}
+}
+
+static void space_came_free(struct kvp_pool *pool)
+{
+	struct kvp_requests *r = pool->requests;
+
+	atomic_inc(&r->space_seq);
+	smp_mb__after_atomic();	/* pairs with the lock around the list in defer_write() */
+	if (!bio_list_empty(&r->writes))
+		queue_work(r->wq, &r->write_work);
+}
+
+void kvp_requests_requeue(struct kvp_requests *r)
+{
+	struct bio_list held;
+	struct bio *bio;
+	unsigned long flags;
+
+	cancel_work_sync(&r->write_work);
+	bio_list_init(&held);
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_merge(&held, &r->writes);
+	bio_list_init(&r->writes);
+	spin_unlock_irqrestore(&r->lock, flags);
+	while ((bio = bio_list_pop(&held)))
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+}
+
+/* --- discard and write-zeroes --------------------------------------------------------------- */
+
+static int map_discard(struct kvp_pool *pool, struct bio *bio)
+{
+	u32 count = block_count(bio);
+	u64 seq;
+
+	if (kvp_pool_readonly(pool) || must_fail(pool))
+		return DM_MAPIO_KILL;
+	this_cpu_add(pool->stats->discard_blocks, count);
+	if (count && kvp_wbuf_discard(pool, first_block(bio), count, &seq)) {
+		end_bio(bio, BLK_STS_RESOURCE);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (count && (bio->bi_opf & REQ_FUA)) {
+		end_when_durable(pool, bio, seq);
+		return DM_MAPIO_SUBMITTED;
+	}
+	end_bio(bio, BLK_STS_OK);
+	kvp_commit_kick(pool, true);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+/* Every block from scratch, each under its lock, through a private page. */
+static void read_anew(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	struct bvec_iter iter = k->iter;
+	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
+	struct page *page = alloc_page(GFP_NOIO);
+	blk_status_t status = BLK_STS_OK;
+
+	if (!page) {
+		end_bio(bio, BLK_STS_RESOURCE);
+		return;
+	}
+	for (; iter.bi_size; block++) {
+		if (kvp_block_read(pool, block, page))
+			status = BLK_STS_IOERR;
+		copy_to_bio(bio, &iter, status ? NULL : page_address(page));
+	}
+	__free_page(page);
+	end_bio(bio, status);
+}
+
+static void read_anew_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+
+	read_anew(k->requests->pool, bio_of(k));
+}
+
+static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
+{
+	struct kvp_bio *k = data_of(bio);
+
+	k->requests = r;
+	INIT_WORK(&k->work, how);
+	queue_work(r->wq, &k->work);
+}
+
+enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
+
+static enum home_class classify(const struct kvp_tpage *leaf, u64 block, u32 count)
+{
+	enum home_class class = HOME_ZERO;
+	u64 b;
+
+	for (b = block; b < block + count; b++) {
+		unsigned int state = kvp_entry_state(kvp_table_entry(leaf, b));
+
+		if (state == KVP_ENTRY_VALID)
+			class = HOME_READ;
+		else if (state != KVP_ENTRY_UNWRITTEN)
+			return HOME_POISON;
+	}
+	return class;
+}
+
+static void read_zeros(struct kvp_pool *pool, struct bio *bio)
+{
+	this_cpu_add(pool->stats->zero_read_blocks, block_count(bio));
+	zero_fill_bio(bio);
+	end_bio(bio, BLK_STS_OK);
+}
+
+/* Point the bio at a leg; takes over the leaf's reference. False: served or failed already. */
+static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_bio *k = data_of(bio);
+	u64 block = first_block(bio);
+	u32 count = block_count(bio);
+	enum home_class class = classify(leaf, block, count);
+
+	if (class == HOME_READ) {
+		k->leg = kvp_leg_choose(pool, block, count);
+		if (k->leg) {
+			k->requests = r;
+			k->leaf = leaf;
+			bio_set_dev(bio, k->leg->bdev);
+			bio->bi_iter.bi_sector = kvp_home_block(pool, block) << KVP_SECTORS_SHIFT;
+			return true;
+		}
+	}
+	kvp_table_put(pool, leaf);
+	if (class == HOME_ZERO)
+		read_zeros(pool, bio);
+	else if (class == HOME_POISON)
+		defer_read(r, bio, read_anew_work);
+	else
+		end_bio(bio, BLK_STS_IOERR);
+	return false;
+}
+
+/* The table page was not in memory: get it, then read. */
+static void read_home_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct kvp_requests *r = k->requests;
+	struct bio *bio = bio_of(k);
+	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
+
+	kvp_table_shrink(r->pool, false);
+	if (IS_ERR(leaf))
+		end_bio(bio, PTR_ERR(leaf) == -ENOMEM ? BLK_STS_RESOURCE : BLK_STS_IOERR);
+	else if (remap_home(r, bio, leaf))
+		submit_bio_noacct(bio);
+}
+
+/* Serve from the buffer; false when a block has left it meanwhile. */
+static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
+{
+	struct bvec_iter iter = bio->bi_iter;
+	u64 block = first_block(bio);
+
+	for (; iter.bi_size; block++) {
+		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+
+		if (d) {
+			copy_to_bio(bio, &iter, page_address(d->page));
+			kvp_wbuf_unlock(pool, block);
+		} else if (kvp_wbuf_in_hole(pool, block)) {
+			copy_to_bio(bio, &iter, NULL);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* How many blocks from the first on are served alike, and how? */
+static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
+{
+	u32 n = min_t(u32, count, KVP_PTRS_PER_PAGE - block % KVP_PTRS_PER_PAGE), i;
+
+	*buffered = kvp_wbuf_any(pool, block, 1);
+	if (!*buffered && !kvp_wbuf_any(pool, block, n))
+		return n;
+	for (i = 1; i < n; i++)
+		if (kvp_wbuf_any(pool, block + i, 1) != *buffered)
+			break;
+	return i;
+}
+
+static int map_read(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_bio *k = data_of(bio);
+	u64 block = first_block(bio);
+	u32 count = block_count(bio), n;
+	struct kvp_tpage *leaf;
+	bool buffered;
+
+	n = alike(pool, block, count, &buffered);
+	if (n < count)
+		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
+	this_cpu_add(pool->stats->read_blocks, n);
+	k->iter = bio->bi_iter;
+	if (buffered) {
+		if (read_buffer(pool, bio)) {
+			this_cpu_add(pool->stats->buffer_read_blocks, n);
+			end_bio(bio, BLK_STS_OK);
+		} else {
+			defer_read(r, bio, read_anew_work);
+		}
+		return DM_MAPIO_SUBMITTED;
+	}
+	leaf = kvp_table_find(pool, block);
+	if (!leaf) {
+		defer_read(r, bio, read_home_work);
+		return DM_MAPIO_SUBMITTED;
+	}
+	return remap_home(r, bio, leaf) ? DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
+}
+
+/* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
+static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
+{
+	struct bvec_iter iter = data_of(bio)->iter;
+	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
+
+	for (; iter.bi_size; block++) {
+		u64 entry = kvp_table_entry(leaf, block);
+
+		switch (kvp_entry_state(entry)) {
+		case KVP_ENTRY_UNWRITTEN:
+			copy_to_bio(bio, &iter, NULL);
+			break;
+		case KVP_ENTRY_VALID:
+			if (sum_of_bio(bio, &iter, pool->seed, block) != kvp_entry_crc(entry))
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
+{
+	struct kvp_bio *k = data_of(bio);
+	struct kvp_tpage *leaf = k->leaf;
+	bool good;
+
+	/* Ended by ourselves: served, or read anew after a first try. */
+	if (!leaf)
+		return DM_ENDIO_DONE;
+	kvp_leg_unchoose(k->leg);
+	good = !*error && verify(r->pool, bio, leaf);
+	kvp_table_put(r->pool, leaf);
+	k->leaf = NULL;
+	if (good)
+		return DM_ENDIO_DONE;
+	/*
+	 * The device need not be at fault: destage or a bypass may have written
+	 * the block meanwhile, or the reader its buffer. From scratch, then.
+	 */
+	this_cpu_inc(r->pool->stats->read_retries);
+	*error = BLK_STS_OK;
+	bio->bi_status = BLK_STS_OK;
+	defer_read(r, bio, read_anew_work);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+/* --- all of them --------------------------------------------------------------------------------- */
+
+int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
+{
+	data_of(bio)->leaf = NULL;
+	if (bio->bi_opf & REQ_PREFLUSH)
+		return map_flush(r->pool, bio);
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return map_read(r, bio);
+	case REQ_OP_WRITE:
+		return map_write(r, bio);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return map_discard(r->pool, bio);
+	default:
+		return DM_MAPIO_KILL;
+	}
+}
+
+int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
+{
+	r->pool = pool;
+	spin_lock_init(&r->lock);
+	bio_list_init(&r->writes);
+	INIT_WORK(&r->write_work, write_work);
+	r->wq = alloc_workqueue("kvpool-requests", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!r->wq)
+		return -ENOMEM;
+	pool->requests = r;
+	pool->space = space_came_free;
+	return 0;
+}
+
+void kvp_requests_exit(struct kvp_requests *r)
+{
+	if (r->wq)
+		destroy_workqueue(r->wq);
+	r->wq = NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The request path: from bios to the write buffer and the legs.
+ */
+#ifndef KVP_REQUEST_H
+#define KVP_REQUEST_H
+
+#include <linux/bio.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "pool/pool.h"
+
+/**
+ * struct kvp_requests - bios that could not be served at once
+ * @writes: wait for buffer pages, in order of arrival; by @lock
+ * @reads: wait for a table page, or are read anew block by block; by @lock
+ * @space_seq: counts calls of the pool's space callback
+ */
+struct kvp_requests {
+	struct kvp_pool *pool;
+	struct workqueue_struct *wq;
+	spinlock_t lock;		/* irqsave */
+	struct bio_list writes;
+	atomic_t space_seq;
+	struct work_struct write_work;
+};
+
+/* Per-bio data; kept small. */
+struct kvp_bio {
+	struct kvp_waiter waiter;	/* FLUSH, FUA */
+	struct kvp_requests *requests;
+	struct bvec_iter iter;		/* as it arrived; reads only */
+	struct kvp_leg *leg;		/* read from home: from this leg */
+	struct kvp_tpage *leaf;		/* and verified against this leaf */
+	struct work_struct work;	/* a read that has to wait */
+};
+
+int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
+void kvp_requests_exit(struct kvp_requests *r);
+
+/** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
+int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
+
+/** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
+int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
+
+/** kvp_requests_requeue() - give bios that wait back to device-mapper (noflush suspend) */
+void kvp_requests_requeue(struct kvp_requests *r);
+
+#endif /* KVP_REQUEST_H */

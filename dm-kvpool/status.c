@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What people and tools are told: docs/dm-interface.md lists every field. */
+#include <linux/uuid.h>
+
+#include "status.h"
+#include "target.h"
+
+static const char *const scrub_states[] = {
+	[KVP_SCRUB_NONE] = "none",
+	[KVP_SCRUB_RUNNING] = "running",
+	[KVP_SCRUB_PAUSED] = "paused",
+	[KVP_SCRUB_FINISHED] = "finished",
+	[KVP_SCRUB_STOPPED] = "stopped",
+};
+
+static const char *leg_state(const struct kvp_leg *leg)
+{
+	if (!leg->bdev)
+		return "missing";
+	switch (READ_ONCE(leg->state)) {
+	case KVP_LEG_IN_SYNC:
+		return "online";
+	case KVP_LEG_STALE:
+		return "stale";
+	case KVP_LEG_FAULTED:
+		return "faulted";
+	default:
+		return "offline";
+	}
+}
+
+static char leg_letter(const struct kvp_leg *leg)
+{
+	if (!leg->bdev)
+		return '-';
+	switch (READ_ONCE(leg->state)) {
+	case KVP_LEG_IN_SYNC:
+		return 'A';
+	case KVP_LEG_STALE:
+		return 'S';
+	case KVP_LEG_FAULTED:
+		return 'F';
+	default:
+		return 'O';
+	}
+}
+
+static const char *pool_state(const struct kvp_pool *pool)
+{
+	if (kvp_pool_faulted(pool))
+		return "faulted";
+	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
+}
+
+static const char *pool_mode(const struct kvp_pool *pool)
+{
+	return kvp_pool_readonly(pool) ? "ro" : "rw";
+}
+
+static u64 scrub_done(const struct kvp_pool *pool)
+{
+	const struct kvp_scrub_info *info = &pool->scrub.info;
+
+	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
+}
+
+/* --- status line and table line ---------------------------------------------------------- */
+
+static void status_line(struct kvp_instance *inst, char *result, unsigned int maxlen)
+{
+	struct kvp_pool *pool = inst->pool;
+	u64 reads = 0, writes = 0, sums = 0, healed = 0;
+	char letters[KVP_MAX_MIRROR_LEGS + 1] = "";
+	unsigned int sz = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		letters[i] = leg_letter(leg);
+		reads += atomic64_read(&leg->err_read);
+		writes += atomic64_read(&leg->err_write);
+		sums += atomic64_read(&leg->err_checksum);
+		healed += atomic64_read(&leg->healed);
+	}
+	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu",
+	       inst->quiesced ? "suspended" : pool_state(pool), pool_mode(pool),
+	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
+	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
+	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),
+	       kvp_log_blocks(pool->g), reads, writes, sums, healed,
+	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
+	       scrub_done(pool), pool->sb->pool_blocks);
+}
+
+static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
+{
+	const struct kvp_start *s = &t->start;
+	unsigned int sz = 0, options = s->readonly;
+	u32 i;
+
+	if (t->inst)
+		DMEMIT("%pUb", t->inst->pool->sb->pool_uuid);
+	else if (s->any_uuid)
+		DMEMIT("-");
+	else
+		DMEMIT("%pUb", s->uuid);
+	DMEMIT(" %u%s %s %u", options, s->readonly ? " readonly" : "",
+	       s->kind == KVP_VDEV_SINGLE ? "single" : "mirror", s->nr_legs);
+	for (i = 0; i < s->nr_legs; i++)
+		DMEMIT(" %s", t->devs[i] ? t->devs[i]->name : "-");
+}
+
+void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
+		unsigned int maxlen)
+{
+	struct kvp_target *t = ti->private;
+	unsigned int sz = 0;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		if (t->inst)
+			status_line(t->inst, result, maxlen);
+		else
+			DMEMIT("suspended");
+		break;
+	case STATUSTYPE_TABLE:
+		table_line(t, result, maxlen);
+		break;
+	case STATUSTYPE_IMA:
+		DMEMIT_TARGET_NAME_VERSION(ti->type);
+		DMEMIT(";");
+		break;
+	}
+}
+
+/* --- stats -------------------------------------------------------------------------------------- */
+
+struct printer {
+	char *result;
+	unsigned int maxlen, sz;
+};
+
+static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
+{
+	va_list args;
+
+	if (p->sz >= p->maxlen)
+		return;
+	va_start(args, fmt);
+	p->sz += vscnprintf(p->result + p->sz, p->maxlen - p->sz, fmt, args);
+	va_end(args);
+	/* A full buffer tells device-mapper that the caller needs a larger one. */
+	if (p->sz + 1 >= p->maxlen)
+		p->sz = p->maxlen;
+}
+
+static void say_number(struct printer *p, const char *key, u64 value)
+{
+	say(p, "%s=%llu\n", key, value);
+}
+
+static void say_pool(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_sb *sb = pool->sb;
+	u32 usable = kvp_legs_usable(pool);
+
+	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=\n", sb->name,
+	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment);
+	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
+	say_number(p, "epoch", sb->epoch);
+	say_number(p, "era", sb->era);
+	say_number(p, "checkpoint", sb->checkpoint);
+	say_number(p, "sequence", sb->sequence);
+	say_number(p, "created", sb->create_time);
+	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
+	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
+	say_number(p, "losses_survivable", usable ? usable - 1 : 0);
+	say(p, "vdev.0.kind=%s\nvdev.0.state=%s\nvdev.0.first_leg=0\nvdev.0.legs=%u\n",
+	    pool->g->kind == KVP_VDEV_SINGLE ? "single" : "mirror", pool_state(pool),
+	    pool->nr_legs);
+}
+
+static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
+{
+	const struct kvp_leg *leg = &pool->legs[i];
+
+	say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, pool->sb->legs[i].uuid,
+	    i, leg->bdev ? leg->path : "-", i, leg_state(leg));
+	say(p, "leg.%u.err_read=%lld\nleg.%u.err_write=%lld\n", i, atomic64_read(&leg->err_read),
+	    i, atomic64_read(&leg->err_write));
+	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
+	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
+	say(p, "leg.%u.in_sync_era=%u\n", i,
+	    kvp_leg_usable(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+}
+
+static void say_log(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+
+	say_number(p, "log.size", kvp_log_blocks(pool->g) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.commits", READ_ONCE(log->commits));
+	say_number(p, "log.flushes", READ_ONCE(log->flushes));
+	say_number(p, "log.lsn", READ_ONCE(log->head.lsn));
+	say_number(p, "log.data_blocks", READ_ONCE(log->data_blocks));
+	say_number(p, "log.intent_blocks", READ_ONCE(log->intent_blocks));
+	say_number(p, "log.failed", READ_ONCE(log->failed));
+	say_number(p, "ram.write_buffer", (u64)READ_ONCE(pool->wbuf.limit) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf.used));
+	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table.budget) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table.nr_pages) << KVP_BLOCK_SHIFT);
+}
+
+static void say_work(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_work_stats *w = &pool->work_stats;
+
+	say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
+	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
+	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
+	say_number(p, "table.healed", atomic64_read(&w->table_healed));
+	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
+	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
+}
+
+static void say_io(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_stats sum = { 0 };
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct kvp_stats *s = per_cpu_ptr(pool->stats, cpu);
+
+		sum.read_blocks += s->read_blocks;
+		sum.write_blocks += s->write_blocks;
+		sum.discard_blocks += s->discard_blocks;
+		sum.zero_read_blocks += s->zero_read_blocks;
+		sum.coalesced_blocks += s->coalesced_blocks;
+		sum.buffer_read_blocks += s->buffer_read_blocks;
+		sum.read_retries += s->read_retries;
+	}
+	say_number(p, "io.read_blocks", sum.read_blocks);
+	say_number(p, "io.write_blocks", sum.write_blocks);
+	say_number(p, "io.discard_blocks", sum.discard_blocks);
+	say_number(p, "io.zero_read_blocks", sum.zero_read_blocks);
+	say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
+	say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
+	say_number(p, "read.retries", sum.read_retries);
+}
+
+static void say_scrub(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_scrub_info *info = &pool->scrub.info;
+	const struct kvp_recovery_info *rec = &pool->recovery;
+
+	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
+	say_number(p, "scrub.done", scrub_done(pool));
+	say_number(p, "scrub.total", pool->sb->pool_blocks);
+	say_number(p, "scrub.healed", READ_ONCE(info->healed));
+	say_number(p, "scrub.unrepaired", READ_ONCE(info->unrepaired));
+	say_number(p, "scrub.started", info->started);
+	say_number(p, "scrub.finished", info->finished);
+	say_number(p, "recovery.last_ms", rec->ms);
+	say_number(p, "recovery.worst_case_ms", rec->worst_case_ms);
+	say_number(p, "recovery.replayed", rec->replayed);
+	say_number(p, "recovery.torn_accepted", rec->torn_accepted);
+}
+
+static void say_tunables(struct printer *p, struct kvp_pool *pool)
+{
+	char text[32];
+	u32 i;
+
+	for (i = 0; i < KVP_TUNABLES; i++) {
+		kvp_tunable_print(i, READ_ONCE(pool->tunables[i]), text, sizeof(text));
+		say(p, "tunable.%s=%s\n", kvp_tunables[i].key, text);
+	}
+}
+
+int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	u32 i;
+
+	mutex_lock(&pool->sb_lock);
+	say_pool(&p, pool);
+	for (i = 0; i < pool->nr_legs; i++)
+		say_leg(&p, pool, i);
+	mutex_unlock(&pool->sb_lock);
+	say_log(&p, pool);
+	say_work(&p, pool);
+	say_io(&p, pool);
+	say_scrub(&p, pool);
+	say_tunables(&p, pool);
+	return 1;
+}
+
+/* --- lists ------------------------------------------------------------------------------------------ */
+
+#define MAX_POISONED	1000
+
+int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	u64 block = from, run = 0;
+	u32 lines = 0;
+
+	*result = 0;
+	while (block < pool->sb->pool_blocks && lines < MAX_POISONED) {
+		struct kvp_tpage *leaf;
+		u64 next;
+
+		if (kvp_table_next_poisoned(pool, block, &next))
+			return -EIO;
+		if (next >= pool->sb->pool_blocks)
+			break;
+		leaf = kvp_table_load(pool, next);
+		if (IS_ERR(leaf))
+			return PTR_ERR(leaf);
+		for (run = 1; (next + run) % KVP_PTRS_PER_PAGE &&
+		     kvp_entry_state(kvp_table_entry(leaf, next + run)) == KVP_ENTRY_POISONED;)
+			run++;
+		kvp_table_put(pool, leaf);
+		say(&p, "%llu %llu\n", next, run);
+		block = next + run;
+		lines++;
+	}
+	return 1;
+}
+
+int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	u64 next = READ_ONCE(pool->events.next), seq = from;
+	struct kvp_disk_event e;
+
+	*result = 0;
+	if (next > KVP_EVENT_RING)
+		seq = max_t(u64, seq, next - KVP_EVENT_RING);
+	for (; seq < next; seq++)
+		if (kvp_event_get(pool, seq, &e))
+			say(&p, "%llu %llu %s\n", seq, le64_to_cpu(e.time), (char *)e.text);
+	return 1;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checkpoint (rule R3): home writes -> flush legs -> table pages into the
+ * slots that the durable root does not name -> flush -> superblock with FUA
+ * on all in-sync legs -> only then may log space and old slots be used again.
+ *
+ * The pages are fixed before the first flush begins, so they hold no entry
+ * whose home write that flush does not cover.
+ */
+#include "pool/pool.h"
+
+/* Everything that the new superblock says differently. */
+static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_sb *sb = pool->sb;
+	unsigned long flags;
+	u64 durable;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (tail) {
+		sb->log_tail = tail->lsn;
+		sb->log_prev_lsn = tail->prev_lsn;
+		sb->log_prev_csum = tail->prev_csum;
+	}
+	spin_lock_irqsave(&pool->log.lock, flags);
+	durable = pool->log.durable.lsn;
+	spin_unlock_irqrestore(&pool->log.lock, flags);
+	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
+	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
+	sb->era = era;
+	sb->checkpoint++;
+	sb->written_blocks = t->snap_written;
+	sb->poisoned_blocks = t->snap_poisoned;
+	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
+}
+
+static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct kvp_log_mark old;
+	u32 old_era;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	old = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
+	old_era = sb->era;
+	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
+	fill_superblock(pool, tail, era);
+	ret = kvp_sb_commit(pool);
+	if (ret) {
+		/* No leg took it: a later superblock must not name pages that may not be there. */
+		sb->log_tail = old.lsn;
+		sb->log_prev_lsn = old.prev_lsn;
+		sb->log_prev_csum = old.prev_csum;
+		sb->era = old_era;
+		sb->checkpoint--;
+		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));
+	}
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
+{
+	struct kvp_intents home;
+	LIST_HEAD(pages);
+	u32 era;
+	int ret;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	kvp_log_home_intents(pool, &home);
+	era = kvp_table_snapshot(pool, &pages);
+	ret = kvp_legs_flush(pool);
+	if (!ret)
+		kvp_log_close(pool, &home);
+	if (!ret)
+		ret = kvp_table_write(pool, &pages);
+	if (!ret)
+		ret = kvp_legs_flush(pool);
+	if (!ret)
+		ret = write_superblock(pool, tail, era);
+	kvp_table_written(pool, &pages, ret);
+	kvp_trace_checkpoint(pool, tail ? tail->lsn : 0, ret);
+	if (ret)
+		return ret;
+	atomic64_inc(&pool->work_stats.checkpoints);
+	if (tail)
+		kvp_log_retire(pool, tail->lsn);
+	return 0;
+}
+
+int kvp_poison_settle(struct kvp_pool *pool)
+{
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	ret = READ_ONCE(pool->table.nr_dirty) ? kvp_checkpoint(pool, NULL) : 0;
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}

@@ -1,0 +1,667 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table's pages in memory: finding, reading, eviction, entries.
+ */
+#include <linux/gfp.h>
+#include <linux/list_sort.h>
+#include <linux/mm.h>
+
+#include "io/batch.h"
+#include "pool/pool.h"
+#include "table/table.h"
+
+static __le64 *words(const struct kvp_tpage *tp)
+{
+	return page_address(tp->page);
+}
+
+static struct mutex *load_lock(struct kvp_table *t, u32 level, u64 index)
+{
+	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
+}
+
+/* --- references and eviction ----------------------------------------------------- */
+
+static struct kvp_tpage *lookup(struct kvp_pool *pool, u32 level, u64 index)
+{
+	struct kvp_tpage *tp;
+
+	rcu_read_lock();
+	tp = xa_load(&pool->table.pages[level], index);
+	if (tp && !refcount_inc_not_zero(&tp->ref))
+		tp = NULL;
+	rcu_read_unlock();
+	if (tp && !test_bit(KVP_TPAGE_REFERENCED, &tp->flags))
+		set_bit(KVP_TPAGE_REFERENCED, &tp->flags);
+	return tp;
+}
+
+static void free_tpage(struct kvp_tpage *tp)
+{
+	__free_page(tp->page);
+	kfree_rcu(tp, rcu);
+}
+
+void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	/* The tree's own reference is given up by evict() alone. */
+	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
+}
+
+struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
+{
+	return lookup(pool, 0, block >> KVP_PTRS_SHIFT);
+}
+
+/* Forget a page that nobody uses. Its load lock keeps a reader from reading it in too early. */
+static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	struct kvp_table *t = &pool->table;
+	struct mutex *lock = load_lock(t, tp->level, tp->index);
+	struct kvp_tpage *parent = tp->parent;
+
+	if (!mutex_trylock(lock))
+		return false;
+	if (!refcount_dec_if_one(&tp->ref)) {
+		mutex_unlock(lock);
+		return false;
+	}
+	xa_erase(&t->pages[tp->level], tp->index);
+	mutex_unlock(lock);
+	if (parent)
+		kvp_table_put(pool, parent);
+	free_tpage(tp);
+	return true;
+}
+
+/* The oldest page that was not used since the last look, off the list. */
+static struct kvp_tpage *next_victim(struct kvp_table *t, u32 *looks)
+{
+	struct kvp_tpage *tp = NULL;
+
+	spin_lock(&t->lru_lock);
+	while (*looks && !list_empty(&t->lru)) {
+		tp = list_last_entry(&t->lru, struct kvp_tpage, lru);
+		--*looks;
+		if (refcount_read(&tp->ref) == 1 &&
+		    !test_and_clear_bit(KVP_TPAGE_REFERENCED, &tp->flags)) {
+			list_del_init(&tp->lru);
+			t->nr_pages--;
+			break;
+		}
+		list_move(&tp->lru, &t->lru);
+		tp = NULL;
+	}
+	spin_unlock(&t->lru_lock);
+	return tp;
+}
+
+static void add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	spin_lock(&t->lru_lock);
+	list_add(&tp->lru, &t->lru);
+	t->nr_pages++;
+	spin_unlock(&t->lru_lock);
+}
+
+void kvp_table_shrink(struct kvp_pool *pool, bool all)
+{
+	struct kvp_table *t = &pool->table;
+	u32 looks = 2 * READ_ONCE(t->nr_pages) + 2;
+
+	while (all || READ_ONCE(t->nr_pages) > t->budget) {
+		struct kvp_tpage *tp = next_victim(t, &looks);
+
+		if (!tp)
+			break;
+		if (!evict(pool, tp))
+			add_to_lru(t, tp);
+	}
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+/* The pointer to page (@level, @index): in its parent, or in the root. */
+static u64 pointer_to(struct kvp_table *t, struct kvp_tpage *parent, u64 index)
+{
+	return parent ? le64_to_cpu(READ_ONCE(words(parent)[index % KVP_PTRS_PER_PAGE])) :
+			READ_ONCE(t->roots[index]);
+}
+
+static bool page_verifies(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, struct page *page)
+{
+	return kvp_page_sum(pool->seed, level, index, page_address(page)) == kvp_ptr_sum(ptr);
+}
+
+/* Give legs whose copy was bad the good one. */
+static void repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
+			  struct page *page, unsigned long bad)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (!(bad & BIT(i)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+			continue;
+		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, page)) {
+			atomic64_inc(&leg->err_write);
+			kvp_leg_fail(leg, "a table page cannot be repaired");
+			continue;
+		}
+		atomic64_inc(&leg->healed);
+		atomic64_inc(&pool->work_stats.table_healed);
+		kvp_event(pool, "table_healed leg=%u level=%u index=%llu", i, level,
+			  (unsigned long long)index);
+	}
+}
+
+/* Read the copy that the pointer names from any leg (R9). */
+static int read_page(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, struct page *page)
+{
+	u64 at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(ptr));
+	unsigned long bad = 0;
+	u32 n, i;
+
+	for (n = 0; n < pool->nr_legs; n++) {
+		struct kvp_leg *leg;
+
+		i = (n + (u32)index) % pool->nr_legs;
+		leg = &pool->legs[i];
+		if (!kvp_leg_usable(leg))
+			continue;
+		atomic64_inc(&pool->work_stats.page_reads);
+		if (kvp_io_page(leg, KVP_IO_READ, at, page)) {
+			atomic64_inc(&leg->err_read);
+		} else if (page_verifies(pool, level, index, ptr, page)) {
+			repair_copies(pool, level, index, at, page, bad);
+			return 0;
+		} else {
+			atomic64_inc(&leg->err_checksum);
+		}
+		bad |= BIT(i);
+	}
+	return -EIO;
+}
+
+static struct kvp_tpage *new_tpage(u32 level, u64 index, struct kvp_tpage *parent)
+{
+	struct kvp_tpage *tp = kzalloc(sizeof(*tp), GFP_NOIO);
+
+	if (!tp)
+		return NULL;
+	tp->page = alloc_page(GFP_NOIO);
+	if (!tp->page) {
+		kfree(tp);
+		return NULL;
+	}
+	refcount_set(&tp->ref, 2);	/* the tree's and the caller's */
+	tp->level = level;
+	tp->index = index;
+	tp->parent = parent;
+	INIT_LIST_HEAD(&tp->list);
+	INIT_LIST_HEAD(&tp->lru);
+	return tp;
+}
+
+/* Make a page that is not in memory; holds its load lock. Takes over the parent's reference. */
+static struct kvp_tpage *fetch(struct kvp_pool *pool, u32 level, u64 index,
+			       struct kvp_tpage *parent)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp = new_tpage(level, index, parent);
+	int ret;
+
+	if (!tp)
+		return ERR_PTR(-ENOMEM);
+	tp->durable = pointer_to(t, parent, index);
+	if (kvp_ptr_null(tp->durable)) {
+		clear_page(page_address(tp->page));
+		ret = 0;
+	} else {
+		ret = read_page(pool, level, index, tp->durable, tp->page);
+	}
+	if (!ret)
+		ret = xa_err(xa_store(&t->pages[level], index, tp, GFP_NOIO));
+	if (ret) {
+		free_tpage(tp);
+		return ERR_PTR(ret);
+	}
+	add_to_lru(t, tp);
+	return tp;
+}
+
+/* Page (@level, @index) with a reference, and with it all above it. Recursion is three deep at most. */
+static struct kvp_tpage *load(struct kvp_pool *pool, u32 level, u64 index)
+{
+	struct kvp_table *t = &pool->table;
+	struct mutex *lock = load_lock(t, level, index);
+	struct kvp_tpage *tp = lookup(pool, level, index), *parent = NULL;
+
+	if (tp)
+		return tp;
+	mutex_lock_nested(lock, level);
+	tp = lookup(pool, level, index);
+	if (tp)
+		goto out;
+	if (level + 1 < pool->g->levels) {
+		parent = load(pool, level + 1, index >> KVP_PTRS_SHIFT);
+		if (IS_ERR(parent)) {
+			tp = parent;
+			goto out;
+		}
+	}
+	tp = fetch(pool, level, index, parent);
+	if (IS_ERR(tp) && parent)
+		kvp_table_put(pool, parent);
+out:
+	mutex_unlock(lock);
+	return tp;
+}
+
+struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block)
+{
+	return load(pool, 0, block >> KVP_PTRS_SHIFT);
+}
+
+/* --- entries ------------------------------------------------------------------------------ */
+
+u64 kvp_table_entry(const struct kvp_tpage *leaf, u64 block)
+{
+	return le64_to_cpu(READ_ONCE(words(leaf)[block % KVP_PTRS_PER_PAGE]));
+}
+
+/* Lock the table with @tp not being written. */
+static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	for (;;) {
+		mutex_lock(&t->lock);
+		if (!test_bit(KVP_TPAGE_WRITING, &tp->flags))
+			return;
+		mutex_unlock(&t->lock);
+		wait_event(t->wait, !test_bit(KVP_TPAGE_WRITING, &tp->flags));
+	}
+}
+
+static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	lockdep_assert_held(&t->lock);
+	if (test_and_set_bit(KVP_TPAGE_DIRTY, &tp->flags))
+		return;
+	refcount_inc(&tp->ref);
+	list_add_tail(&tp->list, &t->dirty);
+	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
+}
+
+static void __count(struct kvp_table *t, u64 entry, int change)
+{
+	switch (kvp_entry_state(entry)) {
+	case KVP_ENTRY_VALID:
+		t->written += change;
+		break;
+	case KVP_ENTRY_POISONED:
+		t->poisoned += change;
+		break;
+	}
+}
+
+static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 entry)
+{
+	__le64 *word = &words(leaf)[block % KVP_PTRS_PER_PAGE];
+
+	lockdep_assert_held(&t->lock);
+	__count(t, le64_to_cpu(*word), -1);
+	__count(t, entry, 1);
+	WRITE_ONCE(*word, cpu_to_le64(entry));
+	__mark_dirty(t, leaf);
+}
+
+void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+		   enum kvp_entry_state state)
+{
+	struct kvp_table *t = &pool->table;
+
+	lock_for_change(t, leaf);
+	__set(t, leaf, block, kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
+	mutex_unlock(&t->lock);
+}
+
+/* Blocks of [@block, @block + @count) below one leaf become unwritten. */
+static int discard_in_leaf(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u64 b;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	lock_for_change(t, leaf);
+	for (b = block; b < block + count; b++)
+		if (kvp_entry_state(kvp_table_entry(leaf, b)) != KVP_ENTRY_UNWRITTEN)
+			__set(t, leaf, b, kvp_entry(0, t->era, KVP_ENTRY_UNWRITTEN));
+	mutex_unlock(&t->lock);
+	kvp_table_put(pool, leaf);
+	return 0;
+}
+
+int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
+{
+	u64 end = block + count, next;
+	int ret = 0;
+
+	while (!ret && block < end) {
+		u32 n = min_t(u64, end - block, KVP_PTRS_PER_PAGE - block % KVP_PTRS_PER_PAGE);
+
+		ret = discard_in_leaf(pool, block, n);
+		block += n;
+		if (!ret && block < end) {
+			ret = kvp_table_next_written(pool, block, &next);
+			block = max(block, ret ? block : next);
+		}
+	}
+	return ret;
+}
+
+/* --- walking ------------------------------------------------------------------------------- */
+
+/* Blocks below one pointer at @level: a leaf's is 2 MiB. */
+static u64 span(u32 level)
+{
+	return 1ull << (KVP_PTRS_SHIFT * (level + 1));
+}
+
+/* Is page (@level, index of @block) null, in memory and on disk? */
+static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block)
+{
+	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+	struct kvp_tpage *tp;
+
+	if (!kvp_ptr_null(pointer_to(&pool->table, parent, index)))
+		return false;
+	/* It may be in memory only, until the next checkpoint. */
+	tp = lookup(pool, level, index);
+	if (!tp)
+		return true;
+	kvp_table_put(pool, tp);
+	return false;
+}
+
+int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
+{
+	u32 top = pool->g->levels - 1, level;
+
+	while (block < pool->sb->pool_blocks) {
+		struct kvp_tpage *parent = NULL;
+
+		for (level = top; ; level--) {
+			if (null_below(pool, parent, level, block) || !level)
+				break;
+			if (parent)
+				kvp_table_put(pool, parent);
+			parent = load(pool, level, block >> (KVP_PTRS_SHIFT * (level + 1)));
+			if (IS_ERR(parent)) {
+				*next = (block | (span(level) - 1)) + 1;
+				return PTR_ERR(parent);
+			}
+		}
+		if (!null_below(pool, parent, level, block)) {
+			if (parent)
+				kvp_table_put(pool, parent);
+			break;
+		}
+		if (parent)
+			kvp_table_put(pool, parent);
+		block = (block | (span(level) - 1)) + 1;
+	}
+	*next = min(block, pool->sb->pool_blocks);
+	return 0;
+}
+
+int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
+{
+	u64 end = pool->sb->pool_blocks;
+	int ret = 0;
+
+	/* Most pools have none: then the counter saves the walk. */
+	if (!READ_ONCE(pool->table.poisoned))
+		block = end;
+	while (!ret && block < end) {
+		struct kvp_tpage *leaf;
+
+		ret = kvp_table_next_written(pool, block, &block);
+		if (ret || block >= end)
+			break;
+		leaf = kvp_table_load(pool, block);
+		if (IS_ERR(leaf))
+			return PTR_ERR(leaf);
+		do {
+			if (kvp_entry_state(kvp_table_entry(leaf, block)) == KVP_ENTRY_POISONED) {
+				kvp_table_put(pool, leaf);
+				*next = block;
+				return 0;
+			}
+		} while (++block % KVP_PTRS_PER_PAGE);
+		kvp_table_put(pool, leaf);
+		kvp_table_shrink(pool, false);
+	}
+	*next = min(block, end);
+	return ret;
+}
+
+/* --- scrub ------------------------------------------------------------------------------------ */
+
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
+{
+	struct kvp_table *t = &pool->table;
+	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+	struct kvp_tpage *tp = load(pool, level, index);
+	struct page *copy;
+	unsigned long bad = 0;
+	u64 at;
+	u32 i;
+
+	if (IS_ERR(tp))
+		return PTR_ERR(tp);
+	copy = alloc_page(GFP_NOIO);
+	if (!copy) {
+		kvp_table_put(pool, tp);
+		return -ENOMEM;
+	}
+	/* A page that is dirty or being written gets other copies anyway. */
+	mutex_lock(&t->lock);
+	if (kvp_ptr_null(tp->durable) || test_bit(KVP_TPAGE_DIRTY, &tp->flags) ||
+	    test_bit(KVP_TPAGE_WRITING, &tp->flags))
+		goto out;
+	at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(tp->durable));
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (!kvp_leg_usable(leg))
+			continue;
+		if (!kvp_io_page(leg, KVP_IO_READ, at, copy) &&
+		    page_verifies(pool, level, index, tp->durable, copy))
+			continue;
+		atomic64_inc(&leg->err_checksum);
+		bad |= BIT(i);
+	}
+	repair_copies(pool, level, index, at, tp->page, bad);
+out:
+	mutex_unlock(&t->lock);
+	__free_page(copy);
+	kvp_table_put(pool, tp);
+	return hweight_long(bad);
+}
+
+/* --- snapshot ------------------------------------------------------------------------------------ */
+
+u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp;
+	u32 era;
+
+	mutex_lock(&t->lock);
+	list_splice_init(&t->dirty, pages);
+	WRITE_ONCE(t->nr_dirty, 0);
+	list_for_each_entry(tp, pages, list) {
+		set_bit(KVP_TPAGE_WRITING, &tp->flags);
+		clear_bit(KVP_TPAGE_DIRTY, &tp->flags);
+	}
+	t->snap_written = t->written;
+	t->snap_poisoned = t->poisoned;
+	era = t->era;
+	/* Eras last for 34 years if they advance at most once a second. */
+	if (time_after_eq(jiffies, t->era_jiffies + HZ) && t->era < KVP_ERA_MAX) {
+		t->era++;
+		t->era_jiffies = jiffies;
+	}
+	mutex_unlock(&t->lock);
+	return era;
+}
+
+/* What a pointer says of the page below it: newest era, any poison. */
+static u64 make_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, unsigned int slot)
+{
+	u32 era = 0, i;
+	bool poison = false;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words(tp)[i]);
+
+		era = max(era, tp->level ? kvp_ptr_era(word) : kvp_entry_era(word));
+		poison |= tp->level ? kvp_ptr_poison(word) :
+				      kvp_entry_state(word) == KVP_ENTRY_POISONED;
+	}
+	return kvp_ptr(kvp_page_sum(pool->seed, tp->level, tp->index, words(tp)), era, slot, poison);
+}
+
+/* The parent changes with its child: it becomes part of the same checkpoint. */
+static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
+			struct list_head *pages)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *parent = tp->parent;
+
+	tp->pending = ptr;
+	if (!parent) {
+		WRITE_ONCE(t->roots[tp->index], ptr);
+		return;
+	}
+	WRITE_ONCE(words(parent)[tp->index % KVP_PTRS_PER_PAGE], cpu_to_le64(ptr));
+	if (test_and_set_bit(KVP_TPAGE_WRITING, &parent->flags))
+		return;
+	refcount_inc(&parent->ref);
+	list_add_tail(&parent->list, pages);
+}
+
+static int by_index(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kvp_tpage, list)->index >
+	       list_entry(b, struct kvp_tpage, list)->index;
+}
+
+static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages)
+{
+	struct kvp_batch *b = pool->table.batch;
+	struct kvp_tpage *tp, *next;
+	LIST_HEAD(mine);
+	int ret = 0;
+
+	list_for_each_entry_safe(tp, next, pages, list)
+		if (tp->level == level)
+			list_move_tail(&tp->list, &mine);
+	list_sort(NULL, &mine, by_index);
+	list_for_each_entry(tp, &mine, list) {
+		unsigned int slot = kvp_ptr_null(tp->durable) ? 0 : !kvp_ptr_slot(tp->durable);
+		u64 at = kvp_page_block(pool->g, level, tp->index, slot);
+
+		set_pointer(pool, tp, make_pointer(pool, tp, slot), pages);
+		if (!kvp_batch_add(b, at, tp->page)) {
+			ret = kvp_batch_write(b);
+			if (ret)
+				break;
+			kvp_batch_add(b, at, tp->page);
+		}
+		atomic64_inc(&pool->work_stats.page_writes);
+	}
+	if (!ret)
+		ret = kvp_batch_write(b);
+	list_splice(&mine, pages);
+	return ret;
+}
+
+int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
+{
+	u32 level;
+	int ret = 0;
+
+	for (level = 0; !ret && level < pool->g->levels; level++)
+		ret = write_level(pool, level, pages);
+	return ret;
+}
+
+void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp, *next;
+
+	mutex_lock(&t->lock);
+	list_for_each_entry_safe(tp, next, pages, list) {
+		list_del_init(&tp->list);
+		if (!error)
+			tp->durable = tp->pending;
+		else
+			__mark_dirty(t, tp);
+		clear_bit(KVP_TPAGE_WRITING, &tp->flags);
+		kvp_table_put(pool, tp);
+	}
+	mutex_unlock(&t->lock);
+	wake_up_all(&t->wait);
+}
+
+/* --- life -------------------------------------------------------------------------------------------- */
+
+int kvp_table_init(struct kvp_pool *pool)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_sb *sb = pool->sb;
+	u32 i, j;
+
+	for (i = 0; i < KVP_MAX_LEVELS; i++) {
+		xa_init(&t->pages[i]);
+		for (j = 0; j < KVP_TABLE_LOAD_LOCKS; j++)
+			mutex_init(&t->load_locks[i][j]);
+	}
+	mutex_init(&t->lock);
+	spin_lock_init(&t->lru_lock);
+	INIT_LIST_HEAD(&t->dirty);
+	INIT_LIST_HEAD(&t->lru);
+	init_waitqueue_head(&t->wait);
+	memcpy(t->roots, sb->roots, sizeof(t->roots));
+	t->era = sb->era + 1;
+	t->era_jiffies = jiffies;
+	t->written = sb->written_blocks;
+	t->poisoned = sb->poisoned_blocks;
+	t->budget = pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT;
+	t->batch = kvp_batch_alloc(pool);
+	return t->batch ? 0 : -ENOMEM;
+}
+
+/* All references are gone: free from the leaves up. */
+void kvp_table_exit(struct kvp_pool *pool)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp;
+	unsigned long index;
+	u32 level;
+
+	if (!t->batch)
+		return;
+	for (level = 0; level < KVP_MAX_LEVELS; level++) {
+		xa_for_each(&t->pages[level], index, tp)
+			free_tpage(tp);
+		xa_destroy(&t->pages[level]);
+	}
+	kvp_batch_free(t->batch);
+	t->batch = NULL;
+}

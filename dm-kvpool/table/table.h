@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The checksum table: one entry a block, in a radix tree of 4 KiB pages.
+ *
+ * In memory a page is found through an xarray per level. A leaf that is there
+ * keeps its ancestors there. Entries change in memory when a block has come
+ * home; a checkpoint writes the changed pages into the slots that the durable
+ * root does not name, bottom up, and then the root.
+ *
+ * Readers look entries up without a lock: an entry is one word. Writers hold
+ * table->lock, and wait while the page is being written, so that what a
+ * checkpoint writes is what it summed.
+ */
+#ifndef KVP_TABLE_H
+#define KVP_TABLE_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "format/format.h"
+
+struct kvp_batch;
+struct kvp_pool;
+struct page;
+
+enum kvp_tpage_flags {
+	KVP_TPAGE_DIRTY,	/* on table->dirty */
+	KVP_TPAGE_WRITING,	/* part of the checkpoint under way */
+	KVP_TPAGE_REFERENCED,	/* used since the last look of eviction */
+};
+
+/**
+ * struct kvp_tpage - one page of the table in memory
+ * @ref: one for being in the tree; one for each child, reader and list
+ * @level: 0 for a leaf
+ * @index: within the level
+ * @flags: bits of enum kvp_tpage_flags
+ * @durable: pointer by which the durable root reaches it; null if it does not
+ * @pending: pointer by which the root of the checkpoint under way will
+ * @parent: holds a reference; NULL at the top level
+ * @page: contents, little endian
+ * @list: on table->dirty or the checkpoint's list; by table->lock
+ * @lru: on table->lru; by table->lru_lock
+ */
+struct kvp_tpage {
+	refcount_t ref;
+	u32 level;
+	u64 index;
+	unsigned long flags;
+	u64 durable, pending;
+	struct kvp_tpage *parent;
+	struct page *page;
+	struct list_head list;
+	struct list_head lru;
+	struct rcu_head rcu;
+};
+
+#define KVP_TABLE_LOAD_LOCKS	16
+
+struct kvp_table {
+	struct xarray pages[KVP_MAX_LEVELS];
+	/* Hold one to add or remove a page: by level and index, leaves outermost. */
+	struct mutex load_locks[KVP_MAX_LEVELS][KVP_TABLE_LOAD_LOCKS];
+	struct mutex lock;		/* for the next block of fields, and entries */
+	struct list_head dirty;
+	u32 nr_dirty;
+	u32 era;			/* birth of entries that change now */
+	unsigned long era_jiffies;	/* when it began */
+	u64 written, poisoned;		/* blocks in these states */
+	u64 snap_written, snap_poisoned; /* at the snapshot */
+
+	/* By pool->checkpoint_lock. */
+	u64 roots[KVP_MAX_ROOTS];	/* as of the checkpoint being built */
+	u64 old_roots[KVP_MAX_ROOTS];
+	struct kvp_batch *batch;
+
+	wait_queue_head_t wait;		/* for WRITING to end */
+
+	spinlock_t lru_lock;
+	struct list_head lru;
+	u32 nr_pages;			/* in memory */
+	u32 budget;			/* pages */
+};
+
+int kvp_table_init(struct kvp_pool *pool);
+void kvp_table_exit(struct kvp_pool *pool);
+
+/** kvp_table_find() - the leaf of @block if it is in memory, with a reference, or NULL. Any context. */
+struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
+
+/**
+ * kvp_table_load() - the leaf of @block, read and verified if need be
+ *
+ * Return: the leaf with a reference, or an error pointer: -EIO when no copy
+ * verifies, -ENOMEM. Context: process, may wait for I/O.
+ */
+struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
+
+void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
+
+/** kvp_table_entry() - the entry of @block in its leaf. Any context. */
+u64 kvp_table_entry(const struct kvp_tpage *leaf, u64 block);
+
+/**
+ * kvp_table_set() - change the entry of @block
+ * @leaf: its leaf
+ * @crc: ignored unless @state is valid
+ *
+ * The entry is born in the era of the next checkpoint. Caller holds the
+ * block's range lock. Context: process; waits while a checkpoint writes the page.
+ */
+void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+		   enum kvp_entry_state state);
+
+/**
+ * kvp_table_discard() - make a range unwritten
+ *
+ * Caller holds its range lock and pool->checkpoint_lock. 0 or -errno.
+ */
+int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
+
+/**
+ * kvp_table_next_written() - first block at or after @block under which anything was written
+ *
+ * Skips null subtrees. Return: 0 and the block in *@next (pool size at the
+ * end), or -errno when a page on the way cannot be read (*@next then names the
+ * first block after what that page covers).
+ */
+int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next);
+
+/** kvp_table_next_poisoned() - the same for the first poisoned block itself */
+int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
+
+/** kvp_table_shrink() - drop clean pages until the budget is kept; @all: every clean page */
+void kvp_table_shrink(struct kvp_pool *pool, bool all);
+
+/**
+ * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal
+ *
+ * Return: number of bad copies found, or -EIO when no copy verifies.
+ */
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level);
+
+/* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
+
+/** kvp_table_snapshot() - take the dirty pages, fixed until kvp_table_written(); returns the era */
+u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
+
+/** kvp_table_write() - write the snapshot bottom up into free slots; fills table->roots */
+int kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
+
+/** kvp_table_written() - the superblock is durable (or, with @error, is not) */
+void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error);
+
+#endif /* KVP_TABLE_H */

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device-mapper target: table lines, and the turns of a device's life.
+ *
+ * The constructor only takes the line apart; labels are read when the device
+ * is resumed for the first time. The pool belongs to the mapped device, not
+ * to the table: a reload finds it again and gives it the new table's devices.
+ */
+#include <linux/device-mapper.h>
+#include <linux/module.h>
+#include <linux/uuid.h>
+
+#include "compat/compat.h"
+#include "crc.h"
+#include "io/io_bio.h"
+#include "message.h"
+#include "registry.h"
+#include "status.h"
+#include "target.h"
+
+#define MAX_DISCARD_SECTORS	(1u << 21)	/* 1 GiB */
+
+static bool degraded_start;
+module_param(degraded_start, bool, 0644);
+MODULE_PARM_DESC(degraded_start, "start pools without legs that may hold newer data");
+
+bool kvp_fault_injection;
+module_param_named(fault_injection, kvp_fault_injection, bool, 0444);
+MODULE_PARM_DESC(fault_injection, "allow the inject messages");
+
+/* --- constructor --------------------------------------------------------------------- */
+
+static int parse_uuid(struct dm_target *ti, struct kvp_start *s, const char *arg)
+{
+	uuid_t uuid;
+
+	if (!strcmp(arg, "-")) {
+		s->any_uuid = true;
+		return 0;
+	}
+	if (uuid_parse(arg, &uuid)) {
+		ti->error = "UUID is neither '-' nor a UUID";
+		return -EINVAL;
+	}
+	export_uuid(s->uuid, &uuid);
+	return 0;
+}
+
+static int parse_bytes(const char *text, u64 *value)
+{
+	char *end;
+
+	*value = memparse(text, &end);
+	return *end || !*text ? -EINVAL : 0;
+}
+
+static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *key,
+			 const char *value)
+{
+	struct kvp_why why;
+	int id;
+
+	if (!strcmp(key, "name")) {
+		if (!*value || strlen(value) > KVP_NAME_LEN) {
+			ti->error = "name is empty or longer than 64 characters";
+			return -EINVAL;
+		}
+		strscpy(s->name, value, sizeof(s->name));
+		return 0;
+	}
+	if (!strcmp(key, "log_size") || !strcmp(key, "size")) {
+		ti->error = "log_size and size take a number of bytes";
+		return parse_bytes(value, *key == 'l' ? &s->log_bytes : &s->leg_bytes);
+	}
+	id = kvp_tunable_find(key);
+	if (id < 0) {
+		ti->error = "unknown option";
+		return -EINVAL;
+	}
+	ti->error = "value of a tunable is not of its kind or out of range";
+	s->tunable_mask |= BIT_ULL(id);
+	return kvp_tunable_parse(id, value, &s->tunables[id], &why);
+}
+
+static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
+{
+	static const struct {
+		const char *word;
+		size_t at;
+	} words[] = {
+		{ "format", offsetof(struct kvp_start, format) },
+		{ "readonly", offsetof(struct kvp_start, readonly) },
+		{ "degraded", offsetof(struct kvp_start, degraded) },
+		{ "accept_fork", offsetof(struct kvp_start, accept_fork) },
+		{ "undestroy", offsetof(struct kvp_start, undestroy) },
+		{ "takeover", offsetof(struct kvp_start, takeover) },
+	};
+	char *value = strchr(arg, '=');
+	u32 i;
+
+	if (value) {
+		*value++ = 0;
+		return parse_setting(ti, s, arg, value);
+	}
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(arg, words[i].word)) {
+			*((bool *)((u8 *)s + words[i].at)) = true;
+			return 0;
+		}
+	ti->error = "unknown option";
+	return -EINVAL;
+}
+
+static int parse_options(struct dm_target *ti, struct kvp_start *s, struct dm_arg_set *as)
+{
+	static const struct dm_arg count = { 0, 64, "number of options is not 0 to 64" };
+	unsigned int n;
+	int ret = dm_read_arg_group(&count, as, &n, &ti->error);
+
+	while (!ret && n--)
+		ret = parse_option(ti, s, (char *)dm_shift_arg(as));
+	return ret;
+}
+
+static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg)
+{
+	struct kvp_start *s = &t->start;
+	u32 i = s->nr_legs++, j;
+	int ret;
+
+	strscpy(s->legs[i].path, arg, sizeof(s->legs[i].path));
+	if (!strcmp(arg, "-"))
+		return 0;
+	ret = dm_get_device(ti, arg, dm_table_get_mode(ti->table), &t->devs[i]);
+	if (ret) {
+		ti->error = "cannot open a leg";
+		return ret;
+	}
+	s->legs[i].bdev = t->devs[i]->bdev;
+	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
+	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);
+	for (j = 0; j < i; j++)
+		if (s->legs[j].bdev == s->legs[i].bdev) {
+			ti->error = "a leg is named twice";
+			return -EINVAL;
+		}
+	if (bdev_logical_block_size(t->devs[i]->bdev) > KVP_BLOCK_SIZE) {
+		ti->error = "logical blocks of a leg are larger than 4096 bytes";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
+{
+	static const struct dm_arg count = { 1, KVP_MAX_MIRROR_LEGS,
+					     "number of legs is not 1 to 16" };
+	const char *kind = dm_shift_arg(as);
+	unsigned int n;
+	int ret;
+
+	if (kind && !strcmp(kind, "single")) {
+		t->start.kind = KVP_VDEV_SINGLE;
+	} else if (kind && !strcmp(kind, "mirror")) {
+		t->start.kind = KVP_VDEV_MIRROR;
+	} else {
+		ti->error = "vdev is neither single nor mirror";
+		return -EINVAL;
+	}
+	ret = dm_read_arg(&count, as, &n, &ti->error);
+	if (ret)
+		return ret;
+	if ((n == 1) != (t->start.kind == KVP_VDEV_SINGLE) || n != as->argc) {
+		ti->error = "number of legs does not fit";
+		return -EINVAL;
+	}
+	while (!ret && n--)
+		ret = parse_leg(ti, t, dm_shift_arg(as));
+	return ret;
+}
+
+static void put_devices(struct dm_target *ti, struct kvp_target *t)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(t->devs); i++)
+		if (t->devs[i])
+			dm_put_device(ti, t->devs[i]);
+}
+
+static void set_features(struct dm_target *ti)
+{
+	ti->num_flush_bios = 1;
+	/* Without it, legs that are write-through would keep FLUSH from us. */
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->num_write_zeroes_bios = 1;
+	ti->per_io_data_size = sizeof(struct kvp_bio);
+}
+
+static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct dm_arg_set as = { argc, argv };
+	struct kvp_target *t;
+	int ret;
+
+	if (argc < 5) {
+		ti->error = "table needs UUID, options, vdev kind, number of legs and legs";
+		return -EINVAL;
+	}
+	t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t) {
+		ti->error = "out of memory";
+		return -ENOMEM;
+	}
+	t->start.pool_blocks = ti->len >> KVP_SECTORS_SHIFT;
+	ret = parse_uuid(ti, &t->start, dm_shift_arg(&as));
+	if (!ret)
+		ret = parse_options(ti, &t->start, &as);
+	if (!ret)
+		ret = parse_vdev(ti, t, &as);
+	if (!ret && (ti->begin || ti->len % KVP_BLOCK_SECTORS)) {
+		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
+		ret = -EINVAL;
+	}
+	if (ret) {
+		put_devices(ti, t);
+		kvfree(t);
+		return ret;
+	}
+	ti->error = NULL;
+	ti->private = t;
+	set_features(ti);
+	return 0;
+}
+
+/* --- binding to the pool ---------------------------------------------------------------- */
+
+static void notify(struct kvp_pool *pool)
+{
+	struct kvp_instance *inst = pool->owner;
+	struct dm_table *table = READ_ONCE(inst->table);
+
+	if (table)
+		dm_table_event(table);
+}
+
+static void free_instance(struct kvp_instance *inst)
+{
+	kvp_pool_stop(inst->pool);
+	kvp_requests_exit(&inst->requests);
+	kvp_pool_free(inst->pool);
+	kfree(inst);
+}
+
+static int new_instance(struct dm_target *ti, struct kvp_target *t)
+{
+	struct kvp_instance *inst = kzalloc(sizeof(*inst), GFP_KERNEL);
+	struct kvp_refusal refusal;
+	int ret = -ENOMEM;
+
+	if (!inst)
+		return -ENOMEM;
+	inst->md = dm_table_get_md(ti->table);
+	inst->pool = kvp_pool_alloc();
+	if (!inst->pool)
+		goto fail;
+	t->start.owner = inst;
+	t->start.claim = kvp_registry_claim;
+	t->start.auto_degraded = degraded_start;
+	ret = kvp_pool_start(inst->pool, &t->start, &refusal);
+	if (ret) {
+		kvp_registry_refused(&refusal);
+		goto fail;
+	}
+	ret = kvp_requests_init(&inst->requests, inst->pool);
+	if (ret) {
+		kvp_pool_quiesce(inst->pool);
+		kvp_pool_stop(inst->pool);
+		goto fail;
+	}
+	inst->pool->notify = notify;
+	inst->table = ti->table;
+	kvp_registry_add(inst);
+	t->inst = inst;
+	/* Formatting is done once. */
+	t->start.format = false;
+	return 0;
+fail:
+	kvp_pool_free(inst->pool);
+	kfree(inst);
+	return ret;
+}
+
+/* The leg of the new table that is the device @old was. */
+static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
+{
+	u32 i;
+
+	for (i = 0; i < t->start.nr_legs; i++)
+		if (t->start.legs[i].bdev && old && t->start.legs[i].bdev->bd_dev == old->bd_dev)
+			return t->start.legs[i].bdev;
+	return NULL;
+}
+
+/* A reload: the pool goes on with the new table's references to its devices. */
+static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
+{
+	struct kvp_refusal r = { .what = "table reload", .mend = "load a table that names them" };
+	struct block_device *devs[KVP_MAX_MIRROR_LEGS] = { NULL };
+	struct kvp_pool *pool = inst->pool;
+	u32 i;
+
+	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
+	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs) {
+		snprintf(r.why, sizeof(r.why), "the new table is of another pool or size");
+		kvp_registry_refused(&r);
+		return -EINVAL;
+	}
+	for (i = 0; i < pool->nr_legs; i++) {
+		devs[i] = same_device(t, pool->legs[i].bdev);
+		if (pool->legs[i].bdev && !devs[i]) {
+			snprintf(r.why, sizeof(r.why), "the new table lacks the leg %s",
+				 pool->legs[i].path);
+			kvp_registry_refused(&r);
+			return -EINVAL;
+		}
+	}
+	for (i = 0; i < pool->nr_legs; i++)
+		pool->legs[i].bdev = devs[i];
+	WRITE_ONCE(inst->table, ti->table);
+	t->inst = inst;
+	return 0;
+}
+
+static int kvp_preresume(struct dm_target *ti)
+{
+	struct kvp_target *t = ti->private;
+	struct kvp_instance *inst;
+	int ret;
+
+	if (t->inst)
+		return 0;
+	inst = kvp_registry_get(dm_table_get_md(ti->table));
+	if (!inst)
+		return new_instance(ti, t);
+	ret = rebind(ti, t, inst);
+	if (ret && kvp_registry_put(inst))
+		free_instance(inst);
+	return ret;
+}
+
+static void kvp_resume(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (inst->quiesced)
+		kvp_pool_unquiesce(inst->pool);
+	inst->quiesced = false;
+}
+
+static void kvp_presuspend(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (!inst)
+		return;
+	kvp_scrub_quiesce(inst->pool);
+	if (dm_noflush_suspending(ti))
+		kvp_requests_requeue(&inst->requests);
+}
+
+static void kvp_presuspend_undo(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (inst)
+		kvp_scrub_unquiesce(inst->pool);
+}
+
+static void kvp_postsuspend(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (!inst || inst->quiesced)
+		return;
+	kvp_pool_quiesce(inst->pool);
+	inst->quiesced = true;
+}
+
+static void kvp_dtr(struct dm_target *ti)
+{
+	struct kvp_target *t = ti->private;
+	struct kvp_instance *inst = t->inst;
+
+	if (inst) {
+		/* Events of a pool that goes on must not reach a table that does not. */
+		if (READ_ONCE(inst->table) == ti->table)
+			WRITE_ONCE(inst->table, NULL);
+		kvp_events_flush(inst->pool);
+		if (kvp_registry_put(inst))
+			free_instance(inst);
+	}
+	put_devices(ti, t);
+	kvfree(t);
+}
+
+/* --- the rest of the target ---------------------------------------------------------------- */
+
+static int kvp_map(struct dm_target *ti, struct bio *bio)
+{
+	struct kvp_target *t = ti->private;
+
+	return kvp_requests_map(&t->inst->requests, bio);
+}
+
+static int kvp_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct kvp_target *t = ti->private;
+
+	return kvp_requests_end_io(&t->inst->requests, bio, error);
+}
+
+static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+{
+	struct kvp_target *t = ti->private;
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < t->start.nr_legs; i++)
+		if (t->devs[i])
+			ret = fn(ti, t->devs[i], 0, bdev_nr_sectors(t->devs[i]->bdev), data);
+	return ret;
+}
+
+static void kvp_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	limits->logical_block_size = KVP_BLOCK_SIZE;
+	limits->physical_block_size = max_t(u32, limits->physical_block_size, KVP_BLOCK_SIZE);
+	limits->io_min = max_t(u32, limits->io_min, KVP_BLOCK_SIZE);
+	limits->discard_granularity = KVP_BLOCK_SIZE;
+	limits->max_write_zeroes_sectors = MAX_DISCARD_SECTORS;
+	kvp_compat_discard_limits(limits, MAX_DISCARD_SECTORS);
+}
+
+static struct target_type kvpool_target = {
+	.name = "kvpool",
+	.version = { 0, 1, 0 },
+	.features = DM_TARGET_SINGLETON,
+	.module = THIS_MODULE,
+	.ctr = kvp_ctr,
+	.dtr = kvp_dtr,
+	.map = kvp_map,
+	.end_io = kvp_end_io,
+	.preresume = kvp_preresume,
+	.resume = kvp_resume,
+	.presuspend = kvp_presuspend,
+	.presuspend_undo = kvp_presuspend_undo,
+	.postsuspend = kvp_postsuspend,
+	.status = kvp_status,
+	.message = kvp_message,
+	.iterate_devices = kvp_iterate_devices,
+	.io_hints = kvp_io_hints,
+};
+
+static int __init kvp_init(void)
+{
+	int ret = kvp_crc_init();
+
+	if (ret)
+		return ret;
+	ret = kvp_io_bio_init();
+	if (ret)
+		goto no_bios;
+	ret = dm_register_target(&kvpool_target);
+	if (ret)
+		goto no_target;
+	return 0;
+
+no_target:
+	kvp_io_bio_exit();
+no_bios:
+	kvp_crc_exit();
+	return ret;
+}
+
+static void __exit kvp_exit(void)
+{
+	dm_unregister_target(&kvpool_target);
+	kvp_io_bio_exit();
+	kvp_crc_exit();
+}
+
+module_init(kvp_init);
+module_exit(kvp_exit);
+
+MODULE_DESCRIPTION("self-healing pool of block devices with checksums and a crash-safe log");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: crc32c");

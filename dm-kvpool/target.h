@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A table's view of its pool; shared by the files of device-mapper glue. */
+#ifndef KVP_TARGET_H
+#define KVP_TARGET_H
+
+#include "registry.h"
+
+struct dm_dev;
+
+struct kvp_target {
+	struct kvp_start start;			/* the line, taken apart */
+	struct dm_dev *devs[KVP_MAX_MIRROR_LEGS];
+	struct kvp_instance *inst;		/* NULL until resumed */
+};
+
+extern bool kvp_fault_injection;
+
+#endif /* KVP_TARGET_H */

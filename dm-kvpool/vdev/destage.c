@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Destage: what the log holds goes home in the background, and a checkpoint
+ * makes the log's space free.
+ *
+ * One worker. A round takes versions from the head of wbuf->logged, in log
+ * order, but none at or above the first intent that is not yet home, so that
+ * versions of one block go home in order. It sorts them by address and writes
+ * them. Discards come first in a round: what is older than a discard was
+ * superseded when it was accepted.
+ *
+ * Whether there is work is asked in one place, destage_wanted(), by whoever
+ * starts the worker and by the worker when it considers stopping.
+ */
+#include <linux/list_sort.h>
+
+#include "pool/pool.h"
+#include "vdev/home.h"
+
+#define ROUND_VERSIONS	2048
+#define IDLE_MS		5000
+
+static bool log_half_full(struct kvp_pool *pool)
+{
+	return kvp_log_used(pool) > kvp_log_blocks(pool->g) / 2;
+}
+
+static bool table_half_dirty(struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->table.nr_dirty) > pool->table.budget / 2;
+}
+
+static bool checkpoint_wanted(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	/* Intents that nobody flushes are closed by a checkpoint, before their number is used up. */
+	return test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || log_half_full(pool) ||
+	       READ_ONCE(pool->log.nr_bypass) > KVP_MAX_OPEN_INTENTS / 2 ||
+	       READ_ONCE(pool->log.full) || table_half_dirty(pool);
+}
+
+static bool destage_wanted(struct kvp_pool *pool)
+{
+	return checkpoint_wanted(pool) ||
+	       READ_ONCE(pool->wbuf.nr_logged) > pool->wbuf.limit / 4;
+}
+
+/* --- a round ------------------------------------------------------------------- */
+
+/* Move versions below @limit from the head of the logged list: data to @data, discards to @holes. */
+static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *data,
+			 struct list_head *holes)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *next;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->logged, list) {
+		if (d->lsn >= limit || n == ROUND_VERSIONS)
+			break;
+		list_move_tail(&d->list, d->hole ? holes : data);
+		n++;
+	}
+	w->nr_logged -= n;
+	spin_unlock(&w->lock);
+	list_for_each_entry(d, data, list)
+		kvp_wbuf_set_state(pool, d, KVP_DIRTY_HOMING);
+	return n;
+}
+
+static void put_back(struct kvp_pool *pool, struct list_head *versions)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	u32 n = 0;
+
+	list_for_each_entry(d, versions, list)
+		n++;
+	spin_lock(&w->lock);
+	list_splice_init(versions, &w->logged);
+	w->nr_logged += n;
+	spin_unlock(&w->lock);
+}
+
+static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
+	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+
+	/* list_sort() is stable: versions of one block stay in order */
+	return x->block > y->block;
+}
+
+static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
+	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+
+	return x->lsn != y->lsn ? x->lsn > y->lsn : x->seq > y->seq;
+}
+
+static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
+{
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(done);
+	int ret = 0;
+
+	list_for_each_entry_safe(d, next, holes, list) {
+		struct kvp_range range;
+
+		kvp_range_lock(&pool->ranges, &range, d->block, d->block + d->count - 1);
+		ret = kvp_table_discard(pool, d->block, d->count);
+		kvp_range_unlock(&pool->ranges, &range);
+		if (ret)
+			break;
+		list_move_tail(&d->list, &done);
+	}
+	kvp_wbuf_drop_list(pool, &done);
+	return ret;
+}
+
+/* Bring home a round of versions below @limit. */
+static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
+{
+	LIST_HEAD(data);
+	LIST_HEAD(holes);
+	int ret;
+
+	*taken = take_versions(pool, limit, &data, &holes);
+	if (!*taken)
+		return 0;
+	kvp_trace_destage(pool, *taken);
+	ret = apply_holes(pool, &holes);
+	if (!ret) {
+		list_sort(NULL, &data, by_block);
+		ret = kvp_home_write(pool->destage.home, &data);
+	}
+	if (ret) {
+		list_splice_tail(&holes, &data);
+		list_sort(NULL, &data, by_lsn);
+		put_back(pool, &data);
+	}
+	return ret;
+}
+
+/* --- the worker -------------------------------------------------------------------- */
+
+/* Where a tail may be once everything below is home; @limit bounds the rounds. */
+static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	spin_lock(&pool->wbuf.lock);
+	*mark = pool->log.logged;
+	spin_unlock(&pool->wbuf.lock);
+	kvp_log_floor(pool, mark);
+}
+
+static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
+{
+	u32 taken;
+	int ret;
+
+	do {
+		ret = destage_round(pool, limit, &taken);
+	} while (!ret && taken && (all || destage_wanted(pool)));
+	return ret;
+}
+
+/* Everything below the current mark goes home; then the mark becomes the tail. */
+static int destage_and_checkpoint(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &mark);
+	ret = destage_below(pool, mark.lsn, true);
+	if (!ret && (mark.lsn > pool->log.tail || READ_ONCE(pool->table.nr_dirty)))
+		ret = kvp_checkpoint(pool, &mark);
+	if (!ret)
+		WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+static int destage_some(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &mark);
+	ret = destage_below(pool, mark.lsn, false);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+static void destage_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
+	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+	u64 before;
+	u32 used;
+
+	do {
+		before = READ_ONCE(pool->log.tail);
+		used = READ_ONCE(pool->wbuf.nr_logged);
+		if (checkpoint_wanted(pool)) {
+			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
+			dg->error = destage_and_checkpoint(pool);
+		} else {
+			dg->error = destage_some(pool);
+		}
+		wake_up_all(&dg->wait);
+		/* No progress: intents on their way home stand in the way. They kick when they are. */
+		if (before == READ_ONCE(pool->log.tail) && used <= READ_ONCE(pool->wbuf.nr_logged))
+			break;
+	} while (!dg->error && destage_wanted(pool));
+	kvp_table_shrink(pool, false);
+	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
+		mod_delayed_work(pool->work_wq, &dg->idle_work, msecs_to_jiffies(IDLE_MS));
+}
+
+/* Nothing pushed for a while: bring the rest home, so that the log is short when power goes. */
+static void idle_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
+	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+
+	if (kvp_log_used(pool) || READ_ONCE(pool->table.nr_dirty))
+		kvp_destage_kick(pool, true);
+}
+
+void kvp_destage_kick(struct kvp_pool *pool, bool now)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+		return;
+	if (now)
+		set_bit(KVP_DESTAGE_DRAIN, &dg->flags);
+	if (now || destage_wanted(pool))
+		queue_work(pool->work_wq, &dg->work);
+	else if (!delayed_work_pending(&dg->idle_work))
+		queue_delayed_work(pool->work_wq, &dg->idle_work, msecs_to_jiffies(IDLE_MS));
+}
+
+int kvp_destage_all(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u64 target;
+	int ret;
+
+	ret = kvp_commit_sync(pool);
+	if (ret)
+		return ret;
+	flush_work(&pool->log.post_work);
+	spin_lock(&pool->wbuf.lock);
+	target = pool->log.logged.lsn;
+	spin_unlock(&pool->wbuf.lock);
+	do {
+		kvp_destage_kick(pool, true);
+		flush_work(&dg->work);
+		ret = dg->error;
+		/* The closing entry of the commit may still be on its way to the list. */
+	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool));
+	return kvp_pool_faulted(pool) ? -EIO : ret;
+}
+
+/* --- bypass ---------------------------------------------------------------------------- */
+
+static struct kvp_bypass *next_bypass(struct kvp_log *log)
+{
+	struct kvp_bypass *b, *found = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(b, &log->bypass, list)
+		if (b->phase == KVP_BYPASS_READY) {
+			b->phase = KVP_BYPASS_HOMING;
+			found = b;
+			break;
+		}
+	spin_unlock_irqrestore(&log->lock, flags);
+	return found;
+}
+
+static void bypass_phase(struct kvp_log *log, struct kvp_bypass *b, enum kvp_bypass_phase phase)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	b->phase = phase;
+	spin_unlock_irqrestore(&log->lock, flags);
+	wake_up_all(&log->wait);
+}
+
+void kvp_bypass_work(struct work_struct *work)
+{
+	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
+	struct kvp_pool *pool = worker->pool;
+	struct kvp_bypass *b;
+
+	while ((b = next_bypass(&pool->log))) {
+		list_sort(NULL, &b->versions, by_block);
+		if (kvp_home_write(worker->home, &b->versions)) {
+			/* Tried again with the next bypass, or by 'clear'. */
+			bypass_phase(&pool->log, b, KVP_BYPASS_READY);
+			break;
+		}
+		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);
+	}
+	kvp_destage_kick(pool, false);
+	kvp_commit_kick(pool, true);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+int kvp_destage_init(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	INIT_WORK(&dg->work, destage_work);
+	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
+	init_waitqueue_head(&dg->wait);
+	dg->home = kvp_home_alloc(pool);
+	return dg->home ? 0 : -ENOMEM;
+}
+
+void kvp_destage_exit(struct kvp_pool *pool)
+{
+	kvp_home_free(pool->destage.home);
+	pool->destage.home = NULL;
+}
+
+void kvp_destage_stop(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	set_bit(KVP_DESTAGE_STOP, &dg->flags);
+	cancel_delayed_work_sync(&dg->idle_work);
+	cancel_work_sync(&dg->work);
+	cancel_delayed_work_sync(&dg->idle_work);
+}
+
+void kvp_destage_start(struct kvp_pool *pool)
+{
+	clear_bit(KVP_DESTAGE_STOP, &pool->destage.flags);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verified reads of one block from its home, with healing.
+ *
+ * Everything here happens under the block's range lock: neither destage nor
+ * bypass nor another healer can change home or table entry meanwhile, so what
+ * does not verify is the device's fault (R19), and rewriting a bad copy with
+ * the version that the table names needs no record (R1).
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "pool/pool.h"
+
+static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
+{
+	return kvp_block_sum(pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
+}
+
+/* Read and verify one leg's copy; counts what is wrong. */
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+		     struct page *page)
+{
+	int error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
+
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return error;
+	}
+	if (verifies(pool, block, entry, page))
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -EILSEQ;
+}
+
+/* Rewrite a bad copy and see that it stays. A leg that cannot be repaired is given up. */
+static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+		      struct page *good, struct page *scratch)
+{
+	u64 at = kvp_home_block(pool, block);
+
+	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, good) ||
+	    kvp_io_page(leg, KVP_IO_READ, at, scratch) ||
+	    !verifies(pool, block, entry, scratch)) {
+		atomic64_inc(&leg->err_write);
+		kvp_leg_fail(leg, "a bad block cannot be repaired");
+		return;
+	}
+	atomic64_inc(&leg->healed);
+	atomic64_inc(&pool->work_stats.healed);
+	kvp_trace_heal(pool, leg->index, block);
+	kvp_event(pool, "healed leg=%u block=%llu", leg->index, (unsigned long long)block);
+}
+
+static void heal_copies(struct kvp_pool *pool, unsigned long bad, u64 block, u64 entry,
+			struct page *good)
+{
+	struct page *scratch;
+	u32 i;
+
+	if (!bad || kvp_pool_readonly(pool))
+		return;
+	scratch = alloc_page(GFP_NOIO);
+	if (!scratch)
+		return;	/* the next read or scrub will */
+	for (i = 0; i < pool->nr_legs; i++)
+		if ((bad & BIT(i)) && kvp_leg_usable(&pool->legs[i]))
+			heal_copy(pool, &pool->legs[i], block, entry, good, scratch);
+	__free_page(scratch);
+}
+
+/* No copy verifies: the block is lost, and says so until it is overwritten (R8). */
+static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+{
+	atomic64_inc(&pool->work_stats.unrepaired);
+	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+	if (kvp_pool_readonly(pool))
+		return -EIO;
+	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	return -EBADMSG;
+}
+
+static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+		      struct page *page, bool all_copies)
+{
+	unsigned long bad = 0;
+	bool silent = false, found = false;
+	struct page *into = page, *spare = NULL;
+	u32 n, i;
+
+	for (n = 0; n < pool->nr_legs; n++) {
+		int error;
+
+		i = (n + (u32)(block >> 8)) % pool->nr_legs;
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		error = read_copy(pool, &pool->legs[i], block, entry, into);
+		if (error) {
+			bad |= BIT(i);
+			/* A device that does not answer may still have the block. */
+			silent |= error != -EILSEQ && error != -ENODATA;
+			continue;
+		}
+		found = true;
+		if (!all_copies)
+			break;
+		/* the copies that follow are read beside the good one */
+		if (into == page)
+			into = spare = spare ?: alloc_page(GFP_NOIO);
+		if (!into)
+			break;
+	}
+	if (spare)
+		__free_page(spare);
+	if (found) {
+		heal_copies(pool, bad, block, entry, page);
+		return 0;
+	}
+	return silent || !bad ? -EIO : poison(pool, leaf, block);
+}
+
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, bool all_copies)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u64 entry;
+	int ret;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	entry = kvp_table_entry(leaf, block);
+	switch (kvp_entry_state(entry)) {
+	case KVP_ENTRY_UNWRITTEN:
+		clear_page(page_address(page));
+		ret = 0;
+		break;
+	case KVP_ENTRY_VALID:
+		ret = read_valid(pool, leaf, block, entry, page, all_copies);
+		break;
+	default:
+		ret = -ENODATA;
+	}
+	kvp_table_put(pool, leaf);
+	return ret;
+}
+
+/* The newest version, if it is in the buffer. */
+static bool read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+
+	if (d) {
+		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+		kvp_wbuf_unlock(pool, block);
+		return true;
+	}
+	if (!kvp_wbuf_in_hole(pool, block))
+		return false;
+	clear_page(page_address(page));
+	return true;
+}
+
+int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_range range;
+	int ret;
+
+	kvp_range_lock(&pool->ranges, &range, block, block);
+	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, false);
+	kvp_range_unlock(&pool->ranges, &range);
+	/* An answer that a power cut must not take back. */
+	if (ret == -EBADMSG)
+		kvp_poison_settle(pool);
+	return ret ? -EIO : 0;
+}

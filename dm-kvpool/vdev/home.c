@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "vdev/home.h"
+#include "io/batch.h"
+#include "pool/pool.h"
+
+#define MAX_LOCKED	KVP_BATCH_RUNS
+
+/* A locked range of adjacent blocks below one leaf, and its versions. */
+struct locked {
+	struct kvp_range range;
+	struct kvp_tpage *leaf;
+	struct list_head versions;
+};
+
+struct kvp_home {
+	struct kvp_pool *pool;
+	struct kvp_batch *batch;
+	struct list_head dead;		/* outlived by newer versions */
+	u32 nr_locked;
+	struct locked locked[MAX_LOCKED];
+};
+
+struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
+{
+	struct kvp_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	u32 i;
+
+	if (!h)
+		return NULL;
+	h->pool = pool;
+	INIT_LIST_HEAD(&h->dead);
+	for (i = 0; i < MAX_LOCKED; i++)
+		INIT_LIST_HEAD(&h->locked[i].versions);
+	h->batch = kvp_batch_alloc(pool);
+	if (!h->batch) {
+		kvfree(h);
+		return NULL;
+	}
+	return h;
+}
+
+void kvp_home_free(struct kvp_home *h)
+{
+	if (!h)
+		return;
+	kvp_batch_free(h->batch);
+	kvfree(h);
+}
+
+static void unlock_one(struct kvp_home *h, struct locked *l)
+{
+	kvp_range_unlock(&h->pool->ranges, &l->range);
+	kvp_table_put(h->pool, l->leaf);
+}
+
+/* The blocks are home: table entries, then locks, then the buffer forgets them. */
+static void update_table(struct kvp_home *h, struct list_head *done)
+{
+	struct kvp_pool *pool = h->pool;
+	struct kvp_dirty *d;
+	u32 i;
+
+	for (i = 0; i < h->nr_locked; i++) {
+		struct locked *l = &h->locked[i];
+
+		list_for_each_entry(d, &l->versions, list)
+			kvp_table_set(pool, l->leaf, d->block, d->crc,
+				      d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
+		list_splice_tail_init(&l->versions, done);
+		unlock_one(h, l);
+	}
+	h->nr_locked = 0;
+}
+
+static void put_back(struct kvp_home *h, struct list_head *versions)
+{
+	LIST_HEAD(back);
+	u32 i;
+
+	for (i = 0; i < h->nr_locked; i++) {
+		list_splice_tail_init(&h->locked[i].versions, &back);
+		unlock_one(h, &h->locked[i]);
+	}
+	h->nr_locked = 0;
+	list_splice(&back, versions);
+}
+
+/* Write what is locked, and give the locks back. */
+static int finish(struct kvp_home *h, struct list_head *versions)
+{
+	u32 blocks = h->batch->nr_pages, ios = h->batch->nr_runs;
+	LIST_HEAD(done);
+	int ret = kvp_batch_write(h->batch);
+
+	if (ret) {
+		put_back(h, versions);
+		return ret;
+	}
+	atomic64_add(blocks, &h->pool->work_stats.destage_blocks);
+	atomic64_add(ios, &h->pool->work_stats.destage_ios);
+	update_table(h, &done);
+	list_splice_tail_init(&h->dead, &done);
+	kvp_wbuf_drop_list(h->pool, &done);
+	return 0;
+}
+
+/* First and last block of the run at the head of @versions: adjacent, one leaf, one request. */
+static u64 run_last(struct list_head *versions)
+{
+	struct kvp_dirty *d, *first = list_first_entry(versions, struct kvp_dirty, list);
+	u64 last = first->block;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->block > last + 1 || d->block - first->block >= KVP_BATCH_RUN_PAGES ||
+		    d->block >> KVP_PTRS_SHIFT != first->block >> KVP_PTRS_SHIFT)
+			break;
+		last = d->block;
+	}
+	return last;
+}
+
+static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u64 first, u64 last,
+			       int *error)
+{
+	struct locked *l = &h->locked[h->nr_locked];
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, first);
+
+	if (IS_ERR(leaf)) {
+		*error = PTR_ERR(leaf);
+		return NULL;
+	}
+	if (!kvp_range_trylock(&h->pool->ranges, &l->range, first, last)) {
+		/* Whoever has it may wait for what we hold: finish that first. */
+		*error = finish(h, versions);
+		if (*error) {
+			kvp_table_put(h->pool, leaf);
+			return NULL;
+		}
+		l = &h->locked[0];
+		kvp_range_lock(&h->pool->ranges, &l->range, first, last);
+	}
+	l->leaf = leaf;
+	h->nr_locked++;
+	return l;
+}
+
+/* Is a later version of the same block behind @d on the sorted list? */
+static bool repeated(struct kvp_dirty *d, struct list_head *versions)
+{
+	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
+}
+
+/* Lock the run at the head of @versions and add to the batch what of it must be written. */
+static int take_run(struct kvp_home *h, struct list_head *versions)
+{
+	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	u64 last = run_last(versions);
+	struct locked *l;
+	int error = 0;
+
+	l = lock_run(h, versions, d->block, last, &error);
+	if (!l)
+		return error;
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (d->block > last)
+			break;
+		if (repeated(d, versions) || kvp_wbuf_outlived(h->pool, d)) {
+			list_move_tail(&d->list, &h->dead);
+			continue;
+		}
+		/* cannot fail: finish() comes before the batch could be full */
+		if (!d->zero)
+			kvp_batch_add(h->batch, kvp_home_block(h->pool, d->block), d->page);
+		list_move_tail(&d->list, &l->versions);
+	}
+	return 0;
+}
+
+static bool batch_full(const struct kvp_home *h)
+{
+	/* a run may be cut by blocks that are left out: every second one at worst */
+	return h->nr_locked == MAX_LOCKED ||
+	       h->batch->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
+	       h->batch->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
+}
+
+int kvp_home_write(struct kvp_home *h, struct list_head *versions)
+{
+	int ret = 0;
+
+	while (!ret && !list_empty(versions)) {
+		ret = take_run(h, versions);
+		if (!ret && batch_full(h))
+			ret = finish(h, versions);
+	}
+	if (!ret)
+		ret = finish(h, versions);
+	else
+		put_back(h, versions);
+	if (ret)
+		list_splice_init(&h->dead, versions);
+	return ret;
+}

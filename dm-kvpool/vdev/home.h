@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bringing versions home: the one way by which blocks that the log records
+ * reach their places, used by destage and bypass.
+ */
+#ifndef KVP_HOME_H
+#define KVP_HOME_H
+
+#include <linux/list.h>
+
+struct kvp_home;
+struct kvp_pool;
+
+/** kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process. */
+struct kvp_home *kvp_home_alloc(struct kvp_pool *pool);
+void kvp_home_free(struct kvp_home *h);
+
+/**
+ * kvp_home_write() - bring versions home, update the table, forget them
+ * @h: memory, used by one caller at a time
+ * @versions: sorted by block; emptied on success
+ *
+ * The record of each is durable (R1). Of several versions of one block only
+ * the last is written, and none whose successor is durable already. Under the
+ * blocks' range lock, home and table change together.
+ *
+ * Return: 0; -EIO: no leg took it, or no copy of a table page can be read.
+ * Then what is not home is still on @versions. Context: process, waits for I/O.
+ */
+int kvp_home_write(struct kvp_home *h, struct list_head *versions);
+
+#endif /* KVP_HOME_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Choosing among the legs of a single or a mirror, and flushing them.
+ */
+#include "pool/pool.h"
+
+/*
+ * Less in flight wins. Between equals a disk whose head is there already, and
+ * else the block's address decides, in steps of 1 MiB: so that a long stream
+ * goes to all legs, and to each in long pieces.
+ */
+static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
+{
+	int x = atomic_read(&a->in_flight), y = atomic_read(&b->in_flight);
+
+	if (x != y)
+		return x < y;
+	if (a->rotational && (READ_ONCE(a->next_block) == block) !=
+			     (READ_ONCE(b->next_block) == block))
+		return READ_ONCE(a->next_block) == block;
+	return false;
+}
+
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
+{
+	u32 n = pool->nr_legs, first = n > 1 ? (u32)(block >> 8) % n : 0, i;
+	struct kvp_leg *best = NULL;
+
+	for (i = 0; i < n; i++) {
+		struct kvp_leg *leg = &pool->legs[(first + i) % n];
+
+		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
+			best = leg;
+	}
+	if (best) {
+		atomic_inc(&best->in_flight);
+		WRITE_ONCE(best->next_block, block + nr);
+	}
+	return best;
+}
+
+void kvp_leg_unchoose(struct kvp_leg *leg)
+{
+	atomic_dec(&leg->in_flight);
+}
+
+/*
+ * A device whose flush failed may have lost any write since the last good
+ * one, so it cannot stay (R20), unless it is all there is.
+ */
+int kvp_legs_flush(struct kvp_pool *pool)
+{
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io_group group;
+	u32 i, n = 0;
+
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		ios[n].leg = &pool->legs[i];
+		ios[n].op = KVP_IO_FLUSH;
+		kvp_io_group_submit(&group, &ios[n++]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < n; i++) {
+		if (!ios[i].error)
+			continue;
+		atomic64_inc(&ios[i].leg->err_write);
+		if (!kvp_leg_fail(ios[i].leg, "a flush failed")) {
+			/* Writes that it lost cannot be told: nothing more may be acknowledged. */
+			set_bit(KVP_POOL_FAULTED, &pool->flags);
+			wake_up_all(&pool->log.wait);
+			return -EIO;
+		}
+	}
+	return n ? 0 : -EIO;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Locks on ranges of blocks, for everything that writes home or must see a
+ * block and its table entry agree: destage, bypass, heal, scrub, discard.
+ * Reads and buffered writes do not take them.
+ *
+ * Whoever holds one and wants another takes it with the try variant; on
+ * failure it first gives up (or finishes with) what it holds. So no two
+ * holders wait for each other.
+ */
+#ifndef KVP_RANGE_LOCK_H
+#define KVP_RANGE_LOCK_H
+
+#include <linux/interval_tree.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+struct kvp_range_locks {
+	spinlock_t lock;
+	struct rb_root_cached held;	/* by @lock */
+	wait_queue_head_t wait;
+};
+
+struct kvp_range {
+	struct interval_tree_node node;
+};
+
+void kvp_range_locks_init(struct kvp_range_locks *locks);
+
+/** kvp_range_trylock() - lock blocks @first .. @last; false if any is held */
+bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);
+
+/** kvp_range_lock() - the same, waiting. Context: process, holding no other range. */
+void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);
+
+void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
+
+#endif /* KVP_RANGE_LOCK_H */

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scrub: read and verify every copy of every written block and of every table
+ * page, online; heal what is bad. Progress survives a restart.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "pool/pool.h"
+
+#define STEP_BLOCKS	128u	/* under one range lock: 512 KiB */
+
+struct scrub_io {
+	struct kvp_io_group group;
+	struct kvp_io io;
+	struct page *pages[STEP_BLOCKS];
+};
+
+static void free_buffer(struct scrub_io *s)
+{
+	u32 i;
+
+	if (!s)
+		return;
+	for (i = 0; i < STEP_BLOCKS; i++)
+		if (s->pages[i])
+			__free_page(s->pages[i]);
+	kvfree(s);
+}
+
+static struct scrub_io *alloc_buffer(void)
+{
+	struct scrub_io *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; s && i < STEP_BLOCKS; i++) {
+		s->pages[i] = alloc_page(GFP_KERNEL);
+		if (!s->pages[i]) {
+			free_buffer(s);
+			return NULL;
+		}
+	}
+	return s;
+}
+
+/* One leg's copies of a step are good, or the block must be looked at one by one. */
+static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_leg *leg,
+			 struct kvp_tpage *leaf, u64 block, u32 n)
+{
+	u32 i;
+
+	memset(&s->io, 0, sizeof(s->io));
+	s->io.leg = leg;
+	s->io.op = KVP_IO_READ;
+	s->io.background = true;
+	s->io.block = kvp_home_block(pool, block);
+	s->io.nr = n;
+	s->io.pages = s->pages;
+	if (kvp_io_sync(&s->io))
+		return false;
+	for (i = 0; i < n; i++) {
+		u64 entry = kvp_table_entry(leaf, block + i);
+
+		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+		    kvp_block_sum(pool->seed, block + i, page_address(s->pages[i])) !=
+		    kvp_entry_crc(entry))
+			return false;
+	}
+	return true;
+}
+
+static bool any_valid(struct kvp_tpage *leaf, u64 block, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (kvp_entry_state(kvp_table_entry(leaf, block + i)) == KVP_ENTRY_VALID)
+			return true;
+	return false;
+}
+
+/* Block by block, every copy, healing; counts what stays bad. */
+static void scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+{
+	u64 healed = atomic64_read(&pool->work_stats.healed);
+	bool poisoned = false;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		struct kvp_range range;
+		int ret;
+
+		kvp_range_lock(&pool->ranges, &range, block + i, block + i);
+		ret = kvp_home_read(pool, block + i, s->pages[0], true);
+		kvp_range_unlock(&pool->ranges, &range);
+		if (ret == -EBADMSG || ret == -EIO)
+			pool->scrub.info.unrepaired++;
+		poisoned |= ret == -EBADMSG;
+	}
+	pool->scrub.info.healed += atomic64_read(&pool->work_stats.healed) - healed;
+	if (poisoned)
+		kvp_poison_settle(pool);
+}
+
+/* Verify @n blocks, all below one leaf. */
+static void scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_range range;
+	bool good = true;
+	u32 i;
+
+	if (IS_ERR(leaf)) {
+		pool->scrub.info.unrepaired += n;
+		return;
+	}
+	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
+	if (any_valid(leaf, block, n))
+		for (i = 0; good && i < pool->nr_legs; i++)
+			if (kvp_leg_usable(&pool->legs[i]))
+				good = leg_verifies(pool, s, &pool->legs[i], leaf, block, n);
+	kvp_range_unlock(&pool->ranges, &range);
+	kvp_table_put(pool, leaf);
+	if (!good)
+		scrub_closely(pool, s, block, n);
+}
+
+/* The table pages above a leaf that the cursor has just entered. */
+static void scrub_pages(struct kvp_pool *pool, u64 block)
+{
+	u32 level;
+
+	for (level = 0; level < pool->g->levels; level++) {
+		int bad;
+
+		if (block & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
+			break;
+		bad = kvp_table_scrub_page(pool, block, level);
+		if (bad > 0)
+			pool->scrub.info.healed += bad;
+	}
+}
+
+static void throttle(struct kvp_pool *pool, u32 blocks)
+{
+	u64 rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE]);
+
+	if (rate)
+		schedule_timeout_uninterruptible(max_t(u64, 1,
+			msecs_to_jiffies(((u64)blocks << KVP_BLOCK_SHIFT) * 1000 / rate)));
+	else
+		cond_resched();
+}
+
+static bool interrupted(struct kvp_scrub *sc)
+{
+	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
+}
+
+/* From the cursor to the end, or until somebody interrupts. */
+static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+
+	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
+		u64 block = sc->info.cursor, next;
+		u32 n;
+
+		if (kvp_table_next_written(pool, block, &next))
+			sc->info.unrepaired += next - block;
+		else if (next == block)
+			scrub_pages(pool, block);
+		if (next != block) {
+			WRITE_ONCE(sc->info.cursor, min(next, pool->sb->pool_blocks));
+			continue;
+		}
+		n = min_t(u64, STEP_BLOCKS, pool->sb->pool_blocks - block);
+		scrub_step(pool, s, block, n);
+		WRITE_ONCE(sc->info.cursor, block + n);
+		throttle(pool, n);
+	}
+}
+
+/* What the superblock says of the scrub is what we say now. */
+static void note_scrub(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->sb->scrub = pool->scrub.info;
+	kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+}
+
+static void scrub_ended(struct kvp_pool *pool)
+{
+	struct kvp_scrub_info *info = &pool->scrub.info;
+
+	info->finished = ktime_get_real_seconds();
+	if (READ_ONCE(pool->scrub.stop)) {
+		info->state = KVP_SCRUB_STOPPED;
+		kvp_event(pool, "scrub_stopped");
+	} else {
+		info->state = KVP_SCRUB_FINISHED;
+		kvp_event(pool, "scrub_finished healed=%llu unrepaired=%llu",
+			  (unsigned long long)info->healed, (unsigned long long)info->unrepaired);
+	}
+	note_scrub(pool);
+}
+
+static void scrub_work(struct work_struct *work)
+{
+	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
+	struct kvp_pool *pool = container_of(sc, struct kvp_pool, scrub);
+	struct scrub_io *s = alloc_buffer();
+
+	if (!s) {
+		WRITE_ONCE(sc->stop, true);
+		scrub_ended(pool);
+		return;
+	}
+	scrub_from_cursor(pool, s);
+	free_buffer(s);
+	if (READ_ONCE(sc->stop) || sc->info.cursor >= pool->sb->pool_blocks)
+		scrub_ended(pool);
+	else if (READ_ONCE(sc->pause))
+		note_scrub(pool);
+}
+
+static void run(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+
+	WRITE_ONCE(sc->stop, false);
+	WRITE_ONCE(sc->pause, false);
+	sc->info.state = KVP_SCRUB_RUNNING;
+	queue_work(pool->work_wq, &sc->work);
+}
+
+int kvp_scrub_start(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		ret = -EBUSY;
+	} else {
+		flush_work(&sc->work);
+		memset(&sc->info, 0, sizeof(sc->info));
+		sc->info.started = ktime_get_real_seconds();
+		run(pool);
+		kvp_event(pool, "scrub_started");
+		note_scrub(pool);
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_stop(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		WRITE_ONCE(sc->stop, true);
+		flush_work(&sc->work);
+	} else if (sc->info.state == KVP_SCRUB_PAUSED) {
+		WRITE_ONCE(sc->stop, true);
+		scrub_ended(pool);
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_pause(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		WRITE_ONCE(sc->pause, true);
+		flush_work(&sc->work);
+		if (sc->info.state == KVP_SCRUB_RUNNING) {
+			sc->info.state = KVP_SCRUB_PAUSED;
+			note_scrub(pool);
+		}
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_resume(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_PAUSED) {
+		run(pool);
+		note_scrub(pool);
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+void kvp_scrub_quiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->scrub.quiesce, true);
+	flush_work(&pool->scrub.work);
+}
+
+void kvp_scrub_unquiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->scrub.quiesce, false);
+	if (pool->scrub.info.state == KVP_SCRUB_RUNNING && !kvp_pool_readonly(pool))
+		queue_work(pool->work_wq, &pool->scrub.work);
+}
+
+void kvp_scrub_init(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+
+	mutex_init(&sc->lock);
+	INIT_WORK(&sc->work, scrub_work);
+	sc->info = pool->sb->scrub;
+	/* Until kvp_scrub_unquiesce(). */
+	sc->quiesce = true;
+}
