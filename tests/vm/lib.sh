@@ -1,0 +1,224 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# For the tests of tests/vm/t, which begin with:
+#
+#	# SPDX-License-Identifier: GPL-2.0-only
+#	# test: what it proves, in one line
+#	# timeout: 60                 seconds; default 120
+#	# kernels: 6.1 6.12 debug     default: any
+#	# needs: fio etcd             programs; skipped where one is missing
+#	# kmsg-allow: REGEX           kernel log lines of I/O errors meant to happen
+#	# long: why                   runs only in check-long
+#	. "$KVPOOL_TOP/tests/vm/lib.sh"
+#
+# A test fails on the first command that fails. It runs as root in a guest of
+# its own kernel; /tmp is writable and forgotten.
+
+set -euo pipefail
+# Without it, a failure inside a function or $(...) would go unnoticed by the trap.
+set -E
+shopt -s inherit_errexit
+
+: "${KVPOOL_TOP:?run this through tests/vm/run}"
+KVPOOL_BUILD=${KVPOOL_BUILD:-$KVPOOL_TOP/build/$(uname -r)}
+KVPOOL_TEST=${KVPOOL_TEST:-test}
+
+_exit_commands=()
+_reached_the_end=
+_skipped=
+
+# Verdicts --------------------------------------------------------------------
+
+# _where FRAME: "lib.sh:100 test.sh:10", from that many callers up.
+_where() {
+	local i file where=
+	for ((i = $1; i < ${#BASH_SOURCE[@]}; i++)); do
+		file=${BASH_SOURCE[i]##*/}
+		# The harness gives bash the test itself as /dev/fd/NUMBER.
+		[[ $file != [0-9]* ]] || file=$KVPOOL_TEST.sh
+		where+=" $file:${BASH_LINENO[i - 1]}"
+	done
+	echo "${where# }"
+}
+
+# fail WHY...
+fail() {
+	trap - ERR
+	echo "FAIL $(_where 2): $*" >&2
+	exit 1
+}
+
+# skip REASON...: ends the test, which counts as skipped.
+skip() {
+	_skipped=1
+	echo "kvpool-skip ${KVPOOL_TOKEN:-} $*"
+	exit 0
+}
+
+# The harness appends a call of this to every test.
+reached_the_end() {
+	_reached_the_end=1
+	exit 0
+}
+
+# Expectations ----------------------------------------------------------------
+
+# expect_eq GOT EXPECTED [WHAT]
+expect_eq() {
+	[ "$1" = "$2" ] || fail "${3:-value}: got '$1', expected '$2'"
+}
+
+# expect_status STATUS COMMAND...: the command ends with exactly this status.
+# (Inside it set -e does not hold, as in any condition: name one command.)
+expect_status() {
+	local want=$1 got=0
+	shift
+	"$@" || got=$?
+	[ "$got" = "$want" ] || fail "status $got, expected $want: $*"
+}
+
+# expect_fail COMMAND...: the command fails, by itself and not by a signal or
+# for not being there. Use this: under set -e, "! command" asserts nothing.
+expect_fail() {
+	local got=0
+	"$@" || got=$?
+	[ "$got" != 0 ] || fail "succeeded, expected failure: $*"
+	[ "$got" -lt 126 ] || fail "status $got, expected an ordinary failure: $*"
+}
+
+# retry SECONDS COMMAND...: until it succeeds.
+retry() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || fail "never succeeded: $*"
+		sleep 0.2
+	done
+}
+
+# Setting up ------------------------------------------------------------------
+
+# at_exit COMMAND: run when the test ends, the last one first. Background jobs,
+# mounts, swap and device-mapper devices are gone by then, without asking;
+# loop devices and the modules go by themselves afterwards.
+at_exit() {
+	_exit_commands+=("$*")
+}
+
+# load_modules [PARAMETER]...: dm-kvpool, and simdisk where it is built; the
+# parameters are for dm-kvpool.
+load_modules() {
+	local ko dep
+	for ko in simdisk dm-kvpool; do
+		ko=$KVPOOL_BUILD/$ko.ko
+		[ -e "$ko" ] || { [ "${ko##*/}" = simdisk.ko ] && continue; fail "not built: $ko"; }
+		for dep in $(modinfo -F depends "$ko" | tr , ' '); do
+			[ -d "/sys/module/${dep//-/_}" ] || modprobe "$dep"
+		done
+		case $ko in
+		*/dm-kvpool.ko) insmod "$ko" "$@" ;;
+		*) insmod "$ko" ;;
+		esac
+	done
+}
+
+# mknull NAME SIZE_MIB [KEY=VALUE]...: /dev/NAME, kept in RAM by null_blk; KEY
+# is an attribute of null_blk's configfs folder.
+mknull() {
+	local name=$1 dir=/sys/kernel/config/nullb/$1 attr
+	modprobe null_blk nr_devices=0
+	mkdir "$dir"
+	at_exit "rmdir $dir"
+	echo "$2" > "$dir/size"
+	echo 1 > "$dir/memory_backed"
+	echo 4096 > "$dir/blocksize"
+	shift 2
+	for attr; do
+		echo "${attr#*=}" > "$dir/${attr%%=*}"
+	done
+	echo 1 > "$dir/power"
+	at_exit "rm -f /dev/$name"
+	# Older kernels name the device by number.
+	[ -b "/dev/$name" ] || ln -s "nullb$(cat "$dir/index")" "/dev/$name"
+}
+
+# Cleaning up, and finding what does not let itself be cleaned up --------------
+
+_complain() {
+	echo "FAIL $KVPOOL_TEST, cleaning up: $*" >&2
+	_dirty=1
+}
+
+_unmount_all() {
+	local source target result=0
+	swapoff -a
+	while read -r source target; do
+		case $source in
+		/dev/root) ;;
+		/dev/*) umount "$target" || result=1 ;;
+		esac
+	done < <(findmnt -rno SOURCE,TARGET | tac)
+	return "$result"
+}
+
+# Devices stack, so it takes several rounds.
+_remove_dm_devices() {
+	local round name
+	[ -d /sys/module/dm_mod ] || return 0
+	for round in 1 2 3 4 5; do
+		[ "$round" = 1 ] || sleep 0.5
+		[ "$(dmsetup ls)" != "No devices found" ] || return 0
+		while read -r name _; do
+			dmsetup remove --retry "$name"
+		done < <(dmsetup ls)
+	done
+	[ "$(dmsetup ls)" = "No devices found" ]
+}
+
+_unload() { # MODULE
+	[ ! -d "/sys/module/$1" ] || rmmod "$1"
+}
+
+# Objects younger than five seconds are never reported; what is found goes to
+# the kernel log, which fails the test.
+_scan_for_leaks() {
+	local kmemleak=/sys/kernel/debug/kmemleak
+	[ -e "$kmemleak" ] || return 0
+	sleep 6
+	echo scan > "$kmemleak"
+	cat "$kmemleak"
+	echo clear > "$kmemleak"
+}
+
+_clean_up() {
+	local i
+	# shellcheck disable=SC2046 # a list
+	kill $(jobs -p) 2>/dev/null
+	_unmount_all || _complain "cannot unmount"
+	_remove_dm_devices || _complain "cannot remove $(dmsetup ls)"
+	for ((i = ${#_exit_commands[@]} - 1; i >= 0; i--)); do
+		eval "${_exit_commands[i]}" || _complain "${_exit_commands[i]}"
+	done
+	losetup -D || _complain "cannot detach loop devices"
+	_unload dm_kvpool || _complain "cannot unload dm-kvpool"
+	_unload simdisk || _complain "cannot unload simdisk"
+	_scan_for_leaks
+}
+
+_on_exit() {
+	local status=$?
+	trap - ERR EXIT
+	set +e
+	_dirty=
+	_clean_up
+	[ -z "$_dirty" ] || exit 99
+	if [ "$status" = 0 ] && [ -z "$_skipped" ]; then
+		[ -n "$_reached_the_end" ] || { echo "FAIL $KVPOOL_TEST: ended early" >&2; exit 98; }
+		echo "kvpool-pass ${KVPOOL_TOKEN:-}"
+	fi
+	exit "$status"
+}
+
+trap 'echo "FAIL $(_where 1): $BASH_COMMAND (status $?)" >&2' ERR
+trap _on_exit EXIT

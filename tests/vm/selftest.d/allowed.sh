@@ -1,0 +1,7 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: passes: the I/O error in the kernel log was announced
+# kmsg-allow: I/O error, dev x,
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+
+echo "<3>I/O error, dev x, sector 0" > /dev/kmsg
