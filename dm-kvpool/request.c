@@ -121,6 +121,13 @@ static bool must_fail(struct kvp_pool *pool)
 	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
 }
 
+/* The same for who finds the buffer full: while commits fail nothing will come free. */
+static bool waits_in_vain(struct kvp_pool *pool)
+{
+	return must_fail(pool) || (READ_ONCE(pool->log.failed) &&
+				   !READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
+}
+
 /* Copy from where the bio stands; false when the buffer is full. */
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
@@ -212,12 +219,12 @@ static void write_work(struct work_struct *work)
 		int space = atomic_read(&r->space_seq);
 		u64 seq = 0;
 
-		if (must_fail(pool)) {
-			pop_write(r);
-			end_bio(bio, BLK_STS_IOERR);
-		} else if (copy_in(pool, bio, &seq)) {
+		if (!must_fail(pool) && copy_in(pool, bio, &seq)) {
 			pop_write(r);
 			written(pool, bio, seq);
+		} else if (waits_in_vain(pool)) {
+			pop_write(r);
+			end_bio(bio, BLK_STS_IOERR);
 		} else {
 			relieve_memory(pool);
 			if (space == atomic_read(&r->space_seq))

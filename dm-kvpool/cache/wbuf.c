@@ -185,7 +185,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 	d->superseded = false;
 	d->hole = false;
 	d->intent = false;
-	d->after_intent = old && old->intent;
+	d->after_intent = old && (old->intent || old->after_intent);
 	d->zero = false;
 	hlist_add_head(&d->hash, bucket_of(w, block));
 	return d;

@@ -48,8 +48,8 @@ enum kvp_dirty_state {
  * @superseded: a newer version exists; set under the bucket's lock
  * @hole: a discard; @page is NULL
  * @intent: its record is an intent; set before COMMITTING
- * @after_intent: the version before it is one: so this one must be data, and
- *	goes home after it
+ * @after_intent: an older version that is not yet home is one: so this one
+ *	must be data, and goes home after it
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @page: contents
  */

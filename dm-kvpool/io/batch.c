@@ -72,8 +72,10 @@ static int retry_failed(struct kvp_batch *b)
 		if (!error)
 			continue;
 		atomic64_inc(&io->leg->err_write);
-		if (!kvp_leg_fail(io->leg, "a write failed"))
+		if (!kvp_leg_fail(io->leg, "a write failed")) {
+			kvp_pool_fault(b->pool, "a write failed on the last leg");
 			return -EIO;
+		}
 	}
 	return 0;
 }

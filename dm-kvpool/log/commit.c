@@ -197,7 +197,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	unsigned long flags;
 
 	h->nonce = log->nonce;
-	h->epoch = READ_ONCE(pool->sb->epoch);
+	h->epoch = READ_ONCE(pool->durable_epoch);
 	h->lsn = log->head.lsn;
 	h->prev_lsn = log->head.prev_lsn;
 	h->prev_csum = log->head.prev_csum;
@@ -693,36 +693,38 @@ static void post_work(struct work_struct *work)
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 	}
-	wake_up_all(&log->wait);
 	kvp_destage_kick(pool, false);
 	kvp_commit_kick(pool, true);
 }
 
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
-/* Wait until everything durable that went past the log is home and flushed. */
-static int flush_bypass(struct kvp_pool *pool)
+/* Is everything that went past the log, and is durable in it, home? */
+static bool intents_home(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
-	struct kvp_intents home;
 	struct kvp_log_mark mark;
 	unsigned long flags;
 	u64 target;
-	int ret;
 
 	spin_lock_irqsave(&log->lock, flags);
 	target = log->durable.lsn;
 	spin_unlock_irqrestore(&log->lock, flags);
-	wait_event(log->wait, ({
-		mark.lsn = target;
-		kvp_log_floor(pool, &mark);
-		mark.lsn >= target || kvp_pool_faulted(pool);
-	}));
+	mark.lsn = target;
+	kvp_log_floor(pool, &mark);
+	return mark.lsn >= target;
+}
+
+static int flush_intents(struct kvp_pool *pool)
+{
+	struct kvp_intents home;
+	int ret;
+
 	kvp_log_home_intents(pool, &home);
 	ret = kvp_legs_flush(pool);
 	if (!ret)
 		kvp_log_close(pool, &home);
-	return kvp_pool_faulted(pool) ? -EIO : ret;
+	return ret;
 }
 
 /* Those that waited for the flush now wait for a header that says so. */
@@ -747,26 +749,47 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 	kvp_commit_kick(pool, true);
 }
 
+/* Take those that wait, if what they wait for has happened. */
+static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w;
+	bool intents = false;
+
+	spin_lock_irq(&log->lock);
+	list_splice_init(&log->flush_waiters, waiters);
+	spin_unlock_irq(&log->lock);
+	list_for_each_entry(w, waiters, list)
+		intents |= !w->flushed;
+	if (!intents || kvp_pool_faulted(pool) || intents_home(pool))
+		return intents;
+	/*
+	 * The bypass starts this work again. It must not wait here: under
+	 * memory pressure one thread may have to do all work.
+	 */
+	spin_lock_irq(&log->lock);
+	list_splice_init(waiters, &log->flush_waiters);
+	spin_unlock_irq(&log->lock);
+	/* It may have come home between the two looks. */
+	if (intents_home(pool))
+		queue_work(pool->commit_wq, &log->flush_work);
+	return false;
+}
+
 static void long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
 	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
-	struct kvp_waiter *w;
-	unsigned long flags;
-	bool intents = false;
 	LIST_HEAD(waiters);
-	int ret;
+	bool intents = take_flush_waiters(pool, &waiters);
+	int ret = 0;
 
-	spin_lock_irqsave(&log->lock, flags);
-	list_splice_init(&log->flush_waiters, &waiters);
-	list_for_each_entry(w, &waiters, list)
-		intents |= !w->flushed;
-	intents &= !list_empty(&log->bypass);
-	spin_unlock_irqrestore(&log->lock, flags);
 	if (list_empty(&waiters))
 		return;
-
-	ret = intents ? flush_bypass(pool) : 0;
+	if (kvp_pool_faulted(pool))
+		ret = -EIO;
+	if (!ret && intents)
+		ret = flush_intents(pool);
 	if (!ret)
 		ret = kvp_members_settle(pool);
 	if (!ret && intents)
@@ -858,7 +881,6 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&log->bypass);
 	INIT_LIST_HEAD(&log->waiters);
 	INIT_LIST_HEAD(&log->flush_waiters);
-	init_waitqueue_head(&log->wait);
 	INIT_WORK(&log->commit_work, commit_work);
 	INIT_WORK(&log->post_work, post_work);
 	INIT_WORK(&log->flush_work, long_flush_work);
@@ -887,6 +909,12 @@ void kvp_log_exit(struct kvp_pool *pool)
 		kvp_home_free(log->workers[i].home);
 		log->workers[i].home = NULL;
 	}
+	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
+	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++)
+		list_splice_init(&log->bypasses[i].versions, &pool->wbuf.logged);
+	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
+		if (log->entries[i].pool)
+			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		free_pages((unsigned long)log->entries[i].hdr_buf, HDR_ORDER);
 	kvfree(log->entries);
@@ -985,6 +1013,5 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 	spin_lock_irqsave(&log->lock, flags);
 	log->tail = tail;
 	spin_unlock_irqrestore(&log->lock, flags);
-	wake_up_all(&log->wait);
 	kvp_commit_kick(pool, true);
 }

@@ -133,7 +133,6 @@ struct kvp_log {
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
 
-	wait_queue_head_t wait;			/* for progress of any kind */
 	struct work_struct commit_work, post_work, flush_work;
 	struct delayed_work interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */

@@ -146,10 +146,10 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		/* A leg lost meanwhile, here or elsewhere, needs one more. */
 	} while (ok && test_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags));
 	if (!ok) {
-		set_bit(KVP_POOL_FAULTED, &pool->flags);
-		wake_up_all(&pool->log.wait);
+		kvp_pool_fault(pool, "no leg took the superblock");
 		return -EIO;
 	}
+	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	return 0;
 }
 
@@ -181,6 +181,17 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 	kfree(pool->sb_write);
 	pool->sb_disk = NULL;
 	pool->sb_write = NULL;
+}
+
+void kvp_pool_fault(struct kvp_pool *pool, const char *why)
+{
+	if (test_and_set_bit(KVP_POOL_FAULTED, &pool->flags))
+		return;
+	kvp_event(pool, "suspended why=%s", why);
+	/* Whoever waits for the legs need not wait any longer. */
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->commit_wq, &pool->log.flush_work);
+	kvp_pool_space(pool);
 }
 
 /* --- losing legs -------------------------------------------------------------------- */
@@ -223,7 +234,6 @@ void kvp_members_work(struct work_struct *work)
 	if (kvp_members_dirty(pool))
 		kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
-	wake_up_all(&pool->members_wait);
 }
 
 int kvp_members_settle(struct kvp_pool *pool)

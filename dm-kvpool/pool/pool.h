@@ -106,7 +106,6 @@ enum kvp_destage_flags {
 struct kvp_destage {
 	struct work_struct work;
 	struct delayed_work idle_work;
-	wait_queue_head_t wait;
 	unsigned long flags;
 	struct kvp_home *home;
 	u64 done_lsn;			/* everything below is home and checkpointed */
@@ -135,6 +134,7 @@ struct kvp_pool {
 
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
+	u64 durable_epoch;		/* the log must not name an epoch that no superblock has */
 	struct page *sb_pages[KVP_MAX_MIRROR_LEGS * 2 * KVP_SB_BLOCKS];
 	struct kvp_disk_sb *sb_disk;	/* one superblock being encoded */
 	struct sb_write *sb_write;
@@ -151,7 +151,6 @@ struct kvp_pool {
 	struct kvp_recovery_info recovery;
 
 	struct work_struct members_work;
-	wait_queue_head_t members_wait;
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
 	struct workqueue_struct *work_wq;	/* destage, bypass, scrub, members, retries */
@@ -261,6 +260,9 @@ bool kvp_leg_fail(struct kvp_leg *leg, const char *why);
 /* Memory for superblock writes, so that recording a loss needs none. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool);
 void kvp_sb_buffers_free(struct kvp_pool *pool);
+
+/** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */
+void kvp_pool_fault(struct kvp_pool *pool, const char *why);
 
 /** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
 int kvp_members_settle(struct kvp_pool *pool);

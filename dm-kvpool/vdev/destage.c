@@ -19,6 +19,7 @@
 
 #define ROUND_VERSIONS	2048
 #define IDLE_MS		5000
+#define MANY_HOLES	64	/* readers look through all that are pending */
 
 static bool log_half_full(struct kvp_pool *pool)
 {
@@ -42,7 +43,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 static bool destage_wanted(struct kvp_pool *pool)
 {
-	return checkpoint_wanted(pool) ||
+	return checkpoint_wanted(pool) || READ_ONCE(pool->wbuf.nr_holes) > MANY_HOLES ||
 	       READ_ONCE(pool->wbuf.nr_logged) > pool->wbuf.limit / 4;
 }
 
@@ -212,8 +213,7 @@ static void destage_work(struct work_struct *work)
 		} else {
 			dg->error = destage_some(pool);
 		}
-		wake_up_all(&dg->wait);
-		/* No progress: intents on their way home stand in the way. They kick when they are. */
+			/* No progress: intents on their way home stand in the way. They kick when they are. */
 		if (before == READ_ONCE(pool->log.tail) && used <= READ_ONCE(pool->wbuf.nr_logged))
 			break;
 	} while (!dg->error && destage_wanted(pool));
@@ -293,7 +293,6 @@ static void bypass_phase(struct kvp_log *log, struct kvp_bypass *b, enum kvp_byp
 	spin_lock_irqsave(&log->lock, flags);
 	b->phase = phase;
 	spin_unlock_irqrestore(&log->lock, flags);
-	wake_up_all(&log->wait);
 }
 
 void kvp_bypass_work(struct work_struct *work)
@@ -310,6 +309,7 @@ void kvp_bypass_work(struct work_struct *work)
 			break;
 		}
 		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);
+		queue_work(pool->commit_wq, &pool->log.flush_work);
 	}
 	kvp_destage_kick(pool, false);
 	kvp_commit_kick(pool, true);
@@ -323,7 +323,6 @@ int kvp_destage_init(struct kvp_pool *pool)
 
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
-	init_waitqueue_head(&dg->wait);
 	dg->home = kvp_home_alloc(pool);
 	return dg->home ? 0 : -ENOMEM;
 }

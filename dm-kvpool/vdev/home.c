@@ -53,10 +53,9 @@ static void unlock_one(struct kvp_home *h, struct locked *l)
 	kvp_table_put(h->pool, l->leaf);
 }
 
-/* The blocks are home: table entries, then locks, then the buffer forgets them. */
+/* The blocks are home: say so in the table. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
-	struct kvp_pool *pool = h->pool;
 	struct kvp_dirty *d;
 	u32 i;
 
@@ -64,12 +63,16 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 		struct locked *l = &h->locked[i];
 
 		list_for_each_entry(d, &l->versions, list)
-			kvp_table_set(pool, l->leaf, d->block, d->crc,
+			kvp_table_set(h->pool, l->leaf, d->block, d->crc,
 				      d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
 		list_splice_tail_init(&l->versions, done);
-		unlock_one(h, l);
 	}
-	h->nr_locked = 0;
+}
+
+static void unlock_all(struct kvp_home *h)
+{
+	while (h->nr_locked)
+		unlock_one(h, &h->locked[--h->nr_locked]);
 }
 
 static void put_back(struct kvp_home *h, struct list_head *versions)
@@ -77,11 +80,9 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 	LIST_HEAD(back);
 	u32 i;
 
-	for (i = 0; i < h->nr_locked; i++) {
+	for (i = 0; i < h->nr_locked; i++)
 		list_splice_tail_init(&h->locked[i].versions, &back);
-		unlock_one(h, &h->locked[i]);
-	}
-	h->nr_locked = 0;
+	unlock_all(h);
 	list_splice(&back, versions);
 }
 
@@ -100,7 +101,9 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	atomic64_add(ios, &h->pool->work_stats.destage_ios);
 	update_table(h, &done);
 	list_splice_tail_init(&h->dead, &done);
+	/* Still locked: an older version waiting for the lock must not find these as not yet home. */
 	kvp_wbuf_drop_list(h->pool, &done);
+	unlock_all(h);
 	return 0;
 }
 
