@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl destroy: stop a pool and mark it destroyed. */
+#include "stop.h"
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct dm_entry e;
+	struct err err;
+	int ret;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	ctl_args(ctl, argc, 1, 1);
+	ret = ctl_find(ctl, argv[optind], &e);
+	if (ret)
+		return ret;
+	if (e.readonly) {
+		err_set(&err, ERR_READ_ONLY, e.name, "export it and import it without --readonly",
+			"it was imported read-only, its labels cannot be marked");
+		return ctl_fail(ctl, &err);
+	}
+	return pool_stop(ctl, &e, "destroyed");
+}
+
+const struct command cmd_destroy = {
+	.name = "destroy",
+	.args = "[-n] POOL",
+	.help = "Stops a pool and marks its labels as destroyed. Data stays in place:\n"
+		"'kvpoolctl import --destroyed' undoes it until the legs are used otherwise.",
+	.shorts = "",
+	.dry_run = true,
+	.run = run,
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl events: the event ring of pools. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+#define POLL_US		500000
+#define MAX_FOLLOWED	64
+
+/* Where to go on in each pool that is followed. */
+struct cursor {
+	char uuid[UUID_BUF];
+	u64 next;
+};
+
+static struct cursor cursors[MAX_FOLLOWED];
+static unsigned int cursor_count;
+
+static struct cursor *cursor_of(const struct dm_entry *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < cursor_count; i++)
+		if (!strcmp(cursors[i].uuid, e->uuid))
+			return &cursors[i];
+	if (cursor_count == MAX_FOLLOWED)
+		return NULL;
+	snprintf(cursors[cursor_count].uuid, UUID_BUF, "%s", e->uuid);
+	return &cursors[cursor_count++];
+}
+
+/* "name key=value key=value" */
+static void add_fields(json_object *o, char *text)
+{
+	json_object *fields;
+	char *word, *save, *value;
+
+	word = strtok_r(text, " ", &save);
+	json_text(o, "event", word ?: "");
+	fields = json_child(o, "fields");
+	while (word && (word = strtok_r(NULL, " ", &save))) {
+		value = strchr(word, '=');
+		if (value)
+			*value++ = 0;
+		json_text(fields, word, value ?: "");
+	}
+}
+
+static void print_event(const struct ctl *ctl, const char *pool, u64 seq, u64 seconds, char *text)
+{
+	char when[TIME_BUF];
+	json_object *root;
+
+	if (!ctl->json) {
+		printf("%s %s %s\n", time_print(seconds, when), pool, text);
+		return;
+	}
+	root = json_root();
+	json_text(root, "pool", pool);
+	json_number(root, "seq", seq);
+	json_time(root, "time", seconds);
+	add_fields(root, text);
+	ctl_json(root);
+}
+
+static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
+{
+	struct cursor *at = cursor_of(e);
+	char message[64], *text, *line, *save;
+	u64 seq, seconds;
+	int used;
+
+	if (!at)
+		return 0;
+	snprintf(message, sizeof(message), "events %" PRIu64, at->next);
+	if (dm_message(e->name, message, &text, err))
+		return -1;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
+		    seq < at->next)
+			continue;
+		print_event(ctl, e->name, seq, seconds, line + used);
+		at->next = seq + 1;
+	}
+	free(text);
+	return 0;
+}
+
+static int print_all(struct ctl *ctl, const char *name)
+{
+	struct dm_entry *list, one;
+	unsigned int i, count;
+	struct err err;
+	int ret = 0;
+
+	if (name) {
+		if (dm_find(name, &one, &err) || print_new(ctl, &one, &err))
+			return ctl_fail(ctl, &err);
+		return 0;
+	}
+	if (dm_list(&list, &count, &err))
+		return ctl_fail(ctl, &err);
+	for (i = 0; !ret && i < count; i++)
+		if (print_new(ctl, &list[i], &err))
+			ret = ctl_fail(ctl, &err);
+	free(list);
+	return ret;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	bool follow = false;
+	const char *name;
+	int ret;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		follow = true;
+	name = ctl_args(ctl, argc, 0, 1) ? argv[optind] : NULL;
+	ret = print_all(ctl, name);
+	while (follow && !ret && !fflush(stdout) && !ferror(stdout)) {
+		usleep(POLL_US);
+		ret = print_all(ctl, name);
+	}
+	return ret;
+}
+
+const struct command cmd_events = {
+	.name = "events",
+	.args = "[-f] [POOL]",
+	.help = "Prints the events that running pools keep: time, pool, name, key=value.\n\n"
+		"  -f  go on and print new ones as they come",
+	.shorts = "f",
+	.run = run,
+};

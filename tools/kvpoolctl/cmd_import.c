@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl import: find pools and start them. */
+#include "import.h"
+#include "pool_object.h"
+
+#define MAX_PLACES	256
+
+enum { READONLY = 1000, DEGRADED, TAKEOVER, DESTROYED, ACCEPT_FORK };
+
+static const struct option longs[] = {
+	{ "readonly", no_argument, NULL, READONLY },
+	{ "degraded", no_argument, NULL, DEGRADED },
+	{ "takeover", no_argument, NULL, TAKEOVER },
+	{ "destroyed", no_argument, NULL, DESTROYED },
+	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
+	{ NULL, 0, NULL, 0 }
+};
+
+struct request {
+	struct import_options o;
+	const char *places[MAX_PLACES];
+	unsigned int place_count;
+	bool all;
+	const char *which;	/* name or UUID; NULL: list, or all */
+};
+
+/* --- listing ------------------------------------------------------------------- */
+
+static void print_found(const struct ctl *ctl, json_object *pool)
+{
+	json_object *vdev = json_object_array_get_idx(json_at(pool, "vdevs"), 0);
+	json_object *legs = json_at(vdev, "legs"), *refused = json_at(pool, "refused"), *o;
+	char size[SIZE_BUF];
+	size_t i;
+
+	printf("   pool: %s\n   uuid: %s\n  state: %s\n   size: %s\n   legs: %s\n",
+	       json_text_at(pool, "name"), json_text_at(pool, "uuid"), json_text_at(pool, "state"),
+	       ctl_size(ctl, json_number_at(pool, "size"), size), json_text_at(vdev, "kind"));
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		o = json_object_array_get_idx(legs, i);
+		printf("         %s  %s\n", json_at(o, "path") ? json_text_at(o, "path") :
+		       json_text_at(o, "uuid"), json_text_at(o, "state"));
+	}
+	for (i = 0; i < json_object_array_length(refused); i++) {
+		o = json_object_array_get_idx(refused, i);
+		printf("refused: %s -- %s\n", json_text_at(o, "why"), json_text_at(o, "mend"));
+	}
+	if (!i)
+		printf(" import: kvpoolctl import %s\n", json_text_at(pool, "name"));
+	putchar('\n');
+}
+
+/* Devices with a trace of a label that names no pool. */
+static void list_unusable(struct ctl *ctl, const struct scan *s, json_object *root)
+{
+	json_object *list = json_list(root, "unusable"), *o;
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++) {
+		const char *why = label_fault(&s->legs[i]->label);
+
+		if (!why)
+			continue;
+		o = json_item(list);
+		json_text(o, "path", s->legs[i]->dev.path);
+		json_text(o, "why", why);
+		if (!ctl->json)
+			printf("unusable: %s: %s\n", s->legs[i]->dev.path, why);
+	}
+}
+
+static int list_pools(struct ctl *ctl, const struct scan *s, const struct request *q)
+{
+	json_object *root = json_root(), *pools = json_list(root, "pools"), *o;
+	struct refusals r;
+	unsigned int i;
+
+	for (i = 0; i < s->pool_count; i++) {
+		import_check(&s->pools[i], &q->o, &r);
+		o = import_object(&s->pools[i], &r);
+		json_object_array_add(pools, o);
+		if (!ctl->json)
+			print_found(ctl, o);
+	}
+	list_unusable(ctl, s, root);
+	if (ctl->json) {
+		ctl_json(root);
+		return EXIT_DONE;
+	}
+	if (!s->leg_count)
+		ctl_say(ctl, "no pool was found");
+	json_object_put(root);
+	return EXIT_DONE;
+}
+
+/* --- importing ----------------------------------------------------------------- */
+
+/* The pool called @which, or with that UUID; a name must be unique. */
+static const struct found_pool *choose(const struct scan *s, const struct request *q,
+				       struct err *err)
+{
+	const struct found_pool *found = NULL;
+	char uuid[UUID_BUF];
+	unsigned int i;
+
+	for (i = 0; i < s->pool_count; i++) {
+		const struct kvp_sb *sb = s->pools[i].sb;
+		bool gone = sb->flags & KVP_SB_DESTROYED && !q->o.destroyed;
+
+		if (!strcasecmp(uuid_print(sb->pool_uuid, uuid), q->which))
+			return &s->pools[i];
+		/* one that was destroyed is in nobody's way */
+		if (strcmp(sb->name, q->which) ||
+		    (gone && found))
+			continue;
+		if (found && !(found->sb->flags & KVP_SB_DESTROYED && !q->o.destroyed)) {
+			err_set(err, ERR_AMBIGUOUS, q->which, "import it by UUID; 'kvpoolctl "
+				"import' lists them", "several pools have this name");
+			return NULL;
+		}
+		found = &s->pools[i];
+	}
+	if (!found)
+		err_set(err, ERR_NOT_FOUND, q->which, "'kvpoolctl import' lists what is there; "
+			"-d says where to look", "no such pool was found");
+	return found;
+}
+
+static int print_plan(struct ctl *ctl, const struct found_pool *p, const char *name,
+		      const char *params)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	u64 sectors = p->sb->pool_blocks << KVP_SECTORS_SHIFT;
+	char uuid[UUID_BUF], table[4096];
+
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", sectors, params);
+	json_text(plan, "action", "import");
+	json_text(plan, "pool", name);
+	json_text(plan, "uuid", uuid_print(p->sb->pool_uuid, uuid));
+	json_number(plan, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
+	json_number(plan, "legs", p->sb->leg_count);
+	json_number(plan, "missing", scan_missing(p));
+	json_text(plan, "table", table);
+	if (ctl->json) {
+		ctl_json(root);
+		return EXIT_DONE;
+	}
+	printf("would import pool %s (%s), %u of %u legs\ntable  %s\n", name, uuid,
+	       p->sb->leg_count - scan_missing(p), p->sb->leg_count, table);
+	json_object_put(root);
+	return EXIT_DONE;
+}
+
+static int check_devices(const struct found_pool *p, struct err *err)
+{
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++) {
+		if (!p->legs[i])
+			continue;
+		if (!p->legs[i]->dev.rdev)
+			return err_set(err, ERR_NOT_BLOCK_DEVICE, p->legs[i]->dev.path,
+				       "attach it with losetup first", "an image file");
+		if (device_unused(&p->legs[i]->dev, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
+{
+	const char *name = q->o.new_name ?: p->sb->name;
+	char params[3500], uuid[UUID_BUF];
+	struct refusals r;
+	struct err err;
+
+	import_check(p, &q->o, &r);
+	if (r.count)
+		return ctl_fail(ctl, &r.list[0]);
+	if (check_devices(p, &err))
+		return ctl_fail(ctl, &err);
+	if (!import_params(p, &q->o, params, sizeof(params)))
+		return ctl_usage(ctl, "the table line is too long");
+	if (ctl->dry_run)
+		return print_plan(ctl, p, name, params);
+	if (module_load(&err) ||
+	    dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
+		     p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err))
+		return ctl_fail(ctl, &err);
+	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
+		scan_missing(p) ? ", degraded" : "");
+	return EXIT_DONE;
+}
+
+static int import_all(struct ctl *ctl, const struct scan *s, const struct request *q)
+{
+	int ret = EXIT_DONE, one;
+	struct dm_entry e;
+	char uuid[UUID_BUF];
+	unsigned int i;
+
+	for (i = 0; i < s->pool_count; i++) {
+		const struct found_pool *p = &s->pools[i];
+
+		if (!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL) ||
+		    (p->sb->flags & KVP_SB_DESTROYED && !q->o.destroyed))
+			continue;
+		one = import_one(ctl, p, q);
+		if (one && (!ret || one < ret))
+			ret = one;
+	}
+	return ret;
+}
+
+static void parse_option(struct ctl *ctl, struct request *q, int c)
+{
+	switch (c) {
+	case 'd':
+		if (q->place_count == MAX_PLACES)
+			exit(ctl_usage(ctl, "too many -d"));
+		q->places[q->place_count++] = optarg;
+		break;
+	case 'a':
+		q->all = true;
+		break;
+	case READONLY:
+		q->o.readonly = true;
+		break;
+	case DEGRADED:
+		q->o.degraded = true;
+		break;
+	case TAKEOVER:
+		q->o.takeover = true;
+		break;
+	case DESTROYED:
+		q->o.destroyed = true;
+		break;
+	case ACCEPT_FORK:
+		q->o.accept_fork = true;
+		break;
+	}
+}
+
+static int parse(struct ctl *ctl, struct request *q, int argc, char **argv)
+{
+	const char *fault;
+	int c, n;
+
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+		parse_option(ctl, q, c);
+	n = ctl_args(ctl, argc, 0, q->all ? 0 : 2);
+	q->which = n > 0 ? argv[optind] : NULL;
+	q->o.new_name = n > 1 ? argv[optind + 1] : NULL;
+	fault = q->o.new_name ? name_fault(q->o.new_name, command_names()) : NULL;
+	return fault ? ctl_usage(ctl, "'%.64s': %s", q->o.new_name, fault) : 0;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct request q = { .place_count = 0 };
+	const struct found_pool *p;
+	struct scan s;
+	struct err err;
+	int ret = parse(ctl, &q, argc, argv);
+
+	if (ret)
+		return ret;
+	if (scan_run(q.places, q.place_count, &s, &err))
+		return ctl_fail(ctl, &err);
+	if (q.all) {
+		ret = import_all(ctl, &s, &q);
+	} else if (!q.which) {
+		ret = list_pools(ctl, &s, &q);
+	} else {
+		p = choose(&s, &q, &err);
+		ret = p ? import_one(ctl, p, &q) : ctl_fail(ctl, &err);
+	}
+	scan_free(&s);
+	return ret;
+}
+
+const struct command cmd_import = {
+	.name = "import",
+	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] [--destroyed] "
+		"[--accept-fork] [-a | POOL|UUID [NEWNAME]]",
+	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
+		"pool what would be refused and why.\n\n"
+		"  -a             all pools that can be imported\n"
+		"  -d DIR|DEV     look here, not at all block devices\n"
+		"  --readonly     write nothing to any leg\n"
+		"  --degraded     start although legs are missing that may hold newer data\n"
+		"  --takeover     take a pool that another host used last\n"
+		"  --destroyed    bring back a destroyed pool\n"
+		"  --accept-fork  legs disagree about their history: take the newest epoch",
+	.shorts = "d:a",
+	.longs = longs,
+	.dry_run = true,
+	.run = run,
+};

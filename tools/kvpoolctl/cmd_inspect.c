@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl inspect: what lies on one leg, without the module. */
+#include "format/tunables.h"
+#include "inspect.h"
+
+static const struct option longs[] = {
+	{ "udev", no_argument, NULL, 'u' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void print_label(json_object *o)
+{
+	json_object *slots = json_at(o, "labels"), *s;
+	size_t i;
+
+	printf("labels\n  %-14s %-12s %10s %10s\n", "OFFSET", "STATE", "EPOCH", "SEQUENCE");
+	for (i = 0; i < json_object_array_length(slots); i++) {
+		s = json_object_array_get_idx(slots, i);
+		if (!strcmp(json_text_at(s, "state"), "empty"))
+			continue;
+		printf("  %-14" PRIu64 " %-12s ", json_number_at(s, "offset"),
+		       json_text_at(s, "state"));
+		if (json_at(s, "why"))
+			printf("%s\n", json_text_at(s, "why"));
+		else
+			printf("%10" PRIu64 " %10" PRIu64 "\n", json_number_at(s, "epoch"),
+			       json_number_at(s, "sequence"));
+	}
+}
+
+/* Numbers and words of an object, one a line. */
+static void print_object(const char *title, json_object *o)
+{
+	struct json_object_iterator it = json_object_iter_begin(o);
+	struct json_object_iterator end = json_object_iter_end(o);
+
+	printf("%s\n", title);
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		json_object *v = json_object_iter_peek_value(&it);
+
+		if (v && (json_object_is_type(v, json_type_array) ||
+			  json_object_is_type(v, json_type_object)))
+			continue;
+		printf("  %-22s %s\n", json_object_iter_peek_name(&it),
+		       v ? json_object_get_string(v) : "-");
+	}
+}
+
+static void print_legs(json_object *legs)
+{
+	json_object *l;
+	size_t i;
+
+	puts("legs");
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		l = json_object_array_get_idx(legs, i);
+		printf("  %s %s%s\n", json_text_at(l, "uuid"), json_text_at(l, "state"),
+		       json_flag_at(l, "this") ? " (this one)" : "");
+	}
+}
+
+static void print_entries(json_object *log)
+{
+	json_object *list = json_at(log, "list"), *e;
+	u64 total = json_number_at(log, "entries");
+	size_t i, n = json_object_array_length(list);
+
+	for (i = 0; i < n; i++) {
+		e = json_object_array_get_idx(list, i);
+		printf("  lsn %" PRIu64 ": %" PRIu64 " blocks, data %" PRIu64 ", intents %" PRIu64
+		       ", discards %" PRIu64 ", open %" PRIu64 ", durable %" PRIu64 "\n",
+		       json_number_at(e, "lsn"), json_number_at(e, "blocks"),
+		       json_number_at(e, "data"), json_number_at(e, "intents"),
+		       json_number_at(e, "discards"), json_number_at(e, "open"),
+		       json_number_at(e, "durable"));
+	}
+	if (total > n)
+		printf("  and %" PRIu64 " more\n", total - n);
+}
+
+static void print_leg(json_object *o)
+{
+	print_label(o);
+	if (!json_at(o, "superblock"))
+		return;
+	print_object("superblock", json_at(o, "superblock"));
+	print_legs(json_at(o, "superblock.legs"));
+	print_object("geometry, in blocks", json_at(o, "superblock.geometry"));
+	print_object("tunables", json_at(o, "superblock.tunables"));
+	print_object("log", json_at(o, "log"));
+	print_entries(json_at(o, "log"));
+	print_object("table", json_at(o, "table"));
+}
+
+/* Properties for udev, which wants nothing else on standard output. */
+static void print_udev(const struct kvp_sb *sb)
+{
+	char uuid[UUID_BUF];
+
+	printf("ID_FS_TYPE=kvpool_member\nID_FS_USAGE=raid\n");
+	printf("ID_FS_UUID=%s\n", uuid_print(sb->pool_uuid, uuid));
+	printf("ID_FS_UUID_SUB=%s\n", uuid_print(sb->leg_uuid, uuid));
+	if (!name_fault(sb->name, command_names()))
+		printf("ID_FS_LABEL=%s\n", sb->name);
+}
+
+static int print_all(struct ctl *ctl, const struct device *d, const struct label *l)
+{
+	struct err err;
+	json_object *root, *o;
+
+	if (!ctl->quiet && device_unused(d, &err))
+		fprintf(stderr, "kvpoolctl: note: %s is in use, what is shown may be moving\n",
+			d->path);
+	o = inspect_object(d, l, &err);
+	if (!o)
+		return ctl_fail(ctl, &err);
+	if (ctl->json) {
+		root = json_root();
+		json_object_object_add(root, "inspect", o);
+		ctl_json(root);
+		return EXIT_DONE;
+	}
+	print_leg(o);
+	json_object_put(o);
+	return EXIT_DONE;
+}
+
+static int no_label(struct ctl *ctl, const struct device *d, const struct label *l)
+{
+	json_object *o;
+	struct err err;
+
+	if (!ctl->json && l->bad) {
+		o = inspect_object(d, l, &err);
+		print_label(o);
+		json_object_put(o);
+	}
+	err_set(&err, ERR_NO_LABEL, d->path, "try another leg of the pool", "%s", label_fault(l));
+	return ctl_fail(ctl, &err);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	int ret = EXIT_DONE;
+	bool udev = false;
+	struct device d;
+	struct label l;
+	struct err err;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		udev = true;
+	ctl_args(ctl, argc, 1, 1);
+	if (device_open(argv[optind], true, &d, &err) || label_read(&d, &l, &err))
+		return ctl_fail(ctl, &err);
+	if (!l.sb)
+		ret = no_label(ctl, &d, &l);
+	else if (udev)
+		print_udev(l.sb);
+	else
+		ret = print_all(ctl, &d, &l);
+	label_free(&l);
+	device_close(&d);
+	return ret;
+}
+
+const struct command cmd_inspect = {
+	.name = "inspect",
+	.args = "[--udev] DEV",
+	.help = "Shows labels, log and table of one leg, or of an image of it. Reads only, and\n"
+		"needs no module.\n\n"
+		"  --udev  only whose leg it is, for a udev rule",
+	.shorts = "",
+	.longs = longs,
+	.run = run,
+};

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl list: one line a pool. */
+#include "pool_object.h"
+
+enum kind { TEXT, NUMBER, SIZE, YES_NO };
+
+/* The columns: text and JSON come from the same object. */
+static const struct column {
+	const char *key, *title, *path;
+	enum kind kind;
+} columns[] = {
+	{ "name", "NAME", "name", TEXT },
+	{ "size", "SIZE", "size", SIZE },
+	{ "written", "WRITTEN", "written", SIZE },
+	{ "state", "STATE", "state", TEXT },
+	{ "losses", "LOSSES", "losses_survivable", NUMBER },
+	{ "poisoned", "POISONED", "poisoned_total", NUMBER },
+	{ "scrub", "SCRUB", "scrub.state", TEXT },
+	{ "readonly", "READONLY", "readonly", YES_NO },
+	{ "uuid", "UUID", "uuid", TEXT },
+	{ "checkpoint", "CHECKPOINT", "checkpoint", NUMBER },
+	{ "log", "LOG", "log.size", SIZE },
+	{ "ram", "RAM", "ram.size", SIZE },
+	{ "comment", "COMMENT", "comment", TEXT },
+};
+
+#define COLUMNS		(sizeof(columns) / sizeof(*columns))
+#define DEFAULT_COLUMNS	7
+#define CELL		160
+
+struct layout {
+	const struct column *cols[32];
+	unsigned int count;
+	bool bare;	/* -H: no titles, tabs between */
+};
+
+static bool add_column(struct layout *l, const char *key, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < COLUMNS; i++)
+		if (strlen(columns[i].key) == len && !strncasecmp(columns[i].key, key, len) &&
+		    l->count < sizeof(l->cols) / sizeof(*l->cols)) {
+			l->cols[l->count++] = &columns[i];
+			return true;
+		}
+	return false;
+}
+
+static int parse_columns(struct ctl *ctl, struct layout *l, const char *text)
+{
+	size_t n;
+
+	l->count = 0;
+	for (; *text; text += n + !!text[n]) {
+		n = strcspn(text, ",");
+		if (!add_column(l, text, n))
+			return ctl_usage(ctl, "there is no column '%.*s'", (int)n, text);
+	}
+	return l->count ? 0 : ctl_usage(ctl, "-o needs columns");
+}
+
+static void cell(const struct ctl *ctl, const struct column *c, json_object *pool, char *buf)
+{
+	char size[SIZE_BUF];
+
+	if (c->kind == SIZE)
+		snprintf(buf, CELL, "%s", ctl_size(ctl, json_number_at(pool, c->path), size));
+	else if (c->kind == YES_NO)
+		snprintf(buf, CELL, "%s", json_flag_at(pool, c->path) ? "yes" : "no");
+	else
+		snprintf(buf, CELL, "%s", json_text_at(pool, c->path));
+}
+
+static void print_pools(const struct ctl *ctl, const struct layout *l, json_object *pools)
+{
+	size_t n = json_object_array_length(pools), row, i;
+	int width[32];
+	char buf[CELL];
+
+	for (i = 0; i < l->count; i++) {
+		width[i] = l->bare ? 0 : (int)strlen(l->cols[i]->title);
+		for (row = 0; !l->bare && row < n; row++) {
+			cell(ctl, l->cols[i], json_object_array_get_idx(pools, row), buf);
+			if ((int)strlen(buf) > width[i])
+				width[i] = (int)strlen(buf);
+		}
+		if (i == l->count - 1)
+			width[i] = 0;
+		if (!l->bare)
+			printf("%-*s%s", width[i], l->cols[i]->title,
+			       i < l->count - 1 ? "  " : "\n");
+	}
+	for (row = 0; row < n; row++)
+		for (i = 0; i < l->count; i++) {
+			cell(ctl, l->cols[i], json_object_array_get_idx(pools, row), buf);
+			printf("%-*s%s", width[i], buf, i == l->count - 1 ? "\n" :
+			       l->bare ? "\t" : "  ");
+		}
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	json_object *root = json_root(), *pools = json_list(root, "pools"), *pool;
+	struct layout l = { .count = 0 };
+	struct dm_entry *list;
+	unsigned int i, count;
+	struct err err;
+	int c, ret = 0;
+
+	for (i = 0; i < DEFAULT_COLUMNS; i++)
+		l.cols[l.count++] = &columns[i];
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
+		if (c == 'H')
+			l.bare = true;
+		else if (parse_columns(ctl, &l, optarg))
+			return EXIT_USAGE;
+	}
+	ctl_args(ctl, argc, 0, 0);
+	if (dm_list(&list, &count, &err))
+		return ctl_fail(ctl, &err);
+	for (i = 0; i < count; i++) {
+		pool = pool_object(&list[i], &err);
+		if (pool)
+			json_object_array_add(pools, pool);
+		else
+			ret = ctl_fail(ctl, &err);
+	}
+	free(list);
+	if (!ctl->json) {
+		print_pools(ctl, &l, pools);
+		json_object_put(root);
+	} else if (!ret) {
+		ctl_json(root);
+	}
+	return ret;
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.args = "[-H] [-o COLUMNS]",
+	.help = "Lists the pools that run, one a line.\n\n"
+		"  -H          no titles, tabs between the columns\n"
+		"  -o COLUMNS  some of: name,size,written,state,losses,poisoned,scrub,readonly,\n"
+		"              uuid,checkpoint,log,ram,comment",
+	.shorts = "Ho:",
+	.run = run,
+};

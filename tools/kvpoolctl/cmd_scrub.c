@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl scrub: verify everything that was written, online. */
+#include <unistd.h>
+
+#include "pool_object.h"
+
+#define POLL_US		200000
+
+enum action { START, WAIT, STOP, PAUSE, RESUME };
+
+static const struct option longs[] = {
+	{ "wait", no_argument, NULL, WAIT },
+	{ "stop", no_argument, NULL, STOP },
+	{ "pause", no_argument, NULL, PAUSE },
+	{ "resume", no_argument, NULL, RESUME },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* The health of the pool once its scrub is over. */
+static int report(struct ctl *ctl, json_object *pool)
+{
+	ctl_say(ctl, "scrub %s: healed %" PRIu64 ", unrepaired %" PRIu64,
+		json_text_at(pool, "scrub.state"), json_number_at(pool, "scrub.healed"),
+		json_number_at(pool, "scrub.unrepaired"));
+	if (ctl->json) {
+		json_object *root = json_root();
+
+		json_object_array_add(json_list(root, "pools"), json_object_get(pool));
+		ctl_json(root);
+	}
+	return pool_exit(pool);
+}
+
+static int wait_for_end(struct ctl *ctl, const char *name)
+{
+	json_object *pool;
+	struct dm_entry e;
+	struct err err;
+	const char *state;
+	int ret;
+
+	for (;;) {
+		if (dm_find(name, &e, &err) || !(pool = pool_object(&e, &err)))
+			return ctl_fail(ctl, &err);
+		state = json_text_at(pool, "scrub.state");
+		if (strcmp(state, "running") && strcmp(state, "paused"))
+			break;
+		ctl_progress(ctl, "scrub", json_number_at(pool, "scrub.done"),
+			     json_number_at(pool, "scrub.total"));
+		json_object_put(pool);
+		usleep(POLL_US);
+	}
+	ctl_progress(ctl, "scrub", 0, 0);
+	ret = report(ctl, pool);
+	json_object_put(pool);
+	return ret;
+}
+
+/* Does a scrub run already? Then --wait only waits for it. */
+static bool running(const char *name)
+{
+	const char *state;
+	struct stats s;
+	bool ret;
+
+	if (stats_load(name, &s, NULL))
+		return false;
+	state = stats_text(&s, "scrub.state");
+	ret = state && !strcmp(state, "running");
+	stats_free(&s);
+	return ret;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	static const char *const messages[] = {
+		"scrub start", "scrub start", "scrub stop", "scrub pause", "scrub resume",
+	};
+	enum action action = START;
+	struct dm_entry e;
+	struct err err;
+	int c, ret;
+
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
+		if (action != START)
+			return ctl_usage(ctl, "only one of --wait, --stop, --pause and --resume");
+		action = (enum action)c;
+	}
+	ctl_args(ctl, argc, 1, 1);
+	ret = ctl_find(ctl, argv[optind], &e);
+	if (ret)
+		return ret;
+	if (!(action == WAIT && running(e.name)) &&
+	    dm_message(e.name, messages[action], NULL, &err))
+		return ctl_fail(ctl, &err);
+	return action == WAIT ? wait_for_end(ctl, e.name) : EXIT_DONE;
+}
+
+const struct command cmd_scrub = {
+	.name = "scrub",
+	.args = "[--wait | --stop | --pause | --resume] POOL",
+	.help = "Reads and verifies everything that was written, on every leg, and repairs what\n"
+		"can be repaired, while the pool is in use.\n\n"
+		"  --wait    start it, or wait for the one that runs; exit status 4 if anything\n"
+		"            is wrong with the pool at its end, 5 if it is faulted\n"
+		"  --stop    end it\n"
+		"  --pause   interrupt it\n"
+		"  --resume  go on",
+	.shorts = "",
+	.longs = longs,
+	.run = run,
+};

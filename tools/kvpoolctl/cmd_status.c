@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl status: the health of pools, in detail. */
+#include "pool_object.h"
+
+struct view {
+	bool verbose, only_troubled;
+};
+
+static void print_leg(json_object *leg, bool verbose)
+{
+	bool here = json_at(leg, "path");
+
+	printf("  %-28s %-12s %6" PRIu64 " %6" PRIu64 " %8" PRIu64 " %6" PRIu64 "\n",
+	       here ? json_text_at(leg, "path") : json_text_at(leg, "uuid"),
+	       json_text_at(leg, "state"), json_number_at(leg, "errors.read"),
+	       json_number_at(leg, "errors.write"), json_number_at(leg, "errors.checksum"),
+	       json_number_at(leg, "errors.healed"));
+	if (verbose && here)
+		printf("    %s\n", json_text_at(leg, "uuid"));
+}
+
+static void print_vdevs(json_object *pool, bool verbose)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *legs;
+	size_t v, i;
+
+	printf("\n  %-28s %-12s %6s %6s %8s %6s\n", "LEG", "STATE", "READ", "WRITE", "CHECKSUM",
+	       "HEALED");
+	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
+		json_object *vdev = json_object_array_get_idx(vdevs, v);
+
+		printf(" %-29s %s\n", json_text_at(vdev, "kind"), json_text_at(vdev, "state"));
+		legs = json_at(vdev, "legs");
+		for (i = 0; legs && i < json_object_array_length(legs); i++)
+			print_leg(json_object_array_get_idx(legs, i), verbose);
+	}
+	putchar('\n');
+}
+
+static void print_scrub(json_object *pool)
+{
+	const char *state = json_text_at(pool, "scrub.state");
+	u64 done = json_number_at(pool, "scrub.done"), total = json_number_at(pool, "scrub.total");
+
+	printf("    scrub: %s", state);
+	if (!strcmp(state, "running") || !strcmp(state, "paused"))
+		printf(", %" PRIu64 " %% of %" PRIu64 " blocks", total ? done * 100 / total : 0,
+		       total);
+	else if (json_at(pool, "scrub.finished"))
+		printf(" %s", json_text_at(pool, "scrub.finished"));
+	if (strcmp(state, "none"))
+		printf(", healed %" PRIu64 ", unrepaired %" PRIu64,
+		       json_number_at(pool, "scrub.healed"),
+		       json_number_at(pool, "scrub.unrepaired"));
+	putchar('\n');
+}
+
+static void print_poisoned(json_object *pool)
+{
+	json_object *list = json_at(pool, "poisoned"), *range;
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		range = json_object_array_get_idx(list, i);
+		printf("           lba %" PRIu64 ", %" PRIu64 " block(s)\n",
+		       json_number_at(range, "lba"), json_number_at(range, "blocks"));
+	}
+}
+
+static void print_head(const struct ctl *ctl, json_object *pool)
+{
+	char a[SIZE_BUF], b[SIZE_BUF];
+
+	printf("     pool: %s\n", json_text_at(pool, "name"));
+	printf("     uuid: %s\n", json_text_at(pool, "uuid"));
+	printf("    state: %s%s\n", json_text_at(pool, "state"),
+	       json_flag_at(pool, "readonly") ? ", read-only" : "");
+	printf("     size: %s, written %s\n", ctl_size(ctl, json_number_at(pool, "size"), a),
+	       ctl_size(ctl, json_number_at(pool, "written"), b));
+	printf(" survives: loss of %" PRIu64 " leg(s)\n",
+	       json_number_at(pool, "losses_survivable"));
+	printf("   memory: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "ram.used"), a),
+	       ctl_size(ctl, json_number_at(pool, "ram.size"), b));
+	printf("      log: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "log.used"), a),
+	       ctl_size(ctl, json_number_at(pool, "log.size"), b));
+	printf(" recovery: last %" PRIu64 " ms, at most about %" PRIu64 " ms\n",
+	       json_number_at(pool, "recovery.last_ms"),
+	       json_number_at(pool, "recovery.worst_case_ms"));
+}
+
+static void print_pool(const struct ctl *ctl, json_object *pool, const struct view *view)
+{
+	u64 poisoned = json_number_at(pool, "poisoned_total");
+	char advice[512];
+
+	print_head(ctl, pool);
+	print_scrub(pool);
+	printf(" poisoned: %" PRIu64 " block(s)\n", poisoned);
+	if (view->verbose) {
+		print_poisoned(pool);
+		printf("  commits: %" PRIu64 ", flushes %" PRIu64 ", lsn %" PRIu64
+		       ", checkpoint %" PRIu64 ", epoch %" PRIu64 "\n",
+		       json_number_at(pool, "log.commits"), json_number_at(pool, "log.flushes"),
+		       json_number_at(pool, "log.lsn"), json_number_at(pool, "checkpoint"),
+		       json_number_at(pool, "epoch"));
+		printf("  comment: %s\n", json_text_at(pool, "comment"));
+	}
+	print_vdevs(pool, view->verbose);
+	if (pool_advice(pool, advice, sizeof(advice)))
+		printf("   advice: %s\n", advice);
+}
+
+static int collect(struct ctl *ctl, const char *name, struct dm_entry **list, unsigned int *count)
+{
+	struct err err;
+
+	if (!name)
+		return dm_list(list, count, &err) ? ctl_fail(ctl, &err) : 0;
+	*list = calloc(1, sizeof(**list));
+	*count = 1;
+	if (*list && !dm_find(name, *list, &err))
+		return 0;
+	free(*list);
+	return ctl_fail(ctl, &err);
+}
+
+static void print_all(const struct ctl *ctl, json_object *pools, const struct view *view)
+{
+	size_t i, n = json_object_array_length(pools);
+
+	if (!n)
+		ctl_say(ctl, view->only_troubled ? "all pools are healthy" : "no pool is active");
+	for (i = 0; i < n; i++) {
+		if (i)
+			putchar('\n');
+		print_pool(ctl, json_object_array_get_idx(pools, i), view);
+	}
+}
+
+/* The worse of two: 5 and 4 are about a pool's health, the others about this command. */
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	json_object *root = json_root(), *pools = json_list(root, "pools"), *pool;
+	struct view view = { 0 };
+	struct dm_entry *list = NULL;
+	unsigned int i, count = 0;
+	struct err err;
+	int c, ret, health = 0;
+	bool failed = false;
+
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
+		view.verbose |= c == 'v';
+		view.only_troubled |= c == 'x';
+	}
+	ret = collect(ctl, ctl_args(ctl, argc, 0, 1) ? argv[optind] : NULL, &list, &count);
+	if (ret)
+		return ret;
+	for (i = 0; i < count; i++) {
+		pool = pool_object(&list[i], &err);
+		if (!pool) {
+			failed = true;
+			health = worse(health, ctl_fail(ctl, &err));
+			continue;
+		}
+		health = worse(health, pool_exit(pool));
+		if (view.only_troubled && !pool_exit(pool))
+			json_object_put(pool);
+		else
+			json_object_array_add(pools, pool);
+	}
+	free(list);
+	if (ctl->json && !failed) {
+		ctl_json(root);
+		return health;
+	}
+	if (!ctl->json && !(failed && !json_object_array_length(pools)))
+		print_all(ctl, pools, &view);
+	json_object_put(root);
+	return health;
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.args = "[-v] [-x] [POOL]",
+	.help = "Shows the health of one or all running pools. The last line is an advice when\n"
+		"something is wrong. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted\n"
+		"or suspended.\n\n"
+		"  -v  more: UUIDs, lost blocks, counters\n"
+		"  -x  only pools with something wrong",
+	.shorts = "vx",
+	.run = run,
+};

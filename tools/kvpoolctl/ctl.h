@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all commands share: options, output, errors. Each command is one file
+ * cmd_NAME.c with one struct command, named in the table of main.c.
+ */
+#ifndef KVPOOLCTL_H
+#define KVPOOLCTL_H
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+
+#include "dm.h"
+#include "err.h"
+#include "text.h"
+
+#define JSON_VERSION	1
+
+struct ctl;
+
+struct command {
+	const char *name;
+	const char *args;		/* as in the usage line */
+	const char *help;		/* one or more lines */
+	const char *shorts;		/* short options of its own, as for getopt() */
+	const struct option *longs;	/* long options of its own, or NULL */
+	bool dry_run;			/* takes -n */
+	int (*run)(struct ctl *ctl, int argc, char **argv);
+};
+
+/* One run of the tool. */
+struct ctl {
+	const struct command *cmd;
+	bool json, plain, quiet, dry_run;
+};
+
+extern const struct command *const commands[];	/* NULL at the end */
+
+/** command_names() - of all commands, NULL at the end */
+const char *const *command_names(void);
+
+/**
+ * ctl_getopt() - next option of the command's own, -1 at the end
+ *
+ * Handles the common options; does not return for --help, --version and
+ * wrong usage. Arguments are argv[optind] and on.
+ */
+int ctl_getopt(struct ctl *ctl, int argc, char **argv);
+
+/** ctl_args() - the number of arguments, which must be within @min and @max; else exits */
+int ctl_args(struct ctl *ctl, int argc, int min, int max);
+
+/** ctl_usage() - report wrong usage; returns the exit status */
+int ctl_usage(struct ctl *ctl, const char *why, ...) __attribute__((format(printf, 2, 3)));
+
+/** ctl_fail() - report an error; returns the exit status */
+int ctl_fail(struct ctl *ctl, const struct err *err);
+
+/** ctl_say() - a line for people: not with -q, not with -j */
+void ctl_say(const struct ctl *ctl, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** ctl_json() - print an object made by json_root(), and release it */
+void ctl_json(json_object *obj);
+
+/** ctl_progress() - draw a progress bar, on a terminal, after two seconds; @total 0 clears it */
+void ctl_progress(const struct ctl *ctl, const char *what, u64 done, u64 total);
+
+/** ctl_size() - a size for people, or plain bytes with -p */
+const char *ctl_size(const struct ctl *ctl, u64 bytes, char buf[SIZE_BUF]);
+
+/** ctl_find() - the running pool @name; reports a failure */
+int ctl_find(struct ctl *ctl, const char *name, struct dm_entry *e);
+
+/* --- JSON --------------------------------------------------------------------- */
+
+/** json_root() - a new object with the version in it */
+json_object *json_root(void);
+void json_text(json_object *o, const char *key, const char *value);	/* NULL: null */
+void json_number(json_object *o, const char *key, u64 value);
+void json_flag(json_object *o, const char *key, bool value);
+void json_time(json_object *o, const char *key, u64 seconds);		/* 0: null */
+json_object *json_child(json_object *o, const char *key);		/* adds an object */
+json_object *json_list(json_object *o, const char *key);		/* adds an array */
+json_object *json_item(json_object *list);				/* appends an object */
+
+/** json_at() - the value at "key.key", NULL if it is not there or null */
+json_object *json_at(json_object *o, const char *path);
+const char *json_text_at(json_object *o, const char *path);	/* "-" if not there */
+u64 json_number_at(json_object *o, const char *path);		/* 0 if not there */
+bool json_flag_at(json_object *o, const char *path);
+
+/** json_error() - add code, what, why and mend */
+void json_error(json_object *o, const struct err *err);
+
+#endif

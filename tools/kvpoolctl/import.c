@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which pools could be imported, and what speaks against it. */
+#include <stdarg.h>
+
+#include "format/tunables.h"
+#include "import.h"
+
+static void __attribute__((format(printf, 5, 6)))
+refuse(struct refusals *r, const char *pool, enum err_code code, const char *mend,
+       const char *why, ...)
+{
+	struct err *e = &r->list[r->count];
+	char text[sizeof(e->why)];
+	va_list ap;
+
+	if (r->count == MAX_REFUSALS)
+		return;
+	va_start(ap, why);
+	vsnprintf(text, sizeof(text), why, ap);
+	va_end(ap);
+	err_set(e, code, pool, mend, "%s", text);
+	r->count++;
+}
+
+static void check_name(const struct found_pool *p, const char *name, struct refusals *r)
+{
+	const char *fault = name_fault(name, command_names());
+
+	if (fault)
+		refuse(r, p->sb->name, ERR_REFUSED, "import it by UUID under a new name",
+		       "it cannot be called so: %s", fault);
+	else if (dm_name_used(name))
+		refuse(r, p->sb->name, ERR_NAME_IN_USE, "import it under a new name",
+		       "a mapped device called %s exists", name);
+}
+
+static void check_active(const struct found_pool *p, struct refusals *r)
+{
+	char uuid[UUID_BUF];
+	struct dm_entry e;
+
+	if (!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL))
+		refuse(r, p->sb->name, ERR_ACTIVE, "nothing to do; 'kvpoolctl status' shows it",
+		       "it is active as %s", e.name);
+}
+
+/* Does the newest superblock say that every missing leg was out already? */
+static bool all_recorded_out(const struct found_pool *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		if (!p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC)
+			return false;
+	return true;
+}
+
+/* By its tunable, or by the module's parameter. */
+static bool starts_degraded(const struct kvp_sb *sb)
+{
+	return module_starts_degraded() || (sb->tunable_mask >> KVP_T_DEGRADED_START & 1 &&
+	       sb->tunables[KVP_T_DEGRADED_START] == 1);
+}
+
+static void check_legs(const struct found_pool *p, const struct import_options *o,
+		       struct refusals *r)
+{
+	const char *name = p->sb->name;
+
+	if (p->duplicate)
+		refuse(r, name, ERR_DUPLICATE_LEG, "take away the copy, or clear its label",
+		       "%.200s carries the UUID of a leg that is there already",
+		       p->duplicate->dev.path);
+	if (p->fork && !o->accept_fork)
+		refuse(r, name, ERR_FORK, "decide which legs are right; --accept-fork takes those "
+		       "with the newest epoch, and what the others alone hold is lost",
+		       "%.200s was written by itself: its history is not part of the others'",
+		       p->fork->dev.path);
+	if (!scan_in_sync(p))
+		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
+		       "no leg that is in sync was found");
+	else if (scan_missing(p) && !all_recorded_out(p) && !starts_degraded(p->sb) &&
+		 !o->degraded)
+		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if what they "
+		       "alone may hold can be given up",
+		       "%u of %u legs are missing and may hold newer data", scan_missing(p),
+		       p->sb->leg_count);
+}
+
+void import_check(const struct found_pool *p, const struct import_options *o,
+		  struct refusals *r)
+{
+	r->count = 0;
+	check_active(p, r);
+	if (r->count)
+		return;
+	if (p->sb->flags & KVP_SB_DESTROYED && !o->destroyed)
+		refuse(r, p->sb->name, ERR_DESTROYED, "--destroyed brings it back",
+		       "it was destroyed");
+	if (p->sb->ro_compat & ~KVP_RO_COMPAT_KNOWN && !o->readonly)
+		refuse(r, p->sb->name, ERR_UNSUPPORTED, "--readonly, or a newer kvpool",
+		       "it can only be read: features %#llx are not known",
+		       (unsigned long long)p->sb->ro_compat);
+	if (o->readonly && !(p->sb->flags & KVP_SB_CLEAN))
+		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly",
+		       "it was not stopped cleanly, and recovery has to write");
+	check_legs(p, o, r);
+	check_name(p, o->new_name ?: p->sb->name, r);
+}
+
+static bool add(char *buf, size_t size, const char *text)
+{
+	size_t len = strlen(buf);
+
+	return (size_t)snprintf(buf + len, size - len, "%s%s", len ? " " : "", text) < size - len;
+}
+
+bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
+		   size_t size)
+{
+	const struct kvp_geometry *g = &p->sb->vdevs[0];
+	char words[320] = "", head[400], uuid[UUID_BUF], dev[32];
+	bool undestroy = o->destroyed && p->sb->flags & KVP_SB_DESTROYED, ok;
+	unsigned int n = 0;
+	u32 i;
+
+	if (o->new_name) {
+		snprintf(head, sizeof(head), "name=%s", o->new_name);
+		n += add(words, sizeof(words), head);
+	}
+	n += o->readonly && add(words, sizeof(words), "readonly");
+	n += o->degraded && add(words, sizeof(words), "degraded");
+	n += o->takeover && add(words, sizeof(words), "takeover");
+	n += o->accept_fork && add(words, sizeof(words), "accept_fork");
+	n += undestroy && add(words, sizeof(words), "undestroy");
+	snprintf(head, sizeof(head), "%s %u%s%s %s %u", uuid_print(p->sb->pool_uuid, uuid), n,
+		 n ? " " : "", words, vdev_word(g->kind), g->leg_count);
+	*buf = 0;
+	ok = add(buf, size, head);
+	for (i = 0; ok && i < g->leg_count; i++)
+		ok = add(buf, size, p->legs[i] ? device_numbers(p->legs[i]->dev.rdev, dev) : "-");
+	return ok;
+}
+
+static const char *state_word(const struct found_pool *p, const struct refusals *r)
+{
+	if (r->count && r->list[0].code == ERR_ACTIVE)
+		return "active";
+	if (p->sb->flags & KVP_SB_DESTROYED)
+		return "destroyed";
+	if (p->sb->flags & KVP_SB_EXPORTED)
+		return "exported";
+	return p->sb->flags & KVP_SB_CLEAN ? "clean" : "unclean";
+}
+
+static void add_legs(json_object *vdev, const struct found_pool *p)
+{
+	json_object *legs = json_list(vdev, "legs"), *leg;
+	char uuid[UUID_BUF];
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++) {
+		leg = json_item(legs);
+		json_text(leg, "path", p->legs[i] ? p->legs[i]->dev.path : NULL);
+		json_text(leg, "uuid", uuid_print(p->sb->legs[i].uuid, uuid));
+		json_text(leg, "state", p->legs[i] ? leg_word(p->sb->legs[i].state) : "missing");
+	}
+}
+
+json_object *import_object(const struct found_pool *p, const struct refusals *r)
+{
+	json_object *o = json_object_new_object(), *vdev, *list;
+	char uuid[UUID_BUF];
+	unsigned int i;
+
+	json_text(o, "name", p->sb->name);
+	json_text(o, "uuid", uuid_print(p->sb->pool_uuid, uuid));
+	json_text(o, "state", state_word(p, r));
+	json_flag(o, "importable", !r->count);
+	json_number(o, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
+	json_number(o, "epoch", p->sb->epoch);
+	json_time(o, "last_written", p->sb->write_time);
+	vdev = json_item(json_list(o, "vdevs"));
+	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
+	add_legs(vdev, p);
+	list = json_list(o, "refused");
+	for (i = 0; i < r->count; i++)
+		json_error(json_item(list), &r->list[i]);
+	return o;
+}

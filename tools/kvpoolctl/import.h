@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which pools could be imported, and what speaks against it. */
+#ifndef KVPOOLCTL_IMPORT_H
+#define KVPOOLCTL_IMPORT_H
+
+#include "ctl.h"
+#include "scan.h"
+
+struct import_options {
+	bool readonly, degraded, takeover, destroyed, accept_fork;
+	const char *new_name;		/* NULL: keep it */
+};
+
+#define MAX_REFUSALS	12
+
+struct refusals {
+	struct err list[MAX_REFUSALS];
+	unsigned int count;
+};
+
+/** import_check() - everything that speaks against importing @p with these options */
+void import_check(const struct found_pool *p, const struct import_options *o,
+		  struct refusals *r);
+
+/** import_params() - the device-mapper table of @p; false if it does not fit */
+bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
+		   size_t size);
+
+/** import_object() - a pool that was found, as JSON */
+json_object *import_object(const struct found_pool *p, const struct refusals *r);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One leg, described without the module. */
+#include "format/tunables.h"
+#include "inspect.h"
+#include "log.h"
+#include "table.h"
+
+static const char *slot_word(int state)
+{
+	switch (state) {
+	case 0:			return "valid";
+	case -ENODATA:		return "empty";
+	case -EOPNOTSUPP:	return "unsupported";
+	case -EIO:		return "unreadable";
+	default:		return "corrupt";
+	}
+}
+
+static void add_labels(json_object *o, const struct label *l)
+{
+	json_object *list = json_list(o, "labels"), *slot;
+	unsigned int i;
+
+	for (i = 0; i < LABEL_SLOTS; i++) {
+		const struct label_slot *s = &l->slots[i];
+
+		slot = json_item(list);
+		json_number(slot, "offset", s->offset);
+		json_text(slot, "state", slot_word(s->state));
+		if (!s->state) {
+			json_number(slot, "epoch", s->epoch);
+			json_number(slot, "sequence", s->sequence);
+		} else if (s->state != -ENODATA) {
+			json_text(slot, "why", s->why.text);
+		}
+	}
+}
+
+static void add_geometry(json_object *sb_object, const struct kvp_geometry *g)
+{
+	json_object *o = json_child(sb_object, "geometry");
+
+	json_text(o, "kind", vdev_word(g->kind));
+	json_number(o, "legs", g->leg_count);
+	json_number(o, "table_levels", g->levels);
+	json_number(o, "table_start", g->table_start);
+	json_number(o, "table_blocks", kvp_table_blocks(g->data_blocks, g->levels));
+	json_number(o, "log_start", g->log_start);
+	json_number(o, "log_segments", g->segments);
+	json_number(o, "segment_blocks", g->segment_blocks);
+	json_number(o, "data_start", g->data_start);
+	json_number(o, "data_blocks", g->data_blocks);
+}
+
+static void add_legs(json_object *sb_object, const struct kvp_sb *sb)
+{
+	json_object *list = json_list(sb_object, "legs"), *leg, *errors;
+	char uuid[UUID_BUF];
+	u32 i;
+
+	for (i = 0; i < sb->leg_count; i++) {
+		const struct kvp_leg_info *l = &sb->legs[i];
+
+		leg = json_item(list);
+		json_text(leg, "uuid", uuid_print(l->uuid, uuid));
+		json_text(leg, "state", leg_word(l->state));
+		json_flag(leg, "this", i == sb->leg_index);
+		json_number(leg, "in_sync_era", l->in_sync_era);
+		json_number(leg, "size", l->size_blocks << KVP_BLOCK_SHIFT);
+		errors = json_child(leg, "errors");
+		json_number(errors, "read", l->err_read);
+		json_number(errors, "write", l->err_write);
+		json_number(errors, "checksum", l->err_checksum);
+		json_number(errors, "healed", l->healed);
+	}
+}
+
+static void add_tunables(json_object *sb_object, const struct kvp_sb *sb)
+{
+	json_object *o = json_child(sb_object, "tunables");
+	char value[64];
+	unsigned int i;
+
+	for (i = 0; i < KVP_TUNABLES; i++) {
+		if (!(sb->tunable_mask >> i & 1))
+			continue;
+		kvp_tunable_print(i, sb->tunables[i], value, sizeof(value));
+		json_text(o, kvp_tunables[i].key, value);
+	}
+}
+
+static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
+{
+	json_object *list = json_list(sb_object, "forks");
+	char text[20];
+	u32 i;
+
+	for (i = 0; i < sb->fork_count; i++) {
+		snprintf(text, sizeof(text), "%016" PRIx64, sb->forks[i]);
+		json_object_array_add(list, json_object_new_string(text));
+	}
+}
+
+static void add_superblock(json_object *parent, const struct kvp_sb *sb)
+{
+	json_object *o = json_child(parent, "superblock");
+	char uuid[UUID_BUF];
+
+	json_text(o, "name", sb->name);
+	json_text(o, "comment", sb->comment);
+	json_text(o, "pool_uuid", uuid_print(sb->pool_uuid, uuid));
+	json_text(o, "leg_uuid", uuid_print(sb->leg_uuid, uuid));
+	json_number(o, "leg_index", sb->leg_index);
+	json_flag(o, "exported", sb->flags & KVP_SB_EXPORTED);
+	json_flag(o, "destroyed", sb->flags & KVP_SB_DESTROYED);
+	json_flag(o, "clean", sb->flags & KVP_SB_CLEAN);
+	json_number(o, "compat", sb->compat);
+	json_number(o, "ro_compat", sb->ro_compat);
+	json_number(o, "incompat", sb->incompat);
+	json_number(o, "epoch", sb->epoch);
+	json_number(o, "sequence", sb->sequence);
+	json_number(o, "era", sb->era);
+	json_number(o, "checkpoint", sb->checkpoint);
+	json_time(o, "created", sb->create_time);
+	json_time(o, "last_written", sb->write_time);
+	json_number(o, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
+	json_number(o, "written_blocks", sb->written_blocks);
+	json_number(o, "poisoned_blocks", sb->poisoned_blocks);
+	json_number(o, "log_tail", sb->log_tail);
+	json_number(o, "log_commit", sb->log_commit);
+	json_number(o, "scrub_cursor", sb->scrub.cursor);
+	add_forks(o, sb);
+	add_legs(o, sb);
+	add_geometry(o, &sb->vdevs[0]);
+	add_tunables(o, sb);
+}
+
+static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
+{
+	u64 count[KVP_REC_DISCARD + 1] = { 0 };
+	json_object *list = arg, *o;
+	struct kvp_rec r;
+	u32 i;
+
+	if (json_object_array_length(list) >= INSPECT_MAX_ENTRIES)
+		return 0;
+	for (i = 0; i < h->rec_count; i++) {
+		log_rec(buf, i, &r);
+		count[r.kind]++;
+	}
+	o = json_item(list);
+	json_number(o, "lsn", h->lsn);
+	json_number(o, "blocks", h->blocks);
+	json_number(o, "epoch", h->epoch);
+	json_number(o, "durable", h->durable);
+	json_number(o, "open", h->open_count);
+	json_number(o, "data", count[KVP_REC_DATA]);
+	json_number(o, "intents", count[KVP_REC_INTENT]);
+	json_number(o, "discards", count[KVP_REC_DISCARD]);
+	return 0;
+}
+
+static int add_log(json_object *parent, const struct offline_pool *p)
+{
+	json_object *o = json_child(parent, "log"), *list = json_object_new_array();
+	struct log_walk w;
+	int ret = log_walk(p, &w, add_entry, list);
+
+	json_number(o, "tail", p->sb->log_tail);
+	json_number(o, "head", w.head);
+	json_number(o, "durable", w.watermark);
+	json_number(o, "entries", w.entries);
+	json_number(o, "data", w.data);
+	json_number(o, "intents", w.intents);
+	json_number(o, "discards", w.discards);
+	json_text(o, "state", w.damaged ? "damaged" :
+		  w.max_epoch > p->sb->epoch ? "newer than the superblock" : "sound");
+	json_text(o, "why", w.damaged ? w.end.text : NULL);
+	json_object_object_add(o, "list", list);
+	return ret;
+}
+
+static int add_table(json_object *parent, const struct offline_pool *p)
+{
+	u64 count[4] = { 0 }, leaf = 0, next, leaves = table_leaves(p);
+	json_object *o = json_child(parent, "table");
+	struct table t;
+	u32 slot;
+
+	if (table_open(&t, p))
+		return -ENOMEM;
+	for (; leaf < leaves; leaf = next) {
+		enum page_state state = table_leaf(&t, leaf, &next);
+		u64 blocks = (next - leaf) * KVP_PTRS_PER_PAGE;
+
+		if (blocks > p->g->data_blocks - leaf * KVP_PTRS_PER_PAGE)
+			blocks = p->g->data_blocks - leaf * KVP_PTRS_PER_PAGE;
+		if (state == PAGE_NULL)
+			count[KVP_ENTRY_UNWRITTEN] += blocks;
+		for (slot = 0; state == PAGE_GOOD && slot < blocks; slot++)
+			count[kvp_entry_state(table_entry(&t, slot))]++;
+	}
+	json_number(o, "pages_good", t.good);
+	json_number(o, "pages_bad", t.bad[0]);
+	json_number(o, "valid", count[KVP_ENTRY_VALID]);
+	json_number(o, "unwritten", count[KVP_ENTRY_UNWRITTEN]);
+	json_number(o, "poisoned", count[KVP_ENTRY_POISONED]);
+	json_number(o, "invalid", count[3]);
+	table_close(&t);
+	return 0;
+}
+
+json_object *inspect_object(const struct device *d, const struct label *l, struct err *err)
+{
+	json_object *o = json_object_new_object();
+	struct offline_pool p;
+
+	json_text(o, "path", d->path);
+	add_labels(o, l);
+	if (!l->sb)
+		return o;
+	add_superblock(o, l->sb);
+	offline_init(&p, l->sb);
+	p.legs[p.leg_count++] = d;
+	if (!add_log(o, &p) && !add_table(o, &p))
+		return o;
+	json_object_put(o);
+	err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");
+	return NULL;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl: finds the command and runs it. */
+#include "ctl.h"
+
+extern const struct command cmd_check, cmd_clear, cmd_create, cmd_destroy, cmd_events, cmd_export,
+	cmd_get, cmd_import, cmd_inspect, cmd_labelclear, cmd_list, cmd_offline, cmd_online,
+	cmd_scrub, cmd_set, cmd_status, cmd_version;
+
+const struct command *const commands[] = {
+	&cmd_create, &cmd_destroy, &cmd_import, &cmd_export, &cmd_list, &cmd_status, &cmd_scrub,
+	&cmd_offline, &cmd_online, &cmd_clear, &cmd_labelclear, &cmd_get, &cmd_set, &cmd_events,
+	&cmd_inspect, &cmd_check, &cmd_version, NULL
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+
+const char *const *command_names(void)
+{
+	static const char *names[COMMANDS];
+	size_t i;
+
+	for (i = 0; commands[i]; i++)
+		names[i] = commands[i]->name;
+	return names;
+}
+
+static const struct command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void print_help(void)
+{
+	size_t i;
+
+	puts("Usage: kvpoolctl COMMAND [OPTION]... [ARGUMENT]...\n");
+	for (i = 0; commands[i]; i++)
+		printf("  %-11s%s\n", commands[i]->name, commands[i]->args);
+	puts("\n'kvpoolctl COMMAND --help' tells more; so does kvpoolctl(8).");
+}
+
+/* Options before the command: the common ones only. Returns the place of the command. */
+static int leading_options(struct ctl *ctl, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && *argv[i] == '-'; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			print_help();
+			exit(EXIT_DONE);
+		} else if (!strcmp(argv[i], "--version")) {
+			printf("kvpoolctl %s\n", KVPOOL_VERSION);
+			exit(EXIT_DONE);
+		} else if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json")) {
+			ctl->json = true;
+		} else if (!strcmp(argv[i], "-p") || !strcmp(argv[i], "--plain")) {
+			ctl->plain = true;
+		} else if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "--quiet")) {
+			ctl->quiet = true;
+		} else {
+			break;
+		}
+	}
+	return i;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct command none = { .name = "COMMAND", .args = "..." };
+	struct ctl ctl = { .cmd = &none };
+	int at = leading_options(&ctl, argc, argv), ret;
+
+	if (at >= argc)
+		return ctl_usage(&ctl, "a command is missing; 'kvpoolctl --help' lists them");
+	ctl.cmd = find(argv[at]);
+	if (!ctl.cmd) {
+		ctl.cmd = &none;
+		return ctl_usage(&ctl, "there is no command '%.64s'; 'kvpoolctl --help' lists them",
+				 argv[at]);
+	}
+	ret = ctl.cmd->run(&ctl, argc - at, argv + at);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("kvpoolctl: standard output");
+		return ret ?: EXIT_FAILED;
+	}
+	return ret;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The plan of a create: every refusal is checked while it is made, and the run
+ * does what it says and nothing else.
+ */
+#ifndef KVPOOLCTL_PLAN_H
+#define KVPOOLCTL_PLAN_H
+
+#include "device.h"
+#include "label.h"
+#include "setting.h"
+
+struct plan_leg {
+	struct device dev;
+	char signature[64];	/* what is there and will be wiped; empty: nothing */
+	char old_pool[KVP_NAME_LEN + 1];	/* label of a pool that is gone; empty: none */
+};
+
+struct plan {
+	const char *name;
+	char uuid[UUID_BUF];
+	u32 kind;		/* enum kvp_vdev_kind */
+	struct plan_leg legs[KVP_MAX_MIRROR_LEGS];
+	unsigned int leg_count;
+	struct setting settings[KVP_MAX_TUNABLES];
+	unsigned int setting_count;
+	u64 log_bytes, use_bytes;	/* 0: default, all */
+	bool force;
+	struct kvp_geometry g;
+	char params[8192];	/* of the device-mapper table */
+};
+
+/** plan_option() - take in one KEY=VALUE of -o */
+int plan_option(struct plan *p, const char *text, struct err *err);
+
+/** plan_vdevs() - take in the words after the pool's name */
+int plan_vdevs(struct plan *p, int count, char **words, struct err *err);
+
+/** plan_make() - check everything, lay out, write the table line; opens the devices */
+int plan_make(struct plan *p, struct err *err);
+
+/** plan_object() - the plan as JSON */
+json_object *plan_object(const struct plan *p);
+void plan_close(struct plan *p);
+
+#endif

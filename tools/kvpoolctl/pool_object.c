@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A running pool as a JSON object. */
+#include "device.h"
+#include "pool_object.h"
+
+#define MAX_LEGS	64	/* bounds for what the module tells */
+#define MAX_VDEVS	16
+
+/* "MAJOR:MINOR", or 0. */
+static dev_t parse_numbers(const char *text)
+{
+	unsigned int ma, mi;
+	char end;
+
+	return sscanf(text, "%u:%u%c", &ma, &mi, &end) == 2 ? device_make(ma, mi) : 0;
+}
+
+const char *leg_path(const char *path, char *buf, size_t size)
+{
+	dev_t rdev = parse_numbers(path);
+
+	if (rdev)
+		return device_name(rdev, buf, size);
+	snprintf(buf, size, "%s", path);
+	return buf;
+}
+
+static json_object *leg_object(const struct stats *s, unsigned int i)
+{
+	const char *path = stats_text(s, "leg.%u.path", i);
+	json_object *leg = json_object_new_object(), *errors;
+	char buf[PATH_MAX];
+
+	json_text(leg, "path", path && *path && strcmp(path, "-") ?
+		  leg_path(path, buf, sizeof(buf)) : NULL);
+	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
+	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
+	errors = json_child(leg, "errors");
+	json_number(errors, "read", stats_number(s, "leg.%u.err_read", i));
+	json_number(errors, "write", stats_number(s, "leg.%u.err_write", i));
+	json_number(errors, "checksum", stats_number(s, "leg.%u.err_checksum", i));
+	json_number(errors, "healed", stats_number(s, "leg.%u.healed", i));
+	return leg;
+}
+
+static void add_vdevs(json_object *pool, const struct stats *s)
+{
+	json_object *vdevs = json_list(pool, "vdevs"), *vdev, *legs;
+	unsigned int v, leg, end;
+	const char *kind;
+
+	for (v = 0; v < MAX_VDEVS && (kind = stats_text(s, "vdev.%u.kind", v)); v++) {
+		vdev = json_item(vdevs);
+		json_text(vdev, "kind", kind);
+		json_text(vdev, "state", stats_text(s, "vdev.%u.state", v));
+		legs = json_list(vdev, "legs");
+		leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
+		end = leg + (unsigned int)stats_number(s, "vdev.%u.legs", v);
+		for (; leg < end && leg < MAX_LEGS; leg++)
+			json_object_array_add(legs, leg_object(s, leg));
+	}
+}
+
+static void add_features(json_object *pool, const struct stats *s)
+{
+	json_object *list = json_list(pool, "features");
+	const char *p = stats_text(s, "features");
+	size_t n;
+
+	for (; p && *p; p += n + !!p[n]) {
+		n = strcspn(p, ", ");
+		if (n && !(n == 1 && *p == '-'))
+			json_object_array_add(list, json_object_new_string_len(p, (int)n));
+	}
+}
+
+static void add_ram_and_log(json_object *pool, const struct stats *s)
+{
+	json_object *o = json_child(pool, "ram");
+	u64 wbuf = stats_number(s, "ram.write_buffer");
+
+	json_number(o, "size", wbuf + stats_number(s, "ram.table_budget"));
+	json_number(o, "used", stats_number(s, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
+		    stats_number(s, "ram.table_used"));
+	json_number(o, "hits", stats_number(s, "ram.hits"));
+	json_number(o, "misses", stats_number(s, "ram.misses"));
+	json_number(o, "write_buffer", wbuf);
+	o = json_child(pool, "log");
+	json_number(o, "size", stats_number(s, "log.size"));
+	json_number(o, "used", stats_number(s, "log.used"));
+	json_number(o, "commits", stats_number(s, "log.commits"));
+	json_number(o, "flushes", stats_number(s, "log.flushes"));
+	json_number(o, "lsn", stats_number(s, "log.lsn"));
+}
+
+static void add_work(json_object *pool, const struct stats *s)
+{
+	static const char *const copied[] = { "done", "total", "copied" };
+	static const char *const times[] = { "last_ms", "worst_case_ms", "replayed",
+		"torn_accepted" };
+	json_object *o = json_child(pool, "scrub");
+	const char *state = stats_text(s, "scrub.state");
+	char key[64];
+	size_t i;
+
+	json_text(o, "state", state ?: "none");
+	json_number(o, "done", stats_number(s, "scrub.done"));
+	json_number(o, "total", stats_number(s, "scrub.total"));
+	json_number(o, "healed", stats_number(s, "scrub.healed"));
+	json_number(o, "unrepaired", stats_number(s, "scrub.unrepaired"));
+	json_time(o, "started", stats_number(s, "scrub.started"));
+	json_time(o, "finished", stats_number(s, "scrub.finished"));
+	o = json_child(pool, "resilver");
+	state = stats_text(s, "resilver.state");
+	json_text(o, "state", state ?: "none");
+	for (i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "resilver.%s", copied[i]);
+		json_number(o, copied[i], stats_number(s, "%s", key));
+	}
+	o = json_child(pool, "recovery");
+	for (i = 0; i < 4; i++) {
+		snprintf(key, sizeof(key), "recovery.%s", times[i]);
+		json_number(o, times[i], stats_number(s, "%s", key));
+	}
+}
+
+static int add_poisoned(json_object *pool, const char *name, u64 total, struct err *err)
+{
+	json_object *list, *item;
+	char *text = NULL, *p;
+	unsigned int n = 0;
+	u64 lba, blocks;
+	int used;
+
+	json_number(pool, "poisoned_total", total);
+	list = json_list(pool, "poisoned");
+	if (!total)
+		return 0;
+	if (dm_message(name, "poisoned", &text, err))
+		return -1;
+	for (p = text; n < POISONED_MAX &&
+	     sscanf(p, "%" SCNu64 " %" SCNu64 "%n", &lba, &blocks, &used) == 2; p += used, n++) {
+		item = json_item(list);
+		json_number(item, "lba", lba);
+		json_number(item, "blocks", blocks);
+	}
+	free(text);
+	return 0;
+}
+
+static void add_head(json_object *pool, const struct dm_entry *e, const struct stats *s)
+{
+	const char *state = stats_text(s, "state"), *mode = stats_text(s, "mode");
+	const char *comment = stats_text(s, "comment");
+
+	json_text(pool, "name", e->name);
+	json_text(pool, "uuid", e->uuid);
+	json_text(pool, "state", e->suspended ? "suspended" : state ?: "faulted");
+	json_flag(pool, "readonly", e->readonly || (mode && !strcmp(mode, "ro")));
+	json_number(pool, "size", stats_number(s, "size"));
+	json_number(pool, "written", stats_number(s, "written_blocks") * KVP_BLOCK_SIZE);
+	json_number(pool, "checkpoint", stats_number(s, "checkpoint"));
+	json_number(pool, "epoch", stats_number(s, "epoch"));
+	json_text(pool, "comment", comment ?: "");
+	add_features(pool, s);
+	json_number(pool, "losses_survivable", stats_number(s, "losses_survivable"));
+}
+
+json_object *pool_object(const struct dm_entry *e, struct err *err)
+{
+	json_object *pool;
+	struct stats s;
+	u64 poisoned;
+
+	if (stats_load(e->name, &s, err))
+		return NULL;
+	pool = json_object_new_object();
+	add_head(pool, e, &s);
+	add_vdevs(pool, &s);
+	json_list(pool, "spares");
+	json_object_object_add(pool, "cache", NULL);
+	add_ram_and_log(pool, &s);
+	add_work(pool, &s);
+	poisoned = stats_number(&s, "poisoned_blocks");
+	stats_free(&s);
+	if (!add_poisoned(pool, e->name, poisoned, err))
+		return pool;
+	json_object_put(pool);
+	return NULL;
+}
+
+json_object *pool_legs(json_object *pool)
+{
+	json_object *all = json_object_new_array(), *vdevs = json_at(pool, "vdevs"), *legs;
+	size_t v, i;
+
+	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
+		legs = json_at(json_object_array_get_idx(vdevs, v), "legs");
+		for (i = 0; legs && i < json_object_array_length(legs); i++)
+			json_object_array_add(all, json_object_get(
+					      json_object_array_get_idx(legs, i)));
+	}
+	return all;
+}
+
+/* The first leg that is not online; a reference, or NULL. */
+static json_object *bad_leg(json_object *pool)
+{
+	json_object *legs = pool_legs(pool), *found = NULL;
+	size_t i;
+
+	for (i = 0; !found && i < json_object_array_length(legs); i++) {
+		found = json_object_array_get_idx(legs, i);
+		if (!strcmp(json_text_at(found, "state"), "online"))
+			found = NULL;
+	}
+	json_object_get(found);
+	json_object_put(legs);
+	return found;
+}
+
+enum exit_status pool_exit(json_object *pool)
+{
+	const char *state = json_text_at(pool, "state");
+	json_object *leg;
+
+	if (!strcmp(state, "faulted") || !strcmp(state, "suspended"))
+		return EXIT_FAULTED;
+	leg = bad_leg(pool);
+	json_object_put(leg);
+	if (leg || strcmp(state, "online") || json_number_at(pool, "poisoned_total") ||
+	    json_number_at(pool, "scrub.unrepaired"))
+		return EXIT_DEGRADED;
+	return EXIT_DONE;
+}
+
+static void advise_leg(const char *name, json_object *leg, char *buf, size_t size)
+{
+	const char *state = json_text_at(leg, "state"), *path = json_text_at(leg, "path");
+	const char *id = json_at(leg, "path") ? path : json_text_at(leg, "uuid");
+
+	if (!strcmp(state, "offline"))
+		snprintf(buf, size, "leg %s is offline: kvpoolctl online %s %s", id, name, id);
+	else if (!strcmp(state, "missing"))
+		snprintf(buf, size, "leg %s is missing: connect it again, then kvpoolctl online "
+			 "%s DEV", id, name);
+	else if (!strcmp(state, "faulted"))
+		snprintf(buf, size, "leg %s failed: check the device and its cable, then "
+			 "kvpoolctl clear %s %s", id, name, id);
+	else
+		snprintf(buf, size, "leg %s is %s: until it is in sync again, the pool lives on "
+			 "the others", id, state);
+}
+
+bool pool_advice(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(pool, "state");
+	u64 poisoned = json_number_at(pool, "poisoned_total");
+	u64 unrepaired = json_number_at(pool, "scrub.unrepaired");
+	json_object *leg = bad_leg(pool);
+
+	if (!strcmp(state, "suspended"))
+		snprintf(buf, size, "I/O waits: dmsetup resume %s, and kvpoolctl clear %s if "
+			 "legs had failed", name, name);
+	else if (!strcmp(state, "faulted"))
+		snprintf(buf, size, "no leg works: check devices and cables, then kvpoolctl "
+			 "clear %s", name);
+	else if (poisoned)
+		snprintf(buf, size, "%" PRIu64 " block%s lost: write them anew from a backup; "
+			 "kvpoolctl status -v %s lists them", poisoned,
+			 poisoned == 1 ? " is" : "s are", name);
+	else if (unrepaired)
+		snprintf(buf, size, "the last scrub could not repair %" PRIu64 " block%s: write "
+			 "them anew from a backup, then kvpoolctl scrub %s", unrepaired,
+			 unrepaired == 1 ? "" : "s", name);
+	else if (leg)
+		advise_leg(name, leg, buf, size);
+	else if (strcmp(state, "online"))
+		snprintf(buf, size, "the pool is %s: see kvpoolctl events %s", state, name);
+	else
+		*buf = 0;
+	json_object_put(leg);
+	return *buf;
+}
+
+int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid[UUID_BUF],
+	     unsigned int *index, struct err *err)
+{
+	dev_t want = parse_numbers(dev), have;
+	const char *leg, *path;
+	unsigned int i;
+
+	if (!want && device_find(dev, &want))
+		want = 0;
+	for (i = 0; i < MAX_LEGS && (leg = stats_text(s, "leg.%u.uuid", i)); i++) {
+		path = stats_text(s, "leg.%u.path", i) ?: "-";
+		have = parse_numbers(path);
+		if (!have && device_find(path, &have))
+			have = 0;
+		if (strcasecmp(leg, dev) && !(want && want == have))
+			continue;
+		snprintf(uuid, UUID_BUF, "%s", leg);
+		*index = i;
+		return 0;
+	}
+	return err_set(err, ERR_NOT_FOUND, dev, "'kvpoolctl status' lists the legs by path, "
+		       "with -v by UUID", "not a leg of pool %s", pool);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A running pool as a JSON object: what list and status print, as text or as it is. */
+#ifndef KVPOOLCTL_POOL_OBJECT_H
+#define KVPOOLCTL_POOL_OBJECT_H
+
+#include "ctl.h"
+#include "stats.h"
+
+#define POISONED_MAX	1000
+
+/** pool_object() - ask a running pool and describe it; NULL with @err */
+json_object *pool_object(const struct dm_entry *e, struct err *err);
+
+/** pool_legs() - array of a pool's legs, of all its vdevs; to be released */
+json_object *pool_legs(json_object *pool);
+
+/** pool_exit() - exit status that the health of a pool asks for */
+enum exit_status pool_exit(json_object *pool);
+
+/** pool_advice() - one line: what to do about what is wrong; false: nothing is */
+bool pool_advice(json_object *pool, char *buf, size_t size);
+
+/** leg_path() - how people know the device that the module calls @path */
+const char *leg_path(const char *path, char *buf, size_t size);
+
+/**
+ * leg_find() - the leg of a running pool that @dev names
+ * @dev: a path or link, MAJOR:MINOR or the leg's UUID
+ * @uuid: receives the leg's UUID
+ */
+int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid[UUID_BUF],
+	     unsigned int *index, struct err *err);
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KEY=VALUE: tunables, and the comment. */
+#include "setting.h"
+
+const char *tunable_unit(unsigned int id)
+{
+	switch (kvp_tunables[id].unit) {
+	case KVP_UNIT_BYTES:		return "bytes";
+	case KVP_UNIT_MS:		return "ms";
+	case KVP_UNIT_BYTES_PER_S:	return "bytes/s";
+	default:			return "word";
+	}
+}
+
+void tunable_show(const struct ctl *ctl, unsigned int id, const char *value, char *buf,
+		  size_t size)
+{
+	enum kvp_unit unit = kvp_tunables[id].unit;
+	char exact[SIZE_BUF];
+
+	if (!ctl->plain && (unit == KVP_UNIT_BYTES || unit == KVP_UNIT_BYTES_PER_S))
+		value = size_exact(strtoull(value, NULL, 10), exact);
+	snprintf(buf, size, "%s", value);
+}
+
+/* device-mapper takes words apart at white space, and a backslash keeps it. */
+static int escape_comment(const char *text, struct setting *s, struct err *err)
+{
+	char *p = s->value;
+
+	if (strlen(text) > KVP_COMMENT_LEN)
+		return err_set(err, ERR_USAGE, KEY_COMMENT, "shorten it",
+			       "a comment has at most %d bytes", KVP_COMMENT_LEN);
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 127)
+			return err_set(err, ERR_USAGE, KEY_COMMENT, "leave them out",
+				       "a comment cannot have control characters");
+		if (*text == ' ' || *text == '\\')
+			*p++ = '\\';
+		*p++ = *text;
+	}
+	*p = 0;
+	return 0;
+}
+
+int setting_parse(const char *text, struct setting *s, struct err *err)
+{
+	const char *value = strchr(text, '=');
+	struct kvp_why why;
+	int id, ret;
+	u64 number;
+
+	if (!value || value == text)
+		return err_set(err, ERR_USAGE, text, "give it as KEY=VALUE", "not KEY=VALUE");
+	if ((size_t)snprintf(s->key, sizeof(s->key), "%.*s", (int)(value - text), text) >=
+	    sizeof(s->key))
+		*s->key = 0;
+	value++;
+	if (!strcmp(s->key, KEY_COMMENT))
+		return escape_comment(value, s, err);
+	id = kvp_tunable_find(s->key);
+	if (id < 0)
+		return err_set(err, ERR_USAGE, text, "kvpoolctl(8) lists the tunables",
+			       "there is no such tunable");
+	why.text[0] = 0;
+	ret = kvp_tunable_parse((unsigned int)id, value, &number, &why);
+	if (ret)
+		return err_set(err, ERR_USAGE, text, why.text, "%s", ret == -ERANGE ?
+			       "the value is out of range" : "this is no value for it");
+	kvp_tunable_print((unsigned int)id, number, s->value, sizeof(s->value));
+	return 0;
+}

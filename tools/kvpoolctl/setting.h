@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* KEY=VALUE: tunables, and the comment. */
+#ifndef KVPOOLCTL_SETTING_H
+#define KVPOOLCTL_SETTING_H
+
+#include "ctl.h"
+#include "format/tunables.h"
+
+#define KEY_COMMENT	"comment"
+#define VALUE_LEN	(2 * KVP_COMMENT_LEN + 1)
+
+struct setting {
+	char key[32];
+	char value[VALUE_LEN];		/* as the module takes it: plain bytes, words escaped */
+};
+
+/** setting_parse() - check KEY=VALUE; -1 with @err (wrong usage) */
+int setting_parse(const char *text, struct setting *s, struct err *err);
+
+/** tunable_show() - the value that the module tells, for people: sizes with a suffix */
+void tunable_show(const struct ctl *ctl, unsigned int id, const char *value, char *buf,
+		  size_t size);
+
+/** tunable_unit() - "bytes", "ms", "bytes/s" or "word" */
+const char *tunable_unit(unsigned int id);
+
+#endif

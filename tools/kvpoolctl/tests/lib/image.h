@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pools made for tests: legs in memory, written with the codecs and nothing
+ * else, as a module would have left them.
+ */
+#ifndef KVPOOL_TEST_IMAGE_H
+#define KVPOOL_TEST_IMAGE_H
+
+#include "format/format.h"
+
+#define IMAGE_SMALL	3072ull		/* blocks of a leg: 12 MiB, one level of table */
+#define IMAGE_LARGE	(3ull << 19)	/* 6 GiB, sparse: two levels */
+#define IMAGE_MAX_LEGS	4
+
+struct image {
+	struct kvp_sb sb;		/* what image_seal() writes */
+	unsigned int legs;
+	u64 blocks;			/* of a leg */
+	u32 seed;
+	int fd[IMAGE_MAX_LEGS];
+	char path[IMAGE_MAX_LEGS][32];	/* by which the legs can be opened */
+	u64 *entries;			/* the table */
+	/* of the log: where the next entry goes */
+	u64 lsn, prev_lsn;
+	u32 prev_csum;
+};
+
+struct image_rec {
+	enum kvp_rec_kind kind;
+	u64 block;
+	u32 count;			/* of a discard */
+	unsigned int version;		/* of data and intents: what is written */
+};
+
+/* What image_standard() puts in. */
+#define STD_VALID	{ 0, 1, 2, 3, 511, 512, 600 }	/* in the table, version 1 */
+#define STD_POISONED	700u
+#define STD_LOGGED	{ 1, 40 }		/* data in the log, version 2 */
+#define STD_INTENT_DONE	600u			/* intent, and home holds it */
+#define STD_INTENT_OLD	2u			/* intent, home holds the version before */
+#define STD_INTENT_TORN	3u			/* intent, home holds a mixture */
+#define STD_DISCARDED	512u			/* 100 blocks from here */
+
+void image_make(struct image *m, unsigned int legs, u64 blocks);
+void image_free(struct image *m);
+
+/** image_fill() - contents of @block in @version; returns its sum */
+u32 image_fill(const struct image *m, u64 block, unsigned int version, void *buf);
+
+/** image_home() - write @version of @block home, on all legs */
+void image_home(struct image *m, u64 block, unsigned int version);
+
+/** image_valid() - the same, and enter it in the table */
+void image_valid(struct image *m, u64 block, unsigned int version);
+
+/** image_log() - append an entry */
+void image_log(struct image *m, const struct image_rec *recs, unsigned int count);
+
+/** image_skip() - go on at the start of the next segment */
+void image_skip(struct image *m);
+
+/** image_seal() - write table and superblocks; again: with a higher sequence */
+void image_seal(struct image *m);
+
+/** image_standard() - some of everything, sealed */
+void image_standard(struct image *m, unsigned int legs, u64 blocks);
+
+/** image_read(), image_write() - bytes of a leg */
+void image_read(const struct image *m, unsigned int leg, u64 at, void *buf, size_t bytes);
+void image_write(struct image *m, unsigned int leg, u64 at, const void *buf, size_t bytes);
+
+/** image_flip() - invert one bit */
+void image_flip(struct image *m, unsigned int leg, u64 at, unsigned int bit);
+
+#endif

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Unit tests of the tool that need neither root nor the module. */
+#include <stdarg.h>
+
+#include "check.h"
+#include "image.h"
+#include "import.h"
+#include "inspect.h"
+#include "plan.h"
+#include "replay.h"
+#include "setting.h"
+#include "stats.h"
+#include "verify.h"
+
+static unsigned int passed, failed;
+
+#define expect(cond) do {						\
+	if (cond) {							\
+		passed++;						\
+	} else {							\
+		failed++;						\
+		printf("%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
+	}								\
+} while (0)
+
+static struct ctl ctl = { .quiet = true, .json = true };
+
+/* main.c is not linked in. */
+const char *const *command_names(void)
+{
+	static const char *const names[] = { "create", "list", NULL };
+
+	return names;
+}
+
+/* --- texts ------------------------------------------------------------------------ */
+
+static void test_crc32c(void)
+{
+	const char *check = "123456789";
+	u8 zeros[32] = { 0 };
+
+	expect((kvp_crc32c(~0u, check, 9) ^ ~0u) == 0xe3069283);
+	expect((kvp_crc32c(~0u, zeros, 32) ^ ~0u) == 0x8a9136aa);
+	expect(kvp_crc32c(kvp_crc32c(~0u, check, 4), check + 4, 5) == kvp_crc32c(~0u, check, 9));
+}
+
+static void test_size(void)
+{
+	char buf[SIZE_BUF];
+	u64 n = 1;
+
+	expect(!size_parse("0", &n) && n == 0);
+	expect(!size_parse("4096", &n) && n == 4096);
+	expect(!size_parse("64M", &n) && n == 64 << 20);
+	expect(!size_parse("3T", &n) && n == 3ull << 40);
+	expect(size_parse("", &n) == -EINVAL);
+	expect(size_parse("-1", &n) == -EINVAL);
+	expect(size_parse(" 1", &n) == -EINVAL);
+	expect(size_parse("1KB", &n) == -EINVAL);
+	expect(size_parse("1x", &n) == -EINVAL);
+	expect(size_parse("1.5G", &n) == -EINVAL);
+	expect(size_parse("18446744073709551616", &n) == -ERANGE);
+	expect(size_parse("18446744073709551615K", &n) == -ERANGE);
+	expect(!strcmp(size_exact(64 << 20, buf), "64M"));
+	expect(!strcmp(size_exact(1000, buf), "1000"));
+	expect(!strcmp(size_exact(0, buf), "0"));
+	expect(!strcmp(size_print(512, buf), "512 B"));
+	expect(!strcmp(size_print(1536 << 10, buf), "1.50 MiB"));
+}
+
+static void test_uuid(void)
+{
+	u8 a[16], b[16];
+	char text[UUID_BUF];
+
+	expect(!uuid_make(a));
+	expect(!uuid_parse(uuid_print(a, text), b) && !memcmp(a, b, 16));
+	expect(text[14] == '4');
+	expect(!uuid_parse("0123456789ABCDEF0123456789abcdef01234", a) == false);
+	expect(!uuid_parse("01234567-89AB-CDEF-0123-456789abcdef", a) && a[15] == 0xef);
+	expect(uuid_parse("01234567-89AB-CDEF-0123-456789abcdeg", a));
+	expect(uuid_parse("01234567-89AB-CDEF-0123456-789abcdef", a));
+	expect(uuid_parse("", a));
+}
+
+static void test_name(void)
+{
+	char longest[66];
+
+	memset(longest, 'a', 65);
+	longest[64] = 0;
+	expect(!name_fault("tank", command_names()));
+	expect(!name_fault("t.a-n_k9", command_names()));
+	expect(!name_fault(longest, command_names()));
+	longest[64] = 'a';
+	longest[65] = 0;
+	expect(name_fault(longest, command_names()));
+	expect(name_fault("", command_names()));
+	expect(name_fault("9tank", command_names()));
+	expect(name_fault("-tank", command_names()));
+	expect(name_fault("ta nk", command_names()));
+	expect(name_fault("ta/nk", command_names()));
+	expect(name_fault("mirror", command_names()));
+	expect(name_fault("create", command_names()));
+	expect(name_fault("control", command_names()));
+}
+
+static void test_time(void)
+{
+	char buf[TIME_BUF];
+
+	expect(!strcmp(time_print(1700000000, buf), "2023-11-14T22:13:20Z"));
+	expect(!strcmp(time_print(~0ull, buf), "9999-12-31T23:59:59Z"));
+}
+
+static void test_setting(void)
+{
+	struct setting s;
+	struct err err;
+
+	expect(!setting_parse("write_buffer=128M", &s, &err));
+	expect(!strcmp(s.key, "write_buffer") && !strcmp(s.value, "134217728"));
+	expect(!setting_parse("failmode=wait", &s, &err) && !strcmp(s.value, "wait"));
+	expect(!setting_parse("comment=two words", &s, &err) && !strcmp(s.value, "two\\ words"));
+	expect(setting_parse("failmode=maybe", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("write_buffer=1", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("write_buffer", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("=1", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("no_such=1", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("comment=a\nb", &s, &err) && err.code == ERR_USAGE);
+}
+
+static void test_stats(void)
+{
+	struct stats s;
+
+	expect(!stats_parse(strdup("name=tank\nsize=4096\nrubbish\nleg.1.path=8:16\nx=a=b"), &s));
+	expect(!strcmp(stats_text(&s, "name"), "tank"));
+	expect(stats_number(&s, "size") == 4096);
+	expect(!strcmp(stats_text(&s, "leg.%d.path", 1), "8:16"));
+	expect(!strcmp(stats_text(&s, "x"), "a=b"));
+	expect(!stats_text(&s, "rubbish") && !stats_number(&s, "missing"));
+	stats_free(&s);
+	expect(!stats_parse(strdup(""), &s) && !stats_text(&s, "name"));
+	stats_free(&s);
+}
+
+static void test_errors(void)
+{
+	struct err err;
+	int code;
+
+	expect(err_set(&err, ERR_MOUNTED, "what", "mend", "why %d", 1) == -1);
+	expect(!strcmp(err.why, "why 1") && err_exit(err.code) == EXIT_REFUSED);
+	expect(err_exit(ERR_USAGE) == EXIT_USAGE && err_exit(ERR_IO) == EXIT_FAILED);
+	for (code = 0; code < ERR_CODES; code++)
+		expect(err_word((enum err_code)code));
+}
+
+/* --- the vdevs of create ----------------------------------------------------------- */
+
+static int vdevs(int count, ...)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	char *words[24];
+	struct err err;
+	va_list ap;
+	int i, ret;
+
+	va_start(ap, count);
+	for (i = 0; i < count; i++)
+		words[i] = va_arg(ap, char *);
+	va_end(ap);
+	ret = plan_vdevs(p, count, words, &err) ? (int)err_exit(err.code) : 0;
+	free(p);
+	return ret;
+}
+
+static void test_vdevs(void)
+{
+	expect(vdevs(2, "single", "/dev/a") == 0);
+	expect(vdevs(3, "mirror", "/dev/a", "/dev/b") == 0);
+	expect(vdevs(1, "/dev/a") == EXIT_USAGE);
+	expect(vdevs(1, "single") == EXIT_USAGE);
+	expect(vdevs(3, "single", "/dev/a", "/dev/b") == EXIT_USAGE);
+	expect(vdevs(2, "mirror", "/dev/a") == EXIT_USAGE);
+	expect(vdevs(4, "parity1", "/dev/a", "/dev/b", "/dev/c") == EXIT_USAGE);
+	expect(vdevs(4, "single", "/dev/a", "cache", "/dev/b") == EXIT_USAGE);
+	expect(vdevs(18, "mirror", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
+		     "13", "14", "15", "16", "17") == EXIT_USAGE);
+}
+
+/* --- labels and import --------------------------------------------------------------- */
+
+static void scan(const struct image *m, struct scan *s)
+{
+	const char *paths[IMAGE_MAX_LEGS];
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; i < m->legs; i++)
+		paths[i] = m->path[i];
+	expect(!scan_run(paths, m->legs, s, &err));
+}
+
+static void test_label(void)
+{
+	struct image m;
+	struct device d;
+	struct label l;
+	struct err err;
+	u64 newest;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	expect(!device_open(m.path[0], true, &d, &err));
+	expect(!label_read(&d, &l, &err));
+	expect(l.valid == 6 && !l.bad && l.sb && l.sb->sequence == 3);
+	expect(!label_fault(&l));
+	label_free(&l);
+	/* the newest is damaged in front: the ring at the end has it too */
+	newest = kvp_sb_slot_offset(m.blocks, 0, 3);
+	image_flip(&m, 0, newest + 5000, 1);
+	expect(!label_read(&d, &l, &err));
+	expect(l.valid == 5 && l.bad == 1 && l.sb->sequence == 3);
+	label_free(&l);
+	/* and there: the one before is left */
+	image_flip(&m, 0, kvp_sb_slot_offset(m.blocks, 1, 3) + 5000, 1);
+	expect(!label_read(&d, &l, &err));
+	expect(l.valid == 4 && l.bad == 2 && l.sb->sequence == 2);
+	label_free(&l);
+	device_close(&d);
+	image_free(&m);
+}
+
+static bool refused(const struct scan *s, const struct import_options *o, enum err_code code)
+{
+	struct refusals r;
+	unsigned int i;
+
+	import_check(&s->pools[0], o, &r);
+	for (i = 0; i < r.count; i++)
+		if (r.list[i].code == code)
+			return true;
+	return code == ERR_NONE && !r.count;
+}
+
+static void test_import_whole(void)
+{
+	struct import_options o = { .readonly = false };
+	char params[512], *want = "50505050-5050-5050-5050-505050505050 0 mirror 2 0:0 0:0";
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	scan(&m, &s);
+	expect(s.pool_count == 1 && !scan_missing(&s.pools[0]) && scan_in_sync(&s.pools[0]) == 2);
+	expect(refused(&s, &o, ERR_NONE));
+	expect(import_params(&s.pools[0], &o, params, sizeof(params)) && !strcmp(params, want));
+	expect(!import_params(&s.pools[0], &o, params, 40));
+	o.readonly = true;
+	expect(refused(&s, &o, ERR_NOT_CLEAN));
+	o = (struct import_options){ .new_name = "mirror" };
+	expect(refused(&s, &o, ERR_REFUSED));
+	scan_free(&s);
+	m.sb.flags = KVP_SB_DESTROYED | KVP_SB_CLEAN;
+	image_seal(&m);
+	scan(&m, &s);
+	o = (struct import_options){ .new_name = "lake" };
+	expect(refused(&s, &o, ERR_DESTROYED));
+	o.destroyed = o.degraded = true;
+	expect(refused(&s, &o, ERR_NONE));
+	expect(import_params(&s.pools[0], &o, params, sizeof(params)) &&
+	       strstr(params, " 3 name=lake degraded undestroy mirror 2 "));
+	scan_free(&s);
+	image_free(&m);
+}
+
+static void test_import_missing(void)
+{
+	struct import_options o = { .readonly = false };
+	char params[512];
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.legs = 1;
+	scan(&m, &s);
+	expect(scan_missing(&s.pools[0]) == 1);
+	expect(refused(&s, &o, ERR_MISSING_LEGS));
+	o.degraded = true;
+	expect(refused(&s, &o, ERR_NONE));
+	expect(import_params(&s.pools[0], &o, params, sizeof(params)) &&
+	       strstr(params, " 1 degraded mirror 2 0:0 -"));
+	scan_free(&s);
+	/* recorded out: it holds nothing newer */
+	o.degraded = false;
+	m.legs = 2;
+	m.sb.legs[1].state = KVP_LEG_STALE;
+	image_seal(&m);
+	m.legs = 1;
+	scan(&m, &s);
+	expect(refused(&s, &o, ERR_NONE));
+	scan_free(&s);
+	/* only the one that is out */
+	m.path[0][0] = 0;
+	snprintf(m.path[0], sizeof(m.path[0]), "/proc/self/fd/%d", m.fd[1]);
+	scan(&m, &s);
+	o.degraded = true;
+	expect(refused(&s, &o, ERR_MISSING_LEGS));
+	scan_free(&s);
+	m.legs = 2;
+	image_free(&m);
+}
+
+static void test_import_fork(void)
+{
+	struct import_options o = { .readonly = false };
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	/* each half was started by force once, alone */
+	m.sb.fork_count = 1;
+	m.sb.forks[0] = 111;
+	m.sb.epoch = 4;
+	image_seal(&m);
+	m.legs = 1;
+	m.sb.forks[0] = 222;
+	m.sb.epoch = 5;
+	image_seal(&m);
+	m.legs = 2;
+	scan(&m, &s);
+	expect(s.pools[0].sb->epoch == 5 && s.pools[0].fork);
+	expect(refused(&s, &o, ERR_FORK));
+	o.accept_fork = true;
+	expect(refused(&s, &o, ERR_NONE));
+	scan_free(&s);
+	image_free(&m);
+}
+
+static void test_import_duplicate(void)
+{
+	struct import_options o = { .degraded = true };
+	const char *paths[3];
+	struct image a, b;
+	struct scan s;
+	struct err err;
+
+	image_standard(&a, 2, IMAGE_SMALL);
+	image_standard(&b, 2, IMAGE_SMALL);
+	paths[0] = a.path[0];
+	paths[1] = b.path[0];
+	paths[2] = a.path[0];	/* the same file again is no duplicate */
+	expect(!scan_run(paths, 3, &s, &err) && s.leg_count == 2);
+	expect(refused(&s, &o, ERR_DUPLICATE_LEG));
+	scan_free(&s);
+	image_free(&a);
+	image_free(&b);
+}
+
+/* --- replay against a simple model ------------------------------------------------- */
+
+#define MODEL_BLOCKS	64
+
+static void test_replay(void)
+{
+	static struct { struct kvp_log_hdr h; u8 recs[KVP_BLOCK_SIZE]; } entry;
+	u64 newest[MODEL_BLOCKS] = { 0 }, discard[MODEL_BLOCKS] = { 0 }, lsn, b;
+	unsigned int seed = 1;
+	struct replay r = { 0 };
+	bool same = true;
+
+	for (lsn = 1; lsn < 400; lsn++) {
+		u8 buf[KVP_LOG_HDR_SIZE + sizeof(struct kvp_disk_rec)] = { 0 };
+		struct kvp_rec rec = { .block = (u64)rand_r(&seed) % MODEL_BLOCKS, .count = 1,
+			.kind = 1 + (unsigned int)rand_r(&seed) % 3 };
+
+		if (rec.kind == KVP_REC_DISCARD)
+			rec.count = 1 + (u32)rand_r(&seed) % (u32)(MODEL_BLOCKS - rec.block);
+		kvp_rec_encode(&rec, (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE));
+		entry.h = (struct kvp_log_hdr){ .lsn = lsn, .rec_count = 1 };
+		same &= !replay_add(&r, &entry.h, buf);
+		for (b = rec.block; b < rec.block + rec.count; b++)
+			*(rec.kind == KVP_REC_DISCARD ? &discard[b] : &newest[b]) = lsn;
+	}
+	same &= !replay_sort(&r);
+	for (b = 0; b < MODEL_BLOCKS; b++) {
+		const struct replay_rec *recs, *d;
+		size_t n = replay_get(&r, b, &recs, &d);
+
+		same &= newest[b] ? n && recs[0].lsn == newest[b] : !n;
+		same &= discard[b] ? d && d->lsn == discard[b] : !d;
+	}
+	expect(same);
+	replay_free(&r);
+}
+
+/* --- check ----------------------------------------------------------------------------- */
+
+/* Runs check on the image; an object to be released. */
+static json_object *check(const struct image *m, int *status)
+{
+	struct scan s;
+	struct err err;
+	json_object *o;
+
+	scan(m, &s);
+	o = check_object(&ctl, &s, status, &err);
+	expect(o);
+	scan_free(&s);
+	return o;
+}
+
+static u64 leg_number(json_object *o, size_t leg, const char *key)
+{
+	return json_number_at(json_object_array_get_idx(json_at(o, "legs"), leg), key);
+}
+
+static void test_check_standard(u64 blocks)
+{
+	struct image m;
+	json_object *o;
+	int status;
+
+	image_standard(&m, 2, blocks);
+	o = check(&m, &status);
+	/* it has a poisoned block */
+	expect(status == EXIT_DEGRADED);
+	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
+	expect(json_number_at(o, "log.entries") == 3);
+	expect(json_number_at(o, "blocks.valid") == 3);		/* 2, 511, 600 */
+	expect(json_number_at(o, "blocks.in_log") == 3);	/* 0, 1, 40 */
+	expect(json_number_at(o, "blocks.torn") == 1);
+	expect(json_number_at(o, "blocks.poisoned") == 1);
+	expect(json_number_at(o, "blocks.unrepaired") == 0);
+	expect(json_number_at(o, "blocks.unwritten") == m.sb.pool_blocks - 8);
+	expect(!leg_number(o, 0, "blocks_bad") && !leg_number(o, 1, "blocks_bad"));
+	expect(!leg_number(o, 0, "log_bad") && !leg_number(o, 0, "pages_bad"));
+	expect(json_number_at(json_object_array_get_idx(json_at(o, "damage"), 0), "lba") ==
+	       STD_POISONED);
+	json_object_put(o);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	o = check(&m, &status);
+	expect(status == EXIT_DONE && !json_at(o, "advice"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+static u64 home_at(const struct image *m, u64 block)
+{
+	return (m->sb.vdevs[0].data_start + block) << KVP_BLOCK_SHIFT;
+}
+
+static void test_check_home_damage(void)
+{
+	struct image m;
+	json_object *o;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	image_flip(&m, 1, home_at(&m, 511) + 77, 3);
+	image_flip(&m, 0, home_at(&m, 1) + 77, 3);	/* newer in the log: no matter */
+	image_flip(&m, 0, home_at(&m, 900) + 77, 3);	/* unwritten: no matter */
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED);
+	expect(leg_number(o, 1, "blocks_bad") == 1 && leg_number(o, 0, "blocks_bad") == 0);
+	expect(json_number_at(o, "blocks.unrepaired") == 0);
+	json_object_put(o);
+	image_flip(&m, 0, home_at(&m, 511) + 4000, 3);
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED && json_number_at(o, "blocks.unrepaired") == 1);
+	expect(json_number_at(json_object_array_get_idx(json_at(o, "damage"), 0), "lba") == 511);
+	json_object_put(o);
+	image_free(&m);
+}
+
+static void test_check_table_damage(void)
+{
+	struct image m;
+	json_object *o;
+	u64 page;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	page = kvp_page_block(&m.sb.vdevs[0], 0, 0, 1) << KVP_BLOCK_SHIFT;
+	image_flip(&m, 0, page + 9, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED && leg_number(o, 0, "pages_bad") == 1);
+	expect(json_number_at(o, "table.pages_lost") == 0);
+	json_object_put(o);
+	image_flip(&m, 1, page + 9, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED && json_number_at(o, "table.pages_lost") == 1);
+	/* all of the leaf but what the log has, and two blocks under open intents */
+	expect(json_number_at(o, "blocks.unrepaired") == 512 - 5);
+	expect(json_number_at(o, "blocks.in_log") == 3);
+	json_object_put(o);
+	image_free(&m);
+}
+
+static u64 log_at(const struct image *m, u64 lsn)
+{
+	return (m->sb.vdevs[0].log_start + kvp_log_pos(&m->sb.vdevs[0], lsn)) << KVP_BLOCK_SHIFT;
+}
+
+static void test_check_log_damage(void)
+{
+	struct image m;
+	json_object *o;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	image_flip(&m, 0, log_at(&m, m.sb.log_tail) + 40, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED && leg_number(o, 0, "log_bad") == 1);
+	expect(json_number_at(o, "log.entries") == 3);
+	json_object_put(o);
+	/* both copies: later entries tell that it was durable */
+	image_flip(&m, 1, log_at(&m, m.sb.log_tail) + KVP_BLOCK_SIZE + 40, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
+	json_object_put(o);
+	image_free(&m);
+	/* the last entry torn on all legs: nobody was told that it is durable */
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	image_flip(&m, 0, log_at(&m, m.prev_lsn) + 40, 1);
+	image_flip(&m, 1, log_at(&m, m.prev_lsn) + 40, 1);
+	o = check(&m, &status);
+	expect(json_number_at(o, "log.entries") == 2);
+	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
+	/* unless the superblock says so */
+	json_object_put(o);
+	m.sb.log_commit = m.lsn;
+	image_seal(&m);
+	o = check(&m, &status);
+	expect(status == EXIT_FAULTED);
+	json_object_put(o);
+	image_free(&m);
+}
+
+static void test_check_stale_root(void)
+{
+	const struct image_rec rec = { KVP_REC_DATA, 5, 0, 1 };
+	struct image m;
+	json_object *o;
+	int status;
+
+	image_standard(&m, 1, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	o = check(&m, &status);
+	expect(status == EXIT_DONE);
+	json_object_put(o);
+	/* an entry of a later activation, whose superblocks are lost */
+	m.sb.epoch++;
+	m.sb.log_nonce++;
+	image_skip(&m);
+	image_log(&m, &rec, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "newer"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+static void test_check_missing(void)
+{
+	struct image m;
+	json_object *o;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	m.legs = 1;
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED);
+	expect(!strcmp(json_text_at(json_object_array_get_idx(json_at(o, "legs"), 1), "state"),
+		       "missing"));
+	json_object_put(o);
+	m.legs = 2;
+	image_free(&m);
+}
+
+static void test_inspect(void)
+{
+	struct image m;
+	struct device d;
+	struct label l;
+	struct err err;
+	json_object *o;
+
+	image_standard(&m, 1, IMAGE_LARGE);
+	expect(!device_open(m.path[0], true, &d, &err) && !label_read(&d, &l, &err));
+	o = inspect_object(&d, &l, &err);
+	expect(o && !strcmp(json_text_at(o, "superblock.name"), "tank"));
+	expect(json_number_at(o, "log.entries") == 3);
+	expect(json_number_at(o, "table.valid") == 7);
+	expect(json_number_at(o, "table.poisoned") == 1);
+	expect(json_number_at(o, "table.pages_good") == 3);
+	expect(json_number_at(o, "table.unwritten") == m.sb.pool_blocks - 8);
+	json_object_put(o);
+	label_free(&l);
+	device_close(&d);
+	image_free(&m);
+}
+
+int main(void)
+{
+	test_crc32c();
+	test_size();
+	test_uuid();
+	test_name();
+	test_time();
+	test_setting();
+	test_stats();
+	test_errors();
+	test_vdevs();
+	test_label();
+	test_import_whole();
+	test_import_missing();
+	test_import_fork();
+	test_import_duplicate();
+	test_replay();
+	test_check_standard(IMAGE_SMALL);
+	test_check_standard(IMAGE_LARGE);
+	test_check_home_damage();
+	test_check_table_damage();
+	test_check_log_damage();
+	test_check_stale_root();
+	test_check_missing();
+	test_inspect();
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed || !passed;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Block devices, from /sys, /proc and the device itself. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "device.h"
+
+#define MAX_DEPTH	8	/* of devices stacked on each other */
+
+void *blocks_alloc(u32 count)
+{
+	void *p;
+
+	if (posix_memalign(&p, KVP_BLOCK_SIZE, (size_t)count << KVP_BLOCK_SHIFT))
+		return NULL;
+	return p;
+}
+
+static int probe_block(struct device *d, struct err *err)
+{
+	int sector = 0, readonly = 0;
+	u64 bytes = 0;
+
+	if (ioctl(d->fd, BLKGETSIZE64, &bytes) || ioctl(d->fd, BLKSSZGET, &sector) ||
+	    ioctl(d->fd, BLKROGET, &readonly))
+		return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+	d->bytes = bytes;
+	d->sector = (unsigned int)sector;
+	d->readonly = readonly;
+	return 0;
+}
+
+int device_open(const char *path, bool allow_file, struct device *d, struct err *err)
+{
+	const char *mend = "check the path";
+	struct stat st;
+
+	memset(d, 0, sizeof(*d));
+	d->fd = -1;
+	if ((size_t)snprintf(d->path, sizeof(d->path), "%s", path) >= sizeof(d->path))
+		return err_set(err, ERR_USAGE, "device", mend, "its path is too long");
+	if (stat(path, &st))
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, path, mend, "%s",
+			       strerror(errno));
+	if (!S_ISBLK(st.st_mode) && !(allow_file && S_ISREG(st.st_mode)))
+		return err_set(err, ERR_NOT_BLOCK_DEVICE, path,
+			       "name a block device; a file needs losetup first",
+			       "not a block device");
+	d->fd = open(path, O_RDONLY | O_CLOEXEC | (S_ISBLK(st.st_mode) ? O_DIRECT : 0));
+	if (d->fd < 0)
+		return err_set(err, errno == EACCES || errno == EPERM ? ERR_PERMISSION : ERR_IO,
+			       path, errno == EACCES ? "run as root" : "check the device", "%s",
+			       strerror(errno));
+	d->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	d->file_dev = st.st_dev;
+	d->file_ino = st.st_ino;
+	d->bytes = (u64)st.st_size;
+	d->sector = 512;
+	if (d->rdev && probe_block(d, err)) {
+		device_close(d);
+		return -1;
+	}
+	d->blocks = d->bytes >> KVP_BLOCK_SHIFT;
+	return 0;
+}
+
+void device_close(struct device *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+}
+
+int device_read(const struct device *d, u64 block, u32 count, void *buf)
+{
+	size_t left = (size_t)count << KVP_BLOCK_SHIFT;
+	off_t at = (off_t)(block << KVP_BLOCK_SHIFT);
+	char *p = buf;
+	ssize_t n;
+
+	if (block > d->blocks || count > d->blocks - block)
+		return -EINVAL;
+	while (left) {
+		n = pread(d->fd, p, left, at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		at += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+bool device_same(const struct device *a, const struct device *b)
+{
+	if (a->rdev || b->rdev)
+		return a->rdev == b->rdev;
+	return a->file_dev == b->file_dev && a->file_ino == b->file_ino;
+}
+
+dev_t device_make(unsigned int ma, unsigned int mi)
+{
+	return makedev(ma, mi);
+}
+
+const char *device_numbers(dev_t rdev, char buf[32])
+{
+	snprintf(buf, 32, "%u:%u", major(rdev), minor(rdev));
+	return buf;
+}
+
+/* First line of a small file, without its newline. */
+static bool read_line(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fgets(buf, (int)size, f);
+	fclose(f);
+	if (ok)
+		buf[strcspn(buf, "\n")] = 0;
+	return ok;
+}
+
+static void sys_path(dev_t rdev, const char *rest, char *buf, size_t size)
+{
+	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(rdev), minor(rdev), rest);
+}
+
+const char *device_name(dev_t rdev, char *buf, size_t size)
+{
+	char path[128], link[PATH_MAX], name[256];
+	ssize_t n;
+	char *p;
+
+	sys_path(rdev, "dm/name", path, sizeof(path));
+	if (read_line(path, name, sizeof(name))) {
+		snprintf(buf, size, "/dev/mapper/%s", name);
+		return buf;
+	}
+	sys_path(rdev, "", path, sizeof(path));
+	path[strlen(path) - 1] = 0;
+	n = readlink(path, link, sizeof(link) - 1);
+	link[n < 0 ? 0 : n] = 0;
+	p = strrchr(link, '/');
+	if (!p) {
+		snprintf(buf, size, "%u:%u", major(rdev), minor(rdev));
+		return buf;
+	}
+	/* a '!' of a kernel name is a '/' in /dev */
+	snprintf(buf, size, "/dev/%s", p + 1);
+	for (p = buf; (p = strchr(p, '!')); )
+		*p = '/';
+	return buf;
+}
+
+int device_find(const char *path, dev_t *rdev)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISBLK(st.st_mode))
+		return -ENOTBLK;
+	*rdev = st.st_rdev;
+	return 0;
+}
+
+static bool is_swap(dev_t rdev)
+{
+	FILE *f = fopen("/proc/swaps", "re");
+	char line[PATH_MAX];
+	dev_t d = 0;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " \t\n")] = 0;
+		found = *line == '/' && !device_find(line, &d) && d == rdev;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool device_mountpoint(dev_t rdev, char *buf, size_t size)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[PATH_MAX + 256], where[PATH_MAX];
+	unsigned int ma, mi;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = sscanf(line, "%*u %*u %u:%u %*s %4095s", &ma, &mi, where) == 3 &&
+			makedev(ma, mi) == rdev;
+	}
+	if (f)
+		fclose(f);
+	if (found)
+		snprintf(buf, size, "mounted at %.200s", where);
+	else if ((found = is_swap(rdev)))
+		snprintf(buf, size, "in use as swap");
+	return found;
+}
+
+/* Device number in the file @dir/@name/dev of /sys. */
+static bool sys_devno(const char *dir, const char *name, dev_t *rdev)
+{
+	char path[PATH_MAX], line[64];
+	unsigned int ma, mi;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/dev", dir, name) >= sizeof(path))
+		return false;
+	if (!read_line(path, line, sizeof(line)) || sscanf(line, "%u:%u", &ma, &mi) != 2)
+		return false;
+	*rdev = makedev(ma, mi);
+	return true;
+}
+
+bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size)
+{
+	char path[PATH_MAX], file[PATH_MAX + 300];
+	struct dirent *e;
+	DIR *dir;
+
+	*name = *dm_uuid = 0;
+	sys_path(rdev, "holders", path, sizeof(path));
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (*e->d_name == '.')
+			continue;
+		snprintf(name, size, "%s", e->d_name);
+		snprintf(file, sizeof(file), "%s/%s/dm/uuid", path, e->d_name);
+		if (!read_line(file, dm_uuid, uuid_size))
+			*dm_uuid = 0;
+		break;
+	}
+	if (dir)
+		closedir(dir);
+	return *name;
+}
+
+static bool mounted_through(dev_t rdev, int depth, char *buf, size_t size);
+
+/* Looks below the folder @rest of @rdev: holders, or "" for its partitions. */
+static bool mounted_below(dev_t rdev, const char *rest, int depth, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+	struct dirent *e;
+	bool found = false;
+	dev_t below;
+	DIR *dir;
+
+	sys_path(rdev, rest, path, sizeof(path));
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		if (*e->d_name == '.' || !sys_devno(path, e->d_name, &below) || below == rdev)
+			continue;
+		found = mounted_through(below, depth + 1, buf, size);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool mounted_through(dev_t rdev, int depth, char *buf, size_t size)
+{
+	char where[480], name[200];
+
+	if (depth > MAX_DEPTH)
+		return false;
+	if (!device_mountpoint(rdev, where, sizeof(where)))
+		return mounted_below(rdev, "holders", depth, buf, size) ||
+		       mounted_below(rdev, "", depth, buf, size);
+	snprintf(buf, size, "%s", where);
+	if (depth && strlen(buf) + sizeof(name) < size)
+		snprintf(buf + strlen(buf), size - strlen(buf), " (through %s)",
+			 device_name(rdev, name, sizeof(name)));
+	return true;
+}
+
+static int refuse_held(const struct device *d, const char *holder, const char *uuid,
+		       struct err *err)
+{
+	char path[PATH_MAX], name[129];
+
+	snprintf(path, sizeof(path), "/sys/class/block/%.200s/dm/name", holder);
+	if (strncmp(uuid, "KVPOOL-", 7) || !read_line(path, name, sizeof(name)))
+		return err_set(err, ERR_HELD, d->path, "stop what is stacked on it first",
+			       "held by %.200s%s%.128s%s", holder, *uuid ? " (" : "", uuid,
+			       *uuid ? ")" : "");
+	return err_set(err, ERR_HELD, d->path, "export or destroy that pool first",
+		       "it is a leg of pool %s, which is active", name);
+}
+
+int device_unused(const struct device *d, struct err *err)
+{
+	char text[768], uuid[160];
+	int fd;
+
+	if (!d->rdev)
+		return 0;
+	if (mounted_through(d->rdev, 0, text, sizeof(text)))
+		return err_set(err, ERR_MOUNTED, d->path, "unmount it first (swap: swapoff)", "%s",
+			       text);
+	if (device_holder(d->rdev, text, sizeof(text), uuid, sizeof(uuid)))
+		return refuse_held(d, text, uuid, err);
+	fd = open(d->path, O_RDONLY | O_EXCL | O_CLOEXEC);
+	if (fd < 0 && errno == EBUSY)
+		return err_set(err, ERR_HELD, d->path, "find out who uses it: lsblk, fuser",
+			       "another driver or program holds it");
+	if (fd < 0)
+		return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+	close(fd);
+	return 0;
+}
+
+int device_claim(const struct device *d, struct err *err)
+{
+	int fd = open(d->path, O_RDWR | O_EXCL | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EBUSY)
+		return err_set(err, ERR_HELD, d->path, "find out who uses it: lsblk, fuser",
+			       "another driver or program holds it");
+	if (errno == EROFS || errno == EACCES || errno == EPERM)
+		return err_set(err, ERR_READ_ONLY, d->path, "make it writable: blockdev --setrw",
+			       "cannot be written: %s", strerror(errno));
+	return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+}

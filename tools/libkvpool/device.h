@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Block devices, and image files that stand for one: what they are, who uses
+ * them, and reads in whole blocks.
+ */
+#ifndef KVPOOLCTL_DEVICE_H
+#define KVPOOLCTL_DEVICE_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "format/format.h"
+
+struct device {
+	char path[PATH_MAX];	/* as the user named it */
+	dev_t rdev;		/* 0: an image file */
+	dev_t file_dev;		/* of an image file: where it lies */
+	ino_t file_ino;
+	u64 bytes;
+	u64 blocks;		/* whole 4 KiB blocks */
+	unsigned int sector;	/* logical block size */
+	bool readonly;
+	int fd;			/* -1 while closed; for reading only */
+};
+
+/**
+ * device_open() - open a device for reading
+ * @allow_file: an image file will do
+ *
+ * Reads of a block device go past the page cache, which does not see what a
+ * running pool writes.
+ */
+int device_open(const char *path, bool allow_file, struct device *d, struct err *err);
+void device_close(struct device *d);
+
+/**
+ * device_read() - read whole blocks
+ * @buf: aligned to a block, as from blocks_alloc()
+ *
+ * Return: 0, -EINVAL (outside the device) or -errno.
+ */
+int device_read(const struct device *d, u64 block, u32 count, void *buf);
+
+/** blocks_alloc() - memory for @count blocks, aligned; NULL when there is none */
+void *blocks_alloc(u32 count);
+
+/** device_same() - do two names mean the same device or file? */
+bool device_same(const struct device *a, const struct device *b);
+
+/** device_make() - a device number from its parts */
+dev_t device_make(unsigned int major, unsigned int minor);
+
+/** device_numbers() - "MAJOR:MINOR" */
+const char *device_numbers(dev_t rdev, char buf[32]);
+
+/** device_name() - "/dev/..." of a device number, by which people know it */
+const char *device_name(dev_t rdev, char *buf, size_t size);
+
+/** device_find() - the number of the block device at @path; 0 or -errno */
+int device_find(const char *path, dev_t *rdev);
+
+/** device_mountpoint() - where @rdev itself is mounted or that it is swap; false: nowhere */
+bool device_mountpoint(dev_t rdev, char *buf, size_t size);
+
+/**
+ * device_holder() - the device that is stacked on top of @rdev
+ * @name: its kernel name; empty if there is none
+ * @dm_uuid: its device-mapper UUID, empty if it has none
+ *
+ * Return: true if there is one.
+ */
+bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size);
+
+/**
+ * device_unused() - refuse a device that anyone uses
+ *
+ * Mounted or swap, itself or through its partitions and whatever is stacked
+ * on them; held by a driver; or opened exclusively by anyone.
+ */
+int device_unused(const struct device *d, struct err *err);
+
+/**
+ * device_claim() - open exclusively, for reading and writing
+ *
+ * Return: a file descriptor, or -1 with @err.
+ */
+int device_claim(const struct device *d, struct err *err);
+
+#endif

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The only file that knows libdevmapper. */
+#include <fcntl.h>
+#include <libdevmapper.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dm.h"
+
+#define TARGET		"kvpool"
+#define LAST_REFUSAL	"/sys/module/dm_kvpool/parameters/last_refusal"
+
+static void __attribute__((format(printf, 5, 6)))
+no_log(int level, const char *file, int line, int code, const char *format, ...)
+{
+	(void)level, (void)file, (void)line, (void)code, (void)format;
+}
+
+/* Is device-mapper in this kernel? Without it no pool can run. */
+static bool have_dm(void)
+{
+	FILE *f = fopen("/proc/misc", "re");
+	char name[64];
+	bool found = false;
+
+	while (f && !found && fscanf(f, "%*d %63s", name) == 1)
+		found = !strcmp(name, "device-mapper");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static struct dm_task *task_new(int type, const char *name)
+{
+	static bool ready;
+	struct dm_task *t;
+
+	if (!ready) {
+		dm_log_with_errno_init(no_log);
+		ready = true;
+	}
+	t = dm_task_create(type);
+	if (t && name && !dm_task_set_name(t, name)) {
+		dm_task_destroy(t);
+		t = NULL;
+	}
+	return t;
+}
+
+/* Errno of a failed task, however little libdevmapper says. */
+static int task_errno(struct dm_task *t)
+{
+	int e = t ? dm_task_get_errno(t) : ENOMEM;
+
+	return e ?: EIO;
+}
+
+static int task_failed(int e, const char *name, const char *doing, struct err *err)
+{
+	if (geteuid())
+		return err_set(err, ERR_PERMISSION, name, "run as root", "%s: %s", doing,
+			       strerror(e));
+	return err_set(err, ERR_KERNEL, name, "check that device-mapper works: dmsetup version",
+		       "%s: %s", doing, strerror(e));
+}
+
+/* Runs a task that changes a device, and waits until udev has seen to its node. */
+static int run_with_udev(struct dm_task *t)
+{
+	uint32_t cookie = 0;
+	int e = 0;
+
+	if (!dm_task_set_cookie(t, &cookie, 0))
+		return EIO;
+	if (!dm_task_run(t))
+		e = task_errno(t);
+	dm_udev_wait(cookie);
+	dm_task_update_nodes();
+	return e;
+}
+
+/* --- the module's reasons ---------------------------------------------- */
+
+static void read_refusal(char *buf, size_t size)
+{
+	int fd = open(LAST_REFUSAL, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	buf[n < 0 ? 0 : n] = 0;
+	buf[strcspn(buf, "\n")] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/*
+ * Was the module's last refusal about what we just did? It was if it is not
+ * the one from before; the same again begins with the same @subject.
+ */
+static bool refusal_is_ours(const char *before, const char *after, const char *subject)
+{
+	return *after && (strcmp(before, after) ||
+			  (subject && !strncmp(after, subject, strlen(subject))));
+}
+
+/* Splits "what | why | mend". */
+static int refusal_set(char *text, struct err *err)
+{
+	char *why = strstr(text, " | "), *mend = why ? strstr(why + 3, " | ") : NULL;
+
+	if (!mend)
+		return err_set(err, ERR_REFUSED, "kvpool", "see docs/dm-interface.md", "%s", text);
+	*why = *mend = 0;
+	return err_set(err, ERR_REFUSED, text, mend + 3, "%s", why + 3);
+}
+
+/* --- finding pools ------------------------------------------------------ */
+
+static bool entry_read(const char *name, struct dm_entry *e)
+{
+	struct dm_task *t = task_new(DM_DEVICE_INFO, name);
+	const char *uuid;
+	struct dm_info info;
+	bool ok;
+
+	memset(e, 0, sizeof(*e));
+	ok = t && dm_task_run(t) && dm_task_get_info(t, &info) && info.exists;
+	uuid = ok ? dm_task_get_uuid(t) : NULL;
+	ok = uuid && !strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));
+	if (ok) {
+		snprintf(e->name, sizeof(e->name), "%s", name);
+		snprintf(e->uuid, sizeof(e->uuid), "%s", uuid + strlen(DM_POOL_PREFIX));
+		e->rdev = makedev(info.major, info.minor);
+		e->open_count = (unsigned int)info.open_count;
+		e->suspended = info.suspended;
+		e->readonly = info.read_only;
+		e->live = info.live_table;
+	}
+	if (t)
+		dm_task_destroy(t);
+	return ok;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct dm_entry *)a)->name, ((const struct dm_entry *)b)->name);
+}
+
+static int collect(struct dm_names *names, struct dm_entry **list, unsigned int *count)
+{
+	struct dm_entry *more;
+
+	if (!names || !names->dev)
+		return 0;
+	for (;;) {
+		more = realloc(*list, (*count + 1) * sizeof(**list));
+		if (!more)
+			return -1;
+		*list = more;
+		if (entry_read(names->name, &more[*count]))
+			(*count)++;
+		if (!names->next)
+			return 0;
+		names = (struct dm_names *)((char *)names + names->next);
+	}
+}
+
+int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
+{
+	struct dm_task *t;
+	int ret = 0;
+
+	*list = NULL;
+	*count = 0;
+	if (!have_dm())
+		return 0;
+	t = task_new(DM_DEVICE_LIST, NULL);
+	if (!t || !dm_task_run(t))
+		ret = task_failed(task_errno(t), "pools", "cannot be listed", err);
+	else if (collect(dm_task_get_names(t), list, count))
+		ret = err_set(err, ERR_FAILED, "pools", "free some memory", "out of memory");
+	if (t)
+		dm_task_destroy(t);
+	if (ret) {
+		free(*list);
+		*list = NULL;
+	} else if (*count) {
+		qsort(*list, *count, sizeof(**list), by_name);
+	}
+	return ret;
+}
+
+int dm_find(const char *name, struct dm_entry *e, struct err *err)
+{
+	struct dm_entry *list;
+	unsigned int i, count;
+
+	if (dm_list(&list, &count, err))
+		return -1;
+	for (i = 0; i < count; i++) {
+		if (strcmp(list[i].name, name) && strcasecmp(list[i].uuid, name))
+			continue;
+		*e = list[i];
+		free(list);
+		return 0;
+	}
+	free(list);
+	return err_set(err, ERR_NOT_FOUND, name,
+		       "'kvpoolctl list' shows what runs, 'kvpoolctl import' what can be imported",
+		       "no such pool is active");
+}
+
+bool dm_name_used(const char *name)
+{
+	struct dm_task *t;
+	struct dm_info info;
+	bool used;
+
+	if (!have_dm())
+		return false;
+	t = task_new(DM_DEVICE_INFO, name);
+	used = t && dm_task_run(t) && dm_task_get_info(t, &info) && info.exists;
+	if (t)
+		dm_task_destroy(t);
+	return used;
+}
+
+bool dm_is_pool(dev_t rdev)
+{
+	char path[64], uuid[sizeof(DM_POOL_PREFIX)] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/dm/uuid", major(rdev), minor(rdev));
+	f = fopen(path, "re");
+	if (f && !fgets(uuid, sizeof(uuid), f))
+		*uuid = 0;
+	if (f)
+		fclose(f);
+	return !strcmp(uuid, DM_POOL_PREFIX);
+}
+
+/* --- starting and stopping ---------------------------------------------- */
+
+static int dev_create(const char *name, const char *uuid)
+{
+	struct dm_task *t = task_new(DM_DEVICE_CREATE, name);
+	char dm_uuid[sizeof(DM_POOL_PREFIX) + UUID_LEN];
+	int e = 0;
+
+	snprintf(dm_uuid, sizeof(dm_uuid), DM_POOL_PREFIX "%s", uuid);
+	if (!t || !dm_task_set_uuid(t, dm_uuid) || !dm_task_run(t))
+		e = task_errno(t);
+	if (t)
+		dm_task_destroy(t);
+	return e;
+}
+
+static int dev_load(const char *name, u64 sectors, const char *params, bool readonly)
+{
+	struct dm_task *t = task_new(DM_DEVICE_RELOAD, name);
+	int e = 0;
+
+	if (!t || (readonly && !dm_task_set_ro(t)) ||
+	    !dm_task_add_target(t, 0, sectors, TARGET, params) || !dm_task_run(t))
+		e = task_errno(t);
+	if (t)
+		dm_task_destroy(t);
+	return e;
+}
+
+static int dev_resume(const char *name)
+{
+	struct dm_task *t = task_new(DM_DEVICE_RESUME, name);
+	int e = t ? run_with_udev(t) : ENOMEM;
+
+	if (t)
+		dm_task_destroy(t);
+	return e;
+}
+
+static int dev_remove(const char *name)
+{
+	struct dm_task *t = task_new(DM_DEVICE_REMOVE, name);
+	int e = ENOMEM;
+
+	/* udev may be looking at the device for a moment */
+	if (t && dm_task_retry_remove(t))
+		e = run_with_udev(t);
+	if (t)
+		dm_task_destroy(t);
+	return e;
+}
+
+int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
+	     struct err *err)
+{
+	const char *doing = "its table cannot be loaded", *subject = NULL;
+	char before[1024], after[1024];
+	int e;
+
+	if (!have_dm())
+		return err_set(err, ERR_KERNEL, name, "modprobe dm-mod",
+			       "this kernel has no device-mapper");
+	read_refusal(before, sizeof(before));
+	e = dev_create(name, uuid);
+	if (e == EBUSY)
+		return err_set(err, ERR_ACTIVE, name, "see 'kvpoolctl list' and 'dmsetup ls'",
+			       "a mapped device with this name or UUID exists");
+	if (e)
+		return task_failed(e, name, "cannot be created", err);
+	e = dev_load(name, sectors, params, readonly);
+	if (!e) {
+		/* the module gives a reason whenever it does not start a pool */
+		doing = "cannot be started";
+		subject = "";
+		e = dev_resume(name);
+	}
+	if (!e)
+		return 0;
+	read_refusal(after, sizeof(after));
+	dev_remove(name);
+	return refusal_is_ours(before, after, subject) ? refusal_set(after, err) :
+		task_failed(e, name, doing, err);
+}
+
+int dm_stop(const char *name, struct err *err)
+{
+	int e = dev_remove(name);
+
+	if (!e)
+		return 0;
+	if (e == EBUSY)
+		return err_set(err, ERR_BUSY, name, "find out who uses it: lsblk, fuser",
+			       "the device is in use");
+	return task_failed(e, name, "cannot be removed", err);
+}
+
+/* Why the module did not take a message. */
+static int message_failed(const char *name, const char *message, int e, const char *before,
+			  struct err *err)
+{
+	char after[1024], subject[64], doing[160];
+
+	read_refusal(after, sizeof(after));
+	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
+	if (refusal_is_ours(before, after, subject)) {
+		refusal_set(after, err);
+		if (err)
+			snprintf(err->what, sizeof(err->what), "%s", name);
+		return -1;
+	}
+	if (e == EROFS)
+		return err_set(err, ERR_READ_ONLY, name, "export it and import it without --readonly",
+			       "it was imported read-only");
+	snprintf(doing, sizeof(doing), "message '%.100s'", message);
+	if (geteuid())
+		return task_failed(e, name, doing, err);
+	return err_set(err, ERR_KERNEL, name, "see kvpoolctl status and kvpoolctl events",
+		       "%s: %s", doing, strerror(e));
+}
+
+int dm_message(const char *name, const char *message, char **answer, struct err *err)
+{
+	struct dm_task *t = task_new(DM_DEVICE_TARGET_MSG, name);
+	char before[1024];
+	const char *text;
+	int ret = 0;
+
+	read_refusal(before, sizeof(before));
+	if (!t || !dm_task_set_sector(t, 0) || !dm_task_set_message(t, message) ||
+	    !dm_task_run(t)) {
+		ret = message_failed(name, message, task_errno(t), before, err);
+	} else if (answer) {
+		text = dm_task_get_message_response(t);
+		*answer = strdup(text ?: "");
+		if (!*answer)
+			ret = err_set(err, ERR_FAILED, name, "free some memory", "out of memory");
+	}
+	if (t)
+		dm_task_destroy(t);
+	return ret;
+}
+
+/* --- the module ----------------------------------------------------------- */
+
+bool module_version(char *buf, size_t size)
+{
+	struct dm_task *t = have_dm() ? task_new(DM_DEVICE_LIST_VERSIONS, NULL) : NULL;
+	struct dm_versions *v = NULL;
+	bool found = false;
+
+	if (t && dm_task_run(t))
+		v = dm_task_get_versions(t);
+	while (v && !found) {
+		found = !strcmp(v->name, TARGET);
+		if (found)
+			snprintf(buf, size, "%u.%u.%u", v->version[0], v->version[1],
+				 v->version[2]);
+		v = v->next ? (struct dm_versions *)((char *)v + v->next) : NULL;
+	}
+	if (t)
+		dm_task_destroy(t);
+	return found;
+}
+
+bool module_starts_degraded(void)
+{
+	FILE *f = fopen("/sys/module/dm_kvpool/parameters/degraded_start", "re");
+	bool yes = f && fgetc(f) == 'Y';
+
+	if (f)
+		fclose(f);
+	return yes;
+}
+
+static void run_modprobe(void)
+{
+	pid_t pid = fork();
+	int status, null;
+
+	if (!pid) {
+		null = open("/dev/null", O_RDWR);
+		if (null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0)
+			execlp("modprobe", "modprobe", "-q", "dm-kvpool", NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+}
+
+int module_load(struct err *err)
+{
+	char version[32];
+
+	if (module_version(version, sizeof(version)))
+		return 0;
+	if (geteuid())
+		return err_set(err, ERR_PERMISSION, "dm-kvpool", "run as root",
+			       "the module is not loaded, and only root can load it");
+	run_modprobe();
+	if (module_version(version, sizeof(version)))
+		return 0;
+	return err_set(err, ERR_MODULE, "dm-kvpool",
+		       "install it for this kernel (make install or DKMS), then modprobe dm-kvpool",
+		       "the module is not loaded and modprobe cannot load it");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * libdevmapper and the module: pools that run.
+ *
+ * Nothing here prints; what libdevmapper has to say is left out, and the
+ * module's last refusal is fetched instead.
+ */
+#ifndef KVPOOLCTL_DM_H
+#define KVPOOLCTL_DM_H
+
+#include <sys/types.h>
+
+#include "err.h"
+#include "text.h"
+
+#define DM_POOL_PREFIX	"KVPOOL-"
+
+/* One running pool. */
+struct dm_entry {
+	char name[KVP_NAME_LEN * 2 + 1];
+	char uuid[UUID_BUF];	/* of the pool */
+	dev_t rdev;
+	unsigned int open_count;
+	bool suspended, readonly, live;	/* live: has a table */
+};
+
+/** dm_list() - all running pools, by name; *@list is to be freed */
+int dm_list(struct dm_entry **list, unsigned int *count, struct err *err);
+
+/** dm_find() - the running pool called @name, or with the UUID @name */
+int dm_find(const char *name, struct dm_entry *e, struct err *err);
+
+/** dm_name_used() - is there a mapped device @name, of any kind? */
+bool dm_name_used(const char *name);
+
+/** dm_is_pool() - is @rdev a pool's device? */
+bool dm_is_pool(dev_t rdev);
+
+/** dm_start() - make the mapped device @name, load @params, resume; undone on failure */
+int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
+	     struct err *err);
+
+/** dm_stop() - remove the mapped device */
+int dm_stop(const char *name, struct err *err);
+
+/** dm_message() - send a message; its answer, "" if none, is to be freed, @answer may be NULL */
+int dm_message(const char *name, const char *message, char **answer, struct err *err);
+
+/** module_load() - see to it that the target is there */
+int module_load(struct err *err);
+
+/** module_starts_degraded() - was the module told to start pools without all their legs? */
+bool module_starts_degraded(void);
+
+/** module_version() - of the target, false: not loaded */
+bool module_version(char *buf, size_t size);
+
+#endif

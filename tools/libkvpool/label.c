@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading and clearing of labels. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "label.h"
+
+const char *vdev_word(u32 kind)
+{
+	switch (kind) {
+	case KVP_VDEV_SINGLE:	return "single";
+	case KVP_VDEV_MIRROR:	return "mirror";
+	case KVP_VDEV_PARITY1:	return "parity1";
+	case KVP_VDEV_CACHE:	return "cache";
+	default:		return "unknown";
+	}
+}
+
+const char *leg_word(u32 state)
+{
+	switch (state) {
+	case KVP_LEG_IN_SYNC:	return "online";
+	case KVP_LEG_STALE:	return "stale";
+	case KVP_LEG_FAULTED:	return "faulted";
+	case KVP_LEG_OFFLINE:	return "offline";
+	default:		return "unknown";
+	}
+}
+
+/* Text from a device may be anything: nothing of it may drive a terminal. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+/* Takes over *@sb, and hands back the buffer for the next slot. */
+static void note_valid(struct label *l, struct label_slot *s, struct kvp_sb **sb)
+{
+	struct kvp_sb *old = l->sb;
+
+	make_printable((*sb)->name);
+	make_printable((*sb)->comment);
+	l->valid++;
+	s->epoch = (*sb)->epoch;
+	s->sequence = (*sb)->sequence;
+	if (old && (memcmp(old->pool_uuid, (*sb)->pool_uuid, 16) ||
+		    memcmp(old->leg_uuid, (*sb)->leg_uuid, 16)))
+		l->ambiguous = true;
+	if (!old || kvp_sb_newer(*sb, old)) {
+		l->sb = *sb;
+		*sb = old ?: malloc(sizeof(**sb));
+	}
+}
+
+static void read_slot(const struct device *d, struct label *l, struct label_slot *s,
+		      struct kvp_disk_sb *raw, struct kvp_sb **sb)
+{
+	int ret = device_read(d, s->offset >> KVP_BLOCK_SHIFT, KVP_SB_BLOCKS, raw);
+
+	if (ret) {
+		s->state = -EIO;
+		snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s", strerror(-ret));
+	} else {
+		s->state = kvp_sb_decode(raw, s->offset, d->blocks, *sb, &s->why);
+	}
+	if (!s->state)
+		note_valid(l, s, sb);
+	else if (s->state != -ENODATA)
+		l->bad++;
+	if (s->state == -EOPNOTSUPP)
+		l->unsupported = true;
+}
+
+int label_read(const struct device *d, struct label *l, struct err *err)
+{
+	struct kvp_disk_sb *raw = blocks_alloc(KVP_SB_BLOCKS);
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	unsigned int i;
+
+	memset(l, 0, sizeof(*l));
+	for (i = 0; raw && sb && i < LABEL_SLOTS; i++) {
+		l->slots[i].state = -ENODATA;
+		if (d->blocks < 2 * KVP_LABEL_BLOCKS)
+			continue;
+		l->slots[i].offset = kvp_sb_slot_offset(d->blocks, i / KVP_SB_RING,
+							i % KVP_SB_RING);
+		read_slot(d, l, &l->slots[i], raw, &sb);
+	}
+	i = raw && sb;
+	free(raw);
+	free(sb);
+	if (i)
+		return 0;
+	label_free(l);
+	return err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");
+}
+
+void label_free(struct label *l)
+{
+	free(l->sb);
+	l->sb = NULL;
+}
+
+const char *label_fault(const struct label *l)
+{
+	unsigned int i;
+
+	if (l->ambiguous)
+		return "its labels name different pools or legs";
+	if (l->unsupported)
+		return "its labels need a newer kvpool";
+	if (l->sb)
+		return NULL;
+	for (i = 0; i < LABEL_SLOTS; i++)
+		if (l->slots[i].state != -ENODATA)
+			return l->slots[i].why.text;
+	return "it has no kvpool label";
+}
+
+int label_clear(const struct device *d, const struct label *l, int fd, struct err *err)
+{
+	static const char zeros[KVP_SB_SIZE];
+	unsigned int i;
+
+	for (i = 0; i < LABEL_SLOTS; i++) {
+		if (l->slots[i].state == -ENODATA)
+			continue;
+		if (pwrite(fd, zeros, sizeof(zeros), (off_t)l->slots[i].offset) != sizeof(zeros))
+			return err_set(err, ERR_IO, d->path, "check the device, then try again",
+				       "cannot be written: %s; some labels are cleared",
+				       strerror(errno));
+	}
+	if (fsync(fd))
+		return err_set(err, ERR_IO, d->path, "check the device, then try again", "%s",
+			       strerror(errno));
+	return 0;
+}

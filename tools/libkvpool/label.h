@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The labels of one leg: both superblock rings. */
+#ifndef KVPOOLCTL_LABEL_H
+#define KVPOOLCTL_LABEL_H
+
+#include "device.h"
+
+#define LABEL_SLOTS	(2 * KVP_SB_RING)
+
+struct label_slot {
+	u64 offset;		/* bytes */
+	int state;		/* 0 valid; -ENODATA none; else bad (as kvp_sb_decode(), or -EIO) */
+	u64 epoch, sequence;	/* of a valid one */
+	struct kvp_why why;	/* of a bad one */
+};
+
+struct label {
+	struct label_slot slots[LABEL_SLOTS];	/* front ring, then back ring */
+	unsigned int valid, bad;
+	bool unsupported;	/* a newer format, or features this tool does not know */
+	bool ambiguous;		/* valid slots name different pools or legs */
+	struct kvp_sb *sb;	/* newest valid one, NULL if none */
+};
+
+/**
+ * label_read() - read both rings of a device
+ *
+ * A device too small for labels has none. Return: 0, or -1 with @err when out
+ * of memory. Slots that cannot be read count as bad.
+ */
+int label_read(const struct device *d, struct label *l, struct err *err);
+void label_free(struct label *l);
+
+/** label_fault() - why a label cannot be used, NULL if it can */
+const char *label_fault(const struct label *l);
+
+/** label_clear() - zero every slot that carries our magic; @fd open for writing */
+int label_clear(const struct device *d, const struct label *l, int fd, struct err *err);
+
+/** vdev_word(), leg_word() - names of enum kvp_vdev_kind and enum kvp_leg_state */
+const char *vdev_word(u32 kind);
+const char *leg_word(u32 state);
+
+#endif

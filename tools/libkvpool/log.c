@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walking the log. */
+#include <stdlib.h>
+
+#include "log.h"
+
+struct walker {
+	const struct offline_pool *pool;
+	struct log_walk *w;
+	void *buf[2];		/* the entry found, and one to try with */
+	u64 lsn;		/* where the next entry is looked for */
+	u64 prev_lsn;
+	u32 prev_csum;
+	/* lsns of copies that were not sound, to be judged when the watermark is known */
+	u64 notes[KVP_MAX_MIRROR_LEGS][LOG_BAD_NOTES];
+	unsigned int note_count[KVP_MAX_MIRROR_LEGS];
+};
+
+void log_rec(const void *buf, u32 i, struct kvp_rec *r)
+{
+	const struct kvp_disk_rec *d =
+		(const struct kvp_disk_rec *)((const u8 *)buf + KVP_LOG_HDR_SIZE);
+
+	kvp_rec_decode(&d[i], r);
+}
+
+static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, const void *buf,
+			 struct kvp_why *why)
+{
+	const u8 *data = (const u8 *)buf + ((size_t)h->hdr_blocks << KVP_BLOCK_SHIFT);
+	struct kvp_rec r;
+	u32 i;
+
+	for (i = 0; i < h->rec_count; i++) {
+		log_rec(buf, i, &r);
+		if (r.kind != KVP_REC_DATA)
+			continue;
+		if (kvp_block_sum(k->pool->seed, r.block, data) != r.crc) {
+			snprintf(why->text, sizeof(why->text),
+				 "log entry %llu: bad payload of block %llu",
+				 (unsigned long long)h->lsn, (unsigned long long)r.block);
+			return -EUCLEAN;
+		}
+		data += KVP_BLOCK_SIZE;
+	}
+	return 0;
+}
+
+/* Blocks that the header claims, before anything is verified; at least 1, at most @most. */
+static u32 claimed_blocks(const struct kvp_disk_log_hdr *d, u64 nonce, u32 most)
+{
+	u32 blocks = le32_to_cpu(d->blocks);
+
+	if (le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->nonce) != nonce || !blocks)
+		return 1;
+	return blocks < most ? blocks : most;
+}
+
+/* Reads and verifies the entry at @lsn on one leg; with its payload if @whole. */
+static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, bool whole,
+		      void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
+{
+	const struct offline_pool *p = k->pool;
+	u64 at = p->g->log_start + kvp_log_pos(p->g, lsn);
+	u64 room = kvp_log_segment_end(p->g, lsn) - lsn;
+	u32 blocks;
+	int ret = device_read(p->legs[leg], at, 1, buf);
+
+	if (!ret) {
+		blocks = claimed_blocks(buf, p->sb->log_nonce, room < KVP_MAX_ENTRY_BLOCKS ?
+					(u32)room : KVP_MAX_ENTRY_BLOCKS);
+		if (blocks > 1)
+			ret = device_read(p->legs[leg], at, blocks, buf);
+	}
+	if (ret) {
+		snprintf(why->text, sizeof(why->text), "log entry %llu: cannot be read: %s",
+			 (unsigned long long)lsn, strerror(-ret));
+		return ret;
+	}
+	ret = kvp_log_decode(p->g, buf, blocks, p->sb->nonce, p->sb->log_nonce, lsn,
+			     p->sb->pool_blocks, h, why);
+	if (!ret && h->blocks > blocks) {
+		snprintf(why->text, sizeof(why->text), "log entry %llu: bad length",
+			 (unsigned long long)lsn);
+		ret = -EUCLEAN;
+	}
+	return !ret && whole ? payload_check(k, h, buf, why) : ret;
+}
+
+static void note_bad(struct walker *k, unsigned int leg, u64 lsn)
+{
+	unsigned int n = k->note_count[leg]++;
+
+	/* one that is pushed out was followed by many others: durable for sure */
+	if (n >= LOG_BAD_NOTES)
+		k->w->bad[leg]++;
+	k->notes[leg][n % LOG_BAD_NOTES] = lsn;
+}
+
+/* Looks for the next entry of the chain at @lsn on all legs; it is left in buf[0]. */
+static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
+{
+	unsigned int i, bad = 0;
+	bool is_bad[KVP_MAX_MIRROR_LEGS];
+	bool have = false;
+
+	for (i = 0; i < k->pool->leg_count; i++) {
+		struct kvp_log_hdr h;
+		void *buf = k->buf[have];
+
+		is_bad[i] = read_entry(k, i, lsn, true, buf, &h, why);
+		if (!is_bad[i] && (h.prev_lsn != k->prev_lsn || h.prev_csum != k->prev_csum)) {
+			snprintf(why->text, sizeof(why->text),
+				 "log entry %llu: does not follow entry %llu",
+				 (unsigned long long)lsn, (unsigned long long)k->prev_lsn);
+			is_bad[i] = true;
+		}
+		bad += is_bad[i];
+		if (!is_bad[i] && !have) {
+			*found = h;
+			have = true;
+		}
+	}
+	for (i = 0; have && bad && i < k->pool->leg_count; i++)
+		if (is_bad[i])
+			note_bad(k, i, lsn);
+	return have;
+}
+
+static void count_entry(struct walker *k, const struct kvp_log_hdr *h)
+{
+	struct log_walk *w = k->w;
+	struct kvp_rec r;
+	u32 i;
+
+	w->entries++;
+	w->last = *h;
+	if (h->durable > w->watermark)
+		w->watermark = h->durable;
+	if (h->epoch > w->max_epoch)
+		w->max_epoch = h->epoch;
+	for (i = 0; i < h->rec_count; i++) {
+		log_rec(k->buf[0], i, &r);
+		w->data += r.kind == KVP_REC_DATA;
+		w->intents += r.kind == KVP_REC_INTENT;
+		w->discards += r.kind == KVP_REC_DISCARD;
+	}
+	k->prev_lsn = h->lsn;
+	k->prev_csum = h->csum;
+	k->lsn = h->lsn + h->blocks;
+}
+
+/* The next entry follows at once, or at the start of the next segment. */
+static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
+{
+	const struct kvp_geometry *g = k->pool->g;
+	u64 skip = kvp_log_segment_end(g, k->lsn);
+	struct kvp_why why;
+
+	if (k->lsn < limit && find_at(k, k->lsn, h, &k->w->end))
+		return true;
+	return k->lsn % g->segment_blocks && skip < limit && find_at(k, skip, h, &why);
+}
+
+/* Does a header of this log that claims to lie at @lsn start here? Sorts out most blocks. */
+static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
+{
+	const struct kvp_disk_log_hdr *d = block;
+
+	return le32_to_cpu(d->magic) == KVP_LOG_MAGIC &&
+	       le64_to_cpu(d->nonce) == k->pool->sb->log_nonce && le64_to_cpu(d->lsn) == lsn;
+}
+
+/* Looks at block @i of @count that lie in buf[0]; the first is that of @lsn. */
+static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u32 i, u32 count)
+{
+	const void *block = (u8 *)k->buf[0] + ((size_t)i << KVP_BLOCK_SHIFT);
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	u64 epoch;
+
+	if (kvp_log_epoch(block, count - i, k->pool->sb->nonce, &epoch) &&
+	    epoch > k->w->max_epoch)
+		k->w->max_epoch = epoch;
+	if (may_be_entry(k, block, lsn + i) &&
+	    !read_entry(k, leg, lsn + i, false, k->buf[1], &h, &why) &&
+	    h.durable > k->w->watermark)
+		k->w->watermark = h.durable;
+}
+
+/* Looks at @count blocks from @lsn on one leg, within a segment. */
+static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
+{
+	const struct kvp_geometry *g = k->pool->g;
+	u64 at = g->log_start + kvp_log_pos(g, lsn);
+	u32 i;
+
+	/* an unreadable block must not hide the others */
+	if (device_read(k->pool->legs[leg], at, count, k->buf[0])) {
+		for (i = 0; count > 1 && i < count; i++)
+			look_at(k, leg, lsn + i, 1);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		look_at_block(k, leg, lsn, i, count);
+}
+
+/*
+ * An entry beyond the end may tell that more was durable than the entries
+ * before it do: then one of those is damaged. One of a higher epoch than the
+ * superblock's tells that the superblock is old.
+ */
+static void look_beyond(struct walker *k, u64 limit)
+{
+	u64 lsn = k->lsn + 1, room;
+	unsigned int i;
+	u32 count;
+
+	while (lsn < limit) {
+		room = kvp_log_segment_end(k->pool->g, lsn) - lsn;
+		if (room > limit - lsn)
+			room = limit - lsn;
+		count = room < KVP_MAX_ENTRY_BLOCKS ? (u32)room : KVP_MAX_ENTRY_BLOCKS;
+		for (i = 0; i < k->pool->leg_count; i++)
+			look_at(k, i, lsn, count);
+		lsn += count;
+	}
+}
+
+static void judge(struct walker *k)
+{
+	struct log_walk *w = k->w;
+	unsigned int i, n, kept;
+
+	w->head = k->lsn;
+	w->damaged = w->head < w->watermark;
+	for (i = 0; i < k->pool->leg_count; i++) {
+		kept = k->note_count[i] < LOG_BAD_NOTES ? k->note_count[i] : LOG_BAD_NOTES;
+		for (n = 0; n < kept; n++)
+			w->bad[i] += k->notes[i][n] < w->watermark;
+	}
+}
+
+int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
+{
+	struct walker *k = calloc(1, sizeof(*k));
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
+	struct kvp_log_hdr h;
+	int ret = -ENOMEM;
+
+	memset(w, 0, sizeof(*w));
+	if (!k)
+		return ret;
+	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
+	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
+	if (k->buf[0] && k->buf[1]) {
+		k->pool = pool;
+		k->w = w;
+		k->lsn = pool->sb->log_tail;
+		k->prev_lsn = pool->sb->log_prev_lsn;
+		k->prev_csum = pool->sb->log_prev_csum;
+		w->watermark = pool->sb->log_commit;
+		ret = 0;
+		while (!ret && next_entry(k, limit, &h)) {
+			count_entry(k, &h);
+			if (fn)
+				ret = fn(arg, &h, k->buf[0]);
+		}
+		if (!ret)
+			look_beyond(k, limit);
+		judge(k);
+	}
+	free(k->buf[0]);
+	free(k->buf[1]);
+	free(k);
+	return ret;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The log's records in memory. */
+#include <stdlib.h>
+
+#include "replay.h"
+
+static int append(struct replay_rec **list, size_t *count, size_t *room,
+		  const struct replay_rec *rec)
+{
+	struct replay_rec *more;
+	size_t want = *room ? 2 * *room : 1024;
+
+	if (*count == REPLAY_MAX_RECORDS)
+		return -E2BIG;
+	if (*count == *room) {
+		more = realloc(*list, want * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		*list = more;
+		*room = want;
+	}
+	(*list)[(*count)++] = *rec;
+	return 0;
+}
+
+int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
+{
+	struct replay *r = replay;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < h->rec_count; i++) {
+		struct kvp_rec d;
+		struct replay_rec rec;
+
+		log_rec(buf, i, &d);
+		rec = (struct replay_rec) {
+			.block = d.block, .lsn = h->lsn, .index = i,
+			.count = d.count, .crc = d.crc, .kind = d.kind,
+		};
+		if (d.kind == KVP_REC_DISCARD)
+			ret = append(&r->discards, &r->discard_count, &r->discard_room, &rec);
+		else
+			ret = append(&r->recs, &r->count, &r->room, &rec);
+	}
+	return ret;
+}
+
+static int by_block(const void *a, const void *b)
+{
+	const struct replay_rec *x = a, *y = b;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	if (x->lsn == y->lsn && x->index == y->index)
+		return 0;
+	return replay_newer(x, y) ? -1 : 1;
+}
+
+int replay_sort(struct replay *r)
+{
+	if (r->count)
+		qsort(r->recs, r->count, sizeof(*r->recs), by_block);
+	if (!r->discard_count)
+		return 0;
+	qsort(r->discards, r->discard_count, sizeof(*r->discards), by_block);
+	r->heap = malloc(r->discard_count * sizeof(*r->heap));
+	return r->heap ? 0 : -ENOMEM;
+}
+
+void replay_free(struct replay *r)
+{
+	free(r->recs);
+	free(r->discards);
+	free(r->heap);
+	memset(r, 0, sizeof(*r));
+}
+
+static void heap_swap(struct replay *r, size_t a, size_t b)
+{
+	struct replay_rec *t = r->heap[a];
+
+	r->heap[a] = r->heap[b];
+	r->heap[b] = t;
+}
+
+static void heap_push(struct replay *r, struct replay_rec *rec)
+{
+	size_t i = r->heap_count++;
+
+	r->heap[i] = rec;
+	for (; i && replay_newer(r->heap[i], r->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		heap_swap(r, i, (i - 1) / 2);
+}
+
+static void heap_pop(struct replay *r)
+{
+	size_t i = 0, child;
+
+	r->heap[0] = r->heap[--r->heap_count];
+	for (;;) {
+		child = 2 * i + 1;
+		if (child >= r->heap_count)
+			return;
+		if (child + 1 < r->heap_count &&
+		    replay_newer(r->heap[child + 1], r->heap[child]))
+			child++;
+		if (!replay_newer(r->heap[child], r->heap[i]))
+			return;
+		heap_swap(r, i, child);
+		i = child;
+	}
+}
+
+u64 replay_next(struct replay *r, u64 block)
+{
+	while (r->at < r->count && r->recs[r->at].block < block)
+		r->at++;
+	return r->at < r->count ? r->recs[r->at].block : ~0ull;
+}
+
+size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
+		  const struct replay_rec **discard)
+{
+	struct replay_rec *top;
+	size_t n = 0;
+
+	while (r->discard_at < r->discard_count && r->discards[r->discard_at].block <= block)
+		heap_push(r, &r->discards[r->discard_at++]);
+	*discard = NULL;
+	while (r->heap_count && !*discard) {
+		top = r->heap[0];
+		if (block - top->block < top->count)
+			*discard = top;
+		else
+			heap_pop(r);
+	}
+	if (replay_next(r, block) == block)
+		while (r->at + n < r->count && r->recs[r->at + n].block == block)
+			n++;
+	*recs = &r->recs[r->at];
+	return n;
+}

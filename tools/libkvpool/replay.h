@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which version of a block the log makes current: its records in memory,
+ * sorted, and asked for in ascending order of blocks.
+ */
+#ifndef KVPOOLCTL_REPLAY_H
+#define KVPOOLCTL_REPLAY_H
+
+#include "log.h"
+
+#define REPLAY_MAX_RECORDS	(16u << 20)	/* 512 MiB of memory */
+
+struct replay_rec {
+	u64 block;
+	u64 lsn;	/* of its entry */
+	u32 index;	/* within the entry: (lsn, index) is the order of acceptance */
+	u32 count;
+	u32 crc;
+	u32 kind;	/* enum kvp_rec_kind */
+};
+
+struct replay {
+	struct replay_rec *recs;	/* by block, newest first */
+	size_t count, room, at;
+	struct replay_rec *discards;	/* by block */
+	size_t discard_count, discard_room, discard_at;
+	struct replay_rec **heap;	/* discards that reach the block asked for; newest on top */
+	size_t heap_count;
+};
+
+/** replay_add() - a log_entry_fn; -ENOMEM, or -E2BIG beyond REPLAY_MAX_RECORDS */
+int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf);
+
+/** replay_sort() - after the last entry, before the first question; 0 or -ENOMEM */
+int replay_sort(struct replay *r);
+void replay_free(struct replay *r);
+
+/** replay_next() - the first block at or after @block that has a record of its own, or ~0 */
+u64 replay_next(struct replay *r, u64 block);
+
+/**
+ * replay_get() - records of @block, newest first; blocks must be asked for in ascending order
+ * @recs: receives them
+ * @discard: receives the newest discard of it, or NULL
+ *
+ * Return: their number.
+ */
+size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
+		  const struct replay_rec **discard);
+
+/** replay_newer() - was @a accepted after @b? */
+static inline bool replay_newer(const struct replay_rec *a, const struct replay_rec *b)
+{
+	return a->lsn != b->lsn ? a->lsn > b->lsn : a->index > b->index;
+}
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finding legs, and putting them together to pools. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "dm.h"
+#include "scan.h"
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "scan", "free some memory", "out of memory");
+}
+
+static bool known(const struct scan *s, const struct device *d)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++)
+		if (device_same(&s->legs[i]->dev, d))
+			return true;
+	return false;
+}
+
+/* Part of a stack whose top shows the same label, or a pool itself? */
+static bool hidden(const struct device *d)
+{
+	char name[256], uuid[160];
+
+	if (!d->rdev)
+		return false;
+	if (dm_is_pool(d->rdev))
+		return true;
+	return device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
+	       strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));
+}
+
+/* Takes over @leg if it has a trace of a label. */
+static int keep(struct scan *s, struct found_leg *leg, struct err *err)
+{
+	struct found_leg **legs;
+
+	if (!leg->label.valid && !leg->label.bad) {
+		label_free(&leg->label);
+		free(leg);
+		return 0;
+	}
+	legs = realloc(s->legs, (s->leg_count + 1) * sizeof(*legs));
+	if (!legs) {
+		label_free(&leg->label);
+		free(leg);
+		return no_memory(err);
+	}
+	s->legs = legs;
+	legs[s->leg_count++] = leg;
+	return 0;
+}
+
+/* What cannot be opened is left out: a scan looks at whatever there is. */
+static int add_path(struct scan *s, const char *path, struct err *err)
+{
+	struct found_leg *leg = calloc(1, sizeof(*leg));
+	int ret;
+
+	if (!leg)
+		return no_memory(err);
+	if (device_open(path, true, &leg->dev, NULL)) {
+		free(leg);
+		return 0;
+	}
+	if (hidden(&leg->dev) || known(s, &leg->dev)) {
+		device_close(&leg->dev);
+		free(leg);
+		return 0;
+	}
+	ret = label_read(&leg->dev, &leg->label, err);
+	device_close(&leg->dev);
+	if (!ret)
+		return keep(s, leg, err);
+	free(leg);
+	return ret;
+}
+
+static int add_folder(struct scan *s, const char *dir, struct err *err)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	struct stat st;
+	int i, n = scandir(dir, &names, NULL, alphasort), ret = 0;
+
+	if (n < 0)
+		return err_set(err, ERR_NOT_FOUND, dir, "check the path", "%s", strerror(errno));
+	for (i = 0; i < n; i++) {
+		if (!ret && (size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) <
+		    sizeof(path) && !stat(path, &st) &&
+		    (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
+			ret = add_path(s, path, err);
+		free(names[i]);
+	}
+	free(names);
+	return ret;
+}
+
+static int add_all(struct scan *s, struct err *err)
+{
+	char path[PATH_MAX], text[64];
+	struct dirent **names;
+	unsigned int ma, mi;
+	int i, n = scandir("/sys/class/block", &names, NULL, alphasort), ret = 0;
+	FILE *f;
+
+	if (n < 0)
+		return err_set(err, ERR_IO, "/sys/class/block", "mount /sys", "%s",
+			       strerror(errno));
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/sys/class/block/%s/dev", names[i]->d_name);
+		f = ret || *names[i]->d_name == '.' ? NULL : fopen(path, "re");
+		if (f && fgets(text, sizeof(text), f) && sscanf(text, "%u:%u", &ma, &mi) == 2) {
+			device_name(device_make(ma, mi), path, sizeof(path));
+			ret = add_path(s, path, err);
+		}
+		if (f)
+			fclose(f);
+		free(names[i]);
+	}
+	free(names);
+	return ret;
+}
+
+bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb)
+{
+	u32 i;
+
+	if (!leg->fork_count)
+		return false;
+	for (i = 0; i < sb->fork_count; i++)
+		if (sb->forks[i] == leg->forks[leg->fork_count - 1])
+			return false;
+	return true;
+}
+
+static struct found_pool *pool_of(struct scan *s, const u8 uuid[16])
+{
+	unsigned int i;
+
+	for (i = 0; i < s->pool_count; i++)
+		if (!memcmp(s->pools[i].sb->pool_uuid, uuid, 16))
+			return &s->pools[i];
+	return NULL;
+}
+
+static void place_leg(struct found_pool *p, struct found_leg *leg)
+{
+	const struct kvp_sb *sb = leg->label.sb;
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		if (!memcmp(p->sb->legs[i].uuid, sb->leg_uuid, 16))
+			break;
+	if (i == p->sb->leg_count) {
+		p->odd = leg;
+		return;
+	}
+	if (p->legs[i])
+		p->duplicate = leg;
+	else
+		p->legs[i] = leg;
+	if (scan_is_fork(sb, p->sb))
+		p->fork = leg;
+}
+
+static bool usable(const struct found_leg *leg)
+{
+	return !label_fault(&leg->label);
+}
+
+static int group(struct scan *s, struct err *err)
+{
+	unsigned int i;
+
+	s->pools = calloc(s->leg_count + 1, sizeof(*s->pools));
+	if (!s->pools)
+		return no_memory(err);
+	for (i = 0; i < s->leg_count; i++) {
+		const struct kvp_sb *sb = s->legs[i]->label.sb;
+		struct found_pool *p;
+
+		if (!usable(s->legs[i]))
+			continue;
+		p = pool_of(s, sb->pool_uuid);
+		if (!p)
+			s->pools[s->pool_count++].sb = sb;
+		else if (kvp_sb_newer(sb, p->sb))
+			p->sb = sb;
+	}
+	for (i = 0; i < s->leg_count; i++)
+		if (usable(s->legs[i]))
+			place_leg(pool_of(s, s->legs[i]->label.sb->pool_uuid), s->legs[i]);
+	return 0;
+}
+
+int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err)
+{
+	unsigned int i;
+	struct stat st;
+	int ret = 0;
+
+	memset(s, 0, sizeof(*s));
+	if (!count)
+		ret = add_all(s, err);
+	for (i = 0; !ret && i < count; i++) {
+		if (stat(where[i], &st))
+			ret = err_set(err, ERR_NOT_FOUND, where[i], "check the path", "%s",
+				      strerror(errno));
+		else
+			ret = S_ISDIR(st.st_mode) ? add_folder(s, where[i], err) :
+						    add_path(s, where[i], err);
+	}
+	if (!ret)
+		ret = group(s, err);
+	if (ret)
+		scan_free(s);
+	return ret;
+}
+
+void scan_free(struct scan *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++) {
+		label_free(&s->legs[i]->label);
+		free(s->legs[i]);
+	}
+	free(s->legs);
+	free(s->pools);
+	memset(s, 0, sizeof(*s));
+}
+
+unsigned int scan_missing(const struct found_pool *p)
+{
+	unsigned int n = 0;
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		n += !p->legs[i];
+	return n;
+}
+
+unsigned int scan_in_sync(const struct found_pool *p)
+{
+	unsigned int n = 0;
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		n += p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
+		     !scan_is_fork(p->legs[i]->label.sb, p->sb);
+	return n;
+}

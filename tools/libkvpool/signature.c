@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The only file that knows libblkid. */
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "signature.h"
+
+#define MAX_SIGNATURES	100	/* a device with more is not what it seems */
+
+static blkid_probe probe_new(int fd, const char *path, struct err *err)
+{
+	blkid_probe pr = blkid_new_probe();
+
+	if (!pr || blkid_probe_set_device(pr, fd, 0, 0)) {
+		err_set(err, ERR_IO, path, "check the device", "cannot be probed for signatures");
+		blkid_free_probe(pr);
+		return NULL;
+	}
+	blkid_probe_enable_superblocks(pr, 1);
+	blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_TYPE |
+					  BLKID_SUBLKS_BADCSUM);
+	blkid_probe_enable_partitions(pr, 1);
+	blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);
+	return pr;
+}
+
+int signature_find(const char *path, char *type, size_t size, struct err *err)
+{
+	/* not the descriptor of struct device: libblkid's reads are not aligned */
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	const char *value;
+	blkid_probe pr;
+
+	*type = 0;
+	if (fd < 0)
+		return err_set(err, ERR_IO, path, "check the device", "%s", strerror(errno));
+	pr = probe_new(fd, path, err);
+	if (!pr) {
+		close(fd);
+		return -1;
+	}
+	ret = blkid_do_probe(pr);
+	if (ret == 0) {
+		if (blkid_probe_lookup_value(pr, "TYPE", &value, NULL) &&
+		    blkid_probe_lookup_value(pr, "PTTYPE", &value, NULL))
+			value = "unknown";
+		snprintf(type, size, "%s", value);
+	}
+	blkid_free_probe(pr);
+	close(fd);
+	if (ret < 0)
+		return err_set(err, ERR_IO, path, "check the device",
+			       "probing for signatures failed");
+	return !ret;
+}
+
+int signature_wipe(int fd, const char *path, struct err *err)
+{
+	blkid_probe pr = probe_new(fd, path, err);
+	int ret = 0, n = 0;
+
+	if (!pr)
+		return -1;
+	while (n++ < MAX_SIGNATURES && (ret = blkid_do_probe(pr)) == 0) {
+		if (blkid_do_wipe(pr, 0)) {
+			ret = -1;
+			break;
+		}
+	}
+	blkid_free_probe(pr);
+	if (ret != 1)
+		return err_set(err, ERR_IO, path, "check the device, or run wipefs -a",
+			       "its signatures cannot be wiped");
+	return 0;
+}

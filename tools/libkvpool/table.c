@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Streaming the checksum table. */
+#include <stdlib.h>
+
+#include "table.h"
+
+int table_open(struct table *t, const struct offline_pool *pool)
+{
+	u32 level;
+
+	memset(t, 0, sizeof(*t));
+	t->pool = pool;
+	t->raw = blocks_alloc(1);
+	for (level = 0; level < pool->g->levels; level++) {
+		t->levels[level].page = blocks_alloc(1);
+		if (!t->raw || !t->levels[level].page) {
+			table_close(t);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void table_close(struct table *t)
+{
+	u32 level;
+
+	for (level = 0; level < KVP_MAX_LEVELS; level++)
+		free(t->levels[level].page);
+	free(t->raw);
+	memset(t, 0, sizeof(*t));
+}
+
+u64 table_leaves(const struct offline_pool *pool)
+{
+	return kvp_pages_at(pool->g->data_blocks, 0);
+}
+
+/* Reads every copy, so that each leg's bad ones are counted; keeps the first good one. */
+static enum page_state read_page(struct table *t, u32 level, u64 index, u64 ptr)
+{
+	const struct offline_pool *p = t->pool;
+	u64 at = kvp_page_block(p->g, level, index, kvp_ptr_slot(ptr));
+	enum page_state state = PAGE_LOST;
+	unsigned int i;
+
+	for (i = 0; i < p->leg_count; i++) {
+		if (device_read(p->legs[i], at, 1, t->raw) ||
+		    kvp_page_sum(p->seed, level, index, t->raw) != kvp_ptr_sum(ptr)) {
+			t->bad[i]++;
+		} else if (state == PAGE_LOST) {
+			state = PAGE_GOOD;
+			memcpy(t->levels[level].page, t->raw, KVP_BLOCK_SIZE);
+		}
+	}
+	if (state == PAGE_GOOD)
+		t->good++;
+	else
+		t->lost++;
+	return state;
+}
+
+/* Pointer to page (@level, @index); false where a page above decides already. */
+static bool find_ptr(struct table *t, u32 level, u64 index, u64 *ptr)
+{
+	const struct table_level *up = &t->levels[level + 1];
+
+	if (level == t->pool->g->levels - 1) {
+		*ptr = t->pool->sb->roots[index];
+		return true;
+	}
+	if (up->state != PAGE_GOOD)
+		return false;
+	*ptr = le64_to_cpu(up->page->slot[index % KVP_PTRS_PER_PAGE]);
+	return true;
+}
+
+/* Brings page (@level, @index) into its level; those above are there already. */
+static void load_page(struct table *t, u32 level, u64 index)
+{
+	struct table_level *l = &t->levels[level];
+
+	if (l->loaded && l->index == index)
+		return;
+	l->loaded = true;
+	l->index = index;
+	l->decided = level;
+	if (!find_ptr(t, level, index, &l->ptr)) {
+		l->state = t->levels[level + 1].state;
+		l->decided = t->levels[level + 1].decided;
+	} else if (kvp_ptr_null(l->ptr)) {
+		l->state = PAGE_NULL;
+	} else {
+		l->state = read_page(t, level, index, l->ptr);
+	}
+}
+
+enum page_state table_leaf(struct table *t, u64 index, u64 *next)
+{
+	u64 leaves = table_leaves(t->pool);
+	u32 level = t->pool->g->levels, shift;
+
+	while (level--)
+		load_page(t, level, index >> (KVP_PTRS_SHIFT * level));
+	*next = index + 1;
+	if (t->levels[0].state != PAGE_GOOD) {
+		shift = KVP_PTRS_SHIFT * t->levels[0].decided;
+		*next = ((index >> shift) + 1) << shift;
+	}
+	if (*next > leaves)
+		*next = leaves;
+	return t->levels[0].state;
+}
+
+u64 table_entry(const struct table *t, u32 slot)
+{
+	return le64_to_cpu(t->levels[0].page->slot[slot]);
+}

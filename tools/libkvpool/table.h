@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The checksum table, read from the legs and streamed: one page a level is
+ * held, whatever the size of the pool.
+ */
+#ifndef KVPOOLCTL_TABLE_H
+#define KVPOOLCTL_TABLE_H
+
+#include "offline.h"
+
+enum page_state {
+	PAGE_NULL,	/* everything below is unwritten */
+	PAGE_GOOD,
+	PAGE_LOST,	/* no copy matches its pointer */
+};
+
+struct table_level {
+	bool loaded;
+	u64 index;		/* of the page held */
+	enum page_state state;
+	u32 decided;		/* the level whose pointer or page decided the state */
+	u64 ptr;
+	struct kvp_disk_page *page;
+};
+
+struct table {
+	const struct offline_pool *pool;
+	struct table_level levels[KVP_MAX_LEVELS];
+	struct kvp_disk_page *raw;
+	/* counts of pages */
+	u64 good, lost;
+	u64 bad[KVP_MAX_MIRROR_LEGS];	/* copies, by leg of the pool */
+};
+
+/** table_open() - 0, or -ENOMEM */
+int table_open(struct table *t, const struct offline_pool *pool);
+void table_close(struct table *t);
+
+/** table_leaves() - number of leaf pages */
+u64 table_leaves(const struct offline_pool *pool);
+
+/**
+ * table_leaf() - the leaf page @index; cheap when asked in ascending order
+ * @next: first leaf whose state may differ; above @index + 1 where a whole
+ *	subtree is null or lost
+ */
+enum page_state table_leaf(struct table *t, u64 index, u64 *next);
+
+/** table_entry() - entry @slot of the leaf read last; it must be PAGE_GOOD */
+u64 table_entry(const struct table *t, u32 slot);
+
+#endif

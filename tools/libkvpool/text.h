@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reading and printing of sizes, UUIDs, times and names. */
+#ifndef KVPOOLCTL_TEXT_H
+#define KVPOOLCTL_TEXT_H
+
+#include "format/format.h"
+
+#define UUID_LEN	36
+#define UUID_BUF	(UUID_LEN + 1)
+#define TIME_BUF	32
+#define SIZE_BUF	32
+
+/** size_parse() - a number of bytes with an optional suffix K, M, G, T; 0 or -EINVAL, -ERANGE */
+int size_parse(const char *text, u64 *bytes);
+
+/** size_print() - bytes for people: "1.5 GiB" */
+const char *size_print(u64 bytes, char buf[SIZE_BUF]);
+
+/** size_exact() - bytes in the form that size_parse() takes, without loss: "64M" */
+const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
+
+/** uuid_print() - the usual text form */
+const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF]);
+
+/** uuid_parse() - the usual text form, either case; 0 or -EINVAL */
+int uuid_parse(const char *text, u8 uuid[16]);
+
+/** uuid_make() - a random UUID (version 4); 0 or -errno */
+int uuid_make(u8 uuid[16]);
+
+/** time_print() - seconds since 1970 as RFC 3339 UTC */
+const char *time_print(u64 seconds, char buf[TIME_BUF]);
+
+/**
+ * name_fault() - why a pool cannot be called @name
+ * @commands: names of the tool's commands, NULL at the end: they are reserved
+ *
+ * Return: the reason, or NULL when the name is fine.
+ */
+const char *name_fault(const char *name, const char *const *commands);
+
+#endif

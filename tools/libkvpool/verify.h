@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Verifies a whole pool from its legs, without the module and without writing:
+ * the log is replayed in memory, then each block is read from each leg and
+ * compared with the version that is current.
+ */
+#ifndef KVPOOLCTL_VERIFY_H
+#define KVPOOLCTL_VERIFY_H
+
+#include "log.h"
+#include "table.h"
+
+#define VERIFY_MAX_RANGES	1000
+
+enum verify_state {
+	VERIFY_OK,
+	VERIFY_UNWRITTEN,
+	VERIFY_IN_LOG,		/* current version is in the log, verified there */
+	VERIFY_TORN,		/* a write was under way; a start accepts what is there */
+	VERIFY_POISONED,	/* recorded as lost */
+	VERIFY_UNREPAIRED,	/* no leg holds what the table or the log names */
+	VERIFY_STATES,
+};
+
+struct verify_range {
+	u64 block, count;
+	enum verify_state state;	/* poisoned or unrepaired */
+};
+
+struct verify_leg {
+	u64 blocks_bad;		/* home blocks that do not verify though they should */
+	u64 read_errors;
+};
+
+struct verify {
+	struct log_walk log;
+	u64 pages_good, pages_lost;
+	u64 pages_bad[KVP_MAX_MIRROR_LEGS];
+	struct verify_leg legs[KVP_MAX_MIRROR_LEGS];
+	u64 blocks[VERIFY_STATES];
+	struct verify_range ranges[VERIFY_MAX_RANGES];
+	unsigned int range_count;
+	u64 total;		/* blocks of the pool */
+	void (*progress)(void *arg, u64 done, u64 total);	/* may be NULL */
+	void *progress_arg;
+};
+
+/**
+ * verify_pool() - verify every block
+ * @pool: its legs are those in sync
+ * @v: zeroed but for progress
+ *
+ * Return: 0, or -1 with @err (out of memory, or more log records than fit).
+ * What is found wrong is in @v.
+ */
+int verify_pool(const struct offline_pool *pool, struct verify *v, struct err *err);
+
+#endif
