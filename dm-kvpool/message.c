@@ -124,6 +124,11 @@ static int msg_set(struct message *m)
 	u64 value;
 	int id = kvp_tunable_find(m->argv[1]), ret;
 
+	if (!strcmp(m->argv[1], "comment")) {
+		ret = kvp_pool_set_comment(m->pool, m->argv[2]);
+		return ret == -ERANGE ? refused(m, "a comment has at most 128 characters",
+						"shorten it", ret) : ret;
+	}
 	if (id < 0)
 		return refused(m, "there is no such tunable", "see docs/admin-guide.md", -EINVAL);
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);

@@ -92,6 +92,15 @@ static int get_refusal(char *buffer, const struct kernel_param *kp)
 	return n;
 }
 
-static const struct kernel_param_ops refusal_ops = { .get = get_refusal };
-module_param_cb(last_refusal, &refusal_ops, NULL, 0444);
-MODULE_PARM_DESC(last_refusal, "why the last pool could not be started: what | why | mend");
+/* Writing anything forgets it, so that a tool knows the next one is its own. */
+static int clear_refusal(const char *val, const struct kernel_param *kp)
+{
+	mutex_lock(&lock);
+	last_refusal[0] = 0;
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static const struct kernel_param_ops refusal_ops = { .set = clear_refusal, .get = get_refusal };
+module_param_cb(last_refusal, &refusal_ops, NULL, 0644);
+MODULE_PARM_DESC(last_refusal, "what was refused last: what | why | mend; write to clear");

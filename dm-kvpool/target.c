@@ -68,6 +68,10 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 		strscpy(s->name, value, sizeof(s->name));
 		return 0;
 	}
+	if (!strcmp(key, "comment")) {
+		ti->error = "comment is longer than 128 characters";
+		return strscpy(s->comment, value, sizeof(s->comment)) < 0 ? -EINVAL : 0;
+	}
 	if (!strcmp(key, "log_size") || !strcmp(key, "size")) {
 		ti->error = "log_size and size take a number of bytes";
 		return parse_bytes(value, *key == 'l' ? &s->log_bytes : &s->leg_bytes);
@@ -188,6 +192,15 @@ static void put_devices(struct dm_target *ti, struct kvp_target *t)
 			dm_put_device(ti, t->devs[i]);
 }
 
+/* Tools read the reason where they read all others. */
+static void refuse_table(struct dm_target *ti)
+{
+	struct kvp_refusal r = { .what = "table line", .mend = "see docs/dm-interface.md" };
+
+	snprintf(r.why, sizeof(r.why), "%s", ti->error ?: "it cannot be read");
+	kvp_registry_refused(&r);
+}
+
 static void set_features(struct dm_target *ti)
 {
 	ti->num_flush_bios = 1;
@@ -207,6 +220,7 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 
 	if (argc < 5) {
 		ti->error = "table needs UUID, options, vdev kind, number of legs and legs";
+		refuse_table(ti);
 		return -EINVAL;
 	}
 	t = kvzalloc(sizeof(*t), GFP_KERNEL);
@@ -225,6 +239,7 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ret = -EINVAL;
 	}
 	if (ret) {
+		refuse_table(ti);
 		put_devices(ti, t);
 		kvfree(t);
 		return ret;

@@ -96,6 +96,8 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 
+	if (!w->buckets)
+		return;	/* a refused start: nothing was set up, not even the lists */
 	free_list(&w->free);
 	free_list(&w->buffered);
 	free_list(&w->logged);

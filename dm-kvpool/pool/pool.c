@@ -299,6 +299,25 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 	return ret;
 }
 
+int kvp_pool_set_comment(struct kvp_pool *pool, const char *text)
+{
+	char old[KVP_COMMENT_LEN + 1];
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	if (strlen(text) > KVP_COMMENT_LEN)
+		return -ERANGE;
+	mutex_lock(&pool->sb_lock);
+	memcpy(old, pool->sb->comment, sizeof(old));
+	snprintf(pool->sb->comment, sizeof(pool->sb->comment), "%s", text);
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		memcpy(pool->sb->comment, old, sizeof(old));
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
 int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear)
 {
 	u32 old;

@@ -172,6 +172,7 @@ struct kvp_start {
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
+	char comment[KVP_COMMENT_LEN + 1];
 	u64 pool_blocks;
 	u32 kind;
 	u64 log_bytes, leg_bytes;	/* with format */
@@ -221,6 +222,9 @@ void kvp_pool_space(struct kvp_pool *pool);
 
 /** kvp_pool_set() - change a tunable; durable when it returns 0 */
 int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
+
+/** kvp_pool_set_comment() - the pool's comment; durable when it returns 0 */
+int kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 
 /** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
 int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);

@@ -393,6 +393,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	else
 		memcpy(sb->pool_uuid, s->uuid, 16);
 	snprintf(sb->name, sizeof(sb->name), "%s", s->name[0] ? s->name : "pool");
+	snprintf(sb->comment, sizeof(sb->comment), "%s", s->comment);
 	sb->create_time = ktime_get_real_seconds();
 	get_random_bytes(&sb->nonce, sizeof(sb->nonce));
 	sb->log_tail = kvp_log_blocks(&sb->vdevs[0]);

@@ -133,10 +133,11 @@ static bool page_verifies(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, 
 	return kvp_page_sum(pool->seed, level, index, page_address(page)) == kvp_ptr_sum(ptr);
 }
 
-/* Give legs whose copy was bad the good one. */
-static void repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
-			  struct page *page, unsigned long bad)
+/* Give legs whose copy was bad the good one; returns how many took it. */
+static int repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
+			 struct page *page, unsigned long bad)
 {
+	int repaired = 0;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -149,11 +150,13 @@ static void repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
 			kvp_leg_fail(leg, "a table page cannot be repaired");
 			continue;
 		}
+		repaired++;
 		atomic64_inc(&leg->healed);
 		atomic64_inc(&pool->work_stats.table_healed);
 		kvp_event(pool, "table_healed leg=%u level=%u index=%llu", i, level,
 			  (unsigned long long)index);
 	}
+	return repaired;
 }
 
 /* Read the copy that the pointer names from any leg (R9). */
@@ -457,6 +460,7 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
 	struct kvp_tpage *tp = load(pool, level, index);
 	struct page *copy;
 	unsigned long bad = 0;
+	int repaired = 0;
 	u64 at;
 	u32 i;
 
@@ -484,12 +488,12 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
 		atomic64_inc(&leg->err_checksum);
 		bad |= BIT(i);
 	}
-	repair_copies(pool, level, index, at, tp->page, bad);
+	repaired = repair_copies(pool, level, index, at, tp->page, bad);
 out:
 	mutex_unlock(&t->lock);
 	__free_page(copy);
 	kvp_table_put(pool, tp);
-	return hweight_long(bad);
+	return repaired;
 }
 
 /* --- snapshot ------------------------------------------------------------------------------------ */

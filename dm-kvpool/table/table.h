@@ -141,7 +141,7 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal
  *
- * Return: number of bad copies found, or -EIO when no copy verifies.
+ * Return: number of copies repaired, or -EIO when no copy verifies.
  */
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level);
 
