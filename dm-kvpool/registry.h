@@ -7,13 +7,14 @@
 #define KVP_REGISTRY_H
 
 #include "request.h"
+#include "table/shrinker.h"
 
 struct mapped_device;
 
 /**
  * struct kvp_instance - a pool in use by a mapped device
  * @refs: tables that use it; by the registry's lock
- * @ti_notify: table whose mapped device hears of events
+ * @table: its mapped device hears of events; NULL once that table is gone
  * @quiesced: suspended; by device-mapper's suspend lock
  */
 struct kvp_instance {
@@ -22,6 +23,7 @@ struct kvp_instance {
 	u32 refs;
 	struct kvp_pool *pool;
 	struct kvp_requests requests;
+	struct kvp_shrinker shrinker;
 	struct dm_table *table;
 	bool quiesced;
 };

@@ -97,7 +97,6 @@ static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
 		{ "degraded", offsetof(struct kvp_start, degraded) },
 		{ "accept_fork", offsetof(struct kvp_start, accept_fork) },
 		{ "undestroy", offsetof(struct kvp_start, undestroy) },
-		{ "takeover", offsetof(struct kvp_start, takeover) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;
@@ -263,6 +262,7 @@ static void notify(struct kvp_pool *pool)
 
 static void free_instance(struct kvp_instance *inst)
 {
+	kvp_table_shrinker_remove(&inst->shrinker);
 	kvp_pool_stop(inst->pool);
 	kvp_requests_exit(&inst->requests);
 	kvp_pool_free(inst->pool);
@@ -290,7 +290,10 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 		goto fail;
 	}
 	ret = kvp_requests_init(&inst->requests, inst->pool);
+	if (!ret)
+		ret = kvp_table_shrinker_add(&inst->shrinker, inst->pool);
 	if (ret) {
+		kvp_requests_exit(&inst->requests);
 		kvp_pool_quiesce(inst->pool);
 		kvp_pool_stop(inst->pool);
 		goto fail;

@@ -187,7 +187,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 	d->superseded = false;
 	d->hole = false;
 	d->intent = false;
-	d->after_intent = old && (old->intent || old->after_intent);
+	d->follows = old;
 	d->zero = false;
 	hlist_add_head(&d->hash, bucket_of(w, block));
 	return d;

@@ -48,8 +48,8 @@ enum kvp_dirty_state {
  * @superseded: a newer version exists; set under the bucket's lock
  * @hole: a discard; @page is NULL
  * @intent: its record is an intent; set before COMMITTING
- * @after_intent: an older version that is not yet home is one: so this one
- *	must be data, and goes home after it
+ * @follows: an older version is not yet home: so this one must be data, which
+ *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @page: contents
  */
@@ -66,7 +66,7 @@ struct kvp_dirty {
 	bool superseded;
 	bool hole;
 	bool intent;
-	bool after_intent;
+	bool follows;
 	bool zero;
 	struct page *page;
 };

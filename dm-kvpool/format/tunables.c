@@ -15,19 +15,15 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_STRICT] = { "strict", KVP_UNIT_WORD, 0, 1, 0, "0|1",
 		"1: large writes go through the log as well" },
 	[KVP_T_FAILMODE] = { "failmode", KVP_UNIT_WORD, 0, 1, 0, "error|wait",
-		"what requests do when no leg is left: fail, or wait for 'clear'" },
+		"what writes and flushes do when no leg is left: fail, or wait for 'clear'" },
 	[KVP_T_DEGRADED_START] = { "degraded_start", KVP_UNIT_WORD, 0, 1, 0, "ask|auto",
 		"auto: start without legs that may hold newer data" },
 	[KVP_T_AUTOIMPORT] = { "autoimport", KVP_UNIT_WORD, 0, 1, 1, "0|1",
 		"1: import at boot" },
 	[KVP_T_SCRUB_RATE] = { "scrub_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
 		"limit of a scrub, 0 for none" },
-	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB,
-		4 * MIB, NULL, "blocks move home at least this fast, even under load" },
 	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
 		256 * 1024, NULL, "runs of at least this many bytes go home by intent" },
-	[KVP_T_DISCARD_PASSDOWN] = { "discard_passdown", KVP_UNIT_WORD, 0, 1, 0, "0|1",
-		"1: tell the legs which blocks became unwritten" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -38,7 +38,7 @@ static u32 entry_blocks(u32 records, u32 data)
 
 static bool bypass_allowed(struct kvp_pool *pool, const struct kvp_dirty *d)
 {
-	return !d->hole && !d->after_intent && !d->superseded;
+	return !d->hole && !d->follows && !d->superseded;
 }
 
 /* Length of the run of adjacent blocks that begins with @first, up to @max. */
@@ -58,6 +58,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
 /* May this entry hold intents? A pending discard could wipe a table entry made by a bypass. */
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
+	lockdep_assert_held(&pool->wbuf.lock);
 	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes;
 }
 
@@ -86,12 +87,14 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
-	bool intents = intents_possible(pool, e);
+	bool intents;
 
 	spin_lock(&w->lock);
+	intents = intents_possible(pool, e);
 	while (!list_empty(&w->buffered)) {
 		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
-		u32 max = KVP_ENTRY_MAX_INTENTS - e->intents, n = 0;
+		u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
+				KVP_ENTRY_MAX_RECORDS - e->records), n = 0;
 
 		if (intents)
 			n = run_length(pool, d, max);
@@ -101,7 +104,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 			take(pool, e, n, true);
 			continue;
 		}
-		if (e->data == KVP_ENTRY_MAX_DATA ||
+		if (e->data == KVP_ENTRY_MAX_DATA || e->records == KVP_ENTRY_MAX_RECORDS ||
 		    entry_blocks(e->records + 1, e->data + !d->hole) > cap)
 			break;
 		take(pool, e, 1, false);
@@ -324,6 +327,8 @@ static bool build_wanted(struct kvp_pool *pool)
 	unsigned long flags;
 	bool wanted;
 
+	if (kvp_pool_waits(pool))
+		return false;
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
@@ -569,10 +574,14 @@ static void rewind_log(struct kvp_pool *pool)
 	log->built_seq = log->durable_seq;
 	log->failed = true;
 	log->due = false;
-	list_splice_init(&log->waiters, &waiters);
+	if (!READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
+		list_splice_init(&log->waiters, &waiters);
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_event(pool, "commit_failed why=no leg took the log entry");
 	answer(&waiters, -EIO);
+	/* With failmode=wait, whoever waits goes on waiting, for 'clear'. */
+	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
+		kvp_pool_fault(pool, "no leg took the log entry");
 }
 
 static bool all_ended(struct kvp_log *log)
@@ -781,9 +790,12 @@ static void long_flush_work(struct work_struct *work)
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
 	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
 	LIST_HEAD(waiters);
-	bool intents = take_flush_waiters(pool, &waiters);
+	bool intents;
 	int ret = 0;
 
+	if (kvp_pool_waits(pool))
+		return;
+	intents = take_flush_waiters(pool, &waiters);
 	if (list_empty(&waiters))
 		return;
 	if (kvp_pool_faulted(pool))

@@ -22,6 +22,8 @@ struct kvp_pool;
 
 #define KVP_ENTRIES		8
 #define KVP_ENTRY_HDR_PAGES	8	/* order 3, allocated at start */
+#define KVP_ENTRY_MAX_RECORDS \
+	((KVP_ENTRY_HDR_PAGES * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	1780	/* 7 MiB; with all data records the header is 8 blocks */
 #define KVP_BYPASS_WORKERS	2

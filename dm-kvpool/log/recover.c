@@ -574,6 +574,9 @@ static int resolve_block(struct recovery *rec, u64 block, struct kvp_replay_rec 
 		if (match || r->kind == KVP_REC_DATA)
 			return write_others(rec, block, match) ?:
 			       set_entry(rec->pool, block, r->crc, KVP_ENTRY_VALID);
+		/* Closed: it was durable at home, so what is older cannot be there any more. */
+		if (!intent_open(rec, r->lsn))
+			return accept_torn(rec, block, newest->lsn);
 	}
 	return resolve_by_table(rec, block, newest->lsn);
 }

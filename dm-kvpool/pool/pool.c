@@ -352,6 +352,8 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
+	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
+	kvp_pool_space(pool);
 	kvp_commit_sync(pool);
 }

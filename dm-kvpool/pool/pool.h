@@ -168,7 +168,7 @@ struct kvp_pool {
 
 /* How a pool is to be started; from the table line. */
 struct kvp_start {
-	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, takeover;
+	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy;
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
@@ -240,6 +240,12 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
 	return test_bit(KVP_POOL_FAULTED, &pool->flags);
+}
+
+/* Do requests wait, rather than fail, for want of legs? */
+static inline bool kvp_pool_waits(const struct kvp_pool *pool)
+{
+	return kvp_pool_faulted(pool) && READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
 }
 
 /* --- superblock and members (members.c) ----------------------------------- */

@@ -104,19 +104,35 @@ static void add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
 	spin_unlock(&t->lru_lock);
 }
 
-void kvp_table_shrink(struct kvp_pool *pool, bool all)
+u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
 {
 	struct kvp_table *t = &pool->table;
-	u32 looks = 2 * READ_ONCE(t->nr_pages) + 2;
+	u32 looks = 2 * READ_ONCE(t->nr_pages) + 2, freed = 0;
 
-	while (all || READ_ONCE(t->nr_pages) > t->budget) {
+	while (freed < nr) {
 		struct kvp_tpage *tp = next_victim(t, &looks);
 
 		if (!tp)
 			break;
-		if (!evict(pool, tp))
+		if (evict(pool, tp))
+			freed++;
+		else
 			add_to_lru(t, tp);
 	}
+	return freed;
+}
+
+void kvp_table_shrink(struct kvp_pool *pool, bool all)
+{
+	struct kvp_table *t = &pool->table;
+	u32 pages = READ_ONCE(t->nr_pages), budget = READ_ONCE(t->budget);
+
+	if (all)
+		/* leaves keep their ancestors: a round for each level */
+		while (kvp_table_reclaim(pool, ~0u))
+			;
+	else if (pages > budget)
+		kvp_table_reclaim(pool, pages - budget);
 }
 
 /* --- reading ------------------------------------------------------------------------- */

@@ -135,6 +135,9 @@ int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next);
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
 
+/** kvp_table_reclaim() - drop up to @nr clean pages that nobody uses; returns how many went. No allocation. */
+u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
+
 /** kvp_table_shrink() - drop clean pages until the budget is kept; @all: every clean page */
 void kvp_table_shrink(struct kvp_pool *pool, bool all);
 

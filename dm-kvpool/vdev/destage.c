@@ -6,8 +6,8 @@
  * One worker. A round takes versions from the head of wbuf->logged, in log
  * order, but none at or above the first intent that is not yet home, so that
  * versions of one block go home in order. It sorts them by address and writes
- * them. Discards come first in a round: what is older than a discard was
- * superseded when it was accepted.
+ * them. A discard ends a round that has data already, and comes first in the
+ * next: so table entries change in log order.
  *
  * Whether there is work is asked in one place, destage_wanted(), by whoever
  * starts the worker and by the worker when it considers stopping.
@@ -59,7 +59,7 @@ static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *dat
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->logged, list) {
-		if (d->lsn >= limit || n == ROUND_VERSIONS)
+		if (d->lsn >= limit || n == ROUND_VERSIONS || (d->hole && !list_empty(data)))
 			break;
 		list_move_tail(&d->list, d->hole ? holes : data);
 		n++;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pool/pool.h"
+#include "table/shrinker.h"
+
+static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct kvp_table *t = &((struct kvp_pool *)kvp_shrinker_private(shrinker))->table;
+	u32 all = READ_ONCE(t->nr_pages), dirty = READ_ONCE(t->nr_dirty);
+
+	return all > dirty ? all - dirty : SHRINK_EMPTY;
+}
+
+/* Takes only trylocks and allocates nothing. */
+static unsigned long scan_pages(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct kvp_pool *pool = kvp_shrinker_private(shrinker);
+	u32 freed = kvp_table_reclaim(pool, sc->nr_to_scan);
+
+	return freed ?: SHRINK_STOP;
+}
+
+int kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool)
+{
+	return kvp_shrinker_register(s, pool, count_pages, scan_pages, "kvpool-table");
+}
+
+void kvp_table_shrinker_remove(struct kvp_shrinker *s)
+{
+	kvp_shrinker_unregister(s);
+}

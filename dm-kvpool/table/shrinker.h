@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef KVP_TABLE_SHRINKER_H
+#define KVP_TABLE_SHRINKER_H
+
+#include "compat/shrinker.h"
+
+struct kvp_pool;
+
+/** kvp_table_shrinker_add() - give clean table pages back when memory is short; 0 or -ENOMEM */
+int kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+void kvp_table_shrinker_remove(struct kvp_shrinker *s);
+
+#endif /* KVP_TABLE_SHRINKER_H */
