@@ -23,14 +23,6 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md)
 	return found;
 }
 
-void kvp_registry_add(struct kvp_instance *inst)
-{
-	mutex_lock(&lock);
-	inst->refs = 1;
-	list_add(&inst->list, &instances);
-	mutex_unlock(&lock);
-}
-
 bool kvp_registry_put(struct kvp_instance *inst)
 {
 	bool last;
@@ -69,6 +61,13 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 		ret = kvp_refuse(refusal, -EBUSY, "remove that device first",
 				 "the pool '%s' is in use by another device", sb->name);
 		break;
+	}
+	/* Entered at once: two devices that start at the same time must see each other. */
+	if (!ret) {
+		struct kvp_instance *mine = pool->owner;
+
+		mine->refs = 1;
+		list_add(&mine->list, &instances);
 	}
 	mutex_unlock(&lock);
 	return ret;

@@ -31,13 +31,13 @@ struct kvp_instance {
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */
 struct kvp_instance *kvp_registry_get(struct mapped_device *md);
 
-/** kvp_registry_add() - enter a new instance; holds one reference */
-void kvp_registry_add(struct kvp_instance *inst);
-
 /** kvp_registry_put() - give a reference back; true for the last one: the caller frees it */
 bool kvp_registry_put(struct kvp_instance *inst);
 
-/** kvp_registry_claim() - refuse a pool that another device has, or whose legs it has */
+/**
+ * kvp_registry_claim() - enter pool->owner with one reference, unless another
+ * device has the pool or one of its legs
+ */
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 
 /** kvp_registry_refused() - remember a refusal for last_refusal, and log it */

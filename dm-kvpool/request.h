@@ -14,7 +14,6 @@
 /**
  * struct kvp_requests - bios that could not be served at once
  * @writes: wait for buffer pages, in order of arrival; by @lock
- * @reads: wait for a table page, or are read anew block by block; by @lock
  * @space_seq: counts calls of the pool's space callback
  */
 struct kvp_requests {

@@ -24,10 +24,6 @@ static bool degraded_start;
 module_param(degraded_start, bool, 0644);
 MODULE_PARM_DESC(degraded_start, "start pools without legs that may hold newer data");
 
-bool kvp_fault_injection;
-module_param_named(fault_injection, kvp_fault_injection, bool, 0444);
-MODULE_PARM_DESC(fault_injection, "allow the inject messages");
-
 /* --- constructor --------------------------------------------------------------------- */
 
 static int parse_uuid(struct dm_target *ti, struct kvp_start *s, const char *arg)
@@ -277,6 +273,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 
 	if (!inst)
 		return -ENOMEM;
+	INIT_LIST_HEAD(&inst->list);
 	inst->md = dm_table_get_md(ti->table);
 	inst->pool = kvp_pool_alloc();
 	if (!inst->pool)
@@ -300,12 +297,14 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	}
 	inst->pool->notify = notify;
 	inst->table = ti->table;
-	kvp_registry_add(inst);
 	t->inst = inst;
 	/* Formatting is done once. */
 	t->start.format = false;
 	return 0;
 fail:
+	/* Claimed, perhaps, before it failed. */
+	if (!list_empty(&inst->list))
+		kvp_registry_put(inst);
 	kvp_pool_free(inst->pool);
 	kfree(inst);
 	return ret;

@@ -13,6 +13,4 @@ struct kvp_target {
 	struct kvp_instance *inst;		/* NULL until resumed */
 };
 
-extern bool kvp_fault_injection;
-
 #endif /* KVP_TARGET_H */

@@ -259,7 +259,7 @@ struct kvp_disk_rec {
  */
 struct kvp_disk_log_hdr {
 	__le32	magic;
-	__le32	csum;			/* crc32c(log_nonce) of header and records, this field 0 */
+	__le32	csum;			/* crc32c(~0) over pool nonce, log_nonce, header, records; this field 0 */
 	__le64	nonce;			/* log_nonce of the activation */
 	__le64	epoch;
 	__le64	lsn;

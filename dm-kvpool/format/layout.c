@@ -146,6 +146,11 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 		return -ENOSPC;
 	}
 	g->levels = levels_for(g->data_blocks);
+	if (kvp_pages_at(g->data_blocks, g->levels - 1) > KVP_MAX_ROOTS) {
+		snprintf(why->text, sizeof(why->text),
+			 "more than 512 TiB of data a leg; use less of it with size=");
+		return -EINVAL;
+	}
 	g->log_start = g->table_start +
 		round_up_to(kvp_table_blocks(g->data_blocks, g->levels), ALIGN_BLOCKS);
 	g->data_start = g->log_start + log;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * I/O to one leg, in whole blocks and pages. The engine knows nothing of
- * struct bio: io.c turns a request into bios, the simulator into steps of its
+ * struct bio: io_bio.c turns a request into bios, the simulator into steps of its
  * modelled disks.
  */
 #ifndef KVP_IO_H

@@ -420,6 +420,7 @@ static void __collect_waiters(struct kvp_pool *pool, struct list_head *done)
 		if (w->seq > log->durable_seq)
 			break;
 		if (needs_flush(pool, w)) {
+			w->lsn = log->durable.lsn;
 			list_move_tail(&w->list, &log->flush_waiters);
 			queue_work(pool->commit_wq, &log->flush_work);
 		} else {
@@ -708,22 +709,6 @@ static void post_work(struct work_struct *work)
 
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
-/* Is everything that went past the log, and is durable in it, home? */
-static bool intents_home(struct kvp_pool *pool)
-{
-	struct kvp_log *log = &pool->log;
-	struct kvp_log_mark mark;
-	unsigned long flags;
-	u64 target;
-
-	spin_lock_irqsave(&log->lock, flags);
-	target = log->durable.lsn;
-	spin_unlock_irqrestore(&log->lock, flags);
-	mark.lsn = target;
-	kvp_log_floor(pool, &mark);
-	return mark.lsn >= target;
-}
-
 static int flush_intents(struct kvp_pool *pool)
 {
 	struct kvp_intents home;
@@ -758,31 +743,29 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 	kvp_commit_kick(pool, true);
 }
 
-/* Take those that wait, if what they wait for has happened. */
+/*
+ * Take those whose intents are home, or that wait for membership alone; true
+ * if there are intents to flush. The others stay: the bypass starts this work
+ * again. To wait here for it would not do: under memory pressure one thread
+ * may have to do all work.
+ */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
 	struct kvp_log *log = &pool->log;
-	struct kvp_waiter *w;
+	struct kvp_log_mark home = { .lsn = ~0ull };
+	struct kvp_waiter *w, *next;
 	bool intents = false;
 
+	kvp_log_floor(pool, &home);
 	spin_lock_irq(&log->lock);
-	list_splice_init(&log->flush_waiters, waiters);
-	spin_unlock_irq(&log->lock);
-	list_for_each_entry(w, waiters, list)
+	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
+		if (!w->flushed && w->lsn > home.lsn && !kvp_pool_faulted(pool))
+			continue;
 		intents |= !w->flushed;
-	if (!intents || kvp_pool_faulted(pool) || intents_home(pool))
-		return intents;
-	/*
-	 * The bypass starts this work again. It must not wait here: under
-	 * memory pressure one thread may have to do all work.
-	 */
-	spin_lock_irq(&log->lock);
-	list_splice_init(waiters, &log->flush_waiters);
+		list_move_tail(&w->list, waiters);
+	}
 	spin_unlock_irq(&log->lock);
-	/* It may have come home between the two looks. */
-	if (intents_home(pool))
-		queue_work(pool->commit_wq, &log->flush_work);
-	return false;
+	return intents;
 }
 
 static void long_flush_work(struct work_struct *work)

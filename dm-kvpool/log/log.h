@@ -94,12 +94,14 @@ struct kvp_bypass {
  * struct kvp_waiter - somebody waits for durability
  * @list: on log->waiters in order of @seq; by log->lock
  * @seq: everything accepted up to here must be durable
- * @flushed: what went past the log for it is flushed; internal
+ * @lsn: what went past the log below it must be home and flushed; internal
+ * @flushed: it is; internal
  * @done: called once with 0 or -EIO, from any context
  */
 struct kvp_waiter {
 	struct list_head list;
 	u64 seq;
+	u64 lsn;
 	bool flushed;
 	void (*done)(struct kvp_waiter *w, int error);
 };

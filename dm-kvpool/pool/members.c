@@ -66,6 +66,9 @@ static void note_counters(struct kvp_pool *pool)
 {
 	u32 i;
 
+	/* Progress of a scrub survives with every superblock, if not to the last block. */
+	if (READ_ONCE(pool->scrub.info.state) == KVP_SCRUB_RUNNING)
+		pool->sb->scrub = pool->scrub.info;
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];
 		struct kvp_leg *leg = &pool->legs[i];

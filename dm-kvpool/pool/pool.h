@@ -66,8 +66,6 @@ struct kvp_leg {
 	u64 size_blocks;
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
-	bool was_present;		/* the label was found at start */
-	u32 last_sequence_era;
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
@@ -85,7 +83,7 @@ struct kvp_stats {
 	u64 coalesced_blocks, buffer_read_blocks, read_retries;
 };
 
-/* Counters of background work: by pool->stat_lock or a single writer. */
+/* Counters of background work. */
 struct kvp_work_stats {
 	atomic64_t page_reads, page_writes, checkpoints;
 	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;

@@ -204,6 +204,19 @@ static bool knows_fork(const struct kvp_sb *sb, u64 fork)
 	return false;
 }
 
+/*
+ * Was @sb's leg in use after it parted from @best's? It was if it knows of a
+ * forced start that @best does not, or if it went on without @best's leg.
+ */
+static bool forked(const struct kvp_sb *sb, const struct kvp_sb *best)
+{
+	if (sb->fork_count && !knows_fork(best, sb->forks[sb->fork_count - 1]))
+		return true;
+	return best->leg_index < sb->leg_count &&
+	       !memcmp(sb->legs[best->leg_index].uuid, best->leg_uuid, 16) &&
+	       sb->legs[best->leg_index].state != KVP_LEG_IN_SYNC;
+}
+
 /* Do all labels belong together? */
 static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
 			const struct kvp_start *s, struct kvp_refusal *r)
@@ -225,8 +238,8 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 					"disconnect the copy, or clear its label",
 					"%s and %s carry the same leg UUID: one is a copy of the other",
 					pool->legs[j].path, path);
-		if (sb->fork_count && !knows_fork(best, sb->forks[sb->fork_count - 1]) &&
-		    !s->accept_fork)
+		l->legs[i].forked = forked(sb, best);
+		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
 				"import --accept-fork keeps the newer history; or import the half you want alone",
 				"split brain: %s was written to in a history that the newest leg does not know",
@@ -268,6 +281,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 	u32 i;
 
 	memset(legs, 0, sizeof(l->ordered));
+	memset(l->ordered_forked, 0, sizeof(l->ordered_forked));
 	for (i = 0; i < pool->nr_legs; i++) {
 		u32 at;
 
@@ -281,6 +295,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 					  "%s was once a leg of the pool '%s', but is not any more",
 					  pool->legs[i].path, best->name);
 		legs[at] = pool->legs[i];
+		l->ordered_forked[at] = l->legs[i].forked;
 	}
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -289,6 +304,9 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 		leg->pool = pool;
 		leg->index = i;
 		leg->state = best->legs[i].state;
+		/* Its history is given up: it must not be a source, whatever the winner thought of it. */
+		if (l->ordered_forked[i] && leg->state == KVP_LEG_IN_SYNC)
+			leg->state = KVP_LEG_STALE;
 		atomic64_set(&leg->err_read, best->legs[i].err_read);
 		atomic64_set(&leg->err_write, best->legs[i].err_write);
 		atomic64_set(&leg->err_checksum, best->legs[i].err_checksum);

@@ -7,7 +7,7 @@
 
 /* What was found on one leg, in the order of the table line. */
 struct kvp_label {
-	bool found, unreadable;
+	bool found, unreadable, forked;
 	u32 valid, bad;		/* slots */
 	int error;		/* of the last bad one */
 	struct kvp_why why;
@@ -21,6 +21,7 @@ struct kvp_labels {
 	struct kvp_sb *tmp;
 	struct kvp_label legs[KVP_MAX_MIRROR_LEGS];
 	struct kvp_leg ordered[KVP_MAX_MIRROR_LEGS];
+	bool ordered_forked[KVP_MAX_MIRROR_LEGS];
 };
 
 struct kvp_labels *kvp_labels_alloc(void);

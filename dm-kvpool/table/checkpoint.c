@@ -94,8 +94,11 @@ int kvp_poison_settle(struct kvp_pool *pool)
 {
 	int ret;
 
+	if (kvp_pool_readonly(pool))
+		return 0;
 	mutex_lock(&pool->checkpoint_lock);
-	ret = READ_ONCE(pool->table.nr_dirty) ? kvp_checkpoint(pool, NULL) : 0;
+	ret = READ_ONCE(pool->table.poisoned) != pool->sb->poisoned_blocks ?
+		kvp_checkpoint(pool, NULL) : 0;
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }

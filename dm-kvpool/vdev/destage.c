@@ -117,6 +117,11 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 		if (ret)
 			break;
 		list_move_tail(&d->list, &done);
+		/* A discard of 1 GiB changes 512 pages: write them before they outgrow the budget. */
+		if (table_half_dirty(pool)) {
+			ret = kvp_checkpoint(pool, NULL);
+			kvp_table_shrink(pool, false);
+		}
 	}
 	kvp_wbuf_drop_list(pool, &done);
 	return ret;
@@ -222,7 +227,7 @@ static void destage_work(struct work_struct *work)
 		mod_delayed_work(pool->work_wq, &dg->idle_work, msecs_to_jiffies(IDLE_MS));
 }
 
-/* Nothing pushed for a while: bring the rest home, so that the log is short when power goes. */
+/* Bring everything home from time to time, so that the log is short when power goes. */
 static void idle_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);

@@ -167,8 +167,8 @@ int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
 	kvp_range_lock(&pool->ranges, &range, block, block);
 	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, false);
 	kvp_range_unlock(&pool->ranges, &range);
-	/* An answer that a power cut must not take back. */
-	if (ret == -EBADMSG)
+	/* An answer that a power cut must not take back, whoever found it first. */
+	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);
 	return ret ? -EIO : 0;
 }

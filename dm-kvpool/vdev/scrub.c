@@ -174,6 +174,8 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
 			WRITE_ONCE(sc->info.cursor, min(next, pool->sb->pool_blocks));
 			continue;
 		}
+		if (!(block % KVP_PTRS_PER_PAGE))
+			kvp_table_shrink(pool, false);
 		n = min_t(u64, STEP_BLOCKS, pool->sb->pool_blocks - block);
 		scrub_step(pool, s, block, n);
 		WRITE_ONCE(sc->info.cursor, block + n);
