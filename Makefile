@@ -110,13 +110,14 @@ dkms-install:
 setup:
 	scripts/setup
 
-check:
+check: setup
 	+@tests/check
 
-check-long:
+check-long: setup
 	+@tests/check --long
 
-demo: tool
+demo: setup
+	+@$(MAKE) tool
 	+@$(MAKE) module KVER=6.12
 	tests/vm/run --kernel 6.12 --exec scripts/demo
 

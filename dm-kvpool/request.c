@@ -5,6 +5,8 @@
 
 #include "request.h"
 
+#define MAX_HOLES	1024	/* discards that may be pending: readers look through them */
+
 static struct kvp_bio *data_of(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct kvp_bio));
@@ -92,7 +94,9 @@ static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 blo
 
 static void waiter_done(struct kvp_waiter *w, int error)
 {
-	end_bio(bio_of(container_of(w, struct kvp_bio, waiter)), errno_to_blk_status(error));
+	/* -EAGAIN: given back for the time after a noflush suspend. */
+	end_bio(bio_of(container_of(w, struct kvp_bio, waiter)),
+		error == -EAGAIN ? BLK_STS_DM_REQUEUE : errno_to_blk_status(error));
 }
 
 static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
@@ -100,6 +104,7 @@ static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	struct kvp_bio *k = data_of(bio);
 
 	k->waiter.seq = seq;
+	k->waiter.internal = false;
 	k->waiter.done = waiter_done;
 	kvp_commit_wait_async(pool, &k->waiter);
 }
@@ -142,6 +147,17 @@ static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	return true;
 }
 
+/* Take a write or discard into the buffer; false when it is full, or memory short. */
+static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
+{
+	if (bio_op(bio) == REQ_OP_WRITE)
+		return copy_in(pool, bio, seq);
+	if (READ_ONCE(pool->wbuf.nr_holes) >= MAX_HOLES)
+		return false;
+	return !block_count(bio) ||
+	       !kvp_wbuf_discard(pool, first_block(bio), block_count(bio), seq);
+}
+
 static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 {
 	if (bio->bi_opf & REQ_FUA) {
@@ -156,10 +172,14 @@ static void defer_write(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
 
+	if (READ_ONCE(r->requeue)) {
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+		return;
+	}
 	spin_lock_irqsave(&r->lock, flags);
 	bio_list_add(&r->writes, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
-	queue_work(r->wq, &r->write_work);
+	queue_work(r->write_wq, &r->write_work);
 }
 
 static int map_write(struct kvp_requests *r, struct bio *bio)
@@ -171,7 +191,7 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->write_blocks, block_count(bio));
 	/* Nobody overtakes those who wait already. */
-	if (!bio_list_empty(&r->writes) || !copy_in(pool, bio, &seq))
+	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
 		defer_write(r, bio);
 	else
 		written(pool, bio, seq);
@@ -219,7 +239,7 @@ static void write_work(struct work_struct *work)
 		int space = atomic_read(&r->space_seq);
 		u64 seq = 0;
 
-		if (!must_fail(pool) && copy_in(pool, bio, &seq)) {
+		if (!must_fail(pool) && accept(pool, bio, &seq)) {
 			pop_write(r);
 			written(pool, bio, seq);
 		} else if (waits_in_vain(pool)) {
@@ -240,15 +260,18 @@ static void space_came_free(struct kvp_pool *pool)
 	atomic_inc(&r->space_seq);
 	smp_mb__after_atomic();	/* pairs with the lock around the list in defer_write() */
 	if (!bio_list_empty(&r->writes))
-		queue_work(r->wq, &r->write_work);
+		queue_work(r->write_wq, &r->write_work);
 }
 
-void kvp_requests_requeue(struct kvp_requests *r)
+void kvp_requests_requeue(struct kvp_requests *r, bool on)
 {
 	struct bio_list held;
 	struct bio *bio;
 	unsigned long flags;
 
+	WRITE_ONCE(r->requeue, on);
+	if (!on)
+		return;
 	cancel_work_sync(&r->write_work);
 	bio_list_init(&held);
 	spin_lock_irqsave(&r->lock, flags);
@@ -257,28 +280,24 @@ void kvp_requests_requeue(struct kvp_requests *r)
 	spin_unlock_irqrestore(&r->lock, flags);
 	while ((bio = bio_list_pop(&held)))
 		end_bio(bio, BLK_STS_DM_REQUEUE);
+	if (kvp_pool_waits(r->pool))
+		kvp_commit_requeue(r->pool);
 }
 
 /* --- discard and write-zeroes --------------------------------------------------------------- */
 
-static int map_discard(struct kvp_pool *pool, struct bio *bio)
+static int map_discard(struct kvp_requests *r, struct bio *bio)
 {
-	u32 count = block_count(bio);
-	u64 seq;
+	struct kvp_pool *pool = r->pool;
+	u64 seq = 0;
 
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
-	this_cpu_add(pool->stats->discard_blocks, count);
-	if (count && kvp_wbuf_discard(pool, first_block(bio), count, &seq)) {
-		end_bio(bio, BLK_STS_RESOURCE);
-		return DM_MAPIO_SUBMITTED;
-	}
-	if (count && (bio->bi_opf & REQ_FUA)) {
-		end_when_durable(pool, bio, seq);
-		return DM_MAPIO_SUBMITTED;
-	}
-	end_bio(bio, BLK_STS_OK);
-	kvp_commit_kick(pool, true);
+	this_cpu_add(pool->stats->discard_blocks, block_count(bio));
+	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
+		defer_write(r, bio);
+	else
+		written(pool, bio, seq);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -521,7 +540,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 		return map_write(r, bio);
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
-		return map_discard(r->pool, bio);
+		return map_discard(r, bio);
 	default:
 		return DM_MAPIO_KILL;
 	}
@@ -533,9 +552,13 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	spin_lock_init(&r->lock);
 	bio_list_init(&r->writes);
 	INIT_WORK(&r->write_work, write_work);
-	r->wq = alloc_workqueue("kvpool-requests", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!r->wq)
+	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
+	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	r->write_wq = alloc_workqueue("kvpool-writes", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!r->wq || !r->write_wq) {
+		kvp_requests_exit(r);
 		return -ENOMEM;
+	}
 	pool->requests = r;
 	pool->space = space_came_free;
 	return 0;
@@ -543,7 +566,12 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 
 void kvp_requests_exit(struct kvp_requests *r)
 {
+	if (r->pool)
+		r->pool->space = NULL;
 	if (r->wq)
 		destroy_workqueue(r->wq);
+	if (r->write_wq)
+		destroy_workqueue(r->write_wq);
 	r->wq = NULL;
+	r->write_wq = NULL;
 }

@@ -14,15 +14,17 @@
 /**
  * struct kvp_requests - bios that could not be served at once
  * @writes: wait for buffer pages, in order of arrival; by @lock
+ * @requeue: bios that would have to wait go back to device-mapper instead
  * @space_seq: counts calls of the pool's space callback
  */
 struct kvp_requests {
 	struct kvp_pool *pool;
-	struct workqueue_struct *wq;
+	struct workqueue_struct *wq, *write_wq;
 	spinlock_t lock;		/* irqsave */
 	struct bio_list writes;
 	atomic_t space_seq;
 	struct work_struct write_work;
+	bool requeue;
 };
 
 /* Per-bio data; kept small. */
@@ -44,7 +46,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
 /** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
 
-/** kvp_requests_requeue() - give bios that wait back to device-mapper (noflush suspend) */
-void kvp_requests_requeue(struct kvp_requests *r);
+/** kvp_requests_requeue() - give bios that wait back to device-mapper, until it is turned off */
+void kvp_requests_requeue(struct kvp_requests *r, bool on);
 
 #endif /* KVP_REQUEST_H */

@@ -259,8 +259,9 @@ static void notify(struct kvp_pool *pool)
 static void free_instance(struct kvp_instance *inst)
 {
 	kvp_table_shrinker_remove(&inst->shrinker);
-	kvp_pool_stop(inst->pool);
+	/* The request path first: its last work may still be kicking the pool. */
 	kvp_requests_exit(&inst->requests);
+	kvp_pool_stop(inst->pool);
 	kvp_pool_free(inst->pool);
 	kfree(inst);
 }
@@ -330,8 +331,9 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	u32 i;
 
 	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
-	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs) {
-		snprintf(r.why, sizeof(r.why), "the new table is of another pool or size");
+	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
+	    t->start.kind != pool->g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
+		snprintf(r.why, sizeof(r.why), "the new table is of another pool, size, kind or mode");
 		kvp_registry_refused(&r);
 		return -EINVAL;
 	}
@@ -372,6 +374,7 @@ static void kvp_resume(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
+	kvp_requests_requeue(&inst->requests, false);
 	if (inst->quiesced)
 		kvp_pool_unquiesce(inst->pool);
 	inst->quiesced = false;
@@ -385,15 +388,17 @@ static void kvp_presuspend(struct dm_target *ti)
 		return;
 	kvp_scrub_quiesce(inst->pool);
 	if (dm_noflush_suspending(ti))
-		kvp_requests_requeue(&inst->requests);
+		kvp_requests_requeue(&inst->requests, true);
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
-	if (inst)
-		kvp_scrub_unquiesce(inst->pool);
+	if (!inst)
+		return;
+	kvp_requests_requeue(&inst->requests, false);
+	kvp_scrub_unquiesce(inst->pool);
 }
 
 static void kvp_postsuspend(struct dm_target *ti)

@@ -228,7 +228,7 @@ u64 kvp_wbuf_seq(struct kvp_pool *pool)
  * Versions in the range are no longer the newest. Those still BUFFERED could
  * be forgotten, but stay: their order before the hole is what matters.
  */
-static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count)
+static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 {
 	struct kvp_dirty *d;
 	struct hlist_node *next;
@@ -239,7 +239,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count)
 		for (b = block; b < block + count; b++) {
 			spin_lock(lock_of(w, b));
 			d = __find(w, b);
-			if (d)
+			if (d && d->seq < seq)
 				__supersede(d);
 			spin_unlock(lock_of(w, b));
 		}
@@ -250,7 +250,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count)
 
 		spin_lock(lock);
 		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
-			if (d->block >= block && d->block - block < count)
+			if (d->block >= block && d->block - block < count && d->seq < seq)
 				__supersede(d);
 		spin_unlock(lock);
 	}
@@ -268,19 +268,19 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	d->hole = true;
 	INIT_HLIST_NODE(&d->hash);
 
-	/* Readers ask the hash table first, so the hole must be there before versions vanish. */
+	/*
+	 * Readers ask the hash table first, so the hole must be there before
+	 * versions vanish; and with its place in the order, so that versions
+	 * accepted after it stay.
+	 */
 	spin_lock(&w->lock);
 	list_add_tail(&d->hole_list, &w->holes);
 	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
-	spin_unlock(&w->lock);
-	supersede_range(w, block, count);
-
-	spin_lock(&w->lock);
-	d->seq = ++w->seq;
+	d->seq = *seq = ++w->seq;
 	w->nr_buffered++;
 	list_add_tail(&d->list, &w->buffered);
-	*seq = d->seq;
 	spin_unlock(&w->lock);
+	supersede_range(w, block, count, *seq);
 	return 0;
 }
 

@@ -176,7 +176,7 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->levels < 1 || g->levels > KVP_MAX_LEVELS ||
 	    kvp_pages_at(g->data_blocks, g->levels - 1) > KVP_MAX_ROOTS)
 		return "table levels";
-	if (g->segment_blocks < KVP_MAX_ENTRY_BLOCKS || g->segment_blocks > 65536 ||
+	if (g->segment_blocks < KVP_MAX_ENTRY_BLOCKS || g->segment_blocks > KVP_SEGMENT_BLOCKS ||
 	    g->segments < KVP_MIN_SEGMENTS || !inside(g->log_start, kvp_log_blocks(g), leg_blocks))
 		return "log region";
 	if (!inside(g->table_start, kvp_table_blocks(g->data_blocks, g->levels), leg_blocks))

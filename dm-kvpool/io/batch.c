@@ -80,6 +80,12 @@ static int retry_failed(struct kvp_batch *b)
 	return 0;
 }
 
+void kvp_batch_reset(struct kvp_batch *b)
+{
+	b->nr_pages = 0;
+	b->nr_runs = 0;
+}
+
 int kvp_batch_write(struct kvp_batch *b)
 {
 	u32 i, l;
@@ -95,7 +101,6 @@ int kvp_batch_write(struct kvp_batch *b)
 				submit_run(b, &b->runs[i], &b->pool->legs[l]);
 	kvp_io_group_wait(&b->group);
 	ret = b->nr_ios ? retry_failed(b) : -EIO;
-	b->nr_pages = 0;
-	b->nr_runs = 0;
+	kvp_batch_reset(b);
 	return ret;
 }

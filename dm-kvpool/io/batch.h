@@ -34,6 +34,9 @@ void kvp_batch_free(struct kvp_batch *b);
 /** kvp_batch_add() - @page goes to @block of every leg; false when the batch is full */
 bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page);
 
+/** kvp_batch_reset() - forget what was added */
+void kvp_batch_reset(struct kvp_batch *b);
+
 /**
  * kvp_batch_write() - write what was added to all legs in use, and empty the batch
  *

@@ -223,6 +223,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->due = false;
 	log->data_blocks += e->data;
 	log->intent_blocks += e->intents;
+	log->intents_since += e->intents;
 	spin_unlock_irqrestore(&log->lock, flags);
 
 	kvp_log_seal(e->hdr_buf, h, pool->sb->nonce);
@@ -264,7 +265,12 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	entry_put(e);
 }
 
-/* Blocks that an entry at log->head may have; moves to the next segment when few are left. */
+/*
+ * Blocks that an entry at log->head may have; moves to the next segment when
+ * few are left. Not after a failure: an entry that no leg is known to have
+ * taken may be on one all the same, and what follows it must overwrite it, or
+ * recovery would take it for the successor.
+ */
 static u32 room(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -273,7 +279,10 @@ static u32 room(struct kvp_pool *pool)
 	u32 want = min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA) + 1;
 
 	limit = limit - limit % pool->g->segment_blocks + kvp_log_blocks(pool->g);
-	if (end - log->head.lsn < min_t(u32, want, 32)) {
+	if (log->redo >= log->head.lsn) {
+		log->head.lsn = log->redo;
+		end = kvp_log_segment_end(pool->g, log->redo);
+	} else if (end - log->head.lsn < min_t(u32, want, 32)) {
 		log->head.lsn = end;
 		end += pool->g->segment_blocks;
 	}
@@ -327,7 +336,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	unsigned long flags;
 	bool wanted;
 
-	if (kvp_pool_waits(pool))
+	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :
@@ -345,7 +354,7 @@ static void arm_interval(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
 
-	if (READ_ONCE(pool->wbuf.nr_buffered) && !test_bit(0, &log->armed) &&
+	if (READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(log->stopped) && !test_bit(0, &log->armed) &&
 	    !test_and_set_bit(0, &log->armed))
 		queue_delayed_work(pool->commit_wq, &log->interval_work,
 				   msecs_to_jiffies(READ_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS])));
@@ -478,8 +487,9 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (__advance(pool))
 		__collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
-	answer(&done, 0);
+	/* Before the answer: whoever hears it may look for what post_work does. */
 	queue_work(pool->commit_wq, &log->post_work);
+	answer(&done, 0);
 }
 
 static void entry_put(struct kvp_entry_io *e)
@@ -561,6 +571,7 @@ static void rewind_log(struct kvp_pool *pool)
 	LIST_HEAD(waiters);
 	u32 n = 0;
 
+	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
 		unbuild_entry(pool, e, &back);
 	list_for_each_entry(d, &back, list)
@@ -583,6 +594,7 @@ static void rewind_log(struct kvp_pool *pool)
 	/* With failmode=wait, whoever waits goes on waiting, for 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		kvp_pool_fault(pool, "no leg took the log entry");
+	kvp_pool_space(pool);
 }
 
 static bool all_ended(struct kvp_log *log)
@@ -721,12 +733,24 @@ static int flush_intents(struct kvp_pool *pool)
 	return ret;
 }
 
+/* Waiters are answered from the head on, so they stand in order of seq. */
+static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
+{
+	struct kvp_waiter *before;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry_reverse(before, &log->waiters, list)
+		if (before->seq <= w->seq)
+			break;
+	list_add(&w->list, &before->list);
+}
+
 /* Those that waited for the flush now wait for a header that says so. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
 	struct kvp_log *log = &pool->log;
 	struct kvp_wbuf *wb = &pool->wbuf;
-	struct kvp_waiter *w;
+	struct kvp_waiter *w, *next;
 	unsigned long flags;
 	u64 seq;
 
@@ -734,11 +758,12 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 	seq = ++wb->seq;
 	spin_unlock(&wb->lock);
 	spin_lock_irqsave(&log->lock, flags);
-	list_for_each_entry(w, waiters, list) {
+	list_for_each_entry_safe(w, next, waiters, list) {
 		w->seq = seq;
 		w->flushed = true;
+		list_del(&w->list);
+		__add_waiter(log, w);
 	}
-	list_splice_tail_init(waiters, &log->waiters);
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_commit_kick(pool, true);
 }
@@ -759,13 +784,48 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	kvp_log_floor(pool, &home);
 	spin_lock_irq(&log->lock);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
-		if (!w->flushed && w->lsn > home.lsn && !kvp_pool_faulted(pool))
+		if (!w->flushed && w->lsn > home.lsn)
 			continue;
 		intents |= !w->flushed;
 		list_move_tail(&w->list, waiters);
 	}
 	spin_unlock_irq(&log->lock);
 	return intents;
+}
+
+/*
+ * No leg is left: nobody is kept waiting but requests under failmode=wait. The
+ * pool's own waiters are answered in any case, or it could not be suspended.
+ */
+static void fail_waiters(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
+	bool hold = kvp_pool_waits(pool);
+	LIST_HEAD(failed);
+
+	spin_lock_irq(&log->lock);
+	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	list_for_each_entry_safe(w, next, &log->waiters, list)
+		if (!hold || w->internal)
+			list_move_tail(&w->list, &failed);
+	spin_unlock_irq(&log->lock);
+	answer(&failed, -EIO);
+}
+
+void kvp_commit_requeue(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
+	LIST_HEAD(back);
+
+	spin_lock_irq(&log->lock);
+	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	list_for_each_entry_safe(w, next, &log->waiters, list)
+		if (!w->internal)
+			list_move_tail(&w->list, &back);
+	spin_unlock_irq(&log->lock);
+	answer(&back, -EAGAIN);
 }
 
 static void long_flush_work(struct work_struct *work)
@@ -776,14 +836,14 @@ static void long_flush_work(struct work_struct *work)
 	bool intents;
 	int ret = 0;
 
-	if (kvp_pool_waits(pool))
+	if (kvp_pool_faulted(pool)) {
+		fail_waiters(pool);
 		return;
+	}
 	intents = take_flush_waiters(pool, &waiters);
 	if (list_empty(&waiters))
 		return;
-	if (kvp_pool_faulted(pool))
-		ret = -EIO;
-	if (!ret && intents)
+	if (intents)
 		ret = flush_intents(pool);
 	if (!ret)
 		ret = kvp_members_settle(pool);
@@ -803,12 +863,16 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	w->flushed = false;
 	spin_lock_irqsave(&log->lock, flags);
 	log->flushes++;
-	list_add_tail(&w->list, &log->waiters);
+	__add_waiter(log, w);
 	__collect_waiters(pool, &done);
 	answered = !list_empty(&done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	answer(&done, 0);
-	if (!answered)
+	if (answered)
+		return;
+	if (kvp_pool_faulted(pool))
+		queue_work(pool->commit_wq, &log->flush_work);
+	else
 		kvp_commit_kick(pool, true);
 }
 
@@ -828,7 +892,7 @@ static void sync_done(struct kvp_waiter *w, int error)
 
 int kvp_commit_sync(struct kvp_pool *pool)
 {
-	struct sync_waiter s = { .w.done = sync_done };
+	struct sync_waiter s = { .w.done = sync_done, .w.internal = true };
 
 	init_completion(&s.done);
 	s.w.seq = kvp_wbuf_seq(pool);
@@ -932,13 +996,37 @@ void kvp_log_stop(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 	u32 i;
 
-	cancel_delayed_work_sync(&log->interval_work);
-	clear_bit(0, &log->armed);
+	/* From here on nothing is built, and nothing arms the timer. */
+	WRITE_ONCE(log->stopped, true);
 	cancel_work_sync(&log->commit_work);
-	cancel_work_sync(&log->post_work);
-	cancel_work_sync(&log->flush_work);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
+	flush_work(&log->post_work);
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+		cancel_work_sync(&log->workers[i].work);
+	flush_work(&log->flush_work);
+	cancel_delayed_work_sync(&log->interval_work);
+	clear_bit(0, &log->armed);
+}
+
+void kvp_log_unstop(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->log.stopped, false);
+	kvp_commit_kick(pool, false);
+}
+
+bool kvp_log_idle(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&log->lock, flags);
+	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
+	       list_empty(&log->finished) && list_empty(&log->bypass);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_holes) &&
+	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
 }
 
 /* --- tail and intents ------------------------------------------------------------------------ */
@@ -1007,6 +1095,7 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 
 	spin_lock_irqsave(&log->lock, flags);
 	log->tail = tail;
+	log->intents_since = 0;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_commit_kick(pool, true);
 }

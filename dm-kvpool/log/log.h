@@ -96,13 +96,16 @@ struct kvp_bypass {
  * @seq: everything accepted up to here must be durable
  * @lsn: what went past the log below it must be home and flushed; internal
  * @flushed: it is; internal
- * @done: called once with 0 or -EIO, from any context
+ * @internal: of the pool itself: never kept waiting for legs to come back
+ * @done: called once with 0, -EIO or -EAGAIN (kvp_commit_requeue()), from any
+ *	context
  */
 struct kvp_waiter {
 	struct list_head list;
 	u64 seq;
 	u64 lsn;
 	bool flushed;
+	bool internal;
 	void (*done)(struct kvp_waiter *w, int error);
 };
 
@@ -134,6 +137,8 @@ struct kvp_log {
 	bool failed;				/* a commit failed; cleared by the one that succeeds */
 	bool due;				/* the interval is over, or a close is wanted */
 	bool full;				/* no space: destage must make some */
+	bool stopped;				/* nothing more is built */
+	u64 redo;				/* place of an entry that failed; by build_lock */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
 
@@ -141,6 +146,7 @@ struct kvp_log {
 	struct delayed_work interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */
 
+	u64 intents_since;			/* intents recorded since the last checkpoint */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
 };
 
@@ -150,8 +156,15 @@ void kvp_log_exit(struct kvp_pool *pool);
 /** kvp_log_start() - begin to append at @head of the log called @nonce */
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
 
-/** kvp_log_stop() - stop the timer and the work */
+/** kvp_log_stop() - build nothing more, let what is under way end; kvp_log_unstop() goes on */
 void kvp_log_stop(struct kvp_pool *pool);
+void kvp_log_unstop(struct kvp_pool *pool);
+
+/** kvp_log_idle() - is there nothing in buffer, log and table that a checkpoint does not have? */
+bool kvp_log_idle(struct kvp_pool *pool);
+
+/** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
+void kvp_commit_requeue(struct kvp_pool *pool);
 
 /**
  * kvp_commit_kick() - something was accepted or waits: commit if it is time

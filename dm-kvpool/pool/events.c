@@ -14,7 +14,7 @@ static u32 event_sum(const struct kvp_disk_event *e)
 
 static bool event_sound(const struct kvp_pool *pool, const struct kvp_disk_event *e, u32 slot)
 {
-	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC &&
+	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC && !(le64_to_cpu(e->seq) >> 48) &&
 	       le64_to_cpu(e->seq) % KVP_EVENT_RING == slot &&
 	       !memcmp(e->pool_uuid, pool->sb->pool_uuid, 16) &&
 	       event_sum(e) == le32_to_cpu(e->csum) && !e->text[KVP_EVENT_TEXT - 1];

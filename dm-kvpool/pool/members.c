@@ -93,19 +93,39 @@ static void note_losses(struct kvp_pool *pool)
 		if (sb->legs[i].state == state)
 			continue;
 		sb->legs[i].state = state;
-		sb->legs[i].in_sync_era = sb->era;
+		/* What changed since may carry the same era, which lasts a second. */
+		sb->legs[i].in_sync_era = sb->era ? sb->era - 1 : 0;
 		lost = true;
 	}
 	if (lost)
 		WRITE_ONCE(sb->epoch, sb->epoch + 1);
 }
 
-/* Write both rings of every leg in use. Returns how many legs took both; marks the others. */
+/* One bad sector in a ring is no reason to give up a leg: the other ring has it. */
+static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
+{
+	u32 i, ok = 0;
+
+	for (i = 0; i + 1 < w->nr; i += 2) {
+		struct kvp_leg *leg = w->ios[i].leg;
+
+		if (w->ios[i].error)
+			atomic64_inc(&leg->err_write);
+		if (w->ios[i + 1].error)
+			atomic64_inc(&leg->err_write);
+		if (!w->ios[i].error || !w->ios[i + 1].error)
+			ok++;
+		else
+			kvp_leg_fail(leg, "a superblock write failed");
+	}
+	return ok;
+}
+
+/* Write both rings of every leg in use. Returns how many legs took it. */
 static u32 write_round(struct kvp_pool *pool)
 {
 	struct sb_write *w = pool->sb_write;
-	unsigned long sent = 0, failed = 0;
-	u32 i, ok = 0;
+	u32 i;
 
 	w->nr = 0;
 	memset(w->ios, 0, sizeof(w->ios));
@@ -115,44 +135,36 @@ static u32 write_round(struct kvp_pool *pool)
 			continue;
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);
-		sent |= BIT(i);
 	}
 	kvp_io_group_wait(&w->group);
-	for (i = 0; i < w->nr; i++)
-		if (w->ios[i].error)
-			failed |= BIT(w->ios[i].leg->index);
-	for (i = 0; i < pool->nr_legs; i++) {
-		if (failed & BIT(i)) {
-			atomic64_inc(&pool->legs[i].err_write);
-			kvp_leg_fail(&pool->legs[i], "a superblock write failed");
-		} else if (sent & BIT(i)) {
-			ok++;
-		}
-	}
-	return ok;
+	return count_taken(pool, w);
 }
 
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
+	int losses;
 	u32 ok;
 
 	lockdep_assert_held(&pool->sb_lock);
 	do {
-		clear_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+		/* Read before the states, so that a loss in between asks for one more round. */
+		losses = atomic_read_acquire(&pool->losses);
 		note_losses(pool);
 		note_counters(pool);
 		sb->event_seq = (u32)READ_ONCE(pool->events.next);
 		sb->write_time = ktime_get_real_seconds();
 		sb->sequence++;
 		ok = write_round(pool);
-		/* A leg lost meanwhile, here or elsewhere, needs one more. */
-	} while (ok && test_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags));
+	} while (ok && losses != atomic_read(&pool->losses));
 	if (!ok) {
+		set_bit(KVP_POOL_SB_FAILED, &pool->flags);
 		kvp_pool_fault(pool, "no leg took the superblock");
 		return -EIO;
 	}
+	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
+	atomic_set(&pool->recorded, losses);
 	return 0;
 }
 
@@ -209,7 +221,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	spin_lock_irqsave(&pool->members_lock, flags);
 	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > 1) {
 		WRITE_ONCE(leg->state, state);
-		set_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+		atomic_inc_return_release(&pool->losses);
 		taken = true;
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
@@ -243,7 +255,7 @@ int kvp_members_settle(struct kvp_pool *pool)
 {
 	int ret = 0;
 
-	if (!kvp_members_dirty(pool) && !kvp_pool_faulted(pool))
+	if (!kvp_members_dirty(pool))
 		return 0;
 	mutex_lock(&pool->sb_lock);
 	if (kvp_members_dirty(pool))

@@ -209,6 +209,8 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 /* Say in the label that the log is empty, so that the next start need not read it. */
 static void mark_clean(struct kvp_pool *pool)
 {
+	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool))
+		return;
 	mutex_lock(&pool->sb_lock);
 	pool->sb->scrub = pool->scrub.info;
 	pool->sb->flags |= KVP_SB_CLEAN;
@@ -219,17 +221,14 @@ static void mark_clean(struct kvp_pool *pool)
 
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
-	int ret;
-
 	kvp_scrub_quiesce(pool);
 	if (kvp_pool_readonly(pool))
 		return;
-	ret = kvp_destage_all(pool);
-	kvp_destage_stop(pool);
+	kvp_destage_all(pool);
 	kvp_log_stop(pool);
+	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
-	if (!ret && !kvp_members_settle(pool) && !kvp_pool_faulted(pool))
-		mark_clean(pool);
+	mark_clean(pool);
 	kvp_events_flush(pool);
 }
 
@@ -244,6 +243,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		}
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);
+		kvp_log_unstop(pool);
 	}
 	kvp_scrub_unquiesce(pool);
 }
@@ -267,6 +267,10 @@ void kvp_pool_space(struct kvp_pool *pool)
 static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	WRITE_ONCE(pool->tunables[id], value);
+	if (id == KVP_T_FAILMODE && kvp_pool_faulted(pool)) {
+		queue_work(pool->commit_wq, &pool->log.flush_work);
+		kvp_pool_space(pool);
+	}
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_TABLE_CACHE) {
@@ -294,7 +298,8 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 		sb->tunables[id] = old;
 	}
 	mutex_unlock(&pool->sb_lock);
-	if (!ret)
+	/* With no leg left, failmode must still be able to end the waiting. */
+	if (!ret || id == KVP_T_FAILMODE)
 		apply_tunable(pool, id, value);
 	return ret;
 }
@@ -349,7 +354,15 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 		atomic64_set(&leg->err_checksum, 0);
 		atomic64_set(&leg->healed, 0);
 	}
+	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
+	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
+		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	mutex_lock(&pool->sb_lock);
+	i = test_bit(KVP_POOL_SB_FAILED, &pool->flags) && kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	if (i)
+		return;
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
 	queue_work(pool->commit_wq, &pool->log.flush_work);

@@ -93,7 +93,8 @@ enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
-	KVP_POOL_MEMBERS_DIRTY,	/* a loss is not yet recorded on the survivors */
+	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
+	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */
 };
 
 enum kvp_destage_flags {
@@ -132,6 +133,7 @@ struct kvp_pool {
 
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
+	atomic_t losses, recorded;	/* of legs: counted, and known to a durable superblock */
 	u64 durable_epoch;		/* the log must not name an epoch that no superblock has */
 	struct page *sb_pages[KVP_MAX_MIRROR_LEGS * 2 * KVP_SB_BLOCKS];
 	struct kvp_disk_sb *sb_disk;	/* one superblock being encoded */
@@ -275,9 +277,10 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why);
 /** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
 int kvp_members_settle(struct kvp_pool *pool);
 
+/* Is there a loss that is not yet recorded on the survivors? */
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
-	return test_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
+	return atomic_read(&pool->losses) != atomic_read(&pool->recorded);
 }
 
 /** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */

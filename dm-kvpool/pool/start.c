@@ -338,7 +338,6 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (!pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC) {
 			pool->legs[i].state = KVP_LEG_STALE;
-			set_bit(KVP_POOL_MEMBERS_DIRTY, &pool->flags);
 		}
 	if (sb->fork_count == KVP_MAX_FORKS)
 		memmove(sb->forks, sb->forks + 1, (--sb->fork_count) * sizeof(sb->forks[0]));

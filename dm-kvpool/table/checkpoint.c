@@ -61,6 +61,26 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	return ret;
 }
 
+/*
+ * Not after a flush failed on the last leg: it may have dropped what is only
+ * in the log now, and the next flush would not say so. And not into slots that
+ * a superblock may name which failed and yet reached some leg: one that says
+ * what counts must be durable first.
+ */
+static int ready_for_checkpoint(struct kvp_pool *pool)
+{
+	int ret = 0;
+
+	if (kvp_pool_faulted(pool) || test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
+		return -EIO;
+	if (test_bit(KVP_POOL_SB_FAILED, &pool->flags)) {
+		mutex_lock(&pool->sb_lock);
+		ret = kvp_sb_commit(pool);
+		mutex_unlock(&pool->sb_lock);
+	}
+	return ret;
+}
+
 int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
 	struct kvp_intents home;
@@ -69,6 +89,9 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
+	ret = ready_for_checkpoint(pool);
+	if (ret)
+		return ret;
 	kvp_log_home_intents(pool, &home);
 	era = kvp_table_snapshot(pool, &pages);
 	ret = kvp_legs_flush(pool);

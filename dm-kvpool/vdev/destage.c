@@ -19,6 +19,8 @@
 
 #define ROUND_VERSIONS	2048
 #define IDLE_MS		5000
+#define RETRY_MS	100	/* after memory was short */
+#define MANY_INTENTS	(1u << 18)	/* 1 GiB: a recovery reads every one of them */
 #define MANY_HOLES	64	/* readers look through all that are pending */
 
 static bool log_half_full(struct kvp_pool *pool)
@@ -38,6 +40,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 	/* Intents that nobody flushes are closed by a checkpoint, before their number is used up. */
 	return test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || log_half_full(pool) ||
 	       READ_ONCE(pool->log.nr_bypass) > KVP_MAX_OPEN_INTENTS / 2 ||
+	       READ_ONCE(pool->log.intents_since) > MANY_INTENTS ||
 	       READ_ONCE(pool->log.full) || table_half_dirty(pool);
 }
 
@@ -169,6 +172,8 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 
 	do {
 		ret = destage_round(pool, limit, &taken);
+		if (!ret && table_half_dirty(pool))
+			ret = kvp_checkpoint(pool, NULL);
 	} while (!ret && taken && (all || destage_wanted(pool)));
 	return ret;
 }
@@ -218,13 +223,18 @@ static void destage_work(struct work_struct *work)
 		} else {
 			dg->error = destage_some(pool);
 		}
-			/* No progress: intents on their way home stand in the way. They kick when they are. */
+		/* No progress: intents on their way home stand in the way. They kick when they are. */
 		if (before == READ_ONCE(pool->log.tail) && used <= READ_ONCE(pool->wbuf.nr_logged))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
+	if (dg->error && dg->error != -ENOMEM)
+		kvp_pool_fault(pool, "blocks cannot be brought home");
 	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
-		mod_delayed_work(pool->work_wq, &dg->idle_work, msecs_to_jiffies(IDLE_MS));
+		mod_delayed_work(pool->work_wq, &dg->idle_work,
+				 msecs_to_jiffies(dg->error ? RETRY_MS : IDLE_MS));
+	/* The builder may have found the log full just as there came space. */
+	kvp_commit_kick(pool, true);
 }
 
 /* Bring everything home from time to time, so that the log is short when power goes. */
@@ -260,15 +270,14 @@ int kvp_destage_all(struct kvp_pool *pool)
 	ret = kvp_commit_sync(pool);
 	if (ret)
 		return ret;
-	flush_work(&pool->log.post_work);
-	spin_lock(&pool->wbuf.lock);
-	target = pool->log.logged.lsn;
-	spin_unlock(&pool->wbuf.lock);
+	spin_lock_irq(&pool->log.lock);
+	target = pool->log.durable.lsn;
+	spin_unlock_irq(&pool->log.lock);
 	do {
+		flush_work(&pool->log.post_work);
 		kvp_destage_kick(pool, true);
 		flush_work(&dg->work);
 		ret = dg->error;
-		/* The closing entry of the commit may still be on its way to the list. */
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool));
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
@@ -305,13 +314,19 @@ void kvp_bypass_work(struct work_struct *work)
 	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
 	struct kvp_pool *pool = worker->pool;
 	struct kvp_bypass *b;
+	int ret;
 
 	while ((b = next_bypass(&pool->log))) {
 		list_sort(NULL, &b->versions, by_block);
-		if (kvp_home_write(worker->home, &b->versions)) {
-			/* Tried again with the next bypass, or by 'clear'. */
+		ret = kvp_home_write(worker->home, &b->versions);
+		if (ret) {
 			bypass_phase(&pool->log, b, KVP_BYPASS_READY);
-			break;
+			if (ret != -ENOMEM) {
+				kvp_pool_fault(pool, "large writes cannot be brought home");
+				break;
+			}
+			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+			continue;
 		}
 		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);
 		queue_work(pool->commit_wq, &pool->log.flush_work);

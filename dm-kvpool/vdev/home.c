@@ -200,6 +200,8 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions)
 		ret = finish(h, versions);
 	else
 		put_back(h, versions);
+	/* What was added but not written must not be written by the next call. */
+	kvp_batch_reset(h->batch);
 	if (ret)
 		list_splice_init(&h->dead, versions);
 	return ret;

@@ -70,6 +70,7 @@ int kvp_legs_flush(struct kvp_pool *pool)
 		atomic64_inc(&ios[i].leg->err_write);
 		if (!kvp_leg_fail(ios[i].leg, "a flush failed")) {
 			/* Writes that it lost cannot be told: nothing more may be acknowledged. */
+			set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
 			kvp_pool_fault(pool, "a flush failed on the last leg");
 			return -EIO;
 		}

@@ -135,26 +135,31 @@ static void scrub_pages(struct kvp_pool *pool, u64 block)
 
 		if (block & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
 			break;
+		/* A checkpoint changes pages above the leaves without the table's lock. */
+		mutex_lock(&pool->checkpoint_lock);
 		bad = kvp_table_scrub_page(pool, block, level);
+		mutex_unlock(&pool->checkpoint_lock);
 		if (bad > 0)
 			pool->scrub.info.healed += bad;
 	}
 }
 
-static void throttle(struct kvp_pool *pool, u32 blocks)
-{
-	u64 rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE]);
-
-	if (rate)
-		schedule_timeout_uninterruptible(max_t(u64, 1,
-			msecs_to_jiffies(((u64)blocks << KVP_BLOCK_SHIFT) * 1000 / rate)));
-	else
-		cond_resched();
-}
-
 static bool interrupted(struct kvp_scrub *sc)
 {
 	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
+}
+
+/* In short naps: somebody may want it to stop, or the rate to change. */
+static void throttle(struct kvp_pool *pool, u32 blocks)
+{
+	u64 ns = 0, nap = 50 * NSEC_PER_MSEC, rate;
+
+	cond_resched();
+	while ((rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE])) && !interrupted(&pool->scrub) &&
+	       ns < div64_u64(((u64)blocks << KVP_BLOCK_SHIFT) * NSEC_PER_SEC, rate)) {
+		schedule_timeout_uninterruptible(nsecs_to_jiffies(nap));
+		ns += nap;
+	}
 }
 
 /* From the cursor to the end, or until somebody interrupts. */
