@@ -46,6 +46,19 @@ static bool share_a_leg(const struct kvp_sb *a, const struct kvp_sb *b)
 	return false;
 }
 
+/* Two devices about to format the same blank legs have no UUID in common. */
+static bool share_a_device(const struct kvp_pool *a, const struct kvp_pool *b)
+{
+	u32 i, j;
+
+	for (i = 0; i < a->nr_legs; i++)
+		for (j = 0; j < b->nr_legs; j++)
+			if (a->legs[i].bdev && b->legs[j].bdev &&
+			    a->legs[i].bdev->bd_dev == b->legs[j].bdev->bd_dev)
+				return true;
+	return false;
+}
+
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	struct kvp_instance *inst;
@@ -56,7 +69,8 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 		const struct kvp_sb *sb = inst->pool->sb;
 
 		if (inst->pool == pool || (memcmp(sb->pool_uuid, pool->sb->pool_uuid, 16) &&
-					   !share_a_leg(sb, pool->sb)))
+					   !share_a_leg(sb, pool->sb) &&
+					   !share_a_device(inst->pool, pool)))
 			continue;
 		ret = kvp_refuse(refusal, -EBUSY, "remove that device first",
 				 "the pool '%s' is in use by another device", sb->name);

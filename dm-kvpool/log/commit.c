@@ -97,7 +97,11 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 				KVP_ENTRY_MAX_RECORDS - e->records), n = 0;
 
 		if (intents)
-			n = run_length(pool, d, max);
+			n = run_length(pool, d, max_t(u32, max, cutoff));
+		/* No room for more intents: the rest of a stream must not become data for that. */
+		if (n >= cutoff && max < cutoff)
+			break;
+		n = min(n, max);
 		while (n >= cutoff && entry_blocks(e->records + n, e->data) > cap)
 			n /= 2;
 		if (intents && n && n >= cutoff) {

@@ -27,6 +27,7 @@ struct kvp_pool;
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	1780	/* 7 MiB; with all data records the header is 8 blocks */
 #define KVP_BYPASS_WORKERS	2
+#define KVP_MANY_INTENTS	(1u << 18) /* 1 GiB: a recovery reads every one of them */
 
 /* A place in the log from which a recovery could start. */
 struct kvp_log_mark {

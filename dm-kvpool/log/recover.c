@@ -45,6 +45,10 @@ struct recovery {
 	struct kvp_log_mark end;	/* behind the last accepted entry */
 	struct kvp_log_hdr last;	/* its header */
 	u64 entries, torn;
+	u64 window;			/* homes of so many blocks from here on are in seg.pages */
+	u32 window_nr;
+	bool window_good[KVP_MAX_MIRROR_LEGS];
+	bool silent;			/* a leg did not answer for the block being resolved */
 	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
@@ -448,7 +452,54 @@ static int apply_data(struct recovery *rec)
 
 /* --- intents ---------------------------------------------------------------------------------- */
 
-/* Copies of @block that are what @crc says: a bit per leg; the page of one of them in rec->home. */
+/* Intents come in long runs: read their homes so, from all legs, where segments were before. */
+static void load_window(struct recovery *rec, u64 block)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 max = min_t(u32, pool->g->segment_blocks, KVP_BATCH_RUN_PAGES), i;
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io_group group;
+	struct kvp_replay_rec *r;
+
+	rec->seg.lsn = ~0ull;
+	rec->window = block;
+	rec->window_nr = 0;
+	while (rec->window_nr < max && (r = kvp_replay_newest(&rec->replay, block + rec->window_nr)) &&
+	       r->kind == KVP_REC_INTENT)
+		rec->window_nr++;
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		rec->window_good[i] = kvp_leg_usable(&pool->legs[i]);
+		if (!rec->window_good[i])
+			continue;
+		ios[i].leg = &pool->legs[i];
+		ios[i].op = KVP_IO_READ;
+		ios[i].block = kvp_home_block(pool, block);
+		ios[i].nr = rec->window_nr;
+		ios[i].pages = rec->seg.pages[i];
+		kvp_io_group_submit(&group, &ios[i]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < pool->nr_legs; i++)
+		rec->window_good[i] &= !ios[i].error;
+}
+
+/* The home of @block on a leg: from the window, or read by itself. NULL if the leg does not answer. */
+static struct page *home_copy(struct recovery *rec, u32 leg, u64 block)
+{
+	struct kvp_pool *pool = rec->pool;
+
+	if (rec->window_good[leg] && block >= rec->window && block - rec->window < rec->window_nr)
+		return rec->seg.pages[leg][block - rec->window];
+	if (!kvp_io_page(&pool->legs[leg], KVP_IO_READ, kvp_home_block(pool, block), rec->scratch))
+		return rec->scratch;
+	atomic64_inc(&pool->legs[leg].err_read);
+	rec->silent = true;
+	return NULL;
+}
+
+/* Copies of @block that are what @crc says: a bit per leg; one of them in rec->home. */
 static unsigned long copies_matching(struct recovery *rec, u64 block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -456,14 +507,16 @@ static unsigned long copies_matching(struct recovery *rec, u64 block, u32 crc)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
+		struct page *copy;
 
-		if (!kvp_leg_usable(leg) ||
-		    kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), rec->scratch) ||
-		    kvp_block_sum(pool->seed, block, page_address(rec->scratch)) != crc)
+		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
+		copy = home_copy(rec, i, block);
+		if (!copy || kvp_block_sum(pool->seed, block, page_address(copy)) != crc)
+			continue;
+		if (!match)
+			memcpy(page_address(rec->home), page_address(copy), KVP_BLOCK_SIZE);
 		match |= BIT(i);
-		swap(rec->scratch, rec->home);
 	}
 	return match;
 }
@@ -528,6 +581,10 @@ static int accept_torn(struct recovery *rec, u64 block, u64 intent)
 				 kvp_block_sum(pool->seed, block, page_address(rec->home)),
 				 KVP_ENTRY_VALID);
 	}
+	if (rec->silent)
+		return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
+				  "block %llu: no leg that answers has the version that was acknowledged",
+				  (unsigned long long)block);
 	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
 	return set_entry(pool, block, 0, KVP_ENTRY_POISONED);
 }
@@ -590,6 +647,9 @@ static int resolve_intents(struct recovery *rec)
 	xa_for_each(&rec->replay.blocks, block, r) {
 		if (r->kind != KVP_REC_INTENT)
 			continue;
+		if (block < rec->window || block - rec->window >= rec->window_nr)
+			load_window(rec, block);
+		rec->silent = false;
 		ret = resolve_block(rec, block, r);
 		if (!ret)
 			ret = relieve_table(rec);

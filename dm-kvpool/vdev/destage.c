@@ -20,7 +20,6 @@
 #define ROUND_VERSIONS	2048
 #define IDLE_MS		5000
 #define RETRY_MS	100	/* after memory was short */
-#define MANY_INTENTS	(1u << 18)	/* 1 GiB: a recovery reads every one of them */
 #define MANY_HOLES	64	/* readers look through all that are pending */
 
 static bool log_half_full(struct kvp_pool *pool)
@@ -40,7 +39,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 	/* Intents that nobody flushes are closed by a checkpoint, before their number is used up. */
 	return test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || log_half_full(pool) ||
 	       READ_ONCE(pool->log.nr_bypass) > KVP_MAX_OPEN_INTENTS / 2 ||
-	       READ_ONCE(pool->log.intents_since) > MANY_INTENTS ||
+	       READ_ONCE(pool->log.intents_since) > KVP_MANY_INTENTS ||
 	       READ_ONCE(pool->log.full) || table_half_dirty(pool);
 }
 
