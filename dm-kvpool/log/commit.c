@@ -23,6 +23,7 @@
 #include <linux/string.h>
 
 #include "pool/pool.h"
+#include "io/batch.h"
 #include "log/log.h"
 #include "vdev/home.h"
 
@@ -102,6 +103,9 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 		if (n >= cutoff && max < cutoff)
 			break;
 		n = min(n, max);
+		/* A run that goes on in the next entry is cut where a home write would end. */
+		if (n == max && n > KVP_BATCH_RUN_PAGES)
+			n -= n % KVP_BATCH_RUN_PAGES;
 		while (n >= cutoff && entry_blocks(e->records + n, e->data) > cap)
 			n /= 2;
 		if (intents && n && n >= cutoff) {
