@@ -24,6 +24,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"limit of a scrub, 0 for none" },
 	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
 		256 * 1024, NULL, "runs of at least this many bytes go home by intent" },
+	[KVP_T_DESTAGE_IDLE_MS] = { "destage_idle_ms", KVP_UNIT_MS, 100, 86400000, 5000, NULL,
+		"what the log holds goes home this often although nothing asks for it" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -87,7 +87,9 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	/* A run longer than an entry cannot be asked for. */
+	u32 cutoff = min_t(u32, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
+			   KVP_ENTRY_MAX_INTENTS / 2);
 	bool intents;
 
 	spin_lock(&w->lock);

@@ -274,6 +274,8 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 		queue_work(pool->commit_wq, &pool->log.flush_work);
 		kvp_pool_space(pool);
 	}
+	if (id == KVP_T_DESTAGE_IDLE_MS)
+		kvp_destage_kick(pool, true);	/* the timer that runs was set by the old value */
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_TABLE_CACHE) {
@@ -343,6 +345,17 @@ int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear)
 	return ret;
 }
 
+/* After one that failed: a superblock that says what counts, before anything else is written. */
+static bool superblock_settled(struct kvp_pool *pool)
+{
+	bool settled;
+
+	mutex_lock(&pool->sb_lock);
+	settled = !test_bit(KVP_POOL_SB_FAILED, &pool->flags) || !kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return settled;
+}
+
 void kvp_pool_clear(struct kvp_pool *pool, int only)
 {
 	u32 i;
@@ -361,10 +374,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
 		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
-	mutex_lock(&pool->sb_lock);
-	i = test_bit(KVP_POOL_SB_FAILED, &pool->flags) && kvp_sb_commit(pool);
-	mutex_unlock(&pool->sb_lock);
-	if (i)
+	if (!superblock_settled(pool))
 		return;
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);

@@ -119,6 +119,8 @@ int kvp_poison_settle(struct kvp_pool *pool)
 
 	if (kvp_pool_readonly(pool))
 		return 0;
+	/* The event that names the block becomes durable with the poison. */
+	kvp_events_flush(pool);
 	mutex_lock(&pool->checkpoint_lock);
 	ret = READ_ONCE(pool->table.poisoned) != pool->sb->poisoned_blocks ?
 		kvp_checkpoint(pool, NULL) : 0;

@@ -18,9 +18,13 @@
 #include "vdev/home.h"
 
 #define ROUND_VERSIONS	2048
-#define IDLE_MS		5000
 #define RETRY_MS	100	/* after memory was short */
 #define MANY_HOLES	64	/* readers look through all that are pending */
+
+static unsigned long idle_jiffies(struct kvp_pool *pool)
+{
+	return msecs_to_jiffies(READ_ONCE(pool->tunables[KVP_T_DESTAGE_IDLE_MS]));
+}
 
 static bool log_half_full(struct kvp_pool *pool)
 {
@@ -231,7 +235,7 @@ static void destage_work(struct work_struct *work)
 		kvp_pool_fault(pool, "blocks cannot be brought home");
 	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
 		mod_delayed_work(pool->work_wq, &dg->idle_work,
-				 msecs_to_jiffies(dg->error ? RETRY_MS : IDLE_MS));
+				 dg->error ? msecs_to_jiffies(RETRY_MS) : idle_jiffies(pool));
 	/* The builder may have found the log full just as there came space. */
 	kvp_commit_kick(pool, true);
 }
@@ -257,7 +261,7 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 	if (now || destage_wanted(pool))
 		queue_work(pool->work_wq, &dg->work);
 	else if (!delayed_work_pending(&dg->idle_work))
-		queue_delayed_work(pool->work_wq, &dg->idle_work, msecs_to_jiffies(IDLE_MS));
+		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
 int kvp_destage_all(struct kvp_pool *pool)

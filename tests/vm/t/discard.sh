@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: discarded and zeroed blocks read as zeros, also after a power cut, and count as unwritten
+# timeout: 120
+# needs: gcc
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle; helper leg
+load_modules
+no_udev
+mksim a 160; mksim b 160
+dmsetup create p --table "0 $(sectors_of 128) kvpool - 3 format name=p log_size=8M mirror 2 /dev/a /dev/b"
+table=$(dmsetup table p)
+dev=/dev/mapper/p
+cut() {
+	simset all cut_mode "$1"; simset all power_cut now
+	dmsetup remove --retry p
+	simset all power_restore 1
+	dmsetup create p --table "$table"
+}
+lines() { tr '\n' ,; }
+written() { dmsetup message p 0 checkpoint; expect_stat p written_blocks "$1"; }
+
+expect_stat p written_blocks 0
+oracle write $dev 0 4096 1 fsync bs=256
+written 4096
+echo "--- blkdiscard"
+blkdiscard -o $((100 * 4096)) -l $((1000 * 4096)) $dev
+expect_eq "$(oracle show $dev 0 4096 | lines)" "0 100 v1,100 1000 zero,1100 2996 v1,"
+oracle sync $dev
+cut drop_all
+expect_eq "$(oracle show $dev 0 4096 | lines)" "0 100 v1,100 1000 zero,1100 2996 v1,"
+written 3096
+[ "$(stat_of p io.discard_blocks)" -ge 0 ] || fail "io.discard_blocks"
+
+echo "--- blkdiscard -z, and zeros that are written"
+blkdiscard -z -o $((2000 * 4096)) -l $((8 * 4096)) $dev
+dd if=/dev/zero of=$dev bs=64k seek=150 count=1 oflag=direct status=none
+expect_eq "$(oracle show $dev 1990 500 | lines)" "1990 10 v1,2000 8 zero,2008 392 v1,2400 16 zero,2416 74 v1,"
+oracle sync $dev
+cut drop_all
+expect_eq "$(oracle show $dev 1990 500 | lines)" "1990 10 v1,2000 8 zero,2008 392 v1,2400 16 zero,2416 74 v1,"
+written $((3096 - 24))
+
+echo "--- discard and overwrite in every order, in the buffer and across a checkpoint"
+oracle write $dev 100 8 2; blkdiscard -o $((100 * 4096)) -l 16384 $dev; oracle sync $dev
+blkdiscard -o $((1100 * 4096)) -l 32768 $dev; oracle write $dev 1104 4 3 fsync
+cut torn
+expect_eq "$(oracle show $dev 98 14 | lines)" "98 2 v1,100 4 zero,104 4 v2,108 4 zero,"
+expect_eq "$(oracle show $dev 1098 14 | lines)" "1098 6 zero,1104 4 v3,1108 4 v1," 
+dmsetup message p 0 checkpoint
+blkdiscard -o $((104 * 4096)) -l 16384 $dev
+dmsetup message p 0 checkpoint
+cut drop_all
+expect_eq "$(oracle show $dev 98 14 | lines)" "98 2 v1,100 12 zero,"
+
+echo "--- a discard nobody flushed: old or zeros"
+blkdiscard -o $((3000 * 4096)) -l $((64 * 4096)) $dev
+cut drop_all
+seen=$(oracle show $dev 3000 64 | awk '{ print $3 }' | sort -u | lines)
+[[ $seen = "v1," || $seen = "zero," || $seen = "v1,zero," ]] || fail "unflushed discard: $seen"
+
+echo "--- all of it at once; zeros cost no reads"
+blkdiscard $dev
+dmsetup message p 0 checkpoint
+for l in a b; do simset $l stats 0; done
+cmp -n $((128 << 20)) $dev /dev/zero
+expect_eq "$(simstat a read_sectors) $(simstat b read_sectors)" "0 0" "sectors read for zeros"
+[ "$(stat_of p io.zero_read_blocks)" -ge 32768 ] || fail "io.zero_read_blocks $(stat_of p io.zero_read_blocks)"
+written 0
+cut drop_all
+oracle show $dev 0 32768
+expect_eq "$(oracle show $dev 0 32768)" "0 32768 zero"
+scrub p
+
+echo "--- partial blocks of a discard are left alone"
+oracle write $dev 0 8 4 fsync
+expect_eq "$(cat /sys/block/$(basename "$(readlink -f $dev)")/queue/discard_granularity)" 4096 "discard granularity"
