@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#define RECRASHES 6
+
+struct check_stats check_stats;
+
+void check_seed_config(struct sim_config *c, u64 seed)
+{
+	static const u32 preempts[] = { 0, 30, 300 }, biases[] = { 100, 400, 800 };
+	struct rng r = { mix64(seed, 77) };
+
+	memset(c, 0, sizeof(*c));
+	c->seed = seed;
+	c->preempt = preempts[rng_below(&r, 3)];
+	c->io_bias = biases[rng_below(&r, 3)];
+}
+
+/* One start and look at everything. */
+struct look {
+	const struct crash *crash;
+	struct host host;
+	struct host_start start;
+	const u8 *expected;	/* of each block, or NULL: what the oracle allows */
+	u8 *seen;		/* filled in, or NULL */
+	int refused;		/* error of the start */
+	bool may_refuse;
+	bool scrub, stop;
+	u32 started;		/* position in the trace when recovery was over */
+};
+
+static void look_at_block(struct look *l, u64 block, u8 *data)
+{
+	const struct crash *c = l->crash;
+	char why[160];
+	int ret = host_read(&l->host, block, data);
+
+	if (ret) {
+		if (!c->poison_allowed)
+			sim_fail("block %llu reads %d after the recovery", block, ret);
+		memset(data, 0xee, KVP_BLOCK_SIZE);
+	} else if (!oracle_allows(c->o, block, data, c->at, why)) {
+		sim_fail("after the recovery: %s", why);
+	}
+	if (l->expected && memcmp(data, l->expected + block * KVP_BLOCK_SIZE, KVP_BLOCK_SIZE))
+		sim_fail("block %llu changed with another recovery", block);
+	if (l->seen)
+		memcpy(l->seen + block * KVP_BLOCK_SIZE, data, KVP_BLOCK_SIZE);
+}
+
+/* Legs in use must agree on every written block, healed or not. */
+static void compare_legs(struct look *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u64 block;
+	u32 i, first = ~0u;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		if (first == ~0u) {
+			first = i;
+			continue;
+		}
+		for (block = 0; block < l->crash->o->blocks; block++) {
+			struct kvp_tpage *leaf = kvp_table_load(pool, block);
+			u64 entry = kvp_table_entry(leaf, block), at = kvp_home_block(pool, block);
+
+			kvp_table_put(pool, leaf);
+			if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+			    !image_same(&disks.img[pool->legs[first].bdev->index],
+					&disks.img[pool->legs[i].bdev->index], at, 1, &at))
+				sim_fail("legs differ at block %llu after the recovery", block);
+		}
+	}
+}
+
+static void look_main(void *arg)
+{
+	struct look *l = arg;
+	u64 healed, unrepaired, block;
+	u8 *data;
+
+	l->refused = host_start(&l->host, l->crash->o, &l->start);
+	if (l->refused) {
+		if (!l->may_refuse)
+			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
+		return;
+	}
+	l->started = disks.trace.nr;
+	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+	for (block = 0; block < l->crash->o->blocks; block++)
+		look_at_block(l, block, data);
+	kfree(data);
+	if (!l->crash->heal_allowed)
+		compare_legs(l);
+	if (l->scrub) {
+		host_scrub(&l->host, &healed, &unrepaired);
+		if ((healed || unrepaired) && !l->crash->heal_allowed)
+			sim_fail("scrub after the recovery healed %llu, found %llu beyond repair",
+				 healed, unrepaired);
+	}
+	if (l->stop)
+		host_stop(&l->host);
+}
+
+/* True if all is well. */
+static bool look(struct look *l, const struct image *images, u64 seed)
+{
+	struct sim_config config;
+	enum sim_end end;
+
+	check_seed_config(&config, seed);
+	check_stats.machines++;
+	disks_begin(images, l->crash->legs);
+	l->start.legs = l->crash->legs;
+	end = sim_run(&config, look_main, l);
+	disks_end();
+	return end == SIM_RETURNED;
+}
+
+static u32 complain(const struct crash *c, const char *what)
+{
+	fprintf(stderr, "  ^ %s (cut at %u)\n", what, c->at);
+	return 1;
+}
+
+/* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */
+static u32 check_without(const struct crash *c, u32 i, u8 *seen)
+{
+	struct look l = { .crash = c, .start.missing = BIT(i) };
+	u32 others = (BIT(c->legs) - 1) & ~BIT(i);
+
+	/* A leg that missed writes may be forced to start, but then anything is said of it. */
+	l.may_refuse = true;
+	if (!look(&l, c->images, mix64(c->seed, 100 + i)))
+		return complain(c, "without a leg, not degraded");
+	if (!(others & ~c->lost))
+		return 0;
+	l = (struct look){ .crash = c, .start.missing = BIT(i), .start.degraded = true,
+			   .scrub = true };
+	l.may_refuse = c->unreadable & others;
+	if (!look(&l, c->images, mix64(c->seed, 200 + i)))
+		return complain(c, "degraded");
+	return 0;
+}
+
+/* The same images, another order of events: the same bytes at home. */
+static u32 check_twice(const struct crash *c, const u8 *seen)
+{
+	struct look l = { .crash = c, .expected = seen };
+
+	if (!look(&l, c->images, mix64(c->seed, 300)))
+		return complain(c, "recovered twice");
+	return 0;
+}
+
+/* Cuts during recovery, and right behind it: the trace is the last look's. */
+static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, const u8 *seen,
+			 u32 count)
+{
+	struct rng rng = { mix64(c->seed, 400) };
+	struct cutter *cut = malloc(sizeof(*cut));
+	u32 i, bad = 0, n, which[MAX_PENDING];
+	u8 fates[MAX_PENDING];
+
+	for (i = 0; !bad && i < count; i++) {
+		/* One cut just when the pool serves, the others before. */
+		u32 at = i ? rng_below(&rng, started + 1) : started;
+		struct image images[MAX_DISKS];
+		struct crash again = *c;
+		struct look l = { .crash = &again };
+		u32 k;
+
+		cutter_init(cut, t);
+		cutter_seek(cut, at);
+		n = cutter_majors(cut, which);
+		for (k = 0; k < n; k++)
+			fates[k] = rng_below(&rng, 3);
+		cutter_images(cut, fates, &rng, images);
+		cutter_free(cut);
+		/* What was read once must not change any more. */
+		l.expected = i ? NULL : seen;
+		l.scrub = i & 1;
+		check_stats.recrashes++;
+		if (!look(&l, images, mix64(c->seed, 500 + i))) {
+			fprintf(stderr, "  ^ second cut at %u of %u\n", at, started);
+			bad += complain(c, "cut during or after the recovery");
+		}
+		for (k = 0; k < c->legs; k++)
+			image_free(&images[k]);
+	}
+	free(cut);
+	return bad;
+}
+
+u32 check_crash(const struct crash *c, enum check_depth depth)
+{
+	u8 *seen = malloc((size_t)c->o->blocks * KVP_BLOCK_SIZE);
+	struct look l = { .crash = c, .seen = seen };
+	struct trace t;
+	u32 i, bad = 0;
+
+	check_stats.images++;
+	l.scrub = c->seed % 2 || depth > CHECK_CONTENTS;
+	l.stop = c->seed % 4 == 1;
+	if (!look(&l, c->images, c->seed)) {
+		free(seen);
+		return complain(c, "all legs");
+	}
+	t = disks.trace;
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	if (l.started)
+		bad += check_recrash(c, &t, l.started, seen,
+				     depth == CHECK_RECRASH ? RECRASHES : 1);
+	trace_free(&t);
+	if (!bad && depth >= CHECK_LEGS) {
+		bad += check_twice(c, seen);
+		for (i = 0; !bad && c->legs > 1 && i < c->legs; i++)
+			bad += check_without(c, i, seen);
+	}
+	free(seen);
+	return bad;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What must hold of the images that a power cut left: the pool starts, every
+ * block holds what the oracle allows, and it stays so.
+ */
+#ifndef SIM_CHECK_H
+#define SIM_CHECK_H
+
+#include "cut.h"
+#include "host.h"
+
+/* What a case knows about the legs when the power went. */
+struct crash {
+	const struct image *images;
+	u32 legs;
+	struct oracle *o;
+	u32 at;			/* position in the oracle's trace */
+	u32 lost;		/* bit per leg: died or was taken offline before the cut */
+	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
+	u64 seed;
+	bool poison_allowed;	/* EIO on some blocks is no failure */
+	bool heal_allowed;	/* the scrub may find something: faults were about */
+};
+
+enum check_depth {
+	CHECK_CONTENTS,		/* start, read, scrub, start again */
+	CHECK_LEGS,		/* and without each of the legs, and twice */
+	CHECK_RECRASH,		/* and with cuts during the recovery */
+};
+
+/** check_crash() - 0, or the number of failures; each is printed. */
+u32 check_crash(const struct crash *c, enum check_depth depth);
+
+struct check_stats {
+	u64 machines, images, recrashes, duplicates;
+};
+
+extern struct check_stats check_stats;
+
+/** check_seed_config() - a machine's habits from a seed */
+void check_seed_config(struct sim_config *c, u64 seed);
+
+#endif

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices while a machine runs. Requests end in an order chosen by the seed; a
+ * write changes what reads see when it ends. Its pages are copied when it is
+ * submitted and compared when it ends: nobody may touch a page in flight.
+ */
+#include <stdlib.h>
+
+#include "disk.h"
+#include <linux/mm.h>
+
+#include "pool/pool.h"
+
+#define MAX_IN_FLIGHT 4096
+
+const char *sabotage_names[BREAK_KINDS] = {
+	[BREAK_NOTHING] = "nothing",
+	[BREAK_FUA_LOG] = "fua-log",
+	[BREAK_FUA_SB] = "fua-sb",
+	[BREAK_FLUSH] = "flush",
+	[BREAK_FLUSH_HOME] = "flush-home",
+	[BREAK_FLUSH_TABLE] = "flush-table",
+	[BREAK_HOME] = "home-lost",
+	[BREAK_LOG_LEG] = "log-one-leg",
+	[BREAK_TABLE] = "table-lost",
+};
+
+struct disks disks;
+
+struct in_flight {
+	struct kvp_io *io;
+	u32 disk, id;		/* id: in the trace, ~0 for reads */
+	int error;
+	bool redirected;
+};
+
+static struct in_flight in_flight[MAX_IN_FLIGHT];
+static u32 nr_in_flight;
+
+/* --- trace --------------------------------------------------------------------------- */
+
+static void *grow(void *p, u32 nr, u32 *room, size_t size)
+{
+	if (nr < *room)
+		return p;
+	*room = *room ? 2 * *room : 256;
+	p = realloc(p, *room * size);
+	if (!p)
+		abort();
+	return p;
+}
+
+static u32 trace_event(struct trace *t, enum trace_kind kind, u32 id)
+{
+	t->events = grow(t->events, t->nr, &t->room, sizeof(*t->events));
+	t->events[t->nr++] = (struct trace_event){ kind, id };
+	return t->nr;
+}
+
+static bool is_write(enum kvp_io_op op)
+{
+	return op == KVP_IO_WRITE || op == KVP_IO_WRITE_FUA;
+}
+
+static u32 trace_submit(u32 disk, const struct kvp_io *io, enum kvp_io_op op, u64 block)
+{
+	struct trace *t = &disks.trace;
+	struct trace_request *r;
+	u32 i;
+
+	t->requests = grow(t->requests, t->nr_requests, &t->request_room, sizeof(*t->requests));
+	r = &t->requests[t->nr_requests];
+	memset(r, 0, sizeof(*r));
+	r->disk = disk;
+	r->op = op;
+	r->block = block;
+	r->nr = is_write(op) ? io->nr : 0;
+	r->data = r->nr ? calloc(r->nr, sizeof(*r->data)) : NULL;
+	for (i = 0; i < r->nr; i++)
+		r->data[i] = blk_new(page_address(io->pages[i]));
+	r->submitted = trace_event(t, TRACE_SUBMIT, t->nr_requests);
+	return t->nr_requests++;
+}
+
+void trace_free(struct trace *t)
+{
+	u32 i, j;
+
+	for (i = 0; i < t->nr_requests; i++) {
+		for (j = 0; j < t->requests[i].nr; j++)
+			blk_put(t->requests[i].data[j]);
+		free(t->requests[i].data);
+	}
+	for (i = 0; i < t->nr_disks; i++)
+		image_free(&t->start[i]);
+	free(t->requests);
+	free(t->events);
+	memset(t, 0, sizeof(*t));
+}
+
+static void start_trace(void)
+{
+	u32 i;
+
+	trace_free(&disks.trace);
+	disks.trace.nr_disks = disks.nr;
+	for (i = 0; i < disks.nr; i++)
+		image_copy(&disks.trace.start[i], &disks.img[i]);
+}
+
+/* --- faults ------------------------------------------------------------------------------ */
+
+struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last)
+{
+	struct fault *f = &disks.faults[disks.nr_faults++];
+
+	*f = (struct fault){ .kind = kind, .disk = disk, .first = first, .last = last };
+	return f;
+}
+
+static bool concerns(const struct fault *f, enum kvp_io_op op)
+{
+	switch (f->kind) {
+	case FAULT_READ_EIO:
+		return op == KVP_IO_READ;
+	case FAULT_FLUSH_EIO:
+		return op == KVP_IO_FLUSH;
+	case FAULT_DEATH:
+		return true;
+	default:
+		return is_write(op);
+	}
+}
+
+static enum fault_kind find_fault(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++) {
+		struct fault *f = &disks.faults[i];
+
+		if (f->disk != disk || !concerns(f, op) ||
+		    (op != KVP_IO_FLUSH && (io->block > f->last || io->block + io->nr <= f->first)))
+			continue;
+		if (f->seen++ < f->after || (f->times && f->hit >= f->times))
+			continue;
+		f->hit++;
+		return f->kind;
+	}
+	return FAULT_NONE;
+}
+
+/* A rewrite makes a bad sector good. */
+static void cure(u32 disk, const struct kvp_io *io)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++) {
+		struct fault *f = &disks.faults[i];
+
+		if (f->kind == FAULT_READ_EIO && f->disk == disk && io->block <= f->first &&
+		    io->block + io->nr > f->last)
+			f->kind = FAULT_NONE;
+	}
+}
+
+static enum kvp_io_op sabotaged_op(const struct kvp_io *io)
+{
+	bool log = io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks;
+
+	if (io->op != KVP_IO_WRITE_FUA)
+		return io->op;
+	if (disks.sabotage == BREAK_FUA_LOG && log)
+		return KVP_IO_WRITE;
+	if (disks.sabotage == BREAK_FUA_SB &&
+	    (io->block < KVP_LABEL_BLOCKS || io->block >= disks.img[0].blocks - KVP_LABEL_BLOCKS))
+		return KVP_IO_WRITE;
+	return io->op;
+}
+
+static bool sabotage_loses(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
+{
+	bool log = io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks;
+
+	switch (disks.sabotage) {
+	case BREAK_FLUSH:
+		return op == KVP_IO_FLUSH;
+	case BREAK_FLUSH_HOME:
+	case BREAK_FLUSH_TABLE:
+		/* Checkpoints flush twice, and there are hardly any other flushes. */
+		return op == KVP_IO_FLUSH && ((disks.flushes - 1) / disks.nr % 2 ==
+					      (disks.sabotage == BREAK_FLUSH_TABLE));
+	case BREAK_HOME:
+		return op == KVP_IO_WRITE && io->block >= disks.data_start;
+	case BREAK_LOG_LEG:
+		return op == KVP_IO_WRITE_FUA && disk && log;
+	case BREAK_TABLE:
+		return op == KVP_IO_WRITE && disk && io->block >= disks.table_start &&
+		       io->block < disks.log_start;
+	default:
+		return false;
+	}
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+/* Two writes of one block in flight: the order of their arrival is nobody's choice. */
+static void check_overlap(u32 disk, const struct kvp_io *io)
+{
+	u32 i;
+
+	for (i = 0; i < nr_in_flight; i++) {
+		const struct kvp_io *o = in_flight[i].io;
+
+		if (in_flight[i].disk == disk && is_write(o->op) && io->block < o->block + o->nr &&
+		    o->block < io->block + io->nr)
+			sim_fail("two writes of block %llu of disk %u are in flight",
+				 (u64)max(io->block, o->block), disk);
+	}
+}
+
+static void check_request(u32 disk, const struct kvp_io *io)
+{
+	u64 size = disks.img[disk].blocks;
+
+	if (io->op == KVP_IO_FLUSH ? io->nr : !io->nr || io->nr > size || io->block > size - io->nr)
+		sim_fail("request beyond the end of disk %u: block %llu, %u blocks", disk,
+			 (u64)io->block, io->nr);
+	if (!io->done)
+		sim_fail("request without a completion");
+}
+
+void kvp_io_submit(struct kvp_io *io)
+{
+	u32 disk = io->leg->bdev->index;
+	struct in_flight *f = &in_flight[nr_in_flight];
+	enum kvp_io_op op = sabotaged_op(io);
+	enum fault_kind fault;
+
+	sim_might_sleep(__func__);
+	check_request(disk, io);
+	if (is_write(op))
+		check_overlap(disk, io);
+	if (nr_in_flight == MAX_IN_FLIGHT)
+		sim_fail("too many requests in flight");
+	disks.flushes += op == KVP_IO_FLUSH;
+	disks.reads += op == KVP_IO_READ;
+	disks.writes += is_write(op);
+	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u };
+	nr_in_flight++;
+	fault = find_fault(disk, io, op);
+	if (fault == FAULT_DEATH)
+		disks.dead[disk] = true;
+	if (disks.dead[disk])
+		f->error = -EIO;
+	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO)
+		f->error = -EIO;
+	f->redirected = fault == FAULT_MISDIRECTED;
+	if (op != KVP_IO_READ && !disks.dead[disk]) {
+		f->id = trace_submit(disk, io, op, io->block + f->redirected);
+		disks.trace.requests[f->id].lost = fault == FAULT_LOST_WRITE ||
+						   sabotage_loses(disk, io, op);
+	}
+	if (disks.cut_at && disks.trace.nr >= disks.cut_at)
+		sim_power_cut();
+	sim_maybe_preempt();
+}
+
+/* --- completions ------------------------------------------------------------------------------- */
+
+static bool stalled(const struct in_flight *f)
+{
+	const u64 *s = disks.stalled[f->disk];
+
+	return s[1] && f->io->block <= s[1] && f->io->block + f->io->nr > s[0];
+}
+
+u32 sim_io_pending(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < nr_in_flight; i++)
+		n += !stalled(&in_flight[i]);
+	return n;
+}
+
+static void end_read(const struct in_flight *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->io->nr; i++)
+		image_read(&disks.img[f->disk], f->io->block + i, page_address(f->io->pages[i]));
+}
+
+static void end_write(const struct in_flight *f)
+{
+	struct trace_request *r = &disks.trace.requests[f->id];
+	u32 i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
+			sim_fail("block %llu of disk %u changed while it was written",
+				 (u64)f->io->block + i, f->disk);
+		if (!r->lost && !f->error)
+			image_write(&disks.img[f->disk], r->block + i, r->data[i], ALL_SECTORS);
+	}
+	if (!f->error)
+		cure(f->disk, f->io);
+}
+
+static void show(const struct in_flight *f)
+{
+	static const char * const names[] = { "read", "write", "write-fua", "flush" };
+
+	fprintf(stderr, "  %5u disk %u %-9s %6llu +%-3u%s\n", disks.trace.nr, f->disk,
+		names[f->io->op], (u64)f->io->block, f->io->nr, f->error ? " EIO" : "");
+}
+
+void sim_io_end_one(void)
+{
+	u32 n = sim_io_pending(), pick = rng_below(&sim_rng, n), i;
+	struct in_flight f;
+
+	for (i = 0; ; i++)
+		if (!stalled(&in_flight[i]) && !pick--)
+			break;
+	f = in_flight[i];
+	in_flight[i] = in_flight[--nr_in_flight];
+	/* What a dead leg has in flight ends with an error too. */
+	if (disks.dead[f.disk])
+		f.error = -EIO;
+	if (sim_verbose && f.io->op != KVP_IO_READ)
+		show(&f);
+	if (f.io->op == KVP_IO_READ && !f.error)
+		end_read(&f);
+	if (f.id != ~0u) {
+		end_write(&f);
+		disks.trace.requests[f.id].error = f.error;
+		disks.trace.requests[f.id].ended = trace_event(&disks.trace, TRACE_END, f.id);
+	}
+	f.io->error = f.error;
+	f.io->done(f.io);
+}
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+void disks_begin(const struct image *images, u32 nr)
+{
+	enum sabotage sabotage = disks.sabotage;
+	u32 i;
+
+	disks_free();
+	memset(&disks, 0, sizeof(disks));
+	disks.sabotage = sabotage;
+	disks.nr = nr;
+	nr_in_flight = 0;
+	for (i = 0; i < nr; i++) {
+		disks.bdev[i].index = i;
+		image_copy(&disks.img[i], &images[i]);
+	}
+	start_trace();
+}
+
+void disks_end(void)
+{
+	nr_in_flight = 0;
+}
+
+void disks_free(void)
+{
+	u32 i;
+
+	nr_in_flight = 0;
+	trace_free(&disks.trace);
+	for (i = 0; i < disks.nr; i++)
+		image_free(&disks.img[i]);
+	disks.nr = 0;
+}
+
+void disks_settle(void)
+{
+	if (nr_in_flight)
+		sim_fail("requests are in flight");
+	start_trace();
+}
+
+void disks_kill(u32 disk)
+{
+	disks.dead[disk] = true;
+}
+
+void disks_stall(u32 disk, u64 first, u64 last)
+{
+	disks.stalled[disk][0] = first;
+	disks.stalled[disk][1] = last;
+}
+
+void disks_release(u32 disk)
+{
+	disks.stalled[disk][0] = disks.stalled[disk][1] = 0;
+}

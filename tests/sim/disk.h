@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The modelled disks. While a machine runs, every write and flush is noted in
+ * a trace, in the order in which the devices saw them; cut.c derives from it
+ * what a power cut could leave behind at any point.
+ */
+#ifndef SIM_DISK_H
+#define SIM_DISK_H
+
+#include "image.h"
+#include "io/io.h"
+#include "sched.h"
+
+#define MAX_DISKS	4
+
+/* What engine and kernel know of a device. */
+struct block_device {
+	u32 index;
+};
+
+enum trace_kind { TRACE_SUBMIT, TRACE_END };
+
+/* One event. Reads leave none. */
+struct trace_event {
+	enum trace_kind kind;
+	u32 id;			/* of the request: place in trace.requests */
+};
+
+struct trace_request {
+	u32 disk;
+	enum kvp_io_op op;
+	u64 block;
+	u32 nr;
+	struct blk **data;
+	int error;
+	u32 submitted, ended;	/* event numbers + 1; 0: not yet */
+	bool lost;		/* acknowledged, never done */
+};
+
+struct trace {
+	struct trace_event *events;
+	u32 nr, room;
+	struct trace_request *requests;
+	u32 nr_requests, request_room;
+	struct image start[MAX_DISKS];	/* what the disks held at first, all of it durable */
+	u32 nr_disks;
+};
+
+enum fault_kind {
+	FAULT_NONE,
+	FAULT_READ_EIO,		/* latent: a rewrite cures it */
+	FAULT_WRITE_EIO,
+	FAULT_FLUSH_EIO,
+	FAULT_LOST_WRITE,	/* acknowledged, not done */
+	FAULT_MISDIRECTED,	/* done one block further */
+	FAULT_DEATH,		/* from here on the leg answers nothing */
+};
+
+struct fault {
+	enum fault_kind kind;
+	u32 disk;
+	u64 first, last;	/* blocks; writes and flushes: which */
+	u32 after;		/* that many requests of this kind pass before */
+	u32 times;		/* then so many are hit; 0: all */
+	u32 seen, hit;
+};
+
+#define MAX_FAULTS 16
+
+/* Ways to break a rule on purpose: the tests must notice. */
+enum sabotage {
+	BREAK_NOTHING,
+	BREAK_FUA_LOG,		/* log writes lose FUA */
+	BREAK_FUA_SB,		/* superblock writes lose FUA */
+	BREAK_FLUSH,		/* flushes do nothing */
+	BREAK_FLUSH_HOME,	/* those before the table pages do nothing */
+	BREAK_FLUSH_TABLE,	/* those after the table pages do nothing */
+	BREAK_HOME,		/* home writes end before they are done, never to be done */
+	BREAK_LOG_LEG,		/* only leg 0 gets log entries */
+	BREAK_TABLE,		/* table writes of leg 1 are lost */
+	BREAK_KINDS,
+};
+
+extern const char *sabotage_names[BREAK_KINDS];
+
+struct disks {
+	u32 nr;
+	struct block_device bdev[MAX_DISKS];
+	struct image img[MAX_DISKS];	/* what reads see */
+	bool dead[MAX_DISKS];
+	u64 stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
+	struct fault faults[MAX_FAULTS];
+	u32 nr_faults;
+	struct trace trace;
+	u32 cut_at;			/* power cut when the trace is that long; 0: never */
+	enum sabotage sabotage;
+	u64 log_start, log_blocks, table_start, data_start;	/* for sabotage */
+	u32 flushes, reads, writes;
+};
+
+extern struct disks disks;
+
+/** disks_begin() - attach images (copied); the trace starts empty */
+void disks_begin(const struct image *images, u32 nr);
+/** disks_end() - forget requests in flight; trace and images stay */
+void disks_end(void);
+void disks_free(void);
+struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last);
+void disks_kill(u32 disk);
+/** disks_stall() - hold back requests to a range of one disk, until disks_release() */
+void disks_stall(u32 disk, u64 first, u64 last);
+void disks_release(u32 disk);
+/** disks_settle() - every write in the images is durable: a new, empty trace */
+void disks_settle(void);
+
+void trace_free(struct trace *t);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every cut of a trace. What is possible after an event differs from what was
+ * possible before it only if the event was the submission of a write (then:
+ * all choices in which something of it is there) or if something was
+ * acknowledged meanwhile (then: all choices). So only those positions are
+ * looked at, and no image is checked twice under the same rules.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define ALL_SUBSETS	12u
+#define SEEN_BITS	16
+
+struct seen {
+	u64 *slots;
+	u32 nr;
+};
+
+/* True if @key was there; forgets everything rather than grow without end. */
+static bool seen_before(struct seen *s, u64 key)
+{
+	u32 i = key >> (64 - SEEN_BITS);
+
+	if (s->nr > 1u << (SEEN_BITS - 1)) {
+		memset(s->slots, 0, sizeof(u64) << SEEN_BITS);
+		s->nr = 0;
+	}
+	for (; s->slots[i]; i = (i + 1) & ((1u << SEEN_BITS) - 1))
+		if (s->slots[i] == key)
+			return true;
+	s->slots[i] = key;
+	s->nr++;
+	return false;
+}
+
+struct walk {
+	const char *name;
+	struct crash *crash;
+	struct cutter *cut;
+	struct seen seen;
+	enum check_depth depth;
+	struct rng rng;
+	u32 acks, bad, checked;
+	u32 one_in;		/* look at one position in so many; 1: at all */
+};
+
+static void check_choice(struct walk *w, const u8 *fates)
+{
+	struct image images[MAX_DISKS];
+	struct crash c = *w->crash;
+	u64 hash = cutter_images(w->cut, fates, &w->rng, images);
+	u32 i;
+
+	if (seen_before(&w->seen, mix64(hash, w->acks) | 1)) {
+		check_stats.duplicates++;
+	} else {
+		c.images = images;
+		c.at = w->cut->at;
+		c.seed = mix64(opt.seed, mix64(w->cut->at, w->checked));
+		/* The costly questions for some of them. */
+		w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
+				      w->checked % 5 == 0 ? w->depth :
+				      w->checked % 5 == 2 ? CHECK_LEGS : CHECK_CONTENTS);
+		w->checked++;
+		if (w->bad)
+			fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n",
+				opt.seed, w->name, c.at);
+	}
+	for (i = 0; i < w->crash->legs; i++)
+		image_free(&images[i]);
+}
+
+/* The fate of the newest write is never "dropped" unless @all. */
+static void subset(u8 *fates, u32 n, u32 bits, bool all)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		fates[i] = i < 32 && bits >> i & 1 ? FATE_KEPT : FATE_DROPPED;
+	if (!all && n)
+		fates[n - 1] = FATE_KEPT;
+}
+
+static void random_fates(struct walk *w, u8 *fates, u32 n, bool all)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		fates[i] = rng_below(&w->rng, 3);
+	if (!all && n && fates[n - 1] == FATE_DROPPED)
+		fates[n - 1] = FATE_TORN;
+}
+
+static void choices_here(struct walk *w, bool all)
+{
+	u32 which[MAX_PENDING], n = cutter_majors(w->cut, which), i;
+	u32 bits = all ? n : n ? n - 1 : 0, subsets, tried = 0;
+	u8 fates[MAX_PENDING];
+
+	subsets = bits <= ALL_SUBSETS ? 1u << bits : 0;
+	if (subsets && subsets <= opt.images) {
+		for (i = 0; !w->bad && i < subsets; i++, tried++) {
+			subset(fates, n, i, all);
+			check_choice(w, fates);
+		}
+		/* and tears */
+		for (i = 0; !w->bad && n && i < 1 + opt.images / 8; i++) {
+			random_fates(w, fates, n, all);
+			check_choice(w, fates);
+		}
+		return;
+	}
+	memset(fates, FATE_KEPT, n);
+	check_choice(w, fates);
+	subset(fates, n, 0, all);
+	if (!w->bad)
+		check_choice(w, fates);
+	for (tried = 2; !w->bad && tried < opt.images; tried++) {
+		random_fates(w, fates, n, all);
+		check_choice(w, fates);
+	}
+}
+
+static bool submitted_write(const struct cutter *c)
+{
+	const struct trace_event *e = &c->t->events[c->at - 1];
+	const struct trace_request *r = &c->t->requests[e->id];
+
+	return e->kind == TRACE_SUBMIT && r->op != KVP_IO_FLUSH && !r->lost &&
+	       !(r->block >= KVP_EVENTS_BLOCK && r->block < KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS);
+}
+
+static void look_here(struct walk *w, bool first)
+{
+	u32 acks = oracle_acks_before(w->crash->o, w->cut->at);
+	bool stricter = first || acks != w->acks || w->cut->at == w->cut->t->nr;
+
+	w->acks = acks;
+	if (opt.crash >= 0 && opt.crash != w->cut->at)
+		return;
+	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr &&
+	    opt.crash < 0)
+		return;
+	if (stricter || submitted_write(w->cut) || opt.crash >= 0 || w->one_in > 1)
+		choices_here(w, stricter || opt.crash >= 0 || w->one_in > 1);
+}
+
+static u32 walk_trace(const char *name, struct crash *proto, u32 from, enum check_depth depth,
+		      u32 one_in)
+{
+	struct trace t = disks.trace;
+	struct walk w = { .name = name, .crash = proto, .depth = depth, .one_in = one_in };
+
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	w.rng.s = mix64(opt.seed, 31337);
+	w.cut = malloc(sizeof(*w.cut));
+	w.seen.slots = calloc(1u << SEEN_BITS, sizeof(u64));
+	cutter_init(w.cut, &t);
+	cutter_seek(w.cut, from);
+	look_here(&w, true);
+	while (!w.bad && cutter_step(w.cut))
+		look_here(&w, false);
+	cutter_free(w.cut);
+	free(w.cut);
+	free(w.seen.slots);
+	trace_free(&t);
+	return w.bad;
+}
+
+u32 cut_everywhere(const char *name, struct crash *proto, u32 from, enum check_depth depth)
+{
+	return walk_trace(name, proto, from, depth, 1);
+}
+
+u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_depth depth,
+		u32 positions)
+{
+	u32 span = disks.trace.nr > from ? disks.trace.nr - from : 1;
+
+	return walk_trace(name, proto, from, depth, max(2u, span / positions));
+}

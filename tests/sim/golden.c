@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The format holds still: images made by golden.py, which shares no code with
+ * us, are what we encode, and decode to the same values. And what the pure
+ * parts promise for every size.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden_data.h"
+#include "suite.h"
+
+static void test(const char *name, bool (*fn)(void))
+{
+	if (wanted(name))
+		result(name, fn());
+}
+
+/* --- images --------------------------------------------------------------------------- */
+
+static bool same_as_golden(const void *got, size_t size, const struct golden_line *lines, u32 nr)
+{
+	u8 *want = calloc(1, size);
+	bool good = true;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		memcpy(want + lines[i].at, lines[i].bytes, 16);
+	for (i = 0; good && i < size; i++)
+		good = expect(want[i] == ((const u8 *)got)[i], "byte %zu is %02x, should be %02x", i,
+			      ((const u8 *)got)[i], want[i]);
+	free(want);
+	return good;
+}
+
+static void golden_uuid(u8 *uuid, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < 16; i++)
+		uuid[i] = n * 16 + i;
+}
+
+static struct kvp_sb *golden_sb(void)
+{
+	struct kvp_sb *sb = calloc(1, sizeof(*sb));
+	u32 i;
+
+	golden_uuid(sb->pool_uuid, 1);
+	golden_uuid(sb->leg_uuid, 3);
+	sb->self_offset = 64 * 1024 + 5 * 16384;
+	sb->epoch = 7;
+	sb->sequence = 21;
+	sb->write_time = 1700000100;
+	sb->create_time = 1700000000;
+	sb->leg_index = 1;
+	sb->flags = KVP_SB_CLEAN;
+	sb->nonce = 0x1122334455667788ull;
+	sb->log_nonce = 0x99aabbccddeeff00ull;
+	sb->log_tail = 2048;
+	sb->log_prev_lsn = 2000;
+	sb->log_prev_csum = 0xcafebabe;
+	sb->era = 12;
+	sb->log_commit = 2100;
+	sb->checkpoint = 33;
+	sb->written_blocks = 400;
+	sb->poisoned_blocks = 2;
+	sb->pool_blocks = 500;
+	sb->vdev_count = 1;
+	sb->leg_count = 2;
+	sb->fork_count = 2;
+	sb->root_count = 1;
+	sb->forks[0] = 0xf0f1;
+	sb->forks[1] = 0xf0f2;
+	sb->tunable_mask = 5;
+	sb->tunables[0] = 1 << 22;
+	sb->tunables[2] = 1 << 23;
+	sb->scrub = (struct kvp_scrub_info){ 9, 1700000001, 1700000002, 3, 1, KVP_SCRUB_PAUSED };
+	sb->event_seq = 77;
+	strcpy(sb->name, "pool");
+	strcpy(sb->comment, "comment");
+	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0 };
+	for (i = 0; i < 2; i++) {
+		golden_uuid(sb->legs[i].uuid, 2 + i);
+		sb->legs[i].state = 1 + i;
+		sb->legs[i].in_sync_era = 11;
+		sb->legs[i].size_blocks = 2304;
+		sb->legs[i].err_read = 1;
+		sb->legs[i].err_write = 2;
+		sb->legs[i].err_checksum = 3;
+		sb->legs[i].healed = 4;
+	}
+	sb->roots[0] = 0x40000009deadbeefull | 3ull << 32;
+	return sb;
+}
+
+static bool golden_superblock_test(void)
+{
+	struct kvp_sb *sb = golden_sb(), *back = calloc(1, sizeof(*back));
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_why why;
+	bool good;
+
+	kvp_sb_encode(sb, d);
+	good = same_as_golden(d, sizeof(*d), golden_superblock, ARRAY_SIZE(golden_superblock));
+	good &= expect(!kvp_sb_decode(d, sb->self_offset, 2304, back, &why), "refused: %s", why.text);
+	good &= expect(!memcmp(sb, back, sizeof(*sb)), "decoded to something else");
+	good &= expect(kvp_sb_decode(d, sb->self_offset + 16384, 2304, back, &why) == -EUCLEAN,
+		       "accepted at another place");
+	d->version = cpu_to_le32(2);
+	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -EUCLEAN,
+		       "accepted with a bad sum");
+	memset(d, 0, sizeof(*d));
+	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -ENODATA, "zeros");
+	free(sb);
+	free(back);
+	free(d);
+	return good;
+}
+
+static bool golden_log_entry_test(void)
+{
+	static const struct kvp_rec recs[] = {
+		{ 17, 1, 0xaabbccdd, KVP_REC_DATA }, { 18, 1, 0x01020304, KVP_REC_INTENT },
+		{ 100, 40, 0, KVP_REC_DISCARD },
+	};
+	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0 };
+	struct kvp_log_hdr h = {
+		.nonce = 0x99aabbccddeeff00ull, .epoch = 7, .lsn = 2050, .prev_lsn = 2048,
+		.durable = 2048, .write_time = 1700000200, .prev_csum = 0x12345678, .blocks = 2,
+		.hdr_blocks = 1, .rec_count = 3, .open_count = 2, .open = { 2040, 2044 },
+	}, back;
+	u8 *buf = malloc(4096);
+	struct kvp_why why;
+	bool good;
+	u32 i;
+
+	memset(&back, 0, sizeof(back));
+	memset(buf, 0x77, 4096);
+	for (i = 0; i < 3; i++)
+		kvp_rec_encode(&recs[i], (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE) + i);
+	kvp_log_seal(buf, &h, 0x1122334455667788ull);
+	good = same_as_golden(buf, 4096, golden_log_entry, ARRAY_SIZE(golden_log_entry));
+	good &= expect(!kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, h.nonce, 2050, 500, &back,
+				       &why), "refused: %s", why.text);
+	good &= expect(!memcmp(&h, &back, sizeof(h)), "decoded to something else");
+	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, h.nonce, 2051, 500, &back,
+				      &why) == -EUCLEAN, "accepted at another place");
+	good &= expect(kvp_log_decode(&g, buf, 1, 1, h.nonce, 2050, 500, &back, &why) == -EUCLEAN,
+		       "accepted by another pool");
+	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, 5, 2050, 500, &back, &why) ==
+		       -ENODATA, "accepted under another nonce");
+	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, h.nonce, 2050, 120, &back,
+				      &why) == -EUCLEAN, "accepted a record beyond the end");
+	free(buf);
+	return good;
+}
+
+static bool golden_sums_test(void)
+{
+	u32 seed = kvp_sum_seed(0x1122334455667788ull, 0), i;
+	u8 data[4096];
+	bool good;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i * 7 + 3;
+	good = expect(seed == GOLDEN_SEED, "seed %08x", seed);
+	good &= expect(kvp_block_sum(seed, 17, data) == GOLDEN_BLOCK_17, "sum of a block");
+	good &= expect(kvp_page_sum(seed, 1, 5, data) == GOLDEN_PAGE_1_5, "sum of a page");
+	return good;
+}
+
+/* Vectors of RFC 3720, appendix B.4; ours is not inverted. */
+static bool crc_vectors_test(void)
+{
+	u8 zeros[32] = { 0 }, ones[32], up[32], down[32];
+	bool good;
+	u32 i;
+
+	for (i = 0; i < 32; i++) {
+		ones[i] = 0xff;
+		up[i] = i;
+		down[i] = 31 - i;
+	}
+	good = expect(~kvp_crc32c(~0u, zeros, 32) == 0x8a9136aa, "zeros");
+	good &= expect(~kvp_crc32c(~0u, ones, 32) == 0x62a8ab43, "ones");
+	good &= expect(~kvp_crc32c(~0u, up, 32) == 0x46dd794e, "up");
+	good &= expect(~kvp_crc32c(~0u, down, 32) == 0x113fdb5c, "down");
+	good &= expect(~kvp_crc32c(~0u, "123456789", 9) == 0xe3069283, "123456789");
+	for (i = 0; i <= 32; i++)
+		good &= expect(kvp_crc32c(kvp_crc32c(5, up, i), up + i, 32 - i) ==
+			       kvp_crc32c(5, up, 32), "continued at %u", i);
+	return good;
+}
+
+/* --- entries and pointers ------------------------------------------------------------------ */
+
+static bool entries_test(void)
+{
+	u64 e = kvp_entry(0xdeadbeef, KVP_ERA_MAX, KVP_ENTRY_POISONED);
+	u64 p = kvp_ptr(0x12345678, 99, 1, true);
+	bool good;
+
+	good = expect(e == 0xbfffffffdeadbeefull, "entry %llx", e);
+	good &= expect(kvp_entry_crc(e) == 0xdeadbeef && kvp_entry_era(e) == KVP_ERA_MAX &&
+		       kvp_entry_state(e) == KVP_ENTRY_POISONED, "entry taken apart");
+	good &= expect(p == 0xc000006312345678ull, "pointer %llx", p);
+	good &= expect(kvp_ptr_sum(p) == 0x12345678 && kvp_ptr_era(p) == 99 && kvp_ptr_slot(p) == 1 &&
+		       kvp_ptr_poison(p) && !kvp_ptr_null(p) && kvp_ptr_null(0), "pointer taken apart");
+	return good;
+}
+
+/* --- layout --------------------------------------------------------------------------------- */
+
+/* Pages of all levels have places of their own, inside the table. */
+static bool pages_disjoint(const struct kvp_geometry *g)
+{
+	u64 end = g->table_start + kvp_table_blocks(g->data_blocks, g->levels), last = 0;
+	bool good = true;
+	u32 level;
+
+	for (level = 0; level < g->levels; level++) {
+		u64 n = kvp_pages_at(g->data_blocks, level), i;
+		u64 step = n > 3000 ? n / 1000 : 1;
+
+		for (i = 0; i < n; i += step) {
+			u64 a = kvp_page_block(g, level, i, 0), b = kvp_page_block(g, level, i, 1);
+
+			good &= expect(b == a + KVP_SLOT_GROUP, "slots of page %llu", i);
+			good &= expect(a >= g->table_start && b < end, "page %llu beyond the table", i);
+			good &= expect(step > 1 || i % KVP_SLOT_GROUP || a > last || (!level && !i),
+				       "page %llu overlaps", i);
+			last = max(last, b);
+		}
+	}
+	return good;
+}
+
+static bool layout_test(void)
+{
+	struct rng rng = { 42 };
+	struct kvp_geometry g;
+	struct kvp_why why;
+	bool good = true;
+	u32 i, fits = 0;
+
+	for (i = 0; good && i < 3000; i++) {
+		u64 leg = 1 + (rng_next(&rng) >> (28 + rng_below(&rng, 28)));
+		u64 log = rng_below(&rng, 3) ? 0 : (4ull << 20) + rng_below(&rng, 1u << 30);
+		u32 legs = 1 + rng_below(&rng, 16);
+		int ret;
+
+		memset(&g, 0, sizeof(g));
+		why.text[0] = 0;
+		ret = kvp_layout(legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR, legs, leg, 0, log, &g,
+				 &why);
+		good &= expect(!ret || (ret == -ENOSPC && why.text[0]), "layout of %llu blocks on %u legs, log %llu: %d, %s",
+			       leg, legs, log, ret, why.text);
+		if (ret)
+			continue;
+		fits++;
+		good &= expect(!kvp_geometry_check(&g, leg, &why), "%llu blocks: %s", leg, why.text);
+		good &= expect(kvp_geometry_check(&g, g.data_start + g.data_blocks + 255, &why) ==
+			       -EUCLEAN, "fits a smaller leg");
+		if (i % 16 == 0)
+			good &= pages_disjoint(&g);
+	}
+	good &= expect(fits > 500, "only %u layouts fit", fits);
+	good &= expect(kvp_layout(KVP_VDEV_SINGLE, 2, 1 << 20, 0, 0, &g, &why) == -EINVAL, "single of 2");
+	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 17, 1 << 20, 0, 0, &g, &why) == -EINVAL, "17 legs");
+	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 2, 1 << 20, 0, 1 << 20, &g, &why) == -EINVAL,
+		       "log of 1 MiB");
+	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 2, 2047, 0, 4 << 20, &g, &why) == -ENOSPC,
+		       "leg of 2047 blocks");
+	return good;
+}
+
+/* --- tunables -------------------------------------------------------------------------------- */
+
+static bool tunables_test(void)
+{
+	static const struct {
+		const char *key, *text;
+		int ret;
+		u64 value;
+	} cases[] = {
+		{ "write_buffer", "64M", 0, 64 << 20 }, { "write_buffer", "4194304", 0, 4 << 20 },
+		{ "write_buffer", "1M", -ERANGE, 0 }, { "write_buffer", "", -EINVAL, 0 },
+		{ "write_buffer", "64MB", -EINVAL, 0 }, { "write_buffer", "-1", -EINVAL, 0 },
+		{ "write_buffer", "64m", -EINVAL, 0 }, { "write_buffer", "0x10", -EINVAL, 0 },
+		{ "write_buffer", "99999999999999999999999", -ERANGE, 0 },
+		{ "write_buffer", "18446744073709551615T", -ERANGE, 0 },
+		{ "commit_interval_ms", "250", 0, 250 }, { "commit_interval_ms", "1K", -EINVAL, 0 },
+		{ "commit_interval_ms", "0", -ERANGE, 0 }, { "strict", "1", 0, 1 },
+		{ "strict", "2", -EINVAL, 0 }, { "failmode", "wait", 0, 1 },
+		{ "failmode", "error", 0, 0 }, { "failmode", "err", -EINVAL, 0 },
+		{ "failmode", "error|wait", -EINVAL, 0 }, { "degraded_start", "auto", 0, 1 },
+	};
+	struct kvp_why why;
+	bool good = true;
+	char text[64];
+	u64 value;
+	int id, ret;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		id = kvp_tunable_find(cases[i].key);
+		ret = id < 0 ? id : kvp_tunable_parse(id, cases[i].text, &value, &why);
+		good &= expect(ret == cases[i].ret, "%s=%s: %d", cases[i].key, cases[i].text, ret);
+		good &= expect(ret || value == cases[i].value, "%s=%s: %llu", cases[i].key,
+			       cases[i].text, value);
+		good &= expect(!ret || why.text[0], "%s=%s: no reason", cases[i].key, cases[i].text);
+	}
+	good &= expect(kvp_tunable_find("nonsense") == -ENOENT, "nonsense is a tunable");
+	for (id = 0; id < KVP_TUNABLES; id++) {
+		kvp_tunable_print(id, kvp_tunables[id].def, text, sizeof(text));
+		good &= expect(!kvp_tunable_parse(id, text, &value, &why) &&
+			       value == kvp_tunables[id].def, "%s: its default does not parse",
+			       kvp_tunables[id].key);
+	}
+	return good;
+}
+
+void run_golden(void)
+{
+	test("golden_superblock", golden_superblock_test);
+	test("golden_log_entry", golden_log_entry_test);
+	test("golden_sums", golden_sums_test);
+	test("crc_vectors", crc_vectors_test);
+	test("entries", entries_test);
+	test("layout", layout_test);
+	test("tunables", tunables_test);
+}

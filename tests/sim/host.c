@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/delay.h>
+#include <linux/mm.h>
+
+#include "host.h"
+
+/* --- life -------------------------------------------------------------------------- */
+
+static void space_came_free(struct kvp_pool *pool)
+{
+	struct host *h = pool->requests;
+
+	h->space_seq++;
+	wake_up_all(&h->space);
+}
+
+static void fill_start(struct kvp_start *s, const struct host_start *hs)
+{
+	u32 i;
+
+	s->format = hs->format;
+	s->degraded = hs->degraded;
+	s->readonly = hs->readonly;
+	s->any_uuid = true;
+	snprintf(s->name, sizeof(s->name), "sim");
+	s->kind = hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
+	s->log_bytes = 4ull << 20;
+	s->tunable_mask = BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
+			  BIT_ULL(KVP_T_STRICT);
+	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
+	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
+	s->tunables[KVP_T_STRICT] = hs->strict;
+	s->nr_legs = hs->legs;
+	for (i = 0; i < hs->legs; i++) {
+		if (hs->missing >> i & 1) {
+			snprintf(s->legs[i].path, sizeof(s->legs[i].path), "-");
+			continue;
+		}
+		s->legs[i].bdev = &disks.bdev[i];
+		s->legs[i].size_blocks = disks.img[i].blocks;
+		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", i);
+	}
+}
+
+static void note_geometry(const struct kvp_pool *pool)
+{
+	disks.log_start = pool->g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->g);
+	disks.table_start = pool->g->table_start;
+	disks.data_start = pool->g->data_start;
+}
+
+int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	memset(h, 0, sizeof(*h));
+	h->o = o;
+	init_waitqueue_head(&h->space);
+	fill_start(s, hs);
+	h->pool = kvp_pool_alloc();
+	h->pool->requests = h;
+	h->pool->space = space_came_free;
+	ret = kvp_pool_start(h->pool, s, &h->refusal);
+	kfree(s);
+	if (ret) {
+		if (!h->refusal.why[0])
+			sim_fail("start refused with %d and no reason", ret);
+		kvp_pool_free(h->pool);
+		h->pool = NULL;
+		return ret;
+	}
+	kvp_pool_unquiesce(h->pool);
+	note_geometry(h->pool);
+	return 0;
+}
+
+void host_stop(struct host *h)
+{
+	kvp_pool_quiesce(h->pool);
+	kvp_pool_stop(h->pool);
+	kvp_pool_free(h->pool);
+	h->pool = NULL;
+	if (sim_memory_in_use())
+		sim_fail("%u objects or pages are still allocated after the stop",
+			 sim_memory_in_use());
+}
+
+/* --- durability ------------------------------------------------------------------------ */
+
+struct sync_waiter {
+	struct kvp_waiter w;
+	struct completion done;
+	int error;
+};
+
+static void sync_done(struct kvp_waiter *w, int error)
+{
+	struct sync_waiter *s = container_of(w, struct sync_waiter, w);
+
+	s->error = error;
+	complete(&s->done);
+}
+
+static int wait_durable(struct host *h, u64 seq)
+{
+	struct sync_waiter s = { .w.done = sync_done };
+
+	init_completion(&s.done);
+	s.w.seq = seq;
+	kvp_commit_wait_async(h->pool, &s.w);
+	wait_for_completion(&s.done);
+	return s.error;
+}
+
+static int judge(struct host *h, const char *what, int error)
+{
+	if (error && !h->may_fail)
+		sim_fail("%s failed with %d", what, error);
+	return error;
+}
+
+/* --- writes -------------------------------------------------------------------------------- */
+
+/* As request.c: with the buffer full, ask for space and wait for it. */
+static struct kvp_dirty *begin_write(struct host *h, u64 block)
+{
+	struct kvp_pool *pool = h->pool;
+
+	for (;;) {
+		u32 seen = h->space_seq;
+		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block);
+
+		if (d)
+			return d;
+		if (kvp_pool_faulted(pool))
+			return NULL;
+		if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2) {
+			kvp_commit_now(pool);
+			kvp_destage_kick(pool, true);
+		}
+		kvp_commit_kick(pool, true);
+		wait_event(h->space, h->space_seq != seen || kvp_pool_faulted(pool));
+	}
+}
+
+static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 seq, u64 mark)
+{
+	int ret;
+
+	if (!fua) {
+		kvp_commit_kick(h->pool, true);
+		return 0;
+	}
+	ret = wait_durable(h, seq);
+	if (!ret)
+		oracle_ack_blocks(h->o, block, count, mark);
+	return judge(h, "FUA write", ret);
+}
+
+int host_write(struct host *h, u64 block, u32 count, bool fua)
+{
+	u64 seq = 0, mark = 0;
+	u32 i;
+
+	/* A run of writes may become intents, whichever way it was cut into requests. */
+	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
+		oracle_mixable(h->o, block, count >= 16 ? count : 0);
+	for (i = 0; i < count; i++) {
+		struct kvp_dirty *d = begin_write(h, block + i);
+
+		if (!d)
+			return judge(h, "write", -EIO);
+		mark = oracle_write(h->o, block + i, page_address(d->page));
+		seq = kvp_wbuf_end_write(h->pool, d);
+	}
+	return finish_write(h, block, count, fua, seq, mark);
+}
+
+int host_write_special(struct host *h, u64 block, const u8 *data)
+{
+	struct kvp_dirty *d = begin_write(h, block);
+
+	if (!d)
+		return judge(h, "write", -EIO);
+	memcpy(page_address(d->page), data, KVP_BLOCK_SIZE);
+	oracle_write_special(h->o, block, data);
+	kvp_wbuf_end_write(h->pool, d);
+	return finish_write(h, block, 1, false, 0, 0);
+}
+
+int host_flush(struct host *h)
+{
+	u64 mark = oracle_mark(h->o);
+	int ret = wait_durable(h, kvp_wbuf_seq(h->pool));
+
+	if (!ret)
+		oracle_ack(h->o, mark);
+	return judge(h, "FLUSH", ret);
+}
+
+int host_discard(struct host *h, u64 block, u32 count)
+{
+	u64 seq;
+	int ret;
+
+	oracle_discard(h->o, block, count);
+	ret = kvp_wbuf_discard(h->pool, block, count, &seq);
+	oracle_discarded(h->o, block, count);
+	kvp_commit_kick(h->pool, true);
+	return judge(h, "discard", ret);
+}
+
+int host_checkpoint(struct host *h)
+{
+	u64 mark = oracle_mark(h->o);
+	int ret = kvp_destage_all(h->pool);
+
+	if (!ret)
+		oracle_ack(h->o, mark);
+	return judge(h, "destage", ret);
+}
+
+void host_scrub(struct host *h, u64 *healed, u64 *unrepaired)
+{
+	int ret;
+
+	/* One that the power cut interrupted goes on by itself. */
+	flush_work(&h->pool->scrub.work);
+	ret = kvp_scrub_start(h->pool);
+	if (ret)
+		sim_fail("scrub does not start: %d", ret);
+	flush_work(&h->pool->scrub.work);
+	if (h->pool->scrub.info.state != KVP_SCRUB_FINISHED)
+		sim_fail("scrub ended in state %u", h->pool->scrub.info.state);
+	*healed = h->pool->scrub.info.healed;
+	*unrepaired = h->pool->scrub.info.unrepaired;
+}
+
+void host_sleep(u32 ms)
+{
+	msleep(ms);
+}
+
+struct kvp_leg *host_leg(struct host *h, u32 disk)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_legs; i++)
+		if (h->pool->legs[i].bdev == &disks.bdev[disk])
+			return &h->pool->legs[i];
+	return NULL;
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+/* Straight from a leg, without a lock; verified against the table as it is afterwards. */
+static bool read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page)
+{
+	u64 entry = kvp_table_entry(leaf, block);
+	struct kvp_leg *leg;
+	int error;
+
+	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
+		clear_page(page_address(page));
+		return true;
+	}
+	if (kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return false;
+	leg = kvp_leg_choose(pool, block, 1);
+	if (!leg)
+		return false;
+	error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
+	kvp_leg_unchoose(leg);
+	if (error)
+		return false;
+	entry = kvp_table_entry(leaf, block);
+	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
+		clear_page(page_address(page));
+	else if (kvp_entry_state(entry) != KVP_ENTRY_VALID ||
+		 kvp_block_sum(pool->seed, block, page_address(page)) != kvp_entry_crc(entry))
+		return false;
+	return true;
+}
+
+static bool read_fast(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_tpage *leaf;
+	bool good;
+
+	if (kvp_wbuf_any(pool, block, 1)) {
+		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+
+		if (d) {
+			memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+			kvp_wbuf_unlock(pool, block);
+			return true;
+		}
+		if (!kvp_wbuf_in_hole(pool, block))
+			return false;
+		clear_page(page_address(page));
+		return true;
+	}
+	leaf = kvp_table_find(pool, block);
+	if (!leaf) {
+		leaf = kvp_table_load(pool, block);
+		if (IS_ERR(leaf))
+			return false;
+	}
+	good = read_home(pool, leaf, block, page);
+	kvp_table_put(pool, leaf);
+	return good;
+}
+
+int host_read(struct host *h, u64 block, u8 *data)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	int ret = 0;
+
+	if (!read_fast(h->pool, block, page))
+		ret = kvp_block_read(h->pool, block, page);
+	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
+	__free_page(page);
+	return ret;
+}
+
+void host_read_check(struct host *h, u64 block)
+{
+	u32 from = oracle_accepted(h->o, block);
+	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+	char why[160];
+	int ret = host_read(h, block, data);
+
+	if (ret)
+		judge(h, "read", ret);
+	else if (!oracle_current(h->o, block, data, from, why))
+		sim_fail("read while running: %s", why);
+	kfree(data);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who uses the pool: what request.c does for bios, done for the tests, and the
+ * oracle told of it. All of this runs inside a machine.
+ */
+#ifndef SIM_HOST_H
+#define SIM_HOST_H
+
+#include "disk.h"
+#include "oracle.h"
+#include "pool/pool.h"
+
+struct host {
+	struct kvp_pool *pool;
+	struct oracle *o;
+	struct kvp_refusal refusal;
+	wait_queue_head_t space;
+	u32 space_seq;
+	bool stopped;
+	bool may_fail;		/* faults are about: errors are no failure of the test */
+};
+
+struct host_start {
+	u32 legs;
+	bool format, degraded, readonly;
+	u32 missing;		/* bit per leg */
+	bool strict;
+};
+
+/** host_start() - start the pool on the disks; the engine's error */
+int host_start(struct host *h, struct oracle *o, const struct host_start *s);
+/** host_stop() - orderly end; fails the test if anything stays allocated */
+void host_stop(struct host *h);
+
+int host_write(struct host *h, u64 block, u32 count, bool fua);
+int host_write_special(struct host *h, u64 block, const u8 *data);
+int host_flush(struct host *h);
+int host_discard(struct host *h, u64 block, u32 count);
+int host_checkpoint(struct host *h);
+/** host_scrub() - to its end; how many were healed and could not be */
+void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
+/** host_read() - one block into @data, the way bios take; the engine's error */
+int host_read(struct host *h, u64 block, u8 *data);
+/** host_read_check() - and see that it is current */
+void host_read_check(struct host *h, u64 block);
+void host_sleep(u32 ms);
+/** host_lies_home() - is the block's data valid in the table and not in the buffer? */
+struct kvp_leg *host_leg(struct host *h, u32 disk);
+
+#endif

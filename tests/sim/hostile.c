@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What devices say is hostile. Mutated superblocks, log entries and table
+ * pages, with sums made good again so that they get past the first door, go
+ * through the decoders and through a whole start. Nothing may crash, hang, or
+ * read a wrong byte as if it were right, and each refusal names what is wrong.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+/* --- mutations ---------------------------------------------------------------------- */
+
+static u64 odd_value(struct rng *rng)
+{
+	static const u64 values[] = {
+		0, 1, 2, 3, 4, 15, 16, 17, 47, 48, 49, 255, 256, 512, 1023, 1024, 1025, 4095, 4096,
+		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000ull, 0x7fffffffffffffffull,
+		0x8000000000000000ull, ~0ull, ~0ull - 1, 1ull << 52, (1ull << 56) - 1,
+	};
+
+	return rng_below(rng, 4) ? values[rng_below(rng, ARRAY_SIZE(values))] : rng_next(rng);
+}
+
+/* One to four changes: bits, bytes, words. Most fields are in the first kilobyte. */
+static void mutate(struct rng *rng, u8 *p, u32 size, u32 hot)
+{
+	u32 n = 1 + rng_below(rng, 4);
+
+	while (n--) {
+		u32 at = rng_below(rng, rng_below(rng, 5) ? hot : size);
+		u64 v = odd_value(rng);
+
+		switch (rng_below(rng, 4)) {
+		case 0:
+			p[at] ^= 1u << rng_below(rng, 8);
+			break;
+		case 1:
+			p[at] = (u8)v;
+			break;
+		case 2:
+			memcpy(p + min(at & ~3u, size - 4), &v, 4);
+			break;
+		default:
+			memcpy(p + min(at & ~7u, size - 8), &v, 8);
+			break;
+		}
+	}
+}
+
+static void reseal_sb(struct kvp_disk_sb *d)
+{
+	d->csum = 0;
+	d->csum = cpu_to_le32(kvp_crc32c(~0u, d, sizeof(*d)));
+}
+
+/* --- decoders -------------------------------------------------------------------------- */
+
+struct material {
+	struct kvp_disk_sb sb[32];
+	u64 offset[32];
+	u32 nr_sb;
+	struct kvp_sb newest;
+	u8 log[64][8 * 4096];
+	u64 lsn[64];
+	u32 nr_log;
+};
+
+static void collect_sbs(struct material *m, const struct image *img)
+{
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	struct kvp_why why;
+	u32 end, slot, i;
+
+	for (end = 0; end < 2; end++)
+		for (slot = 0; slot < KVP_SB_RING; slot++) {
+			struct kvp_disk_sb *d = &m->sb[m->nr_sb];
+			u64 at = kvp_sb_slot_offset(img->blocks, end, slot);
+
+			for (i = 0; i < KVP_SB_BLOCKS; i++)
+				image_read(img, (at >> 12) + i, (u8 *)d + i * 4096);
+			if (kvp_sb_decode(d, at, img->blocks, sb, &why))
+				continue;
+			m->offset[m->nr_sb++] = at;
+			if (kvp_sb_newer(sb, &m->newest))
+				m->newest = *sb;
+		}
+	free(sb);
+}
+
+static void collect_log(struct material *m, const struct image *img)
+{
+	const struct kvp_geometry *g = &m->newest.vdevs[0];
+	u64 i;
+	u32 b;
+
+	for (i = 0; i + 8 <= kvp_log_blocks(g) && m->nr_log < 64; i++) {
+		const struct kvp_disk_log_hdr *d = (void *)m->log[m->nr_log];
+
+		image_read(img, g->log_start + i, m->log[m->nr_log]);
+		if (le32_to_cpu(d->magic) != KVP_LOG_MAGIC)
+			continue;
+		for (b = 1; b < 8; b++)
+			image_read(img, g->log_start + i + b, m->log[m->nr_log] + b * 4096);
+		m->lsn[m->nr_log++] = le64_to_cpu(d->lsn);
+	}
+}
+
+static bool try_sb(const struct material *m, struct rng *rng, struct kvp_disk_sb *d,
+		   struct kvp_sb *out)
+{
+	u32 pick = rng_below(rng, m->nr_sb);
+	struct kvp_why why = { "" };
+	int ret;
+
+	memcpy(d, &m->sb[pick], sizeof(*d));
+	mutate(rng, (u8 *)d, sizeof(*d), 1300);
+	if (rng_below(rng, 8))
+		reseal_sb(d);
+	ret = kvp_sb_decode(d, m->offset[pick], POOL_LEG_BLOCKS, out, &why);
+	if (!ret)
+		return true;
+	return expect(why.text[0], "a superblock is refused (%d) without a reason", ret);
+}
+
+static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
+{
+	u32 pick = rng_below(rng, m->nr_log), i;
+	const struct kvp_geometry *g = &m->newest.vdevs[0];
+	struct kvp_disk_log_hdr *d = (void *)buf;
+	struct kvp_log_hdr h;
+	struct kvp_why why = { "" };
+	u64 epoch;
+	int ret;
+
+	memcpy(buf, m->log[pick], 8 * 4096);
+	mutate(rng, buf, 8 * 4096, 400);
+	if (rng_below(rng, 8)) {
+		/* Sealing needs a sane number of records; the rest stays as mutated. */
+		u32 recs = le32_to_cpu(d->rec_count) % 1024, bytes = KVP_LOG_HDR_SIZE + recs * 16;
+		__le64 seed[2] = { cpu_to_le64(m->newest.nonce), d->nonce };
+
+		d->csum = 0;
+		if (recs == le32_to_cpu(d->rec_count))
+			d->csum = cpu_to_le32(kvp_crc32c(kvp_crc32c(~0u, seed, 16), buf, bytes));
+	}
+	kvp_log_epoch(buf, 8, m->newest.nonce, &epoch);
+	ret = kvp_log_decode(g, buf, 1 + rng_below(rng, 8), m->newest.nonce, le64_to_cpu(d->nonce),
+			     rng_below(rng, 3) ? m->lsn[pick] : le64_to_cpu(d->lsn), POOL_BLOCKS, &h,
+			     &why);
+	if (ret)
+		return expect(why.text[0], "a log entry is refused (%d) without a reason", ret);
+	/* What is accepted must be safe to use. */
+	for (i = 0; i < h.rec_count; i++) {
+		struct kvp_rec r;
+
+		kvp_rec_decode((struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE) + i, &r);
+		if (!expect(r.block < POOL_BLOCKS && r.count && r.count <= POOL_BLOCKS - r.block,
+			    "a record beyond the end was accepted"))
+			return false;
+	}
+	return expect(h.blocks >= h.hdr_blocks && h.blocks <= KVP_MAX_ENTRY_BLOCKS &&
+		      h.open_count <= KVP_MAX_OPEN_INTENTS, "an unsound header was accepted");
+}
+
+/* --- whole starts ---------------------------------------------------------------------------- */
+
+struct hostile_start {
+	struct host host;
+	struct host_start start;
+	struct oracle *o;
+	u32 legs_mutated;
+	bool forged;		/* with good sums: not damage, but somebody's lie */
+	bool started;
+};
+
+/*
+ * Damage: what can be read is right. A superblock that lies with a good sum may
+ * bring back an old version, but never anything that was not written there.
+ */
+static void read_all(struct hostile_start *hs)
+{
+	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+	u64 blocks = min(hs->host.pool->sb->pool_blocks, (u64)POOL_BLOCKS), block;
+	char why[160];
+
+	for (block = 0; block < blocks; block++) {
+		if (host_read(&hs->host, block, data))
+			continue;
+		if (hs->forged ? !oracle_current(hs->o, block, data, 0, why) :
+				 !oracle_allows(hs->o, block, data, ~0u, why))
+			sim_fail("mutated leg%s: %s", hs->forged ? ", forged" : "", why);
+	}
+	kfree(data);
+}
+
+static void hostile_main(void *arg)
+{
+	struct hostile_start *hs = arg;
+	int ret = host_start(&hs->host, hs->o, &hs->start);
+
+	hs->started = !ret;
+	if (ret) {
+		if (!hs->host.refusal.why[0] || !hs->host.refusal.mend[0])
+			sim_fail("refused with %d, but without words", ret);
+		if (sim_memory_in_use())
+			sim_fail("%u objects stay allocated after a refusal", sim_memory_in_use());
+		return;
+	}
+	hs->host.may_fail = true;
+	read_all(hs);
+	host_write(&hs->host, 5, 2, true);
+	host_stop(&hs->host);
+}
+
+static void mutate_sbs(struct rng *rng, struct image *img, bool all)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct rng same = *rng;
+	u32 end, slot, i;
+
+	rng_next(rng);
+	for (end = 0; end < 2; end++)
+		for (slot = 0; slot < KVP_SB_RING; slot++) {
+			u64 at = kvp_sb_slot_offset(img->blocks, end, slot) >> 12;
+			/* The same change everywhere, or no good copy would lose against another. */
+			struct rng change = all ? same : *rng;
+
+			if (!all && rng_below(rng, 4))
+				continue;
+			for (i = 0; i < KVP_SB_BLOCKS; i++)
+				image_read(img, at + i, (u8 *)d + i * 4096);
+			mutate(&change, (u8 *)d, sizeof(*d), 1300);
+			reseal_sb(d);
+			for (i = 0; i < KVP_SB_BLOCKS; i++)
+				image_write_data(img, at + i, (u8 *)d + i * 4096);
+		}
+	free(d);
+}
+
+static void mutate_blocks(struct rng *rng, struct image *img, u64 first, u64 count)
+{
+	u32 n = 1 + rng_below(rng, 8);
+	u8 data[4096];
+
+	while (n--) {
+		u64 block = first + rng_below(rng, count);
+
+		image_read(img, block, data);
+		mutate(rng, data, sizeof(data), 400);
+		image_write_data(img, block, data);
+	}
+}
+
+/* True: the sums are good. */
+static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_geometry *g)
+{
+	switch (rng_below(rng, 5)) {
+	case 0:
+		mutate_sbs(rng, img, true);
+		return true;
+	case 1:
+		mutate_sbs(rng, img, false);
+		return true;
+	case 2:
+		mutate_blocks(rng, img, g->log_start, 80);
+		break;
+	case 3:
+		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g->data_blocks, g->levels));
+		break;
+	default:
+		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);
+		mutate_blocks(rng, img, g->data_start, g->data_blocks);
+	}
+	return false;
+}
+
+/* --- a pool that was cut off with a full log, as material ------------------------------------- */
+
+struct victim {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct image img[MAX_DISKS];
+};
+
+static void victim_main(void *arg)
+{
+	struct victim *v = arg;
+	u32 i;
+
+	if (host_start(&v->host, &v->o, &v->start))
+		sim_fail("start: %s", v->host.refusal.why);
+	for (i = 0; i < 8; i++) {
+		host_write(&v->host, 3 * i, 4, false);
+		host_flush(&v->host);
+	}
+	host_write(&v->host, 100, 30, false);
+	host_discard(&v->host, 64, 9);
+	host_flush(&v->host);
+}
+
+static struct victim *make_victim(u32 legs)
+{
+	const struct base *base = base_pool(legs, false);
+	struct sim_config config = { .seed = mix64(opt.seed, 808) };
+	struct victim *v = calloc(1, sizeof(*v));
+	u32 i;
+
+	oracle_copy(&v->o, &base->o);
+	v->start.legs = legs;
+	disks_begin(base->img, legs);
+	if (sim_run(&config, victim_main, v) != SIM_RETURNED)
+		exit(2);
+	disks_end();
+	for (i = 0; i < legs; i++)
+		image_copy(&v->img[i], &disks.img[i]);
+	return v;
+}
+
+static bool hostile_decoders(void)
+{
+	struct material *m = calloc(1, sizeof(*m));
+	struct victim *v = make_victim(1);
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	u8 *buf = malloc(8 * 4096);
+	struct rng rng = { mix64(opt.seed, 4711) };
+	u32 n = opt.rounds ?: opt.thorough ? 1000000 : 40000, i;
+	bool good;
+
+	collect_sbs(m, &v->img[0]);
+	collect_log(m, &v->img[0]);
+	good = expect(m->nr_sb && m->nr_log, "nothing to mutate");
+	for (i = 0; good && i < n; i++)
+		good = i % 4 ? try_log(m, &rng, buf) : try_sb(m, &rng, d, sb);
+	free(m);
+	free(d);
+	free(sb);
+	free(buf);
+	return good;
+}
+
+static bool hostile_starts(u32 legs, u32 n)
+{
+	struct victim *v = make_victim(legs);
+	struct kvp_geometry g;
+	struct kvp_why why;
+	bool good = !kvp_layout(legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE, legs, POOL_LEG_BLOCKS, 0,
+				4 << 20, &g, &why);
+	u32 i, leg, started = 0;
+
+	for (i = 0; good && i < n; i++) {
+		struct rng rng = { mix64(opt.seed, mix64(legs, i)) };
+		struct hostile_start *hs = calloc(1, sizeof(*hs));
+		struct image img[MAX_DISKS];
+		struct sim_config config;
+		struct oracle o;
+
+		if (opt.crash >= 0 && opt.crash != i) {
+			free(hs);
+			continue;
+		}
+		oracle_copy(&o, &v->o);
+		for (leg = 0; leg < legs; leg++)
+			image_copy(&img[leg], &v->img[leg]);
+		hs->start.legs = legs;
+		hs->o = &o;
+		hs->legs_mutated = 1 + (legs > 1 && rng_below(&rng, 2));
+		for (leg = 0; leg < hs->legs_mutated; leg++)
+			hs->forged |= mutate_image(&rng, &img[leg], &g);
+		check_seed_config(&config, rng_next(&rng));
+		disks_begin(img, legs);
+		good = sim_run(&config, hostile_main, hs) == SIM_RETURNED;
+		disks_end();
+		if (!good)
+			fprintf(stderr, "  replay: ./sim --seed %llu --only hostile_starts:%u --crash %u\n",
+				opt.seed, legs, i);
+		started += hs->started;
+		for (leg = 0; leg < legs; leg++)
+			image_free(&img[leg]);
+		oracle_free(&o);
+		free(hs);
+		check_stats.machines++;
+	}
+	if (opt.crash < 0)
+		good = good && expect(started > n / 20 && started < n, "%u of %u started", started, n);
+	oracle_free(&v->o);
+	free(v);
+	return good;
+}
+
+void run_hostile(void)
+{
+	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, legs;
+	char name[64];
+
+	if (wanted("hostile_decoders"))
+		result("hostile_decoders", hostile_decoders());
+	for (legs = 1; legs <= 2; legs++) {
+		snprintf(name, sizeof(name), "hostile_starts:%u", legs);
+		if (wanted(name))
+			result(name, hostile_starts(legs, n));
+	}
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stand-in. */
+#ifndef SIM_LINUX_BITMAP_H
+#define SIM_LINUX_BITMAP_H
+
+#include <linux/bitops.h>
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stand-in. */
+#ifndef SIM_LINUX_MINMAX_H
+#define SIM_LINUX_MINMAX_H
+
+#include <linux/kernel.h>
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "suite.h"
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	/* A machine that loses power frees nothing; its memory is counted in memory.c. */
+	return "detect_leaks=0:detect_stack_use_after_return=0";
+}
+
+struct options opt = { .seed = 1, .crash = -1, .images = 6 };
+struct totals totals;
+
+bool wanted(const char *name)
+{
+	return !opt.only || strstr(name, opt.only);
+}
+
+void result(const char *name, bool good)
+{
+	if (good) {
+		totals.passed++;
+		if (opt.only)
+			printf("ok   %s\n", name);
+	} else {
+		totals.failed++;
+		printf("FAIL %s\n", name);
+		if (sim_failure[0])
+			printf("     %s\n", sim_failure);
+		printf("     replay: ./sim --seed %llu --only %s%s%s\n", opt.seed, name,
+		       opt.sabotage ? " --break " : "",
+		       opt.sabotage ? sabotage_names[opt.sabotage] : "");
+	}
+	fflush(stdout);
+	/* Broken on purpose: one failure is all that is asked for. */
+	if (!good && opt.sabotage && !opt.keep_going) {
+		printf("%u passed, %u failed\n", totals.passed, totals.failed);
+		exit(1);
+	}
+}
+
+static void usage(void)
+{
+	u32 i;
+
+	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
+	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
+	       "suites: golden sequences random scenarios hostile\nrules:");
+	for (i = 1; i < BREAK_KINDS; i++)
+		printf(" %s", sabotage_names[i]);
+	putchar('\n');
+	exit(2);
+}
+
+static enum sabotage find_sabotage(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < BREAK_KINDS; i++)
+		if (!strcmp(name, sabotage_names[i]))
+			return i;
+	usage();
+	return 0;
+}
+
+static const struct suite {
+	const char *name;
+	void (*run)(void);
+} suites[] = {
+	{ "golden", run_golden },
+	{ "scenarios", run_scenarios },
+	{ "sequences", run_sequences },
+	{ "random", run_random },
+	{ "hostile", run_hostile },
+};
+
+static const char *parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", 1, 0, 's' }, { "only", 1, 0, 'o' }, { "crash", 1, 0, 'c' },
+		{ "verbose", 0, 0, 'v' }, { "long", 0, 0, 'l' }, { "images", 1, 0, 'i' },
+		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
+		{ "keep-going", 0, 0, 'k' }, { 0 }
+	};
+	const char *suite = NULL;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's': opt.seed = strtoull(optarg, NULL, 0); break;
+		case 'o': opt.only = optarg; break;
+		case 'c': opt.crash = atoll(optarg); break;
+		case 'v': opt.verbose = sim_verbose = true; break;
+		case 'l': opt.thorough = true; opt.images = 4096; break;
+		case 'i': opt.images = atoi(optarg); break;
+		case 'r': opt.rounds = atoi(optarg); break;
+		case 'u': suite = optarg; break;
+		case 'b': opt.sabotage = find_sabotage(optarg); break;
+		case 'k': opt.keep_going = true; break;
+		default: usage();
+		}
+	}
+	disks.sabotage = opt.sabotage;
+	return suite;
+}
+
+int main(int argc, char **argv)
+{
+	const char *suite = parse(argc, argv);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++) {
+		struct totals before = totals;
+		clock_t start = clock();
+
+		if (suite && strcmp(suite, suites[i].name))
+			continue;
+		suites[i].run();
+		if (totals.passed + totals.failed != before.passed + before.failed)
+			printf("# %s: %u passed, %u failed, %.1f s\n", suites[i].name,
+			       totals.passed - before.passed, totals.failed - before.failed,
+			       (double)(clock() - start) / CLOCKS_PER_SEC);
+	}
+	printf("# %llu machines, %llu crash images (%llu more were duplicates), %llu second crashes, %llu task switches\n",
+	       check_stats.machines, check_stats.images, check_stats.duplicates,
+	       check_stats.recrashes, sim_switches);
+	printf("%u passed, %u failed\n", totals.passed, totals.failed);
+	return totals.failed || !totals.passed;
+}

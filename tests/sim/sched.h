@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The simulated machine: tasks that run one at a time, a virtual clock, and a
+ * seed that decides everything. A machine lives from sim_run() until its
+ * first task returns, a check fails, or the power is cut; then all its memory
+ * and all its tasks are gone.
+ */
+#ifndef SIM_SCHED_H
+#define SIM_SCHED_H
+
+#include <linux/kernel.h>
+
+struct rng {
+	u64 s;
+};
+
+static inline u64 rng_next(struct rng *r)
+{
+	u64 z = r->s += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static inline u32 rng_below(struct rng *r, u32 n)
+{
+	return n ? (u32)((rng_next(r) >> 32) * n >> 32) : 0;
+}
+
+static inline bool rng_chance(struct rng *r, u32 per_mille)
+{
+	return rng_below(r, 1000) < per_mille;
+}
+
+u64 mix64(u64 a, u64 b);
+
+#define TASK_LOCKS 24
+
+enum task_state { TASK_READY, TASK_RUNNING, TASK_BLOCKED, TASK_DEAD };
+
+struct task_sim {
+	void *sp, *stack;
+	void *fake_stack;
+	const char *name;
+	enum task_state state;
+	u32 slot;		/* in the list of ready tasks */
+	bool irq;
+	u32 spins, rcu;		/* held, nested */
+	const void *channel;	/* BLOCKED on what */
+	const char *why, *where;
+	u64 until;		/* jiffies; 0: for ever */
+	bool timed_out;
+	void (*fn)(void *arg);
+	void *arg;
+	u32 nr_locks;
+	const void *locks[TASK_LOCKS];
+	const char *lock_places[TASK_LOCKS];
+	struct task_sim *next;
+};
+
+struct sim_config {
+	u64 seed;
+	u32 preempt;		/* per mille, at each place where it is possible */
+	u32 io_bias;		/* per mille: rather end a request than run a task */
+	u32 oom;		/* per mille of allocations that may fail do */
+};
+
+/* What the machine asks of the devices; see disk.c. */
+u32 sim_io_pending(void);
+void sim_io_end_one(void);
+
+extern struct task_sim *sim_current;
+extern struct rng sim_rng;		/* of the machine that runs */
+extern bool sim_verbose;
+extern char sim_failure[1024];		/* why the last machine failed */
+extern u64 sim_switches;
+
+enum sim_end { SIM_RETURNED, SIM_FAILED, SIM_POWER_CUT };
+
+/** sim_run() - a machine's life; @fn is its first task */
+enum sim_end sim_run(const struct sim_config *c, void (*fn)(void *arg), void *arg);
+
+/** sim_power_cut() - from a task: everything stops here */
+void sim_power_cut(void) __attribute__((noreturn));
+
+void sim_spawn(const char *name, void (*fn)(void *arg), void *arg);
+void sim_block(const void *channel, const char *why);
+bool sim_block_until(const void *channel, const char *why, u64 until);
+void sim_wake(const void *channel);
+void sim_maybe_preempt(void);
+u32 sim_memory_in_use(void);
+
+/* memory.c */
+void sim_memory_reset(void);
+bool sim_atomic(void);
+
+/* work.c */
+void sim_work_reset(void);
+bool sim_timers_next(u64 *due);
+void sim_timers_run(u64 now);
+
+#endif

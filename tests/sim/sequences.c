@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Crash enumeration: every sequence of one or two operations on a pool that
+ * holds something already, cut at every position.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+enum op {
+	OP_WRITE, OP_OVERWRITE, OP_WRITE_FLUSH, OP_FUA, OP_LARGE, OP_DISCARD, OP_CHECKPOINT,
+	OP_SCRUB, OP_LEG_LOSS, OP_LEG_OFFLINE, OPS
+};
+
+static const char * const op_names[OPS] = {
+	"write", "overwrite", "write+flush", "fua", "large", "discard", "checkpoint",
+	"scrub", "leg-loss", "leg-offline",
+};
+
+struct sequence {
+	struct host host;
+	struct host_start start;
+	struct oracle *o;
+	enum op ops[4];
+	u32 nr;
+	u32 tail_ms;		/* idle time at the end: timers do their work */
+	u32 served;		/* position in the trace when the pool served */
+	u32 lost;
+};
+
+static void do_op(struct sequence *s, enum op op)
+{
+	struct host *h = &s->host;
+	u64 healed, unrepaired;
+
+	switch (op) {
+	case OP_WRITE:
+		host_write(h, 20, 3, false);
+		break;
+	case OP_OVERWRITE:
+		host_write(h, 2, 3, false);
+		host_write(h, 70, 2, false);
+		break;
+	case OP_WRITE_FLUSH:
+		host_write(h, 4, 2, false);
+		host_write(h, 80, 1, false);
+		host_flush(h);
+		break;
+	case OP_FUA:
+		host_write(h, 3, 1, true);
+		break;
+	case OP_LARGE:
+		host_write(h, 60, 20, false);
+		break;
+	case OP_DISCARD:
+		host_discard(h, 1, 3);
+		host_discard(h, 66, 8);
+		break;
+	case OP_CHECKPOINT:
+		host_checkpoint(h);
+		break;
+	case OP_SCRUB:
+		host_scrub(h, &healed, &unrepaired);
+		/* The leg that died is found by the scrub. */
+		if ((healed || unrepaired) && !s->lost)
+			sim_fail("scrub of a sound pool healed %llu, found %llu", healed, unrepaired);
+		break;
+	case OP_LEG_LOSS:
+		s->lost |= 2;
+		disks_kill(1);
+		break;
+	case OP_LEG_OFFLINE:
+		s->lost |= 2;
+		kvp_leg_offline(h->pool, host_leg(h, 1));
+		break;
+	default:
+		break;
+	}
+}
+
+static void sequence_main(void *arg)
+{
+	static const u64 probes[] = { 2, 3, 4, 20, 60, 66, 70, 80 };
+	struct sequence *s = arg;
+	u32 i;
+
+	if (host_start(&s->host, s->o, &s->start))
+		sim_fail("start: %s", s->host.refusal.why);
+	s->served = disks.trace.nr;
+	for (i = 0; i < s->nr; i++)
+		do_op(s, s->ops[i]);
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		host_read_check(&s->host, probes[i]);
+	if (s->tail_ms)
+		host_sleep(s->tail_ms);
+}
+
+static void name_sequence(const struct sequence *s, char name[128])
+{
+	u32 i, n;
+
+	n = snprintf(name, 128, "sequence:%s", s->start.legs == 1 ? "single" :
+		     s->start.strict ? "strict" : "mirror");
+	for (i = 0; i < s->nr; i++)
+		n += snprintf(name + n, 128 - n, ":%s", op_names[s->ops[i]]);
+	snprintf(name + n, 128 - n, ":%u", s->tail_ms);
+}
+
+static bool run_one(struct sequence *s, const char *name)
+{
+	const struct base *base = base_pool(s->start.legs, s->start.strict);
+	struct sim_config config;
+	struct crash crash = { .legs = base->legs };
+	struct oracle o;
+	bool good;
+
+	oracle_copy(&o, &base->o);
+	s->o = &o;
+	s->lost = 0;
+	check_seed_config(&config, mix64(opt.seed, (u64)s->tail_ms));
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, sequence_main, s) == SIM_RETURNED;
+	disks_end();
+	if (good) {
+		crash.o = &o;
+		crash.lost = s->lost;
+		good = !cut_everywhere(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH);
+	}
+	oracle_free(&o);
+	return good;
+}
+
+static void sequence(u32 legs, bool strict, const enum op *ops, u32 nr, u32 tail_ms)
+{
+	struct sequence *s = calloc(1, sizeof(*s));
+	char name[128];
+
+	s->start = (struct host_start){ .legs = legs, .strict = strict };
+	memcpy(s->ops, ops, nr * sizeof(*ops));
+	s->nr = nr;
+	s->tail_ms = tail_ms;
+	name_sequence(s, name);
+	if (wanted(name))
+		result(name, run_one(s, name));
+	free(s);
+}
+
+void run_sequences(void)
+{
+	/* With power cut at once; after the commit timer; after destage and checkpoint. */
+	static const u32 tails[] = { 0, 1500, 8000 };
+	enum op ops[2], n;
+	u32 legs, t;
+
+	for (legs = 1; legs <= 2; legs++) {
+		sequence(legs, false, ops, 0, 0);
+		n = legs == 1 ? OP_LEG_LOSS : OPS;
+		for (ops[0] = 0; ops[0] < n; ops[0]++) {
+			for (t = 0; t < 3; t++)
+				sequence(legs, false, ops, 1, tails[t]);
+			for (ops[1] = 0; ops[1] < n; ops[1]++)
+				for (t = 0; t < 3; t++)
+					if (opt.thorough || t == (ops[0] + ops[1]) % 3)
+						sequence(legs, false, ops, 2, tails[t]);
+		}
+	}
+	for (t = 0; t < 3; t++) {
+		ops[0] = OP_LARGE;
+		ops[1] = OP_OVERWRITE;
+		sequence(2, true, ops, 2, tails[t]);
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tests, and what the command line says. */
+#ifndef SIM_SUITE_H
+#define SIM_SUITE_H
+
+#include "check.h"
+
+struct options {
+	u64 seed;
+	const char *only;	/* names that contain this; all with NULL */
+	s64 crash;		/* only this position; -1: all */
+	bool verbose, thorough, keep_going;
+	u32 images;		/* images at one position, at most */
+	u32 rounds;		/* of random tests; 0: as the suite likes */
+	enum sabotage sabotage;
+};
+
+extern struct options opt;
+
+struct totals {
+	u32 passed, failed;
+};
+
+extern struct totals totals;
+
+/** wanted() - was this name asked for? */
+bool wanted(const char *name);
+/** result() - count and, if bad or verbose, print */
+void result(const char *name, bool good);
+/** expect() - in a unit test: print what is not as it should be */
+#define expect(c, ...) ({						\
+	bool __good = (c);						\
+	if (!__good) {							\
+		fprintf(stderr, "# %s:%d: ", __FILE__, __LINE__);	\
+		fprintf(stderr, __VA_ARGS__);				\
+		fputc('\n', stderr);					\
+	}								\
+	__good;								\
+})
+
+/* A pool to begin with, made once: disks with some blocks written and home. */
+#define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */
+#define POOL_BLOCKS	512u
+
+struct base {
+	struct image img[MAX_DISKS];
+	struct oracle o;
+	u32 legs;
+};
+
+/** base_pool() - for 1 to 3 legs; strict: large writes are logged too */
+const struct base *base_pool(u32 legs, bool strict);
+/** blank_disks() - images of unused devices */
+void blank_disks(struct image *img, u32 legs, u32 blocks);
+
+/**
+ * cut_everywhere() - the trace of a machine that has just ended: cut it at
+ * every position from @from on, every choice of what survives (as far as
+ * opt.images allows), and check
+ */
+u32 cut_everywhere(const char *name, struct crash *proto, u32 from, enum check_depth depth);
+
+/** cut_sampled() - the same at about so many positions, for long traces */
+u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_depth depth,
+		u32 positions);
+
+void run_golden(void);
+void run_sequences(void);
+void run_random(void);
+void run_scenarios(void);
+void run_hostile(void);
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Work queues and their timers. What the kernel promises and the engine leans
+ * on: an item never runs beside itself, one queued while it runs runs again,
+ * and a queue runs at most max_active items at a time.
+ */
+#include <stdlib.h>
+
+#include "sched.h"
+
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#define MAX_RUNNING 256
+
+struct workqueue_struct {
+	const char *name;
+	int max_active, active;
+	struct list_head waiting;
+};
+
+/* An item's function may free the item: so this is all that is known while it runs. */
+struct running {
+	struct work_struct *work;
+	struct workqueue_struct *wq;
+	u64 ticket;
+};
+
+static struct running *running[MAX_RUNNING];
+static u32 nr_running;
+static u64 tickets;
+static LIST_HEAD(timers);
+static const char work_channel;
+struct workqueue_struct *system_wq, *system_unbound_wq, *system_long_wq;
+
+void sim_work_reset(void)
+{
+	nr_running = 0;
+	INIT_LIST_HEAD(&timers);
+	system_wq = system_unbound_wq = system_long_wq = NULL;
+}
+
+void sim_init_work(struct work_struct *w, work_func_t f)
+{
+	w->func = f;
+	w->pending = false;
+	w->canceling = false;
+	w->ticket = 0;
+	w->wq = NULL;
+	INIT_LIST_HEAD(&w->entry);
+}
+
+void sim_init_delayed_work(struct delayed_work *w, work_func_t f)
+{
+	sim_init_work(&w->work, f);
+	w->armed = false;
+	w->wq = NULL;
+	INIT_LIST_HEAD(&w->timer);
+}
+
+struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags, int max_active, ...)
+{
+	struct workqueue_struct *wq = kzalloc(sizeof(*wq), GFP_KERNEL);
+
+	if (!wq)
+		return NULL;
+	wq->name = fmt;
+	wq->max_active = max_active ?: 256;
+	INIT_LIST_HEAD(&wq->waiting);
+	return wq;
+}
+
+static struct running *find_running(const struct work_struct *w)
+{
+	u32 i;
+
+	for (i = 0; i < nr_running; i++)
+		if (running[i]->work == w)
+			return running[i];
+	return NULL;
+}
+
+bool sim_work_busy(struct work_struct *w)
+{
+	return w->pending || find_running(w);
+}
+
+static void worker(void *arg);
+
+/* Start what may start. */
+static void pump(struct workqueue_struct *wq)
+{
+	struct work_struct *w, *next;
+
+	list_for_each_entry_safe(w, next, &wq->waiting, entry) {
+		struct running *r = find_running(w);
+
+		if (wq->active >= wq->max_active)
+			break;
+		if (r)
+			continue;	/* it runs, and then again */
+		if (nr_running == MAX_RUNNING)
+			sim_fail("too many work items run");
+		r = kzalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOFAIL);
+		list_del_init(&w->entry);
+		r->work = w;
+		r->wq = wq;
+		r->ticket = w->ticket;
+		running[nr_running++] = r;
+		wq->active++;
+		sim_spawn(wq->name, worker, r);
+	}
+}
+
+static void worker(void *arg)
+{
+	struct running *r = arg;
+	struct work_struct *w = r->work;
+	u32 i;
+
+	/* It may have been cancelled before it began. */
+	if (w->pending) {
+		w->pending = false;
+		if (!list_empty(&w->entry))
+			list_del_init(&w->entry);
+		w->func(w);
+	}
+	if (sim_current->nr_locks || sim_current->spins)
+		sim_fail("a work item of %s ended with locks held", r->wq->name);
+	for (i = 0; running[i] != r; i++)
+		;
+	running[i] = running[--nr_running];
+	r->wq->active--;
+	sim_wake(&work_channel);
+	pump(r->wq);
+	sim_free(r);
+}
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *w)
+{
+	if (!w->func)
+		sim_fail("a work item was not initialised");
+	if (!wq)
+		sim_fail("work is queued to no queue");
+	if (w->pending || w->canceling)
+		return false;
+	w->pending = true;
+	w->wq = wq;
+	w->ticket = ++tickets;
+	list_add_tail(&w->entry, &wq->waiting);
+	pump(wq);
+	sim_maybe_preempt();
+	return true;
+}
+
+/* Not yet run to its end since it got this ticket? */
+static bool ticket_open(struct work_struct *w, u64 ticket)
+{
+	struct running *r = find_running(w);
+
+	return (w->pending && w->ticket <= ticket) || (r && r->ticket <= ticket);
+}
+
+bool flush_work(struct work_struct *w)
+{
+	struct running *r = find_running(w);
+	u64 ticket = w->pending ? w->ticket : r ? r->ticket : 0;
+
+	sim_might_sleep(__func__);
+	if (!ticket)
+		return false;
+	/* The item's memory may be gone when it has ended: only the caller knows. */
+	while (ticket_open(w, ticket))
+		sim_block(&work_channel, "flush_work");
+	return true;
+}
+
+bool cancel_work(struct work_struct *w)
+{
+	if (!w->pending)
+		return false;
+	w->pending = false;
+	/* If its worker exists but has not begun, that will find nothing pending. */
+	if (!list_empty(&w->entry))
+		list_del_init(&w->entry);
+	sim_wake(&work_channel);
+	return true;
+}
+
+bool cancel_work_sync(struct work_struct *w)
+{
+	bool was;
+
+	sim_might_sleep(__func__);
+	if (!w->func)
+		sim_fail("a work item that was not initialised is cancelled");
+	w->canceling = true;
+	was = cancel_work(w);
+	while (find_running(w))
+		sim_block(&work_channel, "cancel_work_sync");
+	w->canceling = false;
+	return was;
+}
+
+static bool wq_busy(struct workqueue_struct *wq)
+{
+	return wq->active || !list_empty(&wq->waiting);
+}
+
+void flush_workqueue(struct workqueue_struct *wq)
+{
+	u64 last = tickets;
+	bool open = true;
+	u32 i;
+
+	sim_might_sleep(__func__);
+	while (open) {
+		struct work_struct *w;
+
+		open = false;
+		list_for_each_entry(w, &wq->waiting, entry)
+			open |= w->ticket <= last;
+		for (i = 0; i < nr_running; i++)
+			open |= running[i]->wq == wq && running[i]->ticket <= last;
+		if (open)
+			sim_block(&work_channel, "flush_workqueue");
+	}
+}
+
+void drain_workqueue(struct workqueue_struct *wq)
+{
+	while (wq_busy(wq))
+		sim_block(&work_channel, "drain_workqueue");
+}
+
+void destroy_workqueue(struct workqueue_struct *wq)
+{
+	struct delayed_work *d;
+
+	drain_workqueue(wq);
+	list_for_each_entry(d, &timers, timer)
+		if (d->wq == wq)
+			sim_fail("%s is destroyed with a timer running", wq->name);
+	kfree(wq);
+}
+
+/* --- delayed work -------------------------------------------------------------------------- */
+
+static void arm(struct workqueue_struct *wq, struct delayed_work *w, unsigned long delay)
+{
+	w->wq = wq;
+	w->due = jiffies + delay;
+	w->armed = true;
+	list_add_tail(&w->timer, &timers);
+}
+
+static bool disarm(struct delayed_work *w)
+{
+	if (!w->armed)
+		return false;
+	w->armed = false;
+	list_del_init(&w->timer);
+	return true;
+}
+
+bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *w, unsigned long delay)
+{
+	if (!w->work.func)
+		sim_fail("a delayed work item was not initialised");
+	if (w->armed || w->work.pending || w->work.canceling)
+		return false;
+	if (!delay)
+		return queue_work(wq, &w->work);
+	arm(wq, w, delay);
+	return true;
+}
+
+bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *w, unsigned long delay)
+{
+	bool was = disarm(w) || cancel_work(&w->work);
+
+	queue_delayed_work(wq, w, delay);
+	return was;
+}
+
+bool flush_delayed_work(struct delayed_work *w)
+{
+	if (disarm(w))
+		queue_work(w->wq, &w->work);
+	return flush_work(&w->work);
+}
+
+bool cancel_delayed_work(struct delayed_work *w)
+{
+	return disarm(w) || cancel_work(&w->work);
+}
+
+bool cancel_delayed_work_sync(struct delayed_work *w)
+{
+	bool was = disarm(w);
+
+	w->work.canceling = true;
+	return cancel_work_sync(&w->work) || was;
+}
+
+bool sim_timers_next(u64 *due)
+{
+	struct delayed_work *w;
+	bool any = false;
+
+	list_for_each_entry(w, &timers, timer) {
+		if (!any || w->due < *due)
+			*due = w->due;
+		any = true;
+	}
+	return any;
+}
+
+void sim_timers_run(u64 now)
+{
+	struct delayed_work *w, *next;
+
+	list_for_each_entry_safe(w, next, &timers, timer)
+		if (w->due <= now && disarm(w))
+			queue_work(w->wq, &w->work);
+}
