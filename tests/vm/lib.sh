@@ -143,6 +143,127 @@ mknull() {
 	[ -b "/dev/$name" ] || ln -s "nullb$(cat "$dir/index")" "/dev/$name"
 }
 
+# Disks that lose power, and pools on them -------------------------------------
+
+_sim=/sys/kernel/config/simdisk
+
+# mksim NAME SIZE_MIB [KEY=VALUE]...: /dev/NAME on simdisk; KEY is an attribute
+# of its folder (tests/simdisk/README.md). It is new, and blank.
+mksim() {
+	local dir=$_sim/$1 attr
+	mkdir "$dir"
+	at_exit "echo 1 > $_sim/power_restore; rmdir $dir"
+	echo "$2" > "$dir/size_mib"
+	shift 2
+	for attr; do
+		echo "${attr#*=}" > "$dir/${attr%%=*}"
+	done
+	echo 1 > "$dir/power"
+}
+
+# simset NAME KEY VALUE..., simget NAME KEY; NAME "all": the power of all disks.
+simset() {
+	local name=$1 key=$2
+	shift 2
+	[ "$name" = all ] && name= || name=/$name
+	echo "$*" > "$_sim$name/$key"
+}
+simget() {
+	if [ "$1" = all ]; then cat "$_sim/$2"; else cat "$_sim/$1/$2"; fi
+}
+
+# simstat NAME KEY: one of the counters.
+simstat() {
+	awk -v k="$2" '$1 == k { print $2 }' "$_sim/$1/stats"
+}
+
+# no_udev: it looks at every new device, which costs more time than most tests
+# have, reads it while its power is off, and keeps it from being removed.
+no_udev() {
+	udevadm control --stop-exec-queue
+	at_exit "udevadm control --start-exec-queue"
+	export DM_DISABLE_UDEV=1
+}
+
+# helper NAME: builds tests/vm/NAME.c, once for all machines and runs, and
+# defines a command of that name.
+helper() {
+	local src=$KVPOOL_TOP/tests/vm/$1.c sum bin
+	sum=$(cat "$src" "$KVPOOL_TOP/include/kvpool_format.h" | sha256sum | cut -c1-16)
+	bin=${KVPOOL_OUT:-/tmp}/$1.$sum
+	if [ ! -x "$bin" ]; then
+		gcc -O2 -Wall -pthread -o "/tmp/$1.new" "$src"
+		cp "/tmp/$1.new" "$bin.$$"
+		mv "$bin.$$" "$bin"
+	fi
+	cp "$bin" "/tmp/$1.bin"
+	eval "$1() { /tmp/$1.bin \"\$@\"; }"
+}
+
+# stat_of POOL KEY: of its message "stats".
+stat_of() {
+	local all
+	all=$(dmsetup message "$1" 0 stats)
+	sed -n "s/^$2=//p" <<< "$all"
+}
+
+# expect_stat POOL KEY VALUE
+expect_stat() {
+	expect_eq "$(stat_of "$1" "$2")" "$3" "$1: $2"
+}
+
+# wait_stat POOL KEY VALUE [SECONDS]: until it has that value.
+wait_stat() {
+	local end=$((SECONDS + ${4:-60}))
+	until [ "$(stat_of "$1" "$2")" = "$3" ]; do
+		[ "$SECONDS" -lt "$end" ] || fail "$1: $2 is '$(stat_of "$1" "$2")', never became '$3'"
+		sleep 0.1
+	done
+}
+
+# scrub POOL [HEALED [UNREPAIRED]]: a whole scrub, and what it must find.
+scrub() {
+	dmsetup message "$1" 0 scrub start
+	wait_stat "$1" scrub.state finished 120
+	expect_stat "$1" scrub.healed "${2:-0}"
+	expect_stat "$1" scrub.unrepaired "${3:-0}"
+}
+
+last_refusal() {
+	cat /sys/module/dm_kvpool/parameters/last_refusal
+}
+
+# expect_refusal PATTERN COMMAND...: the command fails, and last_refusal says
+# so in three parts: what, why, mend; the whole matches the pattern.
+expect_refusal() {
+	local pattern=$1 got
+	shift
+	expect_fail "$@" 2> /tmp/refused
+	got=$(last_refusal)
+	echo "refused: $got"
+	[[ $got == *?' | '?*' | '?* ]] || fail "refusal is not 'what | why | mend': $got"
+	grep -Eiq -- "$pattern" <<< "$got" || fail "refusal does not match '$pattern': $got"
+}
+
+# start POOL TABLE: a failed start leaves no device behind.
+start() {
+	dmsetup create "$1" --table "$2" && return 0
+	[ ! -e "/dev/mapper/$1" ] || dmsetup remove --retry "$1"
+	return 1
+}
+
+# sectors_of MIB
+sectors_of() {
+	echo $(($1 * 2048))
+}
+
+# event_count POOL NAME: how many events of that name the ring holds.
+event_count() {
+	local all
+	all=$(dmsetup message "$1" 0 events)
+	awk -v n="$2" '$3 == n { c++ } END { print c + 0 }' <<< "$all"
+}
+
 # Cleaning up, and finding what does not let itself be cleaned up --------------
 
 _complain() {

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a mirror is made with dmsetup alone, keeps data over a restart, unwritten blocks read as zeros
 # timeout: 120

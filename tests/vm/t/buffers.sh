@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: buffers that change in flight, of a reader and of a writer, cost no device an error and leave both legs alike
+# timeout: 240
+# needs: gcc
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle; helper leg
+load_modules
+no_udev
+mksim a 96; mksim b 96
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 3 format name=p log_size=8M mirror 2 /dev/a /dev/b"
+table=$(dmsetup table p)
+dev=/dev/mapper/p
+home=$(leg label /dev/a | sed -n 's/^data_start=//p')
+no_blame() { # WHAT
+	local l
+	for l in 0 1; do
+		expect_stat p leg.$l.state online
+		expect_eq "$(stat_of p leg.$l.err_checksum)/$(stat_of p leg.$l.err_read)/$(stat_of p leg.$l.healed)" 0/0/0 \
+			"$1: errors of leg $l"
+	done
+	expect_stat p poisoned_blocks 0
+	dmsetup message p 0 checkpoint
+	expect_eq "$(leg sum /dev/a "$home" 4096)" "$(leg sum /dev/b "$home" 4096)" "$1: home on a and b"
+	scrub p
+}
+oracle write $dev 0 4096 1 fsync bs=256
+dmsetup message p 0 checkpoint
+echo "--- a reader's"
+oracle scribble-read $dev 0 4096 4 8
+oracle scribble-read $dev 0 4096 2 128
+echo "retries: $(stat_of p read.retries)"
+no_blame reader
+expect_eq "$(oracle show $dev 0 4096)" "0 4096 v1"
+echo "--- a writer's"
+for bs in 1 8 256; do oracle scribble-write $dev 0 4096 3 $bs; done
+no_blame writer
+dd if=$dev bs=1M count=16 iflag=direct status=none | md5sum > /tmp/sum
+echo "--- both, and a power cut in the middle"
+oracle scribble-write $dev 4096 2048 5 64 2> /tmp/writer & writer=$!
+oracle scribble-read $dev 0 4096 5 16 2> /tmp/reader & reader=$!
+sleep 3
+simset all cut_mode random; simset all power_cut now
+wait $writer || true
+wait $reader || true
+dmsetup remove --retry p
+simset all power_restore 1
+dmsetup create p --table "$table"
+dd if=$dev bs=1M count=16 iflag=direct status=none | md5sum | cmp - /tmp/sum
+dd if=$dev bs=1M skip=16 count=8 iflag=direct of=/dev/null status=none
+no_blame "after the cut"

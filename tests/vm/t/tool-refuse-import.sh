@@ -1,0 +1,197 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: kvpoolctl refuses to start, stop or change a pool where that would lose something, and changes nothing
+# timeout: 400
+# needs: python3
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+load_modules
+for d in a b c d; do mksim $d 16; done
+all=(/dev/a /dev/b /dev/c /dev/d)
+log=(-o log_size=4M)
+fill() { dd if=/dev/urandom of="/dev/mapper/$1" bs=4K count=64 oflag=direct conv=fsync status=none; }
+# unchanged: the devices are as they were at the last call of changed
+changed() { before=$(checksums "${all[@]}"); }
+unchanged() { expect_eq "$(checksums "${all[@]}")" "$before" "devices"; }
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+fill tank
+uuid=$(stat_of tank uuid)
+settle tank
+
+echo "--- an open device"
+changed
+refused 3 active 'active as tank' import tank
+exec 9< /dev/mapper/tank
+refused 3 busy 'open.*fuser' export tank
+refused 3 busy 'open' destroy tank
+refused 3 busy 'open' export -n tank
+refused 3 busy 'open' export -a
+exec 9<&-
+udevadm settle
+dmsetup create above --table "0 8 linear /dev/mapper/tank 0"
+refused 3 busy 'held by dm-' export tank
+udevadm settle; dmsetup remove --retry above
+refused 3 held 'leg of pool tank' labelclear -f /dev/a
+refused 3 held 'leg of pool tank' check /dev/a /dev/b
+refused 3 name_in_use . create "${log[@]}" tank single /dev/c
+unchanged
+mkswap /dev/mapper/tank > /dev/null
+swapon /dev/mapper/tank
+refused 3 mounted 'swap' destroy tank
+swapoff /dev/mapper/tank
+
+echo "--- words that mean nothing to a pool"
+settle tank
+changed
+for c in status export destroy scrub 'get' 'clear' events; do
+	refused 1 not_found 'no such pool' $c nopool
+done
+refused 1 not_found 'no such pool' set nopool strict=1
+refused 1 not_found 'no such pool' offline nopool /dev/a
+refused 1 not_found 'not a leg of pool tank' offline tank /dev/c
+refused 1 not_found 'not a leg of pool tank' clear tank /dev/nowhere
+for v in frob=1 strict=2 write_buffer=1 scrub_rate=x comment= frob; do
+	refused 2 usage . set tank $v
+done
+refused 2 usage 'no tunable' get tank frob
+refused 3 refused 'no such scrub.*start one' scrub --pause tank
+refused 3 refused 'no such scrub' scrub --resume tank
+refused 3 refused 'no such scrub' scrub --stop tank
+refused 2 usage 'only one of' scrub --stop --wait tank
+refused 2 usage 'unknown option' scrub --since 3 tank
+for c in online add remove attach detach replace grow cancel wait rename iostat top history \
+	metrics trim whois diff extract upgrade; do
+	refused 2 usage "no command '$c'" $c tank
+done
+refused 2 usage 'unknown option' export --drain tank
+refused 2 usage 'unknown option' import --discard-log tank
+refused 2 usage 'unknown option' status --frob
+refused 2 usage 'too many' status tank tank
+refused 2 usage 'no column' list -o frob
+unchanged
+
+echo "--- without a leg"
+run 0 export tank
+changed
+refused 3 missing_legs '1 of 2 legs are missing.*--degraded' import -d /dev/a tank
+refused 1 not_found 'no such pool was found' import nopool
+refused 1 not_found 'No such file' import -d /dev/nowhere tank
+refused 2 usage 'reserved' import tank mirror
+refused 2 usage 'a name' import tank 9lives
+run 0 import -j -d /dev/b; expect_eq "$(json pools.0.refused.0.code)" missing_legs
+expect_eq "$(json pools.0.importable)" false
+run 0 import -n --degraded -d /dev/b tank; has out '1 of 2 legs'
+unchanged
+
+echo "--- a copy of a leg"
+dd if=/dev/a of=/dev/c bs=1M oflag=direct status=none
+changed
+refused 3 duplicate_leg '/dev/c carries the UUID' import tank
+refused 3 duplicate_leg 'same leg UUID' check "${all[@]:0:3}"
+unchanged
+refused 3 member 'tank' labelclear /dev/c
+run 0 labelclear -f /dev/c
+
+echo "--- destroyed"
+run 0 import tank; run 0 destroy tank
+changed
+refused 3 destroyed 'destroyed -- --destroyed' import tank
+run 0 import -a; expect_eq "$(cat /tmp/out)" ""
+unchanged
+run 0 import --destroyed tank
+run 0 export tank
+
+echo "--- names"
+run 0 create "${log[@]}" lake single /dev/d
+run 0 export lake
+run 0 import lake tank
+changed
+refused 3 name_in_use 'called tank exists' import "$uuid"
+unchanged
+run 0 export tank
+changed
+refused 3 ambiguous 'several pools.*UUID' import tank
+unchanged
+run 0 import "$uuid"
+refused 3 ambiguous 'several pools' import tank
+run 0 export tank
+run 0 labelclear -f /dev/d
+
+echo "--- read-only"
+run 0 import tank; fill tank
+simset all seed 7; simset all cut_mode keep_all
+fill tank
+cut_power tank
+if [ "$(kvpoolctl check -j /dev/a /dev/b | tee /tmp/out | wc -l)" = 1 ] && [ "$(json check.log.entries)" = 0 ]; then
+	fail "the log is empty after a power cut: $(cat /tmp/out)"
+fi
+changed
+refused 3 not_clean 'not yet home.*without --readonly' import --readonly tank
+unchanged
+run 0 import tank; settle tank
+cut_power tank
+run 0 inspect -j /dev/a; expect_eq "$(json inspect.superblock.clean)" false
+changed
+run 0 import --readonly tank
+run 0 status tank; has out 'online, read-only'
+run 0 status -j tank; expect_eq "$(json pools.0.readonly)" true
+refused 3 read_only 'read-only.*without --readonly' destroy tank
+refused 3 read_only 'read-only' set tank strict=1
+refused 3 read_only 'read-only' set tank comment=x
+refused 3 read_only 'read-only' scrub tank
+expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct status=none
+run 0 export tank
+unchanged
+
+echo "--- the last leg"
+run 0 import tank
+run 0 offline tank /dev/b
+settle tank
+changed
+refused 3 last_leg 'last leg' offline tank /dev/a
+unchanged
+stop tank
+
+echo "--- a leg that cannot be had"
+run 0 import -d /dev/a tank
+run 4 status tank; has out 'missing'
+run 0 destroy tank
+for d in a b; do run 0 labelclear -f /dev/$d; done
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+fill tank; run 0 export tank
+"$_python" -c 'import os, time; os.open("/dev/b", os.O_RDONLY | os.O_EXCL); open("/tmp/held", "w"); time.sleep(600)' &
+retry 20 test -e /tmp/held
+changed
+refused 3 held '/dev/b: .*holds it' import tank
+unchanged
+kill %1; wait %1 || true
+
+echo "--- split brain"
+run 0 import --degraded -d /dev/a tank; fill tank; stop tank
+run 0 import --degraded -d /dev/b tank; fill tank; fill tank; stop tank
+changed
+refused 3 fork 'history.*--accept-fork' import tank
+refused 3 fork 'history' import -n tank
+run 0 import -j -d /dev/a -d /dev/b; expect_eq "$(json pools.0.refused.0.code)" fork
+run 5 check -j /dev/a /dev/b; expect_eq "$(json check.result)" faulted
+unchanged
+run 0 import --accept-fork tank
+run 4 status tank; has out 'stale'; has out 'advice: .*is stale and stays out'
+run 0 export tank
+# The leg that was given up is no part of the pool's history: no second question.
+run 0 import tank
+run 0 export tank
+
+echo "--- labels that make no sense"
+for d in a b; do run 0 labelclear -f /dev/$d; done
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+run 0 export tank
+for at in 0 1; do
+	dd if=/dev/urandom of=/dev/a bs=1M count=1 seek=$((at * 15)) oflag=direct status=none
+done
+changed
+refused 3 missing_legs 'missing' import tank
+refused 1 no_label . inspect /dev/a
+refused 1 no_label . check /dev/a /dev/b
+unchanged
+check_json

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: kvpoolctl scrub waits, pauses, resumes and stops, over restarts too; events follow; set lasts over a power cut
+# timeout: 300
+# needs: python3 gcc
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper leg
+load_modules
+for d in a b; do mksim $d 32; done
+# A scrub of this pool takes hours at this rate, until it is set free.
+run 0 create -o log_size=4M -o scrub_rate=4K tank mirror /dev/a /dev/b
+dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=256 oflag=direct conv=fsync status=none
+settle tank
+scrub_is() { # STATE
+	run 0 status -j tank
+	expect_eq "$(json pools.0.scrub.state)" "$1" "scrub"
+}
+
+echo "--- events, as they come"
+kvpoolctl events -f -j tank > /tmp/follow 2> /tmp/follow.err &
+follow=$!
+kvpoolctl events -f > /tmp/follow.all &
+follow_all=$!
+saw() { grep -q "\"event\":\"$1\"" /tmp/follow; }
+
+echo "--- start, pause, resume, stop"
+scrub_is none
+run 0 scrub tank
+scrub_is running
+retry 30 saw scrub_started
+refused 3 refused 'a scrub is running.*stop it' scrub tank
+run 0 scrub --pause tank
+scrub_is paused
+run 0 status tank; has out 'scrub: paused, [0-9]+ % of [0-9]+ blocks'
+refused 3 refused 'no such scrub' scrub --pause tank
+run 0 scrub -j --resume tank
+scrub_is running
+refused 3 refused 'no such scrub' scrub --resume tank
+run 0 scrub --stop tank
+scrub_is stopped
+retry 30 saw scrub_stopped
+refused 3 refused 'no such scrub' scrub --stop tank
+
+echo "--- one that runs is waited for"
+run 0 scrub tank
+kvpoolctl scrub --wait tank > /tmp/waited 2>&1 &
+waiter=$!
+sleep 1
+[ -d /proc/$waiter ] || fail "it did not wait: $(cat /tmp/waited)"
+run 0 set tank scrub_rate=0
+expect_status 0 wait $waiter
+grep -q '^scrub finished: healed 0, unrepaired 0$' /tmp/waited || fail "waited: $(cat /tmp/waited)"
+retry 30 saw scrub_finished
+
+echo "--- it goes on after a restart, where it was"
+run 0 set tank scrub_rate=4K
+run 0 scrub tank
+began() { [ "$(stat_of tank scrub.done)" -gt 0 ]; }
+retry 60 began
+run 0 scrub --pause tank
+at=$(stat_of tank scrub.done)
+run 0 export tank
+run 0 import tank
+scrub_is paused
+expect_stat tank scrub.done "$at"
+run 0 get -p tank scrub_rate; expect_eq "$(cat /tmp/out)" 4096
+run 0 scrub --resume tank
+run 0 export tank
+run 0 inspect -j /dev/a
+[ "$(json inspect.superblock.scrub_cursor)" -ge "$at" ] || fail "the cursor went back: $(json inspect.superblock.scrub_cursor) from $at"
+run 0 import tank
+scrub_is running
+[ "$(stat_of tank scrub.done)" -ge "$at" ] || fail "the scrub began anew"
+run 0 set tank scrub_rate=0
+run 0 scrub --wait tank; has out 'finished'
+scrub_is finished
+[[ $(json pools.0.scrub.finished) == 20* ]] || fail "no time"
+
+echo "--- what it finds decides the exit status"
+settle tank
+run 0 inspect -j /dev/a
+start=$(json inspect.superblock.geometry.data_start)
+leg garble /dev/a $((start + 100)) 4
+run 0 scrub --wait tank; has out 'healed 4, unrepaired 0'
+run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.errors.healed)" 4
+for d in a b; do leg garble /dev/$d $((start + 200)) 2; done
+run 4 scrub --wait tank; has out 'healed 0, unrepaired 2'
+run 4 scrub --wait -j tank; expect_eq "$(json pools.0.poisoned_total)" 2
+dd if=/dev/zero of=/dev/mapper/tank bs=4K seek=200 count=2 oflag=direct conv=fsync status=none
+run 0 scrub --wait tank
+run 0 clear tank
+run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.errors.healed)" 0
+
+echo "--- events were followed over the restarts, and are kept"
+retry 30 grep -q 'tank unrepaired block=200$' /tmp/follow.all
+kill $follow_all 2> /dev/null || fail "events -f of all pools ended by itself"
+wait $follow_all || true
+while IFS= read -r line; do
+	printf '0\tevents -f -j\t%s\t\n' "$line" >> /tmp/json-records
+done < /tmp/follow
+kill $follow 2> /dev/null || true
+wait $follow || true
+"$_python" -IS - <<-'END'
+	import json
+	seqs = [json.loads(l)["seq"] for l in open("/tmp/follow")]
+	assert seqs and seqs == sorted(set(seqs)), seqs
+END
+run 0 events tank; cp /tmp/out /tmp/events
+grep -q 'tank unrepaired block=200$' /tmp/events || fail "not in the ring: $(cat /tmp/events)"
+run 0 export tank; run 0 import tank
+run 0 events tank
+expect_eq "$(head -n "$(wc -l < /tmp/events)" /tmp/out)" "$(cat /tmp/events)" "events after the restart"
+
+echo "--- a tunable is durable before set returns"
+settings=(write_buffer=8M commit_interval_ms=77 table_cache=16M strict=1 failmode=wait degraded_start=auto
+	autoimport=0 scrub_rate=123M seq_cutoff_write=1M 'comment=two  words, \one backslash')
+for s in "${settings[@]}"; do run 0 set tank "$s"; done
+simset all cut_mode drop_all
+cut_power tank
+run 0 import tank
+for s in "${settings[@]}"; do
+	run 0 get tank "${s%%=*}"
+	expect_eq "$(cat /tmp/out)" "${s#*=}" "${s%%=*} after a power cut"
+done
+run 0 get -j tank; expect_eq "$(json tunables.failmode.value)" wait
+expect_eq "$(json comment)" 'two  words, \one backslash'
+run 0 set tank "comment=Größe à la carte"
+run 0 get tank comment; expect_eq "$(cat /tmp/out)" "Größe à la carte"
+check_json

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
+# timeout: 300
+# needs: python3 gcc
+# kmsg-allow: I/O error|lost (async )?page write
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper leg
+load_modules
+for d in a b c; do mksim $d 16; done
+log=(-o log_size=4M)
+status() { # STATUS STATE: and the last line is an advice unless all is well
+	run "$1" status -j tank
+	expect_eq "$(json pools.0.state)" "$2"
+	run "$1" status tank
+	has out "state: $2"
+	if [ "$1" = 0 ]; then hasnt out advice; else tail -n 1 /tmp/out | grep -q '^ *advice: ' || fail "no advice"; fi
+}
+
+echo "--- no pool, a good one"
+run 0 status -j; expect_eq "$(cat /tmp/out)" '{"version":1,"pools":[]}'
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+run 0 create "${log[@]}" good single /dev/c
+status 0 online
+run 0 status -x; has out healthy
+run 0 status -x -j; expect_eq "$(json pools)" "[]"
+
+echo "--- a leg that goes under way keeps its path"
+dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=16 oflag=direct conv=fsync status=none
+run 0 export tank
+start=$(kvpoolctl inspect -j /dev/a > /tmp/out; json inspect.superblock.geometry.data_start)
+mkdir -p /dev/disk/by-id
+for d in a b; do ln -sf ../../$d /dev/disk/by-id/kvpooltest-$d; at_exit "rm -f /dev/disk/by-id/kvpooltest-$d"; done
+run 0 import -d /dev/disk/by-id/kvpooltest-a -d /dev/disk/by-id/kvpooltest-b tank
+status 0 online; has out '/dev/disk/by-id/kvpooltest-b +online'
+simset b remove 1
+dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=1 oflag=direct conv=fsync status=none
+wait_stat tank state degraded
+status 4 degraded; has out '/dev/disk/by-id/kvpooltest-b +faulted'; has out 'advice: leg /dev/disk/by-id/kvpooltest-b is faulted and stays out'
+run 4 status -j; expect_eq "$(json pools.1.losses_survivable)" 0
+expect_eq "$(json pools.1.vdevs.0.legs.1.path)" /dev/disk/by-id/kvpooltest-b
+run 4 status -x; has out 'pool: tank'; hasnt out 'pool: good'
+run 0 status good
+run 0 list -H -o name,state; has out '^tank	degraded$'
+run 0 clear tank /dev/disk/by-id/kvpooltest-b
+run 4 status tank
+run 0 events tank; has out 'leg_lost leg=1'
+
+echo "--- missing; offline"
+run 0 export tank
+simset b power 1
+run 0 import -d /dev/a tank
+status 4 degraded; has out 'advice: leg [0-9a-f-]{36} is missing and stays out'
+run 4 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.1.path)" null
+run 0 destroy tank
+for d in a b; do run 0 labelclear -f /dev/$d; done
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+run 0 status -v -j tank
+run 0 offline tank "$(json pools.0.vdevs.0.legs.1.uuid)"
+status 4 degraded; has out 'leg /dev/b is offline and stays out'
+run 0 events tank; has out 'leg_offline leg=1'
+
+echo "--- lost blocks"
+dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync status=none
+settle tank
+leg garble /dev/a $((start + 5)) 1
+run 4 scrub --wait tank; has out 'unrepaired 1'
+status 4 degraded; has out 'poisoned: 1 block'; has out 'advice: 1 block is lost: write'
+run 4 status -v tank; has out 'lba 5, 1 block'
+expect_fail dd if=/dev/mapper/tank of=/dev/null bs=4K skip=5 count=1 iflag=direct status=none
+dd if=/dev/zero of=/dev/mapper/tank bs=4K seek=5 count=1 oflag=direct conv=fsync status=none
+status 4 degraded; has out 'poisoned: 0 block'
+
+echo "--- suspended"
+dmsetup suspend tank
+status 5 suspended; has out 'advice: I/O waits: dmsetup resume tank'
+run 5 status
+dmsetup resume tank
+status 4 degraded
+
+echo "--- faulted: the last leg fails"
+simset a dead 1
+expect_fail dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=1 oflag=direct conv=fsync status=none
+wait_stat tank state faulted
+status 5 faulted; has out 'advice: no leg works: .*kvpoolctl clear tank'
+run 5 status -x; has out 'pool: tank'
+simset a dead 0
+run 0 clear tank
+check_json

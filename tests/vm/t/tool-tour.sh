@@ -1,0 +1,135 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: every command of kvpoolctl as a new user would use it, from create to labelclear
+# timeout: 300
+# needs: python3 mkfs.ext4
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+load_modules
+for d in a b c; do mksim $d 32; done
+
+echo "--- what is this?"
+run 0 version; has out '^kvpoolctl [0-9]'; has out '^module +[0-9]'
+run 0 version -j; [[ $(json module) == [0-9]* ]] || fail "no module in version"
+run 0 --help; has out '^  create '; hasnt out 'online'
+run 0 list; has out '^NAME'
+run 0 status; has out 'no pool is active'
+
+echo "--- create: the plan, then the same for good"
+run 0 create -n -o log_size=4M -o scrub_rate=64M tank mirror /dev/a /dev/b
+has out 'would create pool tank: mirror of 2'; has out '^usable'; has out '^survives +loss of 1 leg'
+expect_eq "$(checksums /dev/a | uniq)" "$(head -c 32M /dev/zero | md5sum)" "a leg after create -n"
+run 0 create -n -j -o log_size=4M -o scrub_rate=64M -o "comment=my two disks" tank mirror /dev/a /dev/b
+sed -E 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/g' /tmp/out > /tmp/plan
+run 0 create -j -o log_size=4M -o scrub_rate=64M -o "comment=my two disks" tank mirror /dev/a /dev/b
+uuid=$(json plan.uuid); size=$(json plan.size)
+expect_eq "$(sed "s/$uuid/UUID/g" /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+expect_eq "$(json plan.vdevs.0.legs.1.path)" /dev/b
+[[ $(json plan.table) == *" mirror 2 /dev/a /dev/b" ]] || fail "the table names no paths: $(json plan.table)"
+expect_eq "$(blockdev --getsize64 /dev/mapper/tank)" "$size"
+expect_eq "$(dmsetup info -c --noheadings -o uuid tank)" "KVPOOL-$uuid"
+expect_stat tank log.size "$(json plan.log_size)"
+
+echo "--- use it"
+mkfs.ext4 -q /dev/mapper/tank
+mkdir -p /tmp/m
+mount /dev/mapper/tank /tmp/m
+dd if=/dev/urandom of=/tmp/m/file bs=64K count=64 status=none
+sync
+md5sum < /tmp/m/file > /tmp/sum
+
+echo "--- look at it"
+run 0 list; has out '^tank +2[0-9.]+ MiB '; has out ' online '
+run 0 list -H -o name,size,state,comment; has out "^tank	.*	online	my two disks$"
+run 0 list -p -H -o size; has out "^$size$"
+run 0 list -j; expect_eq "$(json pools.0.name)" tank
+run 0 status; has out '^ +pool: tank'; has out '/dev/a +online'; has out '/dev/b +online'; hasnt out advice
+run 0 status -v tank; has out "comment: my two disks"
+run 0 status "$uuid"; has out '^ +pool: tank'
+run 0 status -x; has out 'all pools are healthy'
+run 0 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 1; expect_eq "$(json pools.0.uuid)" "$uuid"
+expect_eq "$(json pools.0.vdevs.0.legs.0.path)" /dev/a
+run 0 -q status -x; expect_eq "$(cat /tmp/out)" ""
+
+echo "--- tunables"
+run 0 get tank; has out '^scrub_rate +64M +0 '; has out '^comment +my two disks'
+run 0 get tank scrub_rate; expect_eq "$(cat /tmp/out)" 64M
+run 0 get -p tank scrub_rate; expect_eq "$(cat /tmp/out)" 67108864
+run 0 set tank scrub_rate=0
+run 0 set -j tank failmode=wait
+run 0 set tank failmode=error
+run 0 get -j tank; expect_eq "$(json tunables.scrub_rate.value)" 0; expect_eq "$(json comment)" "my two disks"
+run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 67108864
+run 0 get -j tank comment
+run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
+
+echo "--- scrub, events"
+run 0 scrub --wait tank; has out '^scrub finished: healed 0, unrepaired 0'
+run 0 scrub --wait -j tank; expect_eq "$(json pools.0.scrub.state)" finished
+run 0 events tank; has out '^20.*Z tank scrub_started$'; has out ' tank scrub_finished healed=0 unrepaired=0$'
+run 0 events -j
+expect_eq "$(grep -c '"event":"scrub_finished","fields":{"healed":"0","unrepaired":"0"}' /tmp/out)" 2
+
+echo "--- take it elsewhere"
+umount /tmp/m
+settle tank
+run 0 export -n tank; has out 'would export pool tank'; has out /dev/b
+run 0 export -n -j tank; cp /tmp/out /tmp/plan
+run 0 export -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+[ ! -e /dev/mapper/tank ] || fail "the device is still there"
+run 0 inspect /dev/a; has out 'exported +true'; has out '\(this one\)'
+run 0 inspect -j /dev/b; expect_eq "$(json inspect.superblock.comment)" "my two disks"
+run 0 check /dev/a /dev/b; has out 'result: sound'
+run 0 check -j /dev/b /dev/a
+run 0 import; has out 'pool: tank'; has out 'state: exported'; has out 'import: kvpoolctl import tank'
+run 0 import -j; expect_eq "$(json pools.0.importable)" true
+run 0 import -n tank; has out "would import pool tank"
+run 0 import -n -j tank; cp /tmp/out /tmp/plan
+run 0 import -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+mount /dev/mapper/tank /tmp/m
+expect_eq "$(md5sum < /tmp/m/file)" "$(cat /tmp/sum)"
+umount /tmp/m
+run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
+run 0 import; has out 'refused: it is active as tank'
+
+echo "--- all at once, and under another name"
+run 0 create -q -o log_size=4M pond single /dev/c; expect_eq "$(cat /tmp/out)" ""
+run 0 list -H -o name; expect_eq "$(xargs < /tmp/out)" "pond tank"
+run 0 export -a
+run 0 list -H; expect_eq "$(cat /tmp/out)" ""
+run 0 import -a; has out 'imported pool tank at /dev/mapper/tank'; has out 'pond'
+run 0 export pond
+run 0 import pond lake
+run 0 list -H -o name; expect_eq "$(xargs < /tmp/out)" "lake tank"
+run 0 export lake
+run 0 import; has out 'pool: lake'
+run 0 import -d /dev/c "$(sed -n 's/^ *uuid: //p' /tmp/out)"
+
+echo "--- a leg goes"
+run 0 offline tank /dev/b; has out 'is offline'
+run 4 status tank; has out '/dev/b +offline'
+tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline and stays out' || fail "no advice: $(tail -n 1 /tmp/out)"
+run 0 clear tank
+run 0 clear -j tank /dev/a
+
+echo "--- away with it, and back"
+run 0 destroy -n tank; has out 'would destroy pool tank'
+run 0 destroy -n -j tank; cp /tmp/out /tmp/plan
+run 0 destroy -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+run 0 import -d /dev/a -d /dev/b; has out 'state: destroyed'; has out 'refused: it was destroyed -- --destroyed'
+run 0 import --destroyed tank
+run 4 status tank
+mount /dev/mapper/tank /tmp/m
+expect_eq "$(md5sum < /tmp/m/file)" "$(cat /tmp/sum)"
+umount /tmp/m
+run 0 destroy tank
+run 0 labelclear /dev/a; has out 'cleared'
+run 0 labelclear -j -f /dev/b
+refused 1 no_label 'no kvpool label' inspect /dev/a
+run 0 import -d /dev/a -d /dev/b; has out 'no pool was found'
+run 0 create -o log_size=4M tank mirror /dev/a /dev/b
+cmp -n 1M /dev/mapper/tank /dev/zero
+run 0 destroy lake
+run 0 create -j -o log_size=4M lake single /dev/c
+expect_eq "$(json plan.vdevs.0.legs.0.former_pool)" lake
+check_json
