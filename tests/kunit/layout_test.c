@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Layout: properties that hold for every size, and what is refused. */
+#include <linux/bitmap.h>
+
+#include "kvpool_kunit.h"
+#include "format/layout.c"
+
+#define MIB_BLOCKS	256ull
+#define GIB_BLOCKS	(1024 * MIB_BLOCKS)
+#define TIB_BLOCKS	(1024 * GIB_BLOCKS)
+
+struct leg {
+	const char *name;
+	u64 blocks, use_blocks, log_bytes;
+	u32 kind, legs;
+};
+
+static const struct leg legs[] = {
+	{ "smallest", 2048, 0, 0, KVP_VDEV_SINGLE, 1 },
+	{ "smallest, odd", 2049, 0, 0, KVP_VDEV_SINGLE, 1 },
+	{ "16 MiB", 16 * MIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 2 },
+	{ "100 MB", 24414, 0, 0, KVP_VDEV_MIRROR, 3 },
+	{ "256 MiB", 256 * MIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 2 },
+	{ "1 GiB, smallest log", GIB_BLOCKS, 0, 4 << 20, KVP_VDEV_MIRROR, 2 },
+	{ "1 GiB, odd log", GIB_BLOCKS, 0, (4 << 20) + 1, KVP_VDEV_MIRROR, 2 },
+	{ "1 GiB, log of 100 MB", GIB_BLOCKS, 0, 100000000, KVP_VDEV_MIRROR, 2 },
+	{ "1 TB, uses 10 GiB", 244190646, 10 * GIB_BLOCKS, 0, KVP_VDEV_MIRROR, 16 },
+	{ "uses more than there is", GIB_BLOCKS, GIB_BLOCKS + 1, 0, KVP_VDEV_SINGLE, 1 },
+	{ "last with one level", 1024 * 512 + 7000, 0, 0, KVP_VDEV_SINGLE, 1 },
+	{ "1 TiB", TIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 2 },
+	{ "1 TiB, largest log", TIB_BLOCKS, 0, 64ull << 30, KVP_VDEV_MIRROR, 2 },
+	{ "20 TB", 4882812500ull, 0, 0, KVP_VDEV_MIRROR, 2 },
+	{ "100 TiB less one block", 100 * TIB_BLOCKS - 1, 0, 0, KVP_VDEV_SINGLE, 1 },
+	{ "512 TiB", 512 * TIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 2 },
+};
+KUNIT_ARRAY_PARAM_DESC(leg, legs, name);
+
+static struct kvp_geometry lay_out(struct kunit *test)
+{
+	const struct leg *l = test->param_value;
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+
+	KUNIT_ASSERT_EQ_MSG(test, kvp_layout(l->kind, l->legs, l->blocks, l->use_blocks,
+					     l->log_bytes, &g, &why), 0, "%s", why.text);
+	return g;
+}
+
+static u64 table_end(const struct kvp_geometry *g)
+{
+	return g->table_start + kvp_table_blocks(g->data_blocks, g->levels);
+}
+
+static void regions_never_overlap(struct kunit *test)
+{
+	const struct leg *l = test->param_value;
+	struct kvp_geometry g = lay_out(test);
+	u64 usable = min(l->use_blocks ?: l->blocks, l->blocks);
+
+	KUNIT_EXPECT_GE(test, g.table_start, KVP_LABEL_BLOCKS);
+	KUNIT_EXPECT_LE(test, table_end(&g), g.log_start);
+	KUNIT_EXPECT_LE(test, g.log_start + kvp_log_blocks(&g), g.data_start);
+	KUNIT_EXPECT_LE(test, g.data_start + g.data_blocks, usable - KVP_LABEL_BLOCKS);
+}
+
+static void regions_begin_at_whole_mebibytes(struct kunit *test)
+{
+	struct kvp_geometry g = lay_out(test);
+
+	KUNIT_EXPECT_EQ(test, g.table_start % MIB_BLOCKS, 0);
+	KUNIT_EXPECT_EQ(test, g.log_start % MIB_BLOCKS, 0);
+	KUNIT_EXPECT_EQ(test, g.data_start % MIB_BLOCKS, 0);
+}
+
+static void a_layout_passes_its_own_check(struct kunit *test)
+{
+	const struct leg *l = test->param_value;
+	struct kvp_geometry g = lay_out(test);
+	struct kvp_why why = {};
+
+	KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, l->blocks, &why), 0, "%s", why.text);
+	KUNIT_EXPECT_EQ(test, g.kind, l->kind);
+	KUNIT_EXPECT_EQ(test, g.leg_count, l->legs);
+}
+
+static void the_roots_fit_into_the_superblock(struct kunit *test)
+{
+	struct kvp_geometry g = lay_out(test);
+
+	KUNIT_EXPECT_LE(test, kvp_pages_at(g.data_blocks, g.levels - 1), KVP_MAX_ROOTS);
+	if (g.levels > 1)	/* and no level is there for nothing */
+		KUNIT_EXPECT_GT(test, kvp_pages_at(g.data_blocks, g.levels - 2), KVP_MAX_ROOTS);
+}
+
+static void little_is_lost(struct kunit *test)
+{
+	const struct leg *l = test->param_value;
+	struct kvp_geometry g = lay_out(test);
+	u64 usable = min(l->use_blocks ?: l->blocks, l->blocks);
+	u64 rest = usable - 2 * KVP_LABEL_BLOCKS - kvp_log_blocks(&g);
+
+	/* The table takes 1 in 256, alignment up to 1 MiB a region. */
+	KUNIT_EXPECT_GE(test, g.data_blocks + 3 * MIB_BLOCKS, rest - rest / 200);
+}
+
+static void the_log_has_whole_segments(struct kunit *test)
+{
+	const struct leg *l = test->param_value;
+	struct kvp_geometry g = lay_out(test);
+
+	KUNIT_EXPECT_GE(test, g.segments, KVP_MIN_SEGMENTS);
+	KUNIT_EXPECT_GE(test, g.segment_blocks, KVP_MAX_ENTRY_BLOCKS);
+	if (l->log_bytes)
+		KUNIT_EXPECT_LE(test, kvp_log_blocks(&g) << KVP_BLOCK_SHIFT, l->log_bytes);
+}
+
+/* Positions far into the life of a log, around the end of a round. */
+static void an_entry_never_wraps(struct kunit *test)
+{
+	struct kvp_geometry g = lay_out(test);
+	u64 log = kvp_log_blocks(&g), round;
+	int step;
+
+	for (round = 1; round < 1ull << 55; round = round * 1001 + 1) {
+		for (step = -3; step <= 3; step++) {
+			u64 lsn = min(round, (1ull << 55) / log) * log + step;
+			u64 end = kvp_log_segment_end(&g, lsn);
+
+			KUNIT_EXPECT_GT(test, end, lsn);
+			KUNIT_EXPECT_LE(test, end - lsn, g.segment_blocks);
+			KUNIT_EXPECT_LE(test, kvp_log_pos(&g, lsn) + (end - lsn), log);
+			KUNIT_EXPECT_EQ(test, kvp_log_pos(&g, lsn), kvp_log_pos(&g, lsn + log));
+			KUNIT_EXPECT_EQ(test, end % g.segment_blocks, 0);
+		}
+	}
+}
+
+/* Every slot of every page, while that is bearable. */
+static void no_two_pages_share_a_block(struct kunit *test)
+{
+	struct kvp_geometry g = lay_out(test);
+	u64 blocks = kvp_table_blocks(g.data_blocks, g.levels), index;
+	unsigned long *seen;
+	unsigned int slot;
+	u32 level;
+
+	if (blocks > 1 << 14)
+		kunit_skip(test, "too many pages");
+	seen = kunit_kcalloc(test, BITS_TO_LONGS(blocks), sizeof(long), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	for (level = 0; level < g.levels; level++) {
+		for (index = 0; index < 2 * kvp_pages_at(g.data_blocks, level); index++) {
+			slot = index & 1;
+			u64 at = kvp_page_block(&g, level, index / 2, slot) - g.table_start;
+
+			KUNIT_ASSERT_LT(test, at, blocks);
+			KUNIT_ASSERT_FALSE(test, test_and_set_bit(at, seen));
+		}
+	}
+}
+
+/* The ends of each level, for the sizes at which not every page can be looked at. */
+static void levels_lie_one_behind_the_other(struct kunit *test)
+{
+	struct kvp_geometry g = lay_out(test);
+	u64 end = g.table_start;
+	u32 level;
+
+	for (level = 0; level < g.levels; level++) {
+		u64 pages = kvp_pages_at(g.data_blocks, level);
+
+		KUNIT_EXPECT_EQ(test, kvp_page_block(&g, level, 0, 0), end);
+		end += 2 * round_up_to(pages, KVP_SLOT_GROUP);
+		KUNIT_EXPECT_LT(test, kvp_page_block(&g, level, pages - 1, 1), end);
+	}
+	KUNIT_EXPECT_EQ(test, end, table_end(&g));
+}
+
+static void slots_lie_in_groups_of_sixteen(struct kunit *test)
+{
+	struct kvp_geometry g = { .table_start = 256, .data_blocks = 512 * 40, .levels = 1 };
+	u64 index;
+
+	for (index = 0; index < 40; index++) {
+		u64 group = 256 + index / 16 * 32;
+
+		KUNIT_EXPECT_EQ(test, kvp_page_block(&g, 0, index, 0), group + index % 16);
+		KUNIT_EXPECT_EQ(test, kvp_page_block(&g, 0, index, 1), group + 16 + index % 16);
+	}
+}
+
+struct refused_layout {
+	const char *name;
+	struct leg leg;
+	int err;
+	const char *words;
+};
+
+static const struct refused_layout refused_layouts[] = {
+	{ "single of two", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_SINGLE, 2 }, -EINVAL, "one leg" },
+	{ "single of none", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_SINGLE, 0 }, -EINVAL, "one leg" },
+	{ "mirror of one", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 1 }, -EINVAL, "2 to 16" },
+	{ "mirror of 17", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 17 }, -EINVAL, "2 to 16" },
+	{ "kind 0", { "", GIB_BLOCKS, 0, 0, 0, 2 }, -EINVAL, "mirror" },
+	{ "parity1", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_PARITY1, 3 }, -EINVAL, "mirror" },
+	{ "empty leg", { "", 0, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
+	{ "one block", { "", 1, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
+	{ "only labels", { "", 512, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
+	{ "one block short", { "", 2047, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
+	{ "uses one block less than it must", { "", GIB_BLOCKS, 2047, 0, KVP_VDEV_SINGLE, 1 },
+	  -ENOSPC, "too few" },
+	{ "log larger than the leg", { "", GIB_BLOCKS, 0, 2ull << 30, KVP_VDEV_SINGLE, 1 },
+	  -ENOSPC, "too few" },
+	{ "log one byte too small", { "", GIB_BLOCKS, 0, (4 << 20) - 1, KVP_VDEV_SINGLE, 1 },
+	  -EINVAL, "log size" },
+	{ "log one byte too large", { "", TIB_BLOCKS, 0, (64ull << 30) + 1, KVP_VDEV_SINGLE, 1 },
+	  -EINVAL, "log size" },
+};
+KUNIT_ARRAY_PARAM_DESC(refused_layout, refused_layouts, name);
+
+static void a_layout_is_refused(struct kunit *test)
+{
+	const struct refused_layout *r = test->param_value;
+	const struct leg *l = &r->leg;
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+
+	KUNIT_EXPECT_EQ(test, kvp_layout(l->kind, l->legs, l->blocks, l->use_blocks, l->log_bytes,
+					 &g, &why), r->err);
+	EXPECT_WHY(test, &why, r->words);
+}
+
+/* More than the table can describe: refused, or only a part is used. */
+static void a_leg_can_be_too_large(struct kunit *test)
+{
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+	int shift;
+
+	for (shift = 38; shift <= 52; shift++) {
+		if (kvp_layout(KVP_VDEV_SINGLE, 1, 1ull << shift, 0, 0, &g, &why))
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 1ull << shift, &why), 0,
+				    "2^%d blocks: %s", shift, why.text);
+		KUNIT_EXPECT_LE(test, kvp_pages_at(g.data_blocks, g.levels - 1), KVP_MAX_ROOTS);
+	}
+}
+
+/* A geometry as it may come from a device: one thing about it is wrong. */
+struct spoilt {
+	const char *name;
+	void (*spoil)(struct kvp_geometry *g);
+	const char *words;		/* NULL: nothing wrong with that */
+};
+
+#define SPOIL(id, change) \
+	static void spoil_##id(struct kvp_geometry *g) { change; }
+
+SPOIL(nothing, (void)g)
+SPOIL(kind, g->kind = KVP_VDEV_PARITY1)
+SPOIL(kind_huge, g->kind = ~0u)
+SPOIL(no_legs, g->leg_count = 0)
+SPOIL(one_leg, g->leg_count = 1)
+SPOIL(many_legs, g->leg_count = 17)
+SPOIL(no_data, g->data_blocks = 0)
+SPOIL(much_data, g->data_blocks = ~0ull)
+SPOIL(data_reaches_label, g->data_blocks = GIB_BLOCKS - KVP_LABEL_BLOCKS - g->data_start + 1)
+SPOIL(data_ends_at_label, g->data_blocks = GIB_BLOCKS - KVP_LABEL_BLOCKS - g->data_start)
+SPOIL(data_far, g->data_start = ~0ull)
+SPOIL(data_wraps, g->data_start = ~0ull - g->data_blocks + 2)
+SPOIL(data_in_label, g->data_start = 0)
+SPOIL(no_levels, g->levels = 0)
+SPOIL(many_levels, g->levels = 4)
+SPOIL(levels_huge, g->levels = ~0u)
+SPOIL(small_segments, g->segment_blocks = KVP_MAX_ENTRY_BLOCKS - 1)
+SPOIL(no_segment_blocks, g->segment_blocks = 0)
+SPOIL(large_segments, g->segment_blocks = 65537)
+SPOIL(few_segments, g->segments = KVP_MIN_SEGMENTS - 1)
+SPOIL(many_segments, g->segments = ~0u)
+SPOIL(log_far, g->log_start = ~0ull)
+SPOIL(log_in_label, g->log_start = KVP_LABEL_BLOCKS - 1)
+SPOIL(log_over_data, g->log_start += g->segment_blocks)
+SPOIL(log_in_table, g->log_start = g->table_start)
+SPOIL(table_in_label, g->table_start = KVP_LABEL_BLOCKS - 1)
+SPOIL(table_far, g->table_start = ~0ull - 3)
+SPOIL(table_over_log, g->table_start = g->log_start)
+SPOIL(table_behind_data, g->table_start = g->data_start)
+
+static const struct spoilt spoilt[] = {
+	{ "nothing", spoil_nothing, NULL },
+	{ "parity1", spoil_kind, "kind" },
+	{ "unknown kind", spoil_kind_huge, "kind" },
+	{ "mirror of none", spoil_no_legs, "number of legs" },
+	{ "mirror of one", spoil_one_leg, "number of legs" },
+	{ "mirror of 17", spoil_many_legs, "number of legs" },
+	{ "no data", spoil_no_data, "data region" },
+	{ "endless data", spoil_much_data, "data region" },
+	{ "data reaches into the label", spoil_data_reaches_label, "data region" },
+	{ "data ends at the label", spoil_data_ends_at_label, NULL },
+	{ "data far away", spoil_data_far, "data region" },
+	{ "data wraps", spoil_data_wraps, "data region" },
+	{ "data in the label", spoil_data_in_label, "data region" },
+	{ "no levels", spoil_no_levels, "table levels" },
+	{ "four levels", spoil_many_levels, "table levels" },
+	{ "endless levels", spoil_levels_huge, "table levels" },
+	{ "segments too small", spoil_small_segments, "log region" },
+	{ "segments of nothing", spoil_no_segment_blocks, "log region" },
+	{ "segments too large", spoil_large_segments, "log region" },
+	{ "too few segments", spoil_few_segments, "log region" },
+	{ "endless segments", spoil_many_segments, "log region" },
+	{ "log far away", spoil_log_far, "log region" },
+	{ "log in the label", spoil_log_in_label, "log region" },
+	{ "log reaches into the data", spoil_log_over_data, "order of the regions" },
+	{ "log in the table", spoil_log_in_table, "order of the regions" },
+	{ "table in the label", spoil_table_in_label, "table region" },
+	{ "table far away", spoil_table_far, "table region" },
+	{ "table in the log", spoil_table_over_log, "order of the regions" },
+	{ "table behind the data", spoil_table_behind_data, "table region" },
+};
+KUNIT_ARRAY_PARAM_DESC(spoilt, spoilt, name);
+
+static void a_geometry_is_checked(struct kunit *test)
+{
+	const struct spoilt *s = test->param_value;
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+	int ret;
+
+	ret = kvp_layout(KVP_VDEV_MIRROR, 2, GIB_BLOCKS, 0, 0, &g, &why);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	s->spoil(&g);
+	ret = kvp_geometry_check(&g, GIB_BLOCKS, &why);
+	KUNIT_EXPECT_EQ(test, ret, s->words ? -EUCLEAN : 0);
+	if (s->words)
+		EXPECT_WHY(test, &why, s->words);
+}
+
+static void a_sound_geometry_needs_a_device_of_its_size(struct kunit *test)
+{
+	static const u64 sizes[] = { 0, 1, 511, 512, 513, GIB_BLOCKS - 10 * MIB_BLOCKS };
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+	int i, ret;
+
+	ret = kvp_layout(KVP_VDEV_MIRROR, 2, GIB_BLOCKS, 0, 0, &g, &why);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, sizes[i], &why), -EUCLEAN,
+				    "%llu blocks", sizes[i]);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(regions_never_overlap, leg_gen_params),
+	KUNIT_CASE_PARAM(regions_begin_at_whole_mebibytes, leg_gen_params),
+	KUNIT_CASE_PARAM(a_layout_passes_its_own_check, leg_gen_params),
+	KUNIT_CASE_PARAM(the_roots_fit_into_the_superblock, leg_gen_params),
+	KUNIT_CASE_PARAM(little_is_lost, leg_gen_params),
+	KUNIT_CASE_PARAM(the_log_has_whole_segments, leg_gen_params),
+	KUNIT_CASE_PARAM(an_entry_never_wraps, leg_gen_params),
+	KUNIT_CASE_PARAM(no_two_pages_share_a_block, leg_gen_params),
+	KUNIT_CASE_PARAM(levels_lie_one_behind_the_other, leg_gen_params),
+	KUNIT_CASE(slots_lie_in_groups_of_sixteen),
+	KUNIT_CASE_PARAM(a_layout_is_refused, refused_layout_gen_params),
+	KUNIT_CASE(a_leg_can_be_too_large),
+	KUNIT_CASE_PARAM(a_geometry_is_checked, spoilt_gen_params),
+	KUNIT_CASE(a_sound_geometry_needs_a_device_of_its_size),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_layout",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Superblock codec: what goes in comes out, and every wrong field is named. */
+#include "kvpool_kunit.h"
+#include "format/superblock.c"
+
+#define LEG_BLOCKS	65536ull	/* 256 MiB */
+#define OFFSET		65536ull	/* of slot 0 at the front */
+
+struct slot {
+	struct kvp_sb in, out;
+	struct kvp_disk_sb disk;
+	struct kvp_why why;
+};
+
+static void fill_legs(struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->leg_count; i++) {
+		struct kvp_leg_info *l = &sb->legs[i];
+
+		memset(l->uuid, 0xa0, sizeof(l->uuid));
+		l->uuid[15] = (u8)i;
+		l->state = i ? KVP_LEG_STALE : KVP_LEG_IN_SYNC;
+		l->in_sync_era = 30 + i;
+		l->size_blocks = LEG_BLOCKS + i;
+		l->err_read = 31 + i;
+		l->err_write = 32 + i;
+		l->err_checksum = 33 + i;
+		l->healed = 34 + i;
+	}
+	memcpy(sb->leg_uuid, sb->legs[sb->leg_index].uuid, sizeof(sb->leg_uuid));
+}
+
+static void fill_lists(struct kvp_sb *sb)
+{
+	u32 i;
+
+	sb->fork_count = 3;
+	for (i = 0; i < sb->fork_count; i++)
+		sb->forks[i] = 0x1000 + i;
+	sb->tunable_mask = 0x5;
+	for (i = 0; i < KVP_MAX_TUNABLES; i++)
+		sb->tunables[i] = 0x2000 + i;
+	sb->root_count = (u32)kvp_pages_at(sb->vdevs[0].data_blocks, sb->vdevs[0].levels - 1);
+	for (i = 0; i < sb->root_count; i++)
+		sb->roots[i] = 0xfedcba9876543210ull + i;
+}
+
+/* Every field has a value of its own. */
+static void fill(struct kvp_sb *sb)
+{
+	u64 log = kvp_log_blocks(&sb->vdevs[0]);
+
+	memset(sb->pool_uuid, 0x11, sizeof(sb->pool_uuid));
+	sb->compat = 1;
+	sb->ro_compat = 2;
+	sb->self_offset = OFFSET;
+	sb->epoch = 0x1122334455667788ull;
+	sb->sequence = 3;
+	sb->write_time = 4;
+	sb->create_time = 5;
+	sb->leg_index = 1;
+	sb->flags = KVP_SB_EXPORTED | KVP_SB_CLEAN;
+	sb->nonce = 6;
+	sb->log_nonce = 7;
+	sb->log_tail = log + 8;
+	sb->log_prev_lsn = log + 1;
+	sb->log_commit = log + 9;
+	sb->log_prev_csum = 10;
+	sb->era = KVP_ERA_MAX;
+	sb->checkpoint = 11;
+	sb->written_blocks = 12;
+	sb->poisoned_blocks = 13;
+	sb->pool_blocks = 14;
+	sb->vdev_count = 1;
+	sb->leg_count = 2;
+	sb->event_seq = 15;
+	sb->scrub = (struct kvp_scrub_info){ 16, 17, 18, 19, 20, KVP_SCRUB_STOPPED };
+	memset(sb->name, 'n', KVP_NAME_LEN);
+	memset(sb->comment, 'c', KVP_COMMENT_LEN);
+	fill_legs(sb);
+	fill_lists(sb);
+}
+
+static int make_slot(struct kunit *test)
+{
+	struct slot *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_MIRROR, 2, LEG_BLOCKS, 0, 0, &s->in.vdevs[0],
+					 &s->why), 0);
+	fill(&s->in);
+	kvp_sb_encode(&s->in, &s->disk);
+	test->priv = s;
+	return 0;
+}
+
+static int decode(struct slot *s)
+{
+	return kvp_sb_decode(&s->disk, OFFSET, LEG_BLOCKS, &s->out, &s->why);
+}
+
+static void seal(struct kvp_disk_sb *d)
+{
+	d->csum = cpu_to_le32(disk_sum(d));
+}
+
+static void what_goes_in_comes_out(struct kunit *test)
+{
+	struct slot *s = test->priv;
+
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), 0, "%s", s->why.text);
+	KUNIT_EXPECT_MEMEQ(test, &s->out, &s->in, sizeof(s->in));
+}
+
+static void decoded_text_ends(struct kunit *test)
+{
+	struct slot *s = test->priv;
+
+	memset(&s->out, 0xff, sizeof(s->out));
+	KUNIT_EXPECT_EQ(test, decode(s), 0);
+	KUNIT_EXPECT_EQ(test, strlen(s->out.name), KVP_NAME_LEN);
+	KUNIT_EXPECT_EQ(test, strlen(s->out.comment), KVP_COMMENT_LEN);
+}
+
+static void reserved_bytes_are_zero(struct kunit *test)
+{
+	struct slot *s = test->priv;
+
+	memset(&s->disk, 0xff, sizeof(s->disk));
+	kvp_sb_encode(&s->in, &s->disk);
+	KUNIT_EXPECT_NULL(test, memchr_inv(s->disk.reserved0, 0, sizeof(s->disk.reserved0)));
+	KUNIT_EXPECT_NULL(test, memchr_inv(s->disk.reserved1, 0, sizeof(s->disk.reserved1)));
+	KUNIT_EXPECT_NULL(test, memchr_inv(&s->disk.vdevs[1], 0, sizeof(s->disk.vdevs[1]) * 15));
+	KUNIT_EXPECT_NULL(test, memchr_inv(&s->disk.legs[2], 0, sizeof(s->disk.legs[2]) * 46));
+}
+
+static void encoding_is_little_endian(struct kunit *test)
+{
+	struct slot *s = test->priv;
+
+	KUNIT_EXPECT_MEMEQ(test, s->disk.magic, "KVPOOL\r\n\x1asblk\0\0", 16);
+	KUNIT_EXPECT_MEMEQ(test, &s->disk.version, "\x01\0\0\0", 4);
+	KUNIT_EXPECT_MEMEQ(test, &s->disk.epoch, "\x88\x77\x66\x55\x44\x33\x22\x11", 8);
+	KUNIT_EXPECT_MEMEQ(test, &s->disk.era, "\xff\xff\xff\x3f", 4);
+}
+
+/* One field is changed and the sum made right again. */
+struct change {
+	const char *name;
+	struct poke poke;
+	int err;
+	const char *words;
+};
+
+#define SB(field, value)	POKE(kvp_disk_sb, field, value)
+
+static const struct change changes[] = {
+	/* magic, version, features, location */
+	{ "no magic", SB(magic[0], 0), -ENODATA, "no superblock" },
+	{ "last byte of the magic", SB(magic[15], 1), -ENODATA, "no superblock" },
+	{ "newer version", SB(version, 2), -EOPNOTSUPP, "version is 2, expected 1" },
+	{ "version 0", SB(version, 0), -EOPNOTSUPP, "version is 0, expected 1" },
+	{ "incompatible feature", SB(incompat, 1), -EOPNOTSUPP, "incompatible features is 1" },
+	{ "last incompatible feature", SB(incompat, 1ull << 63), -EOPNOTSUPP, "incompatible" },
+	{ "any compatible feature", SB(compat, ~0ull), 0, NULL },
+	{ "any read-only feature", SB(ro_compat, ~0ull), 0, NULL },
+	{ "lies elsewhere", SB(self_offset, 0), -EUCLEAN, "own location is 0, expected 65536" },
+	/* counts */
+	{ "no vdev", SB(vdev_count, 0), -EUCLEAN, "number of vdevs" },
+	{ "two vdevs", SB(vdev_count, 2), -EUCLEAN, "number of vdevs" },
+	{ "endless vdevs", SB(vdev_count, ~0u), -EUCLEAN, "number of vdevs" },
+	{ "no legs", SB(leg_count, 0), -EUCLEAN, "number of legs" },
+	{ "one leg too many", SB(leg_count, KVP_MAX_LEGS + 1), -EUCLEAN, "number of legs" },
+	{ "endless legs", SB(leg_count, ~0u), -EUCLEAN, "number of legs" },
+	{ "a leg beyond the last", SB(leg_index, 2), -EUCLEAN, "index of this leg" },
+	{ "a leg far beyond", SB(leg_index, ~0u), -EUCLEAN, "index of this leg" },
+	{ "all forks", SB(fork_count, KVP_MAX_FORKS), 0, NULL },
+	{ "one fork too many", SB(fork_count, KVP_MAX_FORKS + 1), -EUCLEAN, "number of forks" },
+	{ "one root too many", SB(root_count, KVP_MAX_ROOTS + 1), -EUCLEAN, "number of roots" },
+	{ "endless roots", SB(root_count, ~0u), -EUCLEAN, "number of roots" },
+	{ "era beyond its bits", SB(era, KVP_ERA_MAX + 1), -EUCLEAN, "era" },
+	{ "unknown scrub state", SB(scrub_state, 5), -EUCLEAN, "scrub state" },
+	/* geometry: layout_test.c has the rest */
+	{ "unknown kind", SB(vdevs[0].kind, 9), -EUCLEAN, "geometry: bad kind" },
+	{ "17 legs in the vdev", SB(vdevs[0].leg_count, 17), -EUCLEAN, "number of legs" },
+	{ "no levels", SB(vdevs[0].table_levels, 0), -EUCLEAN, "table levels" },
+	{ "table at 0", SB(vdevs[0].table_start, 0), -EUCLEAN, "table region" },
+	{ "log at 0", SB(vdevs[0].log_start, 0), -EUCLEAN, "log region" },
+	{ "no segments", SB(vdevs[0].log_segments, 0), -EUCLEAN, "log region" },
+	{ "empty segments", SB(vdevs[0].segment_blocks, 0), -EUCLEAN, "log region" },
+	{ "data at 0", SB(vdevs[0].data_start, 0), -EUCLEAN, "data region" },
+	{ "endless data", SB(vdevs[0].data_blocks, ~0ull), -EUCLEAN, "data region" },
+	/* content */
+	{ "vdev begins at the second leg", SB(vdevs[0].first_leg, 1), -EUCLEAN, "legs of the vdev" },
+	{ "more legs than the vdev has", SB(leg_count, 3), -EUCLEAN, "legs of the vdev" },
+	{ "vdev has more legs", SB(vdevs[0].leg_count, 3), -EUCLEAN, "legs of the vdev" },
+	{ "empty pool", SB(pool_blocks, 0), -EUCLEAN, "size of the pool" },
+	{ "pool larger than the data", SB(pool_blocks, LEG_BLOCKS), -EUCLEAN, "size of the pool" },
+	{ "no roots", SB(root_count, 0), -EUCLEAN, "number of roots" },
+	{ "a root more than the table has", SB(root_count, KVP_MAX_ROOTS), -EUCLEAN, "number of roots" },
+	{ "log tail at 0", SB(log_tail, 0), -EUCLEAN, "log position" },
+	{ "log tail beyond all", SB(log_tail, 1ull << 56), -EUCLEAN, "log position" },
+	{ "commit before the tail", SB(log_commit, 1), -EUCLEAN, "log position" },
+	{ "commit a round away", SB(log_commit, ~0ull), -EUCLEAN, "log position" },
+	{ "scrub beyond the end", SB(scrub_cursor, LEG_BLOCKS), -EUCLEAN, "scrub cursor" },
+	{ "leg without a state", SB(legs[1].state, 0), -EUCLEAN, "state of a leg" },
+	{ "leg in an unknown state", SB(legs[0].state, 5), -EUCLEAN, "state of a leg" },
+	{ "leg offline", SB(legs[0].state, KVP_LEG_OFFLINE), 0, NULL },
+	{ "two legs of one UUID", SB(legs[0].uuid[15], 1), -EUCLEAN, "one is there twice" },
+	{ "not the leg it says", SB(leg_uuid[15], 0), -EUCLEAN, "UUID of this leg" },
+};
+KUNIT_ARRAY_PARAM_DESC(change, changes, name);
+
+static void a_wrong_field_is_named(struct kunit *test)
+{
+	const struct change *c = test->param_value;
+	struct slot *s = test->priv;
+
+	poke(&s->disk, &c->poke);
+	seal(&s->disk);
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), c->err, "%s", s->why.text);
+	if (c->words)
+		EXPECT_WHY(test, &s->why, c->words);
+}
+
+static void nothing_is_believed_before_the_sum(struct kunit *test)
+{
+	const struct change *c = test->param_value;
+	struct slot *s = test->priv;
+
+	if (c->err == -ENODATA)
+		kunit_skip(test, "the magic comes before the sum");
+	poke(&s->disk, &c->poke);
+	KUNIT_EXPECT_EQ(test, decode(s), -EUCLEAN);
+	EXPECT_WHY(test, &s->why, "superblock: sum is");
+}
+
+static void any_changed_bit_is_noticed(struct kunit *test)
+{
+	struct slot *s = test->priv;
+	u8 *bytes = (u8 *)&s->disk;
+	u32 bit;
+
+	for (bit = 0; bit < sizeof(s->disk) * 8; bit += 997) {
+		bytes[bit / 8] ^= 1 << bit % 8;
+		KUNIT_EXPECT_NE_MSG(test, decode(s), 0, "bit %u", bit);
+		bytes[bit / 8] ^= 1 << bit % 8;
+	}
+	KUNIT_EXPECT_EQ(test, decode(s), 0);
+}
+
+static void a_copy_of_another_place_is_refused(struct kunit *test)
+{
+	struct slot *s = test->priv;
+	int ret = kvp_sb_decode(&s->disk, OFFSET + KVP_SB_SIZE, LEG_BLOCKS, &s->out, &s->why);
+
+	KUNIT_EXPECT_EQ(test, ret, -EUCLEAN);
+	EXPECT_WHY(test, &s->why, "own location");
+}
+
+static void a_shrunken_device_is_refused(struct kunit *test)
+{
+	struct slot *s = test->priv;
+	int ret = kvp_sb_decode(&s->disk, OFFSET, LEG_BLOCKS / 2, &s->out, &s->why);
+
+	KUNIT_EXPECT_EQ(test, ret, -EUCLEAN);
+	EXPECT_WHY(test, &s->why, "device of 32768 blocks");
+}
+
+static void slots_lie_in_their_label_area(struct kunit *test)
+{
+	u64 last = 0;
+	unsigned int end, n;
+
+	for (end = 0; end < 2; end++) {
+		u64 label = end ? (LEG_BLOCKS - KVP_LABEL_BLOCKS) * KVP_BLOCK_SIZE : 0;
+
+		for (n = 0; n < KVP_SB_RING; n++) {
+			u64 at = kvp_sb_slot_offset(LEG_BLOCKS, end, n);
+
+			KUNIT_EXPECT_EQ(test, at % KVP_SB_SIZE, 0);
+			KUNIT_EXPECT_GE(test, at, label + KVP_SB_FIRST_BLOCK * KVP_BLOCK_SIZE);
+			KUNIT_EXPECT_GE(test, at, last);
+			last = at + KVP_SB_SIZE;
+			KUNIT_EXPECT_LE(test, last, label + KVP_EVENTS_BLOCK * KVP_BLOCK_SIZE);
+		}
+		KUNIT_EXPECT_EQ(test, kvp_sb_slot_offset(LEG_BLOCKS, end, KVP_SB_RING),
+				kvp_sb_slot_offset(LEG_BLOCKS, end, 0));
+	}
+}
+
+struct rivals {
+	const char *name;
+	u64 epoch, sequence, other_epoch, other_sequence;
+	bool newer;
+};
+
+static const struct rivals rivals[] = {
+	{ "higher sequence", 1, 2, 1, 1, true },
+	{ "lower sequence", 1, 1, 1, 2, false },
+	{ "the same", 1, 1, 1, 1, false },
+	{ "higher epoch", 2, 1, 1, 9, true },
+	{ "lower epoch", 1, 9, 2, 1, false },
+	{ "largest", ~0ull, ~0ull, ~0ull, 0, true },
+};
+KUNIT_ARRAY_PARAM_DESC(rivals, rivals, name);
+
+static void epoch_comes_before_sequence(struct kunit *test)
+{
+	const struct rivals *r = test->param_value;
+	struct slot *s = test->priv;
+
+	s->in.epoch = r->epoch;
+	s->in.sequence = r->sequence;
+	s->out.epoch = r->other_epoch;
+	s->out.sequence = r->other_sequence;
+	KUNIT_EXPECT_EQ(test, kvp_sb_newer(&s->in, &s->out), r->newer);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_goes_in_comes_out),
+	KUNIT_CASE(decoded_text_ends),
+	KUNIT_CASE(reserved_bytes_are_zero),
+	KUNIT_CASE(encoding_is_little_endian),
+	KUNIT_CASE_PARAM(a_wrong_field_is_named, change_gen_params),
+	KUNIT_CASE_PARAM(nothing_is_believed_before_the_sum, change_gen_params),
+	KUNIT_CASE(any_changed_bit_is_noticed),
+	KUNIT_CASE(a_copy_of_another_place_is_refused),
+	KUNIT_CASE(a_shrunken_device_is_refused),
+	KUNIT_CASE(slots_lie_in_their_label_area),
+	KUNIT_CASE_PARAM(epoch_comes_before_sequence, rivals_gen_params),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_superblock",
+	.init = make_slot,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The write buffer, in a pool that has nothing else. */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "kvpool_kunit.h"
+
+static bool memory_is_short;
+
+#undef alloc_page
+#define alloc_page(gfp)	(memory_is_short ? NULL : alloc_pages(gfp, 0))
+
+#include "cache/wbuf.c"
+
+#define LIMIT	64u
+
+/* Who waits for space would be told here. */
+static int told_of_space;
+
+void kvp_pool_space(struct kvp_pool *pool)
+{
+	told_of_space++;
+}
+
+static int make_pool(struct kunit *test)
+{
+	struct kvp_pool *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	memory_is_short = false;
+	told_of_space = 0;
+	pool->stats = alloc_percpu(struct kvp_stats);
+	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
+	test->priv = pool;
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT), 0);
+	return 0;
+}
+
+static void drop_pool(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+
+	memory_is_short = false;
+	if (!pool)
+		return;
+	kvp_wbuf_exit(pool);
+	free_percpu(pool->stats);
+}
+
+/* A write of @fill all over the block. */
+static struct kvp_dirty *write(struct kvp_pool *pool, u64 block, u8 fill)
+{
+	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block);
+
+	if (d) {
+		memset(page_address(d->page), fill, PAGE_SIZE);
+		kvp_wbuf_end_write(pool, d);
+	}
+	return d;
+}
+
+/* What a reader would find, or -1. */
+static int contents(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+	int fill = -1;
+
+	if (d) {
+		fill = *(u8 *)page_address(d->page);
+		kvp_wbuf_unlock(pool, block);
+	}
+	return fill;
+}
+
+/* As the commit does: off the list of what is buffered. (An entry's own list is left out.) */
+static void advance(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state)
+{
+	if (d->state == KVP_DIRTY_BUFFERED && state != KVP_DIRTY_BUFFERED)
+		list_move_tail(&d->list, &pool->wbuf.logged);
+	kvp_wbuf_set_state(pool, d, state);
+}
+
+static struct kvp_dirty *punch(struct kunit *test, u64 block, u32 count)
+{
+	struct kvp_pool *pool = test->priv;
+	u64 seq;
+
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_discard(pool, block, count, &seq), 0);
+	return list_last_entry(&pool->wbuf.buffered, struct kvp_dirty, list);
+}
+
+static void drop(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	list_del(&d->list);
+	kvp_wbuf_drop(pool, d);
+}
+
+static void a_write_is_found(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 100));
+	write(pool, 7, 0xab);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), 0xab);
+	KUNIT_EXPECT_EQ(test, contents(pool, 6), -1);
+	KUNIT_EXPECT_EQ(test, contents(pool, 8), -1);
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 7, 1));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 8));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 7));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 8, 100));
+}
+
+/* More blocks than locks, so that some share one. */
+static void many_blocks_do_not_mix(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	u64 block;
+
+	kvp_wbuf_set_limit(pool, 600);
+	for (block = 0; block < 600; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block << 40 | block, (u8)block));
+	for (block = 0; block < 600; block++)
+		KUNIT_EXPECT_EQ(test, contents(pool, block << 40 | block), (u8)block);
+}
+
+static void a_rewrite_takes_the_same_page(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *first = write(pool, 7, 1), *second = write(pool, 7, 2);
+
+	KUNIT_EXPECT_PTR_EQ(test, first, second);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 1);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_buffered, 1);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(first));
+}
+
+struct stage {
+	const char *name;
+	enum kvp_dirty_state state;
+};
+
+static const struct stage fixed[] = {
+	{ "committing", KVP_DIRTY_COMMITTING },
+	{ "logged", KVP_DIRTY_LOGGED },
+	{ "homing", KVP_DIRTY_HOMING },
+};
+KUNIT_ARRAY_PARAM_DESC(fixed, fixed, name);
+
+static void a_version_in_the_log_is_not_touched(struct kunit *test)
+{
+	const struct stage *s = test->param_value;
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1), *new;
+
+	advance(pool, old, s->state);
+	new = write(pool, 7, 2);
+	KUNIT_EXPECT_PTR_NE(test, new, old);
+	KUNIT_EXPECT_EQ(test, *(u8 *)page_address(old->page), 1);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_superseded(old));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(new));
+}
+
+static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1), *new;
+
+	advance(pool, old, KVP_DIRTY_LOGGED);
+	new = write(pool, 7, 2);
+	drop(pool, old);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 1);
+	drop(pool, new);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 0);
+}
+
+/* While an older version is not yet home, the next one must not go straight there. */
+static void a_version_knows_that_it_follows_another(struct kunit *test)
+{
+	const struct stage *s = test->param_value;
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1), *new;
+
+	KUNIT_EXPECT_FALSE(test, old->follows);
+	advance(pool, old, s->state);
+	new = write(pool, 7, 2);
+	KUNIT_EXPECT_TRUE(test, new->follows);
+	KUNIT_EXPECT_FALSE(test, write(pool, 8, 1)->follows);
+}
+
+static void a_version_after_one_that_is_home_is_free(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1);
+
+	advance(pool, old, KVP_DIRTY_LOGGED);
+	drop(pool, old);
+	KUNIT_EXPECT_FALSE(test, write(pool, 7, 2)->follows);
+}
+
+/* A page comes back from the free list as if it were new. */
+static void nothing_is_left_of_the_last_use(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *d = write(pool, 7, 1), *again;
+
+	d->intent = true;
+	d->zero = true;
+	d->follows = true;
+	d->crc = 5;
+	d->lsn = 6;
+	drop(pool, d);
+	again = write(pool, 9, 2);
+	KUNIT_ASSERT_PTR_EQ(test, again, d);
+	KUNIT_EXPECT_FALSE(test, again->intent || again->zero || again->follows);
+	KUNIT_EXPECT_EQ(test, again->state, KVP_DIRTY_BUFFERED);
+	KUNIT_EXPECT_EQ(test, again->crc, 0);
+	KUNIT_EXPECT_EQ(test, again->lsn, 0);
+}
+
+struct hole {
+	const char *name;
+	u64 block;
+	u32 count;
+};
+
+static const struct hole holes[] = {
+	{ "one block", 100, 1 },
+	{ "first of many", 100, 1000 },
+	{ "last of many", 91, 10 },
+	{ "as many as buckets", 50, 1 << KVP_WBUF_BUCKET_BITS },
+	{ "more than buckets", 50, (1 << KVP_WBUF_BUCKET_BITS) + 1 },
+	{ "everything", 50, ~0u },
+};
+KUNIT_ARRAY_PARAM_DESC(hole, holes, name);
+
+static void a_hole_hides_what_was_written(struct kunit *test)
+{
+	const struct hole *h = test->param_value;
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *d = write(pool, 100, 1);
+
+	write(pool, h->block - 1, 2);
+	write(pool, h->block + h->count, 3);
+	punch(test, h->block, h->count);
+	KUNIT_EXPECT_EQ(test, contents(pool, 100), -1);
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_superseded(d));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(pool, 100));
+	KUNIT_EXPECT_EQ(test, contents(pool, h->block - 1), 2);
+	KUNIT_EXPECT_EQ(test, contents(pool, h->block + h->count), 3);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, h->block - 1));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, h->block + h->count));
+}
+
+static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *first = punch(test, 10, 10), *second = punch(test, 15, 10);
+
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 11));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 24, 1));
+	drop(pool, first);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, 14));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(pool, 15));
+	drop(pool, second);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, 15));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 100));
+	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_holes, 0);
+}
+
+static void a_write_into_a_hole_is_found(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1), *hole = punch(test, 0, 100), *new;
+
+	new = write(pool, 7, 2);
+	KUNIT_EXPECT_PTR_NE(test, new, old);
+	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_LT(test, old->seq, hole->seq);
+	KUNIT_EXPECT_LT(test, hole->seq, new->seq);
+}
+
+static void order_of_acceptance_is_kept(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *d;
+	u64 last = 0;
+
+	write(pool, 5, 1);
+	write(pool, 3, 1);
+	punch(test, 3, 1);
+	write(pool, 5, 2);
+	write(pool, 3, 2);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_buffered, 4);
+	list_for_each_entry(d, &pool->wbuf.buffered, list) {
+		KUNIT_EXPECT_GT(test, d->seq, last);
+		last = d->seq;
+	}
+	KUNIT_EXPECT_EQ(test, last, kvp_wbuf_seq(pool));
+}
+
+/* A FLUSH behind a rewrite in place must wait for the version that holds it. */
+static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, 7);
+	u64 seq = kvp_wbuf_end_write(pool, d), again;
+
+	KUNIT_EXPECT_EQ(test, seq, d->seq);
+	d = kvp_wbuf_begin_write(pool, 7);
+	again = kvp_wbuf_end_write(pool, d);
+	KUNIT_EXPECT_GE(test, again, d->seq);
+	KUNIT_EXPECT_EQ(test, d->seq, seq);
+}
+
+struct survival {
+	const char *name;
+	enum kvp_dirty_state state;	/* of the newer version */
+	bool hole, intent, dropped, outlived;
+};
+
+static const struct survival survivals[] = {
+	{ "a buffered write", KVP_DIRTY_BUFFERED, false, false, false, false },
+	{ "a write being committed", KVP_DIRTY_COMMITTING, false, false, false, false },
+	{ "a logged write", KVP_DIRTY_LOGGED, false, false, false, true },
+	{ "a write on its way home", KVP_DIRTY_HOMING, false, false, false, true },
+	{ "a write that is home", KVP_DIRTY_HOMING, false, false, true, true },
+	{ "an intent being committed", KVP_DIRTY_COMMITTING, false, true, false, false },
+	{ "an open intent", KVP_DIRTY_LOGGED, false, true, false, false },
+	{ "an intent on its way home", KVP_DIRTY_HOMING, false, true, false, false },
+	{ "a buffered hole", KVP_DIRTY_BUFFERED, true, false, false, false },
+	{ "a hole being committed", KVP_DIRTY_COMMITTING, true, false, false, false },
+	{ "a logged hole", KVP_DIRTY_LOGGED, true, false, false, true },
+	{ "a hole that is home", KVP_DIRTY_LOGGED, true, false, true, true },
+};
+KUNIT_ARRAY_PARAM_DESC(survival, survivals, name);
+
+static void a_version_is_outlived_by_what_is_durable(struct kunit *test)
+{
+	const struct survival *s = test->param_value;
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 7, 1), *new;
+
+	advance(pool, old, KVP_DIRTY_LOGGED);
+	new = s->hole ? punch(test, 0, 100) : write(pool, 7, 2);
+	new->intent = s->intent;
+	advance(pool, new, s->state);
+	if (s->dropped)
+		drop(pool, new);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_outlived(pool, old), s->outlived);
+}
+
+static void the_newest_version_is_not_outlived(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *d = write(pool, 7, 1);
+
+	advance(pool, d, KVP_DIRTY_LOGGED);
+	punch(test, 8, 100);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_outlived(pool, d));
+}
+
+static void a_full_buffer_takes_no_more(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	u64 block;
+
+	for (block = 0; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, contents(pool, LIMIT), -1);
+	KUNIT_EXPECT_PTR_NE(test, write(pool, 5, 2), NULL);	/* in place */
+	KUNIT_EXPECT_EQ(test, told_of_space, 0);
+	drop(pool, list_first_entry(&pool->wbuf.buffered, struct kvp_dirty, list));
+	KUNIT_EXPECT_EQ(test, told_of_space, 1);
+	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, LIMIT);
+}
+
+static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *old = write(pool, 0, 1);
+	u64 block;
+
+	advance(pool, old, KVP_DIRTY_LOGGED);
+	for (block = 1; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+	KUNIT_EXPECT_NULL(test, write(pool, 0, 2));
+	KUNIT_EXPECT_EQ(test, contents(pool, 0), 1);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(old));
+}
+
+static void a_lower_limit_frees_pages(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = &pool->wbuf;
+	LIST_HEAD(all);
+	u64 block;
+
+	for (block = 0; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+	kvp_wbuf_set_limit(pool, 10);
+	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	list_splice_init(&w->buffered, &all);
+	kvp_wbuf_drop_list(pool, &all);
+	KUNIT_EXPECT_EQ(test, w->pages, 10);
+	KUNIT_EXPECT_EQ(test, w->used, 0);
+	KUNIT_EXPECT_EQ(test, told_of_space, 2);
+}
+
+static void without_memory_a_write_is_refused(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = &pool->wbuf;
+	u64 block;
+
+	kvp_wbuf_set_limit(pool, 2 * LIMIT);
+	for (block = 0; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+	memory_is_short = true;
+	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, w->pages, LIMIT);
+	KUNIT_EXPECT_EQ(test, w->used, LIMIT);
+	memory_is_short = false;
+	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
+}
+
+static void without_memory_there_is_no_buffer(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+
+	kvp_wbuf_exit(pool);
+	memory_is_short = true;
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(pool, LIMIT), -ENOMEM);
+	KUNIT_EXPECT_NULL(test, pool->wbuf.buckets);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_write_is_found),
+	KUNIT_CASE(many_blocks_do_not_mix),
+	KUNIT_CASE(a_rewrite_takes_the_same_page),
+	KUNIT_CASE_PARAM(a_version_in_the_log_is_not_touched, fixed_gen_params),
+	KUNIT_CASE(dropping_an_old_version_leaves_the_newest),
+	KUNIT_CASE_PARAM(a_version_knows_that_it_follows_another, fixed_gen_params),
+	KUNIT_CASE(a_version_after_one_that_is_home_is_free),
+	KUNIT_CASE(nothing_is_left_of_the_last_use),
+	KUNIT_CASE_PARAM(a_hole_hides_what_was_written, hole_gen_params),
+	KUNIT_CASE(a_hole_is_over_when_it_is_dropped),
+	KUNIT_CASE(a_write_into_a_hole_is_found),
+	KUNIT_CASE(order_of_acceptance_is_kept),
+	KUNIT_CASE(a_rewrite_is_covered_by_its_seq),
+	KUNIT_CASE_PARAM(a_version_is_outlived_by_what_is_durable, survival_gen_params),
+	KUNIT_CASE(the_newest_version_is_not_outlived),
+	KUNIT_CASE(a_full_buffer_takes_no_more),
+	KUNIT_CASE(a_full_buffer_does_not_lose_the_old_version),
+	KUNIT_CASE(a_lower_limit_frees_pages),
+	KUNIT_CASE(without_memory_a_write_is_refused),
+	KUNIT_CASE(without_memory_there_is_no_buffer),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_wbuf",
+	.init = make_pool,
+	.exit = drop_pool,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
