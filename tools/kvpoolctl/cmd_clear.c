@@ -26,7 +26,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		stats_free(&s);
 		snprintf(message, sizeof(message), "clear %s", uuid);
 	}
-	return dm_message(e.name, message, NULL, &err) ? ctl_fail(ctl, &err) : EXIT_DONE;
+	return dm_message(e.name, message, NULL, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
 }
 
 const struct command cmd_clear = {

@@ -30,6 +30,8 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	       ctl_size(ctl, json_number_at(plan, "table_size"), b));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), a));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
+	if (*p->comment_text)
+		printf("comment   %s\n", p->comment_text);
 	printf("table     %s\n", json_text_at(plan, "table"));
 	json_object_put(root);
 }
@@ -82,6 +84,13 @@ static int execute(struct plan *p, struct err *err)
 	if (!ret)
 		ret = dm_start(p->name, p->uuid, p->g.data_blocks << KVP_SECTORS_SHIFT, p->params,
 			       false, err);
+	for (i = 0; i < p->leg_count; i++)
+		device_announce(p->legs[i].dev.rdev);
+	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, err)) {
+		err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
+			"the pool was made, but has no comment");
+		return -1;
+	}
 	if (!ret)
 		return 0;
 	/* a refusal would say that nothing was changed */
@@ -131,6 +140,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		print_plan(ctl, p);
 	else if (!ret && execute(p, &err))
 		ret = ctl_fail(ctl, &err);
+	else if (!ret && ctl->json)
+		print_plan(ctl, p);
 	else if (!ret)
 		ctl_say(ctl, "created pool %s: %s at /dev/mapper/%s", p->name,
 			ctl_size(ctl, p->g.data_blocks << KVP_BLOCK_SHIFT, size), p->name);

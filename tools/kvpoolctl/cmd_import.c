@@ -5,12 +5,11 @@
 
 #define MAX_PLACES	256
 
-enum { READONLY = 1000, DEGRADED, TAKEOVER, DESTROYED, ACCEPT_FORK };
+enum { READONLY = 1000, DEGRADED, DESTROYED, ACCEPT_FORK };
 
 static const struct option longs[] = {
 	{ "readonly", no_argument, NULL, READONLY },
 	{ "degraded", no_argument, NULL, DEGRADED },
-	{ "takeover", no_argument, NULL, TAKEOVER },
 	{ "destroyed", no_argument, NULL, DESTROYED },
 	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
 	{ NULL, 0, NULL, 0 }
@@ -131,7 +130,7 @@ static int print_plan(struct ctl *ctl, const struct found_pool *p, const char *n
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
 	u64 sectors = p->sb->pool_blocks << KVP_SECTORS_SHIFT;
-	char uuid[UUID_BUF], table[4096];
+	char uuid[UUID_BUF], table[PARAMS_MAX + 64];
 
 	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", sectors, params);
 	json_text(plan, "action", "import");
@@ -170,7 +169,7 @@ static int check_devices(const struct found_pool *p, struct err *err)
 static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
-	char params[3500], uuid[UUID_BUF];
+	char params[PARAMS_MAX], uuid[UUID_BUF];
 	struct refusals r;
 	struct err err;
 
@@ -187,6 +186,8 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	    dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
 		     p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err))
 		return ctl_fail(ctl, &err);
+	if (ctl->json)
+		return print_plan(ctl, p, name, params);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
 		scan_missing(p) ? ", degraded" : "");
 	return EXIT_DONE;
@@ -228,9 +229,6 @@ static void parse_option(struct ctl *ctl, struct request *q, int c)
 		break;
 	case DEGRADED:
 		q->o.degraded = true;
-		break;
-	case TAKEOVER:
-		q->o.takeover = true;
 		break;
 	case DESTROYED:
 		q->o.destroyed = true;
@@ -281,15 +279,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_import = {
 	.name = "import",
-	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] [--destroyed] "
-		"[--accept-fork] [-a | POOL|UUID [NEWNAME]]",
+	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--destroyed] [--accept-fork] "
+		"[-a | POOL|UUID [NEWNAME]]",
 	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
 		"pool what would be refused and why.\n\n"
 		"  -a             all pools that can be imported\n"
 		"  -d DIR|DEV     look here, not at all block devices\n"
 		"  --readonly     write nothing to any leg\n"
 		"  --degraded     start although legs are missing that may hold newer data\n"
-		"  --takeover     take a pool that another host used last\n"
 		"  --destroyed    bring back a destroyed pool\n"
 		"  --accept-fork  legs disagree about their history: take the newest epoch",
 	.shorts = "d:a",

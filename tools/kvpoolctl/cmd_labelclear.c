@@ -34,6 +34,7 @@ static int clear(const char *path, bool force, struct err *err)
 		if (fd >= 0) {
 			ret = label_clear(&d, &l, fd, err);
 			close(fd);
+			device_announce(d.rdev);
 		} else {
 			ret = -1;
 		}
@@ -54,7 +55,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (clear(argv[optind], force, &err))
 		return ctl_fail(ctl, &err);
 	ctl_say(ctl, "cleared the labels of %s", argv[optind]);
-	return EXIT_DONE;
+	return ctl_done(ctl);
 }
 
 const struct command cmd_labelclear = {

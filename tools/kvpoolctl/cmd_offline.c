@@ -10,7 +10,7 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
 		if (i != leg && !strcmp(state, "online"))
 			return 0;
-	return err_set(err, ERR_LAST_LEG, dev, "bring another leg online first",
+	return err_set(err, ERR_LAST_LEG, dev, "it must stay; export the pool to stop it",
 		       "it is the last leg that is in sync");
 }
 
@@ -37,13 +37,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ret || dm_message(e.name, message, NULL, &err))
 		return ctl_fail(ctl, &err);
 	ctl_say(ctl, "%s is offline", argv[optind + 1]);
-	return EXIT_DONE;
+	return ctl_done(ctl);
 }
 
 const struct command cmd_offline = {
 	.name = "offline",
 	.args = "POOL DEV",
-	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID.",
+	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. It stays out:\n"
+		"this version cannot bring up to date a leg that missed writes.",
 	.shorts = "",
 	.run = run,
 };

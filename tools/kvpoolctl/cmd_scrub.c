@@ -93,7 +93,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (!(action == WAIT && running(e.name)) &&
 	    dm_message(e.name, messages[action], NULL, &err))
 		return ctl_fail(ctl, &err);
-	return action == WAIT ? wait_for_end(ctl, e.name) : EXIT_DONE;
+	return action == WAIT ? wait_for_end(ctl, e.name) : ctl_done(ctl);
 }
 
 const struct command cmd_scrub = {

@@ -4,7 +4,6 @@
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
-	char message[sizeof(struct setting) + 16];
 	struct dm_entry e;
 	struct setting s;
 	struct err err;
@@ -14,10 +13,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ctl_args(ctl, argc, 2, 2);
 	if (setting_parse(argv[optind + 1], &s, &err) || dm_find(argv[optind], &e, &err))
 		return ctl_fail(ctl, &err);
-	snprintf(message, sizeof(message), "set %s %s", s.key, s.value);
-	if (dm_message(e.name, message, NULL, &err))
+	if (setting_apply(e.name, &s, &err))
 		return ctl_fail(ctl, &err);
-	return EXIT_DONE;
+	return ctl_done(ctl);
 }
 
 const struct command cmd_set = {

@@ -166,6 +166,13 @@ void ctl_say(const struct ctl *ctl, const char *format, ...)
 	putchar('\n');
 }
 
+int ctl_done(const struct ctl *ctl)
+{
+	if (ctl->json)
+		ctl_json(json_root());
+	return EXIT_DONE;
+}
+
 const char *ctl_size(const struct ctl *ctl, u64 bytes, char buf[SIZE_BUF])
 {
 	if (!ctl->plain)

@@ -64,6 +64,9 @@ void ctl_say(const struct ctl *ctl, const char *format, ...)
 /** ctl_json() - print an object made by json_root(), and release it */
 void ctl_json(json_object *obj);
 
+/** ctl_done() - the end of a command that has no object to print: with -j, an empty one */
+int ctl_done(const struct ctl *ctl);
+
 /** ctl_progress() - draw a progress bar, on a terminal, after two seconds; @total 0 clears it */
 void ctl_progress(const struct ctl *ctl, const char *what, u64 done, u64 total);
 

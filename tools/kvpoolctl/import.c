@@ -4,6 +4,7 @@
 
 #include "format/tunables.h"
 #include "import.h"
+#include "log.h"
 
 static void __attribute__((format(printf, 5, 6)))
 refuse(struct refusals *r, const char *pool, enum err_code code, const char *mend,
@@ -87,6 +88,37 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       p->sb->leg_count);
 }
 
+static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
+{
+	(void)arg, (void)h, (void)buf;
+	return 1;
+}
+
+/* Would a start have to write? After an orderly stop the log is not even looked at. */
+static bool log_holds_writes(const struct found_pool *p)
+{
+	struct device devs[KVP_MAX_MIRROR_LEGS];
+	struct offline_pool pool;
+	struct log_walk w;
+	bool found;
+	u32 i;
+
+	if (p->sb->flags & KVP_SB_CLEAN)
+		return false;
+	offline_init(&pool, p->sb);
+	for (i = 0; i < p->sb->leg_count; i++) {
+		struct device *d = &devs[pool.leg_count];
+
+		if (p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
+		    !device_open(p->legs[i]->dev.path, true, d, NULL))
+			pool.legs[pool.leg_count++] = d;
+	}
+	found = pool.leg_count && log_walk(&pool, &w, entry_found, NULL) == 1;
+	for (i = 0; i < pool.leg_count; i++)
+		device_close(&devs[i]);
+	return found;
+}
+
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r)
 {
@@ -101,9 +133,9 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		refuse(r, p->sb->name, ERR_UNSUPPORTED, "--readonly, or a newer kvpool",
 		       "it can only be read: features %#llx are not known",
 		       (unsigned long long)p->sb->ro_compat);
-	if (o->readonly && !(p->sb->flags & KVP_SB_CLEAN))
-		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly",
-		       "it was not stopped cleanly, and recovery has to write");
+	if (o->readonly && log_holds_writes(p))
+		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly first",
+		       "its log holds writes that are not yet home");
 	check_legs(p, o, r);
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
@@ -119,7 +151,7 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 		   size_t size)
 {
 	const struct kvp_geometry *g = &p->sb->vdevs[0];
-	char words[320] = "", head[400], uuid[UUID_BUF], dev[32];
+	char words[320] = "", head[400], uuid[UUID_BUF], word[DEVICE_WORD];
 	bool undestroy = o->destroyed && p->sb->flags & KVP_SB_DESTROYED, ok;
 	unsigned int n = 0;
 	u32 i;
@@ -130,7 +162,6 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 	}
 	n += o->readonly && add(words, sizeof(words), "readonly");
 	n += o->degraded && add(words, sizeof(words), "degraded");
-	n += o->takeover && add(words, sizeof(words), "takeover");
 	n += o->accept_fork && add(words, sizeof(words), "accept_fork");
 	n += undestroy && add(words, sizeof(words), "undestroy");
 	snprintf(head, sizeof(head), "%s %u%s%s %s %u", uuid_print(p->sb->pool_uuid, uuid), n,
@@ -138,7 +169,7 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 	*buf = 0;
 	ok = add(buf, size, head);
 	for (i = 0; ok && i < g->leg_count; i++)
-		ok = add(buf, size, p->legs[i] ? device_numbers(p->legs[i]->dev.rdev, dev) : "-");
+		ok = add(buf, size, p->legs[i] ? device_word(&p->legs[i]->dev, word) : "-");
 	return ok;
 }
 

@@ -7,10 +7,11 @@
 #include "scan.h"
 
 struct import_options {
-	bool readonly, degraded, takeover, destroyed, accept_fork;
+	bool readonly, degraded, destroyed, accept_fork;
 	const char *new_name;		/* NULL: keep it */
 };
 
+#define PARAMS_MAX	4096	/* of a table line */
 #define MAX_REFUSALS	12
 
 struct refusals {

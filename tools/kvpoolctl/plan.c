@@ -19,13 +19,16 @@ int plan_option(struct plan *p, const char *text, struct err *err)
 				       "not a size");
 		return 0;
 	}
+	if (!strncmp(text, KEY_COMMENT "=", sizeof(KEY_COMMENT))) {
+		if (setting_parse(text, &p->comment, err))
+			return -1;
+		snprintf(p->comment_text, sizeof(p->comment_text), "%s", strchr(text, '=') + 1);
+		return 0;
+	}
 	if (p->setting_count == KVP_MAX_TUNABLES)
 		return err_set(err, ERR_USAGE, text, "give each once", "too many -o");
 	if (setting_parse(text, s, err))
 		return -1;
-	if (!strcmp(s->key, KEY_COMMENT))
-		return err_set(err, ERR_USAGE, text, "kvpoolctl set POOL comment=TEXT, later",
-			       "it cannot be given here");
 	p->setting_count++;
 	return 0;
 }
@@ -189,8 +192,8 @@ static void __attribute__((format(printf, 2, 3))) add(struct plan *p, const char
 
 static void write_params(struct plan *p)
 {
+	char word[DEVICE_WORD];
 	unsigned int i;
-	char dev[32];
 
 	*p->params = 0;
 	add(p, "%s %u format name=%s", p->uuid,
@@ -203,7 +206,7 @@ static void write_params(struct plan *p)
 		add(p, " %s=%s", p->settings[i].key, p->settings[i].value);
 	add(p, " %s %u", vdev_word(p->kind), p->leg_count);
 	for (i = 0; i < p->leg_count; i++)
-		add(p, " %s", device_numbers(p->legs[i].dev.rdev, dev));
+		add(p, " %s", device_word(&p->legs[i].dev, word));
 }
 
 int plan_make(struct plan *p, struct err *err)
@@ -268,6 +271,7 @@ json_object *plan_object(const struct plan *p)
 	json_text(plan, "action", "create");
 	json_text(plan, "pool", p->name);
 	json_text(plan, "uuid", p->uuid);
+	json_text(plan, "comment", p->comment_text);
 	json_number(plan, "size", p->g.data_blocks << KVP_BLOCK_SHIFT);
 	json_number(plan, "log_size", kvp_log_blocks(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",

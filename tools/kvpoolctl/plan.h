@@ -24,6 +24,8 @@ struct plan {
 	unsigned int leg_count;
 	struct setting settings[KVP_MAX_TUNABLES];
 	unsigned int setting_count;
+	struct setting comment;	/* as the module takes it in a message; empty key: none */
+	char comment_text[KVP_COMMENT_LEN + 1];
 	u64 log_bytes, use_bytes;	/* 0: default, all */
 	bool force;
 	struct kvp_geometry g;

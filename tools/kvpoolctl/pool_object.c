@@ -234,22 +234,17 @@ enum exit_status pool_exit(json_object *pool)
 	return EXIT_DONE;
 }
 
-static void advise_leg(const char *name, json_object *leg, char *buf, size_t size)
+static void advise_leg(const char *name, json_object *leg, bool readonly, char *buf, size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *path = json_text_at(leg, "path");
 	const char *id = json_at(leg, "path") ? path : json_text_at(leg, "uuid");
 
-	if (!strcmp(state, "offline"))
-		snprintf(buf, size, "leg %s is offline: kvpoolctl online %s %s", id, name, id);
-	else if (!strcmp(state, "missing"))
-		snprintf(buf, size, "leg %s is missing: connect it again, then kvpoolctl online "
-			 "%s DEV", id, name);
-	else if (!strcmp(state, "faulted"))
-		snprintf(buf, size, "leg %s failed: check the device and its cable, then "
-			 "kvpoolctl clear %s %s", id, name, id);
+	if (!strcmp(state, "missing") && readonly)
+		snprintf(buf, size, "leg %s is missing: kvpoolctl export %s, connect it, import "
+			 "again", id, name);
 	else
-		snprintf(buf, size, "leg %s is %s: until it is in sync again, the pool lives on "
-			 "the others", id, state);
+		snprintf(buf, size, "leg %s is %s and stays out: copy the data to a new pool, as "
+			 "kvpoolctl(8) says under LEGS THAT ARE OUT", id, state);
 }
 
 bool pool_advice(json_object *pool, char *buf, size_t size)
@@ -274,7 +269,7 @@ bool pool_advice(json_object *pool, char *buf, size_t size)
 			 "them anew from a backup, then kvpoolctl scrub %s", unrepaired,
 			 unrepaired == 1 ? "" : "s", name);
 	else if (leg)
-		advise_leg(name, leg, buf, size);
+		advise_leg(name, leg, json_flag_at(pool, "readonly"), buf, size);
 	else if (strcmp(state, "online"))
 		snprintf(buf, size, "the pool is %s: see kvpoolctl events %s", state, name);
 	else
@@ -297,7 +292,8 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 		have = parse_numbers(path);
 		if (!have && device_find(path, &have))
 			have = 0;
-		if (strcasecmp(leg, dev) && !(want && want == have))
+		/* the path by which the pool knows it will do when the device has gone */
+		if (strcasecmp(leg, dev) && !(want && want == have) && strcmp(path, dev))
 			continue;
 		snprintf(uuid, UUID_BUF, "%s", leg);
 		*index = i;

@@ -23,23 +23,22 @@ void tunable_show(const struct ctl *ctl, unsigned int id, const char *value, cha
 	snprintf(buf, size, "%s", value);
 }
 
-/* device-mapper takes words apart at white space, and a backslash keeps it. */
-static int escape_comment(const char *text, struct setting *s, struct err *err)
+static int parse_comment(const char *text, struct setting *s, struct err *err)
 {
-	char *p = s->value;
+	const char *p;
 
+	if (!*text)
+		return err_set(err, ERR_USAGE, KEY_COMMENT, "give a text, '-' if there is none",
+			       "a comment cannot be empty");
 	if (strlen(text) > KVP_COMMENT_LEN)
 		return err_set(err, ERR_USAGE, KEY_COMMENT, "shorten it",
 			       "a comment has at most %d bytes", KVP_COMMENT_LEN);
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ' || *text == 127)
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
 			return err_set(err, ERR_USAGE, KEY_COMMENT, "leave them out",
 				       "a comment cannot have control characters");
-		if (*text == ' ' || *text == '\\')
-			*p++ = '\\';
-		*p++ = *text;
-	}
-	*p = 0;
+	if (!word_escape(text, s->value, sizeof(s->value)))
+		return err_set(err, ERR_USAGE, KEY_COMMENT, "shorten it", "it is too long");
 	return 0;
 }
 
@@ -57,7 +56,7 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 		*s->key = 0;
 	value++;
 	if (!strcmp(s->key, KEY_COMMENT))
-		return escape_comment(value, s, err);
+		return parse_comment(value, s, err);
 	id = kvp_tunable_find(s->key);
 	if (id < 0)
 		return err_set(err, ERR_USAGE, text, "kvpoolctl(8) lists the tunables",
@@ -69,4 +68,12 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 			       "the value is out of range" : "this is no value for it");
 	kvp_tunable_print((unsigned int)id, number, s->value, sizeof(s->value));
 	return 0;
+}
+
+int setting_apply(const char *pool, const struct setting *s, struct err *err)
+{
+	char message[sizeof(*s) + 16];
+
+	snprintf(message, sizeof(message), "set %s %s", s->key, s->value);
+	return dm_message(pool, message, NULL, err);
 }

@@ -39,53 +39,73 @@ static int refuse_in_use(struct dm_entry *e, struct err *err)
 	return e->open_count ? refuse_open(e, err) : 0;
 }
 
-static int print_plan(struct ctl *ctl, const struct dm_entry *e, const char *action)
+static json_object *plan_object(const struct dm_entry *e, const char *action, struct err *err)
 {
-	json_object *root = json_root(), *plan = json_child(root, "plan"), *pool, *list;
-	struct err err;
-	size_t i;
+	json_object *root, *plan, *pool = pool_object(e, err);
 
-	pool = pool_object(e, &err);
-	if (!pool) {
-		json_object_put(root);
-		return ctl_fail(ctl, &err);
-	}
+	if (!pool)
+		return NULL;
+	root = json_root();
+	plan = json_child(root, "plan");
 	json_text(plan, "action", action);
 	json_text(plan, "pool", e->name);
 	json_text(plan, "uuid", e->uuid);
 	json_number(plan, "size", json_number_at(pool, "size"));
-	list = pool_legs(pool);
-	json_object_object_add(plan, "legs", list);
-	if (ctl->json) {
-		ctl_json(json_object_get(root));
-	} else {
-		printf("would %s pool %s (%s) on:\n", action, e->name, e->uuid);
-		for (i = 0; i < json_object_array_length(list); i++)
-			printf("  %s\n", json_text_at(json_object_array_get_idx(list, i), "path"));
-	}
+	json_object_object_add(plan, "legs", pool_legs(pool));
 	json_object_put(pool);
+	return root;
+}
+
+static void print_plan(json_object *root)
+{
+	json_object *plan = json_at(root, "plan"), *legs = json_at(plan, "legs"), *leg;
+	size_t i;
+
+	printf("would %s pool %s (%s) on:\n", json_text_at(plan, "action"),
+	       json_text_at(plan, "pool"), json_text_at(plan, "uuid"));
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		leg = json_object_array_get_idx(legs, i);
+		printf("  %s\n", json_text_at(leg, json_at(leg, "path") ? "path" : "uuid"));
+	}
 	json_object_put(root);
-	return EXIT_DONE;
+}
+
+static int stop(const struct dm_entry *e, const char *mark, bool readonly, struct err *err)
+{
+	char message[64];
+
+	snprintf(message, sizeof(message), "mark %s", mark);
+	if (!readonly && dm_message(e->name, message, NULL, err))
+		return -1;
+	if (!dm_stop(e->name, err))
+		return 0;
+	if (!readonly)
+		dm_message(e->name, "mark none", NULL, NULL);
+	return -1;
 }
 
 int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark)
 {
 	struct dm_entry now = *e;
-	char message[64];
+	json_object *plan = NULL;
 	struct err err;
 
 	if (refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
-	if (ctl->dry_run)
-		return print_plan(ctl, e, strcmp(mark, "destroyed") ? "export" : "destroy");
-	snprintf(message, sizeof(message), "mark %s", mark);
-	if (!now.readonly && dm_message(e->name, message, NULL, &err))
-		return ctl_fail(ctl, &err);
-	if (dm_stop(e->name, &err)) {
-		if (!now.readonly)
-			dm_message(e->name, "mark none", NULL, NULL);
+	if (ctl->dry_run || ctl->json) {
+		plan = plan_object(e, strcmp(mark, "destroyed") ? "export" : "destroy", &err);
+		if (!plan)
+			return ctl_fail(ctl, &err);
+	}
+	if (!ctl->dry_run && stop(e, mark, now.readonly, &err)) {
+		json_object_put(plan);
 		return ctl_fail(ctl, &err);
 	}
-	ctl_say(ctl, "%s pool %s", mark, e->name);
+	if (ctl->json)
+		ctl_json(plan);
+	else if (ctl->dry_run)
+		print_plan(plan);
+	else
+		ctl_say(ctl, "%s pool %s", mark, e->name);
 	return EXIT_DONE;
 }

@@ -165,6 +165,31 @@ const char *device_name(dev_t rdev, char *buf, size_t size)
 	return buf;
 }
 
+/* libdevmapper quotes backslashes in a table, so that nothing else can be quoted in it. */
+static bool is_word(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (*path > ' ' && *path <= '~')
+		path++;
+	return !*path && len < DEVICE_WORD;
+}
+
+const char *device_word(const struct device *d, char buf[DEVICE_WORD])
+{
+	char name[PATH_MAX];
+	const char *path = d->path;
+	dev_t rdev = 0;
+
+	if (strncmp(path, "/dev/", 5) || strstr(path, "/../") || !is_word(path))
+		path = device_name(d->rdev, name, sizeof(name));
+	if (is_word(path) && !device_find(path, &rdev) && rdev == d->rdev)
+		snprintf(buf, DEVICE_WORD, "%s", path);
+	else
+		device_numbers(d->rdev, buf);
+	return buf;
+}
+
 int device_find(const char *path, dev_t *rdev)
 {
 	struct stat st;
@@ -338,4 +363,18 @@ int device_claim(const struct device *d, struct err *err)
 		return err_set(err, ERR_READ_ONLY, d->path, "make it writable: blockdev --setrw",
 			       "cannot be written: %s", strerror(errno));
 	return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+}
+
+void device_announce(dev_t rdev)
+{
+	char path[128];
+	int fd;
+
+	sys_path(rdev, "uevent", path, sizeof(path));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, "change", 6) < 0)
+		errno = 0;	/* udev finds out at the next boot */
+	close(fd);
 }

@@ -57,6 +57,17 @@ const char *device_numbers(dev_t rdev, char buf[32]);
 /** device_name() - "/dev/..." of a device number, by which people know it */
 const char *device_name(dev_t rdev, char *buf, size_t size);
 
+#define DEVICE_WORD	64	/* the module remembers no longer path */
+
+/**
+ * device_word() - @d in a device-mapper table
+ *
+ * A path that stays valid: as the user gave it if it lies in /dev, else the
+ * node's; so that people find the leg under that name, also when the device is
+ * gone. Its numbers if no path will do.
+ */
+const char *device_word(const struct device *d, char buf[DEVICE_WORD]);
+
 /** device_find() - the number of the block device at @path; 0 or -errno */
 int device_find(const char *path, dev_t *rdev);
 
@@ -79,6 +90,9 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
  * on them; held by a driver; or opened exclusively by anyone.
  */
 int device_unused(const struct device *d, struct err *err);
+
+/** device_announce() - have udev look at @rdev anew: what lies on it has changed */
+void device_announce(dev_t rdev);
 
 /**
  * device_claim() - open exclusively, for reading and writing

@@ -83,6 +83,18 @@ static int run_with_udev(struct dm_task *t)
 
 /* --- the module's reasons ---------------------------------------------- */
 
+/* So that what is there afterwards is about what we do next. */
+static void clear_refusal(void)
+{
+	int fd = open(LAST_REFUSAL, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "\n", 1) < 0)
+		errno = 0;	/* the next refusal replaces it all the same */
+	close(fd);
+}
+
 static void read_refusal(char *buf, size_t size)
 {
 	int fd = open(LAST_REFUSAL, O_RDONLY | O_CLOEXEC);
@@ -94,25 +106,15 @@ static void read_refusal(char *buf, size_t size)
 		close(fd);
 }
 
-/*
- * Was the module's last refusal about what we just did? It was if it is not
- * the one from before; the same again begins with the same @subject.
- */
-static bool refusal_is_ours(const char *before, const char *after, const char *subject)
-{
-	return *after && (strcmp(before, after) ||
-			  (subject && !strncmp(after, subject, strlen(subject))));
-}
-
-/* Splits "what | why | mend". */
-static int refusal_set(char *text, struct err *err)
+/* Takes apart "what | why | mend"; what it is about is @name. */
+static int refusal_set(char *text, const char *name, struct err *err)
 {
 	char *why = strstr(text, " | "), *mend = why ? strstr(why + 3, " | ") : NULL;
 
 	if (!mend)
-		return err_set(err, ERR_REFUSED, "kvpool", "see docs/dm-interface.md", "%s", text);
-	*why = *mend = 0;
-	return err_set(err, ERR_REFUSED, text, mend + 3, "%s", why + 3);
+		return err_set(err, ERR_REFUSED, name, "see docs/dm-interface.md", "%s", text);
+	*mend = 0;
+	return err_set(err, ERR_REFUSED, name, mend + 3, "%s", why + 3);
 }
 
 /* --- finding pools ------------------------------------------------------ */
@@ -295,33 +297,30 @@ static int dev_remove(const char *name)
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err)
 {
-	const char *doing = "its table cannot be loaded", *subject = NULL;
-	char before[1024], after[1024];
+	const char *doing = "its table cannot be loaded";
+	char refusal[1024];
 	int e;
 
 	if (!have_dm())
 		return err_set(err, ERR_KERNEL, name, "modprobe dm-mod",
 			       "this kernel has no device-mapper");
-	read_refusal(before, sizeof(before));
 	e = dev_create(name, uuid);
 	if (e == EBUSY)
 		return err_set(err, ERR_ACTIVE, name, "see 'kvpoolctl list' and 'dmsetup ls'",
 			       "a mapped device with this name or UUID exists");
 	if (e)
 		return task_failed(e, name, "cannot be created", err);
+	clear_refusal();
 	e = dev_load(name, sectors, params, readonly);
 	if (!e) {
-		/* the module gives a reason whenever it does not start a pool */
 		doing = "cannot be started";
-		subject = "";
 		e = dev_resume(name);
 	}
 	if (!e)
 		return 0;
-	read_refusal(after, sizeof(after));
+	read_refusal(refusal, sizeof(refusal));
 	dev_remove(name);
-	return refusal_is_ours(before, after, subject) ? refusal_set(after, err) :
-		task_failed(e, name, doing, err);
+	return *refusal ? refusal_set(refusal, name, err) : task_failed(e, name, doing, err);
 }
 
 int dm_stop(const char *name, struct err *err)
@@ -337,19 +336,14 @@ int dm_stop(const char *name, struct err *err)
 }
 
 /* Why the module did not take a message. */
-static int message_failed(const char *name, const char *message, int e, const char *before,
-			  struct err *err)
+static int message_failed(const char *name, const char *message, int e, struct err *err)
 {
-	char after[1024], subject[64], doing[160];
+	char refusal[1024], subject[64], doing[160];
 
-	read_refusal(after, sizeof(after));
+	read_refusal(refusal, sizeof(refusal));
 	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
-	if (refusal_is_ours(before, after, subject)) {
-		refusal_set(after, err);
-		if (err)
-			snprintf(err->what, sizeof(err->what), "%s", name);
-		return -1;
-	}
+	if (!strncmp(refusal, subject, strlen(subject)))
+		return refusal_set(refusal, name, err);
 	if (e == EROFS)
 		return err_set(err, ERR_READ_ONLY, name, "export it and import it without --readonly",
 			       "it was imported read-only");
@@ -363,14 +357,15 @@ static int message_failed(const char *name, const char *message, int e, const ch
 int dm_message(const char *name, const char *message, char **answer, struct err *err)
 {
 	struct dm_task *t = task_new(DM_DEVICE_TARGET_MSG, name);
-	char before[1024];
 	const char *text;
 	int ret = 0;
 
-	read_refusal(before, sizeof(before));
+	/* A question, asked again and again by some, leaves alone what others may want to read. */
+	if (!answer)
+		clear_refusal();
 	if (!t || !dm_task_set_sector(t, 0) || !dm_task_set_message(t, message) ||
 	    !dm_task_run(t)) {
-		ret = message_failed(name, message, task_errno(t), before, err);
+		ret = message_failed(name, message, task_errno(t), err);
 	} else if (answer) {
 		text = dm_task_get_message_response(t);
 		*answer = strdup(text ?: "");

@@ -131,6 +131,11 @@ bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb)
 {
 	u32 i;
 
+	/* It went on without the leg that the newest superblock is on. */
+	if (sb->leg_index < leg->leg_count &&
+	    !memcmp(leg->legs[sb->leg_index].uuid, sb->leg_uuid, 16) &&
+	    leg->legs[sb->leg_index].state != KVP_LEG_IN_SYNC)
+		return true;
 	if (!leg->fork_count)
 		return false;
 	for (i = 0; i < sb->fork_count; i++)

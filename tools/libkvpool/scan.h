@@ -42,7 +42,7 @@ unsigned int scan_missing(const struct found_pool *p);
 /** scan_in_sync() - number of legs found that are in sync and of this history */
 unsigned int scan_in_sync(const struct found_pool *p);
 
-/** scan_is_fork() - is the newest fork id of @leg absent from the history of @sb? */
+/** scan_is_fork() - was @leg used after it parted from @sb, the newest superblock? */
 bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb);
 
 #endif

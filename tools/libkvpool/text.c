@@ -64,6 +64,25 @@ const char *size_exact(u64 bytes, char buf[SIZE_BUF])
 	return buf;
 }
 
+/* The kernel takes 0xa0 for a space, and in UTF-8 it is part of a letter. */
+bool word_escape(const char *text, char *buf, size_t size)
+{
+	for (; *text; text++) {
+		if (size < 3)
+			return false;
+		if (*text == ' ' || *text == '\\' || (unsigned char)*text > 127) {
+			*buf++ = '\\';
+			size--;
+		}
+		*buf++ = *text;
+		size--;
+	}
+	if (!size)
+		return false;
+	*buf = 0;
+	return true;
+}
+
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF])
 {
 	static const char hex[] = "0123456789abcdef";

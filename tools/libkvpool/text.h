@@ -3,6 +3,8 @@
 #ifndef KVPOOLCTL_TEXT_H
 #define KVPOOLCTL_TEXT_H
 
+#include <stdbool.h>
+
 #include "format/format.h"
 
 #define UUID_LEN	36
@@ -18,6 +20,13 @@ const char *size_print(u64 bytes, char buf[SIZE_BUF]);
 
 /** size_exact() - bytes in the form that size_parse() takes, without loss: "64M" */
 const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
+
+/**
+ * word_escape() - a word of a message to device-mapper: a backslash keeps white space
+ *
+ * Return: false if it does not fit.
+ */
+bool word_escape(const char *text, char *buf, size_t size);
 
 /** uuid_print() - the usual text form */
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF]);

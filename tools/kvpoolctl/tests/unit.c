@@ -123,12 +123,49 @@ static void test_setting(void)
 	expect(!strcmp(s.key, "write_buffer") && !strcmp(s.value, "134217728"));
 	expect(!setting_parse("failmode=wait", &s, &err) && !strcmp(s.value, "wait"));
 	expect(!setting_parse("comment=two words", &s, &err) && !strcmp(s.value, "two\\ words"));
+	/* a letter whose second byte the kernel takes for a space */
+	expect(!setting_parse("comment=\xc3\xa0\\", &s, &err) &&
+	       !strcmp(s.value, "\\\xc3\\\xa0\\\\"));
+	expect(setting_parse("comment=", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("failmode=maybe", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("write_buffer=1", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("write_buffer", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("=1", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("no_such=1", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("comment=a\nb", &s, &err) && err.code == ERR_USAGE);
+}
+
+static void test_word_escape(void)
+{
+	char buf[8];
+
+	expect(word_escape("a b", buf, sizeof(buf)) && !strcmp(buf, "a\\ b"));
+	expect(word_escape("", buf, 1) && !*buf);
+	expect(word_escape("123456", buf, sizeof(buf)) && !strcmp(buf, "123456"));
+	expect(!word_escape("12345678", buf, sizeof(buf)));
+	expect(!word_escape("     ", buf, sizeof(buf)));
+}
+
+static void test_device_word(void)
+{
+	struct device d = { .fd = -1 };
+	char buf[DEVICE_WORD], name[64];
+
+	/* no such device: its numbers, whatever the path */
+	d.rdev = device_make(4095, 7);
+	snprintf(d.path, sizeof(d.path), "/dev/null");
+	expect(!strcmp(device_word(&d, buf), "4095:7"));
+	if (device_find("/dev/vda", &d.rdev) && device_find("/dev/sda", &d.rdev))
+		return;
+	/* a path outside /dev may go away: the node's */
+	device_name(d.rdev, name, sizeof(name));
+	snprintf(d.path, sizeof(d.path), "/tmp/link");
+	expect(!strcmp(device_word(&d, buf), name));
+	snprintf(d.path, sizeof(d.path), "%s", name);
+	expect(!strcmp(device_word(&d, buf), name));
+	/* too long for the module */
+	snprintf(d.path, sizeof(d.path), "/dev/disk/by-id/%090d", 1);
+	expect(!strcmp(device_word(&d, buf), name));
 }
 
 static void test_stats(void)
@@ -335,6 +372,50 @@ static void test_import_fork(void)
 	expect(refused(&s, &o, ERR_FORK));
 	o.accept_fork = true;
 	expect(refused(&s, &o, ERR_NONE));
+	scan_free(&s);
+	image_free(&m);
+}
+
+/* Each went on without the other, and nobody forced anything. */
+static void test_import_parted(void)
+{
+	struct import_options o = { .readonly = false };
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.sb.legs[0].state = KVP_LEG_FAULTED;
+	m.sb.epoch = 4;
+	image_seal(&m);
+	m.legs = 1;
+	m.sb.legs[0].state = KVP_LEG_IN_SYNC;
+	m.sb.legs[1].state = KVP_LEG_STALE;
+	m.sb.epoch = 5;
+	image_seal(&m);
+	m.legs = 2;
+	scan(&m, &s);
+	expect(s.pools[0].sb->epoch == 5 && s.pools[0].fork);
+	expect(refused(&s, &o, ERR_FORK));
+	scan_free(&s);
+	image_free(&m);
+}
+
+/* An unclean stop with nothing in the log is no obstacle to reading. */
+static void test_import_readonly(void)
+{
+	struct import_options o = { .readonly = true };
+	struct image m;
+	struct scan s;
+
+	image_make(&m, 2, IMAGE_SMALL);
+	m.sb.flags &= ~KVP_SB_CLEAN;
+	image_seal(&m);
+	scan(&m, &s);
+	expect(refused(&s, &o, ERR_NONE));
+	scan_free(&s);
+	image_log(&m, (struct image_rec[]){ { KVP_REC_DATA, 9, 1, 2 } }, 1);
+	scan(&m, &s);
+	expect(refused(&s, &o, ERR_NOT_CLEAN));
 	scan_free(&s);
 	image_free(&m);
 }
@@ -622,6 +703,8 @@ int main(void)
 	test_name();
 	test_time();
 	test_setting();
+	test_word_escape();
+	test_device_word();
 	test_stats();
 	test_errors();
 	test_vdevs();
@@ -629,6 +712,8 @@ int main(void)
 	test_import_whole();
 	test_import_missing();
 	test_import_fork();
+	test_import_parted();
+	test_import_readonly();
 	test_import_duplicate();
 	test_replay();
 	test_check_standard(IMAGE_SMALL);
