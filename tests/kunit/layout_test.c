@@ -315,7 +315,7 @@ static const struct spoilt spoilt[] = {
 	{ "table in the label", spoil_table_in_label, "table region" },
 	{ "table far away", spoil_table_far, "table region" },
 	{ "table in the log", spoil_table_over_log, "order of the regions" },
-	{ "table behind the data", spoil_table_behind_data, "table region" },
+	{ "table behind the data", spoil_table_behind_data, "order of the regions" },
 };
 KUNIT_ARRAY_PARAM_DESC(spoilt, spoilt, name);
 

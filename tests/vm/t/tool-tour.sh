@@ -102,7 +102,7 @@ run 0 export pond
 run 0 import pond lake
 run 0 list -H -o name; expect_eq "$(xargs < /tmp/out)" "lake tank"
 run 0 export lake
-run 0 import; has out 'pool: lake'
+run 0 import -d /dev/c; has out 'pool: lake'; hasnt out 'pool: tank'
 run 0 import -d /dev/c "$(sed -n 's/^ *uuid: //p' /tmp/out)"
 
 echo "--- a leg goes"
