@@ -15,7 +15,6 @@ struct mapped_device;
  * struct kvp_instance - a pool in use by a mapped device
  * @refs: tables that use it; by the registry's lock
  * @table: its mapped device hears of events; NULL once that table is gone
- * @quiesced: suspended; by device-mapper's suspend lock
  */
 struct kvp_instance {
 	struct list_head list;
@@ -25,7 +24,6 @@ struct kvp_instance {
 	struct kvp_requests requests;
 	struct kvp_shrinker shrinker;
 	struct dm_table *table;
-	bool quiesced;
 };
 
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */

@@ -47,6 +47,8 @@ static char leg_letter(const struct kvp_leg *leg)
 
 static const char *pool_state(const struct kvp_pool *pool)
 {
+	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return "suspended";
 	if (kvp_pool_faulted(pool))
 		return "faulted";
 	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
@@ -84,7 +86,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 		healed += atomic64_read(&leg->healed);
 	}
 	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu",
-	       inst->quiesced ? "suspended" : pool_state(pool), pool_mode(pool),
+	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
 	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),

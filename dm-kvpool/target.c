@@ -375,9 +375,8 @@ static void kvp_resume(struct dm_target *ti)
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
 	kvp_requests_requeue(&inst->requests, false);
-	if (inst->quiesced)
+	if (test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_unquiesce(inst->pool);
-	inst->quiesced = false;
 }
 
 static void kvp_presuspend(struct dm_target *ti)
@@ -405,10 +404,8 @@ static void kvp_postsuspend(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
-	if (!inst || inst->quiesced)
-		return;
-	kvp_pool_quiesce(inst->pool);
-	inst->quiesced = true;
+	if (inst && !test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
+		kvp_pool_quiesce(inst->pool);
 }
 
 static void kvp_dtr(struct dm_target *ti)

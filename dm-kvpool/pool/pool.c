@@ -225,6 +225,7 @@ static void mark_clean(struct kvp_pool *pool)
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
+	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
 	kvp_destage_all(pool);
@@ -237,6 +238,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 
 void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
+	clear_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (!kvp_pool_readonly(pool)) {
 		/* Durable before anything is appended again. */
 		mutex_lock(&pool->sb_lock);

@@ -92,6 +92,7 @@ struct kvp_work_stats {
 enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
+	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
 	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
 	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */

@@ -75,4 +75,4 @@ scrub p
 
 echo "--- partial blocks of a discard are left alone"
 oracle write $dev 0 8 4 fsync
-expect_eq "$(cat /sys/block/$(basename "$(readlink -f $dev)")/queue/discard_granularity)" 4096 "discard granularity"
+expect_eq "$(cat "/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue/discard_granularity")" 4096 "discard granularity"

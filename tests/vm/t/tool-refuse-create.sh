@@ -52,11 +52,11 @@ dmsetup create vg-lv --uuid LVM-0123456789 --table "0 8192 linear /dev/c 0"
 create 3 held 'held by dm-.*LVM-' tank mirror /dev/a /dev/c
 udevadm settle; dmsetup remove --retry vg-lv
 modprobe md-mod; modprobe raid1
+echo md9 > /sys/module/md_mod/parameters/new_array
+udevadm settle
 cat > /tmp/md.py <<'END'
 # build or stop: /dev/md9, a RAID1 without superblocks
 import fcntl, os, struct, sys
-if not os.path.exists("/dev/md9"):
-    os.mknod("/dev/md9", 0o60600, os.makedev(9, 9))
 fd = os.open("/dev/md9", os.O_RDWR)
 def ioctl(nr, size, data=b""):
     fcntl.ioctl(fd, (1 if size else 0) << 30 | size << 16 | 9 << 8 | nr, data or 0)
@@ -74,6 +74,7 @@ END
 create 3 held 'held by md9' tank mirror /dev/a /dev/c
 udevadm settle
 retry 10 "$_python" /tmp/md.py stop
+rm -f /tmp/held
 "$_python" -c 'import os, time; os.open("/dev/c", os.O_RDONLY | os.O_EXCL); open("/tmp/held", "w"); time.sleep(600)' &
 retry 20 test -e /tmp/held
 create 3 held 'program holds it' tank single /dev/c
@@ -136,8 +137,7 @@ for kind in 'parity1 /dev/a /dev/b /dev/c' 'cache /dev/a' 'spare /dev/a'; do
 done
 create 2 usage 'one vdev' tank single /dev/c single /dev/d
 create 2 usage 'one vdev' tank mirror /dev/c /dev/d cache /dev/a
-for name in 9tank -- -tank 'ta nk' ta/nk ../tank tänk "$(printf 'a%.0s' {1..65})" ''; do
-	[ "$name" != -- ] || continue
+for name in 9tank -tank 'ta nk' ta/nk ../tank tänk "$(printf 'a%.0s' {1..65})" ''; do
 	refused 2 usage 'a name (is|has)' create "${log[@]}" -- "$name" single /dev/c
 done
 for name in create destroy import export list status scrub add remove attach detach replace \
@@ -174,7 +174,6 @@ before=$(checksums /dev/{a,b,c,d,tiny})
 refused 3 member 'exported pool pond -- -f' create "${log[@]}" tank single /dev/d
 run 0 create -n -j -f "${log[@]}" tank single /dev/d
 expect_eq "$(json plan.vdevs.0.legs.0.former_pool)" pond
-dd if=/dev/urandom of=/tmp/label bs=1M count=1 status=none
 expect_eq "$(checksums /dev/{a,b,c,d,tiny})" "$before" "devices"
 
 echo "--- -f wipes what it overrides, also at the end"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl refuses to start, stop or change a pool where that would lose something, and changes nothing
 # timeout: 400
-# needs: python3
+# needs: python3 mkswap
+# kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 load_modules
@@ -122,9 +123,8 @@ run 0 import tank; fill tank
 simset all seed 7; simset all cut_mode keep_all
 fill tank
 cut_power tank
-if [ "$(kvpoolctl check -j /dev/a /dev/b | tee /tmp/out | wc -l)" = 1 ] && [ "$(json check.log.entries)" = 0 ]; then
-	fail "the log is empty after a power cut: $(cat /tmp/out)"
-fi
+run 0 inspect -j /dev/a
+[ "$(json inspect.log.entries)" -gt 0 ] || fail "the log is empty after a power cut"
 changed
 refused 3 not_clean 'not yet home.*without --readonly' import --readonly tank
 unchanged
@@ -159,6 +159,7 @@ run 0 destroy tank
 for d in a b; do run 0 labelclear -f /dev/$d; done
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 fill tank; run 0 export tank
+rm -f /tmp/held
 "$_python" -c 'import os, time; os.open("/dev/b", os.O_RDONLY | os.O_EXCL); open("/tmp/held", "w"); time.sleep(600)' &
 retry 20 test -e /tmp/held
 changed

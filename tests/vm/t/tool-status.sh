@@ -3,7 +3,7 @@
 # test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
 # timeout: 300
 # needs: python3 gcc
-# kmsg-allow: I/O error|lost (async )?page write
+# kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 helper leg
