@@ -109,6 +109,10 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 	for (i = 0; i + 1 < w->nr; i += 2) {
 		struct kvp_leg *leg = w->ios[i].leg;
 
+		if (!kvp_leg_usable(leg)) {
+			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
+			continue;
+		}
 		if (w->ios[i].error)
 			atomic64_inc(&leg->err_write);
 		if (w->ios[i + 1].error)
@@ -131,7 +135,8 @@ static u32 write_round(struct kvp_pool *pool)
 	memset(w->ios, 0, sizeof(w->ios));
 	kvp_io_group_init(&w->group);
 	for (i = 0; i < pool->nr_legs; i++) {
-		if (!kvp_leg_usable(&pool->legs[i]))
+		/* A leg whose history was given up must not ask for it again at the next start. */
+		if (!kvp_leg_usable(&pool->legs[i]) && !(pool->legs[i].bdev && pool->legs[i].adopt))
 			continue;
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);

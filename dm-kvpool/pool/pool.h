@@ -66,6 +66,7 @@ struct kvp_leg {
 	u64 size_blocks;
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
+	bool adopt;			/* its history was given up: the next superblock goes there too */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;

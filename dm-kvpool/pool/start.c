@@ -305,7 +305,8 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 		leg->index = i;
 		leg->state = best->legs[i].state;
 		/* Its history is given up: it must not be a source, whatever the winner thought of it. */
-		if (l->ordered_forked[i] && leg->state == KVP_LEG_IN_SYNC)
+		leg->adopt = l->ordered_forked[i];
+		if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)
 			leg->state = KVP_LEG_STALE;
 		atomic64_set(&leg->err_read, best->legs[i].err_read);
 		atomic64_set(&leg->err_write, best->legs[i].err_write);

@@ -118,7 +118,8 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	p->name = argv[optind];
 	fault = name_fault(p->name, command_names());
 	if (fault) {
-		err_set(&err, ERR_USAGE, p->name, "choose another name", "%s", fault);
+		err_set(&err, ERR_USAGE, *p->name ? p->name : "POOL", "choose another name", "%s",
+			fault);
 		return ctl_fail(ctl, &err);
 	}
 	return plan_vdevs(p, n - 1, argv + optind + 1, &err) ? ctl_fail(ctl, &err) : 0;

@@ -89,7 +89,8 @@ page2=$(leg page /dev/b 600)
 simset b corrupt "$((page2 * 8)) 8 3"
 restart_pool
 expect_eq "$(oracle show /dev/mapper/p 512 512)" "512 512 v1"
-scrub p > /dev/null || true
+dmsetup message p 0 scrub start; wait_stat p scrub.state finished
+expect_stat p scrub.unrepaired 0
 [ "$(event_count p table_healed)" -ge 1 ] || fail "no event 'table_healed'"
 restart_pool
 expect_eq "$(leg sum /dev/a "$page" 1)" "$(leg sum /dev/b "$page" 1)" "table page on a and b"

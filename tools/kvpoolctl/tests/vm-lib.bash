@@ -95,6 +95,16 @@ check_json() {
 settle() {
 	dmsetup message "$1" 0 checkpoint
 	udevadm settle
+	quiet
+}
+
+# quiet: until nothing is written any more; events go to the legs in their own time.
+quiet() {
+	local before=
+	until [ "$before" = "$(_write_counters)" ]; do
+		before=$(_write_counters)
+		sleep 0.5
+	done
 }
 
 # stop POOL: as if by a careless hand, without a mark in the labels.

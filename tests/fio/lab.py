@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The virtual-time lab: one virtual processor whose clock counts instructions."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BENCH = TOP / "build/bench"
+KERNEL = "6.12"
+
+# What the program guest knows.
+KINDS = ("hdd", "ssd")
+STACKS = ("raw", "raid1", "integrity", "kvpool")
+JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m")
+
+
+def _harness():
+    """tests/vm/run as a module: it knows how to start a machine."""
+    loader = importlib.machinery.SourceFileLoader("vm_run", str(TOP / "tests/vm/run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("vm_run", loader))
+    loader.exec_module(module)
+    return module
+
+
+vm = _harness()
+
+
+def prepare():
+    """Whatever the machines need, built and in place."""
+    for command in (["scripts/setup", "vm", "lab"], ["make", "-s", "module", f"KVER={KERNEL}"]):
+        subprocess.run(command, cwd=TOP, check=True, stdout=subprocess.DEVNULL)
+    BENCH.mkdir(parents=True, exist_ok=True)
+    os.environ["PATH"] = f"{vm.CACHE}/venv/bin:" + os.environ["PATH"]
+
+
+def guest(name, command, *, env=None, qemu="", memory="4G"):
+    """Runs a command in a machine of the lab; yields the objects of its "@KEY {...}" lines.
+
+    All it says is kept in build/bench/NAME.log. A machine that does not reach
+    "@done" raises RuntimeError.
+    """
+    settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
+    inner = f"{settings} exec {command}"
+    cmd = vm.vng_command(vm.Kernel(KERNEL), False, memory=memory, cpus=1)
+    cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
+    cmd += ["--", f"{TOP}/tests/vm/guest {vm.CACHE} --exec {shlex.quote(inner)}"]
+    machine = subprocess.Popen(
+        cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    error = "did not reach its end"
+    try:
+        with open(BENCH / f"{name}.log", "wb") as log:
+            for line in machine.stdout:
+                log.write(line)
+                log.flush()
+                key, _, rest = line.decode(errors="replace").rstrip().partition(" ")
+                if key == "@done":
+                    error = None
+                elif key == "@error":
+                    error = rest
+                elif key.startswith("@") and rest.startswith("{"):
+                    yield json.loads(rest)
+    finally:
+        if machine.poll() is None and error:
+            vm.kill_group(machine)
+        machine.wait()
+    if error:
+        raise RuntimeError(f"{name}: {error}; see {BENCH}/{name}.log")
+
+
+def progress(text):
+    print(text, file=sys.stderr, flush=True)
