@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl create refuses what is in use, holds something, does not fit or is misspelt, and changes nothing
 # timeout: 400
+# long: not yet part of every check
 # needs: python3 gcc mkfs.ext4 sfdisk mkswap
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"

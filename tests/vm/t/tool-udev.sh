@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: under udev a leg is ID_FS_TYPE=kvpool_member as soon as it is one, and not any more when its label is cleared
 # timeout: 200
+# long: not yet part of every check
 # needs: python3 udevadm mkfs.ext4
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
