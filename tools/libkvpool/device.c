@@ -184,7 +184,7 @@ const char *device_word(const struct device *d, char buf[DEVICE_WORD])
 	if (strncmp(path, "/dev/", 5) || strstr(path, "/../") || !is_word(path))
 		path = device_name(d->rdev, name, sizeof(name));
 	if (is_word(path) && !device_find(path, &rdev) && rdev == d->rdev)
-		snprintf(buf, DEVICE_WORD, "%s", path);
+		memcpy(buf, path, strlen(path) + 1); /* fits: is_word() */
 	else
 		device_numbers(d->rdev, buf);
 	return buf;
