@@ -33,7 +33,10 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
-/* Write the blocks that hold events not yet written. Loss of a line is no failure. */
+/*
+ * Write the blocks that hold events not yet written, to stay: the reason for
+ * a power cut may be among them. Loss of a line is no failure.
+ */
 static void events_work(struct work_struct *work)
 {
 	struct kvp_events *ev = container_of(work, struct kvp_events, work);
@@ -52,7 +55,7 @@ static void events_work(struct work_struct *work)
 		spin_unlock_irqrestore(&ev->lock, flags);
 		for (i = 0; i < pool->nr_legs; i++)
 			if (kvp_leg_usable(&pool->legs[i]))
-				kvp_io_page(&pool->legs[i], KVP_IO_WRITE,
+				kvp_io_page(&pool->legs[i], KVP_IO_WRITE_FUA,
 					    KVP_EVENTS_BLOCK + block, ev->out);
 	}
 	ev->written = next;
