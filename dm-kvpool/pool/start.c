@@ -241,7 +241,7 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 		l->legs[i].forked = forked(sb, best);
 		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
-				"import --accept-fork keeps the newer history; or import the half you want alone",
+				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
 				"split brain: %s was written to in a history that the newest leg does not know",
 				path);
 	}
