@@ -17,7 +17,7 @@ load() { # NAME RUNTIME [FIO OPTION]...
 	local name=$1 time=$2
 	shift 2
 	fio --name="$name" --filename=$dev --direct=1 --rw=randrw --bsrange=4k-512k --offset=16m --size=64m \
-		--verify=crc32c --verify_backlog=32 --verify_fatal=1 --fdatasync=32 --ioengine=libaio --iodepth=8 \
+		--verify=crc32c --verify_backlog=32 --verify_fatal=1 --verify_state_save=0 --fdatasync=32 --ioengine=libaio --iodepth=8 \
 		--time_based --runtime="$time" --output="/tmp/$name.log" "$@" &
 	fio=$!
 }

@@ -132,8 +132,8 @@ all_is v1
 oracle write /dev/mapper/p 0 512 6 fsync bs=32
 dmsetup remove --retry p
 expect_refusal "fork|history|both|diverge" start p "$(table_with "" /dev/e /dev/f)"
-expect_refusal "accept_fork" start p "$(table_with degraded /dev/e /dev/f)"
-expect_refusal "accept_fork" start p "$(table_with "" /dev/f /dev/e)"
+expect_refusal "accept[-_]fork" start p "$(table_with degraded /dev/e /dev/f)"
+expect_refusal "accept[-_]fork" start p "$(table_with "" /dev/f /dev/e)"
 dmsetup create p --table "$(table_with accept_fork /dev/e /dev/f)"
 seen=$(oracle show /dev/mapper/p 0 512 bs=1)
 [[ $seen = "0 512 v5" || $seen = "0 512 v6" ]] || fail "a mixture of two histories: $seen"

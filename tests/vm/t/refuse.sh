@@ -26,7 +26,7 @@ mkfs.ext4 -q /dev/b
 expect_refusal "blank|zero|not empty" format /dev/a /dev/b
 wipefs -qa /dev/b; blkdiscard /dev/b
 expect_refusal "." format /dev/a /dev/a
-expect_refusal "small|size|fit|shorter" dmsetup create p --table "0 $(sectors_of 1000) kvpool - 1 format mirror 2 /dev/a /dev/b"
+expect_refusal "small|size|fit|hold|shorter" dmsetup create p --table "0 $(sectors_of 1000) kvpool - 1 format mirror 2 /dev/a /dev/b"
 expect_fail dmsetup create p --table "$len kvpool - 1 format mirror 1 /dev/a"
 expect_fail dmsetup create p --table "$len kvpool - 1 format parity1 2 /dev/a /dev/b"
 expect_fail dmsetup create p --table "$len kvpool - 1 format mirror 2 /dev/a"
