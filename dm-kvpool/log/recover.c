@@ -48,6 +48,7 @@ struct recovery {
 	u64 window;			/* homes of so many blocks from here on are in seg.pages */
 	u32 window_nr;
 	bool window_good[KVP_MAX_MIRROR_LEGS];
+	bool unclean;			/* the label did not say that the log is empty */
 	bool silent;			/* a leg did not answer for the block being resolved */
 	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
@@ -683,7 +684,8 @@ static int run(struct recovery *rec, struct kvp_log_mark *head)
 
 	rec->end = (struct kvp_log_mark){ rec->pool->sb->log_tail, rec->pool->sb->log_prev_lsn,
 					  rec->pool->sb->log_prev_csum };
-	if (!(rec->pool->sb->flags & KVP_SB_CLEAN))
+	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
+	if (rec->unclean)
 		ret = scan(rec);
 	if (ret || kvp_pool_readonly(rec->pool)) {
 		*head = rec->end;
@@ -710,7 +712,7 @@ static void note_time(struct recovery *rec, ktime_t start)
 	info->ms = ktime_ms_delta(ktime_get(), start);
 	info->replayed = rec->replay.records;
 	info->torn_accepted = rec->torn;
-	if (rec->entries)
+	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
 			  (unsigned long long)info->replayed, (unsigned long long)info->torn_accepted,
 			  (unsigned long long)info->ms);
