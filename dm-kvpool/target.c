@@ -6,6 +6,7 @@
  * is resumed for the first time. The pool belongs to the mapped device, not
  * to the table: a reload finds it again and gives it the new table's devices.
  */
+#include <linux/ctype.h>
 #include <linux/device-mapper.h>
 #include <linux/module.h>
 #include <linux/uuid.h>
@@ -50,6 +51,16 @@ static int parse_bytes(const char *text, u64 *value)
 	return *end || !*text ? -EINVAL : 0;
 }
 
+static bool name_valid(const char *name)
+{
+	const char *p;
+
+	for (p = name; *p; p++)
+		if (!isascii(*p) || (!isalnum(*p) && !strchr("_.-", *p)))
+			return false;
+	return isalpha(*name) && p - name <= KVP_NAME_LEN;
+}
+
 static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *key,
 			 const char *value)
 {
@@ -57,8 +68,8 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 	int id;
 
 	if (!strcmp(key, "name")) {
-		if (!*value || strlen(value) > KVP_NAME_LEN) {
-			ti->error = "name is empty or longer than 64 characters";
+		if (!name_valid(value)) {
+			ti->error = "name is not a letter and up to 63 letters, digits, '_', '.', '-'";
 			return -EINVAL;
 		}
 		strscpy(s->name, value, sizeof(s->name));
