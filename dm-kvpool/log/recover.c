@@ -700,7 +700,7 @@ static int run(struct recovery *rec, struct kvp_log_mark *head)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
 		kvp_refuse(rec->refusal, ret, "check the legs and try again; nothing is lost by that",
-			   "recovery could not write to the legs (error %d)", ret);
+			   "recovery could not read or write what it needs on the legs (error %d)", ret);
 	return ret;
 }
 
