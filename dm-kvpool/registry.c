@@ -15,7 +15,7 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md)
 
 	mutex_lock(&lock);
 	list_for_each_entry(inst, &instances, list)
-		if (inst->md == md) {
+		if (inst->md == md && inst->refs) {
 			inst->refs++;
 			found = inst;
 		}
@@ -29,10 +29,21 @@ bool kvp_registry_put(struct kvp_instance *inst)
 
 	mutex_lock(&lock);
 	last = !--inst->refs;
-	if (last)
-		list_del(&inst->list);
 	mutex_unlock(&lock);
 	return last;
+}
+
+void kvp_registry_leave(struct kvp_instance *inst)
+{
+	mutex_lock(&lock);
+	list_del_init(&inst->list);
+	mutex_unlock(&lock);
+}
+
+/* A pool that is just being formatted has no UUID yet. */
+static bool same_pool(const struct kvp_sb *a, const struct kvp_sb *b)
+{
+	return a->leg_count && b->leg_count && !memcmp(a->pool_uuid, b->pool_uuid, 16);
 }
 
 static bool share_a_leg(const struct kvp_sb *a, const struct kvp_sb *b)
@@ -68,9 +79,8 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	list_for_each_entry(inst, &instances, list) {
 		const struct kvp_sb *sb = inst->pool->sb;
 
-		if (inst->pool == pool || (memcmp(sb->pool_uuid, pool->sb->pool_uuid, 16) &&
-					   !share_a_leg(sb, pool->sb) &&
-					   !share_a_device(inst->pool, pool)))
+		if (!same_pool(sb, pool->sb) && !share_a_leg(sb, pool->sb) &&
+		    !share_a_device(inst->pool, pool))
 			continue;
 		ret = kvp_refuse(refusal, -EBUSY, "remove that device first",
 				 "the pool '%s' is in use by another device", sb->name);

@@ -29,8 +29,11 @@ struct kvp_instance {
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */
 struct kvp_instance *kvp_registry_get(struct mapped_device *md);
 
-/** kvp_registry_put() - give a reference back; true for the last one: the caller frees it */
+/** kvp_registry_put() - give a reference back; true for the last one: the caller stops the pool */
 bool kvp_registry_put(struct kvp_instance *inst);
+
+/** kvp_registry_leave() - the pool has stopped: others may have its legs */
+void kvp_registry_leave(struct kvp_instance *inst);
 
 /**
  * kvp_registry_claim() - enter pool->owner with one reference, unless another

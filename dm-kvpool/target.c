@@ -273,6 +273,7 @@ static void free_instance(struct kvp_instance *inst)
 	/* The request path first: its last work may still be kicking the pool. */
 	kvp_requests_exit(&inst->requests);
 	kvp_pool_stop(inst->pool);
+	kvp_registry_leave(inst);
 	kvp_pool_free(inst->pool);
 	kfree(inst);
 }
@@ -315,8 +316,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	return 0;
 fail:
 	/* Claimed, perhaps, before it failed. */
-	if (!list_empty(&inst->list))
-		kvp_registry_put(inst);
+	kvp_registry_leave(inst);
 	kvp_pool_free(inst->pool);
 	kfree(inst);
 	return ret;

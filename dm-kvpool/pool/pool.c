@@ -69,6 +69,20 @@ static void take_tunables(struct kvp_pool *pool)
 	}
 }
 
+/*
+ * Keep everybody else off the legs (R25). Whoever had them when the labels
+ * were read may have written since, and gone: so they are read again.
+ */
+static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const struct kvp_start *s,
+		      struct kvp_refusal *refusal)
+{
+	int ret = s->format ? 0 : kvp_identify(pool, labels, refusal);
+
+	if (!ret)
+		ret = s->claim(pool, refusal);
+	return ret ?: kvp_labels_read(labels, pool, refusal);
+}
+
 /* Superblock, legs and geometry: by format, or from the labels. */
 static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 			  struct kvp_refusal *refusal)
@@ -80,6 +94,8 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 		return kvp_refuse(refusal, -ENOMEM, "free some memory and try again",
 				  "out of memory before reading labels");
 	ret = kvp_labels_read(labels, pool, refusal);
+	if (!ret && s->claim)
+		ret = claim_legs(pool, labels, s, refusal);
 	if (!ret)
 		ret = s->format ? kvp_format(pool, labels, s, refusal) :
 				  kvp_choose(pool, labels, s, s->auto_degraded, refusal);
@@ -91,7 +107,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
 	take_tunables(pool);
-	return s->claim ? s->claim(pool, refusal) : 0;
+	return 0;
 }
 
 static int alloc_parts(struct kvp_pool *pool)

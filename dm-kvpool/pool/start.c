@@ -146,6 +146,8 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refu
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_label *label = &l->legs[i];
 
+		kvfree(label->sb);
+		memset(label, 0, sizeof(*label));
 		if (!pool->legs[i].bdev)
 			continue;
 		label->sb = kvzalloc(sizeof(*label->sb), GFP_KERNEL);
@@ -346,8 +348,7 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 	return 0;
 }
 
-int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
-	       bool auto_start, struct kvp_refusal *r)
+int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r)
 {
 	struct kvp_label *best;
 	int ret;
@@ -358,14 +359,24 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 	best = newest_label(pool, l);
 	if (!best)
 		return kvp_refuse(r, -ENXIO, "connect at least one leg", "every leg is missing");
-	ret = check_family(pool, l, best->sb, s, r);
+	*pool->sb = *best->sb;
+	return 0;
+}
+
+int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+	       bool auto_start, struct kvp_refusal *r)
+{
+	int ret;
+
+	ret = kvp_identify(pool, l, r);
 	if (!ret)
-		ret = check_against_table(pool, best->sb, s, r);
+		ret = check_family(pool, l, pool->sb, s, r);
 	if (!ret)
-		ret = order_legs(pool, l, best->sb, r);
+		ret = check_against_table(pool, pool->sb, s, r);
+	if (!ret)
+		ret = order_legs(pool, l, pool->sb, r);
 	if (ret)
 		return ret;
-	*pool->sb = *best->sb;
 	if (pool->sb->tunable_mask & BIT_ULL(KVP_T_DEGRADED_START))
 		auto_start |= pool->sb->tunables[KVP_T_DEGRADED_START];
 	return check_missing(pool, pool->sb, s, auto_start, r);

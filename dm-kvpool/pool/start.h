@@ -31,8 +31,11 @@ void kvp_labels_free(struct kvp_labels *l);
 __printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
 			      const char *fmt, ...);
 
-/** kvp_labels_read() - read all rings of all legs that are present */
+/** kvp_labels_read() - read all rings of all legs that are present; may be repeated */
 int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r);
+
+/** kvp_identify() - fill in pool->sb by the newest label: whose legs are they? */
+int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r);
 
 /**
  * kvp_choose() - decide which superblock and which legs count (R13, R16, R17)
