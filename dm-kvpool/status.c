@@ -49,7 +49,8 @@ static const char *pool_state(const struct kvp_pool *pool)
 {
 	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return "suspended";
-	if (kvp_pool_faulted(pool))
+	/* No leg takes the log: nothing more becomes durable until one does. */
+	if (kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed))
 		return "faulted";
 	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
 }
