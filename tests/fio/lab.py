@@ -47,9 +47,10 @@ def guest(name, command, *, env=None, qemu="", memory="4G"):
     """
     settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
     inner = f"{settings} exec {command}"
-    cmd = vm.vng_command(vm.Kernel(KERNEL), False, memory=memory, cpus=1)
+    kernel = vm.Kernel(KERNEL)
+    cmd = vm.vng_command(kernel, False, memory=memory, cpus=1)
     cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
-    cmd += ["--", f"{TOP}/tests/vm/guest {vm.CACHE} --exec {shlex.quote(inner)}"]
+    cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
     machine = subprocess.Popen(
         cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True,

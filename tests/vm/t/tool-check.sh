@@ -70,10 +70,10 @@ checked result degraded; checked legs.0.blocks_bad 3; checked legs.1.blocks_bad 
 checked blocks.valid "$written"
 run 4 check /dev/a /dev/b; has out 'advice: .*scrub it'
 run 0 import tank
-agrees
 run 0 scrub --wait -j tank
 expect_eq "$(json pools.0.scrub.healed)" 5 "healed"
 expect_eq "$(json pools.0.scrub.unrepaired)" 0
+agrees
 run 0 export tank
 check 0; checked blocks.valid "$written"
 

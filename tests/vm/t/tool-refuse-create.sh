@@ -33,6 +33,7 @@ umount /tmp/m
 swapon /dev/a
 create 3 mounted 'swap.*swapoff' tank single /dev/a
 swapoff /dev/a
+modprobe loop
 loop=$(losetup -f --show -P /dev/d)
 printf 'label: gpt\nsize=8MiB\n' | sfdisk -q "$loop"
 udevadm settle

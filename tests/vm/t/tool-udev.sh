@@ -9,8 +9,10 @@
 load_modules
 mkdir -p /etc/udev/rules.d
 sed 's|@SBIN_DIR@|/usr/local/sbin|' "$KVPOOL_TOP/packaging/64-kvpool.rules" > /etc/udev/rules.d/64-kvpool.rules
+# udev asks libblkid about devices of known names only, and simdisk's are not.
+echo 'SUBSYSTEM=="block", KERNEL=="[abc]", IMPORT{builtin}="blkid"' > /etc/udev/rules.d/60-kvpool-test.rules
 udevadm control --reload
-at_exit "rm /etc/udev/rules.d/64-kvpool.rules; udevadm control --reload"
+at_exit "rm /etc/udev/rules.d/6[04]-kvpool*.rules; udevadm control --reload"
 for d in a b c; do mksim $d 16; done
 udevadm settle
 property() { # DEVICE KEY
