@@ -227,6 +227,7 @@ struct kvp_disk_page {
 #define KVP_LOG_MAGIC		0x4c50564bu	/* "KVPL" */
 #define KVP_MAX_OPEN_INTENTS	16
 #define KVP_MAX_ENTRY_BLOCKS	256u		/* 1 MiB, header and payload */
+#define KVP_MAX_HDR_BLOCKS	16u		/* of an entry: a recovery reads no more */
 #define KVP_SEGMENT_BLOCKS	512u		/* 2 MiB; smaller on tiny legs */
 #define KVP_MIN_SEGMENTS	4u
 

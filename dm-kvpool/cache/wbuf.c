@@ -34,35 +34,125 @@ static struct kvp_dirty *__find(struct kvp_wbuf *w, u64 block)
 	return NULL;
 }
 
-static struct kvp_dirty *new_dirty(gfp_t gfp)
-{
-	struct kvp_dirty *d = kmalloc(sizeof(*d), gfp);
+/* --- pages ------------------------------------------------------------------------ */
 
-	if (!d)
+#define ALL_FREE	((1ul << KVP_CHUNK_PAGES) - 1)
+
+static void free_chunk(struct kvp_chunk *c)
+{
+	u32 i;
+
+	if (!c->single)
+		__free_pages(c->dirty[0].page, KVP_CHUNK_ORDER);
+	else
+		for (i = 0; i < KVP_CHUNK_PAGES && c->dirty[i].page; i++)
+			__free_page(c->dirty[i].page);
+	kfree(c);
+}
+
+static bool alloc_singles(struct kvp_chunk *c, gfp_t gfp)
+{
+	u32 i;
+
+	c->single = true;
+	for (i = 0; i < KVP_CHUNK_PAGES; i++) {
+		c->dirty[i].page = alloc_page(gfp);
+		if (!c->dirty[i].page)
+			return false;
+	}
+	return true;
+}
+
+static struct kvp_chunk *new_chunk(gfp_t gfp)
+{
+	struct kvp_chunk *c = kzalloc(sizeof(*c), gfp);
+	struct page *page;
+	u32 i;
+
+	if (!c)
 		return NULL;
-	d->page = alloc_page(gfp);
-	if (!d->page) {
-		kfree(d);
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN, KVP_CHUNK_ORDER);
+	for (i = 0; page && i < KVP_CHUNK_PAGES; i++)
+		c->dirty[i].page = virt_to_page(page_address(page) + i * KVP_BLOCK_SIZE);
+	if (!page && !alloc_singles(c, gfp)) {
+		free_chunk(c);
 		return NULL;
 	}
-	return d;
+	for (i = 0; i < KVP_CHUNK_PAGES; i++)
+		c->dirty[i].chunk = c;
+	c->free = ALL_FREE;
+	return c;
 }
 
-static void free_dirty(struct kvp_dirty *d)
+static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 {
-	if (d->page)
-		__free_page(d->page);
-	kfree(d);
+	list_add(&c->all, &w->chunks);
+	list_add(&c->list, &w->whole);
 }
 
-static void free_list(struct list_head *list)
+/* The next free page in order, where there is one. */
+static struct kvp_dirty *__take_page(struct kvp_wbuf *w)
+{
+	struct kvp_chunk *c = w->chunk;
+	u32 i;
+
+	lockdep_assert_held(&w->lock);
+	if (!c || !c->free) {
+		c = list_first_entry_or_null(&w->whole, struct kvp_chunk, list) ?:
+		    list_first_entry_or_null(&w->partial, struct kvp_chunk, list);
+		if (!c)
+			return NULL;
+		list_del_init(&c->list);
+		w->chunk = c;
+	}
+	i = __ffs(c->free);
+	__clear_bit(i, &c->free);
+	w->used++;
+	return &c->dirty[i];
+}
+
+/* Give a page back; a chunk that there should not be goes to @excess. */
+static void __give_back(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *excess)
+{
+	struct kvp_chunk *c = d->chunk;
+
+	lockdep_assert_held(&w->lock);
+	w->used--;
+	__set_bit(d - c->dirty, &c->free);
+	if (c == w->chunk)
+		return;
+	if (c->free != ALL_FREE) {
+		if (list_empty(&c->list))
+			list_add(&c->list, &w->partial);
+	} else if (w->pages > w->limit) {
+		w->pages -= KVP_CHUNK_PAGES;
+		list_del(&c->all);
+		list_move(&c->list, excess);
+	} else {
+		list_move(&c->list, &w->whole);
+	}
+}
+
+static void free_chunks(struct list_head *chunks)
+{
+	struct kvp_chunk *c, *next;
+
+	list_for_each_entry_safe(c, next, chunks, list)
+		free_chunk(c);
+}
+
+/* Holes have no page, and no chunk. */
+static void free_holes(struct list_head *list)
 {
 	struct kvp_dirty *d, *next;
 
 	list_for_each_entry_safe(d, next, list, list)
-		free_dirty(d);
+		if (d->hole)
+			kfree(d);
 	INIT_LIST_HEAD(list);
 }
+
+/* --- life ----------------------------------------------------------------------------- */
 
 int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 {
@@ -72,7 +162,9 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	spin_lock_init(&w->lock);
 	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
 		spin_lock_init(&w->locks[i].lock);
-	INIT_LIST_HEAD(&w->free);
+	INIT_LIST_HEAD(&w->chunks);
+	INIT_LIST_HEAD(&w->whole);
+	INIT_LIST_HEAD(&w->partial);
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->holes);
@@ -80,27 +172,32 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	if (!w->buckets)
 		return -ENOMEM;
 	w->limit = limit;
-	for (w->pages = 0; w->pages < min_t(u32, limit, RESERVE_PAGES); w->pages++) {
-		struct kvp_dirty *d = new_dirty(GFP_KERNEL);
+	do {
+		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
 
-		if (!d) {
+		if (!c) {
 			kvp_wbuf_exit(pool);
 			return -ENOMEM;
 		}
-		list_add(&d->list, &w->free);
-	}
+		__add_chunk(w, c);
+		w->pages += KVP_CHUNK_PAGES;
+	} while (w->pages + KVP_CHUNK_PAGES <= min_t(u32, limit, RESERVE_PAGES));
 	return 0;
 }
 
 void kvp_wbuf_exit(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_chunk *c, *next;
 
 	if (!w->buckets)
 		return;	/* a refused start: nothing was set up, not even the lists */
-	free_list(&w->free);
-	free_list(&w->buffered);
-	free_list(&w->logged);
+	free_holes(&w->buffered);
+	free_holes(&w->logged);
+	list_for_each_entry_safe(c, next, &w->chunks, all)
+		free_chunk(c);
+	w->chunk = NULL;
+	w->pages = 0;
 	kvfree(w->buckets);
 	w->buckets = NULL;
 }
@@ -118,39 +215,28 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 /* A version with its page. Nests inside a bucket's lock, so it must not sleep. */
 static struct kvp_dirty *take_free(struct kvp_wbuf *w)
 {
+	struct kvp_chunk *c = NULL;
 	struct kvp_dirty *d;
+	bool grow;
 
 	spin_lock(&w->lock);
-	d = list_first_entry_or_null(&w->free, struct kvp_dirty, list);
-	if (d) {
-		list_del(&d->list);
-		w->used++;
-		spin_unlock(&w->lock);
-		return d;
-	}
-	if (w->pages >= w->limit) {
-		spin_unlock(&w->lock);
-		return NULL;
-	}
-	w->pages++;
-	w->used++;
+	d = __take_page(w);
+	grow = !d && w->pages + KVP_CHUNK_PAGES <= w->limit;
+	if (grow)
+		w->pages += KVP_CHUNK_PAGES;
 	spin_unlock(&w->lock);
+	if (!grow)
+		return d;
 
-	d = new_dirty(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
-	if (!d) {
-		spin_lock(&w->lock);
-		w->pages--;
-		w->used--;
-		spin_unlock(&w->lock);
-	}
+	c = new_chunk(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	spin_lock(&w->lock);
+	if (c)
+		__add_chunk(w, c);
+	else
+		w->pages -= KVP_CHUNK_PAGES;
+	d = __take_page(w);
+	spin_unlock(&w->lock);
 	return d;
-}
-
-static void __give_back(struct kvp_wbuf *w, struct kvp_dirty *d)
-{
-	lockdep_assert_held(&w->lock);
-	w->used--;
-	list_add(&d->list, &w->free);
 }
 
 /* @old leaves the hash table; its record stays what it is until its entry retires. */
@@ -387,28 +473,24 @@ static void unhash(struct kvp_wbuf *w, struct kvp_dirty *d)
 	spin_unlock(lock);
 }
 
-static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *excess)
+static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *holes,
+		     struct list_head *excess)
 {
 	lockdep_assert_held(&w->lock);
 	if (d->hole) {
 		list_del(&d->hole_list);
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
-		list_add(&d->list, excess);
+		list_add(&d->list, holes);
 		return;
 	}
-	if (w->pages > w->limit) {
-		w->pages--;
-		w->used--;
-		list_add(&d->list, excess);
-		return;
-	}
-	__give_back(w, d);
+	__give_back(w, d, excess);
 }
 
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *d, *next;
+	LIST_HEAD(holes);
 	LIST_HEAD(excess);
 
 	list_for_each_entry(d, list, list)
@@ -417,10 +499,11 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, list, list) {
 		list_del(&d->list);
-		__retire(w, d, &excess);
+		__retire(w, d, &holes, &excess);
 	}
 	spin_unlock(&w->lock);
-	free_list(&excess);
+	free_holes(&holes);
+	free_chunks(&excess);
 	kvp_pool_space(pool);
 }
 

@@ -52,6 +52,7 @@ enum kvp_dirty_state {
  *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @page: contents
+ * @chunk: what the page is part of; NULL for a hole
  */
 struct kvp_dirty {
 	struct hlist_node hash;
@@ -69,6 +70,29 @@ struct kvp_dirty {
 	bool follows;
 	bool zero;
 	struct page *page;
+	struct kvp_chunk *chunk;
+};
+
+/*
+ * Pages come in chunks of neighbours and are handed out in order, so that a
+ * stream's blocks lie side by side in memory: a request to a device may have
+ * no more than some hundred segments, and 1 MiB of scattered pages are more.
+ */
+#define KVP_CHUNK_ORDER		3
+#define KVP_CHUNK_PAGES		(1u << KVP_CHUNK_ORDER)
+
+/**
+ * struct kvp_chunk - pages that lie side by side, with the versions they serve; by wbuf->lock
+ * @list: on wbuf->whole or wbuf->partial while a page is free
+ * @all: on wbuf->chunks
+ * @free: bit per page
+ * @single: memory was fragmented: the pages are no neighbours
+ */
+struct kvp_chunk {
+	struct list_head list, all;
+	unsigned long free;
+	bool single;
+	struct kvp_dirty dirty[KVP_CHUNK_PAGES];
 };
 
 #define KVP_WBUF_BUCKET_BITS	14
@@ -84,7 +108,9 @@ struct kvp_wbuf {
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
 	spinlock_t lock;		/* for all below */
-	struct list_head free;		/* with their pages */
+	struct list_head chunks;	/* all of them */
+	struct list_head whole, partial; /* chunks with all or some pages free, except @chunk */
+	struct kvp_chunk *chunk;	/* pages are taken from here */
 	struct list_head buffered;
 	struct list_head logged;
 	struct list_head holes;		/* pending, in order of acceptance */

@@ -41,16 +41,28 @@ static blk_opf_t io_flags(const struct kvp_io *io)
 	}
 }
 
+/* How many of the pages lie side by side in memory, and so are one segment? */
+static u32 neighbours(struct page **pages, u32 max)
+{
+	u32 n = 1;
+
+	while (n < max && page_to_pfn(pages[n]) == page_to_pfn(pages[0]) + n)
+		n++;
+	return n;
+}
+
 static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 {
 	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO, &kvp_bios);
-	u32 i;
+	u32 i, n;
 
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
-	for (i = first; i < first + nr; i++)
-		__bio_add_page(bio, io->pages[i], KVP_BLOCK_SIZE, 0);
+	for (i = first; i < first + nr; i += n) {
+		n = neighbours(&io->pages[i], first + nr - i);
+		__bio_add_page(bio, io->pages[i], n * KVP_BLOCK_SIZE, 0);
+	}
 	atomic_inc(&io->parts);
 	submit_bio_noacct(bio);
 }

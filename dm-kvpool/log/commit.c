@@ -21,13 +21,12 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/string.h>
+#include <linux/vmalloc.h>
 
 #include "pool/pool.h"
-#include "io/batch.h"
 #include "log/log.h"
+#include "io/batch.h"
 #include "vdev/home.h"
-
-#define HDR_ORDER	3	/* KVP_ENTRY_HDR_PAGES */
 
 /* --- taking from the buffer ------------------------------------------------ */
 
@@ -54,6 +53,14 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
 		n++;
 	}
 	return n;
+}
+
+/* The most of a run from @block on, up to @max, that ends where a request to a leg ends. */
+static u32 whole_requests(u64 block, u32 max)
+{
+	u32 tail = (u32)(block + max) % KVP_BATCH_RUN_PAGES;
+
+	return tail < max ? max - tail : 0;
 }
 
 /* May this entry hold intents? A pending discard could wipe a table entry made by a bypass. */
@@ -87,8 +94,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	/* A run longer than an entry cannot be asked for. */
-	u32 cutoff = min_t(u32, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
+	u32 cutoff = min_t(u64, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
 			   KVP_ENTRY_MAX_INTENTS / 2);
 	bool intents;
 
@@ -101,13 +107,13 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 
 		if (intents)
 			n = run_length(pool, d, max_t(u32, max, cutoff));
-		/* No room for more intents: the rest of a stream must not become data for that. */
-		if (n >= cutoff && max < cutoff)
-			break;
-		n = min(n, max);
-		/* A run that goes on in the next entry is cut where a home write would end. */
-		if (n == max && n > KVP_BATCH_RUN_PAGES)
-			n -= n % KVP_BATCH_RUN_PAGES;
+		/* A stream that goes on beyond this entry must not become data for that. */
+		if (n >= max && n >= cutoff) {
+			n = whole_requests(d->block, max);
+			if (n < cutoff && e->records)
+				break;
+			n = n ?: max;
+		}
 		while (n >= cutoff && entry_blocks(e->records + n, e->data) > cap)
 			n /= 2;
 		if (intents && n && n >= cutoff) {
@@ -196,7 +202,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		}
 	}
 	for (i = 0; i < h->hdr_blocks; i++)
-		e->pages[i] = virt_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
 	h->rec_count = e->records;
 	h->blocks = page;
 }
@@ -918,7 +924,7 @@ static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->pool = pool;
 	INIT_LIST_HEAD(&e->list);
 	INIT_LIST_HEAD(&e->versions);
-	e->hdr_buf = (void *)__get_free_pages(GFP_KERNEL, HDR_ORDER);
+	e->hdr_buf = vmalloc(KVP_MAX_HDR_BLOCKS << KVP_BLOCK_SHIFT);
 	return e->hdr_buf ? 0 : -ENOMEM;
 }
 
@@ -985,7 +991,7 @@ void kvp_log_exit(struct kvp_pool *pool)
 		if (log->entries[i].pool)
 			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
-		free_pages((unsigned long)log->entries[i].hdr_buf, HDR_ORDER);
+		vfree(log->entries[i].hdr_buf);
 	kvfree(log->entries);
 	log->entries = NULL;
 }

@@ -21,11 +21,10 @@ struct kvp_home;
 struct kvp_pool;
 
 #define KVP_ENTRIES		8
-#define KVP_ENTRY_HDR_PAGES	8	/* order 3, allocated at start */
 #define KVP_ENTRY_MAX_RECORDS \
-	((KVP_ENTRY_HDR_PAGES * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
+	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
-#define KVP_ENTRY_MAX_INTENTS	1780	/* 7 MiB; with all data records the header is 8 blocks */
+#define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_BYPASS_WORKERS	2
 #define KVP_MANY_INTENTS	(1u << 18) /* 1 GiB: a recovery reads every one of them */
 
@@ -45,7 +44,7 @@ enum kvp_entry_phase {
  * struct kvp_entry_io - an entry in flight
  * @list: on log->in_flight, then log->finished, in lsn order; by log->lock
  * @hdr: host form of its header
- * @hdr_buf: KVP_ENTRY_HDR_PAGES contiguous pages for header and records
+ * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc()
  * @pages: header and payload in order, for the I/O
  * @versions: the versions it records, in order; @nr of them
  * @last_seq: everything accepted up to here is in this entry or an earlier one

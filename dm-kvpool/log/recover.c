@@ -149,7 +149,7 @@ static int decode_at(struct recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr 
 		     struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 avail = min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn, KVP_ENTRY_HDR_PAGES), i;
+	u32 avail = min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
 
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(seg_page(rec, leg, lsn + i)),
@@ -297,7 +297,7 @@ static int look_beyond(struct recovery *rec, u64 lsn, u64 *durable)
 		if (!decode_at(rec, i, lsn, &h, &why))
 			*durable = max(*durable, h.durable);
 		if (kvp_log_epoch(rec->hdr, min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn,
-						  KVP_ENTRY_HDR_PAGES),
+						  KVP_MAX_HDR_BLOCKS),
 				  pool->sb->nonce, &epoch) && epoch > pool->sb->epoch)
 			return kvp_refuse(rec->refusal, -ESTALE,
 				"connect the legs that were in use last",
@@ -744,7 +744,7 @@ static struct recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_refusal
 	rec->batch = kvp_batch_alloc(pool);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
-	rec->hdr = kvzalloc(KVP_ENTRY_HDR_PAGES * KVP_BLOCK_SIZE, GFP_KERNEL);
+	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr) {
 		free_recovery(rec);
 		return NULL;

@@ -12,6 +12,7 @@
 
 #include <linux/mm.h>
 #include <linux/shrinker.h>
+#include <linux/vmalloc.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -185,6 +186,17 @@ void free_pages(unsigned long addr, unsigned int order)
 {
 	if (addr)
 		__free_pages(virt_to_page((void *)addr), order);
+}
+
+void *vmalloc(unsigned long size)
+{
+	return (void *)__get_free_pages(GFP_KERNEL, get_order(size));
+}
+
+void vfree(const void *p)
+{
+	if (p)
+		__free_pages(virt_to_page(p), virt_to_page(p)->order);
 }
 
 unsigned int memalloc_noio_save(void)

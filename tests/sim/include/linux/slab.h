@@ -19,11 +19,8 @@ void sim_free(const void *p);
 #define kvcalloc		kcalloc
 #define kvmalloc_array		kmalloc_array
 #define kmalloc_node(s, g, n)	kmalloc(s, g)
-#define vmalloc(s)		sim_alloc(s, GFP_KERNEL)
-#define vzalloc(s)		sim_alloc(s, GFP_KERNEL | __GFP_ZERO)
 #define kfree(p)		sim_free(p)
 #define kvfree(p)		sim_free(p)
-#define vfree(p)		sim_free(p)
 #define kfree_sensitive(p)	sim_free(p)
 char *kstrdup(const char *s, gfp_t gfp);
 char *kasprintf(gfp_t gfp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stand-in. */
+/* Stand-in: here all pages have addresses. */
 #ifndef SIM_LINUX_VMALLOC_H
 #define SIM_LINUX_VMALLOC_H
 
-#include <linux/slab.h>
+#include <linux/mm.h>
+
+void *vmalloc(unsigned long size);
+void vfree(const void *p);
+#define vmalloc_to_page(p)	virt_to_page(p)
 
 #endif
