@@ -185,14 +185,14 @@ no_udev() {
 	export DM_DISABLE_UDEV=1
 }
 
-# helper NAME: builds tests/vm/NAME.c, once for all machines and runs, and
-# defines a command of that name.
+# helper NAME [LIBRARY]...: builds tests/vm/NAME.c, once for all machines and
+# runs, and defines a command of that name.
 helper() {
 	local src=$KVPOOL_TOP/tests/vm/$1.c sum bin
 	sum=$(cat "$src" "$KVPOOL_TOP/include/kvpool_format.h" | sha256sum | cut -c1-16)
 	bin=${KVPOOL_OUT:-/tmp}/$1.$sum
 	if [ ! -x "$bin" ]; then
-		gcc -O2 -Wall -pthread -o "/tmp/$1.new" "$src"
+		gcc -O2 -Wall -pthread -o "/tmp/$1.new" "$src" "${@:2}"
 		cp "/tmp/$1.new" "$bin.$$"
 		mv "$bin.$$" "$bin"
 	fi
