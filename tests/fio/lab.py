@@ -42,7 +42,8 @@ def prepare():
 def guest(name, command, *, env=None, qemu="", memory="4G"):
     """Runs a command in a machine of the lab; yields the objects of its "@KEY {...}" lines.
 
-    All it says is kept in build/bench/NAME.log. A machine that does not reach
+    All it says is kept in build/bench/NAME.log, the kernel's messages in
+    NAME.console. A machine that does not reach
     "@done" raises RuntimeError.
     """
     settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
@@ -50,11 +51,14 @@ def guest(name, command, *, env=None, qemu="", memory="4G"):
     kernel = vm.Kernel(KERNEL)
     cmd = vm.vng_command(kernel, False, memory=memory, cpus=1)
     cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
+    # With a console that nobody reads such a machine does not get on.
+    cmd += ["--verbose"]
     cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
-    machine = subprocess.Popen(
-        cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with open(BENCH / f"{name}.console", "wb") as console:
+        machine = subprocess.Popen(
+            cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=console,
+            start_new_session=True,
+        )
     error = "did not reach its end"
     try:
         with open(BENCH / f"{name}.log", "wb") as log:
