@@ -404,8 +404,10 @@ static void read_home_work(struct work_struct *work)
 	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
 
 	kvp_table_shrink(r->pool, false);
-	if (IS_ERR(leaf))
-		end_bio(bio, PTR_ERR(leaf) == -ENOMEM ? BLK_STS_RESOURCE : BLK_STS_IOERR);
+	if (leaf == ERR_PTR(-ENOMEM))
+		read_anew(r->pool, bio);	/* which waits for memory */
+	else if (IS_ERR(leaf))
+		end_bio(bio, BLK_STS_IOERR);
 	else if (remap_home(r, bio, leaf))
 		submit_bio_noacct(bio);
 }

@@ -116,7 +116,9 @@ static int alloc_parts(struct kvp_pool *pool)
 
 	pool->commit_wq = alloc_workqueue("kvpool-commit", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	pool->work_wq = alloc_workqueue("kvpool-work", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!pool->commit_wq || !pool->work_wq)
+	/* No rescuer: a scrub lasts for hours, and nobody waits for it to free memory. */
+	pool->scrub_wq = alloc_workqueue("kvpool-scrub", WQ_UNBOUND, 0);
+	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
 	ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)
@@ -132,6 +134,9 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
+	if (pool->scrub_wq)
+		destroy_workqueue(pool->scrub_wq);
+	pool->scrub_wq = NULL;
 	if (pool->work_wq) {
 		/* The loss of a leg or an event may have been noted on the way out. */
 		flush_workqueue(pool->work_wq);

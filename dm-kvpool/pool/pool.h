@@ -155,7 +155,8 @@ struct kvp_pool {
 	struct work_struct members_work;
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
-	struct workqueue_struct *work_wq;	/* destage, bypass, scrub, members, retries */
+	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
+	struct workqueue_struct *scrub_wq;	/* scrub, which must never stand in the way of those */
 
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
@@ -331,15 +332,21 @@ int kvp_legs_flush(struct kvp_pool *pool);
 /**
  * kvp_home_read() - one block from its home, verified, healed (heal.c)
  * @page: private page that receives it
- * @all_copies: look at every copy, not only until one verifies
+ * @spare: another, to look at every copy; NULL: only until one verifies
  *
  * Caller holds the block's range lock and has looked into the buffer. Return:
  * 0; -ENODATA: poisoned; -EIO: some leg does not answer and no other has it;
- * -EBADMSG: no copy verifies, and the block is poisoned now: kvp_poison_settle() before anybody is told, without the lock.
+ * -ENOMEM: try again, nothing is known (with @spare: not of every copy);
+ * -EBADMSG: no copy verifies, and the block is poisoned now:
+ * kvp_poison_settle() before anybody is told, without the lock.
  */
-int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, bool all_copies);
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare);
 
-/** kvp_block_read() - the newest version of one block into a private page, from scratch */
+/**
+ * kvp_block_read() - the newest version of one block into a private page, from scratch
+ *
+ * Return: 0 or -EIO. Context: process; waits for I/O, and for memory.
+ */
 int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
 
 /* --- destage (destage.c) ---------------------------------------------------------- */

@@ -12,17 +12,24 @@
 
 #include "pool/pool.h"
 
+#define RETRY_MS	100	/* after memory was short */
+
 static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
 	return kvp_block_sum(pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
 }
 
-/* Read and verify one leg's copy; counts what is wrong. */
+/*
+ * Read and verify one leg's copy; counts what is wrong. That a device had no
+ * memory for the request (-ENOMEM) says nothing about the copy.
+ */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
 		     struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
 
+	if (error == -ENOMEM)
+		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -52,21 +59,24 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 	kvp_event(pool, "healed leg=%u block=%llu", leg->index, (unsigned long long)block);
 }
 
-static void heal_copies(struct kvp_pool *pool, unsigned long bad, u64 block, u64 entry,
-			struct page *good)
+/* @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not done. */
+static int heal_copies(struct kvp_pool *pool, unsigned long bad, u64 block, u64 entry,
+		       struct page *good, struct page *spare)
 {
 	struct page *scratch;
 	u32 i;
 
 	if (!bad || kvp_pool_readonly(pool))
-		return;
-	scratch = alloc_page(GFP_NOIO);
+		return 0;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!scratch)
-		return;	/* the next read or scrub will */
+		return -ENOMEM;
 	for (i = 0; i < pool->nr_legs; i++)
 		if ((bad & BIT(i)) && kvp_leg_usable(&pool->legs[i]))
 			heal_copy(pool, &pool->legs[i], block, entry, good, scratch);
-	__free_page(scratch);
+	if (!spare)
+		__free_page(scratch);
+	return 0;
 }
 
 /* No copy verifies: the block is lost, and says so until it is overwritten (R8). */
@@ -81,45 +91,41 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 }
 
 static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
-		      struct page *page, bool all_copies)
+		      struct page *page, struct page *spare)
 {
+	bool silent = false, found = false, no_memory = false;
 	unsigned long bad = 0;
-	bool silent = false, found = false;
-	struct page *into = page, *spare = NULL;
 	u32 n, i;
 
-	for (n = 0; n < pool->nr_legs; n++) {
+	/* With @spare every copy: those that follow the good one are read beside it. */
+	for (n = 0; n < pool->nr_legs && (!found || spare); n++) {
 		int error;
 
 		i = (n + (u32)(block >> 8)) % pool->nr_legs;
 		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
-		error = read_copy(pool, &pool->legs[i], block, entry, into);
-		if (error) {
+		error = read_copy(pool, &pool->legs[i], block, entry, found ? spare : page);
+		if (!error) {
+			found = true;
+		} else if (error == -ENOMEM) {
+			no_memory = true;
+		} else {
 			bad |= BIT(i);
 			/* A device that does not answer may still have the block. */
 			silent |= error != -EILSEQ && error != -ENODATA;
-			continue;
 		}
-		found = true;
-		if (!all_copies)
-			break;
-		/* the copies that follow are read beside the good one */
-		if (into == page)
-			into = spare = spare ?: alloc_page(GFP_NOIO);
-		if (!into)
-			break;
 	}
-	if (spare)
-		__free_page(spare);
-	if (found) {
-		heal_copies(pool, bad, block, entry, page);
+	if (found)
+		no_memory |= !!heal_copies(pool, bad, block, entry, page, spare);
+	/* A reader has what it wants; the next one, or a scrub, heals. */
+	if (no_memory && (spare || !found))
+		return -ENOMEM;
+	if (found)
 		return 0;
-	}
 	return silent || !bad ? -EIO : poison(pool, leaf, block);
 }
 
-int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, bool all_copies)
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 	u64 entry;
@@ -134,7 +140,7 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, bool all_
 		ret = 0;
 		break;
 	case KVP_ENTRY_VALID:
-		ret = read_valid(pool, leaf, block, entry, page, all_copies);
+		ret = read_valid(pool, leaf, block, entry, page, spare);
 		break;
 	default:
 		ret = -ENODATA;
@@ -159,14 +165,25 @@ static bool read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	return true;
 }
 
-int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
+/* One attempt, under the block's lock. */
+static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_range range;
 	int ret;
 
 	kvp_range_lock(&pool->ranges, &range, block, block);
-	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, false);
+	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, NULL);
 	kvp_range_unlock(&pool->ranges, &range);
+	return ret;
+}
+
+int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	int ret;
+
+	/* Memory comes back when destage has been, if anything can still be brought home. */
+	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
+		schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
 	/* An answer that a power cut must not take back, whoever found it first. */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);

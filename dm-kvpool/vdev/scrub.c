@@ -9,6 +9,7 @@
 #include "pool/pool.h"
 
 #define STEP_BLOCKS	128u	/* under one range lock: 512 KiB */
+#define RETRY_MS	100	/* after memory was short */
 
 struct scrub_io {
 	struct kvp_io_group group;
@@ -79,31 +80,39 @@ static bool any_valid(struct kvp_tpage *leaf, u64 block, u32 n)
 	return false;
 }
 
-/* Block by block, every copy, healing; counts what stays bad. */
-static void scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+/*
+ * Block by block, every copy, healing; counts what stays bad. The cursor moves
+ * along, so that nothing is counted twice when memory is short half way.
+ */
+static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
+	struct kvp_scrub_info *info = &pool->scrub.info;
 	u64 healed = atomic64_read(&pool->work_stats.healed);
 	bool poisoned = false;
+	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		struct kvp_range range;
-		int ret;
 
 		kvp_range_lock(&pool->ranges, &range, block + i, block + i);
-		ret = kvp_home_read(pool, block + i, s->pages[0], true);
+		ret = kvp_home_read(pool, block + i, s->pages[0], s->pages[1]);
 		kvp_range_unlock(&pool->ranges, &range);
+		if (ret == -ENOMEM)
+			break;
 		if (ret == -EBADMSG || ret == -EIO)
-			pool->scrub.info.unrepaired++;
+			info->unrepaired++;
 		poisoned |= ret == -EBADMSG;
+		WRITE_ONCE(info->cursor, block + i + 1);
 	}
-	pool->scrub.info.healed += atomic64_read(&pool->work_stats.healed) - healed;
+	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
 	if (poisoned)
 		kvp_poison_settle(pool);
+	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Verify @n blocks, all below one leaf. */
-static void scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+/* Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it is. */
+static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 	struct kvp_range range;
@@ -111,8 +120,10 @@ static void scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32
 	u32 i;
 
 	if (IS_ERR(leaf)) {
+		if (PTR_ERR(leaf) == -ENOMEM)
+			return -ENOMEM;
 		pool->scrub.info.unrepaired += n;
-		return;
+		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
 	if (any_valid(leaf, block, n))
@@ -122,11 +133,14 @@ static void scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32
 	kvp_range_unlock(&pool->ranges, &range);
 	kvp_table_put(pool, leaf);
 	if (!good)
-		scrub_closely(pool, s, block, n);
+		return scrub_closely(pool, s, block, n);
+done:
+	WRITE_ONCE(pool->scrub.info.cursor, block + n);
+	return 0;
 }
 
 /* The table pages above a leaf that the cursor has just entered. */
-static void scrub_pages(struct kvp_pool *pool, u64 block)
+static int scrub_pages(struct kvp_pool *pool, u64 block)
 {
 	u32 level;
 
@@ -139,9 +153,12 @@ static void scrub_pages(struct kvp_pool *pool, u64 block)
 		mutex_lock(&pool->checkpoint_lock);
 		bad = kvp_table_scrub_page(pool, block, level);
 		mutex_unlock(&pool->checkpoint_lock);
+		if (bad == -ENOMEM)
+			return bad;
 		if (bad > 0)
 			pool->scrub.info.healed += bad;
 	}
+	return 0;
 }
 
 static bool interrupted(struct kvp_scrub *sc)
@@ -162,29 +179,47 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 	}
 }
 
-/* From the cursor to the end, or until somebody interrupts. */
+/* Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
+static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
+{
+	struct kvp_scrub_info *info = &pool->scrub.info;
+	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
+	int ret = kvp_table_next_written(pool, block, &next);
+
+	*blocks = 0;
+	if (ret == -ENOMEM)
+		return ret;
+	next = min(next, end);
+	if (ret)
+		info->unrepaired += next - block;
+	if (next != block) {
+		WRITE_ONCE(info->cursor, next);
+		return 0;
+	}
+	ret = scrub_pages(pool, block);
+	if (ret)
+		return ret;
+	if (!(block % KVP_PTRS_PER_PAGE))
+		kvp_table_shrink(pool, false);
+	*blocks = min_t(u64, STEP_BLOCKS - block % STEP_BLOCKS, end - block);
+	return scrub_step(pool, s, block, *blocks);
+}
+
+/*
+ * From the cursor to the end, or until somebody interrupts. Want of memory is
+ * no damage: what could not be looked at for that is looked at later, however
+ * long it takes.
+ */
 static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
 {
 	struct kvp_scrub *sc = &pool->scrub;
+	u32 blocks;
 
 	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
-		u64 block = sc->info.cursor, next;
-		u32 n;
-
-		if (kvp_table_next_written(pool, block, &next))
-			sc->info.unrepaired += next - block;
-		else if (next == block)
-			scrub_pages(pool, block);
-		if (next != block) {
-			WRITE_ONCE(sc->info.cursor, min(next, pool->sb->pool_blocks));
-			continue;
-		}
-		if (!(block % KVP_PTRS_PER_PAGE))
-			kvp_table_shrink(pool, false);
-		n = min_t(u64, STEP_BLOCKS, pool->sb->pool_blocks - block);
-		scrub_step(pool, s, block, n);
-		WRITE_ONCE(sc->info.cursor, block + n);
-		throttle(pool, n);
+		if (scrub_some(pool, s, &blocks) == -ENOMEM)
+			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+		else if (blocks)
+			throttle(pool, blocks);
 	}
 }
 
@@ -219,12 +254,12 @@ static void scrub_work(struct work_struct *work)
 	struct kvp_pool *pool = container_of(sc, struct kvp_pool, scrub);
 	struct scrub_io *s = alloc_buffer();
 
-	if (!s) {
-		WRITE_ONCE(sc->stop, true);
-		scrub_ended(pool);
-		return;
+	while (!s && !interrupted(sc)) {
+		schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+		s = alloc_buffer();
 	}
-	scrub_from_cursor(pool, s);
+	if (s)
+		scrub_from_cursor(pool, s);
 	free_buffer(s);
 	if (READ_ONCE(sc->stop) || sc->info.cursor >= pool->sb->pool_blocks)
 		scrub_ended(pool);
@@ -239,7 +274,7 @@ static void run(struct kvp_pool *pool)
 	WRITE_ONCE(sc->stop, false);
 	WRITE_ONCE(sc->pause, false);
 	sc->info.state = KVP_SCRUB_RUNNING;
-	queue_work(pool->work_wq, &sc->work);
+	queue_work(pool->scrub_wq, &sc->work);
 }
 
 int kvp_scrub_start(struct kvp_pool *pool)
@@ -329,7 +364,7 @@ void kvp_scrub_unquiesce(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->scrub.quiesce, false);
 	if (pool->scrub.info.state == KVP_SCRUB_RUNNING && !kvp_pool_readonly(pool))
-		queue_work(pool->work_wq, &pool->scrub.work);
+		queue_work(pool->scrub_wq, &pool->scrub.work);
 }
 
 void kvp_scrub_init(struct kvp_pool *pool)

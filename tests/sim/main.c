@@ -50,7 +50,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences random scenarios hostile\nrules:");
+	       "suites: golden sequences random scenarios hostile trouble\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -77,6 +77,7 @@ static const struct suite {
 	{ "sequences", run_sequences },
 	{ "random", run_random },
 	{ "hostile", run_hostile },
+	{ "trouble", run_trouble },
 };
 
 static const char *parse(int argc, char **argv)

@@ -38,6 +38,8 @@ static struct page *pages;
 static u32 arena_used;
 static struct page *free_pages_of[MAX_ORDER + 1];
 
+u32 sim_memory_short;
+
 static struct shrinker *shrinkers;
 static bool reclaiming;
 
@@ -59,6 +61,11 @@ static void reclaim(gfp_t gfp)
 	reclaiming = false;
 }
 
+static bool now_short(void)
+{
+	return sim_memory_short && rng_chance(&sim_rng, sim_memory_short);
+}
+
 static bool refuse(gfp_t gfp)
 {
 	if (gfp & __GFP_NOFAIL)
@@ -67,9 +74,11 @@ static bool refuse(gfp_t gfp)
 		sim_might_sleep("allocation");
 		if (shrinkers && sim_out_of_memory())
 			reclaim(gfp);
-		return false;
+		if ((gfp & __GFP_NORETRY) && sim_out_of_memory())
+			return true;
+		return !(gfp & __GFP_IO) && now_short();
 	}
-	return sim_out_of_memory();
+	return sim_out_of_memory() || now_short();
 }
 
 void *sim_alloc(size_t size, gfp_t gfp)
@@ -221,6 +230,7 @@ void sim_memory_reset(void)
 
 	shrinkers = NULL;
 	reclaiming = false;
+	sim_memory_short = 0;
 	while (objects.next != &objects)
 		sim_free(objects.next + 1);
 	for (i = 0; i < arena_used; i += 1u << pages[i].order)

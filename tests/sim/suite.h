@@ -69,5 +69,6 @@ void run_sequences(void);
 void run_random(void);
 void run_scenarios(void);
 void run_hostile(void);
+void run_trouble(void);
 
 #endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Two troubles at once, or one that the rest of the tests is too small for: a
+ * pool of several table pages, of which memory, table pages or legs go
+ * missing while it runs. No power cuts: these end with what must be there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/mm.h>
+
+#include "suite.h"
+
+#define LEG_BLOCKS	16384u		/* 64 MiB: 28 leaves of data, and a bit */
+#define BLOCKS		14336u		/* at least so many are data */
+#define LEAF		512u
+#define LEAVES		(BLOCKS / LEAF)
+
+struct trouble {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*run)(struct trouble *t);
+};
+
+static void trouble_main(void *arg)
+{
+	struct trouble *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	t->run(t);
+	if (t->host.pool)
+		host_stop(&t->host);
+}
+
+static bool run_once(struct trouble *t, u64 seed)
+{
+	struct image blank[MAX_DISKS];
+	struct sim_config config;
+	bool good;
+	u32 i;
+
+	oracle_init(&t->o, BLOCKS);
+	blank_disks(blank, t->start.legs, LEG_BLOCKS);
+	check_seed_config(&config, seed);
+	disks_begin(blank, t->start.legs);
+	good = sim_run(&config, trouble_main, t) == SIM_RETURNED;
+	disks_end();
+	for (i = 0; i < t->start.legs; i++)
+		image_free(&blank[i]);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
+	struct trouble *t;
+	bool good = true;
+
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	for (i = 0; good && i < rounds; i++) {
+		t->run = run;
+		t->start = (struct host_start){ .legs = legs, .format = true };
+		good = run_once(t, i ? mix64(opt.seed, 3000 + i) : opt.seed);
+	}
+	result(name, good);
+	free(t);
+}
+
+/* --- what they share --------------------------------------------------------------------- */
+
+/* A few blocks below every leaf, home and in the table; nothing of it in memory. */
+static void spread(struct host *h)
+{
+	u32 leaf;
+
+	for (leaf = 0; leaf < LEAVES; leaf++) {
+		host_write(h, leaf * LEAF + leaf, 3, false);
+		host_write(h, leaf * LEAF + 300, 1, false);
+	}
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+}
+
+static void rot(u32 disk, u64 block)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	image_read(&disks.img[disk], block, data);
+	memset(data + 100, 0x77, 50);
+	image_write_data(&disks.img[disk], block, data);
+}
+
+static void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
+{
+	u64 got_healed, got_unrepaired;
+
+	host_scrub(h, &got_healed, &got_unrepaired);
+	if (got_healed != healed || got_unrepaired != unrepaired)
+		sim_fail("scrub healed %llu and left %llu, not %llu and %llu", got_healed,
+			 got_unrepaired, healed, unrepaired);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* What a scrub could not look at for want of memory, it looks at later, and calls nothing damaged. */
+static void scrub_without_memory(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 leaf;
+
+	spread(h);
+	for (leaf = 0; leaf < LEAVES; leaf++) {
+		rot(leaf % 2, disks.data_start + leaf * LEAF + leaf + 1);
+		rot(1, disks.data_start + leaf * LEAF + 300);
+	}
+	sim_memory_short = 400;
+	expect_scrub(h, 2 * LEAVES, 0);
+	sim_memory_short = 0;
+	expect_scrub(h, 0, 0);
+	for (leaf = 0; leaf < LEAVES; leaf++)
+		host_read_check(h, leaf * LEAF + 300);
+}
+
+#define NAMED(function) #function, function
+
+void run_trouble(void)
+{
+	trouble(NAMED(scrub_without_memory), 2);
+}
