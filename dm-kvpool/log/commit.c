@@ -431,7 +431,9 @@ static void commit_work(struct work_struct *work)
 static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 {
 	lockdep_assert_held(&pool->log.lock);
-	return kvp_members_dirty(pool) || (!w->flushed && !list_empty(&pool->log.bypass));
+	return kvp_members_dirty(pool) ||
+	       (!w->flushed && (!list_empty(&pool->log.bypass) ||
+				!kvp_table_poison_settled(&pool->table, w->poisonings)));
 }
 
 /* Sort out waiters whose seq is durable: to @done, or to the longer way. */
@@ -444,6 +446,7 @@ static void __collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
+		w->poisonings = READ_ONCE(pool->table.poisonings);
 		if (needs_flush(pool, w)) {
 			w->lsn = log->durable.lsn;
 			list_move_tail(&w->list, &log->flush_waiters);
@@ -785,9 +788,9 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 }
 
 /*
- * Take those whose intents are home, or that wait for membership alone; true
- * if there are intents to flush. The others stay: the bypass starts this work
- * again. To wait here for it would not do: under memory pressure one thread
+ * Take those whose intents are home and for whom poison is durable, or that
+ * wait for membership alone; true if there are intents to flush. The others
+ * stay: the bypass, or the checkpoint, starts this work again. To wait here for it would not do: under memory pressure one thread
  * may have to do all work.
  */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
@@ -802,6 +805,10 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && w->lsn > home.lsn)
 			continue;
+		if (!w->flushed && !kvp_table_poison_settled(&pool->table, w->poisonings)) {
+			queue_work(pool->work_wq, &pool->poison_work);
+			continue;
+		}
 		intents |= !w->flushed;
 		list_move_tail(&w->list, waiters);
 	}

@@ -95,7 +95,8 @@ struct kvp_bypass {
  * @list: on log->waiters in order of @seq; by log->lock
  * @seq: everything accepted up to here must be durable
  * @lsn: what went past the log below it must be home and flushed; internal
- * @flushed: it is; internal
+ * @poisonings: poison that there was when the log was durable must be, too; internal
+ * @flushed: it is all that; internal
  * @internal: of the pool itself: never kept waiting for legs to come back
  * @done: called once with 0, -EIO or -EAGAIN (kvp_commit_requeue()), from any
  *	context
@@ -104,6 +105,7 @@ struct kvp_waiter {
 	struct list_head list;
 	u64 seq;
 	u64 lsn;
+	u32 poisonings;
 	bool flushed;
 	bool internal;
 	void (*done)(struct kvp_waiter *w, int error);

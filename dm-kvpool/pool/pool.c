@@ -15,6 +15,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
 	INIT_WORK(&pool->members_work, kvp_members_work);
+	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);
 	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
 	pool->stats = alloc_percpu(struct kvp_stats);

@@ -152,7 +152,7 @@ struct kvp_pool {
 	struct kvp_events events;
 	struct kvp_recovery_info recovery;
 
-	struct work_struct members_work;
+	struct work_struct members_work, poison_work;
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
 	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
@@ -313,6 +313,9 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
 
 /** kvp_poison_settle() - make poison durable before a read of it is answered; holds no range lock */
 int kvp_poison_settle(struct kvp_pool *pool);
+
+/** kvp_poison_work() - the same for a FLUSH, which must not wait on the commit's work queue */
+void kvp_poison_work(struct work_struct *work);
 
 /* --- home (vdev/) -------------------------------------------------------------- */
 

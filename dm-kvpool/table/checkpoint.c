@@ -110,20 +110,34 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	atomic64_inc(&pool->work_stats.checkpoints);
 	if (tail)
 		kvp_log_retire(pool, tail->lsn);
+	/* A FLUSH may have waited for poison. */
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->commit_wq, &pool->log.flush_work);
 	return 0;
+}
+
+static int settle_poison(struct kvp_pool *pool)
+{
+	u32 now = READ_ONCE(pool->table.poisonings);
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (!kvp_table_poison_settled(&pool->table, now))
+		ret = kvp_checkpoint(pool, NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
 }
 
 int kvp_poison_settle(struct kvp_pool *pool)
 {
-	int ret;
-
 	if (kvp_pool_readonly(pool))
 		return 0;
 	/* The event that names the block becomes durable with the poison. */
 	kvp_events_flush(pool);
-	mutex_lock(&pool->checkpoint_lock);
-	ret = READ_ONCE(pool->table.poisoned) != pool->sb->poisoned_blocks ?
-		kvp_checkpoint(pool, NULL) : 0;
-	mutex_unlock(&pool->checkpoint_lock);
-	return ret;
+	return settle_poison(pool);
+}
+
+void kvp_poison_work(struct work_struct *work)
+{
+	settle_poison(container_of(work, struct kvp_pool, poison_work));
 }

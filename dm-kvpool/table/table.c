@@ -341,6 +341,8 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 	struct kvp_table *t = &pool->table;
 
 	lock_for_change(t, leaf);
+	if (state == KVP_ENTRY_POISONED)
+		WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	__set(t, leaf, block, kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
 	mutex_unlock(&t->lock);
 }
@@ -529,6 +531,7 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 	}
 	t->snap_written = t->written;
 	t->snap_poisoned = t->poisoned;
+	t->snap_poisonings = t->poisonings;
 	era = t->era;
 	/* Eras last for 34 years if they advance at most once a second. */
 	if (time_after_eq(jiffies, t->era_jiffies + HZ) && t->era < KVP_ERA_MAX) {
@@ -635,6 +638,8 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 		clear_bit(KVP_TPAGE_WRITING, &tp->flags);
 		kvp_table_put(pool, tp);
 	}
+	if (!error)
+		WRITE_ONCE(t->durable_poisonings, t->snap_poisonings);
 	mutex_unlock(&t->lock);
 	wake_up_all(&t->wait);
 }

@@ -72,6 +72,8 @@ struct kvp_table {
 	unsigned long era_jiffies;	/* when it began */
 	u64 written, poisoned;		/* blocks in these states */
 	u64 snap_written, snap_poisoned; /* at the snapshot */
+	u32 poisonings;			/* how often a block was poisoned; may wrap */
+	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
 
 	/* By pool->checkpoint_lock. */
 	u64 roots[KVP_MAX_ROOTS];	/* as of the checkpoint being built */
@@ -134,6 +136,12 @@ int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next);
 
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
+
+/** kvp_table_poison_settled() - is all poison durable that there was when @poisonings was read? */
+static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poisonings)
+{
+	return (s32)(READ_ONCE(t->durable_poisonings) - poisonings) >= 0;
+}
 
 /** kvp_table_reclaim() - drop up to @nr clean pages that nobody uses; returns how many went. No allocation. */
 u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);

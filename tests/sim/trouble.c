@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/completion.h>
 #include <linux/mm.h>
 
 #include "suite.h"
@@ -126,9 +127,103 @@ static void scrub_without_memory(struct trouble *t)
 		host_read_check(h, leaf * LEAF + 300);
 }
 
+/* --- poison ------------------------------------------------------------------------------------ */
+
+struct side {
+	struct host *host;
+	u64 block;		/* to read; ~0: FLUSH */
+	struct completion done;
+	bool over;
+	int error;
+};
+
+static void side_main(void *arg)
+{
+	struct side *s = arg;
+	u8 data[KVP_BLOCK_SIZE];
+
+	s->error = s->block == ~0ull ? host_flush(s->host) : host_read(s->host, s->block, data);
+	s->over = true;
+	complete_all(&s->done);
+}
+
+static void begin(struct side *s, struct host *h, u64 block)
+{
+	*s = (struct side){ .host = h, .block = block };
+	init_completion(&s->done);
+	sim_spawn(block == ~0ull ? "flush" : "read", side_main, s);
+}
+
+static void lose_block(struct host *h, u64 block)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_legs; i++)
+		rot(i, disks.data_start + block);
+}
+
+/* R8: neither the read that finds poison nor a FLUSH after it is answered before it is durable. */
+static void flush_waits_for_fresh_poison(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct side read, flush;
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i;
+
+	spread(h);
+	lose_block(h, 300);
+	if (!host_read(h, 300, data) || h->pool->sb->poisoned_blocks != 1)
+		sim_fail("the poison of a read that was answered is not durable");
+	kvp_table_put(h->pool, kvp_table_load(h->pool, LEAF + 300));
+	lose_block(h, LEAF + 300);
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, disks.table_start, disks.log_start - 1);
+	begin(&read, h, LEAF + 300);
+	host_sleep(50);
+	host_write(h, 5, 1, false);
+	begin(&flush, h, ~0ull);
+	host_sleep(200);
+	if (read.over || flush.over)
+		sim_fail("%s was answered before poison was durable", read.over ? "read" : "FLUSH");
+	for (i = 0; i < t->start.legs; i++)
+		disks_release(i);
+	wait_for_completion(&flush.done);
+	if (h->pool->sb->poisoned_blocks != 2)
+		sim_fail("FLUSH was answered, and the poison is not durable");
+	wait_for_completion(&read.done);
+	if (!read.error || flush.error)
+		sim_fail("read ended with %d, FLUSH with %d", read.error, flush.error);
+}
+
+/* One block is no longer poisoned when another one is: the number stays, and yet it must be written. */
+static void poison_that_makes_up_for_poison(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_tpage *leaf;
+	u8 data[KVP_BLOCK_SIZE];
+	u64 before;
+
+	spread(h);
+	lose_block(h, 300);
+	if (!host_read(h, 300, data) || h->pool->sb->poisoned_blocks != 1)
+		sim_fail("no poison");
+	leaf = kvp_table_load(h->pool, 300);
+	kvp_table_set(h->pool, leaf, 300, 0, KVP_ENTRY_UNWRITTEN);
+	kvp_table_put(h->pool, leaf);
+	lose_block(h, LEAF + 300);
+	before = h->pool->sb->checkpoint;
+	if (!host_read(h, LEAF + 300, data))
+		sim_fail("a lost block was read");
+	if (h->pool->sb->checkpoint == before)
+		sim_fail("the poison of a read that was answered is not durable");
+}
+
 #define NAMED(function) #function, function
 
 void run_trouble(void)
 {
 	trouble(NAMED(scrub_without_memory), 2);
+	trouble(NAMED(flush_waits_for_fresh_poison), 2);
+	trouble("flush_waits_for_fresh_poison_on_a_single", flush_waits_for_fresh_poison, 1);
+	trouble(NAMED(poison_that_makes_up_for_poison), 2);
 }
