@@ -5,6 +5,7 @@
 
 #include "request.h"
 
+#define READ_PAGES	4	/* reads that get on when there is no memory at all */
 #define MAX_HOLES	1024	/* discards that may be pending: readers look through them */
 
 static struct kvp_bio *data_of(struct bio *bio)
@@ -304,24 +305,20 @@ static int map_discard(struct kvp_requests *r, struct bio *bio)
 /* --- reads ------------------------------------------------------------------------------------ */
 
 /* Every block from scratch, each under its lock, through a private page. */
-static void read_anew(struct kvp_pool *pool, struct bio *bio)
+static void read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct bvec_iter iter = k->iter;
 	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
-	struct page *page = alloc_page(GFP_NOIO);
+	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
 	blk_status_t status = BLK_STS_OK;
 
-	if (!page) {
-		end_bio(bio, BLK_STS_RESOURCE);
-		return;
-	}
 	for (; iter.bi_size; block++) {
-		if (kvp_block_read(pool, block, page))
+		if (kvp_block_read(r->pool, block, page))
 			status = BLK_STS_IOERR;
 		copy_to_bio(bio, &iter, status ? NULL : page_address(page));
 	}
-	__free_page(page);
+	mempool_free(page, &r->pages);
 	end_bio(bio, status);
 }
 
@@ -329,7 +326,7 @@ static void read_anew_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 
-	read_anew(k->requests->pool, bio_of(k));
+	read_anew(k->requests, bio_of(k));
 }
 
 static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
@@ -405,7 +402,7 @@ static void read_home_work(struct work_struct *work)
 
 	kvp_table_shrink(r->pool, false);
 	if (leaf == ERR_PTR(-ENOMEM))
-		read_anew(r->pool, bio);	/* which waits for memory */
+		read_anew(r, bio);	/* which waits for memory */
 	else if (IS_ERR(leaf))
 		end_bio(bio, BLK_STS_IOERR);
 	else if (remap_home(r, bio, leaf))
@@ -557,7 +554,7 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
 	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	r->write_wq = alloc_workqueue("kvpool-writes", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!r->wq || !r->write_wq) {
+	if (!r->wq || !r->write_wq || mempool_init_page_pool(&r->pages, READ_PAGES, 0)) {
 		kvp_requests_exit(r);
 		return -ENOMEM;
 	}
@@ -574,6 +571,7 @@ void kvp_requests_exit(struct kvp_requests *r)
 		destroy_workqueue(r->wq);
 	if (r->write_wq)
 		destroy_workqueue(r->write_wq);
+	mempool_exit(&r->pages);
 	r->wq = NULL;
 	r->write_wq = NULL;
 }

@@ -6,6 +6,7 @@
 #define KVP_REQUEST_H
 
 #include <linux/bio.h>
+#include <linux/mempool.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -24,6 +25,7 @@ struct kvp_requests {
 	struct bio_list writes;
 	atomic_t space_seq;
 	struct work_struct write_work;
+	mempool_t pages;		/* for reads through a private page */
 	bool requeue;
 };
 

@@ -3,8 +3,10 @@
  * The table's pages in memory: finding, reading, eviction, entries.
  */
 #include <linux/gfp.h>
+#include <linux/hash.h>
 #include <linux/list_sort.h>
 #include <linux/mm.h>
+#include <linux/rculist.h>
 
 #include "io/batch.h"
 #include "pool/pool.h"
@@ -20,6 +22,11 @@ static struct mutex *load_lock(struct kvp_table *t, u32 level, u64 index)
 	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
+static struct hlist_head *bucket_of(struct kvp_table *t, u32 level, u64 index)
+{
+	return &t->buckets[hash_64(index << 2 | level, t->bucket_bits)];
+}
+
 /* --- references and eviction ----------------------------------------------------- */
 
 static struct kvp_tpage *lookup(struct kvp_pool *pool, u32 level, u64 index)
@@ -27,7 +34,9 @@ static struct kvp_tpage *lookup(struct kvp_pool *pool, u32 level, u64 index)
 	struct kvp_tpage *tp;
 
 	rcu_read_lock();
-	tp = xa_load(&pool->table.pages[level], index);
+	hlist_for_each_entry_rcu(tp, bucket_of(&pool->table, level, index), hash)
+		if (tp->index == index && tp->level == level)
+			break;
 	if (tp && !refcount_inc_not_zero(&tp->ref))
 		tp = NULL;
 	rcu_read_unlock();
@@ -42,6 +51,22 @@ static void free_tpage(struct kvp_tpage *tp)
 	kfree_rcu(tp, rcu);
 }
 
+/* Nobody finds the page any more, though somebody may still be looking at it: to the reserve first. */
+static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	bool keep;
+
+	spin_lock(&t->lru_lock);
+	keep = t->nr_reserve < KVP_TABLE_RESERVE;
+	if (keep) {
+		list_add(&tp->lru, &t->reserve);
+		t->nr_reserve++;
+	}
+	spin_unlock(&t->lru_lock);
+	if (!keep)
+		free_tpage(tp);
+}
+
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
 	/* The tree's own reference is given up by evict() alone. */
@@ -53,7 +78,10 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 	return lookup(pool, 0, block >> KVP_PTRS_SHIFT);
 }
 
-/* Forget a page that nobody uses. Its load lock keeps a reader from reading it in too early. */
+/*
+ * Forget a page that nobody uses. Its load lock keeps a reader from reading it
+ * in too early. Whoever loads a page may ask for this, so it only tries.
+ */
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
 	struct kvp_table *t = &pool->table;
@@ -66,11 +94,13 @@ static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 		mutex_unlock(lock);
 		return false;
 	}
-	xa_erase(&t->pages[tp->level], tp->index);
+	spin_lock(&t->lru_lock);
+	hlist_del_rcu(&tp->hash);
+	spin_unlock(&t->lru_lock);
 	mutex_unlock(lock);
 	if (parent)
 		kvp_table_put(pool, parent);
-	free_tpage(tp);
+	release_tpage(t, tp);
 	return true;
 }
 
@@ -96,12 +126,11 @@ static struct kvp_tpage *next_victim(struct kvp_table *t, u32 *looks)
 	return tp;
 }
 
-static void add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
+static void __add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	spin_lock(&t->lru_lock);
+	lockdep_assert_held(&t->lru_lock);
 	list_add(&tp->lru, &t->lru);
 	t->nr_pages++;
-	spin_unlock(&t->lru_lock);
 }
 
 u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
@@ -114,10 +143,13 @@ u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
 
 		if (!tp)
 			break;
-		if (evict(pool, tp))
+		if (evict(pool, tp)) {
 			freed++;
-		else
-			add_to_lru(t, tp);
+			continue;
+		}
+		spin_lock(&t->lru_lock);
+		__add_to_lru(t, tp);
+		spin_unlock(&t->lru_lock);
 	}
 	return freed;
 }
@@ -203,18 +235,56 @@ static int read_page(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, struc
 	return -EIO;
 }
 
-static struct kvp_tpage *new_tpage(u32 level, u64 index, struct kvp_tpage *parent)
+static struct kvp_tpage *alloc_tpage(gfp_t gfp)
 {
-	struct kvp_tpage *tp = kzalloc(sizeof(*tp), GFP_NOIO);
+	struct kvp_tpage *tp = kzalloc(sizeof(*tp), gfp);
 
 	if (!tp)
 		return NULL;
-	tp->page = alloc_page(GFP_NOIO);
+	tp->page = alloc_page(gfp);
 	if (!tp->page) {
 		kfree(tp);
 		return NULL;
 	}
+	return tp;
+}
+
+/*
+ * Memory is short: a page from the reserve, for which a clean one may have to
+ * give up its place. Whoever found it under its old name must be done with it.
+ */
+static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp;
+
+	do {
+		spin_lock(&t->lru_lock);
+		tp = list_first_entry_or_null(&t->reserve, struct kvp_tpage, lru);
+		if (tp) {
+			list_del(&tp->lru);
+			t->nr_reserve--;
+		}
+		spin_unlock(&t->lru_lock);
+	} while (!tp && kvp_table_reclaim(pool, 1));
+	if (tp)
+		synchronize_rcu();
+	return tp;
+}
+
+static struct kvp_tpage *new_tpage(struct kvp_pool *pool, u32 level, u64 index,
+				   struct kvp_tpage *parent)
+{
+	/* Not to wait for memory here: what is to free some may be waiting for us. */
+	struct kvp_tpage *tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?:
+			       reserved_tpage(pool);
+
+	if (!tp)
+		return NULL;
 	refcount_set(&tp->ref, 2);	/* the tree's and the caller's */
+	tp->flags = 0;
+	tp->durable = 0;
+	tp->pending = 0;
 	tp->level = level;
 	tp->index = index;
 	tp->parent = parent;
@@ -228,7 +298,7 @@ static struct kvp_tpage *fetch(struct kvp_pool *pool, u32 level, u64 index,
 			       struct kvp_tpage *parent)
 {
 	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *tp = new_tpage(level, index, parent);
+	struct kvp_tpage *tp = new_tpage(pool, level, index, parent);
 	int ret;
 
 	if (!tp)
@@ -240,13 +310,14 @@ static struct kvp_tpage *fetch(struct kvp_pool *pool, u32 level, u64 index,
 	} else {
 		ret = read_page(pool, level, index, tp->durable, tp->page);
 	}
-	if (!ret)
-		ret = xa_err(xa_store(&t->pages[level], index, tp, GFP_NOIO));
 	if (ret) {
-		free_tpage(tp);
+		release_tpage(t, tp);
 		return ERR_PTR(ret);
 	}
-	add_to_lru(t, tp);
+	spin_lock(&t->lru_lock);
+	hlist_add_head_rcu(&tp->hash, bucket_of(t, level, index));
+	__add_to_lru(t, tp);
+	spin_unlock(&t->lru_lock);
 	return tp;
 }
 
@@ -471,12 +542,11 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 
 /* --- scrub ------------------------------------------------------------------------------------ */
 
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy)
 {
 	struct kvp_table *t = &pool->table;
 	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
 	struct kvp_tpage *tp = load(pool, level, index);
-	struct page *copy;
 	unsigned long bad = 0;
 	int repaired = 0;
 	u64 at;
@@ -484,11 +554,6 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
-	copy = alloc_page(GFP_NOIO);
-	if (!copy) {
-		kvp_table_put(pool, tp);
-		return -ENOMEM;
-	}
 	/* A page that is dirty or being written gets other copies anyway. */
 	mutex_lock(&t->lock);
 	if (kvp_ptr_null(tp->durable) || test_bit(KVP_TPAGE_DIRTY, &tp->flags) ||
@@ -509,7 +574,6 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level)
 	repaired = repair_copies(pool, level, index, at, tp->page, bad);
 out:
 	mutex_unlock(&t->lock);
-	__free_page(copy);
 	kvp_table_put(pool, tp);
 	return repaired;
 }
@@ -646,21 +710,41 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 
 /* --- life -------------------------------------------------------------------------------------------- */
 
+/* Pages that are kept, and where they are found; nothing else that a load needs may run out. */
+static int alloc_pages_and_places(struct kvp_pool *pool)
+{
+	struct kvp_table *t = &pool->table;
+	u64 pages = kvp_table_blocks(pool->g->data_blocks, pool->g->levels) / 2;
+
+	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
+	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);
+	if (!t->buckets)
+		return -ENOMEM;
+	while (t->nr_reserve < KVP_TABLE_RESERVE) {
+		struct kvp_tpage *tp = alloc_tpage(GFP_KERNEL);
+
+		if (!tp)
+			return -ENOMEM;
+		list_add(&tp->lru, &t->reserve);
+		t->nr_reserve++;
+	}
+	return 0;
+}
+
 int kvp_table_init(struct kvp_pool *pool)
 {
 	struct kvp_table *t = &pool->table;
 	struct kvp_sb *sb = pool->sb;
 	u32 i, j;
 
-	for (i = 0; i < KVP_MAX_LEVELS; i++) {
-		xa_init(&t->pages[i]);
+	for (i = 0; i < KVP_MAX_LEVELS; i++)
 		for (j = 0; j < KVP_TABLE_LOAD_LOCKS; j++)
 			mutex_init(&t->load_locks[i][j]);
-	}
 	mutex_init(&t->lock);
 	spin_lock_init(&t->lru_lock);
 	INIT_LIST_HEAD(&t->dirty);
 	INIT_LIST_HEAD(&t->lru);
+	INIT_LIST_HEAD(&t->reserve);
 	init_waitqueue_head(&t->wait);
 	memcpy(t->roots, sb->roots, sizeof(t->roots));
 	t->era = sb->era + 1;
@@ -669,24 +753,31 @@ int kvp_table_init(struct kvp_pool *pool)
 	t->poisoned = sb->poisoned_blocks;
 	t->budget = pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT;
 	t->batch = kvp_batch_alloc(pool);
-	return t->batch ? 0 : -ENOMEM;
+	return t->batch ? alloc_pages_and_places(pool) : -ENOMEM;
 }
 
-/* All references are gone: free from the leaves up. */
+static void free_tpages(struct list_head *pages)
+{
+	struct kvp_tpage *tp, *next;
+
+	list_for_each_entry_safe(tp, next, pages, lru)
+		free_tpage(tp);
+	INIT_LIST_HEAD(pages);
+}
+
+/* All references are gone. */
 void kvp_table_exit(struct kvp_pool *pool)
 {
 	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *tp;
-	unsigned long index;
-	u32 level;
 
 	if (!t->batch)
 		return;
-	for (level = 0; level < KVP_MAX_LEVELS; level++) {
-		xa_for_each(&t->pages[level], index, tp)
-			free_tpage(tp);
-		xa_destroy(&t->pages[level]);
-	}
+	free_tpages(&t->lru);
+	free_tpages(&t->reserve);
+	t->nr_pages = 0;
+	t->nr_reserve = 0;
+	kvfree(t->buckets);
+	t->buckets = NULL;
 	kvp_batch_free(t->batch);
 	t->batch = NULL;
 }

@@ -2,14 +2,20 @@
 /*
  * The checksum table: one entry a block, in a radix tree of 4 KiB pages.
  *
- * In memory a page is found through an xarray per level. A leaf that is there
- * keeps its ancestors there. Entries change in memory when a block has come
+ * In memory a page is found through a hash table, which needs no memory to add
+ * to. A leaf that is there keeps its ancestors there. Entries change in memory when a block has come
  * home; a checkpoint writes the changed pages into the slots that the durable
  * root does not name, bottom up, and then the root.
  *
  * Readers look entries up without a lock: an entry is one word. Writers hold
  * table->lock, and wait while the page is being written, so that what a
  * checkpoint writes is what it summed.
+ *
+ * Writes that are to free memory need table pages to come home (R24). So some
+ * are kept in reserve; when they are gone a clean page that nobody uses is
+ * taken for another one; when there is none, -ENOMEM: whoever makes pages
+ * dirty then finishes with those that it has and takes a checkpoint, after
+ * which they are clean. So a writer that holds no page gets one.
  */
 #ifndef KVP_TABLE_H
 #define KVP_TABLE_H
@@ -18,8 +24,8 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
-#include <linux/xarray.h>
 
 #include "format/format.h"
 
@@ -35,6 +41,7 @@ enum kvp_tpage_flags {
 
 /**
  * struct kvp_tpage - one page of the table in memory
+ * @hash: in its bucket; added and removed under table->lru_lock, read under RCU
  * @ref: one for being in the tree; one for each child, reader and list
  * @level: 0 for a leaf
  * @index: within the level
@@ -44,9 +51,10 @@ enum kvp_tpage_flags {
  * @parent: holds a reference; NULL at the top level
  * @page: contents, little endian
  * @list: on table->dirty or the checkpoint's list; by table->lock
- * @lru: on table->lru; by table->lru_lock
+ * @lru: on table->lru or table->reserve; by table->lru_lock
  */
 struct kvp_tpage {
+	struct hlist_node hash;
 	refcount_t ref;
 	u32 level;
 	u64 index;
@@ -60,9 +68,11 @@ struct kvp_tpage {
 };
 
 #define KVP_TABLE_LOAD_LOCKS	16
+#define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
 
 struct kvp_table {
-	struct xarray pages[KVP_MAX_LEVELS];
+	struct hlist_head *buckets;	/* 1 << bucket_bits of them */
+	u32 bucket_bits;
 	/* Hold one to add or remove a page: by level and index, leaves outermost. */
 	struct mutex load_locks[KVP_MAX_LEVELS][KVP_TABLE_LOAD_LOCKS];
 	struct mutex lock;		/* for the next block of fields, and entries */
@@ -84,6 +94,8 @@ struct kvp_table {
 
 	spinlock_t lru_lock;
 	struct list_head lru;
+	struct list_head reserve;	/* pages without an identity; to be used after a grace period */
+	u32 nr_reserve;
 	u32 nr_pages;			/* in memory */
 	u32 budget;			/* pages */
 };
@@ -98,7 +110,8 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
  * kvp_table_load() - the leaf of @block, read and verified if need be
  *
  * Return: the leaf with a reference, or an error pointer: -EIO when no copy
- * verifies, -ENOMEM. Context: process, may wait for I/O.
+ * verifies, -ENOMEM: every page is dirty or in use, so a checkpoint may help.
+ * Context: process, may wait for I/O.
  */
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
 
@@ -151,10 +164,11 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
 
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal
+ * @copy: a page to read into
  *
- * Return: number of copies repaired, or -EIO when no copy verifies.
+ * Return: number of copies repaired, -EIO when no copy verifies, or -ENOMEM.
  */
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level);
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy);
 
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
 

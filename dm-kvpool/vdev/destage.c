@@ -13,6 +13,7 @@
  * starts the worker and by the worker when it considers stopping.
  */
 #include <linux/list_sort.h>
+#include <linux/sched.h>
 
 #include "pool/pool.h"
 #include "vdev/home.h"
@@ -168,16 +169,23 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	kvp_log_floor(pool, mark);
 }
 
+/*
+ * Rounds, with checkpoints in between when the table asks for it. When there
+ * is no memory for a table page, the dirty ones are what holds it: written,
+ * they can make room for others. So each turn gets somewhere (R24).
+ */
 static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 {
+	bool no_memory;
 	u32 taken;
 	int ret;
 
 	do {
 		ret = destage_round(pool, limit, &taken);
-		if (!ret && table_half_dirty(pool))
+		no_memory = ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty);
+		if (no_memory || (!ret && table_half_dirty(pool)))
 			ret = kvp_checkpoint(pool, NULL);
-	} while (!ret && taken && (all || destage_wanted(pool)));
+	} while (!ret && (no_memory || (taken && (all || destage_wanted(pool)))));
 	return ret;
 }
 
@@ -281,6 +289,10 @@ int kvp_destage_all(struct kvp_pool *pool)
 		kvp_destage_kick(pool, true);
 		flush_work(&dg->work);
 		ret = dg->error;
+		if (ret == -ENOMEM) {
+			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+			ret = 0;
+		}
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool));
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
@@ -328,6 +340,8 @@ void kvp_bypass_work(struct work_struct *work)
 				kvp_pool_fault(pool, "large writes cannot be brought home");
 				break;
 			}
+			/* For the checkpoint, after which table pages can be had again. */
+			kvp_destage_kick(pool, true);
 			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
 			continue;
 		}

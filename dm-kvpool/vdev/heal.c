@@ -9,6 +9,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 
 #include "pool/pool.h"
 

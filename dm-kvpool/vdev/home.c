@@ -196,8 +196,9 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions)
 		if (!ret && batch_full(h))
 			ret = finish(h, versions);
 	}
-	if (!ret)
-		ret = finish(h, versions);
+	/* Without memory for one more page, the others go home: or it would not get better. */
+	if (!ret || ret == -ENOMEM)
+		ret = finish(h, versions) ?: ret;
 	else
 		put_back(h, versions);
 	/* What was added but not written must not be written by the next call. */

@@ -24,8 +24,9 @@ void kvp_home_free(struct kvp_home *h);
  * the last is written, and none whose successor is durable already. Under the
  * blocks' range lock, home and table change together.
  *
- * Return: 0; -EIO: no leg took it, or no copy of a table page can be read.
- * Then what is not home is still on @versions. Context: process, waits for I/O.
+ * Return: 0; -EIO: no leg took it, or no copy of a table page can be read;
+ * -ENOMEM: no memory for a table page, and a checkpoint may help. Then what is
+ * not home is still on @versions. Context: process, waits for I/O.
  */
 int kvp_home_write(struct kvp_home *h, struct list_head *versions);
 

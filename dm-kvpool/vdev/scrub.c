@@ -5,6 +5,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 
 #include "pool/pool.h"
 
@@ -140,7 +141,7 @@ done:
 }
 
 /* The table pages above a leaf that the cursor has just entered. */
-static int scrub_pages(struct kvp_pool *pool, u64 block)
+static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *copy)
 {
 	u32 level;
 
@@ -151,7 +152,7 @@ static int scrub_pages(struct kvp_pool *pool, u64 block)
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
-		bad = kvp_table_scrub_page(pool, block, level);
+		bad = kvp_table_scrub_page(pool, block, level, copy);
 		mutex_unlock(&pool->checkpoint_lock);
 		if (bad == -ENOMEM)
 			return bad;
@@ -196,7 +197,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 		WRITE_ONCE(info->cursor, next);
 		return 0;
 	}
-	ret = scrub_pages(pool, block);
+	ret = scrub_pages(pool, block, s->pages[0]);
 	if (ret)
 		return ret;
 	if (!(block % KVP_PTRS_PER_PAGE))

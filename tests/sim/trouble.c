@@ -12,8 +12,8 @@
 
 #include "suite.h"
 
-#define LEG_BLOCKS	16384u		/* 64 MiB: 28 leaves of data, and a bit */
-#define BLOCKS		14336u		/* at least so many are data */
+#define LEG_BLOCKS	65536u		/* 256 MiB */
+#define BLOCKS		61440u		/* at least so many are data: 120 leaves */
 #define LEAF		512u
 #define LEAVES		(BLOCKS / LEAF)
 
@@ -127,6 +127,36 @@ static void scrub_without_memory(struct trouble *t)
 		host_read_check(h, leaf * LEAF + 300);
 }
 
+/*
+ * Next to nothing can be allocated, and the table does not fit into what is in
+ * reserve: writes, discards and reads all come to their end (R24).
+ */
+static void progress_without_memory(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 round, leaf;
+
+	spread(h);
+	sim_memory_short = 1000;
+	for (round = 0; round < 3; round++) {
+		for (leaf = 0; leaf < LEAVES; leaf++)
+			host_write(h, leaf * LEAF + 17 * round, round == 1 ? 40 : 2, false);
+		host_flush(h);
+		for (leaf = 0; leaf < LEAVES; leaf++)
+			host_read_check(h, leaf * LEAF + 300);
+	}
+	sim_memory_short = 0;
+	host_discard(h, 100, BLOCKS - 400);
+	sim_memory_short = 1000;
+	host_flush(h);
+	host_checkpoint(h);
+	for (leaf = 0; leaf < LEAVES; leaf++) {
+		host_read_check(h, leaf * LEAF + 300);
+		host_read_check(h, leaf * LEAF + 18);
+	}
+	sim_memory_short = 0;
+}
+
 /* --- poison ------------------------------------------------------------------------------------ */
 
 struct side {
@@ -223,6 +253,8 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 void run_trouble(void)
 {
 	trouble(NAMED(scrub_without_memory), 2);
+	trouble(NAMED(progress_without_memory), 2);
+	trouble("progress_without_memory_on_a_single", progress_without_memory, 1);
 	trouble(NAMED(flush_waits_for_fresh_poison), 2);
 	trouble("flush_waits_for_fresh_poison_on_a_single", flush_waits_for_fresh_poison, 1);
 	trouble(NAMED(poison_that_makes_up_for_poison), 2);
