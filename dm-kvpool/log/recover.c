@@ -199,6 +199,13 @@ static int good_copy(struct recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	return -1;
 }
 
+static int cannot_write(struct recovery *rec, const struct kvp_leg *leg, u64 at)
+{
+	return kvp_refuse(rec->refusal, -EIO, "check the leg and try again; nothing is lost by that",
+			  "%s, the last leg in use, does not take block %llu of its own", leg->path,
+			  (unsigned long long)at);
+}
+
 /* Legs that have it differently get the good copy, durable before anything goes home. */
 static int equalise(struct recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
@@ -225,7 +232,7 @@ static int equalise(struct recovery *rec, u32 good, const struct kvp_log_hdr *h)
 		if (kvp_io_sync(&io)) {
 			atomic64_inc(&pool->legs[i].err_write);
 			if (!kvp_leg_fail(&pool->legs[i], "the log cannot be repaired"))
-				return -EIO;
+				return cannot_write(rec, &pool->legs[i], io.block);
 			continue;
 		}
 		/* In memory as well: later steps may take this leg's pages. */
@@ -535,7 +542,7 @@ static int write_others(struct recovery *rec, u64 block, unsigned long match)
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE, kvp_home_block(pool, block), rec->home) &&
 		    !kvp_leg_fail(leg, "a write failed during recovery"))
-			return -EIO;
+			return cannot_write(rec, leg, kvp_home_block(pool, block));
 	}
 	return 0;
 }
@@ -678,6 +685,31 @@ static int finish(struct recovery *rec, struct kvp_log_mark *head)
 	return kvp_checkpoint(pool, head);
 }
 
+/* Nothing on the way has said why: what is known of it. */
+static void explain(struct recovery *rec, int error)
+{
+	struct kvp_pool *pool = rec->pool;
+	const struct kvp_table_lost *lost = &pool->table.lost;
+
+	if (error == -ENOMEM)
+		kvp_refuse(rec->refusal, error, "free some memory and try again",
+			   "out of memory while bringing home what the log holds");
+	else if (lost->blocks && lost->level)
+		kvp_refuse(rec->refusal, error, "connect every leg; kvpoolctl check shows what is readable",
+			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
+			   (unsigned long long)lost->index, lost->level,
+			   (unsigned long long)lost->first,
+			   (unsigned long long)(lost->first + lost->blocks - 1));
+	else if (kvp_pool_faulted(pool))
+		kvp_refuse(rec->refusal, error, "check the leg and try again; nothing is lost by that",
+			   "the last leg in use failed a flush or a write that recovery needs (error %d)",
+			   error);
+	else
+		kvp_refuse(rec->refusal, error, "check the legs and try again; nothing is lost by that",
+			   "a leg does not answer where recovery must read a page of the checksum table, and no other has it (error %d)",
+			   error);
+}
+
 static int run(struct recovery *rec, struct kvp_log_mark *head)
 {
 	int ret = 0;
@@ -699,8 +731,7 @@ static int run(struct recovery *rec, struct kvp_log_mark *head)
 	if (!ret)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
-		kvp_refuse(rec->refusal, ret, "check the legs and try again; nothing is lost by that",
-			   "recovery could not read or write what it needs on the legs (error %d)", ret);
+		explain(rec, ret);
 	return ret;
 }
 

@@ -12,6 +12,12 @@
 #include "pool/pool.h"
 #include "table/table.h"
 
+/* Blocks below one pointer at @level: a leaf's is 2 MiB. */
+static u64 span(u32 level)
+{
+	return 1ull << (KVP_PTRS_SHIFT * (level + 1));
+}
+
 static __le64 *words(const struct kvp_tpage *tp)
 {
 	return page_address(tp->page);
@@ -167,6 +173,41 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all)
 		kvp_table_reclaim(pool, pages - budget);
 }
 
+/* --- changes, by table->lock ---------------------------------------------------------- */
+
+static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	lockdep_assert_held(&t->lock);
+	if (test_and_set_bit(KVP_TPAGE_DIRTY, &tp->flags))
+		return;
+	refcount_inc(&tp->ref);
+	list_add_tail(&tp->list, &t->dirty);
+	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
+}
+
+static void __count(struct kvp_table *t, u64 entry, int change)
+{
+	switch (kvp_entry_state(entry)) {
+	case KVP_ENTRY_VALID:
+		t->written += change;
+		break;
+	case KVP_ENTRY_POISONED:
+		t->poisoned += change;
+		break;
+	}
+}
+
+static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 entry)
+{
+	__le64 *word = &words(leaf)[block % KVP_PTRS_PER_PAGE];
+
+	lockdep_assert_held(&t->lock);
+	__count(t, le64_to_cpu(*word), -1);
+	__count(t, entry, 1);
+	WRITE_ONCE(*word, cpu_to_le64(entry));
+	__mark_dirty(t, leaf);
+}
+
 /* --- reading ------------------------------------------------------------------------- */
 
 /* The pointer to page (@level, @index): in its parent, or in the root. */
@@ -207,32 +248,113 @@ static int repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
 	return repaired;
 }
 
-/* Read the copy that the pointer names from any leg (R9). */
-static int read_page(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, struct page *page)
+/* One leg's copy of a page: 0, -EBADMSG: it is not that page, or why it cannot be read. */
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const struct kvp_tpage *tp)
 {
-	u64 at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(ptr));
+	int error = kvp_io_page(leg, KVP_IO_READ, at, tp->page);
+
+	atomic64_inc(&pool->work_stats.page_reads);
+	if (!error && page_verifies(pool, tp->level, tp->index, tp->durable, tp->page))
+		return 0;
+	if (!error)
+		atomic64_inc(&leg->err_checksum);
+	else if (error != -ENOMEM)
+		atomic64_inc(&leg->err_read);
+	/* A sector that is gone for good is no better than one with other contents. */
+	return !error || error == -ENODATA ? -EBADMSG : error;
+}
+
+/*
+ * Read the copy that the pointer names from any leg (R9). -EBADMSG: every leg
+ * in use answers and none has it; -EIO: some do not answer; -ENOMEM.
+ */
+static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	u64 at = kvp_page_block(pool->g, tp->level, tp->index, kvp_ptr_slot(tp->durable));
+	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
 	u32 n, i;
 
 	for (n = 0; n < pool->nr_legs; n++) {
-		struct kvp_leg *leg;
+		int error;
 
-		i = (n + (u32)index) % pool->nr_legs;
-		leg = &pool->legs[i];
-		if (!kvp_leg_usable(leg))
+		i = (n + (u32)tp->index) % pool->nr_legs;
+		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
-		atomic64_inc(&pool->work_stats.page_reads);
-		if (kvp_io_page(leg, KVP_IO_READ, at, page)) {
-			atomic64_inc(&leg->err_read);
-		} else if (page_verifies(pool, level, index, ptr, page)) {
-			repair_copies(pool, level, index, at, page, bad);
+		error = read_copy(pool, &pool->legs[i], at, tp);
+		if (!error) {
+			repair_copies(pool, tp->level, tp->index, at, tp->page, bad);
 			return 0;
-		} else {
-			atomic64_inc(&leg->err_checksum);
 		}
-		bad |= BIT(i);
+		no_memory |= error == -ENOMEM;
+		silent |= error != -EBADMSG;
+		if (error != -ENOMEM)
+			bad |= BIT(i);
 	}
-	return -EIO;
+	if (no_memory)
+		return -ENOMEM;
+	return silent || !bad ? -EIO : -EBADMSG;
+}
+
+/* No leg has this page: say so once, and keep it in mind for whoever has to refuse something. */
+static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
+{
+	struct kvp_table_lost *lost = &pool->table.lost;
+	bool known;
+
+	mutex_lock(&pool->table.lock);
+	known = lost->blocks && lost->level == tp->level && lost->index == tp->index;
+	lost->level = tp->level;
+	lost->index = tp->index;
+	lost->first = tp->index << (KVP_PTRS_SHIFT * (tp->level + 1));
+	lost->blocks = min(span(tp->level), pool->g->data_blocks - lost->first);
+	mutex_unlock(&pool->table.lock);
+	if (!known)
+		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
+			  (unsigned long long)tp->index, (unsigned long long)lost->first,
+			  (unsigned long long)lost->blocks);
+}
+
+/* In place of a lost leaf, not yet to be found by anybody: one in which every block is poisoned. */
+static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
+{
+	struct kvp_table *t = &pool->table;
+	u64 first = leaf->index << KVP_PTRS_SHIFT, block;
+	u64 end = min(first + span(0), pool->sb->pool_blocks);
+
+	mutex_lock(&t->lock);
+	clear_page(page_address(leaf->page));
+	for (block = first; block < end; block++)
+		__set(t, leaf, block, kvp_entry(0, t->era, KVP_ENTRY_POISONED));
+	WRITE_ONCE(t->poisonings, t->poisonings + 1);
+	mutex_unlock(&t->lock);
+	atomic64_add(end - first, &pool->work_stats.unrepaired);
+	atomic64_add(end - first, &pool->work_stats.leaf_lost);
+}
+
+/*
+ * Read the page that the pointer names. If every leg in use answers, twice,
+ * and none has it, then nobody knows any more what a leaf said of its blocks:
+ * they are poisoned, each until it is overwritten or discarded (R8). The leaf
+ * is dirty then, and the bad one is what counts until a checkpoint has
+ * replaced it: a power cut before that finds it again.
+ *
+ * Pages above the leaves are left as they are. Too much lies below one, and
+ * what is written there stays in the log.
+ */
+static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	int ret = read_page(pool, tp);
+
+	if (ret == -EBADMSG)
+		ret = read_page(pool, tp);
+	if (ret != -EBADMSG)
+		return ret;
+	note_lost(pool, tp);
+	if (tp->level || kvp_pool_readonly(pool))
+		return -EIO;
+	poison_leaf(pool, tp);
+	return 0;
 }
 
 static struct kvp_tpage *alloc_tpage(gfp_t gfp)
@@ -308,7 +430,7 @@ static struct kvp_tpage *fetch(struct kvp_pool *pool, u32 level, u64 index,
 		clear_page(page_address(tp->page));
 		ret = 0;
 	} else {
-		ret = read_page(pool, level, index, tp->durable, tp->page);
+		ret = read_or_poison(pool, tp);
 	}
 	if (ret) {
 		release_tpage(t, tp);
@@ -373,39 +495,6 @@ static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 	}
 }
 
-static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
-{
-	lockdep_assert_held(&t->lock);
-	if (test_and_set_bit(KVP_TPAGE_DIRTY, &tp->flags))
-		return;
-	refcount_inc(&tp->ref);
-	list_add_tail(&tp->list, &t->dirty);
-	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
-}
-
-static void __count(struct kvp_table *t, u64 entry, int change)
-{
-	switch (kvp_entry_state(entry)) {
-	case KVP_ENTRY_VALID:
-		t->written += change;
-		break;
-	case KVP_ENTRY_POISONED:
-		t->poisoned += change;
-		break;
-	}
-}
-
-static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 entry)
-{
-	__le64 *word = &words(leaf)[block % KVP_PTRS_PER_PAGE];
-
-	lockdep_assert_held(&t->lock);
-	__count(t, le64_to_cpu(*word), -1);
-	__count(t, entry, 1);
-	WRITE_ONCE(*word, cpu_to_le64(entry));
-	__mark_dirty(t, leaf);
-}
-
 void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
 		   enum kvp_entry_state state)
 {
@@ -455,12 +544,6 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
 }
 
 /* --- walking ------------------------------------------------------------------------------- */
-
-/* Blocks below one pointer at @level: a leaf's is 2 MiB. */
-static u64 span(u32 level)
-{
-	return 1ull << (KVP_PTRS_SHIFT * (level + 1));
-}
 
 /* Is page (@level, index of @block) null, in memory and on disk? */
 static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block)

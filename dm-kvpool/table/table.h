@@ -67,6 +67,12 @@ struct kvp_tpage {
 	struct rcu_head rcu;
 };
 
+/* The page that was found lost last: no leg that is in use has it. blocks is 0 as long as there is none. */
+struct kvp_table_lost {
+	u32 level;
+	u64 index, first, blocks;
+};
+
 #define KVP_TABLE_LOAD_LOCKS	16
 #define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
 
@@ -82,6 +88,7 @@ struct kvp_table {
 	unsigned long era_jiffies;	/* when it began */
 	u64 written, poisoned;		/* blocks in these states */
 	u64 snap_written, snap_poisoned; /* at the snapshot */
+	struct kvp_table_lost lost;
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
 
@@ -109,8 +116,12 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
 /**
  * kvp_table_load() - the leaf of @block, read and verified if need be
  *
- * Return: the leaf with a reference, or an error pointer: -EIO when no copy
- * verifies, -ENOMEM: every page is dirty or in use, so a checkpoint may help.
+ * A leaf of which no copy verifies comes back with its blocks poisoned; whoever
+ * answers a read by that settles it first (kvp_poison_settle()).
+ *
+ * Return: the leaf with a reference, or an error pointer: -EIO when a leg does
+ * not answer and no other has the page, when the pool is read-only, or when a
+ * page above is lost; -ENOMEM: every page is dirty or in use, so a checkpoint may help.
  * Context: process, may wait for I/O.
  */
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);

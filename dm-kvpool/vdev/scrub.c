@@ -185,6 +185,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub.info;
 	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
+	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
 	int ret = kvp_table_next_written(pool, block, &next);
 
 	*blocks = 0;
@@ -200,6 +201,10 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 	ret = scrub_pages(pool, block, s->pages[0]);
 	if (ret)
 		return ret;
+	lost = atomic64_read(&pool->work_stats.leaf_lost) - lost;
+	info->unrepaired += lost;
+	if (lost)
+		kvp_poison_settle(pool);
 	if (!(block % KVP_PTRS_PER_PAGE))
 		kvp_table_shrink(pool, false);
 	*blocks = min_t(u64, STEP_BLOCKS - block % STEP_BLOCKS, end - block);

@@ -21,7 +21,10 @@ struct trouble {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
+	u32 leg_blocks;
 	void (*run)(struct trouble *t);
+	/* With @then the first life ends by itself, not in order; what it damages is for the second. */
+	void (*then)(struct trouble *t);
 };
 
 static void trouble_main(void *arg)
@@ -31,8 +34,34 @@ static void trouble_main(void *arg)
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
 	t->run(t);
+	if (!t->then)
+		host_stop(&t->host);
+}
+
+static void second_main(void *arg)
+{
+	struct trouble *t = arg;
+
+	t->then(t);
 	if (t->host.pool)
 		host_stop(&t->host);
+}
+
+static bool run_second(struct trouble *t, const struct sim_config *config)
+{
+	struct image img[MAX_DISKS];
+	bool good;
+	u32 i;
+
+	for (i = 0; i < t->start.legs; i++)
+		image_copy(&img[i], &disks.img[i]);
+	disks_begin(img, t->start.legs);
+	t->start.format = false;
+	good = sim_run(config, second_main, t) == SIM_RETURNED;
+	disks_end();
+	for (i = 0; i < t->start.legs; i++)
+		image_free(&img[i]);
+	return good;
 }
 
 static bool run_once(struct trouble *t, u64 seed)
@@ -43,18 +72,21 @@ static bool run_once(struct trouble *t, u64 seed)
 	u32 i;
 
 	oracle_init(&t->o, BLOCKS);
-	blank_disks(blank, t->start.legs, LEG_BLOCKS);
+	blank_disks(blank, t->start.legs, t->leg_blocks);
 	check_seed_config(&config, seed);
 	disks_begin(blank, t->start.legs);
 	good = sim_run(&config, trouble_main, t) == SIM_RETURNED;
 	disks_end();
+	if (good && t->then)
+		good = run_second(t, &config);
 	for (i = 0; i < t->start.legs; i++)
 		image_free(&blank[i]);
 	oracle_free(&t->o);
 	return good;
 }
 
-static void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
+static void two_lives(const char *name, void (*run)(struct trouble *t),
+		      void (*then)(struct trouble *t), u32 legs, u32 leg_blocks)
 {
 	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
 	struct trouble *t;
@@ -65,11 +97,18 @@ static void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
 	t = calloc(1, sizeof(*t));
 	for (i = 0; good && i < rounds; i++) {
 		t->run = run;
+		t->then = then;
+		t->leg_blocks = leg_blocks;
 		t->start = (struct host_start){ .legs = legs, .format = true };
 		good = run_once(t, i ? mix64(opt.seed, 3000 + i) : opt.seed);
 	}
 	result(name, good);
 	free(t);
+}
+
+static void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
+{
+	two_lives(name, run, NULL, legs, LEG_BLOCKS);
 }
 
 /* --- what they share --------------------------------------------------------------------- */
@@ -248,6 +287,138 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 		sim_fail("the poison of a read that was answered is not durable");
 }
 
+/* --- pages of the table -------------------------------------------------------------------------- */
+
+/* Where on the legs the page of @level above @block is, which is clean. */
+static u64 page_at(struct host *h, u32 level, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
+	u64 at;
+
+	while (tp->level < level)
+		tp = tp->parent;
+	at = kvp_page_block(h->pool->g, level, tp->index, kvp_ptr_slot(tp->durable));
+	kvp_table_put(h->pool, leaf);
+	return at;
+}
+
+static void lose_page(struct host *h, u32 level, u64 block)
+{
+	u64 at = page_at(h, level, block);
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		rot(i, at);
+	kvp_table_shrink(h->pool, true);
+}
+
+static void expect_eio(struct host *h, u64 block)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	if (!host_read(h, block, data))
+		sim_fail("block %llu was read, though nobody knows its sum", block);
+}
+
+/* A leaf bad on every leg: its blocks are EIO until they are overwritten, and the pool goes on. */
+static void lost_leaf_while_running(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 healed, unrepaired;
+
+	spread(h);
+	lose_page(h, 0, 5 * LEAF);
+	if (rng_below(&sim_rng, 2)) {
+		expect_eio(h, 5 * LEAF + 300);
+		if (h->pool->sb->poisoned_blocks != LEAF)
+			sim_fail("%llu blocks are durably poisoned", h->pool->sb->poisoned_blocks);
+	} else {
+		host_scrub(h, &healed, &unrepaired);
+		if (unrepaired != LEAF)
+			sim_fail("scrub counts %llu blocks of a lost leaf", unrepaired);
+	}
+	host_write(h, 5 * LEAF + 7, 2, true);
+	host_checkpoint(h);
+	host_read_check(h, 5 * LEAF + 7);
+	host_read_check(h, 4 * LEAF + 300);
+	expect_eio(h, 5 * LEAF + 300);
+	expect_eio(h, 5 * LEAF + 200);
+	host_discard(h, 5 * LEAF, LEAF);
+	host_checkpoint(h);
+	host_read_check(h, 5 * LEAF + 300);
+	if (h->pool->sb->poisoned_blocks)
+		sim_fail("%llu blocks are still poisoned", h->pool->sb->poisoned_blocks);
+	expect_scrub(h, 0, 0);
+}
+
+/* One leg does not answer: it may have the page, so nothing is given up for lost. */
+static void leaf_that_may_come_back(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at, healed, unrepaired;
+
+	spread(h);
+	at = page_at(h, 0, 5 * LEAF);
+	rot(0, at);
+	disks_fault(FAULT_READ_EIO, 1, at, at);
+	kvp_table_shrink(h->pool, true);
+	expect_eio(h, 5 * LEAF + 300);
+	if (h->pool->table.poisoned)
+		sim_fail("%llu blocks are poisoned", h->pool->table.poisoned);
+	disks.nr_faults = 0;
+	host_read_check(h, 5 * LEAF + 300);
+	/* The other copy was read first, or healed from. */
+	kvp_table_shrink(h->pool, true);
+	host_scrub(h, &healed, &unrepaired);
+	if (unrepaired)
+		sim_fail("%llu blocks are lost", unrepaired);
+	expect_scrub(h, 0, 0);
+}
+
+static void write_and_lose_leaf(struct trouble *t)
+{
+	spread(&t->host);
+	lose_page(&t->host, 0, 5 * LEAF);
+	host_write(&t->host, 5 * LEAF + 7, 2, false);
+	host_write(&t->host, 9 * LEAF + 7, 2, true);
+}
+
+static void start_without_leaf(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	host_read_check(h, 5 * LEAF + 7);
+	host_read_check(h, 9 * LEAF + 8);
+	expect_eio(h, 5 * LEAF + 300);
+	if (h->pool->sb->poisoned_blocks != LEAF - 2)
+		sim_fail("%llu blocks are durably poisoned", h->pool->sb->poisoned_blocks);
+}
+
+static void write_and_lose_page_above(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (h->pool->g->levels < 2)
+		sim_fail("the table has no page above the leaves");
+	spread(h);
+	host_write(h, 5 * LEAF + 7, 2, true);
+	lose_page(h, 1, 0);
+}
+
+/* Refused, and the reason says which page and which blocks. */
+static void start_without_page_above(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (!host_start(h, &t->o, &t->start))
+		sim_fail("started, although the log holds writes below a page that is lost");
+	if (!strstr(h->refusal.why, "page 0 of level 1") ||
+	    !strstr(h->refusal.why, "blocks 0 to 262143"))
+		sim_fail("the reason is vague: %s", h->refusal.why);
+}
+
 #define NAMED(function) #function, function
 
 void run_trouble(void)
@@ -258,4 +429,9 @@ void run_trouble(void)
 	trouble(NAMED(flush_waits_for_fresh_poison), 2);
 	trouble("flush_waits_for_fresh_poison_on_a_single", flush_waits_for_fresh_poison, 1);
 	trouble(NAMED(poison_that_makes_up_for_poison), 2);
+	trouble(NAMED(lost_leaf_while_running), 2);
+	trouble(NAMED(leaf_that_may_come_back), 2);
+	two_lives("lost_leaf_at_start", write_and_lose_leaf, start_without_leaf, 2, LEG_BLOCKS);
+	two_lives("lost_page_above_at_start", write_and_lose_page_above, start_without_page_above,
+		  2, 3 * 262144);
 }

@@ -58,6 +58,8 @@ hostile() {
 			refused=$((refused + 1))
 			echo "seed $seed: refused: $(last_refusal)"
 			[[ $(last_refusal) == *?' | '?*' | '?* ]] || fail "seed $seed: no reason: $(last_refusal)"
+			# An error number is no reason, and these legs answer: it is known what is wrong.
+			[[ $(last_refusal) != *'(error '* ]] || fail "seed $seed: a vague reason: $(last_refusal)"
 			[ $kind = both ] || [ $((seed % 8)) = 0 ] || [ $((seed % 8)) = 3 ] ||
 				fail "seed $seed: refused, though one leg is whole: $(last_refusal)"
 			continue

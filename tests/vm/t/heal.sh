@@ -150,6 +150,15 @@ if dmsetup create p --table "$table"; then
 	cat /tmp/seen
 	expect_eq "$(awk '{ print $3 }' /tmp/seen | sort -u)" EIO "blocks without a checksum"
 	expect_eq "$(oracle show /dev/mapper/p 512 512)" "512 512 v1"
+	expect_stat p poisoned_blocks 512
+	[ "$(event_count p table_lost)" = 1 ] || fail "no event 'table_lost', or more than one"
+	# The pool goes on, and what is written there is good again.
+	oracle write /dev/mapper/p 0 8 4 fsync
+	dmsetup message p 0 checkpoint
+	expect_stat p state online
+	restart_pool
+	expect_eq "$(oracle show /dev/mapper/p 0 8)" "0 8 v4"
+	expect_stat p poisoned_blocks 504
 else
 	fail "not started: $(last_refusal)"
 fi
