@@ -118,19 +118,30 @@ static int msg_offline(struct message *m)
 	return ret;
 }
 
+/* Without a text there is no comment any more. */
+static int set_comment(struct message *m)
+{
+	int ret = kvp_pool_set_comment(m->pool, m->argc > 2 ? m->argv[2] : "");
+
+	if (ret == -ERANGE)
+		return refused(m, "a comment has at most 128 characters", "shorten it", ret);
+	if (ret == -EINVAL)
+		return refused(m, "a comment cannot have control characters", "leave them out", ret);
+	return ret;
+}
+
 static int msg_set(struct message *m)
 {
 	struct kvp_why why;
 	u64 value;
 	int id = kvp_tunable_find(m->argv[1]), ret;
 
-	if (!strcmp(m->argv[1], "comment")) {
-		ret = kvp_pool_set_comment(m->pool, m->argv[2]);
-		return ret == -ERANGE ? refused(m, "a comment has at most 128 characters",
-						"shorten it", ret) : ret;
-	}
+	if (!strcmp(m->argv[1], "comment"))
+		return set_comment(m);
 	if (id < 0)
 		return refused(m, "there is no such tunable", "see docs/admin-guide.md", -EINVAL);
+	if (m->argc < 3)
+		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);
 	if (ret)
 		return refused(m, why.text, "give a value in that range", ret);
@@ -186,7 +197,7 @@ static const struct {
 	{ "events", 1, 2, msg_events },
 	{ "scrub", 2, 2, msg_scrub },
 	{ "offline", 2, 2, msg_offline },
-	{ "set", 3, 3, msg_set },
+	{ "set", 2, 3, msg_set },
 	{ "checkpoint", 1, 1, msg_checkpoint },
 	{ "flush", 1, 1, msg_flush },
 	{ "drop_caches", 1, 1, msg_drop_caches },

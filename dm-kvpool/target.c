@@ -76,8 +76,9 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 		return 0;
 	}
 	if (!strcmp(key, "comment")) {
-		ti->error = "comment is longer than 128 characters";
-		return strscpy(s->comment, value, sizeof(s->comment)) < 0 ? -EINVAL : 0;
+		ti->error = "comment is longer than 128 characters, or has control characters";
+		return strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
+		       !kvp_text_valid(s->comment) ? -EINVAL : 0;
 	}
 	if (!strcmp(key, "log_size") || !strcmp(key, "size")) {
 		ti->error = "log_size and size take a number of bytes";

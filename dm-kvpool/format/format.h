@@ -56,6 +56,9 @@ u32 kvp_crc32c(u32 crc, const void *data, size_t bytes);
  */
 u32 kvp_sum_seed(u64 nonce, u32 vdev);
 
+/** kvp_text_valid() - a name or comment without control characters? */
+bool kvp_text_valid(const char *text);
+
 /** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
 u32 kvp_block_sum(u32 seed, u64 block, const void *data);
 

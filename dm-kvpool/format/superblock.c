@@ -216,6 +216,15 @@ static const char *count_fault(const struct kvp_sb *sb)
 	return NULL;
 }
 
+/* Names and comments reach terminals and lines of KEY=VALUE. Bytes above 127 are UTF-8. */
+bool kvp_text_valid(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 127)
+			return false;
+	return true;
+}
+
 static const char *content_fault(const struct kvp_sb *sb)
 {
 	const struct kvp_geometry *g = &sb->vdevs[0];
@@ -233,6 +242,10 @@ static const char *content_fault(const struct kvp_sb *sb)
 		return "log position";
 	if (sb->scrub.cursor > g->data_blocks)
 		return "scrub cursor";
+	if (!kvp_text_valid(sb->name))
+		return "name: control characters";
+	if (!kvp_text_valid(sb->comment))
+		return "comment: control characters";
 	for (i = 0; i < sb->leg_count; i++) {
 		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_OFFLINE)
 			return "state of a leg";

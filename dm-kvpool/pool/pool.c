@@ -342,6 +342,8 @@ int kvp_pool_set_comment(struct kvp_pool *pool, const char *text)
 		return -EROFS;
 	if (strlen(text) > KVP_COMMENT_LEN)
 		return -ERANGE;
+	if (!kvp_text_valid(text))
+		return -EINVAL;
 	mutex_lock(&pool->sb_lock);
 	memcpy(old, pool->sb->comment, sizeof(old));
 	snprintf(pool->sb->comment, sizeof(pool->sb->comment), "%s", text);

@@ -227,7 +227,7 @@ void kvp_pool_space(struct kvp_pool *pool);
 /** kvp_pool_set() - change a tunable; durable when it returns 0 */
 int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
 
-/** kvp_pool_set_comment() - the pool's comment; durable when it returns 0 */
+/** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
 int kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 
 /** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */

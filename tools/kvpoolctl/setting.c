@@ -27,9 +27,6 @@ static int parse_comment(const char *text, struct setting *s, struct err *err)
 {
 	const char *p;
 
-	if (!*text)
-		return err_set(err, ERR_USAGE, KEY_COMMENT, "give a text, '-' if there is none",
-			       "a comment cannot be empty");
 	if (strlen(text) > KVP_COMMENT_LEN)
 		return err_set(err, ERR_USAGE, KEY_COMMENT, "shorten it",
 			       "a comment has at most %d bytes", KVP_COMMENT_LEN);

@@ -140,5 +140,11 @@ for bad in nonsense "set nonsense 1" "set write_buffer lots" "set strict 7" "set
 	expect_fail dmsetup message p 0 $bad 2> /dev/null
 done
 expect_refusal "strict" dmsetup message p 0 set strict 7
+expect_refusal "control characters" dmsetup message p 0 set comment $'a\001b'
+expect_refusal "wrong number of words" dmsetup message p 0 set strict
+dmsetup message p 0 set comment text
+expect_stat p comment text
+dmsetup message p 0 set comment
+expect_stat p comment ""
 expect_refusal "nonsense" dmsetup message p 0 set nonsense 1
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v2"

@@ -150,7 +150,7 @@ for name in create destroy import export list status scrub add remove attach det
 done
 for option in frob=1 log_size=1M log_size=x size=0 write_buffer=1M write_buffer=100T write_buffer=x \
 	commit_interval_ms=0 strict=2 failmode=maybe degraded_start=yes autoimport=no scrub_rate=-1 \
-	seq_cutoff_write=1K table_cache=1 comment= "comment=$(printf %129s x)" frob =1; do
+	seq_cutoff_write=1K table_cache=1 "comment=$(printf %129s x)" frob =1; do
 	refused 2 usage . create -o "$option" tank single /dev/c
 done
 refused 2 usage 'needs a value' create -o

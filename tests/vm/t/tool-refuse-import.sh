@@ -52,7 +52,7 @@ refused 1 not_found 'no such pool' set nopool strict=1
 refused 1 not_found 'no such pool' offline nopool /dev/a
 refused 1 not_found 'not a leg of pool tank' offline tank /dev/c
 refused 1 not_found 'not a leg of pool tank' clear tank /dev/nowhere
-for v in frob=1 strict=2 write_buffer=1 scrub_rate=x comment= frob; do
+for v in frob=1 strict=2 write_buffer=1 scrub_rate=x frob; do
 	refused 2 usage . set tank $v
 done
 refused 2 usage 'no tunable' get tank frob

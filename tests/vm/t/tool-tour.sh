@@ -63,6 +63,8 @@ run 0 get -j tank; expect_eq "$(json tunables.scrub_rate.value)" 0; expect_eq "$
 run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 67108864
 run 0 get -j tank comment
 run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
+run 0 set tank comment=; expect_stat tank comment ""
+run 0 set tank "comment=my two disks"
 
 echo "--- scrub, events"
 run 0 scrub --wait tank; has out '^scrub finished: healed 0, unrepaired 0'
