@@ -7,7 +7,7 @@
 
 static LIST_HEAD(instances);
 static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal */
-static char last_refusal[640];
+static char last_refusal[832];
 
 struct kvp_instance *kvp_registry_get(struct mapped_device *md)
 {

@@ -147,6 +147,9 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 		ti->error = "cannot open a leg";
 		return ret;
 	}
+	/* Cut off, it would be the name of something else. */
+	if (strlen(arg) >= sizeof(s->legs[i].path))
+		strscpy(s->legs[i].path, t->devs[i]->name, sizeof(s->legs[i].path));
 	s->legs[i].bdev = t->devs[i]->bdev;
 	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
 	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);

@@ -49,7 +49,7 @@ struct kvp_refusal;
 struct sb_write;
 struct kvp_home;
 
-#define KVP_PATH_LEN	64
+#define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
 
 /**
  * struct kvp_leg - one device of the pool
@@ -195,7 +195,7 @@ struct kvp_start {
 
 /* A refusal in words that a person can use. */
 struct kvp_refusal {
-	char what[96], why[256], mend[192];
+	char what[96], why[512], mend[192];
 };
 
 struct kvp_pool *kvp_pool_alloc(void);
