@@ -271,6 +271,13 @@ static void notify(struct kvp_pool *pool)
 		dm_table_event(table);
 }
 
+static void free_pool(struct kvp_pool *pool)
+{
+	if (pool)
+		kvp_io_bio_exit(pool);
+	kvp_pool_free(pool);
+}
+
 static void free_instance(struct kvp_instance *inst)
 {
 	kvp_table_shrinker_remove(&inst->shrinker);
@@ -278,7 +285,7 @@ static void free_instance(struct kvp_instance *inst)
 	kvp_requests_exit(&inst->requests);
 	kvp_pool_stop(inst->pool);
 	kvp_registry_leave(inst);
-	kvp_pool_free(inst->pool);
+	free_pool(inst->pool);
 	kfree(inst);
 }
 
@@ -293,7 +300,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	INIT_LIST_HEAD(&inst->list);
 	inst->md = dm_table_get_md(ti->table);
 	inst->pool = kvp_pool_alloc();
-	if (!inst->pool)
+	if (!inst->pool || kvp_io_bio_init(inst->pool))
 		goto fail;
 	t->start.owner = inst;
 	t->start.claim = kvp_registry_claim;
@@ -321,7 +328,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 fail:
 	/* Claimed, perhaps, before it failed. */
 	kvp_registry_leave(inst);
-	kvp_pool_free(inst->pool);
+	free_pool(inst->pool);
 	kfree(inst);
 	return ret;
 }
@@ -504,25 +511,15 @@ static int __init kvp_init(void)
 
 	if (ret)
 		return ret;
-	ret = kvp_io_bio_init();
-	if (ret)
-		goto no_bios;
 	ret = dm_register_target(&kvpool_target);
 	if (ret)
-		goto no_target;
-	return 0;
-
-no_target:
-	kvp_io_bio_exit();
-no_bios:
-	kvp_crc_exit();
+		kvp_crc_exit();
 	return ret;
 }
 
 static void __exit kvp_exit(void)
 {
 	dm_unregister_target(&kvpool_target);
-	kvp_io_bio_exit();
 	kvp_crc_exit();
 }
 

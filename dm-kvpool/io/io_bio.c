@@ -8,8 +8,6 @@
 
 #define BIO_RESERVE	128
 
-static struct bio_set kvp_bios;
-
 static void io_put(struct kvp_io *io)
 {
 	if (atomic_dec_and_test(&io->parts))
@@ -53,7 +51,8 @@ static u32 neighbours(struct page **pages, u32 max)
 
 static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 {
-	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO, &kvp_bios);
+	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO,
+					   io->leg->pool->bios);
 	u32 i, n;
 
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
@@ -85,13 +84,27 @@ void kvp_io_submit(struct kvp_io *io)
 	io_put(io);
 }
 
-int __init kvp_io_bio_init(void)
+int kvp_io_bio_init(struct kvp_pool *pool)
 {
+	int ret;
+
+	pool->bios = kzalloc(sizeof(*pool->bios), GFP_KERNEL);
+	if (!pool->bios)
+		return -ENOMEM;
 	/* A commit may be sent from map, where earlier bios wait on the submitter's list. */
-	return bioset_init(&kvp_bios, BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
+	ret = bioset_init(pool->bios, BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
+	if (ret) {
+		kfree(pool->bios);
+		pool->bios = NULL;
+	}
+	return ret;
 }
 
-void kvp_io_bio_exit(void)
+void kvp_io_bio_exit(struct kvp_pool *pool)
 {
-	bioset_exit(&kvp_bios);
+	if (!pool->bios)
+		return;
+	bioset_exit(pool->bios);
+	kfree(pool->bios);
+	pool->bios = NULL;
 }

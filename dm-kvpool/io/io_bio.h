@@ -2,7 +2,15 @@
 #ifndef KVP_IO_BIO_H
 #define KVP_IO_BIO_H
 
-int kvp_io_bio_init(void);
-void kvp_io_bio_exit(void);
+struct kvp_pool;
+
+/**
+ * kvp_io_bio_init() - a pool's own reserve of bios, before its first I/O; 0 or -ENOMEM
+ *
+ * Not one for all: with a pool as a leg of another, those that wait for the
+ * lower one would hold what it needs to serve them.
+ */
+int kvp_io_bio_init(struct kvp_pool *pool);
+void kvp_io_bio_exit(struct kvp_pool *pool);
 
 #endif /* KVP_IO_BIO_H */

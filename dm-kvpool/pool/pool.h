@@ -44,6 +44,7 @@
 #include "table/table.h"
 #include "vdev/range_lock.h"
 
+struct bio_set;
 struct block_device;
 struct kvp_refusal;
 struct sb_write;
@@ -159,6 +160,7 @@ struct kvp_pool {
 	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never stand in the way of those */
 
+	struct bio_set *bios;			/* of io_bio.c */
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
