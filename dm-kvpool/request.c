@@ -259,7 +259,9 @@ static void space_came_free(struct kvp_pool *pool)
 	struct kvp_requests *r = pool->requests;
 
 	atomic_inc(&r->space_seq);
-	smp_mb__after_atomic();	/* pairs with the lock around the list in defer_write() */
+	smp_mb__after_atomic();	/* pairs with the lock in defer_write(), the barrier in hold_read() */
+	if (!bio_list_empty(&r->reads) && !kvp_pool_waits(pool))
+		queue_work(r->wq, &r->read_work);
 	if (!bio_list_empty(&r->writes))
 		queue_work(r->write_wq, &r->write_work);
 }
@@ -274,6 +276,7 @@ void kvp_requests_requeue(struct kvp_requests *r, bool on)
 	if (!on)
 		return;
 	cancel_work_sync(&r->write_work);
+	queue_work(r->wq, &r->read_work);
 	bio_list_init(&held);
 	spin_lock_irqsave(&r->lock, flags);
 	bio_list_merge(&held, &r->writes);
@@ -304,7 +307,27 @@ static int map_discard(struct kvp_requests *r, struct bio *bio)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
-/* Every block from scratch, each under its lock, through a private page. */
+/* With no leg left and failmode=wait: for 'clear', or another mode. */
+static void hold_read(struct kvp_requests *r, struct bio *bio)
+{
+	unsigned long flags;
+
+	if (READ_ONCE(r->requeue)) {
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+		return;
+	}
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_add(&r->reads, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	smp_mb();	/* pairs with the one in space_came_free() */
+	if (!kvp_pool_waits(r->pool) || READ_ONCE(r->requeue))
+		queue_work(r->wq, &r->read_work);
+}
+
+/*
+ * Every block from scratch, each under its lock, through a private page. That
+ * a block is lost is an answer, whatever becomes of the legs.
+ */
 static void read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
@@ -314,12 +337,19 @@ static void read_anew(struct kvp_requests *r, struct bio *bio)
 	blk_status_t status = BLK_STS_OK;
 
 	for (; iter.bi_size; block++) {
-		if (kvp_block_read(r->pool, block, page))
+		int error = kvp_block_read(r->pool, block, page);
+
+		if (error == -EIO && kvp_pool_waits(r->pool))
+			break;
+		if (error)
 			status = BLK_STS_IOERR;
 		copy_to_bio(bio, &iter, status ? NULL : page_address(page));
 	}
 	mempool_free(page, &r->pages);
-	end_bio(bio, status);
+	if (iter.bi_size)
+		hold_read(r, bio);
+	else
+		end_bio(bio, status);
 }
 
 static void read_anew_work(struct work_struct *work)
@@ -336,6 +366,26 @@ static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 	k->requests = r;
 	INIT_WORK(&k->work, how);
 	queue_work(r->wq, &k->work);
+}
+
+/* Reads that waited for legs; each may wait again. */
+static void read_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, read_work);
+	struct bio_list held;
+	unsigned long flags;
+	struct bio *bio;
+
+	bio_list_init(&held);
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_merge(&held, &r->reads);
+	bio_list_init(&r->reads);
+	spin_unlock_irqrestore(&r->lock, flags);
+	while ((bio = bio_list_pop(&held)))
+		if (READ_ONCE(r->requeue))
+			end_bio(bio, BLK_STS_DM_REQUEUE);
+		else
+			defer_read(r, bio, read_anew_work);
 }
 
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
@@ -385,10 +435,8 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	kvp_table_put(pool, leaf);
 	if (class == HOME_ZERO)
 		read_zeros(pool, bio);
-	else if (class == HOME_POISON)
-		defer_read(r, bio, read_anew_work);
 	else
-		end_bio(bio, BLK_STS_IOERR);
+		defer_read(r, bio, read_anew_work);
 	return false;
 }
 
@@ -401,8 +449,8 @@ static void read_home_work(struct work_struct *work)
 	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
 
 	kvp_table_shrink(r->pool, false);
-	if (leaf == ERR_PTR(-ENOMEM))
-		read_anew(r, bio);	/* which waits for memory */
+	if (leaf == ERR_PTR(-ENOMEM) || (IS_ERR(leaf) && kvp_pool_waits(r->pool)))
+		read_anew(r, bio);	/* which waits for memory, or legs */
 	else if (IS_ERR(leaf))
 		end_bio(bio, BLK_STS_IOERR);
 	else if (remap_home(r, bio, leaf))
@@ -550,7 +598,9 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	r->pool = pool;
 	spin_lock_init(&r->lock);
 	bio_list_init(&r->writes);
+	bio_list_init(&r->reads);
 	INIT_WORK(&r->write_work, write_work);
+	INIT_WORK(&r->read_work, read_work);
 	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
 	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	r->write_wq = alloc_workqueue("kvpool-writes", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);

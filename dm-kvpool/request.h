@@ -15,6 +15,7 @@
 /**
  * struct kvp_requests - bios that could not be served at once
  * @writes: wait for buffer pages, in order of arrival; by @lock
+ * @reads: wait for legs (failmode=wait); by @lock
  * @requeue: bios that would have to wait go back to device-mapper instead
  * @space_seq: counts calls of the pool's space callback
  */
@@ -22,9 +23,9 @@ struct kvp_requests {
 	struct kvp_pool *pool;
 	struct workqueue_struct *wq, *write_wq;
 	spinlock_t lock;		/* irqsave */
-	struct bio_list writes;
+	struct bio_list writes, reads;
 	atomic_t space_seq;
-	struct work_struct write_work;
+	struct work_struct write_work, read_work;
 	mempool_t pages;		/* for reads through a private page */
 	bool requeue;
 };

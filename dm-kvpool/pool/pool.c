@@ -406,6 +406,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
-	kvp_pool_space(pool);
+	/* Before those who wait: if there is still no leg, they go on waiting. */
 	kvp_commit_sync(pool);
+	kvp_pool_space(pool);
 }

@@ -351,7 +351,8 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 /**
  * kvp_block_read() - the newest version of one block into a private page, from scratch
  *
- * Return: 0 or -EIO. Context: process; waits for I/O, and for memory.
+ * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context:
+ * process; waits for I/O, and for memory.
  */
 int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
 

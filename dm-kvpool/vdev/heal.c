@@ -188,5 +188,7 @@ int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
 	/* An answer that a power cut must not take back, whoever found it first. */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);
+	if (ret == -EBADMSG || ret == -ENODATA)
+		return -EBADMSG;
 	return ret ? -EIO : 0;
 }

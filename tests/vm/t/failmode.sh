@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: failmode=wait: with no leg left, reads wait as writes do, until clear; a lost block is EIO all the same
+# timeout: 150
+# needs: gcc
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle; helper leg
+load_modules
+no_udev
+mksim a 96
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M failmode=wait commit_interval_ms=100 single 1 /dev/a"
+home=$(leg label /dev/a | sed -n 's/^data_start=//p')
+oracle write /dev/mapper/p 0 1024 1 fsync bs=16
+dmsetup message p 0 checkpoint
+simset a corrupt "$(((home + 700) * 8)) 8 9"
+expect_eq "$(oracle show /dev/mapper/p 700 1)" "700 1 EIO"
+
+echo "--- the leg dies: what is written makes the pool faulted, and then reads wait, too"
+simset a dead 1
+oracle write /dev/mapper/p 10 1 2 fsync & writer=$!
+wait_stat p state faulted
+oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
+oracle show /dev/mapper/p 700 1 > /tmp/lost & lost=$!
+wait $lost; expect_eq "$(cat /tmp/lost)" "700 1 EIO" "a lost block"
+sleep 2
+kill -0 $reader || fail "a read did not wait: $(cat /tmp/read)"
+kill -0 $writer || fail "a write did not wait"
+dmsetup message p 0 clear
+sleep 1
+kill -0 $reader || fail "a read did not wait after a clear with no leg: $(cat /tmp/read)"
+
+echo "--- it comes back"
+simset a dead 0
+dmsetup message p 0 clear
+wait $reader; expect_eq "$(cat /tmp/read)" "500 4 v1"
+wait $writer
+expect_eq "$(oracle show /dev/mapper/p 10 1)" "10 1 v2"
+expect_stat p state online
+
+echo "--- failmode=error ends the waiting"
+simset a dead 1
+oracle write /dev/mapper/p 10 1 3 fsync & writer=$!
+wait_stat p state faulted
+oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
+sleep 1
+kill -0 $reader || fail "a read did not wait: $(cat /tmp/read)"
+dmsetup message p 0 set failmode error || true
+wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
+! wait $writer || fail "a write succeeded without a leg"
+simset a dead 0
+dmsetup message p 0 clear
