@@ -100,7 +100,9 @@ struct kvp_disk_vdev {
 	__le64	data_start;
 	__le64	data_blocks;
 	__le32	chunk_blocks;		/* parity1; 0 for the others */
-	__u8	reserved[68];
+	__u8	reserved0[4];
+	__le64	table_copy;		/* a second copy of the table on the same leg; 0: none */
+	__u8	reserved[56];
 } __packed;
 
 /*

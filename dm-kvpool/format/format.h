@@ -132,7 +132,10 @@ struct kvp_geometry {
 	u32 segments, segment_blocks;
 	u64 data_start, data_blocks;
 	u32 chunk_blocks;
+	u64 table_copy;		/* where the table is once more, as it is; 0: nowhere */
 };
+
+#define KVP_MAX_TABLE_COPIES	2	/* on one leg */
 
 /* Why a layout or a superblock is refused: what was found, in plain words. */
 #define KVP_WHY_LEN	192
@@ -151,6 +154,18 @@ u64 kvp_pages_at(u64 data_blocks, u32 level);
 
 /** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index) */
 u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
+
+/** kvp_table_copies() - copies of each table page on one leg */
+static inline u32 kvp_table_copies(const struct kvp_geometry *g)
+{
+	return g->table_copy ? 2 : 1;
+}
+
+/** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies */
+static inline u64 kvp_page_copy(const struct kvp_geometry *g, u64 block, u32 copy)
+{
+	return copy ? block - g->table_start + g->table_copy : block;
+}
 
 /** kvp_table_blocks() - size of the table region for @data_blocks with @levels */
 u64 kvp_table_blocks(u64 data_blocks, u32 levels);

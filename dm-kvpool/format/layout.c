@@ -96,8 +96,15 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 	return 0;
 }
 
-/* Data and its table share what is left: 4 KiB of data cost 16 bytes and a little. */
-static u64 data_that_fits(u64 start, u64 end)
+/* What the table takes, all its copies on the leg one behind the other. */
+static u64 table_region(u64 data_blocks, u32 copies)
+{
+	return round_up_to(copies * kvp_table_blocks(data_blocks, levels_for(data_blocks)),
+			   ALIGN_BLOCKS);
+}
+
+/* Data and its table share what is left: 4 KiB of data cost 16 bytes a copy, and a little. */
+static u64 data_that_fits(u64 start, u64 end, u32 copies)
 {
 	u64 data, need;
 
@@ -105,7 +112,7 @@ static u64 data_that_fits(u64 start, u64 end)
 		return 0;
 	data = end - start;
 	for (;;) {
-		need = round_up_to(kvp_table_blocks(data, levels_for(data)), ALIGN_BLOCKS) + data;
+		need = table_region(data, copies) + data;
 		if (need <= end - start)
 			return data;
 		if (data <= need - (end - start))
@@ -117,6 +124,8 @@ static u64 data_that_fits(u64 start, u64 end)
 int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
 	       struct kvp_geometry *g, struct kvp_why *why)
 {
+	/* Nobody else has the table of a single. */
+	u32 copies = kind == KVP_VDEV_SINGLE ? 2 : 1;
 	u64 usable = leg_blocks, log;
 	int ret;
 
@@ -138,7 +147,7 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	log = round_up_to(kvp_log_blocks(g), ALIGN_BLOCKS);
 	g->table_start = KVP_LABEL_BLOCKS;
 	g->data_blocks = usable > KVP_LABEL_BLOCKS + log ?
-		data_that_fits(KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS) : 0;
+		data_that_fits(KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS, copies) : 0;
 	if (g->data_blocks < DATA_MIN_BLOCKS) {
 		snprintf(why->text, sizeof(why->text),
 			 "%llu KiB are too few for labels, a log of %llu KiB, table and data",
@@ -151,8 +160,9 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 			 "more than 512 TiB of data a leg; use less of it with size=");
 		return -EINVAL;
 	}
-	g->log_start = g->table_start +
-		round_up_to(kvp_table_blocks(g->data_blocks, g->levels), ALIGN_BLOCKS);
+	g->table_copy = copies == 2 ?
+		g->table_start + kvp_table_blocks(g->data_blocks, g->levels) : 0;
+	g->log_start = g->table_start + table_region(g->data_blocks, copies);
 	g->data_start = g->log_start + log;
 	return 0;
 }
@@ -163,6 +173,16 @@ static bool inside(u64 start, u64 blocks, u64 leg_blocks)
 	return start >= KVP_LABEL_BLOCKS && leg_blocks > 2 * KVP_LABEL_BLOCKS &&
 	       start <= leg_blocks - KVP_LABEL_BLOCKS &&
 	       blocks <= leg_blocks - KVP_LABEL_BLOCKS - start;
+}
+
+/* A second copy has a place of its own between the first one and the log. */
+static bool copy_fits(const struct kvp_geometry *g)
+{
+	u64 blocks = kvp_table_blocks(g->data_blocks, g->levels);
+
+	return !g->table_copy ||
+	       (g->table_copy >= g->table_start + blocks && g->table_copy <= g->log_start &&
+		blocks <= g->log_start - g->table_copy);
 }
 
 static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
@@ -184,6 +204,8 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->table_start + kvp_table_blocks(g->data_blocks, g->levels) > g->log_start ||
 	    g->log_start + kvp_log_blocks(g) > g->data_start)
 		return "order of the regions";
+	if (!copy_fits(g))
+		return "second copy of the table";
 	return NULL;
 }
 

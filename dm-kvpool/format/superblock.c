@@ -26,6 +26,7 @@ static void encode_vdev(const struct kvp_geometry *g, struct kvp_disk_vdev *d)
 	d->data_start = cpu_to_le64(g->data_start);
 	d->data_blocks = cpu_to_le64(g->data_blocks);
 	d->chunk_blocks = cpu_to_le32(g->chunk_blocks);
+	d->table_copy = cpu_to_le64(g->table_copy);
 }
 
 static void decode_vdev(const struct kvp_disk_vdev *d, struct kvp_geometry *g)
@@ -41,6 +42,7 @@ static void decode_vdev(const struct kvp_disk_vdev *d, struct kvp_geometry *g)
 	g->data_start = le64_to_cpu(d->data_start);
 	g->data_blocks = le64_to_cpu(d->data_blocks);
 	g->chunk_blocks = le32_to_cpu(d->chunk_blocks);
+	g->table_copy = le64_to_cpu(d->table_copy);
 }
 
 static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)

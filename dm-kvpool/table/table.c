@@ -222,19 +222,26 @@ static bool page_verifies(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, 
 	return kvp_page_sum(pool->seed, level, index, page_address(page)) == kvp_ptr_sum(ptr);
 }
 
-/* Give legs whose copy was bad the good one; returns how many took it. */
-static int repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
-			 struct page *page, unsigned long bad)
+/* Copies of a page: on each leg in use, perhaps more than one. A bit for each in masks. */
+#define COPY_BIT(leg, copy)	BIT((copy) * KVP_MAX_MIRROR_LEGS + (leg))
+
+static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
+
+/* Copies that were bad get the good one; returns how many took it. */
+static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, u64 at,
+			 unsigned long bad)
 {
 	int repaired = 0;
-	u32 i;
+	u32 i, copy;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
+	for (i = 0; i < pool->nr_legs * kvp_table_copies(pool->g); i++) {
+		struct kvp_leg *leg = &pool->legs[i % pool->nr_legs];
 
-		if (!(bad & BIT(i)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+		copy = i / pool->nr_legs;
+		if (!(bad & COPY_BIT(leg->index, copy)) || !kvp_leg_usable(leg) ||
+		    kvp_pool_readonly(pool))
 			continue;
-		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, page)) {
+		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, kvp_page_copy(pool->g, at, copy), tp->page)) {
 			atomic64_inc(&leg->err_write);
 			kvp_leg_fail(leg, "a table page cannot be repaired");
 			continue;
@@ -242,19 +249,20 @@ static int repair_copies(struct kvp_pool *pool, u32 level, u64 index, u64 at,
 		repaired++;
 		atomic64_inc(&leg->healed);
 		atomic64_inc(&pool->work_stats.table_healed);
-		kvp_event(pool, "table_healed leg=%u level=%u index=%llu", i, level,
-			  (unsigned long long)index);
+		kvp_event(pool, "table_healed leg=%u level=%u index=%llu", leg->index, tp->level,
+			  (unsigned long long)tp->index);
 	}
 	return repaired;
 }
 
-/* One leg's copy of a page: 0, -EBADMSG: it is not that page, or why it cannot be read. */
-static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const struct kvp_tpage *tp)
+/* One copy of the page that tp->durable names, into @page: 0, -EBADMSG: it is not that, or why not. */
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const struct kvp_tpage *tp,
+		     struct page *page)
 {
-	int error = kvp_io_page(leg, KVP_IO_READ, at, tp->page);
+	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 
 	atomic64_inc(&pool->work_stats.page_reads);
-	if (!error && page_verifies(pool, tp->level, tp->index, tp->durable, tp->page))
+	if (!error && page_verifies(pool, tp->level, tp->index, tp->durable, page))
 		return 0;
 	if (!error)
 		atomic64_inc(&leg->err_checksum);
@@ -265,7 +273,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 }
 
 /*
- * Read the copy that the pointer names from any leg (R9). -EBADMSG: every leg
+ * Read a copy that the pointer names, from any leg (R9). -EBADMSG: every leg
  * in use answers and none has it; -EIO: some do not answer; -ENOMEM.
  */
 static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
@@ -273,23 +281,25 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	u64 at = kvp_page_block(pool->g, tp->level, tp->index, kvp_ptr_slot(tp->durable));
 	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
-	u32 n, i;
+	u32 n, i, copy;
 
-	for (n = 0; n < pool->nr_legs; n++) {
+	for (n = 0; n < pool->nr_legs * kvp_table_copies(pool->g); n++) {
 		int error;
 
 		i = (n + (u32)tp->index) % pool->nr_legs;
+		copy = n / pool->nr_legs;
 		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
-		error = read_copy(pool, &pool->legs[i], at, tp);
+		error = read_copy(pool, &pool->legs[i], kvp_page_copy(pool->g, at, copy), tp,
+				  tp->page);
 		if (!error) {
-			repair_copies(pool, tp->level, tp->index, at, tp->page, bad);
+			repair_copies(pool, tp, at, bad);
 			return 0;
 		}
 		no_memory |= error == -ENOMEM;
 		silent |= error != -EBADMSG;
 		if (error != -ENOMEM)
-			bad |= BIT(i);
+			bad |= COPY_BIT(i, copy);
 	}
 	if (no_memory)
 		return -ENOMEM;
@@ -625,37 +635,40 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 
 /* --- scrub ------------------------------------------------------------------------------------ */
 
+/* Copies of the clean page @tp, which is in memory, that are not what they should be. */
+static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, u64 at,
+				struct page *into)
+{
+	unsigned long bad = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs * kvp_table_copies(pool->g); i++) {
+		struct kvp_leg *leg = &pool->legs[i % pool->nr_legs];
+		u32 copy = i / pool->nr_legs;
+
+		if (kvp_leg_usable(leg) &&
+		    read_copy(pool, leg, kvp_page_copy(pool->g, at, copy), tp, into))
+			bad |= COPY_BIT(leg->index, copy);
+	}
+	return bad;
+}
+
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy)
 {
 	struct kvp_table *t = &pool->table;
-	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1)), at;
 	struct kvp_tpage *tp = load(pool, level, index);
-	unsigned long bad = 0;
 	int repaired = 0;
-	u64 at;
-	u32 i;
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
 	/* A page that is dirty or being written gets other copies anyway. */
 	mutex_lock(&t->lock);
-	if (kvp_ptr_null(tp->durable) || test_bit(KVP_TPAGE_DIRTY, &tp->flags) ||
-	    test_bit(KVP_TPAGE_WRITING, &tp->flags))
-		goto out;
-	at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(tp->durable));
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		if (!kvp_leg_usable(leg))
-			continue;
-		if (!kvp_io_page(leg, KVP_IO_READ, at, copy) &&
-		    page_verifies(pool, level, index, tp->durable, copy))
-			continue;
-		atomic64_inc(&leg->err_checksum);
-		bad |= BIT(i);
+	if (!kvp_ptr_null(tp->durable) && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
+	    !test_bit(KVP_TPAGE_WRITING, &tp->flags)) {
+		at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(tp->durable));
+		repaired = repair_copies(pool, tp, at, bad_copies(pool, tp, at, copy));
 	}
-	repaired = repair_copies(pool, level, index, at, tp->page, bad);
-out:
 	mutex_unlock(&t->lock);
 	kvp_table_put(pool, tp);
 	return repaired;
@@ -730,12 +743,44 @@ static int by_index(void *priv, const struct list_head *a, const struct list_hea
 	       list_entry(b, struct kvp_tpage, list)->index;
 }
 
-static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages)
+static int add_page(struct kvp_batch *b, u64 at, struct page *page)
+{
+	int ret;
+
+	if (kvp_batch_add(b, at, page))
+		return 0;
+	ret = kvp_batch_write(b);
+	kvp_batch_add(b, at, page);
+	return ret;
+}
+
+/* Copy after copy, so that neighbours make one request. */
+static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
 	struct kvp_batch *b = pool->table.batch;
+	struct kvp_tpage *tp;
+	int ret = 0;
+	u32 copy;
+
+	for (copy = 0; copy < kvp_table_copies(pool->g); copy++)
+		list_for_each_entry(tp, pages, list) {
+			u64 at = kvp_page_block(pool->g, tp->level, tp->index,
+						kvp_ptr_slot(tp->pending));
+
+			ret = ret ?: add_page(b, kvp_page_copy(pool->g, at, copy), tp->page);
+			atomic64_inc(&pool->work_stats.page_writes);
+		}
+	if (!ret)
+		ret = kvp_batch_write(b);
+	kvp_batch_reset(b);
+	return ret;
+}
+
+static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages)
+{
 	struct kvp_tpage *tp, *next;
 	LIST_HEAD(mine);
-	int ret = 0;
+	int ret;
 
 	list_for_each_entry_safe(tp, next, pages, list)
 		if (tp->level == level)
@@ -743,19 +788,10 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 	list_sort(NULL, &mine, by_index);
 	list_for_each_entry(tp, &mine, list) {
 		unsigned int slot = kvp_ptr_null(tp->durable) ? 0 : !kvp_ptr_slot(tp->durable);
-		u64 at = kvp_page_block(pool->g, level, tp->index, slot);
 
 		set_pointer(pool, tp, make_pointer(pool, tp, slot), pages);
-		if (!kvp_batch_add(b, at, tp->page)) {
-			ret = kvp_batch_write(b);
-			if (ret)
-				break;
-			kvp_batch_add(b, at, tp->page);
-		}
-		atomic64_inc(&pool->work_stats.page_writes);
 	}
-	if (!ret)
-		ret = kvp_batch_write(b);
+	ret = write_pages(pool, &mine);
 	list_splice(&mine, pages);
 	return ret;
 }

@@ -58,7 +58,9 @@ static void regions_never_overlap(struct kunit *test)
 	u64 usable = min(l->use_blocks ?: l->blocks, l->blocks);
 
 	KUNIT_EXPECT_GE(test, g.table_start, KVP_LABEL_BLOCKS);
-	KUNIT_EXPECT_LE(test, table_end(&g), g.log_start);
+	KUNIT_EXPECT_LE(test, table_end(&g), g.table_copy ?: g.log_start);
+	KUNIT_EXPECT_LE(test, kvp_page_copy(&g, table_end(&g), kvp_table_copies(&g) - 1),
+			g.log_start);
 	KUNIT_EXPECT_LE(test, g.log_start + kvp_log_blocks(&g), g.data_start);
 	KUNIT_EXPECT_LE(test, g.data_start + g.data_blocks, usable - KVP_LABEL_BLOCKS);
 }
@@ -81,6 +83,7 @@ static void a_layout_passes_its_own_check(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, l->blocks, &why), 0, "%s", why.text);
 	KUNIT_EXPECT_EQ(test, g.kind, l->kind);
 	KUNIT_EXPECT_EQ(test, g.leg_count, l->legs);
+	KUNIT_EXPECT_EQ(test, kvp_table_copies(&g), l->legs == 1 ? 2 : 1);
 }
 
 static void the_roots_fit_into_the_superblock(struct kunit *test)
@@ -99,8 +102,9 @@ static void little_is_lost(struct kunit *test)
 	u64 usable = min(l->use_blocks ?: l->blocks, l->blocks);
 	u64 rest = usable - 2 * KVP_LABEL_BLOCKS - kvp_log_blocks(&g);
 
-	/* The table takes 1 in 256, alignment up to 1 MiB a region. */
-	KUNIT_EXPECT_GE(test, g.data_blocks + 3 * MIB_BLOCKS, rest - rest / 200);
+	/* A copy of the table takes 1 in 256, alignment up to 1 MiB a region. */
+	KUNIT_EXPECT_GE(test, g.data_blocks + 3 * MIB_BLOCKS,
+			rest - rest / 200 * kvp_table_copies(&g));
 }
 
 static void the_log_has_whole_segments(struct kunit *test)
@@ -285,6 +289,12 @@ SPOIL(table_in_label, g->table_start = KVP_LABEL_BLOCKS - 1)
 SPOIL(table_far, g->table_start = ~0ull - 3)
 SPOIL(table_over_log, g->table_start = g->log_start)
 SPOIL(table_behind_data, g->table_start = g->data_start)
+SPOIL(copy_in_label, g->table_copy = 1)
+SPOIL(copy_in_table, g->table_copy = g->table_start + 1)
+SPOIL(copy_in_log, g->table_copy = g->log_start - 1)
+SPOIL(copy_far, g->table_copy = ~0ull)
+SPOIL(copy_between, g->log_start += 1024; g->data_start += 1024; g->data_blocks -= 1024;
+      g->table_copy = g->log_start - kvp_table_blocks(g->data_blocks, g->levels))
 
 static const struct spoilt spoilt[] = {
 	{ "nothing", spoil_nothing, NULL },
@@ -316,6 +326,11 @@ static const struct spoilt spoilt[] = {
 	{ "table far away", spoil_table_far, "table region" },
 	{ "table in the log", spoil_table_over_log, "order of the regions" },
 	{ "table behind the data", spoil_table_behind_data, "order of the regions" },
+	{ "second table in the label", spoil_copy_in_label, "second copy" },
+	{ "second table in the first", spoil_copy_in_table, "second copy" },
+	{ "second table in the log", spoil_copy_in_log, "second copy" },
+	{ "second table far away", spoil_copy_far, "second copy" },
+	{ "second table before the log", spoil_copy_between, NULL },
 };
 KUNIT_ARRAY_PARAM_DESC(spoilt, spoilt, name);
 

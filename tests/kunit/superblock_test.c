@@ -193,6 +193,7 @@ static const struct change changes[] = {
 	{ "data at 0", SB(vdevs[0].data_start, 0), -EUCLEAN, "data region" },
 	{ "endless data", SB(vdevs[0].data_blocks, ~0ull), -EUCLEAN, "data region" },
 	/* content */
+	{ "second table in the first", SB(vdevs[0].table_copy, 256), -EUCLEAN, "second copy" },
 	{ "vdev begins at the second leg", SB(vdevs[0].first_leg, 1), -EUCLEAN, "legs of the vdev" },
 	{ "more legs than the vdev has", SB(leg_count, 3), -EUCLEAN, "legs of the vdev" },
 	{ "vdev has more legs", SB(vdevs[0].leg_count, 3), -EUCLEAN, "legs of the vdev" },

@@ -79,7 +79,7 @@ static struct kvp_sb *golden_sb(void)
 	sb->event_seq = 77;
 	strcpy(sb->name, "pool");
 	strcpy(sb->comment, "comment");
-	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0 };
+	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
 	for (i = 0; i < 2; i++) {
 		golden_uuid(sb->legs[i].uuid, 2 + i);
 		sb->legs[i].state = 1 + i;
@@ -124,7 +124,7 @@ static bool golden_log_entry_test(void)
 		{ 17, 1, 0xaabbccdd, KVP_REC_DATA }, { 18, 1, 0x01020304, KVP_REC_INTENT },
 		{ 100, 40, 0, KVP_REC_DISCARD },
 	};
-	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0 };
+	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
 	struct kvp_log_hdr h = {
 		.nonce = 0x99aabbccddeeff00ull, .epoch = 7, .lsn = 2050, .prev_lsn = 2048,
 		.durable = 2048, .write_time = 1700000200, .prev_csum = 0x12345678, .blocks = 2,
@@ -260,6 +260,7 @@ static bool layout_test(void)
 			continue;
 		fits++;
 		good &= expect(!kvp_geometry_check(&g, leg, &why), "%llu blocks: %s", leg, why.text);
+		good &= expect(!g.table_copy == (legs > 1), "copies of the table on %u legs", legs);
 		good &= expect(kvp_geometry_check(&g, g.data_start + g.data_blocks + 255, &why) ==
 			       -EUCLEAN, "fits a smaller leg");
 		if (i % 16 == 0)

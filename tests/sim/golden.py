@@ -53,6 +53,7 @@ def superblock():
     b[728:735] = b"comment"
     v = 1024                                             # first vdev
     put(b, v, "IIIIQQIIQQI", 2, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0)
+    put(b, v + 64, "Q", 288)                             # second copy of the table
     for leg in range(2):                                 # legs
         at = 1024 + 16 * 128 + 512 + 96 * leg
         b[at:at + 16] = uuid(2 + leg)

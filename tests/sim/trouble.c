@@ -307,8 +307,8 @@ static void lose_page(struct host *h, u32 level, u64 block)
 	u64 at = page_at(h, level, block);
 	u32 i;
 
-	for (i = 0; i < disks.nr; i++)
-		rot(i, at);
+	for (i = 0; i < disks.nr * kvp_table_copies(h->pool->g); i++)
+		rot(i % disks.nr, kvp_page_copy(h->pool->g, at, i / disks.nr));
 	kvp_table_shrink(h->pool, true);
 }
 
@@ -348,6 +348,42 @@ static void lost_leaf_while_running(struct trouble *t)
 	host_read_check(h, 5 * LEAF + 300);
 	if (h->pool->sb->poisoned_blocks)
 		sim_fail("%llu blocks are still poisoned", h->pool->sb->poisoned_blocks);
+	expect_scrub(h, 0, 0);
+}
+
+/* A single has each page twice: either copy will do, and the other one is healed. */
+static void single_heals_its_table(struct trouble *t)
+{
+	struct host *h = &t->host;
+	const struct kvp_geometry *g = h->pool->g;
+	u64 healed, unrepaired;
+	u32 leaf;
+
+	spread(h);
+	for (leaf = 0; leaf < LEAVES; leaf++) {
+		u64 at = kvp_page_copy(g, page_at(h, 0, leaf * LEAF), leaf % 2);
+
+		if (leaf % 3)
+			rot(0, at);
+		else
+			disks_fault(FAULT_READ_EIO, 0, at, at);
+		if (disks.nr_faults == MAX_FAULTS)
+			disks.nr_faults = 0;
+	}
+	kvp_table_shrink(h->pool, true);
+	for (leaf = 0; leaf < LEAVES; leaf++)
+		host_read_check(h, leaf * LEAF + 300);
+	host_scrub(h, &healed, &unrepaired);
+	if (!healed || unrepaired || h->pool->sb->poisoned_blocks)
+		sim_fail("scrub healed %llu and left %llu, %llu are poisoned", healed, unrepaired,
+			 h->pool->sb->poisoned_blocks);
+	for (leaf = 0; leaf < LEAVES; leaf++) {
+		u64 at = page_at(h, 0, leaf * LEAF);
+
+		if (memcmp(image_blk(&disks.img[0], at)->data,
+			   image_blk(&disks.img[0], kvp_page_copy(g, at, 1))->data, KVP_BLOCK_SIZE))
+			sim_fail("the copies of leaf %u differ", leaf);
+	}
 	expect_scrub(h, 0, 0);
 }
 
@@ -430,6 +466,8 @@ void run_trouble(void)
 	trouble("flush_waits_for_fresh_poison_on_a_single", flush_waits_for_fresh_poison, 1);
 	trouble(NAMED(poison_that_makes_up_for_poison), 2);
 	trouble(NAMED(lost_leaf_while_running), 2);
+	trouble("lost_leaf_while_running_on_a_single", lost_leaf_while_running, 1);
+	trouble(NAMED(single_heals_its_table), 1);
 	trouble(NAMED(leaf_that_may_come_back), 2);
 	two_lives("lost_leaf_at_start", write_and_lose_leaf, start_without_leaf, 2, LEG_BLOCKS);
 	two_lives("lost_page_above_at_start", write_and_lose_page_above, start_without_page_above,

@@ -42,10 +42,11 @@ static enum page_state read_page(struct table *t, u32 level, u64 index, u64 ptr)
 	const struct offline_pool *p = t->pool;
 	u64 at = kvp_page_block(p->g, level, index, kvp_ptr_slot(ptr));
 	enum page_state state = PAGE_LOST;
-	unsigned int i;
+	unsigned int n, i;
 
-	for (i = 0; i < p->leg_count; i++) {
-		if (device_read(p->legs[i], at, 1, t->raw) ||
+	for (n = 0; n < p->leg_count * kvp_table_copies(p->g); n++) {
+		i = n % p->leg_count;
+		if (device_read(p->legs[i], kvp_page_copy(p->g, at, n / p->leg_count), 1, t->raw) ||
 		    kvp_page_sum(p->seed, level, index, t->raw) != kvp_ptr_sum(ptr)) {
 			t->bad[i]++;
 		} else if (state == PAGE_LOST) {

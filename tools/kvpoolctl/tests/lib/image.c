@@ -193,7 +193,10 @@ static u64 write_page(struct image *m, u32 level, u64 index, const u64 *slots)
 	}
 	if (!used)
 		return 0;
-	write_all(m, kvp_page_block(&m->sb.vdevs[0], level, index, 1), &page, 1);
+	for (i = 0; i < kvp_table_copies(&m->sb.vdevs[0]); i++)
+		write_all(m, kvp_page_copy(&m->sb.vdevs[0],
+					   kvp_page_block(&m->sb.vdevs[0], level, index, 1), i),
+			  &page, 1);
 	return kvp_ptr(kvp_page_sum(m->seed, level, index, &page), 5, 1, false);
 }
 
