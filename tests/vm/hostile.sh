@@ -22,9 +22,9 @@ _make_image() { # SEED
 	simset all power_restore 1
 	for l in h0 h1; do leg save /dev/$l /dev/shm/$l; done
 	# The image itself is good.
-	cp $state $state.tmp; at_exit "rm -f $state.tmp"
+	cp "$state" "$state.tmp"; at_exit "rm -f $state.tmp"
 	dmsetup create p --table "$table"
-	oracle check $state.tmp /dev/mapper/p
+	oracle check "$state.tmp" /dev/mapper/p
 	scrub p
 	dmsetup remove --retry p
 }
@@ -52,7 +52,7 @@ hostile() {
 	_make_image "$1"
 	for ((seed = $1; seed < $1 + $2; seed++)); do
 		for l in h0 h1; do leg restore /dev/$l /dev/shm/$l; done
-		cp $state $state.tmp
+		cp "$state" "$state.tmp"
 		kind=$(_damage "$seed")
 		if ! dmsetup create p --table "$table" 2> /tmp/create.err; then
 			refused=$((refused + 1))
@@ -60,7 +60,7 @@ hostile() {
 			[[ $(last_refusal) == *?' | '?*' | '?* ]] || fail "seed $seed: no reason: $(last_refusal)"
 			# An error number is no reason, and these legs answer: it is known what is wrong.
 			[[ $(last_refusal) != *'(error '* ]] || fail "seed $seed: a vague reason: $(last_refusal)"
-			[ $kind = both ] || [ $((seed % 8)) = 0 ] || [ $((seed % 8)) = 3 ] ||
+			[ "$kind" = both ] || [ $((seed % 8)) = 0 ] || [ $((seed % 8)) = 3 ] ||
 				fail "seed $seed: refused, though one leg is whole: $(last_refusal)"
 			continue
 		fi
@@ -68,14 +68,15 @@ hostile() {
 		# With one whole leg, all of it is right. Where both were forged, what
 		# is read must still be something that was written there.
 		options=()
-		[ $kind = one ] || options=(eio-ok old-ok)
-		oracle check $state.tmp /dev/mapper/p "${options[@]}" || fail "seed $seed: wrong data"
-		dmsetup message p 0 scrub start || [ $kind = both ]
-		[ $kind = both ] || wait_stat p scrub.state finished
-		[ $kind = both ] || oracle write /dev/mapper/p 0 8 1 fsync
+		[ "$kind" = one ] || options=(eio-ok old-ok)
+		oracle check "$state.tmp" /dev/mapper/p "${options[@]}" || fail "seed $seed: wrong data"
+		dmsetup message p 0 scrub start || [ "$kind" = both ]
+		[ "$kind" = both ] || wait_stat p scrub.state finished
+		[ "$kind" = both ] || oracle write /dev/mapper/p 0 8 1 fsync
 		dmsetup status p > /dev/null
 		dmsetup remove --retry p
 	done
 	echo "$refused refused, $started started"
-	[ "$started" -gt 0 ] && [ "$refused" -gt 0 ] || fail "all the same: the damage misses"
+	[ "$started" -gt 0 ] || fail "all refused: the damage is too much"
+	[ "$refused" -gt 0 ] || fail "all the same: the damage misses"
 }

@@ -24,7 +24,7 @@ set_faults() { # CAPABILITY KEY=VALUE...
 text=$(cat /sys/module/dm_kvpool/sections/.text)
 bytes=$(size -A "$KVPOOL_BUILD/dm-kvpool.ko" | awk '$1 == ".text" { print $2 }')
 for c in $memory; do
-	set_faults $c probability=0 verbose=0 ignore-gfp-wait=N times=-1 stacktrace-depth=32 \
+	set_faults "$c" probability=0 verbose=0 ignore-gfp-wait=N times=-1 stacktrace-depth=32 \
 		require-start="$text" require-end=$((text + bytes))
 done
 set_faults fail_page_alloc ignore-gfp-highmem=N min-order=0
@@ -32,7 +32,7 @@ set_faults fail_make_request verbose=0 times=-1 probability=0
 memory_fails() { # INTERVAL: each so-manieth allocation; 0: none
 	local c
 	for c in $memory; do
-		set_faults $c interval="$1" probability=$(($1 ? 100 : 0))
+		set_faults "$c" interval="$1" probability=$(($1 ? 100 : 0))
 	done
 }
 at_exit 'memory_fails 0; set_faults fail_make_request probability=0'
@@ -41,12 +41,12 @@ at_exit 'memory_fails 0; set_faults fail_make_request probability=0'
 with_fault() {
 	local n=$1 status=0 c
 	shift
-	for c in $memory; do set_faults $c times=1000; done
+	for c in $memory; do set_faults "$c" times=1000; done
 	# shellcheck disable=SC2016 # for the inner shell
 	bash -c 'echo "$0" > /proc/self/fail-nth; exec "$@"' "$n" "$@" || status=$?
 	for c in $memory; do
-		injected=$((injected + 1000 - $(cat /sys/kernel/debug/$c/times)))
-		set_faults $c times=-1
+		injected=$((injected + 1000 - $(cat /sys/kernel/debug/"$c"/times)))
+		set_faults "$c" times=-1
 	done
 	return $status
 }

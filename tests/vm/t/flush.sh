@@ -26,7 +26,7 @@ costs() {
 trace=/sys/kernel/debug/simdisk/trace
 reset_costs() {
 	echo > "$trace"
-	for l in a b; do simset $l stats 0; done
+	for l in a b; do simset "$l" stats 0; done
 }
 # cut: whatever was not durable is gone.
 cut() {

@@ -31,7 +31,7 @@ echo "--- SQLite"
 mkdir -p /tmp/mnt
 mkfs.ext4 -q $dev
 base=0
-enough() { [ "$(grep -c done /tmp/acked)" -ge 40 ]; }
+enough() { [ "$(grep -c "done" /tmp/acked)" -ge 40 ]; }
 for journal in wal delete; do
 	mount $dev /tmp/mnt
 	[ "$base" != 0 ] || sqlite3 /tmp/mnt/db "create table t(i integer primary key, s text);"
@@ -44,7 +44,7 @@ for journal in wal delete; do
 		done
 	} | stdbuf -oL sqlite3 -bail /tmp/mnt/db > /tmp/acked 2> /tmp/sqlite.err & pid=$!
 	retry 100 enough
-	simset all seed $base; simset all cut_mode random; simset all power_cut now
+	simset all seed "$base"; simset all cut_mode random; simset all power_cut now
 	wait $pid || true
 	umount /tmp/mnt
 	dmsetup remove --retry p
