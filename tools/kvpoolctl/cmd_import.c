@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl import: find pools and start them. */
-#include "import.h"
+#include "boot.h"
 #include "pool_object.h"
 
 #define MAX_PLACES	256
 
-enum { READONLY = 1000, DEGRADED, DESTROYED, ACCEPT_FORK };
+enum { READONLY = 1000, DEGRADED, DESTROYED, ACCEPT_FORK, BOOT, WAIT };
 
 static const struct option longs[] = {
 	{ "readonly", no_argument, NULL, READONLY },
 	{ "degraded", no_argument, NULL, DEGRADED },
 	{ "destroyed", no_argument, NULL, DESTROYED },
 	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
+	{ "boot", required_argument, NULL, BOOT },
+	{ "wait", required_argument, NULL, WAIT },
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -19,6 +21,8 @@ struct request {
 	struct import_options o;
 	const char *places[MAX_PLACES];
 	unsigned int place_count;
+	const char *boot;	/* the leg that appeared, NULL: asked for by a person */
+	const char *wait;	/* seconds, NULL: the default */
 	bool all;
 	const char *which;	/* name or UUID; NULL: list, or all */
 };
@@ -40,6 +44,8 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 		printf("         %s  %s\n", json_at(o, "path") ? json_text_at(o, "path") :
 		       json_text_at(o, "uuid"), json_text_at(o, "state"));
 	}
+	if (!json_flag_at(pool, "autoimport"))
+		puts("   boot: left alone, its autoimport is 0");
 	for (i = 0; i < json_object_array_length(refused); i++) {
 		o = json_object_array_get_idx(refused, i);
 		printf("refused: %s -- %s\n", json_text_at(o, "why"), json_text_at(o, "mend"));
@@ -166,6 +172,18 @@ static int check_devices(const struct found_pool *p, struct err *err)
 	return 0;
 }
 
+/* At boot each leg has its turn, and it may be another's that started the pool. */
+static int fail(struct ctl *ctl, const struct found_pool *p, const struct request *q,
+		const struct err *err)
+{
+	char uuid[UUID_BUF];
+	struct dm_entry e;
+
+	if (q->boot && !dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL))
+		return ctl_done(ctl);
+	return ctl_fail(ctl, err);
+}
+
 static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
@@ -175,9 +193,9 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 
 	import_check(p, &q->o, &r);
 	if (r.count)
-		return ctl_fail(ctl, &r.list[0]);
+		return fail(ctl, p, q, &r.list[0]);
 	if (check_devices(p, &err))
-		return ctl_fail(ctl, &err);
+		return fail(ctl, p, q, &err);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
 	if (ctl->dry_run)
@@ -185,7 +203,7 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	if (module_load(&err) ||
 	    dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
 		     p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err))
-		return ctl_fail(ctl, &err);
+		return fail(ctl, p, q, &err);
 	if (ctl->json)
 		return print_plan(ctl, p, name, params);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
@@ -206,10 +224,38 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 		if (!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL) ||
 		    (p->sb->flags & KVP_SB_DESTROYED && !q->o.destroyed))
 			continue;
+		if (!import_automatic(p->sb)) {
+			ctl_say(ctl, "left pool %s alone: its autoimport is 0; kvpoolctl import %s",
+				p->sb->name, p->sb->name);
+			continue;
+		}
 		one = import_one(ctl, p, q);
 		if (one && (!ret || one < ret))
 			ret = one;
 	}
+	return ret;
+}
+
+static int import_boot(struct ctl *ctl, const struct request *q)
+{
+	struct boot_request b = {
+		.leg = q->boot, .places = q->places, .place_count = q->place_count,
+		.patience = q->wait ? (unsigned int)atoi(q->wait) : BOOT_PATIENCE,
+	};
+	const struct found_pool *p;
+	const char *why;
+	struct scan s;
+	struct err err;
+	int ret = boot_find(&b, &s, &p, &why, &err);
+
+	if (ret < 0)
+		return ctl_fail(ctl, &err);
+	if (!ret) {
+		ctl_say(ctl, "left the pool of %s alone: %s", q->boot, why);
+		return ctl_done(ctl);
+	}
+	ret = import_one(ctl, p, q);
+	scan_free(&s);
 	return ret;
 }
 
@@ -223,6 +269,14 @@ static void parse_option(struct ctl *ctl, struct request *q, int c)
 		break;
 	case 'a':
 		q->all = true;
+		break;
+	case BOOT:
+		q->boot = optarg;
+		break;
+	case WAIT:
+		if (strspn(optarg, "0123456789") != strlen(optarg) || strlen(optarg) > 5 || !*optarg)
+			exit(ctl_usage(ctl, "'%.64s' are not seconds", optarg));
+		q->wait = optarg;
 		break;
 	case READONLY:
 		q->o.readonly = true;
@@ -246,7 +300,11 @@ static int parse(struct ctl *ctl, struct request *q, int argc, char **argv)
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
 		parse_option(ctl, q, c);
-	n = ctl_args(ctl, argc, 0, q->all ? 0 : 2);
+	if (q->boot && q->all)
+		return ctl_usage(ctl, "only one of -a and --boot");
+	if (q->wait && !q->boot)
+		return ctl_usage(ctl, "--wait goes with --boot");
+	n = ctl_args(ctl, argc, 0, q->all || q->boot ? 0 : 2);
 	q->which = n > 0 ? argv[optind] : NULL;
 	q->o.new_name = n > 1 ? argv[optind + 1] : NULL;
 	fault = q->o.new_name ? name_fault(q->o.new_name, command_names()) : NULL;
@@ -263,6 +321,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	if (ret)
 		return ret;
+	if (q.boot)
+		return import_boot(ctl, &q);
 	if (scan_run(q.places, q.place_count, &s, &err))
 		return ctl_fail(ctl, &err);
 	if (q.all) {
@@ -280,15 +340,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_import = {
 	.name = "import",
 	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--destroyed] [--accept-fork] "
-		"[-a | POOL|UUID [NEWNAME]]",
+		"[-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
 	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
 		"pool what would be refused and why.\n\n"
-		"  -a             all pools that can be imported\n"
+		"  -a             all pools but those whose autoimport is 0\n"
 		"  -d DIR|DEV     look here, not at all block devices\n"
 		"  --readonly     write nothing to any leg\n"
 		"  --degraded     start although legs are missing that may hold newer data\n"
 		"  --destroyed    bring back a destroyed pool\n"
-		"  --accept-fork  legs disagree about their history: take the newest epoch",
+		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
+		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
+		"                 is 0 or it was exported or destroyed; waits for missing legs\n"
+		"  --wait SECONDS how long it does so, 30 by default",
 	.shorts = "d:a",
 	.longs = longs,
 	.dry_run = true,

@@ -45,8 +45,7 @@ static void check_active(const struct found_pool *p, struct refusals *r)
 		       "it is active as %s", e.name);
 }
 
-/* Does the newest superblock say that every missing leg was out already? */
-static bool all_recorded_out(const struct found_pool *p)
+bool import_complete(const struct found_pool *p)
 {
 	u32 i;
 
@@ -56,11 +55,21 @@ static bool all_recorded_out(const struct found_pool *p)
 	return true;
 }
 
+/* As it was set, else its default. */
+static u64 tunable_of(const struct kvp_sb *sb, enum kvp_tunable_id id)
+{
+	return sb->tunable_mask >> id & 1 ? sb->tunables[id] : kvp_tunables[id].def;
+}
+
+bool import_automatic(const struct kvp_sb *sb)
+{
+	return tunable_of(sb, KVP_T_AUTOIMPORT);
+}
+
 /* By its tunable, or by the module's parameter. */
 static bool starts_degraded(const struct kvp_sb *sb)
 {
-	return module_starts_degraded() || (sb->tunable_mask >> KVP_T_DEGRADED_START & 1 &&
-	       sb->tunables[KVP_T_DEGRADED_START] == 1);
+	return module_starts_degraded() || tunable_of(sb, KVP_T_DEGRADED_START) == 1;
 }
 
 static void check_legs(const struct found_pool *p, const struct import_options *o,
@@ -80,7 +89,7 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 	if (!scan_in_sync(p))
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
 		       "no leg that is in sync was found");
-	else if (scan_missing(p) && !all_recorded_out(p) && !starts_degraded(p->sb) &&
+	else if (!import_complete(p) && !starts_degraded(p->sb) &&
 		 !o->degraded)
 		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if what they "
 		       "alone may hold can be given up",
@@ -208,6 +217,7 @@ json_object *import_object(const struct found_pool *p, const struct refusals *r)
 	json_text(o, "uuid", uuid_print(p->sb->pool_uuid, uuid));
 	json_text(o, "state", state_word(p, r));
 	json_flag(o, "importable", !r->count);
+	json_flag(o, "autoimport", import_automatic(p->sb));
 	json_number(o, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(o, "epoch", p->sb->epoch);
 	json_time(o, "last_written", p->sb->write_time);

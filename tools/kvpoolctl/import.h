@@ -23,6 +23,12 @@ struct refusals {
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r);
 
+/** import_complete() - is every leg here that may hold something newer than the others? */
+bool import_complete(const struct found_pool *p);
+
+/** import_automatic() - is the pool to be started without its name being given? */
+bool import_automatic(const struct kvp_sb *sb);
+
 /** import_params() - the device-mapper table of @p; false if it does not fit */
 bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
 		   size_t size);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: under udev a leg is ID_FS_TYPE=kvpool_member as soon as it is one, and not any more when its label is cleared
-# timeout: 200
+# test: under udev a leg is ID_FS_TYPE=kvpool_member while it is one, and what systemd is then asked for starts its pool
+# timeout: 300
 # long: not yet part of every check
 # needs: python3 udevadm mkfs.ext4
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -62,3 +62,63 @@ simset a power 0
 udevadm settle
 simset a power 1
 expect_eq "$(property /dev/a ID_FS_TYPE)" kvpool_member
+
+echo "--- what systemd is asked for when a leg appears"
+run 0 create -f -o log_size=4M lake mirror /dev/b /dev/c
+numbers=$(lsblk -dno MAJ:MIN /dev/b | tr -d ' ')
+expect_eq "$(property /dev/b SYSTEMD_WANTS)" "kvpool-import@$numbers.service"
+expect_eq "$(property /dev/b SYSTEMD_ALIAS)" "/dev/block/$numbers"
+expect_eq "$(property /dev/mapper/lake SYSTEMD_WANTS)" ""
+# appears LEG [OPTION...]: what the unit that its properties name would run.
+appears() {
+	local unit words
+	unit=$(property "$1" SYSTEMD_WANTS)
+	unit=${unit#kvpool-import@}
+	words=$(sed -n 's/^ExecStart=@SBIN_DIR@.kvpoolctl //p' "$KVPOOL_TOP/packaging/kvpool-import@.service")
+	# shellcheck disable=SC2086 # words
+	kvpoolctl ${words//%i/${unit%.service}} "${@:2}"
+}
+running() { kvpoolctl list -H -o name | xargs; }
+appears /dev/b | grep 'it is active'
+run 0 export lake
+appears /dev/b | grep 'it was exported'
+expect_eq "$(running)" ""
+run 0 import lake
+stop lake
+echo "--- its last leg starts it; the other one had to wait"
+simset c power 0
+udevadm settle
+appears /dev/b > /tmp/first 2>&1 &
+first=$!
+sleep 3
+[ -d /proc/$first ] || fail "it did not wait: $(cat /tmp/first)"
+expect_eq "$(running)" ""
+simset c power 1
+udevadm settle
+expect_status 0 appears /dev/c
+expect_status 0 wait $first
+expect_eq "$(running)" lake
+run 0 status lake
+echo "--- a leg that does not come"
+stop lake
+simset c power 0
+expect_status 3 appears /dev/b --wait 1
+expect_eq "$(running)" ""
+simset c power 1
+run 0 import lake
+run 0 set lake degraded_start=auto
+stop lake
+simset c power 0
+expect_status 0 appears /dev/b --wait 1
+run 4 status lake
+stop lake
+simset c power 1
+echo "--- autoimport=0"
+run 0 import lake
+run 0 set lake autoimport=0
+stop lake
+appears /dev/b | grep 'autoimport is 0'
+run 0 import -a; has out 'left pool lake alone'; has out 'imported pool pond'
+expect_eq "$(running)" pond
+run 0 import -j; check_json
+run 0 import lake

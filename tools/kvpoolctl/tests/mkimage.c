@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes the standard image to files, one a leg: mkimage [-s] FILE... (-s: without poison) */
+/*
+ * Writes the standard image to files, one a leg: mkimage [OPTION] FILE...
+ * -s: without poison; -m: not to be imported without its name (autoimport=0);
+ * -x: exported; -d: destroyed
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/tunables.h"
 #include "image.h"
+
+static void apply(struct image *m, char option)
+{
+	switch (option) {
+	case 's':
+		m->entries[STD_POISONED] = 0;
+		break;
+	case 'm':
+		m->sb.tunable_mask |= 1u << KVP_T_AUTOIMPORT;
+		m->sb.tunables[KVP_T_AUTOIMPORT] = 0;
+		break;
+	case 'x':
+		m->sb.flags |= KVP_SB_EXPORTED;
+		break;
+	case 'd':
+		m->sb.flags |= KVP_SB_DESTROYED;
+		break;
+	}
+	image_seal(m);
+}
 
 int main(int argc, char **argv)
 {
-	bool sound = argc > 1 && !strcmp(argv[1], "-s");
-	int first = sound ? 2 : 1, leg, fd;
+	bool option = argc > 1 && *argv[1] == '-';
+	int first = option ? 2 : 1, leg, fd;
 	static u8 buf[1 << 20];
 	struct image m;
 	u64 at;
@@ -17,10 +42,8 @@ int main(int argc, char **argv)
 	if (argc - first < 1 || argc - first > IMAGE_MAX_LEGS)
 		return 2;
 	image_standard(&m, (unsigned int)(argc - first), IMAGE_SMALL);
-	if (sound) {
-		m.entries[STD_POISONED] = 0;
-		image_seal(&m);
-	}
+	if (option)
+		apply(&m, argv[1][1]);
 	for (leg = 0; leg < argc - first; leg++) {
 		fd = open(argv[first + leg], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		for (at = 0; at < m.blocks << KVP_BLOCK_SHIFT; at += sizeof(buf)) {
