@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A whole pool, verified without the module. */
 #include "check.h"
+#include "inspect.h"
 #include "verify.h"
 
 struct check {
 	const struct found_pool *found;
-	struct offline_pool pool;
-	struct device devs[KVP_MAX_MIRROR_LEGS];	/* open: legs that are verified */
-	u32 index[KVP_MAX_MIRROR_LEGS];			/* of pool.legs[] in the superblock */
+	struct offline_pool pool;	/* the legs that are verified */
 	struct verify v;
 };
 
@@ -19,35 +18,6 @@ static const char *const state_words[VERIFY_STATES] = {
 	[VERIFY_POISONED] = "poisoned",
 	[VERIFY_UNREPAIRED] = "unrepaired",
 };
-
-static int open_legs(struct check *c, struct err *err)
-{
-	const struct found_pool *p = c->found;
-	u32 i;
-
-	for (i = 0; i < p->sb->leg_count; i++) {
-		const struct found_leg *leg = p->legs[i];
-		unsigned int n = c->pool.leg_count;
-
-		if (!leg || p->sb->legs[i].state != KVP_LEG_IN_SYNC ||
-		    scan_is_fork(leg->label.sb, p->sb))
-			continue;
-		if (device_open(leg->dev.path, true, &c->devs[n], err))
-			return -1;
-		c->index[n] = i;
-		c->pool.legs[n] = &c->devs[n];
-		c->pool.leg_count++;
-	}
-	return 0;
-}
-
-static void close_legs(struct check *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->pool.leg_count; i++)
-		device_close(&c->devs[i]);
-}
 
 static bool ring_lost(const struct label *l)
 {
@@ -68,7 +38,7 @@ static int place_of(const struct check *c, u32 index)
 	unsigned int i;
 
 	for (i = 0; i < c->pool.leg_count; i++)
-		if (c->index[i] == index)
+		if (c->pool.index[i] == index)
 			return (int)i;
 	return -1;
 }
@@ -113,23 +83,6 @@ static bool add_leg(json_object *list, const struct check *c, u32 i)
 	       c->v.legs[n].read_errors;
 }
 
-static void add_log(json_object *parent, const struct check *c)
-{
-	json_object *o = json_child(parent, "log");
-	const struct log_walk *w = &c->v.log;
-
-	json_text(o, "state", w->damaged ? "damaged" :
-		  w->max_epoch > c->found->sb->epoch ? "newer" : "sound");
-	json_text(o, "why", w->damaged ? w->end.text : NULL);
-	json_number(o, "tail", c->found->sb->log_tail);
-	json_number(o, "head", w->head);
-	json_number(o, "durable", w->watermark);
-	json_number(o, "entries", w->entries);
-	json_number(o, "data", w->data);
-	json_number(o, "intents", w->intents);
-	json_number(o, "discards", w->discards);
-}
-
 static void add_blocks(json_object *parent, const struct check *c)
 {
 	json_object *o = json_child(parent, "table"), *list, *range;
@@ -152,15 +105,15 @@ static void add_blocks(json_object *parent, const struct check *c)
 /* What a start would say, in one line; NULL when nothing is wrong. */
 static const char *advice(const struct check *c, bool legs_bad)
 {
-	const struct log_walk *w = &c->v.log;
+	enum log_state state = log_state(&c->pool, &c->v.log);
 
 	if (!c->pool.leg_count)
 		return "no leg that is in sync was given: find one";
 	if (c->found->fork)
 		return "the legs disagree about their history: see kvpoolctl import --accept-fork";
-	if (w->damaged)
+	if (state == LOG_DAMAGED)
 		return "durable log entries are damaged on every leg given: find another leg";
-	if (w->max_epoch > c->found->sb->epoch)
+	if (state == LOG_NEWER)
 		return "the log is newer than every superblock given: find another leg";
 	if (c->v.pages_lost || c->v.blocks[VERIFY_UNREPAIRED])
 		return "some blocks are lost on every leg given: find another leg, or restore "
@@ -176,10 +129,7 @@ static const char *advice(const struct check *c, bool legs_bad)
 
 static int exit_of(const struct check *c, const char *text)
 {
-	const struct log_walk *w = &c->v.log;
-
-	if (!c->pool.leg_count || c->found->fork || w->damaged ||
-	    w->max_epoch > c->found->sb->epoch)
+	if (!c->pool.leg_count || c->found->fork || log_state(&c->pool, &c->v.log) != LOG_SOUND)
 		return EXIT_FAULTED;
 	return text ? EXIT_DEGRADED : EXIT_DONE;
 }
@@ -202,7 +152,7 @@ static json_object *report(const struct check *c, int *status)
 	legs = json_list(o, "legs");
 	for (i = 0; i < sb->leg_count; i++)
 		legs_bad |= add_leg(legs, c, i);
-	add_log(o, c);
+	log_object(o, &c->pool, &c->v.log);
 	add_blocks(o, c);
 	text = advice(c, legs_bad);
 	*status = exit_of(c, text);
@@ -256,13 +206,13 @@ json_object *check_object(struct ctl *ctl, struct scan *s, int *status, struct e
 		return NULL;
 	}
 	c->found = &s->pools[0];
-	offline_init(&c->pool, c->found->sb);
 	c->v.progress = draw;
 	c->v.progress_arg = ctl;
-	if (!open_legs(c, err) && (!c->pool.leg_count || !verify_pool(&c->pool, &c->v, err)))
+	if (!offline_open(&c->pool, c->found, err) &&
+	    (!c->pool.leg_count || !verify_pool(&c->pool, &c->v, err)))
 		o = report(c, status);
 	ctl_progress(ctl, "check", 0, 0);
-	close_legs(c);
+	offline_close(&c->pool);
 	free(c);
 	return o;
 }

@@ -106,25 +106,14 @@ static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
 /* Would a start have to write? After an orderly stop the log is not even looked at. */
 static bool log_holds_writes(const struct found_pool *p)
 {
-	struct device devs[KVP_MAX_MIRROR_LEGS];
 	struct offline_pool pool;
 	struct log_walk w;
 	bool found;
-	u32 i;
 
-	if (p->sb->flags & KVP_SB_CLEAN)
+	if (p->sb->flags & KVP_SB_CLEAN || offline_open(&pool, p, NULL))
 		return false;
-	offline_init(&pool, p->sb);
-	for (i = 0; i < p->sb->leg_count; i++) {
-		struct device *d = &devs[pool.leg_count];
-
-		if (p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
-		    !device_open(p->legs[i]->dev.path, true, d, NULL))
-			pool.legs[pool.leg_count++] = d;
-	}
 	found = pool.leg_count && log_walk(&pool, &w, entry_found, NULL) == 1;
-	for (i = 0; i < pool.leg_count; i++)
-		device_close(&devs[i]);
+	offline_close(&pool);
 	return found;
 }
 

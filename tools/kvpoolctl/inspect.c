@@ -161,52 +161,70 @@ static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
 	return 0;
 }
 
+json_object *log_object(json_object *parent, const struct offline_pool *p,
+			const struct log_walk *w)
+{
+	static const char *const words[] = {
+		[LOG_SOUND] = "sound", [LOG_NEWER] = "newer", [LOG_DAMAGED] = "damaged",
+	};
+	json_object *o = json_child(parent, "log");
+
+	json_text(o, "state", words[log_state(p, w)]);
+	json_text(o, "why", w->damaged ? w->end.text : NULL);
+	json_number(o, "tail", p->sb->log_tail);
+	json_number(o, "head", w->head);
+	json_number(o, "durable", w->watermark);
+	json_number(o, "entries", w->entries);
+	json_number(o, "data", w->data);
+	json_number(o, "intents", w->intents);
+	json_number(o, "discards", w->discards);
+	return o;
+}
+
 static int add_log(json_object *parent, const struct offline_pool *p)
 {
-	json_object *o = json_child(parent, "log"), *list = json_object_new_array();
+	json_object *list = json_object_new_array();
 	struct log_walk w;
 	int ret = log_walk(p, &w, add_entry, list);
 
-	json_number(o, "tail", p->sb->log_tail);
-	json_number(o, "head", w.head);
-	json_number(o, "durable", w.watermark);
-	json_number(o, "entries", w.entries);
-	json_number(o, "data", w.data);
-	json_number(o, "intents", w.intents);
-	json_number(o, "discards", w.discards);
-	json_text(o, "state", w.damaged ? "damaged" :
-		  w.max_epoch > p->sb->epoch ? "newer than the superblock" : "sound");
-	json_text(o, "why", w.damaged ? w.end.text : NULL);
-	json_object_object_add(o, "list", list);
+	json_object_object_add(log_object(parent, p, &w), "list", list);
 	return ret;
+}
+
+struct table_sum {
+	const struct table *t;
+	u64 count[4];		/* blocks, by enum kvp_entry_state */
+};
+
+/* A table_step_fn. */
+static u64 sum_leaves(void *arg, u64 leaf, u64 next, enum page_state state)
+{
+	struct table_sum *sum = arg;
+	u64 blocks = table_span(sum->t->pool, leaf, next);
+	u32 slot;
+
+	if (state == PAGE_NULL)
+		sum->count[KVP_ENTRY_UNWRITTEN] += blocks;
+	for (slot = 0; state == PAGE_GOOD && slot < blocks; slot++)
+		sum->count[kvp_entry_state(table_entry(sum->t, slot))]++;
+	return next;
 }
 
 static int add_table(json_object *parent, const struct offline_pool *p)
 {
-	u64 count[4] = { 0 }, leaf = 0, next, leaves = table_leaves(p);
 	json_object *o = json_child(parent, "table");
 	struct table t;
-	u32 slot;
+	struct table_sum sum = { .t = &t };
 
 	if (table_open(&t, p))
 		return -ENOMEM;
-	for (; leaf < leaves; leaf = next) {
-		enum page_state state = table_leaf(&t, leaf, &next);
-		u64 blocks = (next - leaf) * KVP_PTRS_PER_PAGE;
-
-		if (blocks > p->g->data_blocks - leaf * KVP_PTRS_PER_PAGE)
-			blocks = p->g->data_blocks - leaf * KVP_PTRS_PER_PAGE;
-		if (state == PAGE_NULL)
-			count[KVP_ENTRY_UNWRITTEN] += blocks;
-		for (slot = 0; state == PAGE_GOOD && slot < blocks; slot++)
-			count[kvp_entry_state(table_entry(&t, slot))]++;
-	}
+	table_walk(&t, sum_leaves, &sum);
 	json_number(o, "pages_good", t.good);
 	json_number(o, "pages_bad", t.bad[0]);
-	json_number(o, "valid", count[KVP_ENTRY_VALID]);
-	json_number(o, "unwritten", count[KVP_ENTRY_UNWRITTEN]);
-	json_number(o, "poisoned", count[KVP_ENTRY_POISONED]);
-	json_number(o, "invalid", count[3]);
+	json_number(o, "valid", sum.count[KVP_ENTRY_VALID]);
+	json_number(o, "unwritten", sum.count[KVP_ENTRY_UNWRITTEN]);
+	json_number(o, "poisoned", sum.count[KVP_ENTRY_POISONED]);
+	json_number(o, "invalid", sum.count[3]);
 	table_close(&t);
 	return 0;
 }

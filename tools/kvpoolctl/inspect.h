@@ -4,7 +4,7 @@
 #define KVPOOLCTL_INSPECT_H
 
 #include "ctl.h"
-#include "label.h"
+#include "log.h"
 
 #define INSPECT_MAX_ENTRIES	1000
 
@@ -14,5 +14,9 @@
  * Return: an object, NULL with @err. Without a usable label it has "labels" only.
  */
 json_object *inspect_object(const struct device *d, const struct label *l, struct err *err);
+
+/** log_object() - add what a walk of the log found, as member "log", which is returned */
+json_object *log_object(json_object *parent, const struct offline_pool *p,
+			const struct log_walk *w);
 
 #endif

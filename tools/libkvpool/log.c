@@ -16,6 +16,13 @@ struct walker {
 	unsigned int note_count[KVP_MAX_MIRROR_LEGS];
 };
 
+enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w)
+{
+	if (w->damaged)
+		return LOG_DAMAGED;
+	return w->max_epoch > pool->sb->epoch ? LOG_NEWER : LOG_SOUND;
+}
+
 void log_rec(const void *buf, u32 i, struct kvp_rec *r)
 {
 	const struct kvp_disk_rec *d =

@@ -21,6 +21,12 @@ struct log_walk {
 	struct kvp_why end;	/* why it ends, if damaged */
 };
 
+enum log_state {
+	LOG_SOUND,
+	LOG_NEWER,	/* written under a superblock newer than any that is at hand */
+	LOG_DAMAGED,
+};
+
 /*
  * Called for each entry in order. @buf holds the header with its records, then
  * the payload, all verified. Nonzero ends the walk and is returned.
@@ -34,6 +40,9 @@ typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *
  * Return: 0, -ENOMEM, or what @fn returned.
  */
 int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
+
+/** log_state() - what a walk found */
+enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w);
 
 /** log_rec() - record @i of a verified entry */
 void log_rec(const void *buf, u32 i, struct kvp_rec *r);

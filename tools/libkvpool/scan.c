@@ -251,13 +251,18 @@ unsigned int scan_missing(const struct found_pool *p)
 	return n;
 }
 
+bool scan_leg_in_sync(const struct found_pool *p, u32 i)
+{
+	return p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
+	       !scan_is_fork(p->legs[i]->label.sb, p->sb);
+}
+
 unsigned int scan_in_sync(const struct found_pool *p)
 {
 	unsigned int n = 0;
 	u32 i;
 
 	for (i = 0; i < p->sb->leg_count; i++)
-		n += p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
-		     !scan_is_fork(p->legs[i]->label.sb, p->sb);
+		n += scan_leg_in_sync(p, i);
 	return n;
 }

@@ -39,6 +39,9 @@ void scan_free(struct scan *s);
 /** scan_missing() - number of legs that were not found */
 unsigned int scan_missing(const struct found_pool *p);
 
+/** scan_leg_in_sync() - was leg @i of the superblock found, in sync and of this history? */
+bool scan_leg_in_sync(const struct found_pool *p, u32 i);
+
 /** scan_in_sync() - number of legs found that are in sync and of this history */
 unsigned int scan_in_sync(const struct found_pool *p);
 

@@ -113,6 +113,24 @@ enum page_state table_leaf(struct table *t, u64 index, u64 *next)
 	return t->levels[0].state;
 }
 
+u64 table_span(const struct offline_pool *pool, u64 leaf, u64 next)
+{
+	u64 first = leaf * KVP_PTRS_PER_PAGE, end = next * KVP_PTRS_PER_PAGE;
+
+	return (end < pool->g->data_blocks ? end : pool->g->data_blocks) - first;
+}
+
+void table_walk(struct table *t, table_step_fn step, void *arg)
+{
+	u64 leaves = table_leaves(t->pool), leaf = 0, next;
+	enum page_state state;
+
+	while (leaf < leaves) {
+		state = table_leaf(t, leaf, &next);
+		leaf = step(arg, leaf, next, state);
+	}
+}
+
 u64 table_entry(const struct table *t, u32 slot)
 {
 	return le64_to_cpu(t->levels[0].page->slot[slot]);

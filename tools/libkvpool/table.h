@@ -46,6 +46,18 @@ u64 table_leaves(const struct offline_pool *pool);
  */
 enum page_state table_leaf(struct table *t, u64 index, u64 *next);
 
+/** table_span() - number of the pool's blocks below the leaf pages from @leaf to before @next */
+u64 table_span(const struct offline_pool *pool, u64 leaf, u64 next);
+
+/*
+ * Called for the leaf pages from @leaf to before @next, which are in one state;
+ * more than one only where it is not PAGE_GOOD. Returns the leaf to go on with.
+ */
+typedef u64 (*table_step_fn)(void *arg, u64 leaf, u64 next, enum page_state state);
+
+/** table_walk() - all leaf pages, in ascending order */
+void table_walk(struct table *t, table_step_fn step, void *arg);
+
 /** table_entry() - entry @slot of the leaf read last; it must be PAGE_GOOD */
 u64 table_entry(const struct table *t, u32 slot);
 

@@ -182,8 +182,8 @@ static bool home_needed(struct checker *c, u64 first, u32 count, bool good, u32 
 
 static void check_leaf(struct checker *c, u64 leaf, enum page_state state)
 {
-	u64 first = leaf * LEAF_BLOCKS, left = c->v->total - first;
-	u32 count = left < LEAF_BLOCKS ? (u32)left : LEAF_BLOCKS, from, to, slot;
+	u32 count = (u32)table_span(c->pool, leaf, leaf + 1), from, to, slot;
+	u64 first = leaf * LEAF_BLOCKS;
 	unsigned int i;
 
 	if (home_needed(c, first, count, state == PAGE_GOOD, &from, &to))
@@ -201,40 +201,26 @@ static void check_leaf(struct checker *c, u64 leaf, enum page_state state)
 /* A null subtree needs a look only where the log has records. */
 static u64 skip_null(struct checker *c, u64 leaf, u64 next)
 {
-	u64 block = replay_next(&c->replay, leaf * LEAF_BLOCKS), skipped;
+	u64 block = replay_next(&c->replay, leaf * LEAF_BLOCKS);
 
 	if (block / LEAF_BLOCKS < next)
 		next = block / LEAF_BLOCKS;
-	if (next > leaf) {
-		skipped = (next - leaf) * LEAF_BLOCKS;
-		if (skipped > c->v->total - leaf * LEAF_BLOCKS)
-			skipped = c->v->total - leaf * LEAF_BLOCKS;
-		c->v->blocks[VERIFY_UNWRITTEN] += skipped;
-	}
+	if (next > leaf)
+		c->v->blocks[VERIFY_UNWRITTEN] += table_span(c->pool, leaf, next);
 	return next;
 }
 
-static void check_blocks(struct checker *c)
+/* A table_step_fn. */
+static u64 check_leaves(void *arg, u64 leaf, u64 next, enum page_state state)
 {
-	u64 leaves = (c->v->total + LEAF_BLOCKS - 1) / LEAF_BLOCKS, leaf = 0, next;
-	enum page_state state;
+	struct checker *c = arg;
 
-	while (leaf < leaves) {
-		state = table_leaf(&c->table, leaf, &next);
-		if (next > leaves)
-			next = leaves;
-		if (state == PAGE_NULL)
-			next = skip_null(c, leaf, next);
-		else
-			next = leaf + 1;
-		if (state != PAGE_NULL || next == leaf) {
-			check_leaf(c, leaf, state);
-			next = leaf + 1;
-		}
-		leaf = next;
-		if (c->v->progress)
-			c->v->progress(c->v->progress_arg, leaf, leaves);
-	}
+	next = state == PAGE_NULL ? skip_null(c, leaf, next) : leaf;
+	if (next == leaf)
+		check_leaf(c, next++, state);
+	if (c->v->progress)
+		c->v->progress(c->v->progress_arg, next, table_leaves(c->pool));
+	return next;
 }
 
 static int checker_open(struct checker *c)
@@ -268,13 +254,12 @@ int verify_pool(const struct offline_pool *pool, struct verify *v, struct err *e
 	struct checker c = { .pool = pool, .v = v };
 	int ret = checker_open(&c);
 
-	v->total = pool->sb->pool_blocks;
 	if (!ret)
 		ret = log_walk(pool, &v->log, replay_add, &c.replay);
 	if (!ret)
 		ret = replay_sort(&c.replay);
 	if (!ret) {
-		check_blocks(&c);
+		table_walk(&c.table, check_leaves, &c);
 		v->pages_good = c.table.good;
 		v->pages_lost = c.table.lost;
 		memcpy(v->pages_bad, c.table.bad, sizeof(v->pages_bad));

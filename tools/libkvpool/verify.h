@@ -40,7 +40,6 @@ struct verify {
 	u64 blocks[VERIFY_STATES];
 	struct verify_range ranges[VERIFY_MAX_RANGES];
 	unsigned int range_count;
-	u64 total;		/* blocks of the pool */
 	void (*progress)(void *arg, u64 done, u64 total);	/* may be NULL */
 	void *progress_arg;
 };

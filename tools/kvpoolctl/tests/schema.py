@@ -71,14 +71,14 @@ SETTING = Or(
     dict(unit=Or("bytes", "bytes/s", "ms"), value=NUMBER, default=NUMBER, meaning=TEXT,
          min=NUMBER, max=NUMBER),
     dict(unit="word", value=TEXT, default=TEXT, meaning=TEXT, words=TEXT))
-LOG = dict(state=TEXT, why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
+LOG = dict(state=Or("sound", "damaged", "newer"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
            entries=NUMBER, data=NUMBER, intents=NUMBER, discards=NUMBER)
 INSPECT = dict(
     path=TEXT, superblock=Map(...),
     labels=[Or(dict(offset=NUMBER, state="valid", epoch=NUMBER, sequence=NUMBER),
                dict(offset=NUMBER, state="empty"),
                dict(offset=NUMBER, state=Or("corrupt", "unsupported", "unreadable"), why=TEXT))],
-    log=dict(LOG, state=Or("sound", "damaged", "newer than the superblock"), list=[Map(NUMBER)]),
+    log=dict(LOG, list=[Map(NUMBER)]),
     table=dict.fromkeys(("pages_good", "pages_bad", "valid", "unwritten", "poisoned", "invalid"),
                         NUMBER))
 BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors"), NUMBER)
@@ -89,7 +89,7 @@ CHECK = dict(
     result=Or("sound", "degraded", "faulted"), advice=Or(TEXT, None),
     legs=[Or(dict(CHECK_LEG, verified=FLAG), dict(CHECK_LEG, verified=FLAG, **LABELS),
              dict(CHECK_LEG, verified=FLAG, **LABELS, **BAD))],
-    log=dict(LOG, state=Or("sound", "damaged", "newer")),
+    log=LOG,
     table=dict(pages_good=NUMBER, pages_lost=NUMBER),
     blocks=dict.fromkeys(("valid", "in_log", "unwritten", "torn", "poisoned", "unrepaired"), NUMBER),
     damage=[dict(lba=NUMBER, blocks=NUMBER, state=Or("poisoned", "unrepaired"))])
