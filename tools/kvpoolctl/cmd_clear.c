@@ -1,14 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl clear: zero the error counters, try again what failed. */
+/* kvpoolctl clear: zero the error counters, try again what failed, resume. */
 #include "pool_object.h"
+
+/* The word for a leg of the message; without @dev none is named. */
+static int make_message(const char *pool, const char *dev, char *buf, size_t size, struct err *err)
+{
+	char uuid[UUID_BUF];
+	unsigned int leg;
+	struct stats s;
+	int ret;
+
+	snprintf(buf, size, "clear");
+	if (!dev)
+		return 0;
+	ret = stats_load(pool, &s, err) || leg_find(pool, &s, dev, uuid, &leg, err);
+	stats_free(&s);
+	if (!ret)
+		snprintf(buf, size, "clear %s", uuid);
+	return ret;
+}
+
+/* The module clears what it can, and does not say whether that was enough. */
+static int check_state(const char *pool, struct err *err)
+{
+	struct stats s;
+	const char *state;
+	char mend[256];
+	bool faulted;
+
+	if (stats_load(pool, &s, err))
+		return -1;
+	state = stats_text(&s, "state");
+	faulted = state && !strcmp(state, "faulted");
+	stats_free(&s);
+	if (!faulted)
+		return 0;
+	snprintf(mend, sizeof(mend), "check disks and cables and try again; if that does not help, "
+		 "dmsetup remove %.64s and kvpoolctl import %.64s", pool, pool);
+	return err_set(err, ERR_FAILED, pool, mend,
+		       "its counters are zeroed, but it is still faulted");
+}
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
-	char uuid[UUID_BUF], message[64] = "clear";
-	struct stats s = { 0 };
+	char message[64];
 	struct dm_entry e;
 	struct err err;
-	unsigned int leg;
 	int n, ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
@@ -17,23 +54,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	if (n == 2) {
-		if (stats_load(e.name, &s, &err) ||
-		    leg_find(e.name, &s, argv[optind + 1], uuid, &leg, &err)) {
-			stats_free(&s);
-			return ctl_fail(ctl, &err);
-		}
-		stats_free(&s);
-		snprintf(message, sizeof(message), "clear %s", uuid);
-	}
-	return dm_message(e.name, message, NULL, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
+	if (make_message(e.name, n == 2 ? argv[optind + 1] : NULL, message, sizeof(message), &err) ||
+	    (e.suspended && dm_resume(e.name, &err)) || dm_message(e.name, message, NULL, &err) ||
+	    check_state(e.name, &err))
+		return ctl_fail(ctl, &err);
+	return ctl_done(ctl);
 }
 
 const struct command cmd_clear = {
 	.name = "clear",
 	.args = "POOL [DEV]",
-	.help = "Sets the error counters of all legs, or of one, to zero, and tries again what\n"
-		"failed. Lost blocks stay lost: only writing them anew helps.",
+	.help = "Sets the error counters of all legs, or of one, to zero, tries again what failed,\n"
+		"and resumes a suspended pool. Lost blocks stay lost: only writing them anew\n"
+		"helps.",
 	.shorts = "",
 	.run = run,
 };

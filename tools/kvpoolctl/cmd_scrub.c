@@ -2,6 +2,7 @@
 /* kvpoolctl scrub: verify everything that was written, online. */
 #include <unistd.h>
 
+#include "advice.h"
 #include "pool_object.h"
 
 #define POLL_US		200000
@@ -28,7 +29,7 @@ static int report(struct ctl *ctl, json_object *pool)
 		json_object_array_add(json_list(root, "pools"), json_object_get(pool));
 		ctl_json(root);
 	}
-	return pool_exit(pool);
+	return advice_exit(pool);
 }
 
 static int wait_for_end(struct ctl *ctl, const char *name)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl status: the health of pools, in detail. */
+#include "advice.h"
 #include "pool_object.h"
 
 struct view {
@@ -91,7 +92,6 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 static void print_pool(const struct ctl *ctl, json_object *pool, const struct view *view)
 {
 	u64 poisoned = json_number_at(pool, "poisoned_total");
-	char advice[512];
 
 	print_head(ctl, pool);
 	print_scrub(pool);
@@ -106,8 +106,8 @@ static void print_pool(const struct ctl *ctl, json_object *pool, const struct vi
 		printf("  comment: %s\n", json_text_at(pool, "comment"));
 	}
 	print_vdevs(pool, view->verbose);
-	if (pool_advice(pool, advice, sizeof(advice)))
-		printf("   advice: %s\n", advice);
+	if (json_at(pool, "advice"))
+		printf("   advice: %s\n", json_text_at(pool, "advice"));
 }
 
 static int collect(struct ctl *ctl, const char *name, struct dm_entry **list, unsigned int *count)
@@ -124,12 +124,24 @@ static int collect(struct ctl *ctl, const char *name, struct dm_entry **list, un
 	return ctl_fail(ctl, &err);
 }
 
+/* The worst comes last, so that all of it ends in advice where there is any. */
+static int by_health(const void *a, const void *b)
+{
+	json_object *x = *(json_object *const *)a, *y = *(json_object *const *)b;
+	int ret = (int)advice_exit(x) - (int)advice_exit(y);
+
+	if (!ret)
+		ret = !!json_at(x, "advice") - !!json_at(y, "advice");
+	return ret ?: strcmp(json_text_at(x, "name"), json_text_at(y, "name"));
+}
+
 static void print_all(const struct ctl *ctl, json_object *pools, const struct view *view)
 {
 	size_t i, n = json_object_array_length(pools);
 
 	if (!n)
 		ctl_say(ctl, view->only_troubled ? "all pools are healthy" : "no pool is active");
+	json_object_array_sort(pools, by_health);
 	for (i = 0; i < n; i++) {
 		if (i)
 			putchar('\n');
@@ -167,8 +179,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			health = worse(health, ctl_fail(ctl, &err));
 			continue;
 		}
-		health = worse(health, pool_exit(pool));
-		if (view.only_troubled && !pool_exit(pool))
+		health = worse(health, advice_exit(pool));
+		if (view.only_troubled && !json_at(pool, "advice"))
 			json_object_put(pool);
 		else
 			json_object_array_add(pools, pool);
@@ -187,11 +199,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_status = {
 	.name = "status",
 	.args = "[-v] [-x] [POOL]",
-	.help = "Shows the health of one or all running pools. The last line is an advice when\n"
-		"something is wrong. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted\n"
+	.help = "Shows the health of one or all running pools. The worst comes last, and the\n"
+		"last line is an advice when something is wrong. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted\n"
 		"or suspended.\n\n"
 		"  -v  more: UUIDs, lost blocks, counters\n"
-		"  -x  only pools with something wrong",
+		"  -x  only pools with an advice",
 	.shorts = "vx",
 	.run = run,
 };

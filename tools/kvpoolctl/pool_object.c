@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A running pool as a JSON object. */
+#include "advice.h"
 #include "device.h"
 #include "pool_object.h"
 
@@ -91,6 +92,7 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_number(o, "commits", stats_number(s, "log.commits"));
 	json_number(o, "flushes", stats_number(s, "log.flushes"));
 	json_number(o, "lsn", stats_number(s, "log.lsn"));
+	json_flag(o, "failed", stats_number(s, "log.failed"));
 }
 
 static void add_work(json_object *pool, const struct stats *s)
@@ -169,6 +171,7 @@ static void add_head(json_object *pool, const struct dm_entry *e, const struct s
 json_object *pool_object(const struct dm_entry *e, struct err *err)
 {
 	json_object *pool;
+	char advice[ADVICE_BUF];
 	struct stats s;
 	u64 poisoned;
 
@@ -183,10 +186,12 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 	add_work(pool, &s);
 	poisoned = stats_number(&s, "poisoned_blocks");
 	stats_free(&s);
-	if (!add_poisoned(pool, e->name, poisoned, err))
-		return pool;
-	json_object_put(pool);
-	return NULL;
+	if (add_poisoned(pool, e->name, poisoned, err)) {
+		json_object_put(pool);
+		return NULL;
+	}
+	json_text(pool, "advice", advice_text(pool, advice, sizeof(advice)) ? advice : NULL);
+	return pool;
 }
 
 json_object *pool_legs(json_object *pool)
@@ -201,81 +206,6 @@ json_object *pool_legs(json_object *pool)
 					      json_object_array_get_idx(legs, i)));
 	}
 	return all;
-}
-
-/* The first leg that is not online; a reference, or NULL. */
-static json_object *bad_leg(json_object *pool)
-{
-	json_object *legs = pool_legs(pool), *found = NULL;
-	size_t i;
-
-	for (i = 0; !found && i < json_object_array_length(legs); i++) {
-		found = json_object_array_get_idx(legs, i);
-		if (!strcmp(json_text_at(found, "state"), "online"))
-			found = NULL;
-	}
-	json_object_get(found);
-	json_object_put(legs);
-	return found;
-}
-
-enum exit_status pool_exit(json_object *pool)
-{
-	const char *state = json_text_at(pool, "state");
-	json_object *leg;
-
-	if (!strcmp(state, "faulted") || !strcmp(state, "suspended"))
-		return EXIT_FAULTED;
-	leg = bad_leg(pool);
-	json_object_put(leg);
-	if (leg || strcmp(state, "online") || json_number_at(pool, "poisoned_total") ||
-	    json_number_at(pool, "scrub.unrepaired"))
-		return EXIT_DEGRADED;
-	return EXIT_DONE;
-}
-
-static void advise_leg(const char *name, json_object *leg, bool readonly, char *buf, size_t size)
-{
-	const char *state = json_text_at(leg, "state"), *path = json_text_at(leg, "path");
-	const char *id = json_at(leg, "path") ? path : json_text_at(leg, "uuid");
-
-	if (!strcmp(state, "missing") && readonly)
-		snprintf(buf, size, "leg %s is missing: kvpoolctl export %s, connect it, import "
-			 "again", id, name);
-	else
-		snprintf(buf, size, "leg %s is %s and stays out: copy the data to a new pool, as "
-			 "kvpoolctl(8) says under LEGS THAT ARE OUT", id, state);
-}
-
-bool pool_advice(json_object *pool, char *buf, size_t size)
-{
-	const char *name = json_text_at(pool, "name"), *state = json_text_at(pool, "state");
-	u64 poisoned = json_number_at(pool, "poisoned_total");
-	u64 unrepaired = json_number_at(pool, "scrub.unrepaired");
-	json_object *leg = bad_leg(pool);
-
-	if (!strcmp(state, "suspended"))
-		snprintf(buf, size, "I/O waits: dmsetup resume %s, and kvpoolctl clear %s if "
-			 "legs had failed", name, name);
-	else if (!strcmp(state, "faulted"))
-		snprintf(buf, size, "no leg works: check devices and cables, then kvpoolctl "
-			 "clear %s", name);
-	else if (poisoned)
-		snprintf(buf, size, "%" PRIu64 " block%s lost: write them anew from a backup; "
-			 "kvpoolctl status -v %s lists them", poisoned,
-			 poisoned == 1 ? " is" : "s are", name);
-	else if (unrepaired)
-		snprintf(buf, size, "the last scrub could not repair %" PRIu64 " block%s: write "
-			 "them anew from a backup, then kvpoolctl scrub %s", unrepaired,
-			 unrepaired == 1 ? "" : "s", name);
-	else if (leg)
-		advise_leg(name, leg, json_flag_at(pool, "readonly"), buf, size);
-	else if (strcmp(state, "online"))
-		snprintf(buf, size, "the pool is %s: see kvpoolctl events %s", state, name);
-	else
-		*buf = 0;
-	json_object_put(leg);
-	return *buf;
 }
 
 int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid[UUID_BUF],

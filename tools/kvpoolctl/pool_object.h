@@ -14,12 +14,6 @@ json_object *pool_object(const struct dm_entry *e, struct err *err);
 /** pool_legs() - array of a pool's legs, of all its vdevs; to be released */
 json_object *pool_legs(json_object *pool);
 
-/** pool_exit() - exit status that the health of a pool asks for */
-enum exit_status pool_exit(json_object *pool);
-
-/** pool_advice() - one line: what to do about what is wrong; false: nothing is */
-bool pool_advice(json_object *pool, char *buf, size_t size);
-
 /** leg_path() - how people know the device that the module calls @path */
 const char *leg_path(const char *path, char *buf, size_t size);
 

@@ -75,8 +75,12 @@ static int stop(const struct dm_entry *e, const char *mark, bool readonly, struc
 	char message[64];
 
 	snprintf(message, sizeof(message), "mark %s", mark);
-	if (!readonly && dm_message(e->name, message, NULL, err))
+	if (!readonly && dm_message(e->name, message, NULL, err)) {
+		/* a pool whose legs are gone must be stoppable all the same */
+		snprintf(err->mend, sizeof(err->mend), "kvpoolctl status %.64s tells what is "
+			 "wrong; to stop it without a mark: dmsetup remove %.64s", e->name, e->name);
 		return -1;
+	}
 	if (!dm_stop(e->name, err))
 		return 0;
 	if (!readonly)

@@ -335,6 +335,13 @@ int dm_stop(const char *name, struct err *err)
 	return task_failed(e, name, "cannot be removed", err);
 }
 
+int dm_resume(const char *name, struct err *err)
+{
+	int e = dev_resume(name);
+
+	return e ? task_failed(e, name, "cannot be resumed", err) : 0;
+}
+
 /* Why the module did not take a message. */
 static int message_failed(const char *name, const char *message, int e, struct err *err)
 {

@@ -43,6 +43,9 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 /** dm_stop() - remove the mapped device */
 int dm_stop(const char *name, struct err *err);
 
+/** dm_resume() - let the I/O of a suspended device go on */
+int dm_resume(const char *name, struct err *err);
+
 /** dm_message() - send a message; its answer, "" if none, is to be freed, @answer may be NULL */
 int dm_message(const char *name, const char *message, char **answer, struct err *err);
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
-# timeout: 300
+# timeout: 400
 # long: not yet part of every check
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
@@ -16,7 +16,11 @@ status() { # STATUS STATE: and the last line is an advice unless all is well
 	expect_eq "$(json pools.0.state)" "$2"
 	run "$1" status tank
 	has out "state: $2"
-	if [ "$1" = 0 ]; then hasnt out advice; else tail -n 1 /tmp/out | grep -q '^ *advice: ' || fail "no advice"; fi
+	if [ "$1" = 0 ]; then hasnt out advice; else ends_in_advice; fi
+}
+ends_in_advice() {
+	expect_eq "$(grep -c 'advice: ' /tmp/out)" 1 "lines of advice"
+	tail -n 1 /tmp/out | grep -Eq '^ *advice: .*(kvpoolctl|dmsetup) [a-z]+ ' || fail "no advice: $(tail -n 1 /tmp/out)"
 }
 
 echo "--- no pool, a good one"
@@ -39,6 +43,7 @@ simset b remove 1
 dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=1 oflag=direct conv=fsync status=none
 wait_stat tank state degraded
 status 4 degraded; has out '/dev/disk/by-id/kvpooltest-b +faulted'; has out 'advice: leg /dev/disk/by-id/kvpooltest-b is faulted and stays out'
+run 4 status; ends_in_advice; has out 'pool: good'
 run 4 status -j; expect_eq "$(json pools.1.losses_survivable)" 0
 expect_eq "$(json pools.1.vdevs.0.legs.1.path)" /dev/disk/by-id/kvpooltest-b
 run 4 status -x; has out 'pool: tank'; hasnt out 'pool: good'
@@ -67,25 +72,47 @@ dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync st
 settle tank
 leg garble /dev/a $((start + 5)) 1
 run 4 scrub --wait tank; has out 'unrepaired 1'
-status 4 degraded; has out 'poisoned: 1 block'; has out 'advice: 1 block is lost: write'
+status 4 degraded; has out 'poisoned: 1 block'; has out 'advice: 1 block is lost: kvpoolctl status -v tank'
 run 4 status -v tank; has out 'lba 5, 1 block'
 expect_fail dd if=/dev/mapper/tank of=/dev/null bs=4K skip=5 count=1 iflag=direct status=none
 dd if=/dev/zero of=/dev/mapper/tank bs=4K seek=5 count=1 oflag=direct conv=fsync status=none
+settle tank
 status 4 degraded; has out 'poisoned: 0 block'
 
 echo "--- suspended"
 dmsetup suspend tank
-status 5 suspended; has out 'advice: I/O waits: dmsetup resume tank'
-run 5 status
+status 5 suspended; has out 'advice: all I/O waits: kvpoolctl clear tank'
+run 5 status; ends_in_advice
 dmsetup resume tank
+status 4 degraded
+dmsetup suspend tank
+run 0 clear tank
 status 4 degraded
 
 echo "--- faulted: the last leg fails"
 simset a dead 1
 expect_fail dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=1 oflag=direct conv=fsync status=none
 wait_stat tank state faulted
-status 5 faulted; has out 'advice: no leg works: .*kvpoolctl clear tank'
+status 5 faulted; has out 'advice: no leg (takes the log|can be written).*: .*kvpoolctl clear tank'
+run 1 clear tank; has err 'still faulted.*dmsetup remove tank'
+run 1 export tank; has err 'to stop it without a mark: dmsetup remove tank'
 run 5 status -x; has out 'pool: tank'
 simset a dead 0
 run 0 clear tank
+status 4 degraded
+run 0 clear good
+
+echo "--- errors that were mended"
+run 0 status -x good; has out healthy
+run 0 export good; run 0 destroy tank
+for d in a c; do run 0 labelclear -f /dev/$d; done
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/c
+dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync status=none
+settle tank
+leg garble /dev/a $((start + 5)) 1
+run 0 scrub --wait tank; has out 'healed 1, unrepaired 0'
+run 0 status tank; ends_in_advice; has out 'advice: leg /dev/a had errors \(0 read, 0 write, 1 checksum\)'
+run 0 status -x; has out 'pool: tank'
+run 0 clear tank
+status 0 online
 check_json

@@ -43,12 +43,12 @@ POOL = dict(
     losses_survivable=NUMBER, spares=[None], cache=None,
     vdevs=[dict(kind=KIND, state=Or("online", "degraded", "faulted", "suspended"), legs=[LEG])],
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER),
-    log=dict(size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER),
+    log=dict(size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
     recovery=dict(last_ms=NUMBER, worst_case_ms=NUMBER, replayed=NUMBER, torn_accepted=NUMBER),
-    poisoned_total=NUMBER, poisoned=[dict(lba=NUMBER, blocks=NUMBER)],
+    poisoned_total=NUMBER, poisoned=[dict(lba=NUMBER, blocks=NUMBER)], advice=Or(TEXT, None),
 )
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG])
 PLANS = {

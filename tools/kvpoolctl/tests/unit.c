@@ -2,6 +2,7 @@
 /* Unit tests of the tool that need neither root nor the module. */
 #include <stdarg.h>
 
+#include "advice.h"
 #include "check.h"
 #include "image.h"
 #include "import.h"
@@ -695,6 +696,74 @@ static void test_inspect(void)
 	image_free(&m);
 }
 
+/* --- advice ------------------------------------------------------------------------- */
+
+#define GOOD_LEG	"{\"path\":\"/dev/a\",\"uuid\":\"uuid-a\",\"state\":\"online\"}"
+#define LEG(path, state, errors) "{\"path\":" path ",\"uuid\":\"uuid-b\",\"state\":\"" state	\
+	"\",\"errors\":{" errors "}}"
+#define POOL(state, more, legs)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
+	"\"" more ",\"vdevs\":[{\"legs\":[" GOOD_LEG legs "]}]}"
+#define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
+
+static const struct {
+	const char *pool;
+	int status;
+	const char *says, *command;
+} advised[] = {
+	{ POOL("suspended", "", ""), 5, "all I/O waits", "kvpoolctl clear tank" },
+	{ POOL("faulted", ",\"log\":{\"failed\":true}", ""), 5,
+	  "not flushed before is in memory only", "kvpoolctl clear tank" },
+	{ POOL("faulted", "", ""), 5, "no leg can be written", "kvpoolctl clear tank" },
+	{ POOL("faulted", ",\"poisoned_total\":3", B_IS("faulted")), 5, "no leg can be written",
+	  "dmsetup remove tank and kvpoolctl import tank" },
+	{ POOL("online", ",\"poisoned_total\":1", ""), 4, "1 block is lost:",
+	  "kvpoolctl status -v tank" },
+	{ POOL("degraded", ",\"poisoned_total\":5", B_IS("stale")), 4, "5 blocks are lost:",
+	  "kvpoolctl scrub --wait tank" },
+	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
+	  "2 blocks are lost, as the last scrub found", "kvpoolctl scrub --wait tank" },
+	{ POOL("degraded", "", B_IS("faulted")), 4, "leg /dev/b is faulted and stays out: it failed",
+	  "kvpoolctl create -n NEW mirror DEV DEV" },
+	{ POOL("degraded", "", B_IS("offline")), 4, "is offline and stays out: it was taken out",
+	  "kvpoolctl create -n NEW" },
+	{ POOL("degraded", "", B_IS("stale")), 4, "is stale and stays out: it missed",
+	  "kvpoolctl create -n NEW" },
+	{ POOL("degraded", "", "," LEG("null", "missing", "")), 4,
+	  "leg uuid-b is missing and stays out: it is not connected", "kvpoolctl create -n NEW" },
+	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
+	  "leg /dev/b is stale and stays out (and 1 more)", "the loss of 1 more" },
+	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
+	  "leg uuid-b is missing: kvpoolctl export tank", "kvpoolctl import tank" },
+	{ POOL("degraded", "", ""), 4, "the pool is degraded", "kvpoolctl events tank" },
+	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"checksum\":7,\"healed\":7")), 0,
+	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
+	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
+	  "kvpoolctl clear tank" },
+	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
+};
+
+/* Each thing that can be wrong has its own advice, with a command in it, in one line. */
+static void test_advice(void)
+{
+	char text[ADVICE_BUF];
+	json_object *pool;
+	bool any;
+	size_t i;
+
+	for (i = 0; i < sizeof(advised) / sizeof(*advised); i++) {
+		pool = json_tokener_parse(advised[i].pool);
+		any = advice_text(pool, text, sizeof(text));
+		expect((int)advice_exit(pool) == advised[i].status);
+		expect(any == !!advised[i].says);
+		if (advised[i].says && any) {
+			expect(strstr(text, advised[i].says));
+			expect(strstr(text, advised[i].command));
+			expect(!strchr(text, '\n') && strlen(text) < sizeof(text) - 1);
+		}
+		json_object_put(pool);
+	}
+}
+
 int main(void)
 {
 	test_crc32c();
@@ -724,6 +793,7 @@ int main(void)
 	test_check_stale_root();
 	test_check_missing();
 	test_inspect();
+	test_advice();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }

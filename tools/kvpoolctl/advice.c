@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What to do about a pool. */
+#include "advice.h"
+#include "pool_object.h"
+
+/* What is said of a leg that is out, by its state. */
+static const struct {
+	const char *state, *because;
+} out[] = {
+	{ "faulted", "it failed a write, a flush or a repair" },
+	{ "offline", "it was taken out and misses what was written since" },
+	{ "stale", "it missed what was written while the pool ran without it" },
+	{ "missing", "it is not connected and misses what was written since it went" },
+};
+
+static bool is_bad(json_object *leg)
+{
+	return strcmp(json_text_at(leg, "state"), "online");
+}
+
+static bool has_errors(json_object *leg)
+{
+	return json_number_at(leg, "errors.read") || json_number_at(leg, "errors.write") ||
+	       json_number_at(leg, "errors.checksum");
+}
+
+/* The first leg of which @is is true: a reference, or NULL. And their number. */
+static json_object *find_leg(json_object *pool, bool (*is)(json_object *leg), unsigned int *count)
+{
+	json_object *legs = pool_legs(pool), *first = NULL, *leg;
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		leg = json_object_array_get_idx(legs, i);
+		if (is(leg) && !(*count)++)
+			first = json_object_get(leg);
+	}
+	json_object_put(legs);
+	return first;
+}
+
+enum exit_status advice_exit(json_object *pool)
+{
+	const char *state = json_text_at(pool, "state");
+	unsigned int bad;
+
+	if (!strcmp(state, "faulted") || !strcmp(state, "suspended"))
+		return EXIT_FAULTED;
+	json_object_put(find_leg(pool, is_bad, &bad));
+	if (bad || strcmp(state, "online") || json_number_at(pool, "poisoned_total") ||
+	    json_number_at(pool, "scrub.unrepaired"))
+		return EXIT_DEGRADED;
+	return EXIT_DONE;
+}
+
+/* Nothing is written any more, or nothing is answered. */
+static bool about_state(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(pool, "state");
+
+	if (!strcmp(state, "suspended"))
+		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s lets it go on", name);
+	else if (!strcmp(state, "faulted"))
+		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "
+			 "stays faulted, dmsetup remove %s and kvpoolctl import %s",
+			 json_flag_at(pool, "log.failed") ?
+			 "no leg takes the log, what was not flushed before is in memory only" :
+			 "no leg can be written", name, name, name);
+	else
+		return false;
+	return true;
+}
+
+static bool about_blocks(json_object *pool, char *buf, size_t size)
+{
+	u64 poisoned = json_number_at(pool, "poisoned_total");
+	u64 n = poisoned ?: json_number_at(pool, "scrub.unrepaired");
+	const char *name = json_text_at(pool, "name");
+
+	if (!n)
+		return false;
+	snprintf(buf, size, "%" PRIu64 " block%s lost%s: kvpoolctl status -v %s lists them; write "
+		 "them anew from a backup, then kvpoolctl scrub --wait %s", n,
+		 n == 1 ? " is" : "s are",
+		 poisoned ? "" : ", as the last scrub found", name, name);
+	return true;
+}
+
+static const char *leg_name(json_object *leg)
+{
+	return json_text_at(leg, json_at(leg, "path") ? "path" : "uuid");
+}
+
+static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
+			  size_t size)
+{
+	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
+	u64 survives = json_number_at(pool, "losses_survivable");
+	const char *because = "it cannot be used";
+	char more[40] = "";
+	size_t i;
+
+	if (!strcmp(state, "missing") && json_flag_at(pool, "readonly")) {
+		snprintf(buf, size, "leg %s is missing: kvpoolctl export %s, connect it, then "
+			 "kvpoolctl import %s", leg_name(leg), name, name);
+		return;
+	}
+	for (i = 0; i < sizeof(out) / sizeof(*out); i++)
+		if (!strcmp(state, out[i].state))
+			because = out[i].because;
+	if (count > 1)
+		snprintf(more, sizeof(more), " (and %u more)", count - 1);
+	snprintf(buf, size, "leg %s is %s and stays out%s: %s; the loss of %" PRIu64 " more would be "
+		 "survived. Copy the data to a new pool: kvpoolctl create -n NEW mirror DEV DEV; "
+		 "kvpoolctl(8), LEGS THAT ARE OUT", leg_name(leg), state, more, because, survives);
+}
+
+/* It works, and yet its disks are not as they should be. */
+static void about_errors(json_object *pool, json_object *leg, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	snprintf(buf, size, "leg %s had errors (%" PRIu64 " read, %" PRIu64 " write, %" PRIu64
+		 " checksum): kvpoolctl scrub --wait %s verifies all of it, kvpoolctl clear %s "
+		 "counts anew; should they come back, replace it", leg_name(leg),
+		 json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
+		 json_number_at(leg, "errors.checksum"), name, name);
+}
+
+bool advice_text(json_object *pool, char *buf, size_t size)
+{
+	const char *state = json_text_at(pool, "state"), *name = json_text_at(pool, "name");
+	json_object *leg;
+	unsigned int count;
+
+	*buf = 0;
+	if (about_state(pool, buf, size) || about_blocks(pool, buf, size))
+		return true;
+	leg = find_leg(pool, is_bad, &count);
+	if (leg) {
+		about_bad_leg(pool, leg, count, buf, size);
+	} else if (strcmp(state, "online")) {
+		snprintf(buf, size, "the pool is %s: kvpoolctl events %s tells why", state, name);
+	} else {
+		leg = find_leg(pool, has_errors, &count);
+		if (leg)
+			about_errors(pool, leg, buf, size);
+	}
+	json_object_put(leg);
+	return *buf;
+}
