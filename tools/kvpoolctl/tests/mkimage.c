@@ -2,7 +2,8 @@
 /*
  * Writes the standard image to files, one a leg: mkimage [OPTION] FILE...
  * -s: without poison; -m: not to be imported without its name (autoimport=0);
- * -x: exported; -d: destroyed
+ * -x: exported; -d: destroyed; -r: with a feature that only readers may ignore;
+ * -i: with one that nobody may; -u: another pool, of the same name
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 
 static void apply(struct image *m, char option)
 {
+	unsigned int i;
+
 	switch (option) {
 	case 's':
 		m->entries[STD_POISONED] = 0;
@@ -24,11 +27,22 @@ static void apply(struct image *m, char option)
 	case 'x':
 		m->sb.flags |= KVP_SB_EXPORTED;
 		break;
+	case 'r':
+		m->sb.ro_compat |= 1ull << 40;
+		break;
+	case 'i':
+		m->sb.incompat |= 1ull << 40;
+		break;
+	case 'u':
+		memset(m->sb.pool_uuid, 0x51, sizeof(m->sb.pool_uuid));
+		break;
 	case 'd':
 		m->sb.flags |= KVP_SB_DESTROYED;
 		break;
 	}
-	image_seal(m);
+	/* no older superblock says otherwise */
+	for (i = 0; i < KVP_SB_RING; i++)
+		image_seal(m);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Holds the documents against kvpoolctl and its tests: docs.py KVPOOLCTL TOP.
+
+- The synopsis of the manual page is what the commands say of themselves, and
+  every long option and tunable is described there.
+- json-schema.md gives each error code the exit status that it has.
+- Every row of the table of refusals in testing.md names a test that is there,
+  and every code that refuses has a row.
+
+Prints what is wrong; its status says whether anything is.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+CTL, TOP = sys.argv[1], Path(sys.argv[2])
+faults = []
+
+
+def expect(ok, fault):
+    if not ok:
+        faults.append(fault)
+
+
+def read(name):
+    return (TOP / name).read_text()
+
+
+def ctl(*args):
+    return subprocess.run([CTL, *args], capture_output=True, text=True, check=True).stdout
+
+
+def without_roff(text):
+    text = re.sub(r"\\f.", "", text)
+    return text.replace("\\-", "-").replace("\n          ", " ")
+
+
+def check_manual():
+    page = read("docs/kvpoolctl.8")
+    synopsis = re.search(r"\.nf\n(.*?)\.fi", page, re.S)[1]
+    lines = without_roff(synopsis).splitlines()
+    text = without_roff(page)
+    commands = re.findall(r"^  ([a-z]+) ", ctl("--help"), re.M)
+    expect(len(commands) > 10, "kvpoolctl --help lists no commands")
+    for command in commands:
+        text_of = ctl(command, "--help")
+        usage = text_of.splitlines()[0].removeprefix("Usage: ")
+        expect(usage in lines, f"kvpoolctl.8 has another synopsis than: {usage}")
+        expect(re.search(rf"^\.BR? .*\b{command}\b", page, re.M), f"kvpoolctl.8 says nothing of {command}")
+        for option in re.findall(r"--[a-z][a-z-]*", text_of):
+            expect(option in text, f"kvpoolctl.8 does not name {option} of {command}")
+    expect(len(lines) == len(commands), "kvpoolctl.8: a synopsis too many")
+    for key in re.findall(r'\] = \{ "([a-z_]+)"', read("dm-kvpool/format/tunables.c")):
+        for name in ("docs/kvpoolctl.8", "docs/admin-guide.md"):
+            expect(re.search(rf"\b{key}\b", read(name)), f"{name} does not name the tunable {key}")
+
+
+def codes():
+    """Exit statuses of the error codes."""
+    status = {"EXIT_FAILED": 1, "EXIT_USAGE": 2, "EXIT_REFUSED": 3}
+    found = re.findall(r'\{ "(\w+)", (EXIT_\w+) \}', read("tools/libkvpool/err.c"))
+    return {word: status[name] for word, name in found if name in status}
+
+
+def check_codes():
+    table = {}
+    for status, words in re.findall(r"^\| ([1-3]) [^|]*\| (.*) \|$", read("docs/json-schema.md"), re.M):
+        table.update(dict.fromkeys(re.findall(r"`(\w+)`", words), int(status)))
+    expect(table == codes(), f"json-schema.md: codes differ: {set(table.items()) ^ set(codes().items())}")
+
+
+def section(name, title):
+    """The part of a test that the title names, or None."""
+    if name == "unit":
+        m = re.search(rf"^static void {title}\(void\)\n(.*?)^}}", read("tools/kvpoolctl/tests/unit.c"), re.M | re.S)
+    elif name == "run":
+        m = re.search(rf"^{title}\(\) {{\n(.*?)^}}", read("tools/kvpoolctl/tests/run"), re.M | re.S)
+    else:
+        path = TOP / f"tests/vm/t/{name}.sh"
+        start = re.escape(f'echo "--- {title}"')
+        m = path.exists() and re.search(rf"^{start}\n(.*?)(?=^echo \"---|\Z)", path.read_text(), re.M | re.S)
+    return m[1] if m else None
+
+
+def check_refusals():
+    text = read("docs/testing.md").split("## Refusals", 1)[1]
+    rows = re.findall(r"^\| ([^|]+?) \| ?(\w*) ?\| `([\w-]+)`: ([^|]+?) \|$", text, re.M)
+    expect(len(rows) == text.count("\n| ") - 1, "testing.md: a refusal whose row is not understood")
+    for what, code, name, title in rows:
+        part = section(name, title)
+        expect(part is not None, f"testing.md: '{what}': there is no '{title}' in {name}")
+        if part and code and name not in ("unit", "run"):
+            expect(re.search(rf"\b{code}\b", part), f"testing.md: '{what}': {name}, '{title}' tests no {code}")
+        expect(not code or code in codes(), f"testing.md: '{what}': there is no code {code}")
+    for code, status in codes().items():
+        expect(status != 3 or any(r[1] == code for r in rows), f"testing.md: {code} has no test")
+
+
+check_manual()
+check_codes()
+check_refusals()
+print("\n".join(faults))
+sys.exit(bool(faults))
