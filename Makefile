@@ -34,7 +34,7 @@ MODULE_DIR = $(DESTDIR)/lib/modules/$(release)/updates
 DKMS_DIR := $(DESTDIR)/usr/src/dm-kvpool-$(VERSION)
 TOOL := $(wildcard tools/kvpoolctl/Makefile)
 
-.PHONY: all module modules-all tool install uninstall dkms-install setup \
+.PHONY: all module modules-all tool install uninstall dkms-install dkms-uninstall setup \
 	check check-long demo clean clean-module help links need-kernel $(KERNELS:%=module-%)
 
 all: module tool
@@ -45,7 +45,8 @@ help:
 	@echo 'make modules-all     the module for each of: $(KERNELS)'
 	@echo 'make tool            kvpoolctl'
 	@echo 'make install         module and tool (DESTDIR=, PREFIX=$(PREFIX)); also uninstall'
-	@echo 'make dkms-install    the module through DKMS, rebuilt for every new kernel'
+	@echo 'make dkms-install    the module through DKMS, rebuilt for every new kernel;'
+	@echo '                     also dkms-uninstall'
 	@echo 'make setup           what building and testing need (Debian 12; see scripts/setup -h)'
 	@echo 'make check           all tests; check-long adds the slow ones'
 	@echo 'make demo            a tour in a virtual machine'
@@ -94,18 +95,24 @@ install: all
 	+$(if $(TOOL),$(MAKE) -C tools/kvpoolctl install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR))
 	$(if $(DESTDIR),,depmod $(release))
 
-uninstall: need-kernel
-	rm -f $(MODULE_DIR)/dm-kvpool.ko
+# The tool goes even where the headers of the kernel have gone before.
+uninstall:
+	$(if $(release),rm -f $(MODULE_DIR)/dm-kvpool.ko)
 	+$(if $(TOOL),$(MAKE) -C tools/kvpoolctl uninstall PREFIX=$(PREFIX) DESTDIR=$(DESTDIR))
-	$(if $(DESTDIR),,depmod $(release))
+	$(if $(DESTDIR),,$(if $(release),depmod $(release)))
 
 dkms-install:
 	$(if $(DESTDIR),,-dkms remove dm-kvpool/$(VERSION) --all >/dev/null 2>&1)
 	rm -rf $(DKMS_DIR)
 	mkdir -p $(DKMS_DIR)
-	cp -r Kbuild include dm-kvpool $(DKMS_DIR)/
+	cp -r Kbuild LICENSE include dm-kvpool $(DKMS_DIR)/
+	chmod -R u=rwX,go=rX $(DKMS_DIR)
 	sed 's/@VERSION@/$(VERSION)/' packaging/dkms.conf > $(DKMS_DIR)/dkms.conf
 	$(if $(DESTDIR),,dkms install dm-kvpool/$(VERSION))
+
+dkms-uninstall:
+	$(if $(DESTDIR),,-dkms remove dm-kvpool/$(VERSION) --all)
+	rm -rf $(DKMS_DIR)
 
 setup:
 	scripts/setup
