@@ -131,29 +131,30 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 	return found;
 }
 
-static int print_plan(struct ctl *ctl, const struct found_pool *p, const char *name,
-		      const char *params)
+static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *name,
+		       const char *params)
 {
-	json_object *root = json_root(), *plan = json_child(root, "plan");
-	u64 sectors = p->sb->pool_blocks << KVP_SECTORS_SHIFT;
-	char uuid[UUID_BUF], table[PARAMS_MAX + 64];
+	json_object *root = import_plan(p, name, params), *plan = json_at(root, "plan"), *legs, *o;
+	char size[SIZE_BUF];
+	size_t i;
 
-	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", sectors, params);
-	json_text(plan, "action", "import");
-	json_text(plan, "pool", name);
-	json_text(plan, "uuid", uuid_print(p->sb->pool_uuid, uuid));
-	json_number(plan, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
-	json_number(plan, "legs", p->sb->leg_count);
-	json_number(plan, "missing", scan_missing(p));
-	json_text(plan, "table", table);
 	if (ctl->json) {
 		ctl_json(root);
-		return EXIT_DONE;
+		return;
 	}
-	printf("would import pool %s (%s), %u of %u legs\ntable  %s\n", name, uuid,
-	       p->sb->leg_count - scan_missing(p), p->sb->leg_count, table);
+	printf("would import pool %s (%s), %u of %u legs\n", name, json_text_at(plan, "uuid"),
+	       p->sb->leg_count - scan_missing(p), p->sb->leg_count);
+	legs = json_at(json_object_array_get_idx(json_at(plan, "vdevs"), 0), "legs");
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		o = json_object_array_get_idx(legs, i);
+		printf("  %s, %s\n", json_text_at(o, json_at(o, "path") ? "path" : "uuid"),
+		       json_text_at(o, "state"));
+	}
+	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), size));
+	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), size));
+	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
+	printf("table     %s\n", json_text_at(plan, "table"));
 	json_object_put(root);
-	return EXIT_DONE;
 }
 
 static int check_devices(const struct found_pool *p, struct err *err)
@@ -198,14 +199,16 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		return fail(ctl, p, q, &err);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
-	if (ctl->dry_run)
-		return print_plan(ctl, p, name, params);
+	if (ctl->dry_run) {
+		print_plan(ctl, p, name, params);
+		return EXIT_DONE;
+	}
 	if (module_load(&err) ||
 	    dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
 		     p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err))
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
-		return print_plan(ctl, p, name, params);
+		print_plan(ctl, p, name, params);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
 		scan_missing(p) ? ", degraded" : "");
 	return EXIT_DONE;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl offline: take a leg out of a running pool. */
+#include "device.h"
 #include "pool_object.h"
 
 static int refuse_last(const struct stats *s, unsigned int leg, const char *dev, struct err *err)
@@ -14,37 +15,80 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 		       "it is the last leg that is in sync");
 }
 
+/* What taking leg @leg out does, as JSON. */
+static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+				const char *uuid)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	int survives = (int)stats_number(s, "losses_survivable");
+	const char *state = stats_text(s, "leg.%u.state", leg), *path;
+	char buf[PATH_MAX];
+
+	path = stats_text(s, "leg.%u.path", leg);
+	json_text(plan, "action", "offline");
+	json_text(plan, "pool", e->name);
+	json_text(plan, "uuid", e->uuid);
+	json_text(plan, "leg", uuid);
+	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
+	json_redundancy(plan, survives, survives - (state && !strcmp(state, "online")));
+	return root;
+}
+
+static void report(struct ctl *ctl, json_object *root, const char *dev)
+{
+	json_object *plan = json_at(root, "plan");
+
+	if (ctl->json) {
+		ctl_json(json_object_get(root));
+	} else if (ctl->dry_run) {
+		printf("would take %s out of pool %s\nsurvives  loss of %" PRIu64
+		       " leg(s), now %" PRIu64 "\n", dev, json_text_at(plan, "pool"),
+		       json_number_at(plan, "redundancy.after"),
+		       json_number_at(plan, "redundancy.before"));
+	} else {
+		ctl_say(ctl, "%s is offline", dev);
+	}
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	char uuid[UUID_BUF], message[64];
+	json_object *plan = NULL;
 	struct dm_entry e;
 	struct stats s;
 	struct err err;
 	unsigned int leg;
+	const char *dev;
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
 	ctl_args(ctl, argc, 2, 2);
+	dev = argv[optind + 1];
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	ret = stats_load(e.name, &s, &err) ||
-	      leg_find(e.name, &s, argv[optind + 1], uuid, &leg, &err) ||
-	      refuse_last(&s, leg, argv[optind + 1], &err);
+	ret = stats_load(e.name, &s, &err) || leg_find(e.name, &s, dev, uuid, &leg, &err) ||
+	      refuse_last(&s, leg, dev, &err);
+	if (!ret) {
+		plan = plan_object(&e, &s, leg, uuid);
+		snprintf(message, sizeof(message), "offline %s", uuid);
+	}
 	stats_free(&s);
-	snprintf(message, sizeof(message), "offline %s", uuid);
-	if (ret || dm_message(e.name, message, NULL, &err))
-		return ctl_fail(ctl, &err);
-	ctl_say(ctl, "%s is offline", argv[optind + 1]);
-	return ctl_done(ctl);
+	if (!ret && !ctl->dry_run)
+		ret = dm_message(e.name, message, NULL, &err);
+	if (!ret)
+		report(ctl, plan, dev);
+	json_object_put(plan);
+	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
 
 const struct command cmd_offline = {
 	.name = "offline",
-	.args = "POOL DEV",
+	.args = "[-n] POOL DEV",
 	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. It stays out:\n"
 		"this version cannot bring up to date a leg that missed writes.",
 	.shorts = "",
+	.dry_run = true,
 	.run = run,
 };

@@ -94,6 +94,9 @@ const char *json_text_at(json_object *o, const char *path);	/* "-" if not there 
 u64 json_number_at(json_object *o, const char *path);		/* 0 if not there */
 bool json_flag_at(json_object *o, const char *path);
 
+/** json_redundancy() - add losses survivable, before and after; -1: there is no pool then */
+void json_redundancy(json_object *plan, int before, int after);
+
 /** json_error() - add code, what, why and mend */
 void json_error(json_object *o, const struct err *err);
 

@@ -196,6 +196,29 @@ static void add_legs(json_object *vdev, const struct found_pool *p)
 	}
 }
 
+json_object *import_plan(const struct found_pool *p, const char *name, const char *params)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdev;
+	u64 sectors = p->sb->pool_blocks << KVP_SECTORS_SHIFT;
+	char uuid[UUID_BUF], table[PARAMS_MAX + 64];
+
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", sectors, params);
+	json_text(plan, "action", "import");
+	json_text(plan, "pool", name);
+	json_text(plan, "uuid", uuid_print(p->sb->pool_uuid, uuid));
+	json_number(plan, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
+	json_number(plan, "ram_bytes", tunable_of(p->sb, KVP_T_WRITE_BUFFER) +
+		    tunable_of(p->sb, KVP_T_TABLE_CACHE));
+	json_number(plan, "legs", p->sb->leg_count);
+	json_number(plan, "missing", scan_missing(p));
+	json_redundancy(plan, -1, (int)scan_in_sync(p) - 1);
+	vdev = json_item(json_list(plan, "vdevs"));
+	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
+	add_legs(vdev, p);
+	json_text(plan, "table", table);
+	return root;
+}
+
 json_object *import_object(const struct found_pool *p, const struct refusals *r)
 {
 	json_object *o = json_object_new_object(), *vdev, *list;

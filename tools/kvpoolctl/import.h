@@ -33,6 +33,9 @@ bool import_automatic(const struct kvp_sb *sb);
 bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
 		   size_t size);
 
+/** import_plan() - what importing @p as @name would start, as JSON */
+json_object *import_plan(const struct found_pool *p, const char *name, const char *params);
+
 /** import_object() - a pool that was found, as JSON */
 json_object *import_object(const struct found_pool *p, const struct refusals *r);
 

@@ -97,6 +97,14 @@ bool json_flag_at(json_object *o, const char *path)
 	return o && json_object_get_boolean(o);
 }
 
+void json_redundancy(json_object *plan, int before, int after)
+{
+	json_object *o = json_child(plan, "redundancy");
+
+	json_object_object_add(o, "before", before < 0 ? NULL : json_object_new_int(before));
+	json_object_object_add(o, "after", after < 0 ? NULL : json_object_new_int(after));
+}
+
 void json_error(json_object *o, const struct err *err)
 {
 	json_text(o, "code", err_word(err->code));

@@ -279,9 +279,7 @@ json_object *plan_object(const struct plan *p)
 		    kvp_table_copies(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE));
-	o = json_child(plan, "redundancy");
-	json_object_object_add(o, "before", NULL);
-	json_number(o, "after", p->leg_count - 1);
+	json_redundancy(plan, -1, (int)p->leg_count - 1);
 	o = json_item(json_list(plan, "vdevs"));
 	json_text(o, "kind", vdev_word(p->kind));
 	add_legs(o, p);

@@ -51,6 +51,7 @@ static json_object *plan_object(const struct dm_entry *e, const char *action, st
 	json_text(plan, "pool", e->name);
 	json_text(plan, "uuid", e->uuid);
 	json_number(plan, "size", json_number_at(pool, "size"));
+	json_redundancy(plan, (int)json_number_at(pool, "losses_survivable"), -1);
 	json_object_object_add(plan, "legs", pool_legs(pool));
 	json_object_put(pool);
 	return root;

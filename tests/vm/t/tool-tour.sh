@@ -86,7 +86,7 @@ run 0 check /dev/a /dev/b; has out 'result: sound'
 run 0 check -j /dev/b /dev/a
 run 0 import; has out 'pool: tank'; has out 'state: exported'; has out 'import: kvpoolctl import tank'
 run 0 import -j; expect_eq "$(json pools.0.importable)" true
-run 0 import -n tank; has out "would import pool tank"
+run 0 import -n tank; has out "would import pool tank"; has out '/dev/b, online'; has out '^survives +loss of 1'
 run 0 import -n -j tank; cp /tmp/out /tmp/plan
 run 0 import -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
 mount /dev/mapper/tank /tmp/m
@@ -109,7 +109,11 @@ run 0 import -d /dev/c; has out 'pool: lake'; hasnt out 'pool: tank'
 run 0 import -d /dev/c "$(sed -n 's/^ *uuid: //p' /tmp/out)"
 
 echo "--- a leg goes"
-run 0 offline tank /dev/b; has out 'is offline'
+run 0 offline -n tank /dev/b; has out 'would take /dev/b out of pool tank'; has out 'loss of 0 leg.*now 1'
+run 0 offline -n -j tank /dev/b; cp /tmp/out /tmp/plan
+run 0 status tank
+run 0 offline -j tank /dev/b; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+expect_eq "$(json plan.redundancy)" '{"before": 1, "after": 0}'
 run 4 status tank; has out '/dev/b +offline'
 tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline and stays out' || fail "no advice: $(tail -n 1 /tmp/out)"
 run 0 clear tank

@@ -50,22 +50,27 @@ POOL = dict(
     recovery=dict(last_ms=NUMBER, worst_case_ms=NUMBER, replayed=NUMBER, torn_accepted=NUMBER),
     poisoned_total=NUMBER, poisoned=[dict(lba=NUMBER, blocks=NUMBER)], advice=Or(TEXT, None),
 )
-STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG])
+STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],
+            redundancy=dict(before=NUMBER, after=None))
+FOUND_VDEV = dict(kind=KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])
 PLANS = {
     "create": dict(
         action="create", pool=TEXT, uuid=UUID, comment=TEXT, size=NUMBER, log_size=NUMBER,
         table_size=NUMBER, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
         vdevs=[dict(kind=KIND, legs=[dict(path=TEXT, size=NUMBER, wipes=Or(TEXT, None),
                                           former_pool=Or(TEXT, None))])]),
-    "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, legs=NUMBER,
-                   missing=NUMBER, table=TEXT),
+    "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,
+                   legs=NUMBER, missing=NUMBER, redundancy=dict(before=None, after=NUMBER),
+                   vdevs=[FOUND_VDEV], table=TEXT),
+    "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
+                    redundancy=dict(before=NUMBER, after=NUMBER)),
     "destroy": dict(STOP, action="destroy"),
     "export": dict(STOP, action="export"),
 }
 FOUND = dict(
     name=TEXT, uuid=UUID, size=NUMBER, epoch=NUMBER, last_written=TIME,
-    state=Or("active", "exported", "destroyed", "clean", "unclean"), importable=FLAG,
-    vdevs=[dict(kind=KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])],
+    state=Or("active", "exported", "destroyed", "clean", "unclean"), importable=FLAG, autoimport=FLAG,
+    vdevs=[FOUND_VDEV],
     refused=[ERROR])
 SETTING = Or(
     dict(unit=Or("bytes", "bytes/s", "ms"), value=NUMBER, default=NUMBER, meaning=TEXT,
