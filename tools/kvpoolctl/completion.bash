@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Completion of kvpoolctl for bash: commands, pools, devices.
 
@@ -8,7 +9,7 @@ _kvpoolctl() {
 	elif [[ $cur == -* ]]; then
 		words=$(kvpoolctl "$cmd" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)
 	elif [[ $cur == /* ]]; then
-		COMPREPLY=($(compgen -f -- "$cur"))
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 	else
 		case $cmd in
@@ -18,6 +19,6 @@ _kvpoolctl() {
 		*) words=$(kvpoolctl list -H -o name 2>/dev/null) ;;
 		esac
 	fi
-	COMPREPLY=($(compgen -W "$words" -- "$cur"))
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 complete -o default -F _kvpoolctl kvpoolctl
