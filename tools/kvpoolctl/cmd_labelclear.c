@@ -19,50 +19,70 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 		       "it carries a label that cannot be read: %s", label_fault(l));
 }
 
-static int clear(const char *path, bool force, struct err *err)
+static int clear(const struct device *d, const struct label *l, struct err *err)
 {
-	struct device d;
-	struct label l;
-	int ret, fd;
+	int fd = device_claim(d, err), ret;
 
-	if (device_open(path, false, &d, err))
+	if (fd < 0)
 		return -1;
-	ret = device_unused(&d, err);
-	if (!ret && !(ret = label_read(&d, &l, err))) {
-		ret = check(&d, &l, force, err);
-		fd = ret ? -1 : device_claim(&d, err);
-		if (fd >= 0) {
-			ret = label_clear(&d, &l, fd, err);
-			close(fd);
-			device_announce(d.rdev);
-		} else {
-			ret = -1;
-		}
-		label_free(&l);
-	}
-	device_close(&d);
+	ret = label_clear(d, l, fd, err);
+	close(fd);
+	device_announce(d->rdev);
 	return ret;
+}
+
+static void report(struct ctl *ctl, const struct device *d, const struct label *l)
+{
+	json_object *root, *plan;
+
+	if (ctl->json) {
+		root = json_root();
+		plan = json_child(root, "plan");
+		json_text(plan, "action", "labelclear");
+		json_text(plan, "path", d->path);
+		json_text(plan, "pool", l->sb ? l->sb->name : NULL);
+		json_number(plan, "labels", l->valid + l->bad);
+		ctl_json(root);
+	} else if (ctl->dry_run) {
+		printf("would clear %u labels of %s%s%s\n", l->valid + l->bad, d->path,
+		       l->sb ? ", of pool " : "", l->sb ? l->sb->name : "");
+	} else {
+		ctl_say(ctl, "cleared the labels of %s", d->path);
+	}
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	bool force = false;
+	struct device d;
+	struct label l;
 	struct err err;
+	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		force = true;
 	ctl_args(ctl, argc, 1, 1);
-	if (clear(argv[optind], force, &err))
+	if (device_open(argv[optind], false, &d, &err))
 		return ctl_fail(ctl, &err);
-	ctl_say(ctl, "cleared the labels of %s", argv[optind]);
-	return ctl_done(ctl);
+	ret = device_unused(&d, &err) || label_read(&d, &l, &err);
+	if (!ret) {
+		ret = check(&d, &l, force, &err);
+		if (!ret && !ctl->dry_run)
+			ret = clear(&d, &l, &err);
+		if (!ret)
+			report(ctl, &d, &l);
+		label_free(&l);
+	}
+	device_close(&d);
+	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
 
 const struct command cmd_labelclear = {
 	.name = "labelclear",
-	.args = "[-f] DEV",
+	.args = "[-n] [-f] DEV",
 	.help = "Removes the kvpool labels of a device that is not in use.\n\n"
 		"  -f  also if its pool was not destroyed: what the pool holds there is lost",
 	.shorts = "f",
+	.dry_run = true,
 	.run = run,
 };

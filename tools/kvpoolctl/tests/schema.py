@@ -62,6 +62,7 @@ PLANS = {
     "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,
                    legs=NUMBER, missing=NUMBER, redundancy=dict(before=None, after=NUMBER),
                    vdevs=[FOUND_VDEV], table=TEXT),
+    "labelclear": dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
     "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
                     redundancy=dict(before=NUMBER, after=NUMBER)),
     "destroy": dict(STOP, action="destroy"),
