@@ -76,9 +76,9 @@ END
 create 3 held 'held by md9' tank mirror /dev/a /dev/c
 udevadm settle
 retry 10 "$_python" /tmp/md.py stop
-rm -f /tmp/held
-"$_python" -c 'import os, time; os.open("/dev/c", os.O_RDONLY | os.O_EXCL); open("/tmp/held", "w"); time.sleep(600)' &
-retry 20 test -e /tmp/held
+held=$(mktemp -u)
+"$_python" -c 'import os, sys, time; os.open("/dev/c", os.O_RDONLY | os.O_EXCL); open(sys.argv[1], "w"); time.sleep(600)' "$held" &
+retry 20 test -e "$held"
 create 3 held 'program holds it' tank single /dev/c
 kill %1; wait %1 || true
 

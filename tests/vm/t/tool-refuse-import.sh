@@ -160,9 +160,9 @@ run 0 destroy tank
 for d in a b; do run 0 labelclear -f /dev/$d; done
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 fill tank; run 0 export tank
-rm -f /tmp/held
-"$_python" -c 'import os, time; os.open("/dev/b", os.O_RDONLY | os.O_EXCL); open("/tmp/held", "w"); time.sleep(600)' &
-retry 20 test -e /tmp/held
+held=$(mktemp -u)
+"$_python" -c 'import os, sys, time; os.open("/dev/b", os.O_RDONLY | os.O_EXCL); open(sys.argv[1], "w"); time.sleep(600)' "$held" &
+retry 20 test -e "$held"
 changed
 refused 3 held '/dev/b: .*holds it' import tank
 unchanged
