@@ -73,6 +73,9 @@ const struct base *base_pool(u32 legs, bool strict)
 		image_free(&blank[i]);
 	}
 	b->legs = legs;
+	b->log_start = disks.log_start;
+	b->log_blocks = disks.log_blocks;
+	b->data_start = disks.data_start;
 	disks.sabotage = sabotage;
 	return b;
 }

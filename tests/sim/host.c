@@ -21,6 +21,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->format = hs->format;
 	s->degraded = hs->degraded;
 	s->readonly = hs->readonly;
+	s->accept_fork = hs->accept_fork;
 	s->any_uuid = true;
 	snprintf(s->name, sizeof(s->name), "sim");
 	s->kind = hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;

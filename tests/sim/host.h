@@ -22,7 +22,7 @@ struct host {
 
 struct host_start {
 	u32 legs;
-	bool format, degraded, readonly;
+	bool format, degraded, readonly, accept_fork;
 	u32 missing;		/* bit per leg */
 	bool strict;
 };

@@ -46,6 +46,7 @@ struct base {
 	struct image img[MAX_DISKS];
 	struct oracle o;
 	u32 legs;
+	u64 log_start, log_blocks, data_start;
 };
 
 /** base_pool() - for 1 to 3 legs; strict: large writes are logged too */
@@ -68,6 +69,7 @@ void run_golden(void);
 void run_sequences(void);
 void run_random(void);
 void run_scenarios(void);
+void run_stories(void);
 void run_hostile(void);
 void run_trouble(void);
 

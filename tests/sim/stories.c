@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stories: what takes several lives of a pool, with somebody at the disks in
+ * between. A life ends in a power cut that leaves all that was written; then
+ * the story damages, rolls back, copies or removes what it likes, and says what
+ * the next start must do.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/mm.h>
+
+#include "suite.h"
+
+#define MAX_NOTED 32
+
+struct story {
+	struct host host;
+	struct host_start start;
+	const struct base *base;
+	struct oracle o;
+	struct image img[MAX_DISKS];	/* what the disks hold */
+	struct image old[MAX_DISKS];	/* as remember() found them */
+	const char *name;
+	u32 legs, lives, winner;
+	u64 seed;
+	void (*live)(struct story *s);
+	int refused;
+	u64 noted[MAX_NOTED];		/* for the story itself */
+	u32 nr_noted;
+};
+
+/* --- lives ----------------------------------------------------------------------- */
+
+static void life_main(void *arg)
+{
+	struct story *s = arg;
+
+	s->refused = host_start(&s->host, &s->o, &s->start);
+	if (s->live && s->refused)
+		sim_fail("start refused (%d): %s", s->refused, s->host.refusal.why);
+	if (s->live)
+		s->live(s);
+	else if (!s->refused)
+		host_stop(&s->host);
+}
+
+/* False: the test has failed. */
+static bool run_life(struct story *s, void (*live)(struct story *s))
+{
+	struct sim_config config;
+	bool good;
+	u32 i;
+
+	check_seed_config(&config, mix64(s->seed, ++s->lives));
+	s->live = live;
+	s->start.legs = s->legs;
+	disks_begin(s->img, s->legs);
+	good = sim_run(&config, life_main, s) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &disks.img[i]);
+	}
+	return good;
+}
+
+/*
+ * A start that must be refused, with these words in its reason. Nothing may be
+ * written but copies of log entries that another leg has.
+ */
+static bool refused(struct story *s, int error, const char *words)
+{
+	const struct trace *t = &disks.trace;
+	u32 i;
+
+	if (!run_life(s, NULL))
+		return false;
+	if (s->refused != error || !strstr(s->host.refusal.why, words)) {
+		snprintf(sim_failure, sizeof(sim_failure), "start gave %d, '%s'; wanted %d, '%s'",
+			 s->refused, s->host.refusal.why, error, words);
+		return false;
+	}
+	for (i = 0; i < t->nr_requests; i++)
+		if (t->requests[i].op != KVP_IO_WRITE_FUA || t->requests[i].block < s->base->log_start ||
+		    t->requests[i].block >= s->base->log_start + s->base->log_blocks) {
+			snprintf(sim_failure, sizeof(sim_failure),
+				 "a start that was refused wrote block %llu", t->requests[i].block);
+			return false;
+		}
+	return true;
+}
+
+static bool starts(struct story *s)
+{
+	if (run_life(s, NULL) && !s->refused)
+		return true;
+	if (s->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "start refused (%d): %s", s->refused,
+			 s->host.refusal.why);
+	return false;
+}
+
+/* All that was acknowledged is there, whatever else happens. The images stay as they are. */
+static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
+{
+	struct crash c = {
+		.images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u, .lost = lost,
+		.seed = mix64(s->seed, 77), .heal_allowed = true,
+	};
+
+	return !check_crash(&c, depth);
+}
+
+static bool all_there(struct story *s, u32 lost)
+{
+	return all_there_if(s, lost, CHECK_LEGS);
+}
+
+/* One leg alone may lack it now. */
+static bool all_there_together(struct story *s)
+{
+	return all_there_if(s, 0, CHECK_CONTENTS);
+}
+
+/* --- at the disks ------------------------------------------------------------------- */
+
+static void remember(struct story *s, const struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->old[i]);
+		image_copy(&s->old[i], &img[i]);
+	}
+}
+
+static void recall(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->old[i]);
+	}
+}
+
+/* The superblocks of @leg, at both ends, are what they were. */
+static void recall_labels(struct story *s, u32 leg)
+{
+	struct image *img = &s->img[leg];
+	u32 b;
+
+	for (b = 0; b < KVP_LABEL_BLOCKS; b++) {
+		u64 last = img->blocks - KVP_LABEL_BLOCKS + b;
+
+		image_write(img, b, image_blk(&s->old[leg], b), ALL_SECTORS);
+		image_write(img, last, image_blk(&s->old[leg], last), ALL_SECTORS);
+	}
+}
+
+enum damage { DAMAGE_ZEROS, DAMAGE_BIT, DAMAGE_PAYLOAD, DAMAGES };
+
+static void damage(struct image *img, u64 block, enum damage how)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	image_read(img, block + (how == DAMAGE_PAYLOAD), data);
+	if (how == DAMAGE_ZEROS)
+		memset(data, 0, sizeof(data));
+	else
+		data[how == DAMAGE_BIT ? 49 : 2000] ^= 4;
+	image_write_data(img, block + (how == DAMAGE_PAYLOAD), data);
+}
+
+static void rot_home(struct story *s, u32 leg, u64 block)
+{
+	damage(&s->img[leg], s->base->data_start + block, DAMAGE_BIT);
+}
+
+/* --- in a life ------------------------------------------------------------------------- */
+
+/* Where the next entry goes, as a block on every leg. */
+static u64 log_head(struct story *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	return pool->g->log_start + kvp_log_pos(pool->g, pool->log.head.lsn);
+}
+
+static void note(struct story *s, u64 what)
+{
+	s->noted[s->nr_noted++] = what;
+}
+
+static void live_entries(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		note(s, log_head(s));
+		host_write(&s->host, 10 + 3 * i, 2, false);
+		host_flush(&s->host);
+	}
+}
+
+static void live_one_flush(struct story *s)
+{
+	host_write(&s->host, 40, 2, false);
+	host_flush(&s->host);
+}
+
+static void hold_homes(struct story *s, u64 block, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		disks_stall(i, disks.data_start + block, disks.data_start + block + count - 1);
+}
+
+/* --- the log: R10, R11, R12 --------------------------------------------------------------- */
+
+/* Later entries say that it was durable: refused if no leg has it, of no account if one has. */
+static bool damaged_log_below_the_watermark_is_refused(struct story *s)
+{
+	u32 entry, leg, how;
+
+	if (!run_life(s, live_entries))
+		return false;
+	remember(s, s->img);
+	for (entry = 0; entry < 5; entry++)
+		for (how = 0; how < DAMAGES; how++) {
+			recall(s);
+			for (leg = 0; leg < s->legs; leg++) {
+				damage(&s->img[leg], s->noted[entry], how);
+				if (leg + 1 < s->legs && !all_there_together(s))
+					return false;
+			}
+			if (!refused(s, -EUCLEAN, "damaged"))
+				return false;
+		}
+	return true;
+}
+
+/* A checkpoint beside an open intent leaves the tail behind, but names what was durable. */
+static void live_checkpoint_beside_an_open_intent(struct story *s)
+{
+	struct host *h = &s->host;
+
+	live_one_flush(s);
+	hold_homes(s, 64, 40);
+	host_write(h, 64, 40, false);
+	host_sleep(1500);
+	note(s, log_head(s));
+	host_write(h, 20, 1, false);
+	host_sleep(1500);
+	note(s, h->pool->sb->checkpoint);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(500);
+	if (h->pool->sb->checkpoint == s->noted[1] ||
+	    h->pool->sb->log_commit <= h->pool->sb->log_tail)
+		sim_fail("no checkpoint beside an intent: the story is not what it says");
+}
+
+static bool damaged_log_that_the_superblock_names_is_refused(struct story *s)
+{
+	u32 leg;
+
+	if (!run_life(s, live_checkpoint_beside_an_open_intent) || !all_there(s, 0))
+		return false;
+	for (leg = 0; leg < s->legs; leg++)
+		damage(&s->img[leg], s->noted[0], DAMAGE_ZEROS);
+	return refused(s, -EUCLEAN, "damaged");
+}
+
+static bool names_both_epochs(struct story *s, u64 log, u64 label)
+{
+	char both[64];
+
+	snprintf(both, sizeof(both), "epoch %llu", (unsigned long long)log);
+	if (!refused(s, -ESTALE, both))
+		return false;
+	snprintf(both, sizeof(both), "epoch %llu", (unsigned long long)label);
+	return refused(s, -ESTALE, both);
+}
+
+static void live_and_note_epoch(struct story *s)
+{
+	live_one_flush(s);
+	note(s, s->host.pool->durable_epoch);
+}
+
+/* The newest superblocks are gone: the log of the activation that they made tells. */
+static bool log_of_a_later_life_is_refused(struct story *s)
+{
+	u32 leg;
+
+	if (!run_life(s, live_and_note_epoch))
+		return false;
+	remember(s, s->img);
+	if (!run_life(s, live_and_note_epoch))
+		return false;
+	for (leg = 0; leg < s->legs; leg++)
+		recall_labels(s, leg);
+	return names_both_epochs(s, s->noted[1], s->noted[0]);
+}
+
+/* --- intents: R4, R5, R8, R17 ----------------------------------------------------------------- */
+
+/* Old contents home but still in the log, as data; new ones by an intent that a FLUSH closed. */
+static void live_closed_intent_over_data(struct story *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < 290; i++)
+		host_write(h, (2 * i) % (POOL_BLOCKS - 1), 1, false);
+	host_flush(h);
+	host_sleep(200);
+	if (READ_ONCE(h->pool->wbuf.nr_logged) || h->pool->log.tail == h->pool->log.durable.lsn)
+		sim_fail("not home, or not in the log any more: the story is not what it says");
+	host_write(h, 64, 40, false);
+	host_flush(h);
+	if (!h->pool->log.intent_blocks)
+		sim_fail("no intents: the story is not what it says");
+}
+
+static void live_lost_block(struct story *s)
+{
+	u64 poisoned = 0;
+	u8 data[KVP_BLOCK_SIZE];
+
+	if (host_read(&s->host, 70, data) != -EIO)
+		sim_fail("a block that no leg has was read");
+	if (kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != 70)
+		sim_fail("block 70 is lost, and %llu is poisoned", poisoned);
+}
+
+static void live_overwrite_lost_block(struct story *s)
+{
+	live_lost_block(s);
+	host_write(&s->host, 70, 1, true);
+	host_checkpoint(&s->host);
+	host_read_check(&s->host, 70);
+}
+
+/* Damage below it is damage: neither the older record nor a mixture may come back. */
+static bool closed_intent_is_not_undone(struct story *s)
+{
+	u32 leg;
+
+	if (!run_life(s, live_closed_intent_over_data))
+		return false;
+	for (leg = 0; leg < s->legs; leg++) {
+		rot_home(s, leg, 70);
+		if (leg + 1 < s->legs && !all_there_together(s))
+			return false;
+	}
+	return run_life(s, live_lost_block) && run_life(s, live_overwrite_lost_block) &&
+	       all_there(s, 0);
+}
+
+static void live_find_lost_block(struct story *s)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	if (host_read(&s->host, 70, data) != -EIO)
+		sim_fail("a block that no leg has was read");
+}
+
+/* The answer that a block is lost does not go away with the power. */
+static bool poison_is_durable_before_it_is_told(struct story *s)
+{
+	u32 leg;
+
+	for (leg = 0; leg < s->legs; leg++)
+		rot_home(s, leg, 70);
+	if (!run_life(s, live_find_lost_block))
+		return false;
+	/* The device thinks better of it: what was lost is lost. */
+	for (leg = 0; leg < s->legs; leg++)
+		rot_home(s, leg, 70);
+	return run_life(s, live_lost_block) && run_life(s, live_overwrite_lost_block);
+}
+
+static void live_intents_that_never_go_home(struct story *s)
+{
+	hold_homes(s, 64, 40);
+	note(s, s->host.pool->sb->era);
+	host_write(&s->host, 64, 40, false);
+	host_sleep(1500);
+}
+
+static void live_look_at_eras(struct story *s)
+{
+	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, 70);
+	u64 entry = kvp_table_entry(leaf, 70);
+
+	kvp_table_put(s->host.pool, leaf);
+	if (kvp_entry_era(entry) <= s->noted[0])
+		sim_fail("resolved to what was there, yet of era %u, not later than %llu",
+			 kvp_entry_era(entry), s->noted[0]);
+}
+
+/* A leg that comes back may hold the new version: it must get the old one again. */
+static bool resolved_to_old_gets_the_era_of_the_recovery(struct story *s)
+{
+	return run_life(s, live_intents_that_never_go_home) && run_life(s, live_look_at_eras) &&
+	       all_there(s, 0);
+}
+
+/* --- members: R13, R16, R17 ---------------------------------------------------------------------- */
+
+static void hold_labels(u32 disk)
+{
+	disks_stall(disk, 0, KVP_LABEL_BLOCKS - 1);
+}
+
+static struct kvp_waiter flusher;
+static bool flusher_answered;
+static int flusher_error;
+
+static void flusher_done(struct kvp_waiter *w, int error)
+{
+	flusher_answered = true;
+	flusher_error = error;
+}
+
+/* As host_flush(), but does not wait. */
+static void begin_flush(struct story *s)
+{
+	memset(&flusher, 0, sizeof(flusher));
+	flusher.seq = kvp_wbuf_seq(s->host.pool);
+	flusher.done = flusher_done;
+	flusher_answered = false;
+	kvp_commit_wait_async(s->host.pool, &flusher);
+}
+
+static void fail_log_of(u32 disk)
+{
+	disks_fault(FAULT_WRITE_EIO, disk, disks.log_start, disks.log_start + disks.log_blocks - 1);
+}
+
+static void live_loss_is_recorded_first(struct story *s)
+{
+	hold_labels(0);
+	fail_log_of(1);
+	host_write(&s->host, 20, 1, false);
+	begin_flush(s);
+	host_sleep(500);
+	if (kvp_leg_usable(host_leg(&s->host, 1)))
+		sim_fail("leg 1 is in use: the story is not what it says");
+	if (flusher_answered)
+		sim_fail("FLUSH was answered before the survivors knew of the loss of a leg");
+	disks_release(0);
+	host_flush(&s->host);
+	if (!flusher_answered || flusher_error)
+		sim_fail("FLUSH was not answered");
+}
+
+static bool loss_is_recorded_before_a_flush_is_answered(struct story *s)
+{
+	if (!run_life(s, live_loss_is_recorded_first) || !all_there(s, 2))
+		return false;
+	/* Not by force: the survivor knows that nothing newer is missing. */
+	s->start.missing = 2;
+	return starts(s);
+}
+
+static void live_loss_beside_a_loss(struct story *s)
+{
+	struct host *h = &s->host;
+
+	hold_labels(0);
+	fail_log_of(2);
+	host_write(h, 20, 1, false);
+	begin_flush(s);
+	host_sleep(500);
+	/* The superblock that says so is on its way. */
+	fail_log_of(1);
+	host_write(h, 22, 1, false);
+	kvp_commit_now(h->pool);
+	kvp_commit_kick(h->pool, true);
+	host_sleep(500);
+	if (kvp_legs_usable(h->pool) != 1 || flusher_answered)
+		sim_fail("%u legs in use, FLUSH %s: the story is not what it says",
+			 kvp_legs_usable(h->pool), flusher_answered ? "answered" : "waits");
+	disks_release(0);
+	host_flush(h);
+}
+
+static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
+{
+	if (!run_life(s, live_loss_beside_a_loss) || !all_there(s, 6))
+		return false;
+	s->start.missing = 6;
+	return starts(s);
+}
+
+static void live_without_leg_0(struct story *s)
+{
+	disks_kill(0);
+	live_one_flush(s);
+	host_checkpoint(&s->host);
+	host_write(&s->host, 41, 3, true);
+}
+
+static void live_look_for_state(struct story *s)
+{
+	if (host_leg(&s->host, 0)->state == KVP_LEG_IN_SYNC)
+		sim_fail("a leg that missed writes is in sync again");
+	host_read_check(&s->host, 40);
+	live_one_flush(s);
+}
+
+/* It comes first in the table and on every list, and yet it is stale. */
+static bool first_leg_is_lost_and_returns(struct story *s)
+{
+	return run_life(s, live_without_leg_0) && all_there(s, 1) && run_life(s, live_look_for_state) &&
+	       all_there(s, 1);
+}
+
+static bool copied_leg_is_refused(struct story *s)
+{
+	image_free(&s->img[1]);
+	image_copy(&s->img[1], &s->img[0]);
+	return refused(s, -EEXIST, "same leg UUID");
+}
+
+static void live_accept_fork(struct story *s)
+{
+	if (kvp_legs_usable(s->host.pool) != 1)
+		sim_fail("both halves of a fork are sources");
+	s->winner = kvp_leg_usable(host_leg(&s->host, 1));
+	host_stop(&s->host);
+}
+
+/* Both halves were started alone; the operator keeps one; nobody asks again. */
+static bool accepted_fork_is_settled_for_good(struct story *s)
+{
+	u32 half;
+
+	s->start.degraded = true;
+	for (half = 0; half < 2; half++) {
+		s->start.missing = half ? 1 : 2;
+		if (!run_life(s, live_one_flush))
+			return false;
+	}
+	s->start.degraded = false;
+	s->start.missing = 0;
+	if (!refused(s, -ESTALE, "split brain"))
+		return false;
+	s->start.accept_fork = true;
+	if (!run_life(s, live_accept_fork))
+		return false;
+	s->start.accept_fork = false;
+	return starts(s);
+}
+
+static void live_beside_the_clone(struct story *s)
+{
+	live_one_flush(s);
+	host_checkpoint(&s->host);
+}
+
+/* A copy of leg 1 was started alone elsewhere and comes back in its place. */
+static bool clone_that_went_its_own_way_is_no_source(struct story *s)
+{
+	struct oracle elsewhere;
+	struct oracle here = s->o;
+	u32 i;
+
+	remember(s, s->img);
+	oracle_copy(&elsewhere, &here);
+	s->o = elsewhere;
+	s->start.degraded = true;
+	s->start.missing = 1;
+	if (!run_life(s, live_one_flush))
+		return false;
+	oracle_free(&s->o);
+	s->o = here;
+	swap(s->img[0], s->old[0]);
+	swap(s->img[1], s->old[1]);
+	s->start.degraded = false;
+	s->start.missing = 0;
+	for (i = 0; i < 3; i++)
+		if (!run_life(s, live_beside_the_clone))
+			return false;
+	swap(s->img[1], s->old[1]);
+	if (!refused(s, -ESTALE, "split brain"))
+		return false;
+	s->start.accept_fork = true;
+	if (!run_life(s, live_accept_fork) || s->winner)
+		return false;
+	s->start.accept_fork = false;
+	return all_there(s, 2);
+}
+
+/* --- running them ------------------------------------------------------------------------------------ */
+
+static void story(const char *name, bool (*tell)(struct story *s), u32 legs)
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 20 : 2, round, i;
+	const struct base *base;
+	struct story *s;
+	char full[128];
+	bool good = true;
+
+	snprintf(full, sizeof(full), "%s:%u", name, legs);
+	if (!wanted(full))
+		return;
+	base = base_pool(legs, false);
+	for (round = 0; good && round < rounds; round++) {
+		s = calloc(1, sizeof(*s));
+		s->name = full;
+		s->base = base;
+		s->legs = legs;
+		s->seed = mix64(opt.seed, 5000 + round);
+		oracle_copy(&s->o, &base->o);
+		for (i = 0; i < legs; i++)
+			image_copy(&s->img[i], &base->img[i]);
+		good = tell(s);
+		oracle_free(&s->o);
+		for (i = 0; i < legs; i++) {
+			image_free(&s->img[i]);
+			image_free(&s->old[i]);
+		}
+		free(s);
+	}
+	result(full, good);
+}
+
+#define TOLD(function, legs) story(#function, function, legs)
+
+void run_stories(void)
+{
+	TOLD(damaged_log_below_the_watermark_is_refused, 1);
+	TOLD(damaged_log_below_the_watermark_is_refused, 2);
+	TOLD(damaged_log_that_the_superblock_names_is_refused, 1);
+	TOLD(damaged_log_that_the_superblock_names_is_refused, 2);
+	TOLD(log_of_a_later_life_is_refused, 1);
+	TOLD(log_of_a_later_life_is_refused, 2);
+	TOLD(closed_intent_is_not_undone, 1);
+	TOLD(closed_intent_is_not_undone, 2);
+	TOLD(poison_is_durable_before_it_is_told, 1);
+	TOLD(poison_is_durable_before_it_is_told, 2);
+	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 1);
+	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 2);
+	TOLD(loss_is_recorded_before_a_flush_is_answered, 2);
+	TOLD(loss_while_a_loss_is_recorded_is_recorded_too, 3);
+	TOLD(first_leg_is_lost_and_returns, 2);
+	TOLD(copied_leg_is_refused, 2);
+	TOLD(accepted_fork_is_settled_for_good, 2);
+	TOLD(clone_that_went_its_own_way_is_no_source, 2);
+}
