@@ -284,6 +284,14 @@ static int next_entry(struct recovery *rec, struct kvp_log_hdr *h)
 	return -1;
 }
 
+/* R12: whoever wrote this knew of a superblock that is not here. */
+static int stale_root(struct recovery *rec, u64 epoch)
+{
+	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
+		"the log was written in epoch %llu, the newest superblock is of epoch %llu",
+		(unsigned long long)epoch, (unsigned long long)rec->pool->sb->epoch);
+}
+
 /* Does the block at @lsn hold a header that shows more than was accepted? */
 static int look_beyond(struct recovery *rec, u64 lsn, u64 *durable)
 {
@@ -306,10 +314,7 @@ static int look_beyond(struct recovery *rec, u64 lsn, u64 *durable)
 		if (kvp_log_epoch(rec->hdr, min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn,
 						  KVP_MAX_HDR_BLOCKS),
 				  pool->sb->nonce, &epoch) && epoch > pool->sb->epoch)
-			return kvp_refuse(rec->refusal, -ESTALE,
-				"connect the legs that were in use last",
-				"the log was written in epoch %llu, the newest superblock is of epoch %llu",
-				(unsigned long long)epoch, (unsigned long long)pool->sb->epoch);
+			return stale_root(rec, epoch);
 	}
 	return 0;
 }
@@ -343,6 +348,8 @@ static int scan(struct recovery *rec)
 	rec->end = (struct kvp_log_mark){ pool->sb->log_tail, pool->sb->log_prev_lsn,
 					  pool->sb->log_prev_csum };
 	while ((leg = next_entry(rec, &h)) >= 0) {
+		if (h.epoch > pool->sb->epoch)
+			return stale_root(rec, h.epoch);
 		rec->end.lsn = h.lsn + h.blocks;
 		rec->end.prev_lsn = h.lsn;
 		rec->end.prev_csum = h.csum;

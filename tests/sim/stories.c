@@ -285,13 +285,33 @@ static bool names_both_epochs(struct story *s, u64 log, u64 label)
 	return refused(s, -ESTALE, both);
 }
 
+static void live_loss_of_leg_1(struct story *s)
+{
+	live_one_flush(s);
+	note(s, s->host.pool->durable_epoch);
+	remember(s, disks.img);
+	disks_kill(1);
+	live_one_flush(s);
+	live_one_flush(s);
+	note(s, s->host.pool->durable_epoch);
+}
+
+/* The leg that was in use last lost its newest superblocks: its log tells. */
+static bool log_of_a_higher_epoch_is_refused(struct story *s)
+{
+	if (!run_life(s, live_loss_of_leg_1))
+		return false;
+	recall_labels(s, 0);
+	return names_both_epochs(s, s->noted[1], s->noted[0]);
+}
+
 static void live_and_note_epoch(struct story *s)
 {
 	live_one_flush(s);
 	note(s, s->host.pool->durable_epoch);
 }
 
-/* The newest superblocks are gone: the log of the activation that they made tells. */
+/* The same with a later activation, of whose log nothing verifies. */
 static bool log_of_a_later_life_is_refused(struct story *s)
 {
 	u32 leg;
@@ -639,6 +659,7 @@ void run_stories(void)
 	TOLD(damaged_log_below_the_watermark_is_refused, 2);
 	TOLD(damaged_log_that_the_superblock_names_is_refused, 1);
 	TOLD(damaged_log_that_the_superblock_names_is_refused, 2);
+	TOLD(log_of_a_higher_epoch_is_refused, 2);
 	TOLD(log_of_a_later_life_is_refused, 1);
 	TOLD(log_of_a_later_life_is_refused, 2);
 	TOLD(closed_intent_is_not_undone, 1);
