@@ -208,12 +208,15 @@ static bool knows_fork(const struct kvp_sb *sb, u64 fork)
 
 /*
  * Was @sb's leg in use after it parted from @best's? It was if it knows of a
- * forced start that @best does not, or if it went on without @best's leg.
+ * forced start that @best does not, or if it went on without @best's leg. One
+ * that calls itself stale did not go on: its label was written by the others.
  */
 static bool forked(const struct kvp_sb *sb, const struct kvp_sb *best)
 {
 	if (sb->fork_count && !knows_fork(best, sb->forks[sb->fork_count - 1]))
 		return true;
+	if (sb->leg_index >= sb->leg_count || sb->legs[sb->leg_index].state != KVP_LEG_IN_SYNC)
+		return false;
 	return best->leg_index < sb->leg_count &&
 	       !memcmp(sb->legs[best->leg_index].uuid, best->leg_uuid, 16) &&
 	       sb->legs[best->leg_index].state != KVP_LEG_IN_SYNC;

@@ -575,7 +575,11 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 	if (!run_life(s, live_accept_fork))
 		return false;
 	s->start.accept_fork = false;
-	return starts(s);
+	if (!starts(s))
+		return false;
+	/* The other cannot be a source, and says itself why. */
+	s->start.missing = s->winner == 1 ? 2 : 1;
+	return refused(s, -ENXIO, "no leg that is in sync");
 }
 
 static void live_beside_the_clone(struct story *s)
