@@ -63,7 +63,7 @@ const struct base *base_pool(u32 legs, bool strict)
 	blank_disks(blank, legs, POOL_LEG_BLOCKS);
 	disks_begin(blank, legs);
 	if (sim_run(&config, make_pool, &m) != SIM_RETURNED) {
-		fprintf(stderr, "cannot make a pool of %u legs\n", legs);
+		printf("FAIL making a pool of %u legs\n", legs);
 		exit(2);
 	}
 	disks_end();

@@ -158,6 +158,17 @@ static u32 check_twice(const struct crash *c, const u8 *seen)
 	return 0;
 }
 
+static void lose_a_leg(struct look *l, struct rng *rng)
+{
+	const struct crash *c = l->crash;
+	u32 leg = rng_below(rng, c->legs), others = (BIT(c->legs) - 1) & ~BIT(leg);
+
+	if (!(others & ~c->lost) || c->heal_allowed)
+		return;
+	l->start.missing = BIT(leg);
+	l->start.degraded = true;
+}
+
 /* Cuts during recovery, and right behind it: the trace is the last look's. */
 static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, const u8 *seen,
 			 u32 count)
@@ -186,6 +197,9 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 		l.expected = i ? NULL : seen;
 		l.scrub = i & 1;
 		check_stats.recrashes++;
+		/* And a leg is gone for good: the other has what it takes (R15). */
+		if (c->legs > 1 && i % 3 == 2)
+			lose_a_leg(&l, &rng);
 		if (!look(&l, images, mix64(c->seed, 500 + i))) {
 			fprintf(stderr, "  ^ second cut at %u of %u\n", at, started);
 			bad += complain(c, "cut during or after the recovery");

@@ -239,8 +239,12 @@ void kvp_io_submit(struct kvp_io *io)
 
 	sim_might_sleep(__func__);
 	check_request(disk, io);
-	if (is_write(op))
+	if (is_write(op)) {
 		check_overlap(disk, io);
+		watch_submit(disk, io);
+	} else if (op == KVP_IO_READ) {
+		watch_read(disk, io->block);
+	}
 	if (nr_in_flight == MAX_IN_FLIGHT)
 		sim_fail("too many requests in flight");
 	disks.flushes += op == KVP_IO_FLUSH;
@@ -270,9 +274,13 @@ void kvp_io_submit(struct kvp_io *io)
 
 static bool stalled(const struct in_flight *f)
 {
-	const u64 *s = disks.stalled[f->disk];
+	u32 i;
 
-	return s[1] && f->io->block <= s[1] && f->io->block + f->io->nr > s[0];
+	for (i = 0; i < 2; i++)
+		if (f->io->block < disks.stalled[f->disk][i].end &&
+		    f->io->block + f->io->nr > disks.stalled[f->disk][i].first)
+			return true;
+	return false;
 }
 
 u32 sim_io_pending(void)
@@ -337,6 +345,7 @@ void sim_io_end_one(void)
 		end_write(&f);
 		disks.trace.requests[f.id].error = f.error;
 		disks.trace.requests[f.id].ended = trace_event(&disks.trace, TRACE_END, f.id);
+		watch_end(&disks.trace.requests[f.id]);
 	}
 	f.io->error = f.error;
 	f.io->done(f.io);
@@ -359,6 +368,7 @@ void disks_begin(const struct image *images, u32 nr)
 		image_copy(&disks.img[i], &images[i]);
 	}
 	start_trace();
+	watch_begin();
 }
 
 void disks_end(void)
@@ -391,11 +401,15 @@ void disks_kill(u32 disk)
 
 void disks_stall(u32 disk, u64 first, u64 last)
 {
-	disks.stalled[disk][0] = first;
-	disks.stalled[disk][1] = last;
+	u32 i = disks.stalled[disk][0].end ? 1 : 0;
+
+	if (disks.stalled[disk][i].end)
+		sim_fail("disk %u is stalled twice already", disk);
+	disks.stalled[disk][i].first = first;
+	disks.stalled[disk][i].end = last + 1;
 }
 
 void disks_release(u32 disk)
 {
-	disks.stalled[disk][0] = disks.stalled[disk][1] = 0;
+	memset(disks.stalled[disk], 0, sizeof(disks.stalled[disk]));
 }

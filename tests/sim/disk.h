@@ -88,7 +88,9 @@ struct disks {
 	struct block_device bdev[MAX_DISKS];
 	struct image img[MAX_DISKS];	/* what reads see */
 	bool dead[MAX_DISKS];
-	u64 stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
+	struct {
+		u64 first, end;
+	} stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;
@@ -107,12 +109,18 @@ void disks_end(void);
 void disks_free(void);
 struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last);
 void disks_kill(u32 disk);
-/** disks_stall() - hold back requests to a range of one disk, until disks_release() */
+/** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);
 /** disks_settle() - every write in the images is durable: a new, empty trace */
 void disks_settle(void);
 
 void trace_free(struct trace *t);
+
+/* watch.c: what is not allowed to any request, whatever the test is about. */
+void watch_begin(void);
+void watch_read(u32 disk, u64 block);
+void watch_submit(u32 disk, const struct kvp_io *io);
+void watch_end(const struct trace_request *r);
 
 #endif

@@ -179,6 +179,22 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 	return finish_write(h, block, count, fua, seq, mark);
 }
 
+int host_write_zeros(struct host *h, u64 block, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct kvp_dirty *d = begin_write(h, block + i);
+
+		if (!d)
+			return judge(h, "write", -EIO);
+		memset(page_address(d->page), 0, KVP_BLOCK_SIZE);
+		oracle_write_zeros(h->o, block + i);
+		kvp_wbuf_end_write(h->pool, d);
+	}
+	return finish_write(h, block, count, false, 0, 0);
+}
+
 int host_write_special(struct host *h, u64 block, const u8 *data)
 {
 	struct kvp_dirty *d = begin_write(h, block);

@@ -33,6 +33,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 void host_stop(struct host *h);
 
 int host_write(struct host *h, u64 block, u32 count, bool fua);
+int host_write_zeros(struct host *h, u64 block, u32 count);
 int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);

@@ -155,6 +155,11 @@ u64 oracle_write_special(struct oracle *o, u64 block, const u8 *data)
 	return o->order;
 }
 
+void oracle_write_zeros(struct oracle *o, u64 block)
+{
+	add_version(o, block, ID_ZEROS);
+}
+
 void oracle_discard(struct oracle *o, u64 block, u32 count)
 {
 	while (count--) {

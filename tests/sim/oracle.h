@@ -55,6 +55,7 @@ void oracle_copy(struct oracle *to, const struct oracle *from);
 u64 oracle_write(struct oracle *o, u64 block, u8 *data);
 /** oracle_write_special() - the same with contents of the caller's */
 u64 oracle_write_special(struct oracle *o, u64 block, const u8 *data);
+void oracle_write_zeros(struct oracle *o, u64 block);
 /** oracle_discard() - begins; a FLUSH covers it only after oracle_discarded() */
 void oracle_discard(struct oracle *o, u64 block, u32 count);
 void oracle_discarded(struct oracle *o, u64 block, u32 count);

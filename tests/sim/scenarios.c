@@ -30,11 +30,15 @@ struct scenario {
 static void scenario_main(void *arg)
 {
 	struct scenario *s = arg;
+	u32 i;
 
 	if (host_start(&s->host, &s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
 	s->cuts_from = disks.trace.nr;
 	s->run(s);
+	for (i = 0; i < s->start.legs; i++)
+		if (!kvp_leg_usable(host_leg(&s->host, i)))
+			s->crash.lost |= BIT(i);
 }
 
 static bool run_once(struct scenario *s, u64 seed)
@@ -262,6 +266,19 @@ static void two_entries_in_flight_earlier_lost(struct scenario *s)
 	flush_end(s);
 }
 
+/* All that a user knows: the format, but neither nonce. It says that much came after it. */
+static void forge_header(u8 *data)
+{
+	struct kvp_disk_log_hdr *d = (void *)data;
+
+	memset(data, 0, KVP_BLOCK_SIZE);
+	d->magic = cpu_to_le32(KVP_LOG_MAGIC);
+	d->epoch = cpu_to_le64(1ull << 40);
+	d->blocks = cpu_to_le32(1);
+	d->hdr_blocks = cpu_to_le32(1);
+	d->csum = cpu_to_le32(kvp_crc32c(~0u, data, KVP_LOG_HDR_SIZE));
+}
+
 /* Users write what they found in the log and in the labels: none of it may count. */
 static void user_data_imitates_log_entries(struct scenario *s)
 {
@@ -286,7 +303,11 @@ static void user_data_imitates_log_entries(struct scenario *s)
 	}
 	if (n < 4)
 		sim_fail("no log entries were found to imitate");
+	forge_header(data);
+	host_write_special(h, 210, data);
 	host_flush(h);
+	/* From here on what they wrote lies beyond the end, where a recovery looks for headers. */
+	host_checkpoint(h);
 	host_write(h, 30, 1, false);
 	host_flush(h);
 }
@@ -315,6 +336,394 @@ static void log_wrap_over_stale_entries(struct scenario *s)
 	}
 }
 
+/* Nobody can tell what a device lost whose flush failed, and there is no other. */
+static void flush_that_fails_on_the_last_leg_stays_failed(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 checkpoints = h->pool->sb->checkpoint;
+	u32 i;
+
+	host_write(h, 64, 40, false);
+	disks_fault(FAULT_FLUSH_EIO, 0, 0, ~0ull)->times = 1;
+	h->may_fail = true;
+	for (i = 0; i < 4; i++) {
+		if (!host_flush(h))
+			sim_fail("FLUSH %u succeeded behind a flush that failed", i);
+		if (!host_write(h, 5, 1, true))
+			sim_fail("FUA %u succeeded behind a flush that failed", i);
+		host_sleep(700);
+		kvp_pool_clear(h->pool, -1);
+	}
+	host_sleep(12000);
+	if (h->pool->sb->checkpoint != checkpoints)
+		sim_fail("a checkpoint behind a flush that failed");
+}
+
+/* The other one is good: it goes on, and the one that failed is out, for good. */
+static void leg_whose_flush_failed_is_given_up(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	host_write(h, 64, 40, false);
+	disks_fault(FAULT_FLUSH_EIO, 1, 0, ~0ull)->times = 1;
+	s->crash.lost |= 2;
+	host_flush(h);
+	if (kvp_leg_usable(host_leg(h, 1)))
+		sim_fail("a leg whose flush failed is in use");
+	host_write(h, 70, 2, true);
+	host_checkpoint(h);
+	host_flush(h);
+}
+
+/* All requests to @first .. @last fail, on every leg, @times of them. */
+static void fail_writes(struct scenario *s, u64 first, u64 last, u32 times)
+{
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		disks_fault(FAULT_WRITE_EIO, i, first, last)->times = times;
+}
+
+static void cure_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].kind = FAULT_NONE;
+}
+
+/*
+ * An entry that no leg took may be on one all the same. The next one would not
+ * fit behind it and would go to the next segment; recovery would then find the
+ * old one first, and nothing behind it.
+ */
+static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
+{
+	struct host *h = &s->host;
+	struct kvp_log *log = &h->pool->log;
+	u32 i;
+
+	for (i = 0; ; i = (i + 1) % 8) {
+		u64 left = kvp_log_segment_end(h->pool->g, log->head.lsn) - log->head.lsn;
+
+		if (left > 4 && left < 24)
+			break;
+		host_write(h, i, 1, false);
+		host_flush(h);
+	}
+	s->cuts_from = disks.trace.nr;
+	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 1);
+	h->may_fail = true;
+	host_write(h, 2, 1, false);
+	if (!host_flush(h))
+		sim_fail("FLUSH succeeded although no leg took the entry");
+	h->may_fail = false;
+	for (i = 0; i < 40; i++)
+		host_write(h, 150 + 2 * i, 1, false);
+	host_flush(h);
+	host_write(h, 3, 1, true);
+}
+
+/*
+ * A superblock that failed may be on a leg, and name slots of the table that a
+ * later checkpoint would write into.
+ */
+static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
+	u32 i;
+
+	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+	host_write(h, 2, 3, false);
+	host_flush(h);
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 64, 40);
+	host_write(h, 64, 40, false);
+	host_sleep(1500);
+	fail_writes(s, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1, 1);
+	fail_writes(s, end, end + ring - 1, 1);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(500);
+	if (!kvp_pool_faulted(h->pool))
+		sim_fail("no superblock failed: the scenario is not what it says");
+	/* The table changes before it is tried again. */
+	release_all();
+	host_sleep(100);
+	kvp_pool_clear(h->pool, -1);
+	host_write(h, 4, 2, false);
+	host_checkpoint(h);
+}
+
+/* Whoever waits for what cannot go home hears so; when it can again, it goes. */
+static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	fail_writes(s, disks.data_start, ~0ull, 0);
+	h->may_fail = true;
+	host_write(h, 64, 40, false);
+	if (!host_flush(h))
+		sim_fail("FLUSH succeeded although its intents cannot go home");
+	/* More than the buffer holds. */
+	for (i = 0; i < 30; i++)
+		host_write(h, 10 * i, 50, false);
+	if (!host_flush(h))
+		sim_fail("FLUSH succeeded on a faulted pool");
+	cure_all();
+	kvp_pool_clear(h->pool, -1);
+	h->may_fail = false;
+	s->cuts_from = disks.trace.nr;
+	s->positions = 40;
+	host_flush(h);
+	host_read_check(h, 64);
+	host_checkpoint(h);
+}
+
+/* Under a noflush suspend whoever waits is sent away, but not the pool's own. */
+static void requeue_answers_all_who_wait(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	h->may_fail = true;
+	hold_home(0, 64, 40);
+	host_write(h, 64, 40, false);
+	host_sleep(1500);
+	flush_begin(s);
+	host_sleep(100);
+	kvp_commit_requeue(h->pool);
+	host_sleep(10);
+	if (!s->flush_over || s->flush_error != -EAGAIN)
+		sim_fail("a FLUSH that waits for a bypass was not sent away");
+	release_all();
+	for (i = 0; i < s->start.legs; i++)
+		disks_stall(i, disks.log_start, disks.log_start + disks.log_blocks - 1);
+	host_write(h, 3, 1, false);
+	flush_begin(s);
+	host_sleep(100);
+	kvp_commit_requeue(h->pool);
+	host_sleep(10);
+	if (!s->flush_over || s->flush_error != -EAGAIN)
+		sim_fail("a FLUSH that waits for the log was not sent away");
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	sim_spawn("checkpoint", checkpoint_task, s);
+	host_sleep(100);
+	kvp_commit_requeue(h->pool);
+	host_sleep(10);
+	if (s->flush_over)
+		sim_fail("the pool's own waiter was sent away");
+	release_all();
+	wait_for_completion(&s->flushed);
+	h->may_fail = false;
+	host_flush(h);
+}
+
+static void reader_task(void *arg)
+{
+	struct scenario *s = arg;
+	struct page *page = alloc_page(GFP_KERNEL);
+
+	s->flush_error = kvp_block_read(s->host.pool, 70, page);
+	__free_page(page);
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+/* A bad copy is found just as a newer version comes home: neither may harm the other. */
+static void reader_heals_while_a_newer_version_comes_home(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 at = disks.data_start + 70, healed, unrepaired;
+	u8 junk[4096] = { 1, 2, 3 };
+
+	image_write_data(&disks.img[0], at, junk);
+	image_write_data(&disks.trace.start[0], at, junk);
+	s->crash.heal_allowed = true;
+	s->depth = CHECK_CONTENTS;
+	init_completion(&s->flushed);
+	disks_stall(0, at, at);
+	sim_spawn("reader", reader_task, s);
+	host_sleep(20);
+	host_write(h, 70, 1, false);
+	host_flush(h);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(200);
+	release_all();
+	wait_for_completion(&s->flushed);
+	if (s->flush_error)
+		sim_fail("a block that one leg had was not read: %d", s->flush_error);
+	host_checkpoint(h);
+	host_read_check(h, 70);
+	host_scrub(h, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("scrub healed %llu, found %llu: the reader put old contents back", healed,
+			 unrepaired);
+}
+
+static void filler_task(void *arg)
+{
+	struct scenario *s = arg;
+	u32 i;
+
+	for (i = 0; i < 80; i++) {
+		host_write(&s->host, 20 * (i % 25), 20, false);
+		host_flush(&s->host);
+	}
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+/* Nothing goes home until the log is full; then all of it does, without a block of log. */
+static void full_log_drains(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 0, POOL_BLOCKS);
+	sim_spawn("filler", filler_task, s);
+	for (i = 0; i < 100 && !READ_ONCE(h->pool->log.full); i++)
+		host_sleep(50);
+	if (!READ_ONCE(h->pool->log.full) || s->flush_over)
+		sim_fail("the log is not full: the scenario is not what it says");
+	s->cuts_from = disks.trace.nr;
+	s->positions = 30;
+	release_all();
+	wait_for_completion(&s->flushed);
+}
+
+/* Zeros are recorded as discards, and go the way of discards. */
+static void blocks_of_zeros_are_holes(struct scenario *s)
+{
+	static const u8 zeros[4096];
+	struct host *h = &s->host;
+
+	host_write(h, 20, 4, false);
+	host_flush(h);
+	host_write_special(h, 21, zeros);
+	host_write_special(h, 22, zeros);
+	host_write_special(h, 66, zeros);
+	host_flush(h);
+	host_read_check(h, 21);
+	host_checkpoint(h);
+	host_read_check(h, 66);
+	host_write(h, 22, 1, true);
+	host_write(h, 66, 2, false);
+	host_checkpoint(h);
+}
+
+/*
+ * Two entries fail and yet arrive. What is written anew in their place is much
+ * shorter, so the second one stays where it was, at the start of a segment,
+ * where recovery looks for what follows; and holds what is no longer true.
+ */
+static void entry_that_failed_stays_behind_the_end(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		disks_stall(i, disks.log_start, disks.log_start + disks.log_blocks - 1);
+	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 2);
+	h->may_fail = true;
+	host_write(h, 0, 256, false);
+	host_write(h, 256, 256, false);
+	flush_begin(s);
+	host_sleep(200);
+	if (list_is_singular(&h->pool->log.in_flight))
+		sim_fail("only one entry is in flight: the scenario is not what it says");
+	release_all();
+	flush_end(s);
+	if (!s->flush_error)
+		sim_fail("FLUSH succeeded although no leg took the entries");
+	cure_all();
+	h->may_fail = false;
+	host_write_zeros(h, 0, 512);
+	host_write(h, 300, 1, false);
+	host_flush(h);
+	s->cuts_from = disks.trace.nr;
+	host_sleep(50);
+}
+
+/* The log is checkpointed up to an intent that is half home, and not beyond. */
+static void checkpoint_beside_an_open_intent(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 checkpoints = h->pool->sb->checkpoint;
+
+	host_write(h, 2, 3, false);
+	host_flush(h);
+	hold_home(0, 80, 1);
+	host_write(h, 64, 40, false);
+	host_sleep(1500);
+	host_write(h, 20, 1, false);
+	kvp_commit_now(h->pool);
+	kvp_commit_kick(h->pool, true);
+	host_sleep(100);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(500);
+	if (h->pool->sb->checkpoint == checkpoints)
+		sim_fail("no checkpoint: the scenario is not what it says");
+	release_all();
+	host_flush(h);
+}
+
+/* What superseded it is in memory only, so it has to go home all the same. */
+static void superseded_version_goes_home_before_its_record_dies(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	host_write(h, 70, 2, false);
+	host_flush(h);
+	host_write(h, 70, 2, false);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(300);
+	host_flush(h);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(300);
+}
+
+/* Records of what a discard covers are history, however often the log is read. */
+static void discard_hides_what_was_logged_before(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	host_write(h, 66, 8, false);
+	host_flush(h);
+	host_discard(h, 68, 4);
+	host_flush(h);
+	host_write(h, 69, 1, true);
+	host_discard(h, 2, 3);
+	host_flush(h);
+	host_checkpoint(h);
+}
+
+/* An entry is built while the superblock that raises the epoch is on its way. */
+static void entry_beside_the_record_of_a_loss(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	disks_stall(0, 0, KVP_LABEL_BLOCKS - 1);
+	disks_stall(0, disks.img[0].blocks - KVP_LABEL_BLOCKS, disks.img[0].blocks - 1);
+	disks_kill(1);
+	for (i = 0; i < 3; i++) {
+		host_write(h, 10 + i, 1, false);
+		kvp_commit_now(h->pool);
+		kvp_commit_kick(h->pool, true);
+		host_sleep(200);
+	}
+	if (h->pool->durable_epoch == h->pool->sb->epoch || h->pool->log.commits < 3)
+		sim_fail("no entry beside a superblock: the scenario is not what it says");
+	release_all();
+	host_flush(h);
+}
+
 #define NAMED(function) #function, function
 
 void run_scenarios(void)
@@ -326,6 +735,26 @@ void run_scenarios(void)
 	scenario("failed_commit_keeps_flush_failing_until_durable_on_a_single",
 		 failed_commit_keeps_flush_failing_until_durable, 1, false, 3);
 	scenario(NAMED(failed_commit_with_intents), 2, false, 3);
+	scenario(NAMED(flush_that_fails_on_the_last_leg_stays_failed), 1, false, 2);
+	scenario(NAMED(leg_whose_flush_failed_is_given_up), 2, false, 2);
+	scenario(NAMED(entry_that_failed_is_overwritten_by_the_next), 2, false, 2);
+	scenario("entry_that_failed_is_overwritten_by_the_next_on_a_single",
+		 entry_that_failed_is_overwritten_by_the_next, 1, false, 1);
+	scenario(NAMED(entry_that_failed_stays_behind_the_end), 2, true, 1);
+	scenario(NAMED(discard_hides_what_was_logged_before), 2, false, 2);
+	scenario(NAMED(entry_beside_the_record_of_a_loss), 2, false, 2);
+	scenario(NAMED(checkpoint_beside_an_open_intent), 2, false, 2);
+	scenario("checkpoint_beside_an_open_intent_on_a_single", checkpoint_beside_an_open_intent, 1,
+		 false, 2);
+	scenario(NAMED(superseded_version_goes_home_before_its_record_dies), 2, false, 2);
+	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 2);
+	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
+		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
+	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
+	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
+	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
+	scenario(NAMED(full_log_drains), 2, true, 1);
+	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
 	scenario(NAMED(two_entries_in_flight_earlier_lost), 2, true, 1);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);

@@ -326,6 +326,31 @@ static bool log_of_a_later_life_is_refused(struct story *s)
 	return names_both_epochs(s, s->noted[1], s->noted[0]);
 }
 
+static void live_entry_on_leg_1(struct story *s)
+{
+	disks_stall(0, disks.log_start, disks.log_start + disks.log_blocks - 1);
+	host_write(&s->host, 64, 15, false);
+	kvp_commit_now(s->host.pool);
+	kvp_commit_kick(s->host.pool, true);
+	host_sleep(50);
+}
+
+/* Recovery takes it from there, and is cut, and that leg is lost: the other must have it. */
+static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
+{
+	struct crash c = { .images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u };
+	u32 i;
+
+	if (!run_life(s, live_entry_on_leg_1))
+		return false;
+	for (i = 0; i < 8; i++) {
+		c.seed = mix64(s->seed, 300 + i);
+		if (check_crash(&c, CHECK_RECRASH))
+			return false;
+	}
+	return true;
+}
+
 /* --- intents: R4, R5, R8, R17 ----------------------------------------------------------------- */
 
 /* Old contents home but still in the log, as data; new ones by an intent that a FLUSH closed. */
@@ -666,6 +691,7 @@ void run_stories(void)
 	TOLD(log_of_a_higher_epoch_is_refused, 2);
 	TOLD(log_of_a_later_life_is_refused, 1);
 	TOLD(log_of_a_later_life_is_refused, 2);
+	TOLD(entry_on_one_leg_is_equalised_before_it_goes_home, 2);
 	TOLD(closed_intent_is_not_undone, 1);
 	TOLD(closed_intent_is_not_undone, 2);
 	TOLD(poison_is_durable_before_it_is_told, 1);

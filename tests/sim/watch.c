@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules that can be seen in the requests alone, so they are watched in every
+ * machine, whatever it is about:
+ *
+ *   R11  an activation appends under an epoch and a nonce that no superblock had
+ *        when it began
+ *   R12  an entry names no epoch that no superblock has
+ *   R3   log space is written again only behind the tail of a durable superblock
+ *   R13  a superblock never goes where one of the last two is
+ */
+#include <string.h>
+
+#include "disk.h"
+#include "format/format.h"
+
+#include <linux/mm.h>
+
+struct slot {
+	u64 epoch, sequence;
+};
+
+struct ring {
+	bool known;
+	struct slot last[2];		/* newest first; nothing: sequence 0 */
+	u32 where[2];
+};
+
+static struct {
+	bool begun;			/* the first superblock of this machine is on its way */
+	bool asked[MAX_DISKS];		/* its labels were read: it is one of the pool's */
+	struct ring ring[MAX_DISKS][2];
+	struct slot old, durable;	/* newest when it began; newest that a write put there */
+	u64 old_nonce, nonce, tail;
+	struct kvp_sb sb;		/* scratch */
+	struct kvp_disk_sb disk_sb;
+} w;
+
+static bool newer(struct slot a, struct slot b)
+{
+	return a.epoch != b.epoch ? a.epoch > b.epoch : a.sequence > b.sequence;
+}
+
+void watch_begin(void)
+{
+	memset(&w, 0, offsetof(__typeof__(w), sb));
+}
+
+void watch_read(u32 disk, u64 block)
+{
+	w.asked[disk] |= block < KVP_LABEL_BLOCKS;
+}
+
+/* --- superblocks ------------------------------------------------------------------ */
+
+static u64 ring_start(u32 disk, u32 end)
+{
+	return kvp_sb_slot_offset(disks.img[disk].blocks, end, 0) >> KVP_BLOCK_SHIFT;
+}
+
+/* What the slot says, without a look at its sum; nothing if it is none. */
+static struct slot peek(u32 disk, u32 end, u32 slot)
+{
+	struct blk *b = image_blk(&disks.img[disk], ring_start(disk, end) + slot * KVP_SB_BLOCKS);
+	const struct kvp_disk_sb *d;
+
+	if (!b)
+		return (struct slot){ 0, 0 };
+	d = (const struct kvp_disk_sb *)b->data;
+	if (memcmp(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN))
+		return (struct slot){ 0, 0 };
+	return (struct slot){ le64_to_cpu(d->epoch), le64_to_cpu(d->sequence) };
+}
+
+static bool valid(u32 disk, u32 end, u32 slot)
+{
+	u64 at = ring_start(disk, end) + slot * KVP_SB_BLOCKS;
+	struct kvp_why why;
+	u32 i;
+
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		image_read(&disks.img[disk], at + i, (u8 *)&w.disk_sb + i * KVP_BLOCK_SIZE);
+	return !kvp_sb_decode(&w.disk_sb, at << KVP_BLOCK_SHIFT, disks.img[disk].blocks, &w.sb, &why);
+}
+
+static void add(struct ring *r, struct slot s, u32 where)
+{
+	u32 i = newer(s, r->last[0]) ? 0 : 1;
+
+	if (!newer(s, r->last[i]))
+		return;
+	if (!i) {
+		r->last[1] = r->last[0];
+		r->where[1] = r->where[0];
+	}
+	r->last[i] = s;
+	r->where[i] = where;
+}
+
+/* From the newest down, so that few sums have to be computed. */
+static void learn_ring(u32 disk, u32 end)
+{
+	struct ring *r = &w.ring[disk][end];
+	struct slot s[KVP_SB_RING];
+	u32 i, best, found = 0;
+
+	r->known = true;
+	for (i = 0; i < KVP_SB_RING; i++)
+		s[i] = peek(disk, end, i);
+	while (found < 2) {
+		for (best = 0, i = 1; i < KVP_SB_RING; i++)
+			if (newer(s[i], s[best]))
+				best = i;
+		if (!s[best].sequence)
+			break;
+		if (valid(disk, end, best)) {
+			add(r, s[best], best);
+			if (w.asked[disk] && newer(s[best], w.old)) {
+				w.old = s[best];
+				w.old_nonce = w.sb.log_nonce;
+			}
+			found++;
+		}
+		s[best].sequence = s[best].epoch = 0;
+	}
+}
+
+static void learn_all(void)
+{
+	u32 i;
+
+	w.begun = true;
+	for (i = 0; i < disks.nr; i++) {
+		learn_ring(i, 0);
+		learn_ring(i, 1);
+	}
+}
+
+/* Is it a superblock? Then its ring and slot. */
+static bool is_sb(u32 disk, u64 block, u32 nr, u32 *end, u32 *slot)
+{
+	for (*end = 0; *end < 2; ++*end) {
+		u64 at = ring_start(disk, *end);
+
+		if (nr != KVP_SB_BLOCKS || block < at || block >= at + KVP_SB_RING * KVP_SB_BLOCKS)
+			continue;
+		*slot = (block - at) / KVP_SB_BLOCKS;
+		return true;
+	}
+	return false;
+}
+
+static void check_sb(u32 disk, u32 end, u32 slot)
+{
+	struct ring *r;
+	u32 i;
+
+	if (!w.begun)
+		learn_all();
+	r = &w.ring[disk][end];
+	for (i = 0; i < 2; i++)
+		if (r->last[i].sequence && r->where[i] == slot)
+			sim_fail("R13: a superblock of disk %u goes where one of the last two is, slot %u",
+				 disk, slot);
+}
+
+/* --- log entries --------------------------------------------------------------------- */
+
+/* Recovery copies what another leg has. */
+static bool is_copy(u32 disk, u64 block, const void *data)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++) {
+		struct blk *b = i == disk ? NULL : image_blk(&disks.img[i], block);
+
+		if (b && !memcmp(b->data, data, KVP_BLOCK_SIZE))
+			return true;
+	}
+	return false;
+}
+
+static void check_entry(const struct kvp_disk_log_hdr *d)
+{
+	u64 nonce = le64_to_cpu(d->nonce), epoch = le64_to_cpu(d->epoch);
+	u64 end = le64_to_cpu(d->lsn) + le32_to_cpu(d->blocks);
+
+	if (nonce == w.old_nonce || epoch <= w.old.epoch)
+		sim_fail("R11: an entry of epoch %llu, nonce %llx: both are of an older activation",
+			 epoch, nonce);
+	if (!w.durable.sequence || nonce != w.nonce)
+		sim_fail("R11: an entry before the superblock that names its nonce");
+	if (epoch > w.durable.epoch)
+		sim_fail("R12: an entry of epoch %llu, and no superblock of it", epoch);
+	if (end > w.tail + disks.log_blocks)
+		sim_fail("R3: an entry up to %llu, and the tail is at %llu", end, w.tail);
+}
+
+/* --- requests ---------------------------------------------------------------------------- */
+
+void watch_submit(u32 disk, const struct kvp_io *io)
+{
+	const struct kvp_disk_log_hdr *d;
+	u32 end, slot;
+
+	if (io->op != KVP_IO_WRITE_FUA)
+		return;
+	if (is_sb(disk, io->block, io->nr, &end, &slot))
+		check_sb(disk, end, slot);
+	d = page_address(io->pages[0]);
+	if (io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks &&
+	    le32_to_cpu(d->magic) == KVP_LOG_MAGIC && !is_copy(disk, io->block, d))
+		check_entry(d);
+}
+
+void watch_end(const struct trace_request *r)
+{
+	const struct kvp_disk_sb *d;
+	u32 end, slot;
+	struct slot s;
+
+	if (r->op != KVP_IO_WRITE_FUA || r->error || !is_sb(r->disk, r->block, r->nr, &end, &slot))
+		return;
+	d = (const struct kvp_disk_sb *)r->data[0]->data;
+	s = (struct slot){ le64_to_cpu(d->epoch), le64_to_cpu(d->sequence) };
+	add(&w.ring[r->disk][end], s, slot);
+	if (!newer(s, w.durable))
+		return;
+	w.durable = s;
+	w.nonce = le64_to_cpu(d->log_nonce);
+	w.tail = le64_to_cpu(d->log_tail);
+}
