@@ -98,6 +98,7 @@ struct disks {
 	enum sabotage sabotage;
 	u64 log_start, log_blocks, table_start, data_start;	/* for sabotage */
 	u32 flushes, reads, writes;
+	bool forged;			/* superblocks lie with good sums: their order means nothing */
 };
 
 extern struct disks disks;

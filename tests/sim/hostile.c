@@ -65,6 +65,7 @@ struct material {
 	u8 log[64][8 * 4096];
 	u64 lsn[64];
 	u32 nr_log;
+	u8 leaf[4096];
 };
 
 static void collect_sbs(struct material *m, const struct image *img)
@@ -105,6 +106,15 @@ static void collect_log(struct material *m, const struct image *img)
 			image_read(img, g->log_start + i + b, m->log[m->nr_log] + b * 4096);
 		m->lsn[m->nr_log++] = le64_to_cpu(d->lsn);
 	}
+}
+
+/* The pool is so small that its only leaf is its root. */
+static void collect_leaf(struct material *m, const struct image *img)
+{
+	const struct kvp_geometry *g = &m->newest.vdevs[0];
+	u64 root = m->newest.roots[0];
+
+	image_read(img, kvp_page_block(g, g->levels - 1, 0, kvp_ptr_slot(root)), m->leaf);
 }
 
 static bool try_sb(const struct material *m, struct rng *rng, struct kvp_disk_sb *d,
@@ -164,6 +174,37 @@ static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
 		      h.open_count <= KVP_MAX_OPEN_INTENTS, "an unsound header was accepted");
 }
 
+/*
+ * A page says nothing of itself: what it holds is taken for what it may be, so
+ * every word must be safe, as an entry and as a pointer; and with anything
+ * changed it must not verify, there or anywhere else.
+ */
+static bool try_page(const struct material *m, struct rng *rng, u8 *page)
+{
+	const struct kvp_geometry *g = &m->newest.vdevs[0];
+	u32 seed = kvp_sum_seed(m->newest.nonce, 0), i;
+	u32 sum = kvp_ptr_sum(m->newest.roots[0]), level = rng_below(rng, KVP_MAX_LEVELS);
+	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g->data_blocks, g->levels);
+	bool same;
+
+	memcpy(page, m->leaf, 4096);
+	mutate(rng, page, 4096, 4096);
+	same = !memcmp(page, m->leaf, 4096) && !level && !index;
+	if (!expect((kvp_page_sum(seed, level, index, page) == sum) == same,
+		    "a table page verifies that is not the one"))
+		return false;
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(((__le64 *)page)[i]);
+		u64 at = kvp_page_block(g, 0, 0, kvp_ptr_slot(word));
+
+		if (!expect(kvp_entry_state(word) < 4 && kvp_entry_era(word) <= KVP_ERA_MAX &&
+			    kvp_ptr_era(word) <= KVP_ERA_MAX && at >= g->table_start &&
+			    at < g->table_start + blocks, "word %016llx leads astray", word))
+			return false;
+	}
+	return true;
+}
+
 /* --- whole starts ---------------------------------------------------------------------------- */
 
 struct hostile_start {
@@ -187,6 +228,9 @@ static void read_all(struct hostile_start *hs)
 
 	for (block = 0; block < blocks; block++) {
 		if (host_read(&hs->host, block, data))
+			continue;
+		/* A table may lie that nothing was written. */
+		if (hs->forged && !memchr_inv(data, 0, KVP_BLOCK_SIZE))
 			continue;
 		if (hs->forged ? !oracle_current(hs->o, block, data, 0, why) :
 				 !oracle_allows(hs->o, block, data, ~0u, why))
@@ -214,28 +258,42 @@ static void hostile_main(void *arg)
 	host_stop(&hs->host);
 }
 
+static void read_slot(const struct image *img, u32 slot, struct kvp_disk_sb *d)
+{
+	u64 at = kvp_sb_slot_offset(img->blocks, slot / KVP_SB_RING, slot % KVP_SB_RING) >> 12;
+	u32 i;
+
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		image_read(img, at + i, (u8 *)d + i * 4096);
+}
+
+static void write_slot(struct image *img, u32 slot, const struct kvp_disk_sb *d)
+{
+	u64 at = kvp_sb_slot_offset(img->blocks, slot / KVP_SB_RING, slot % KVP_SB_RING) >> 12;
+	u32 i;
+
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		image_write_data(img, at + i, (const u8 *)d + i * 4096);
+}
+
 static void mutate_sbs(struct rng *rng, struct image *img, bool all)
 {
 	struct kvp_disk_sb *d = malloc(sizeof(*d));
 	struct rng same = *rng;
-	u32 end, slot, i;
+	u32 slot;
 
 	rng_next(rng);
-	for (end = 0; end < 2; end++)
-		for (slot = 0; slot < KVP_SB_RING; slot++) {
-			u64 at = kvp_sb_slot_offset(img->blocks, end, slot) >> 12;
-			/* The same change everywhere, or no good copy would lose against another. */
-			struct rng change = all ? same : *rng;
+	for (slot = 0; slot < 2 * KVP_SB_RING; slot++) {
+		/* The same change everywhere, or no good copy would lose against another. */
+		struct rng change = all ? same : *rng;
 
-			if (!all && rng_below(rng, 4))
-				continue;
-			for (i = 0; i < KVP_SB_BLOCKS; i++)
-				image_read(img, at + i, (u8 *)d + i * 4096);
-			mutate(&change, (u8 *)d, sizeof(*d), 1300);
-			reseal_sb(d);
-			for (i = 0; i < KVP_SB_BLOCKS; i++)
-				image_write_data(img, at + i, (u8 *)d + i * 4096);
-		}
+		if (!all && rng_below(rng, 4))
+			continue;
+		read_slot(img, slot, d);
+		mutate(&change, (u8 *)d, sizeof(*d), 1300);
+		reseal_sb(d);
+		write_slot(img, slot, d);
+	}
 	free(d);
 }
 
@@ -253,10 +311,46 @@ static void mutate_blocks(struct rng *rng, struct image *img, u64 first, u64 cou
 	}
 }
 
+/* A leaf of somebody's making, and newest superblocks that name it. */
+static void forge_leaf(struct rng *rng, struct image *img, const struct kvp_geometry *g)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	u64 newest = 0, root = 0, forged, at;
+	u8 page[4096];
+	u32 slot;
+
+	for (slot = 0; slot < 2 * KVP_SB_RING; slot++) {
+		read_slot(img, slot, d);
+		if (memcmp(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN) ||
+		    le64_to_cpu(d->sequence) <= newest)
+			continue;
+		newest = le64_to_cpu(d->sequence);
+		root = le64_to_cpu(d->roots[0]);
+	}
+	at = kvp_page_block(g, 0, 0, kvp_ptr_slot(root));
+	image_read(img, at, page);
+	mutate(rng, page, sizeof(page), sizeof(page));
+	image_write_data(img, at, page);
+	for (slot = 0; slot < 2 * KVP_SB_RING; slot++) {
+		read_slot(img, slot, d);
+		if (le64_to_cpu(d->roots[0]) != root)
+			continue;
+		forged = kvp_page_sum(kvp_sum_seed(le64_to_cpu(d->nonce), 0), 0, 0, page);
+		d->roots[0] = cpu_to_le64(kvp_ptr(forged, kvp_ptr_era(root), kvp_ptr_slot(root),
+						  rng_below(rng, 2)));
+		reseal_sb(d);
+		write_slot(img, slot, d);
+	}
+	free(d);
+}
+
 /* True: the sums are good. */
 static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_geometry *g)
 {
-	switch (rng_below(rng, 5)) {
+	switch (rng_below(rng, 6)) {
+	case 5:
+		forge_leaf(rng, img, g);
+		return true;
 	case 0:
 		mutate_sbs(rng, img, true);
 		return true;
@@ -327,14 +421,20 @@ static bool hostile_decoders(void)
 	struct kvp_sb *sb = malloc(sizeof(*sb));
 	u8 *buf = malloc(8 * 4096);
 	struct rng rng = { mix64(opt.seed, 4711) };
-	u32 n = opt.rounds ?: opt.thorough ? 1000000 : 40000, i;
+	u32 n = opt.rounds ?: opt.thorough ? 3000000 : 150000, i;
 	bool good;
 
 	collect_sbs(m, &v->img[0]);
 	collect_log(m, &v->img[0]);
-	good = expect(m->nr_sb && m->nr_log, "nothing to mutate");
+	collect_leaf(m, &v->img[0]);
+	good = expect(m->nr_sb && m->nr_log && kvp_ptr_sum(m->newest.roots[0]) ==
+		      kvp_page_sum(kvp_sum_seed(m->newest.nonce, 0), 0, 0, m->leaf),
+		      "nothing to mutate");
 	for (i = 0; good && i < n; i++)
-		good = i % 4 ? try_log(m, &rng, buf) : try_sb(m, &rng, d, sb);
+		good = i % 6 == 0 ? try_sb(m, &rng, d, sb) :
+		       i % 6 == 1 ? try_page(m, &rng, buf) : try_log(m, &rng, buf);
+	if (good && opt.thorough)
+		printf("# hostile: %u superblocks, table pages and log entries\n", n);
 	free(m);
 	free(d);
 	free(sb);
@@ -372,6 +472,7 @@ static bool hostile_starts(u32 legs, u32 n)
 			hs->forged |= mutate_image(&rng, &img[leg], &g);
 		check_seed_config(&config, rng_next(&rng));
 		disks_begin(img, legs);
+		disks.forged = hs->forged;
 		good = sim_run(&config, hostile_main, hs) == SIM_RETURNED;
 		disks_end();
 		if (!good)

@@ -203,7 +203,7 @@ void watch_submit(u32 disk, const struct kvp_io *io)
 	const struct kvp_disk_log_hdr *d;
 	u32 end, slot;
 
-	if (io->op != KVP_IO_WRITE_FUA)
+	if (io->op != KVP_IO_WRITE_FUA || disks.forged)
 		return;
 	if (is_sb(disk, io->block, io->nr, &end, &slot))
 		check_sb(disk, end, slot);
