@@ -717,6 +717,24 @@ static void explain(struct recovery *rec, int error)
 			   error);
 }
 
+/*
+ * R13: the superblock that was chosen goes to every leg in use before anything
+ * else is written. A leg that lacks it may be the only one to come back after
+ * the next crash, with a superblock that names the slots which the checkpoint
+ * is about to write.
+ */
+static int roll_forward(struct kvp_pool *pool)
+{
+	int ret;
+
+	if (!test_bit(KVP_POOL_SB_BEHIND, &pool->flags))
+		return 0;
+	mutex_lock(&pool->sb_lock);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
 static int run(struct recovery *rec, struct kvp_log_mark *head)
 {
 	int ret = 0;
@@ -730,7 +748,9 @@ static int run(struct recovery *rec, struct kvp_log_mark *head)
 		*head = rec->end;
 		return ret;
 	}
-	ret = apply_discards(rec);
+	ret = roll_forward(rec->pool);
+	if (!ret)
+		ret = apply_discards(rec);
 	if (!ret)
 		ret = apply_data(rec);
 	if (!ret)

@@ -336,7 +336,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 	int ret = 0;
 
 	if (!read_fast(h->pool, block, page))
-		ret = kvp_block_read(h->pool, block, page);
+		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0; /* as request.c does */
 	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
 	__free_page(page);
 	return ret;
