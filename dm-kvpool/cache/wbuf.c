@@ -459,7 +459,7 @@ bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
 	newest = kvp_wbuf_find(pool, d->block);
 	if (!newest)
 		return hole_outlives(w, d->block);
-	durable = newest->state >= KVP_DIRTY_LOGGED && !newest->intent;
+	durable = READ_ONCE(newest->state) >= KVP_DIRTY_LOGGED && !newest->intent;
 	kvp_wbuf_unlock(pool, d->block);
 	return durable;
 }
@@ -480,7 +480,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *
 	if (d->hole) {
 		list_del(&d->hole_list);
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
-		list_add(&d->list, holes);
+		list_move(&d->list, holes);
 		return;
 	}
 	__give_back(w, d, excess);
@@ -497,11 +497,11 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 		if (!d->hole)
 			unhash(w, d);
 	spin_lock(&w->lock);
-	list_for_each_entry_safe(d, next, list, list) {
-		list_del(&d->list);
+	list_for_each_entry_safe(d, next, list, list)
 		__retire(w, d, &holes, &excess);
-	}
 	spin_unlock(&w->lock);
+	/* Versions that are free are on no list. */
+	INIT_LIST_HEAD(list);
 	free_holes(&holes);
 	free_chunks(&excess);
 	kvp_pool_space(pool);

@@ -44,7 +44,8 @@ enum kvp_dirty_state {
  * @hole_list: on wbuf->holes; by wbuf->lock
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
- * @state: by the bucket's lock while hashed, else by the list's owner
+ * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
+ *	read without a lock
  * @superseded: a newer version exists; set under the bucket's lock
  * @hole: a discard; @page is NULL
  * @intent: its record is an intent; set before COMMITTING
@@ -167,6 +168,12 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d);
 
 /** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking who waits for space once */
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
+
+/** kvp_wbuf_advance() - beyond COMMITTING: only the newest's age is asked for, so no lock is needed */
+static inline void kvp_wbuf_advance(struct kvp_dirty *d, enum kvp_dirty_state state)
+{
+	WRITE_ONCE(d->state, state);
+}
 
 /** kvp_wbuf_set_state() - BUFFERED to COMMITTING ends the time of rewrites in place */
 void kvp_wbuf_set_state(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state);

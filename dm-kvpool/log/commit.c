@@ -73,21 +73,27 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
+	struct list_head *last = &w->buffered;
+	LIST_HEAD(taken);
+	u32 i;
 
-	while (n--) {
-		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
+	for (i = 0; i < n; i++) {
+		struct kvp_dirty *d = list_entry(last->next, struct kvp_dirty, list);
 
 		d->intent = intent;
 		d->lsn = pool->log.head.lsn;
-		list_move_tail(&d->list, &e->versions);
-		w->nr_buffered--;
 		e->last_seq = d->seq;
-		e->records++;
-		if (intent)
-			e->intents++;
-		else if (!d->hole)
+		if (!intent && !d->hole)
 			e->data++;
+		last = &d->list;
 	}
+	if (intent)
+		e->intents += n;
+	e->records += n;
+	w->nr_buffered -= n;
+	/* All at once: a stream is thousands of them. */
+	list_cut_position(&taken, &w->buffered, last);
+	list_splice_tail(&taken, &e->versions);
 }
 
 /* Take from the head of the buffer what fits into @cap blocks. */
@@ -672,6 +678,7 @@ static void settle_failures(struct kvp_pool *pool)
 static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = &pool->log;
+	bool all = e->intents == e->records;
 	struct kvp_dirty *d, *next;
 	unsigned long flags;
 	u32 i;
@@ -679,9 +686,12 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	list_for_each_entry_safe(d, next, &e->versions, list) {
 		if (!d->intent)
 			continue;
-		kvp_wbuf_set_state(pool, d, KVP_DIRTY_HOMING);
-		list_move_tail(&d->list, &e->bypass->versions);
+		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
+		if (!all)
+			list_move_tail(&d->list, &e->bypass->versions);
 	}
+	if (all)
+		list_splice_tail_init(&e->versions, &e->bypass->versions);
 	spin_lock_irqsave(&log->lock, flags);
 	e->bypass->phase = KVP_BYPASS_READY;
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -697,10 +707,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	u32 n = 0;
 
 	list_for_each_entry(d, &e->versions, list) {
-		if (d->hole)
-			WRITE_ONCE(d->state, KVP_DIRTY_LOGGED);
-		else
-			kvp_wbuf_set_state(pool, d, KVP_DIRTY_LOGGED);
+		kvp_wbuf_advance(d, KVP_DIRTY_LOGGED);
 		n++;
 	}
 	spin_lock(&w->lock);

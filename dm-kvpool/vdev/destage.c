@@ -74,7 +74,7 @@ static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *dat
 	w->nr_logged -= n;
 	spin_unlock(&w->lock);
 	list_for_each_entry(d, data, list)
-		kvp_wbuf_set_state(pool, d, KVP_DIRTY_HOMING);
+		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
 	return n;
 }
 
@@ -99,6 +99,21 @@ static int by_block(void *priv, const struct list_head *a, const struct list_hea
 
 	/* list_sort() is stable: versions of one block stay in order */
 	return x->block > y->block;
+}
+
+/* What comes from a stream is in order already. */
+static void sort_by_block(struct list_head *versions)
+{
+	struct kvp_dirty *d;
+	u64 last = 0;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->block < last) {
+			list_sort(NULL, versions, by_block);
+			return;
+		}
+		last = d->block;
+	}
 }
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
@@ -147,7 +162,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	kvp_trace_destage(pool, *taken);
 	ret = apply_holes(pool, &holes);
 	if (!ret) {
-		list_sort(NULL, &data, by_block);
+		sort_by_block(&data);
 		ret = kvp_home_write(pool->destage.home, &data);
 	}
 	if (ret) {
@@ -332,7 +347,7 @@ void kvp_bypass_work(struct work_struct *work)
 	int ret;
 
 	while ((b = next_bypass(&pool->log))) {
-		list_sort(NULL, &b->versions, by_block);
+		sort_by_block(&b->versions);
 		ret = kvp_home_write(worker->home, &b->versions);
 		if (ret) {
 			bypass_phase(&pool->log, b, KVP_BYPASS_READY);

@@ -157,16 +157,20 @@ static bool repeated(struct kvp_dirty *d, struct list_head *versions)
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	struct list_head *end = versions;
 	u64 last = run_last(versions);
 	struct locked *l;
+	LIST_HEAD(taken);
 	int error = 0;
 
 	l = lock_run(h, versions, d->block, last, &error);
 	if (!l)
 		return error;
 	list_for_each_entry_safe(d, next, versions, list) {
-		if (d->block > last)
+		if (d->block > last) {
+			end = &d->list;
 			break;
+		}
 		if (repeated(d, versions) || kvp_wbuf_outlived(h->pool, d)) {
 			list_move_tail(&d->list, &h->dead);
 			continue;
@@ -174,8 +178,9 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 		/* cannot fail: finish() comes before the batch could be full */
 		if (!d->zero)
 			kvp_batch_add(h->batch, kvp_home_block(h->pool, d->block), d->page);
-		list_move_tail(&d->list, &l->versions);
 	}
+	list_cut_before(&taken, versions, end);
+	list_splice_tail(&taken, &l->versions);
 	return 0;
 }
 

@@ -163,6 +163,13 @@ static inline void list_cut_position(struct list_head *to, struct list_head *hea
 	entry->next = to;
 }
 
+/* Move everything before @entry to @to; all of it if that is the head. */
+static inline void list_cut_before(struct list_head *to, struct list_head *head,
+				   struct list_head *entry)
+{
+	list_cut_position(to, head, entry->prev);
+}
+
 #define list_entry(p, type, member)		container_of(p, type, member)
 #define list_first_entry(h, type, member)	list_entry((h)->next, type, member)
 #define list_last_entry(h, type, member)	list_entry((h)->prev, type, member)
