@@ -51,8 +51,7 @@ def guest(name, command, *, env=None, qemu="", memory="4G"):
     kernel = vm.Kernel(KERNEL)
     cmd = vm.vng_command(kernel, False, memory=memory, cpus=1)
     cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
-    # With a console that nobody reads such a machine does not get on.
-    cmd += ["--verbose"]
+    cmd += ["--verbose"]  # else there is no console to keep
     cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
     with open(BENCH / f"{name}.console", "wb") as console:
         machine = subprocess.Popen(
