@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: messages, scrub, suspend, reload and removal under load; events and tunables outlive power cuts
 # timeout: 200
-# long: not yet seen to pass from end to end
 # needs: fio gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

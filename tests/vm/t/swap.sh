@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: swap on a pool, with next to no memory free: programs go on, and find what they left
 # timeout: 200
-# long: not yet seen to pass from end to end
 # needs: gcc mkswap swapon
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl create refuses what is in use, holds something, does not fit or is misspelt, and changes nothing
 # timeout: 400
-# long: not yet part of every check
 # needs: python3 gcc mkfs.ext4 sfdisk mkswap
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
@@ -49,6 +48,7 @@ dd if=/dev/zero of=/dev/d bs=64K count=1 oflag=direct status=none
 refused 3 signature gpt create "${log[@]}" tank single /dev/d
 
 echo "--- held: by LVM, by md, by a program"
+dd if=/dev/zero of=/dev/a bs=1M count=1 oflag=direct status=none
 before=$(checksums /dev/{a,b,c,d,tiny})
 dmsetup create vg-lv --uuid LVM-0123456789 --table "0 8192 linear /dev/c 0"
 create 3 held 'held by dm-.*LVM-' tank mirror /dev/a /dev/c

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl refuses to start, stop or change a pool where that would lose something, and changes nothing
 # timeout: 400
-# long: not yet part of every check
 # needs: python3 mkswap
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"

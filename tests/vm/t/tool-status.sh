@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
 # timeout: 400
-# long: not yet part of every check
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"

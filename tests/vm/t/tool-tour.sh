@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: every command of kvpoolctl as a new user would use it, from create to labelclear
 # timeout: 300
-# long: not yet part of every check
 # needs: python3 mkfs.ext4
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
