@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Building an entry: what is taken from the buffer, in order of acceptance,
+ * becomes records and payload, and goes to every leg in use in one FUA write,
+ * never a PREFLUSH.
+ */
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "pool/pool.h"
+#include "log/log.h"
+#include "log/internal.h"
+#include "io/batch.h"
+
+/* --- taking from the buffer ------------------------------------------------ */
+
+/* Blocks an entry would have with so many records and data blocks. */
+static u32 entry_blocks(u32 records, u32 data)
+{
+	return kvp_log_hdr_blocks(records) + data;
+}
+
+static bool bypass_allowed(struct kvp_pool *pool, const struct kvp_dirty *d)
+{
+	return !d->hole && !d->follows && !d->superseded;
+}
+
+/* Length of the run of adjacent blocks that begins with @first, up to @max. */
+static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
+{
+	struct kvp_dirty *d = first;
+	u32 n = 0;
+
+	list_for_each_entry_from(d, &pool->wbuf.buffered, list) {
+		if (n == max || d->block != first->block + n || !bypass_allowed(pool, d))
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* The most of a run from @block on, up to @max, that ends where a request to a leg ends. */
+static u32 whole_requests(u64 block, u32 max)
+{
+	u32 tail = (u32)(block + max) % KVP_BATCH_RUN_PAGES;
+
+	return tail < max ? max - tail : 0;
+}
+
+/* May this entry hold intents? A pending discard could wipe a table entry made by a bypass. */
+static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
+{
+	lockdep_assert_held(&pool->wbuf.lock);
+	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes;
+}
+
+static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct list_head *last = &w->buffered;
+	LIST_HEAD(taken);
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		struct kvp_dirty *d = list_entry(last->next, struct kvp_dirty, list);
+
+		d->intent = intent;
+		d->lsn = pool->log.head.lsn;
+		e->last_seq = d->seq;
+		if (!intent && !d->hole)
+			e->data++;
+		last = &d->list;
+	}
+	if (intent)
+		e->intents += n;
+	e->records += n;
+	w->nr_buffered -= n;
+	/* All at once: a stream is thousands of them. */
+	list_cut_position(&taken, &w->buffered, last);
+	list_splice_tail(&taken, &e->versions);
+}
+
+/* Take from the head of the buffer what fits into @cap blocks. */
+static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 cutoff = min_t(u64, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
+			   KVP_ENTRY_MAX_INTENTS / 2);
+	bool intents;
+
+	spin_lock(&w->lock);
+	intents = intents_possible(pool, e);
+	while (!list_empty(&w->buffered)) {
+		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
+		u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
+				KVP_ENTRY_MAX_RECORDS - e->records), n = 0;
+
+		if (intents)
+			n = run_length(pool, d, max_t(u32, max, cutoff));
+		/* A stream that goes on beyond this entry must not become data for that. */
+		if (n >= max && n >= cutoff) {
+			n = whole_requests(d->block, max);
+			if (n < cutoff && e->records)
+				break;
+			n = n ?: max;
+		}
+		while (n >= cutoff && entry_blocks(e->records + n, e->data) > cap)
+			n /= 2;
+		if (intents && n && n >= cutoff) {
+			take(pool, e, n, true);
+			continue;
+		}
+		if (e->data == KVP_ENTRY_MAX_DATA || e->records == KVP_ENTRY_MAX_RECORDS ||
+		    entry_blocks(e->records + 1, e->data + !d->hole) > cap)
+			break;
+		take(pool, e, 1, false);
+	}
+	if (list_empty(&w->buffered))
+		e->last_seq = w->seq;
+	spin_unlock(&w->lock);
+}
+
+/* --- building ---------------------------------------------------------------- */
+
+struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_ENTRIES; i++)
+		if (READ_ONCE(log->entries[i].phase) == KVP_ENTRY_FREE)
+			return &log->entries[i];
+	return NULL;
+}
+
+static struct kvp_bypass *free_bypass(struct kvp_log *log)
+{
+	u32 i;
+
+	/* one stays free, so that a header can always list those before it */
+	for (i = 0; i < KVP_MAX_OPEN_INTENTS - 1; i++)
+		if (READ_ONCE(log->bypasses[i].phase) == KVP_BYPASS_FREE)
+			return &log->bypasses[i];
+	return NULL;
+}
+
+static bool all_zero(const void *page)
+{
+	const u64 *words = page;
+
+	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2] && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
+}
+
+/* The version is fixed from here: sum it, and say in one record what it is. */
+static void record_version(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_rec *r)
+{
+	r->block = d->block;
+	r->count = d->count;
+	r->crc = 0;
+	r->kind = KVP_REC_DISCARD;
+	if (d->hole) {
+		WRITE_ONCE(d->state, KVP_DIRTY_COMMITTING);
+		return;
+	}
+	kvp_wbuf_set_state(pool, d, KVP_DIRTY_COMMITTING);
+	d->zero = !d->intent && all_zero(page_address(d->page));
+	if (d->zero)
+		return;
+	d->crc = kvp_block_sum(pool->seed, d->block, page_address(d->page));
+	r->crc = d->crc;
+	r->kind = d->intent ? KVP_REC_INTENT : KVP_REC_DATA;
+}
+
+/* Records into the header buffer, payload pages behind the header's. */
+static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
+	struct kvp_log_hdr *h = &e->hdr;
+	struct kvp_dirty *d;
+	u32 i = 0, page;
+
+	h->hdr_blocks = kvp_log_hdr_blocks(e->records);
+	page = h->hdr_blocks;
+	e->data = 0;
+	list_for_each_entry(d, &e->versions, list) {
+		struct kvp_rec r;
+
+		record_version(pool, d, &r);
+		kvp_rec_encode(&r, &recs[i++]);
+		if (r.kind == KVP_REC_DATA) {
+			e->pages[page++] = d->page;
+			e->data++;
+		}
+	}
+	for (i = 0; i < h->hdr_blocks; i++)
+		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+	h->rec_count = e->records;
+	h->blocks = page;
+}
+
+/* Put the entry among those in flight, and its header on paper. */
+static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_log_hdr *h = &e->hdr;
+	struct kvp_bypass *b;
+	unsigned long flags;
+
+	h->nonce = log->nonce;
+	h->epoch = READ_ONCE(pool->durable_epoch);
+	h->lsn = log->head.lsn;
+	h->prev_lsn = log->head.prev_lsn;
+	h->prev_csum = log->head.prev_csum;
+	h->write_time = ktime_get_real_seconds();
+	h->flags = 0;
+	h->open_count = 0;
+
+	spin_lock_irqsave(&log->lock, flags);
+	h->durable = log->durable.lsn;
+	list_for_each_entry(b, &log->bypass, list)
+		h->open[h->open_count++] = b->mark.lsn;
+	if (e->bypass) {
+		e->bypass->mark = log->head;
+		e->bypass->phase = KVP_BYPASS_COMMITTING;
+		list_add_tail(&e->bypass->list, &log->bypass);
+		log->nr_bypass++;
+	}
+	list_add_tail(&e->list, &log->in_flight);
+	log->built_seq = e->last_seq;
+	log->due = false;
+	log->data_blocks += e->data;
+	log->intent_blocks += e->intents;
+	log->intents_since += e->intents;
+	spin_unlock_irqrestore(&log->lock, flags);
+
+	kvp_log_seal(e->hdr_buf, h, pool->sb->nonce);
+	log->head.prev_lsn = h->lsn;
+	log->head.prev_csum = h->csum;
+	log->head.lsn = h->lsn + h->blocks;
+}
+
+static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	u64 block = pool->g->log_start + kvp_log_pos(pool->g, e->hdr.lsn);
+	u32 i;
+
+	e->sent = 0;
+	e->failed = 0;
+	atomic_set(&e->pending, 1);
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_io *io = &e->ios[i];
+
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		memset(io, 0, sizeof(*io));
+		io->leg = &pool->legs[i];
+		io->op = KVP_IO_WRITE_FUA;
+		io->block = block;
+		io->nr = e->hdr.blocks;
+		io->pages = e->pages;
+		io->done = kvp_entry_io_done;
+		io->private = e;
+		__set_bit(i, &e->sent);
+		atomic_inc(&e->pending);
+	}
+	for (i = 0; i < pool->nr_legs; i++)
+		if (test_bit(i, &e->sent))
+			kvp_io_submit(&e->ios[i]);
+	kvp_entry_put(e);
+}
+
+/*
+ * Blocks that an entry at log->head may have; moves to the next segment when
+ * few are left. Not after a failure: an entry that no leg is known to have
+ * taken may be on one all the same, and what follows it must overwrite it, or
+ * recovery would take it for the successor.
+ */
+static u32 room(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	u64 end = kvp_log_segment_end(pool->g, log->head.lsn);
+	u64 limit = READ_ONCE(log->tail);
+	u32 want = min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA) + 1;
+
+	limit = limit - limit % pool->g->segment_blocks + kvp_log_blocks(pool->g);
+	if (log->redo >= log->head.lsn) {
+		log->head.lsn = log->redo;
+		end = kvp_log_segment_end(pool->g, log->redo);
+	} else if (end - log->head.lsn < min_t(u32, want, 32)) {
+		log->head.lsn = end;
+		end += pool->g->segment_blocks;
+	}
+	if (end > limit)
+		return 0;
+	return min_t(u64, end - log->head.lsn, KVP_MAX_ENTRY_BLOCKS);
+}
+
+bool kvp_log_build_entry(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_entry_io *e = kvp_log_free_entry(log);
+	u32 cap;
+
+	lockdep_assert_held(&log->build_lock);
+	if (!e)
+		return false;
+	cap = room(pool);
+	WRITE_ONCE(log->full, !cap);
+	if (!cap) {
+		kvp_destage_kick(pool, true);
+		return false;
+	}
+	e->phase = KVP_ENTRY_WRITING;
+	e->data = 0;
+	e->intents = 0;
+	e->records = 0;
+	e->last_seq = log->built_seq;
+	e->bypass = free_bypass(log);
+	collect(pool, e, cap);
+	if (!e->intents)
+		e->bypass = NULL;
+	fill_entry(pool, e);
+	seal_entry(pool, e);
+	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
+	submit_entry(pool, e);
+	return true;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Those who wait for durability: FLUSH, FUA, and the pool itself.
+ *
+ * A FLUSH that finds intents open takes the longer way through flush_work:
+ * wait until they are home, flush the legs, and commit once more, so that a
+ * durable header says that they are closed. So does one that finds the loss of
+ * a leg not yet recorded, or poison not yet durable.
+ */
+#include "pool/pool.h"
+#include "log/log.h"
+#include "log/internal.h"
+
+/* Is anything between this waiter and its answer but the log? */
+static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
+{
+	lockdep_assert_held(&pool->log.lock);
+	return kvp_members_dirty(pool) ||
+	       (!w->flushed && (!list_empty(&pool->log.bypass) ||
+				!kvp_table_poison_settled(&pool->table, w->poisonings)));
+}
+
+/* Sort out waiters whose seq is durable: to @done, or to the longer way. */
+void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry_safe(w, next, &log->waiters, list) {
+		if (w->seq > log->durable_seq)
+			break;
+		w->poisonings = READ_ONCE(pool->table.poisonings);
+		if (needs_flush(pool, w)) {
+			w->lsn = log->durable.lsn;
+			list_move_tail(&w->list, &log->flush_waiters);
+			queue_work(pool->commit_wq, &log->flush_work);
+		} else {
+			list_move_tail(&w->list, done);
+		}
+	}
+}
+
+void kvp_answer(struct list_head *waiters, int error)
+{
+	struct kvp_waiter *w, *next;
+
+	list_for_each_entry_safe(w, next, waiters, list) {
+		list_del(&w->list);
+		w->done(w, error);
+	}
+}
+
+/* --- flush with intents open, or a loss not yet recorded --------------------------------- */
+
+static int flush_intents(struct kvp_pool *pool)
+{
+	struct kvp_intents home;
+	int ret;
+
+	kvp_log_home_intents(pool, &home);
+	ret = kvp_legs_flush(pool);
+	if (!ret)
+		kvp_log_close(pool, &home);
+	return ret;
+}
+
+/* Waiters are answered from the head on, so they stand in order of seq. */
+static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
+{
+	struct kvp_waiter *before;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry_reverse(before, &log->waiters, list)
+		if (before->seq <= w->seq)
+			break;
+	list_add(&w->list, &before->list);
+}
+
+/* Those that waited for the flush now wait for a header that says so. */
+static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_wbuf *wb = &pool->wbuf;
+	struct kvp_waiter *w, *next;
+	unsigned long flags;
+	u64 seq;
+
+	spin_lock(&wb->lock);
+	seq = ++wb->seq;
+	spin_unlock(&wb->lock);
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry_safe(w, next, waiters, list) {
+		w->seq = seq;
+		w->flushed = true;
+		list_del(&w->list);
+		__add_waiter(log, w);
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+	kvp_commit_kick(pool, true);
+}
+
+/*
+ * Take those whose intents are home and for whom poison is durable, or that
+ * wait for membership alone; true if there are intents to flush. The others
+ * stay: the bypass, or the checkpoint, starts this work again. To wait here for
+ * it would not do: under memory pressure one thread may have to do all work.
+ */
+static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_log_mark home = { .lsn = ~0ull };
+	struct kvp_waiter *w, *next;
+	bool intents = false;
+
+	kvp_log_floor(pool, &home);
+	spin_lock_irq(&log->lock);
+	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
+		if (!w->flushed && w->lsn > home.lsn)
+			continue;
+		if (!w->flushed && !kvp_table_poison_settled(&pool->table, w->poisonings)) {
+			queue_work(pool->work_wq, &pool->poison_work);
+			continue;
+		}
+		intents |= !w->flushed;
+		list_move_tail(&w->list, waiters);
+	}
+	spin_unlock_irq(&log->lock);
+	return intents;
+}
+
+/*
+ * No leg is left: nobody is kept waiting but requests under failmode=wait. The
+ * pool's own waiters are answered in any case, or it could not be suspended.
+ */
+static void fail_waiters(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
+	bool hold = kvp_pool_waits(pool);
+	LIST_HEAD(failed);
+
+	spin_lock_irq(&log->lock);
+	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	list_for_each_entry_safe(w, next, &log->waiters, list)
+		if (!hold || w->internal)
+			list_move_tail(&w->list, &failed);
+	spin_unlock_irq(&log->lock);
+	kvp_answer(&failed, -EIO);
+}
+
+void kvp_commit_requeue(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
+	LIST_HEAD(back);
+
+	spin_lock_irq(&log->lock);
+	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	list_for_each_entry_safe(w, next, &log->waiters, list)
+		if (!w->internal)
+			list_move_tail(&w->list, &back);
+	spin_unlock_irq(&log->lock);
+	kvp_answer(&back, -EAGAIN);
+}
+
+void kvp_long_flush_work(struct work_struct *work)
+{
+	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
+	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
+	LIST_HEAD(waiters);
+	bool intents;
+	int ret = 0;
+
+	if (kvp_pool_faulted(pool)) {
+		fail_waiters(pool);
+		return;
+	}
+	intents = take_flush_waiters(pool, &waiters);
+	if (list_empty(&waiters))
+		return;
+	if (intents)
+		ret = flush_intents(pool);
+	if (!ret)
+		ret = kvp_members_settle(pool);
+	if (!ret && intents)
+		commit_closing(pool, &waiters);
+	else
+		kvp_answer(&waiters, ret);
+}
+
+void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	LIST_HEAD(done);
+	bool answered;
+
+	w->flushed = false;
+	spin_lock_irqsave(&log->lock, flags);
+	log->flushes++;
+	__add_waiter(log, w);
+	__kvp_collect_waiters(pool, &done);
+	answered = !list_empty(&done);
+	spin_unlock_irqrestore(&log->lock, flags);
+	kvp_answer(&done, 0);
+	if (answered)
+		return;
+	if (kvp_pool_faulted(pool))
+		queue_work(pool->commit_wq, &log->flush_work);
+	else
+		kvp_commit_kick(pool, true);
+}
+
+struct sync_waiter {
+	struct kvp_waiter w;
+	struct completion done;
+	int error;
+};
+
+static void sync_done(struct kvp_waiter *w, int error)
+{
+	struct sync_waiter *s = container_of(w, struct sync_waiter, w);
+
+	s->error = error;
+	complete(&s->done);
+}
+
+int kvp_commit_sync(struct kvp_pool *pool)
+{
+	struct sync_waiter s = { .w.done = sync_done, .w.internal = true };
+
+	init_completion(&s.done);
+	s.w.seq = kvp_wbuf_seq(pool);
+	kvp_commit_wait_async(pool, &s.w);
+	wait_for_completion(&s.done);
+	return s.error;
+}

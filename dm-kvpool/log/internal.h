@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between build.c, commit.c, flush.c and log.c. */
+#ifndef KVP_LOG_INTERNAL_H
+#define KVP_LOG_INTERNAL_H
+
+#include "log/log.h"
+
+/** kvp_log_free_entry() - one that is not in flight, or NULL */
+struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
+
+/**
+ * kvp_log_build_entry() - build an entry and send it; caller holds build_lock
+ *
+ * Return: false: not now (nothing free, or no space in the log).
+ */
+bool kvp_log_build_entry(struct kvp_pool *pool);
+
+/** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last one tells */
+void kvp_entry_put(struct kvp_entry_io *e);
+void kvp_entry_io_done(struct kvp_io *io);
+
+/** __kvp_collect_waiters() - who is durable goes to @done, or the longer way; caller holds log->lock */
+void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
+
+/** kvp_answer() - call done() of all; without locks */
+void kvp_answer(struct list_head *waiters, int error);
+
+/* Work of the log, on pool->commit_wq. */
+void kvp_commit_work(struct work_struct *work);
+void kvp_interval_work(struct work_struct *work);
+void kvp_post_work(struct work_struct *work);
+void kvp_long_flush_work(struct work_struct *work);
+
+#endif /* KVP_LOG_INTERNAL_H */

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The log as a whole: start and stop, tail, open intents. */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "pool/pool.h"
+#include "log/log.h"
+#include "log/internal.h"
+#include "vdev/home.h"
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	e->pool = pool;
+	INIT_LIST_HEAD(&e->list);
+	INIT_LIST_HEAD(&e->versions);
+	e->hdr_buf = vmalloc(KVP_MAX_HDR_BLOCKS << KVP_BLOCK_SHIFT);
+	return e->hdr_buf ? 0 : -ENOMEM;
+}
+
+static int init_workers(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++) {
+		struct kvp_bypass_worker *worker = &pool->log.workers[i];
+
+		worker->pool = pool;
+		INIT_WORK(&worker->work, kvp_bypass_work);
+		worker->home = kvp_home_alloc(pool);
+		if (!worker->home)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int kvp_log_init(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	u32 i;
+
+	mutex_init(&log->build_lock);
+	spin_lock_init(&log->lock);
+	INIT_LIST_HEAD(&log->in_flight);
+	INIT_LIST_HEAD(&log->finished);
+	INIT_LIST_HEAD(&log->bypass);
+	INIT_LIST_HEAD(&log->waiters);
+	INIT_LIST_HEAD(&log->flush_waiters);
+	INIT_WORK(&log->commit_work, kvp_commit_work);
+	INIT_WORK(&log->post_work, kvp_post_work);
+	INIT_WORK(&log->flush_work, kvp_long_flush_work);
+	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
+	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
+		INIT_LIST_HEAD(&log->bypasses[i].versions);
+	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
+	if (!log->entries)
+		return -ENOMEM;
+	for (i = 0; i < KVP_ENTRIES; i++)
+		if (init_entry(pool, &log->entries[i]))
+			goto fail;
+	if (!init_workers(pool))
+		return 0;
+fail:
+	kvp_log_exit(pool);
+	return -ENOMEM;
+}
+
+void kvp_log_exit(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	u32 i;
+
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++) {
+		kvp_home_free(log->workers[i].home);
+		log->workers[i].home = NULL;
+	}
+	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
+	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++)
+		list_splice_init(&log->bypasses[i].versions, &pool->wbuf.logged);
+	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
+		if (log->entries[i].pool)
+			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
+	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
+		vfree(log->entries[i].hdr_buf);
+	kvfree(log->entries);
+	log->entries = NULL;
+}
+
+void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)
+{
+	struct kvp_log *log = &pool->log;
+
+	log->nonce = nonce;
+	log->head = *head;
+	log->durable = *head;
+	log->logged = *head;
+	log->tail = head->lsn;
+}
+
+void kvp_log_stop(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	u32 i;
+
+	/* From here on nothing is built, and nothing arms the timer. */
+	WRITE_ONCE(log->stopped, true);
+	cancel_work_sync(&log->commit_work);
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+		cancel_work_sync(&log->workers[i].work);
+	flush_work(&log->post_work);
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+		cancel_work_sync(&log->workers[i].work);
+	flush_work(&log->flush_work);
+	cancel_delayed_work_sync(&log->interval_work);
+	clear_bit(0, &log->armed);
+}
+
+void kvp_log_unstop(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->log.stopped, false);
+	kvp_commit_kick(pool, false);
+}
+
+bool kvp_log_idle(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&log->lock, flags);
+	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
+	       list_empty(&log->finished) && list_empty(&log->bypass);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_holes) &&
+	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
+}
+
+/* --- tail and intents ------------------------------------------------------------------------ */
+
+u64 kvp_log_used(struct kvp_pool *pool)
+{
+	u64 head = READ_ONCE(pool->log.head.lsn), tail = READ_ONCE(pool->log.tail);
+
+	return head > tail ? head - tail : 0;
+}
+
+void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_bypass *b;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(b, &log->bypass, list) {
+		if (b->phase == KVP_BYPASS_HOME)
+			continue;
+		if (b->mark.lsn < mark->lsn)
+			*mark = b->mark;
+		break;
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&log->lock, flags);
+	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
+		home->lsn[i] = log->bypasses[i].phase == KVP_BYPASS_HOME ?
+			log->bypasses[i].mark.lsn : 0;
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&log->lock, flags);
+	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++) {
+		struct kvp_bypass *b = &log->bypasses[i];
+
+		/* Another flush may have closed it, and newer intents may have its place. */
+		if (!home->lsn[i] || b->phase != KVP_BYPASS_HOME || b->mark.lsn != home->lsn[i])
+			continue;
+		list_del(&b->list);
+		log->nr_bypass--;
+		b->phase = KVP_BYPASS_FREE;
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+void kvp_log_retire(struct kvp_pool *pool, u64 tail)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	log->tail = tail;
+	log->intents_since = 0;
+	spin_unlock_irqrestore(&log->lock, flags);
+	kvp_commit_kick(pool, true);
+}
