@@ -87,7 +87,8 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	return 0;
 }
 
-static int print_all(struct ctl *ctl, const char *name)
+/* While all pools are followed, one may be about to start or to go: it is asked again. */
+static int print_all(struct ctl *ctl, const char *name, bool again)
 {
 	struct dm_entry *list, one;
 	unsigned int i, count;
@@ -102,7 +103,7 @@ static int print_all(struct ctl *ctl, const char *name)
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; !ret && i < count; i++)
-		if (print_new(ctl, &list[i], &err))
+		if (print_new(ctl, &list[i], &err) && !again)
 			ret = ctl_fail(ctl, &err);
 	free(list);
 	return ret;
@@ -117,10 +118,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		follow = true;
 	name = ctl_args(ctl, argc, 0, 1) ? argv[optind] : NULL;
-	ret = print_all(ctl, name);
+	ret = print_all(ctl, name, follow);
 	while (follow && !ret && !fflush(stdout) && !ferror(stdout)) {
 		usleep(POLL_US);
-		ret = print_all(ctl, name);
+		ret = print_all(ctl, name, true);
 	}
 	return ret;
 }
