@@ -719,16 +719,14 @@ static void explain(struct recovery *rec, int error)
 
 /*
  * R13: the superblock that was chosen goes to every leg in use before anything
- * else is written. A leg that lacks it may be the only one to come back after
- * the next crash, with a superblock that names the slots which the checkpoint
- * is about to write.
+ * else is written. A leg that lacks it, or has it in one ring only, may be the
+ * only one to come back after the next crash, with a superblock that names the
+ * slots which the checkpoint is about to write.
  */
 static int roll_forward(struct kvp_pool *pool)
 {
 	int ret;
 
-	if (!test_bit(KVP_POOL_SB_BEHIND, &pool->flags))
-		return 0;
 	mutex_lock(&pool->sb_lock);
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);

@@ -168,7 +168,6 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		return -EIO;
 	}
 	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
-	clear_bit(KVP_POOL_SB_BEHIND, &pool->flags);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	atomic_set(&pool->recorded, losses);
 	return 0;

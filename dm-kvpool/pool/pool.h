@@ -98,7 +98,6 @@ enum kvp_pool_flags {
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
 	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
-	KVP_POOL_SB_BEHIND,	/* a leg was found without the newest superblock */
 	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */
 };
 

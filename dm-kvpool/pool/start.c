@@ -134,9 +134,6 @@ static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_lab
 			if (!label->found || kvp_sb_newer(l->tmp, label->sb)) {
 				*label->sb = *l->tmp;
 				label->found = true;
-				label->rings = 1;
-			} else if (!kvp_sb_newer(label->sb, l->tmp)) {
-				label->rings++;
 			}
 		}
 	}
@@ -281,16 +278,6 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 	return 0;
 }
 
-/*
- * Does a leg in use lack the newest superblock, in one of its rings at least?
- * An older one names table slots that are free by the newest (R13).
- */
-static bool behind(const struct kvp_label *label, const struct kvp_sb *best, u32 at)
-{
-	return best->legs[at].state == KVP_LEG_IN_SYNC &&
-	       (label->rings < 2 || kvp_sb_newer(best, label->sb));
-}
-
 /* Put the legs into the order of the superblock; missing ones get their places too. */
 static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
 		      struct kvp_refusal *r)
@@ -314,8 +301,6 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 					  pool->legs[i].path, best->name);
 		legs[at] = pool->legs[i];
 		l->ordered_forked[at] = l->legs[i].forked;
-		if (behind(&l->legs[i], best, at))
-			set_bit(KVP_POOL_SB_BEHIND, &pool->flags);
 	}
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++) {

@@ -9,7 +9,6 @@
 struct kvp_label {
 	bool found, unreadable, forked;
 	u32 valid, bad;		/* slots */
-	u32 rings;		/* that have the newest one */
 	int error;		/* of the last bad one */
 	struct kvp_why why;
 	struct kvp_sb *sb;	/* the newest valid one */

@@ -543,6 +543,38 @@ static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
 	return starts(s);
 }
 
+static void live_checkpoint_known_to_leg_0(struct story *s)
+{
+	u64 last = disks.img[1].blocks - 1;
+
+	live_one_flush(s);
+	disks_stall(1, 0, KVP_LABEL_BLOCKS - 1);
+	disks_stall(1, last - KVP_LABEL_BLOCKS + 1, last);
+	kvp_destage_kick(s->host.pool, true);
+	host_sleep(500);
+	/* So that the recovery changes the table. */
+	host_write(&s->host, 44, 2, false);
+	kvp_commit_now(s->host.pool);
+	kvp_commit_kick(s->host.pool, true);
+	host_sleep(50);
+}
+
+/* The recovery goes by its superblock, is cut, and it is lost: the other's must still do. */
+static bool superblock_on_one_leg_is_rolled_forward_first(struct story *s)
+{
+	struct crash c = { .images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u };
+	u32 i;
+
+	if (!run_life(s, live_checkpoint_known_to_leg_0))
+		return false;
+	for (i = 0; i < 12; i++) {
+		c.seed = mix64(s->seed, 400 + i);
+		if (check_crash(&c, CHECK_RECRASH))
+			return false;
+	}
+	return true;
+}
+
 static void live_without_leg_0(struct story *s)
 {
 	disks_kill(0);
@@ -700,6 +732,7 @@ void run_stories(void)
 	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 2);
 	TOLD(loss_is_recorded_before_a_flush_is_answered, 2);
 	TOLD(loss_while_a_loss_is_recorded_is_recorded_too, 3);
+	TOLD(superblock_on_one_leg_is_rolled_forward_first, 2);
 	TOLD(first_leg_is_lost_and_returns, 2);
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
