@@ -505,16 +505,32 @@ static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 	}
 }
 
-void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
-		   enum kvp_entry_state state)
+void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf)
+{
+	lock_for_change(&pool->table, leaf);
+}
+
+void kvp_table_unlock(struct kvp_pool *pool)
+{
+	mutex_unlock(&pool->table.lock);
+}
+
+void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+		     enum kvp_entry_state state)
 {
 	struct kvp_table *t = &pool->table;
 
-	lock_for_change(t, leaf);
 	if (state == KVP_ENTRY_POISONED)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	__set(t, leaf, block, kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
-	mutex_unlock(&t->lock);
+}
+
+void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+		   enum kvp_entry_state state)
+{
+	kvp_table_lock(pool, leaf);
+	__kvp_table_set(pool, leaf, block, crc, state);
+	kvp_table_unlock(pool);
 }
 
 /* Blocks of [@block, @block + @count) below one leaf become unwritten. */

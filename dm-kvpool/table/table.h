@@ -143,6 +143,17 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 		   enum kvp_entry_state state);
 
 /**
+ * kvp_table_lock() - for several changes to @leaf by __kvp_table_set()
+ *
+ * Context: process; waits while a checkpoint writes the page. Between this and
+ * kvp_table_unlock() a checkpoint waits: a request's blocks, no more.
+ */
+void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
+void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+		     enum kvp_entry_state state);
+void kvp_table_unlock(struct kvp_pool *pool);
+
+/**
  * kvp_table_discard() - make a range unwritten
  *
  * Caller holds its range lock and pool->checkpoint_lock. 0 or -errno.

@@ -62,9 +62,11 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 
+		kvp_table_lock(h->pool, l->leaf);
 		list_for_each_entry(d, &l->versions, list)
-			kvp_table_set(h->pool, l->leaf, d->block, d->crc,
-				      d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
+			__kvp_table_set(h->pool, l->leaf, d->block, d->crc,
+					d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
+		kvp_table_unlock(h->pool);
 		list_splice_tail_init(&l->versions, done);
 	}
 }
