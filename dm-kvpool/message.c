@@ -138,8 +138,10 @@ static int msg_set(struct message *m)
 
 	if (!strcmp(m->argv[1], "comment"))
 		return set_comment(m);
-	if (id < 0)
-		return refused(m, "there is no such tunable", "see docs/admin-guide.md", -EINVAL);
+	if (id < 0) {
+		snprintf(why.text, sizeof(why.text), "there is no tunable '%s'", m->argv[1]);
+		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
+	}
 	if (m->argc < 3)
 		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);

@@ -222,6 +222,67 @@ static void set_features(struct dm_target *ti)
 	ti->per_io_data_size = sizeof(struct kvp_bio);
 }
 
+/* The leg of the new table that is the device @old was. */
+static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
+{
+	u32 i;
+
+	for (i = 0; i < t->start.nr_legs; i++)
+		if (t->start.legs[i].bdev && old && t->start.legs[i].bdev->bd_dev == old->bd_dev)
+			return t->start.legs[i].bdev;
+	return NULL;
+}
+
+/* May the running pool go on with this table? @devs: its legs there, in the pool's order. */
+static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs)
+{
+	struct kvp_refusal r = { .what = "table reload", .mend = "load a table that names them" };
+	u32 i;
+
+	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
+	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
+	    t->start.kind != pool->g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
+		snprintf(r.why, sizeof(r.why), "the new table is of another pool, size, kind or mode");
+		kvp_registry_refused(&r);
+		return -EINVAL;
+	}
+	for (i = 0; i < pool->nr_legs; i++) {
+		devs[i] = same_device(t, pool->legs[i].bdev);
+		if (pool->legs[i].bdev && !devs[i]) {
+			snprintf(r.why, sizeof(r.why), "the new table lacks the leg %s",
+				 pool->legs[i].path);
+			kvp_registry_refused(&r);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static void free_instance(struct kvp_instance *inst);
+
+/*
+ * A table that the running pool cannot go on with is refused when it is
+ * loaded. At resume device-mapper would have let go of the old one already,
+ * and all I/O would wait for a third.
+ */
+static int check_loaded(struct dm_target *ti, struct kvp_target *t)
+{
+	struct kvp_instance *inst = kvp_registry_get(dm_table_get_md(ti->table));
+	struct block_device *devs[KVP_MAX_MIRROR_LEGS];
+	int ret = 0;
+
+	if (!inst)
+		return 0;
+	/* Without a table it has not started yet, or is about to stop. */
+	if (READ_ONCE(inst->table))
+		ret = check_reload(t, inst->pool, devs);
+	if (ret)
+		ti->error = "the running pool cannot go on with this table";
+	if (kvp_registry_put(inst))
+		free_instance(inst);
+	return ret;
+}
+
 static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct dm_arg_set as = { argc, argv };
@@ -248,8 +309,11 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
 		ret = -EINVAL;
 	}
-	if (ret) {
+	if (ret)
 		refuse_table(ti);
+	else
+		ret = check_loaded(ti, t);
+	if (ret) {
 		put_devices(ti, t);
 		kvfree(t);
 		return ret;
@@ -333,41 +397,15 @@ fail:
 	return ret;
 }
 
-/* The leg of the new table that is the device @old was. */
-static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
-{
-	u32 i;
-
-	for (i = 0; i < t->start.nr_legs; i++)
-		if (t->start.legs[i].bdev && old && t->start.legs[i].bdev->bd_dev == old->bd_dev)
-			return t->start.legs[i].bdev;
-	return NULL;
-}
-
 /* A reload: the pool goes on with the new table's references to its devices. */
 static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
 {
-	struct kvp_refusal r = { .what = "table reload", .mend = "load a table that names them" };
 	struct block_device *devs[KVP_MAX_MIRROR_LEGS] = { NULL };
 	struct kvp_pool *pool = inst->pool;
 	u32 i;
 
-	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
-	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
-	    t->start.kind != pool->g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
-		snprintf(r.why, sizeof(r.why), "the new table is of another pool, size, kind or mode");
-		kvp_registry_refused(&r);
+	if (check_reload(t, pool, devs))
 		return -EINVAL;
-	}
-	for (i = 0; i < pool->nr_legs; i++) {
-		devs[i] = same_device(t, pool->legs[i].bdev);
-		if (pool->legs[i].bdev && !devs[i]) {
-			snprintf(r.why, sizeof(r.why), "the new table lacks the leg %s",
-				 pool->legs[i].path);
-			kvp_registry_refused(&r);
-			return -EINVAL;
-		}
-	}
 	for (i = 0; i < pool->nr_legs; i++)
 		pool->legs[i].bdev = devs[i];
 	WRITE_ONCE(inst->table, ti->table);

@@ -71,9 +71,7 @@ for flags in "" --noflush; do
 	expect_eq "$(dmsetup table p)" "$table" "table after the reload"
 done
 # A reload that would be refused leaves the old table in force.
-dmsetup load p --table "$len kvpool - 0 mirror 2 /dev/d /dev/e" || true
-dmsetup resume p || true
-dmsetup clear p || true
+expect_refusal "lacks the leg" dmsetup load p --table "$len kvpool - 0 mirror 2 /dev/d /dev/e"
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
 dmsetup remove --retry p
 
