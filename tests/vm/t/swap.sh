@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: swap on a pool, with next to no memory free: programs go on, and find what they left
 # timeout: 200
+# long: takes the memory of the whole machine, and minutes where that is emulated
 # needs: gcc mkswap swapon
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle
@@ -14,6 +15,9 @@ oracle write /dev/mapper/p 0 $((352 * 256)) 1 bs=256 fsync
 dmsetup message p 0 checkpoint
 mkswap /dev/mapper/p
 swapon /dev/mapper/p
+# Nobody else may use the processor for half a minute here, where it is emulated.
+echo 60 > /proc/sys/kernel/watchdog_thresh
+at_exit "echo 10 > /proc/sys/kernel/watchdog_thresh"
 # Huge pages cannot be swapped: they leave about 150 MiB to everyone else.
 at_exit "echo 0 > /proc/sys/vm/nr_hugepages"
 sync; echo 3 > /proc/sys/vm/drop_caches

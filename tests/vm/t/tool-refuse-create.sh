@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl create refuses what is in use, holds something, does not fit or is misspelt, and changes nothing
 # timeout: 400
+# long: minutes of udev and of programs that start slowly where that is emulated
 # needs: python3 gcc mkfs.ext4 sfdisk mkswap
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
