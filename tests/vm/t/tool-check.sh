@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl check and inspect say of real legs what the module's scrub says: clean, damaged, after a power cut
 # timeout: 400
+# long: not yet seen to pass from end to end
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -137,6 +138,7 @@ check 4; checked blocks.poisoned 1; checked blocks.unrepaired 0; checked damage 
 run 0 inspect -j /dev/b; expect_eq "$(json inspect.table.poisoned)" 1
 run 0 import tank
 write 78 1
+settle tank # lost blocks are counted until their new contents are home
 run 0 scrub --wait tank; has out 'healed 0, unrepaired 0'
 run 0 status tank
 run 0 export tank

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl refuses to start, stop or change a pool where that would lose something, and changes nothing
 # timeout: 400
+# long: minutes where that is emulated
 # needs: python3 mkswap
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl scrub waits, pauses, resumes and stops, over restarts too; events follow; set lasts over a power cut
 # timeout: 300
+# long: not yet seen to pass from end to end
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -110,7 +111,7 @@ kill $follow 2> /dev/null || true
 wait $follow || true
 "$_python" -IS - <<-'END'
 	import json
-	seqs = [json.loads(l)["seq"] for l in open("/tmp/follow")]
+	seqs = [e["seq"] for e in map(json.loads, open("/tmp/follow")) if "seq" in e]
 	assert seqs and seqs == sorted(set(seqs)), seqs
 END
 run 0 events tank; cp /tmp/out /tmp/events
