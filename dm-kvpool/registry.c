@@ -23,6 +23,27 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md)
 	return found;
 }
 
+int kvp_registry_check(struct mapped_device *md,
+		       int (*check)(struct kvp_instance *inst, void *data), void *data)
+{
+	struct kvp_instance *inst;
+	int ret = 0;
+
+	mutex_lock(&lock);
+	list_for_each_entry(inst, &instances, list)
+		if (inst->md == md && inst->refs)
+			ret = check(inst, data);
+	mutex_unlock(&lock);
+	return ret;
+}
+
+void kvp_registry_started(struct kvp_instance *inst)
+{
+	mutex_lock(&lock);
+	inst->refs = 1;
+	mutex_unlock(&lock);
+}
+
 bool kvp_registry_put(struct kvp_instance *inst)
 {
 	bool last;
@@ -90,7 +111,6 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	if (!ret) {
 		struct kvp_instance *mine = pool->owner;
 
-		mine->refs = 1;
 		list_add(&mine->list, &instances);
 	}
 	mutex_unlock(&lock);

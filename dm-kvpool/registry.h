@@ -13,7 +13,8 @@ struct mapped_device;
 
 /**
  * struct kvp_instance - a pool in use by a mapped device
- * @refs: tables that use it; by the registry's lock
+ * @refs: tables that use it; 0 while it starts or stops, when only claims see
+ *	it; by the registry's lock
  * @table: its mapped device hears of events; NULL once that table is gone
  */
 struct kvp_instance {
@@ -29,15 +30,27 @@ struct kvp_instance {
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */
 struct kvp_instance *kvp_registry_get(struct mapped_device *md);
 
+/**
+ * kvp_registry_check() - call @check for the running instance of @md, if there is one
+ *
+ * Return: what @check returns, or 0. Context: process; the registry's lock is
+ * held around @check, so that the instance and its devices stay.
+ */
+int kvp_registry_check(struct mapped_device *md,
+		       int (*check)(struct kvp_instance *inst, void *data), void *data);
+
+/** kvp_registry_started() - the instance that was claimed is complete, and has one reference */
+void kvp_registry_started(struct kvp_instance *inst);
+
 /** kvp_registry_put() - give a reference back; true for the last one: the caller stops the pool */
 bool kvp_registry_put(struct kvp_instance *inst);
 
-/** kvp_registry_leave() - the pool has stopped: others may have its legs */
+/** kvp_registry_leave() - the pool has stopped, or did not start: others may have its legs */
 void kvp_registry_leave(struct kvp_instance *inst);
 
 /**
- * kvp_registry_claim() - enter pool->owner with one reference, unless another
- * device has the pool or one of its legs
+ * kvp_registry_claim() - enter pool->owner, unless another device has the pool
+ * or one of its legs; kvp_registry_started() or kvp_registry_leave() follows
  */
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 

@@ -234,31 +234,42 @@ static struct block_device *same_device(struct kvp_target *t, struct block_devic
 }
 
 /* May the running pool go on with this table? @devs: its legs there, in the pool's order. */
-static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs)
+static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs,
+			struct kvp_refusal *r)
 {
-	struct kvp_refusal r = { .what = "table reload", .mend = "load a table that names them" };
 	u32 i;
 
+	*r = (struct kvp_refusal){ .what = "table reload", .mend = "load a table that names them" };
 	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
 	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
 	    t->start.kind != pool->g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
-		snprintf(r.why, sizeof(r.why), "the new table is of another pool, size, kind or mode");
-		kvp_registry_refused(&r);
+		snprintf(r->why, sizeof(r->why),
+			 "the new table is of another pool, size, kind or mode");
 		return -EINVAL;
 	}
 	for (i = 0; i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
 		if (pool->legs[i].bdev && !devs[i]) {
-			snprintf(r.why, sizeof(r.why), "the new table lacks the leg %s",
+			snprintf(r->why, sizeof(r->why), "the new table lacks the leg %s",
 				 pool->legs[i].path);
-			kvp_registry_refused(&r);
 			return -EINVAL;
 		}
 	}
 	return 0;
 }
 
-static void free_instance(struct kvp_instance *inst);
+struct loaded {
+	struct kvp_target *t;
+	struct kvp_refusal refusal;
+};
+
+static int check_instance(struct kvp_instance *inst, void *data)
+{
+	struct block_device *devs[KVP_MAX_MIRROR_LEGS];
+	struct loaded *l = data;
+
+	return check_reload(l->t, inst->pool, devs, &l->refusal);
+}
 
 /*
  * A table that the running pool cannot go on with is refused when it is
@@ -267,19 +278,13 @@ static void free_instance(struct kvp_instance *inst);
  */
 static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 {
-	struct kvp_instance *inst = kvp_registry_get(dm_table_get_md(ti->table));
-	struct block_device *devs[KVP_MAX_MIRROR_LEGS];
-	int ret = 0;
+	struct loaded l = { .t = t };
+	int ret = kvp_registry_check(dm_table_get_md(ti->table), check_instance, &l);
 
-	if (!inst)
+	if (!ret)
 		return 0;
-	/* Without a table it has not started yet, or is about to stop. */
-	if (READ_ONCE(inst->table))
-		ret = check_reload(t, inst->pool, devs);
-	if (ret)
-		ti->error = "the running pool cannot go on with this table";
-	if (kvp_registry_put(inst))
-		free_instance(inst);
+	ti->error = "the running pool cannot go on with this table";
+	kvp_registry_refused(&l.refusal);
 	return ret;
 }
 
@@ -388,6 +393,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	t->inst = inst;
 	/* Formatting is done once. */
 	t->start.format = false;
+	kvp_registry_started(inst);
 	return 0;
 fail:
 	/* Claimed, perhaps, before it failed. */
@@ -402,10 +408,14 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 {
 	struct block_device *devs[KVP_MAX_MIRROR_LEGS] = { NULL };
 	struct kvp_pool *pool = inst->pool;
+	struct kvp_refusal refusal;
 	u32 i;
 
-	if (check_reload(t, pool, devs))
+	/* Again: the pool that it was loaded for may have been another. */
+	if (check_reload(t, pool, devs, &refusal)) {
+		kvp_registry_refused(&refusal);
 		return -EINVAL;
+	}
 	for (i = 0; i < pool->nr_legs; i++)
 		pool->legs[i].bdev = devs[i];
 	WRITE_ONCE(inst->table, ti->table);

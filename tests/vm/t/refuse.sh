@@ -54,7 +54,7 @@ expect_refusal "use|active|already" dmsetup create q --table "$len kvpool - 0 mi
 leg save /dev/a /dev/shm/a; at_exit "rm -f /dev/shm/a"
 leg restore /dev/c /dev/shm/a
 expect_refusal "use|active|already" dmsetup create q --table "$len kvpool - 1 degraded mirror 2 /dev/c -"
-expect_refusal "use|active|already|has no kvpool label" dmsetup create q --table "$len kvpool - 0 mirror 2 /dev/c /dev/d"
+expect_refusal "has no kvpool label" dmsetup create q --table "$len kvpool - 0 mirror 2 /dev/c /dev/d"
 expect_refusal "." dmsetup create q --table "$len kvpool - 3 format name=q log_size=4M mirror 2 /dev/a /dev/d"
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
 
