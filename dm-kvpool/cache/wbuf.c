@@ -71,7 +71,8 @@ static struct kvp_chunk *new_chunk(gfp_t gfp)
 
 	if (!c)
 		return NULL;
-	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN, KVP_CHUNK_ORDER);
+	/* Neighbours are a comfort: memory must not be compacted for them. */
+	page = alloc_pages((gfp & ~__GFP_RECLAIM) | __GFP_COMP | __GFP_NOWARN, KVP_CHUNK_ORDER);
 	for (i = 0; page && i < KVP_CHUNK_PAGES; i++)
 		c->dirty[i].page = virt_to_page(page_address(page) + i * KVP_BLOCK_SIZE);
 	if (!page && !alloc_singles(c, gfp)) {

@@ -15,9 +15,6 @@ oracle write /dev/mapper/p 0 $((352 * 256)) 1 bs=256 fsync
 dmsetup message p 0 checkpoint
 mkswap /dev/mapper/p
 swapon /dev/mapper/p
-# Nobody else may use the processor for half a minute here, where it is emulated.
-echo 60 > /proc/sys/kernel/watchdog_thresh
-at_exit "echo 10 > /proc/sys/kernel/watchdog_thresh"
 # Huge pages cannot be swapped: they leave about 150 MiB to everyone else.
 at_exit "echo 0 > /proc/sys/vm/nr_hugepages"
 sync; echo 3 > /proc/sys/vm/drop_caches

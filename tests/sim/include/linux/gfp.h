@@ -17,12 +17,14 @@
 #define __GFP_RETRY_MAYFAIL	0x200u
 #define __GFP_COMP		0x400u
 #define __GFP_MEMALLOC		0x800u
+#define __GFP_KSWAPD_RECLAIM	0x1000u
+#define __GFP_RECLAIM	(__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM)
 #define __GFP_HIGHMEM		0u
-#define GFP_NOIO	__GFP_DIRECT_RECLAIM
+#define GFP_NOIO	__GFP_RECLAIM
 #define GFP_NOFS	(GFP_NOIO | __GFP_IO)
 #define GFP_KERNEL	(GFP_NOFS | __GFP_FS)
-#define GFP_NOWAIT	0x1000u
-#define GFP_ATOMIC	(__GFP_HIGH | 0x1000u)
+#define GFP_NOWAIT	__GFP_KSWAPD_RECLAIM
+#define GFP_ATOMIC	(__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
 #define gfpflags_allow_blocking(g) (((g) & __GFP_DIRECT_RECLAIM) != 0)
 
 struct page;
