@@ -30,6 +30,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -50,6 +51,7 @@ struct kvp_refusal;
 struct sb_write;
 struct kvp_home;
 
+#define KVP_RETRY_MS	100	/* after memory was short */
 #define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
 
 /**
@@ -72,6 +74,12 @@ struct kvp_leg {
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
 };
+
+/** kvp_wait_for_memory() - before another try; Context: process, may sleep */
+static inline void kvp_wait_for_memory(void)
+{
+	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
+}
 
 /** kvp_leg_usable() - may the leg be read, and must writes go to it? */
 static inline bool kvp_leg_usable(const struct kvp_leg *leg)

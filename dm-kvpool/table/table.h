@@ -3,9 +3,9 @@
  * The checksum table: one entry a block, in a radix tree of 4 KiB pages.
  *
  * In memory a page is found through a hash table, which needs no memory to add
- * to. A leaf that is there keeps its ancestors there. Entries change in memory when a block has come
- * home; a checkpoint writes the changed pages into the slots that the durable
- * root does not name, bottom up, and then the root.
+ * to. A leaf that is there keeps its ancestors there. Entries change in memory
+ * when a block has come home; a checkpoint writes the changed pages into the
+ * slots that the durable root does not name, bottom up, and then the root.
  *
  * Readers look entries up without a lock: an entry is one word. Writers hold
  * table->lock, and wait while the page is being written, so that what a

@@ -13,13 +13,11 @@
  * starts the worker and by the worker when it considers stopping.
  */
 #include <linux/list_sort.h>
-#include <linux/sched.h>
 
 #include "pool/pool.h"
 #include "vdev/home.h"
 
 #define ROUND_VERSIONS	2048
-#define RETRY_MS	100	/* after memory was short */
 #define MANY_HOLES	64	/* readers look through all that are pending */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
@@ -258,7 +256,7 @@ static void destage_work(struct work_struct *work)
 		kvp_pool_fault(pool, "blocks cannot be brought home");
 	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
 		mod_delayed_work(pool->work_wq, &dg->idle_work,
-				 dg->error ? msecs_to_jiffies(RETRY_MS) : idle_jiffies(pool));
+				 dg->error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
 	/* The builder may have found the log full just as there came space. */
 	kvp_commit_kick(pool, true);
 }
@@ -305,7 +303,7 @@ int kvp_destage_all(struct kvp_pool *pool)
 		flush_work(&dg->work);
 		ret = dg->error;
 		if (ret == -ENOMEM) {
-			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+			kvp_wait_for_memory();
 			ret = 0;
 		}
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool));
@@ -357,7 +355,7 @@ void kvp_bypass_work(struct work_struct *work)
 			}
 			/* For the checkpoint, after which table pages can be had again. */
 			kvp_destage_kick(pool, true);
-			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+			kvp_wait_for_memory();
 			continue;
 		}
 		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);

@@ -9,11 +9,8 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
-#include <linux/sched.h>
 
 #include "pool/pool.h"
-
-#define RETRY_MS	100	/* after memory was short */
 
 static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
@@ -184,7 +181,7 @@ int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
 
 	/* Memory comes back when destage has been, if anything can still be brought home. */
 	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
-		schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+		kvp_wait_for_memory();
 	/* An answer that a power cut must not take back, whoever found it first. */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);

@@ -5,12 +5,10 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
-#include <linux/sched.h>
 
 #include "pool/pool.h"
 
 #define STEP_BLOCKS	128u	/* under one range lock: 512 KiB */
-#define RETRY_MS	100	/* after memory was short */
 
 struct scrub_io {
 	struct kvp_io_group group;
@@ -223,7 +221,7 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
 
 	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
 		if (scrub_some(pool, s, &blocks) == -ENOMEM)
-			schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+			kvp_wait_for_memory();
 		else if (blocks)
 			throttle(pool, blocks);
 	}
@@ -261,7 +259,7 @@ static void scrub_work(struct work_struct *work)
 	struct scrub_io *s = alloc_buffer();
 
 	while (!s && !interrupted(sc)) {
-		schedule_timeout_uninterruptible(msecs_to_jiffies(RETRY_MS));
+		kvp_wait_for_memory();
 		s = alloc_buffer();
 	}
 	if (s)
