@@ -26,6 +26,8 @@ enum kvp_io_op {
  * @leg: where to
  * @op: what
  * @background: of no urgency (scrub)
+ * @urgent: someone waits for it, and it must not stand behind what nobody waits
+ *	for (the log, behind destage)
  * @block: first block on the leg
  * @nr: number of pages, each one block
  * @pages: the pages; must stay until @done
@@ -39,7 +41,7 @@ enum kvp_io_op {
 struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
-	bool background;
+	bool background, urgent;
 	u64 block;
 	u32 nr;
 	struct page **pages;

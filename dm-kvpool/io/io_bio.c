@@ -2,6 +2,7 @@
 /* Requests to legs as bios. */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/ioprio.h>
 
 #include "io/io_bio.h"
 #include "pool/pool.h"
@@ -58,6 +59,9 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
+	/* Disks that seek have a scheduler; what it does for a class is why this one. */
+	if (io->urgent)
+		bio->bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, IOPRIO_NORM);
 	for (i = first; i < first + nr; i += n) {
 		n = neighbours(&io->pages[i], first + nr - i);
 		__bio_add_page(bio, io->pages[i], n * KVP_BLOCK_SIZE, 0);

@@ -255,6 +255,7 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		memset(io, 0, sizeof(*io));
 		io->leg = &pool->legs[i];
 		io->op = KVP_IO_WRITE_FUA;
+		io->urgent = true;
 		io->block = block;
 		io->nr = e->hdr.blocks;
 		io->pages = e->pages;

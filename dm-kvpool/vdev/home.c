@@ -4,6 +4,7 @@
 #include "pool/pool.h"
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
+#define MAX_SEEKS	64	/* on legs that seek: a quarter of a second, then the blocks' memory is free */
 
 /* A locked range of adjacent blocks below one leaf, and its versions. */
 struct locked {
@@ -16,7 +17,7 @@ struct kvp_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	struct list_head dead;		/* outlived by newer versions */
-	u32 nr_locked;
+	u32 nr_locked, max_locked;
 	struct locked locked[MAX_LOCKED];
 };
 
@@ -28,6 +29,10 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	if (!h)
 		return NULL;
 	h->pool = pool;
+	h->max_locked = MAX_LOCKED;
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].rotational)
+			h->max_locked = MAX_SEEKS;
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
@@ -189,7 +194,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 static bool batch_full(const struct kvp_home *h)
 {
 	/* a run may be cut by blocks that are left out: every second one at worst */
-	return h->nr_locked == MAX_LOCKED ||
+	return h->nr_locked == h->max_locked ||
 	       h->batch->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
 	       h->batch->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
