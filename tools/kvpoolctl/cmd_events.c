@@ -87,7 +87,7 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	return 0;
 }
 
-/* While all pools are followed, one may be about to start or to go: it is asked again. */
+/* A pool that is followed may go and come back: it is asked again. */
 static int print_all(struct ctl *ctl, const char *name, bool again)
 {
 	struct dm_entry *list, one;
@@ -96,9 +96,9 @@ static int print_all(struct ctl *ctl, const char *name, bool again)
 	int ret = 0;
 
 	if (name) {
-		if (dm_find(name, &one, &err) || print_new(ctl, &one, &err))
-			return ctl_fail(ctl, &err);
-		return 0;
+		if ((dm_find(name, &one, &err) || print_new(ctl, &one, &err)) && !again)
+			ret = ctl_fail(ctl, &err);
+		return ret;
 	}
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
@@ -118,7 +118,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		follow = true;
 	name = ctl_args(ctl, argc, 0, 1) ? argv[optind] : NULL;
-	ret = print_all(ctl, name, follow);
+	ret = print_all(ctl, name, follow && !name);
 	while (follow && !ret && !fflush(stdout) && !ferror(stdout)) {
 		usleep(POLL_US);
 		ret = print_all(ctl, name, true);
@@ -130,7 +130,7 @@ const struct command cmd_events = {
 	.name = "events",
 	.args = "[-f] [POOL]",
 	.help = "Prints the events that running pools keep: time, pool, name, key=value.\n\n"
-		"  -f  go on and print new ones as they come",
+		"  -f  go on and print new ones as they come, also when the pool went and is back",
 	.shorts = "f",
 	.run = run,
 };
