@@ -27,8 +27,8 @@ oracle write $dev 0 8 2 bs=1
 for l in a b; do simset $l stall 1; done
 oracle sync $dev & syncer=$!
 sleep 0.5
-for i in 1 2 3; do timeout 5 dmsetup status p > /tmp/status || fail "status hangs"; done
-timeout 5 dmsetup message p 0 stats > /dev/null || fail "stats hang"
+for i in 1 2 3; do timeout 50 dmsetup status p > /tmp/status || fail "status hangs"; done
+timeout 50 dmsetup message p 0 stats > /dev/null || fail "stats hang"
 for l in a b; do simset $l stall 0; done
 wait $syncer || fail "sync after the stall"
 expect_eq "$(awk '{ print $4, $5, $9, $10 }' /tmp/status)" "online rw 2/2 AA" "status"
@@ -117,8 +117,10 @@ expect_stat p name other
 echo "--- removed with I/O in flight"
 oracle write $dev 0 2048 4 fsync bs=256
 for l in a b; do simset $l delay_us 2000; done
-load two 60 2> /tmp/two.err
-sleep 3
+before=$(stat_of p io.write_blocks)
+load two 600 2> /tmp/two.err
+at_work() { [ "$(stat_of p io.write_blocks)" -gt $((before + 256)) ]; }
+retry 60 at_work
 # The error table takes its place at once.
 dmsetup remove --force p || true
 wait $fio && fail "fio noticed nothing"

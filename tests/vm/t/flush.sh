@@ -80,12 +80,7 @@ expect_status 3 oracle sync $dev
 [ "$(event_count p commit_failed)" -ge 1 ] || echo "(no event ring while the legs fail)"
 for l in a b; do simset $l faults clear; done
 dmsetup message p 0 clear
-synced=
-for i in 1 2 3 4 5 6 7 8; do
-	if oracle sync $dev; then synced=1; break; fi
-	sleep 0.5
-done
-[ -n "$synced" ] || fail "fdatasync never succeeded again"
+retry 60 oracle sync $dev
 before=$(oracle show $dev 690 40)
 cut
 expect_eq "$(oracle show $dev 690 40)" "$before" "what fdatasync acknowledged at last"

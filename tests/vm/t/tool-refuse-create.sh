@@ -76,10 +76,10 @@ END
 "$_python" /tmp/md.py build /dev/c /dev/d
 create 3 held 'held by md9' tank mirror /dev/a /dev/c
 udevadm settle
-retry 10 "$_python" /tmp/md.py stop
+retry 60 "$_python" /tmp/md.py stop
 held=$(mktemp -u)
 "$_python" -c 'import os, sys, time; os.open("/dev/c", os.O_RDONLY | os.O_EXCL); open(sys.argv[1], "w"); time.sleep(600)' "$held" &
-retry 20 test -e "$held"
+retry 60 test -e "$held"
 create 3 held 'program holds it' tank single /dev/c
 kill %1; wait %1 || true
 

@@ -162,7 +162,7 @@ run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 fill tank; run 0 export tank
 held=$(mktemp -u)
 "$_python" -c 'import os, sys, time; os.open("/dev/b", os.O_RDONLY | os.O_EXCL); open(sys.argv[1], "w"); time.sleep(600)' "$held" &
-retry 20 test -e "$held"
+retry 60 test -e "$held"
 changed
 refused 3 held '/dev/b: .*holds it' import tank
 unchanged
