@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/slab.h>
 
-#include "log/replay.h"
+#include "recovery/replay.h"
 
 void kvp_replay_init(struct kvp_replay *r)
 {

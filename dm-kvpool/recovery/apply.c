@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Recovery brings home what the log holds as data, and says so in the table. */
+#include "recovery/recovery.h"
+
+int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at)
+{
+	return kvp_refuse(rec->refusal, -EIO, "check the leg and try again; nothing is lost by that",
+			  "%s, the last leg in use, does not take block %llu of its own", leg->path,
+			  (unsigned long long)at);
+}
+
+int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entry_state state)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	kvp_table_set(pool, leaf, block, crc, state);
+	kvp_table_put(pool, leaf);
+	return 0;
+}
+
+int kvp_recovery_relieve(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret = 0;
+
+	if (pool->table.nr_dirty > pool->table.budget / 2)
+		ret = kvp_checkpoint(pool, NULL);
+	kvp_table_shrink(pool, false);
+	return ret;
+}
+
+int kvp_recovery_discards(struct kvp_recovery *rec)
+{
+	struct kvp_replay_discard *d;
+	int ret = 0;
+
+	list_for_each_entry(d, &rec->replay.discards, list) {
+		ret = kvp_table_discard(rec->pool, d->block, d->count);
+		if (!ret)
+			ret = kvp_recovery_relieve(rec);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+/* Pages of the batch go home, and then their entries into the table. */
+static int apply_data_batch(struct kvp_recovery *rec, const u64 *blocks, const u32 *crcs, u32 n)
+{
+	int ret = kvp_batch_write(rec->batch);
+	u32 i;
+
+	for (i = 0; !ret && i < n; i++)
+		ret = kvp_recovery_set(rec, blocks[i], crcs[i], KVP_ENTRY_VALID);
+	return ret ?: kvp_recovery_relieve(rec);
+}
+
+/* Bring home what of the entry at @h is the newest of its block. */
+static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
+{
+	u64 payload = h->lsn + h->hdr_blocks;
+	u32 i, n = 0;
+
+	for (i = 0; i < h->rec_count; i++) {
+		struct kvp_replay_rec *newest;
+		struct kvp_rec r;
+
+		kvp_recovery_record(rec, i, &r);
+		if (r.kind != KVP_REC_DATA)
+			continue;
+		newest = kvp_replay_newest(&rec->replay, r.block);
+		if (newest && newest->kind == KVP_REC_DATA && newest->payload == payload) {
+			kvp_batch_add(rec->batch, kvp_home_block(rec->pool, r.block),
+				      kvp_segment_page(rec, leg, payload));
+			rec->blocks[n] = r.block;
+			rec->crcs[n++] = r.crc;
+		}
+		payload++;
+	}
+	return apply_data_batch(rec, rec->blocks, rec->crcs, n);
+}
+
+/* Walk the accepted entries once more. */
+int kvp_recovery_data(struct kvp_recovery *rec)
+{
+	u64 end = rec->end.lsn;
+	struct kvp_log_hdr h;
+	int leg, ret = 0;
+
+	kvp_recovery_rewind(rec);
+	while (!ret && rec->end.lsn < end) {
+		leg = kvp_recovery_next(rec, &h);
+		if (leg < 0)
+			return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
+					  "log entry %llu can no longer be read",
+					  (unsigned long long)rec->end.lsn);
+		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+		ret = apply_entry(rec, leg, &h);
+	}
+	return ret;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recovery of blocks whose newest record is an intent (R4, R5): what is found
+ * at home says whether the write got there; if it did not, an older version
+ * counts, and if none is there, what the write left, or nothing at all.
+ */
+#include <linux/mm.h>
+
+#include "recovery/recovery.h"
+
+/* Intents come in long runs: read their homes so, from all legs, where segments were before. */
+static void load_window(struct kvp_recovery *rec, u64 block)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 max = min_t(u32, pool->g->segment_blocks, KVP_BATCH_RUN_PAGES), i;
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io_group group;
+	struct kvp_replay_rec *r;
+
+	rec->seg.lsn = ~0ull;
+	rec->window = block;
+	rec->window_nr = 0;
+	while (rec->window_nr < max && (r = kvp_replay_newest(&rec->replay, block + rec->window_nr)) &&
+	       r->kind == KVP_REC_INTENT)
+		rec->window_nr++;
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		rec->window_good[i] = kvp_leg_usable(&pool->legs[i]);
+		if (!rec->window_good[i])
+			continue;
+		ios[i].leg = &pool->legs[i];
+		ios[i].op = KVP_IO_READ;
+		ios[i].block = kvp_home_block(pool, block);
+		ios[i].nr = rec->window_nr;
+		ios[i].pages = rec->seg.pages[i];
+		kvp_io_group_submit(&group, &ios[i]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < pool->nr_legs; i++)
+		rec->window_good[i] &= !ios[i].error;
+}
+
+/* The home of @block on a leg: from the window, or read by itself. NULL if the leg does not answer. */
+static struct page *home_copy(struct kvp_recovery *rec, u32 leg, u64 block)
+{
+	struct kvp_pool *pool = rec->pool;
+
+	if (rec->window_good[leg] && block >= rec->window && block - rec->window < rec->window_nr)
+		return rec->seg.pages[leg][block - rec->window];
+	if (!kvp_io_page(&pool->legs[leg], KVP_IO_READ, kvp_home_block(pool, block), rec->scratch))
+		return rec->scratch;
+	atomic64_inc(&pool->legs[leg].err_read);
+	rec->silent = true;
+	return NULL;
+}
+
+/* Copies of @block that are what @crc says: a bit per leg; one of them in rec->home. */
+static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 crc)
+{
+	struct kvp_pool *pool = rec->pool;
+	unsigned long match = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct page *copy;
+
+		if (!kvp_leg_usable(&pool->legs[i]))
+			continue;
+		copy = home_copy(rec, i, block);
+		if (!copy || kvp_block_sum(pool->seed, block, page_address(copy)) != crc)
+			continue;
+		if (!match)
+			memcpy(page_address(rec->home), page_address(copy), KVP_BLOCK_SIZE);
+		match |= BIT(i);
+	}
+	return match;
+}
+
+/* All legs hold what rec->home holds, except those in @match that do already. */
+static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (!kvp_leg_usable(leg) || (match & BIT(i)))
+			continue;
+		if (kvp_io_page(leg, KVP_IO_WRITE, kvp_home_block(pool, block), rec->home) &&
+		    !kvp_leg_fail(leg, "a write failed during recovery"))
+			return kvp_recovery_cannot_write(rec, leg, kvp_home_block(pool, block));
+	}
+	return 0;
+}
+
+static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_usable(&pool->legs[i]) &&
+		    !kvp_io_page(&pool->legs[i], KVP_IO_READ, kvp_log_block(pool, r->payload), rec->home) &&
+		    kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
+			return 0;
+	return -EIO;
+}
+
+/* Is the newest intent of the block one that may have been cut short (R5)? */
+static bool intent_open(struct kvp_recovery *rec, u64 lsn)
+{
+	u32 i;
+
+	if (lsn >= rec->last.lsn)
+		return true;
+	for (i = 0; i < rec->last.open_count; i++)
+		if (rec->last.open[i] == lsn)
+			return true;
+	return false;
+}
+
+/* Nothing verifies: keep what is there if a write was cut short, else say that it is lost. */
+static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 i;
+
+	for (i = 0; intent_open(rec, intent) && i < pool->nr_legs; i++) {
+		if (!kvp_leg_usable(&pool->legs[i]) ||
+		    kvp_io_page(&pool->legs[i], KVP_IO_READ, kvp_home_block(pool, block), rec->home))
+			continue;
+		rec->torn++;
+		return write_others(rec, block, BIT(i)) ?:
+		       kvp_recovery_set(rec, block,
+				 kvp_block_sum(pool->seed, block, page_address(rec->home)),
+				 KVP_ENTRY_VALID);
+	}
+	if (rec->silent)
+		return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
+				  "block %llu: no leg that answers has the version that was acknowledged",
+				  (unsigned long long)block);
+	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
+}
+
+/* The table's version: what was there before the log began. */
+static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	unsigned long match;
+	u64 entry;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	entry = kvp_table_entry(leaf, block);
+	kvp_table_put(pool, leaf);
+	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+		return 0;
+	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
+		return kvp_recovery_set(rec, block, 0, KVP_ENTRY_UNWRITTEN);
+	match = copies_matching(rec, block, kvp_entry_crc(entry));
+	if (!match)
+		return accept_torn(rec, block, intent);
+	/* With the recovery's era, so that a leg that comes back gets it again (R17). */
+	return write_others(rec, block, match) ?:
+	       kvp_recovery_set(rec, block, kvp_entry_crc(entry), KVP_ENTRY_VALID);
+}
+
+static int resolve_block(struct kvp_recovery *rec, u64 block, struct kvp_replay_rec *newest)
+{
+	struct kvp_replay_rec *r;
+	unsigned long match;
+
+	for (r = newest; r; r = r->older) {
+		if (r->kind == KVP_REC_INTENT) {
+			match = copies_matching(rec, block, r->crc);
+		} else {
+			match = 0;
+			if (read_payload(rec, block, r))
+				return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
+						  "block %llu can no longer be read from the log",
+						  (unsigned long long)block);
+		}
+		if (match || r->kind == KVP_REC_DATA)
+			return write_others(rec, block, match) ?:
+			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
+		/* Closed: it was durable at home, so what is older cannot be there any more. */
+		if (!intent_open(rec, r->lsn))
+			return accept_torn(rec, block, newest->lsn);
+	}
+	return resolve_by_table(rec, block, newest->lsn);
+}
+
+int kvp_recovery_intents(struct kvp_recovery *rec)
+{
+	struct kvp_replay_rec *r;
+	unsigned long block;
+	int ret;
+
+	xa_for_each(&rec->replay.blocks, block, r) {
+		if (r->kind != KVP_REC_INTENT)
+			continue;
+		if (block < rec->window || block - rec->window >= rec->window_nr)
+			load_window(rec, block);
+		rec->silent = false;
+		ret = resolve_block(rec, block, r);
+		if (!ret)
+			ret = kvp_recovery_relieve(rec);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recovery: bring home what the log holds.
+ *
+ *   scan      walk the chain of entries from the tail. An entry counts when
+ *             header and payload verify on any leg and it names its
+ *             predecessor. The first that does not ends the log, but only if
+ *             nothing shows that it was durable (R10).
+ *   equalise  legs whose copy of an accepted entry differs get the good one,
+ *             so that losing a leg during recovery loses nothing (R15)
+ *   apply     discards to the table; the newest data of each block home; then
+ *             intents, by what is found at home (R4, R5)
+ *   finish    a checkpoint with an empty log under a new nonce and epoch (R11)
+ *
+ * Until that checkpoint is durable the old log is what counts: a crash at any
+ * point means to do it all again, from the same records to the same result.
+ */
+#include <linux/gfp.h>
+#include <linux/random.h>
+
+#include "recovery/recovery.h"
+
+static_assert(KVP_MAX_ENTRY_BLOCKS <= KVP_BATCH_RUNS);
+
+static void free_segment(struct kvp_recovery *rec)
+{
+	u32 i, p;
+
+	for (i = 0; i < KVP_MAX_MIRROR_LEGS; i++) {
+		if (!rec->seg.pages[i])
+			continue;
+		for (p = 0; p < rec->pool->g->segment_blocks; p++)
+			if (rec->seg.pages[i][p])
+				__free_page(rec->seg.pages[i][p]);
+		kvfree(rec->seg.pages[i]);
+	}
+}
+
+static int alloc_segment(struct kvp_recovery *rec)
+{
+	u32 n = rec->pool->g->segment_blocks, i, p;
+
+	rec->seg.lsn = ~0ull;
+	for (i = 0; i < rec->pool->nr_legs; i++) {
+		rec->seg.pages[i] = kvcalloc(n, sizeof(struct page *), GFP_KERNEL);
+		if (!rec->seg.pages[i])
+			return -ENOMEM;
+		for (p = 0; p < n; p++) {
+			rec->seg.pages[i][p] = alloc_page(GFP_KERNEL);
+			if (!rec->seg.pages[i][p])
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* An empty log under a new identity; one superblock write makes it so. */
+static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
+{
+	struct kvp_pool *pool = rec->pool;
+
+	*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
+	mutex_lock(&pool->sb_lock);
+	pool->sb->epoch++;
+	get_random_bytes(&pool->sb->log_nonce, sizeof(pool->sb->log_nonce));
+	pool->sb->flags &= ~(KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_CLEAN);
+	mutex_unlock(&pool->sb_lock);
+	/* Durable positions must not lie behind the new tail. */
+	pool->log.durable = *head;
+	return kvp_checkpoint(pool, head);
+}
+
+/* Nothing on the way has said why: what is known of it. */
+static void explain(struct kvp_recovery *rec, int error)
+{
+	struct kvp_pool *pool = rec->pool;
+	const struct kvp_table_lost *lost = &pool->table.lost;
+
+	if (error == -ENOMEM)
+		kvp_refuse(rec->refusal, error, "free some memory and try again",
+			   "out of memory while bringing home what the log holds");
+	else if (lost->blocks && lost->level)
+		kvp_refuse(rec->refusal, error, "connect every leg; kvpoolctl check shows what is readable",
+			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
+			   (unsigned long long)lost->index, lost->level,
+			   (unsigned long long)lost->first,
+			   (unsigned long long)(lost->first + lost->blocks - 1));
+	else if (kvp_pool_faulted(pool))
+		kvp_refuse(rec->refusal, error, "check the leg and try again; nothing is lost by that",
+			   "the last leg in use failed a flush or a write that recovery needs (error %d)",
+			   error);
+	else
+		kvp_refuse(rec->refusal, error, "check the legs and try again; nothing is lost by that",
+			   "a leg does not answer where recovery must read a page of the checksum table, and no other has it (error %d)",
+			   error);
+}
+
+/*
+ * R13: the superblock that was chosen goes to every leg in use before anything
+ * else is written. A leg that lacks it, or has it in one ring only, may be the
+ * only one to come back after the next crash, with a superblock that names the
+ * slots which the checkpoint is about to write.
+ */
+static int roll_forward(struct kvp_pool *pool)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
+{
+	int ret = 0;
+
+	kvp_recovery_rewind(rec);
+	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
+	if (rec->unclean)
+		ret = kvp_recovery_scan(rec);
+	if (ret || kvp_pool_readonly(rec->pool)) {
+		*head = rec->end;
+		return ret;
+	}
+	ret = roll_forward(rec->pool);
+	if (!ret)
+		ret = kvp_recovery_discards(rec);
+	if (!ret)
+		ret = kvp_recovery_data(rec);
+	if (!ret)
+		ret = kvp_recovery_intents(rec);
+	if (!ret)
+		ret = finish(rec, head);
+	if (ret && !rec->refusal->why[0])
+		explain(rec, ret);
+	return ret;
+}
+
+static void note_time(struct kvp_recovery *rec, ktime_t start)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_recovery_info *info = &pool->recovery;
+
+	info->ms = ktime_ms_delta(ktime_get(), start);
+	info->replayed = rec->replay.records;
+	info->torn_accepted = rec->torn;
+	if (rec->unclean)
+		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
+			  (unsigned long long)info->replayed, (unsigned long long)info->torn_accepted,
+			  (unsigned long long)info->ms);
+	kvp_trace_recovery(pool, rec->entries, info->replayed);
+}
+
+static void free_recovery(struct kvp_recovery *rec)
+{
+	kvp_replay_exit(&rec->replay);
+	free_segment(rec);
+	kvp_batch_free(rec->batch);
+	if (rec->scratch)
+		__free_page(rec->scratch);
+	if (rec->home)
+		__free_page(rec->home);
+	kvfree(rec->hdr);
+	kvfree(rec);
+}
+
+static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	struct kvp_recovery *rec = kvzalloc(sizeof(*rec), GFP_KERNEL);
+
+	if (!rec)
+		return NULL;
+	rec->pool = pool;
+	rec->refusal = refusal;
+	kvp_replay_init(&rec->replay);
+	rec->batch = kvp_batch_alloc(pool);
+	rec->scratch = alloc_page(GFP_KERNEL);
+	rec->home = alloc_page(GFP_KERNEL);
+	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
+	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr) {
+		free_recovery(rec);
+		return NULL;
+	}
+	return rec;
+}
+
+int kvp_recover(struct kvp_pool *pool, struct kvp_log_mark *head, struct kvp_refusal *refusal)
+{
+	ktime_t start = ktime_get();
+	struct kvp_recovery *rec = alloc_recovery(pool, refusal);
+	int ret;
+
+	if (!rec)
+		return kvp_refuse(refusal, -ENOMEM, "free some memory and try again",
+				  "out of memory before reading the log");
+	mutex_lock(&pool->checkpoint_lock);
+	ret = run(rec, head);
+	mutex_unlock(&pool->checkpoint_lock);
+	if (!ret)
+		note_time(rec, start);
+	free_recovery(rec);
+	return ret;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between the files of this folder. Recovery is one thread. */
+#ifndef KVP_RECOVERY_H
+#define KVP_RECOVERY_H
+
+#include "io/batch.h"
+#include "pool/pool.h"
+#include "pool/start.h"
+#include "recovery/replay.h"
+
+/* One segment of the log as every leg has it. */
+struct kvp_segment {
+	u64 lsn;		/* of its first block */
+	struct page **pages[KVP_MAX_MIRROR_LEGS];
+	bool loaded[KVP_MAX_MIRROR_LEGS];
+};
+
+struct kvp_recovery {
+	struct kvp_pool *pool;
+	struct kvp_refusal *refusal;
+	struct kvp_replay replay;
+	struct kvp_segment seg;
+	struct kvp_batch *batch;
+	struct page *scratch, *home;
+	void *hdr;			/* a header in one piece */
+	struct kvp_log_mark end;	/* behind the last accepted entry */
+	struct kvp_log_hdr last;	/* its header */
+	u64 entries, torn;
+	u64 window;			/* homes of so many blocks from here on are in seg.pages */
+	u32 window_nr;
+	bool window_good[KVP_MAX_MIRROR_LEGS];
+	bool unclean;			/* the label did not say that the log is empty */
+	bool silent;			/* a leg did not answer for the block being resolved */
+	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
+	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
+};
+
+/* Where on the legs the log has @lsn. */
+static inline u64 kvp_log_block(struct kvp_pool *pool, u64 lsn)
+{
+	return pool->g->log_start + kvp_log_pos(pool->g, lsn);
+}
+
+/* The block at @lsn as @leg has it; its segment is in memory. */
+static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
+{
+	return rec->seg.pages[leg][lsn - rec->seg.lsn];
+}
+
+/* Record @i of the header in rec->hdr. */
+static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct kvp_rec *r)
+{
+	const struct kvp_disk_rec *d = rec->hdr + KVP_LOG_HDR_SIZE;
+
+	kvp_rec_decode(&d[i], r);
+}
+
+/* --- scan.c ---------------------------------------------------------------------------- */
+
+/** kvp_recovery_rewind() - rec->end is where the superblock says that the log begins */
+void kvp_recovery_rewind(struct kvp_recovery *rec);
+
+/**
+ * kvp_recovery_next() - the entry that follows rec->end, there or at the start of the next segment
+ *
+ * Its segment is in memory then, and its header in rec->hdr.
+ * Return: a leg on which all of it verifies, or -1.
+ */
+int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
+
+/**
+ * kvp_recovery_scan() - read the log to its end; fills rec->replay
+ *
+ * Entries that count are equal on all legs then. Return: 0, or -errno with the refusal filled.
+ */
+int kvp_recovery_scan(struct kvp_recovery *rec);
+
+/* --- apply.c ---------------------------------------------------------------------------- */
+
+/** kvp_recovery_discards() - discards, to the table */
+int kvp_recovery_discards(struct kvp_recovery *rec);
+
+/** kvp_recovery_data() - the newest data of each block, home and to the table */
+int kvp_recovery_data(struct kvp_recovery *rec);
+
+/** kvp_recovery_set() - an entry of the table */
+int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entry_state state);
+
+/** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */
+int kvp_recovery_relieve(struct kvp_recovery *rec);
+
+/** kvp_recovery_cannot_write() - the refusal for when the last leg in use does not take a block */
+int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at);
+
+/* --- intents.c -------------------------------------------------------------------------- */
+
+/** kvp_recovery_intents() - blocks whose newest record is an intent, by what is at home */
+int kvp_recovery_intents(struct kvp_recovery *rec);
+
+#endif /* KVP_RECOVERY_H */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recovery reads the log, a segment at a time from all legs: which entries
+ * count, and what they hold.
+ */
+#include <linux/mm.h>
+
+#include "recovery/recovery.h"
+
+/* --- segments ---------------------------------------------------------------------- */
+
+/* Blocks that cannot be read must not look like anything. */
+static void load_slowly(struct kvp_recovery *rec, struct kvp_leg *leg)
+{
+	struct page **pages = rec->seg.pages[leg->index];
+	u32 p;
+
+	for (p = 0; p < rec->pool->g->segment_blocks; p++)
+		if (kvp_io_page(leg, KVP_IO_READ, kvp_log_block(rec->pool, rec->seg.lsn + p), pages[p]))
+			clear_page(page_address(pages[p]));
+}
+
+/* Have the segment that holds @lsn in memory, from all legs. */
+static void load_segment(struct kvp_recovery *rec, u64 lsn)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io_group group;
+	u32 i;
+
+	lsn -= lsn % pool->g->segment_blocks;
+	if (rec->seg.lsn == lsn)
+		return;
+	rec->seg.lsn = lsn;
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		rec->seg.loaded[i] = kvp_leg_usable(&pool->legs[i]);
+		if (!rec->seg.loaded[i])
+			continue;
+		ios[i].leg = &pool->legs[i];
+		ios[i].op = KVP_IO_READ;
+		ios[i].block = kvp_log_block(pool, lsn);
+		ios[i].nr = pool->g->segment_blocks;
+		ios[i].pages = rec->seg.pages[i];
+		kvp_io_group_submit(&group, &ios[i]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (rec->seg.loaded[i] && ios[i].error) {
+			atomic64_inc(&pool->legs[i].err_read);
+			load_slowly(rec, &pool->legs[i]);
+		}
+}
+
+/* --- one entry ----------------------------------------------------------------------- */
+
+/* The header at @lsn as @leg has it, in one piece in rec->hdr. */
+static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
+		     struct kvp_why *why)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 avail = min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+
+	for (i = 0; i < avail; i++)
+		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
+		       KVP_BLOCK_SIZE);
+	return kvp_log_decode(pool->g, rec->hdr, avail, pool->sb->nonce, pool->sb->log_nonce, lsn,
+			      pool->sb->pool_blocks, h, why);
+}
+
+static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
+{
+	u64 at = h->lsn + h->hdr_blocks;
+	u32 i;
+
+	for (i = 0; i < h->rec_count; i++) {
+		struct kvp_rec r;
+
+		kvp_recovery_record(rec, i, &r);
+		if (r.kind != KVP_REC_DATA)
+			continue;
+		if (kvp_block_sum(rec->pool->seed, r.block,
+				  page_address(kvp_segment_page(rec, leg, at++))) != r.crc)
+			return false;
+	}
+	return true;
+}
+
+/* A leg on which the whole entry at @lsn verifies and follows rec->end, or -1. */
+static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+{
+	struct kvp_why why;
+	u32 i;
+
+	for (i = 0; i < rec->pool->nr_legs; i++) {
+		if (!rec->seg.loaded[i] || decode_at(rec, i, lsn, h, &why))
+			continue;
+		if (h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum &&
+		    payload_verifies(rec, i, h))
+			return i;
+	}
+	return -1;
+}
+
+/* Legs that have it differently get the good copy, durable before anything goes home. */
+static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 i, b;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_io io = {
+			.leg = &pool->legs[i],
+			.op = KVP_IO_WRITE_FUA,
+			.block = kvp_log_block(pool, h->lsn),
+			.nr = h->blocks,
+			.pages = &rec->seg.pages[good][h->lsn - rec->seg.lsn],
+		};
+		bool same = true;
+
+		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&pool->legs[i]))
+			continue;
+		for (b = 0; same && b < h->blocks; b++)
+			same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
+				       page_address(kvp_segment_page(rec, i, h->lsn + b)), KVP_BLOCK_SIZE);
+		if (same)
+			continue;
+		if (kvp_io_sync(&io)) {
+			atomic64_inc(&pool->legs[i].err_write);
+			if (!kvp_leg_fail(&pool->legs[i], "the log cannot be repaired"))
+				return kvp_recovery_cannot_write(rec, &pool->legs[i], io.block);
+			continue;
+		}
+		/* In memory as well: later steps may take this leg's pages. */
+		for (b = 0; b < h->blocks; b++)
+			memcpy(page_address(kvp_segment_page(rec, i, h->lsn + b)),
+			       page_address(kvp_segment_page(rec, good, h->lsn + b)), KVP_BLOCK_SIZE);
+	}
+	return 0;
+}
+
+static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	u64 payload = h->lsn + h->hdr_blocks;
+	u32 i;
+
+	for (i = 0; i < h->rec_count; i++) {
+		struct kvp_rec r;
+		int ret;
+
+		kvp_recovery_record(rec, i, &r);
+		ret = kvp_replay_add(&rec->replay, &r, h->lsn,
+				     r.kind == KVP_REC_DATA ? payload++ : 0);
+		if (ret)
+			return kvp_refuse(rec->refusal, ret, "free some memory and try again",
+					  "out of memory while reading the log");
+	}
+	return 0;
+}
+
+/* --- scan ------------------------------------------------------------------------------- */
+
+void kvp_recovery_rewind(struct kvp_recovery *rec)
+{
+	const struct kvp_sb *sb = rec->pool->sb;
+
+	rec->end = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
+}
+
+/* The entry that follows rec->end, there or at the start of the next segment. */
+int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
+{
+	struct kvp_pool *pool = rec->pool;
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
+	u64 places[2] = { rec->end.lsn, kvp_log_segment_end(pool->g, rec->end.lsn) };
+	u32 i;
+	int leg;
+
+	for (i = 0; i < 2; i++) {
+		if (places[i] >= limit || (i && rec->end.lsn % pool->g->segment_blocks == 0))
+			continue;
+		load_segment(rec, places[i]);
+		leg = good_copy(rec, places[i], h);
+		if (leg >= 0)
+			return leg;
+	}
+	return -1;
+}
+
+/* R12: whoever wrote this knew of a superblock that is not here. */
+static int stale_root(struct kvp_recovery *rec, u64 epoch)
+{
+	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
+		"the log was written in epoch %llu, the newest superblock is of epoch %llu",
+		(unsigned long long)epoch, (unsigned long long)rec->pool->sb->epoch);
+}
+
+/* Does the block at @lsn hold a header that shows more than was accepted? */
+static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	u64 epoch;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const __le32 *magic;
+
+		if (!rec->seg.loaded[i])
+			continue;
+		magic = page_address(kvp_segment_page(rec, i, lsn));
+		if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
+			continue;
+		if (!decode_at(rec, i, lsn, &h, &why))
+			*durable = max(*durable, h.durable);
+		if (kvp_log_epoch(rec->hdr, min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn,
+						  KVP_MAX_HDR_BLOCKS),
+				  pool->sb->nonce, &epoch) && epoch > pool->sb->epoch)
+			return stale_root(rec, epoch);
+	}
+	return 0;
+}
+
+/* R10: a bad entry may end the log only if nothing shows that it was durable. R12 on the way. */
+static int check_end(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g), lsn;
+	u64 durable = pool->sb->log_commit;
+	int ret = 0;
+
+	for (lsn = rec->end.lsn; !ret && lsn < limit; lsn++) {
+		load_segment(rec, lsn);
+		ret = look_beyond(rec, lsn, &durable);
+	}
+	if (!ret && durable > rec->end.lsn)
+		return kvp_refuse(rec->refusal, -EUCLEAN,
+			"connect every leg; kvpoolctl check shows what is readable",
+			"the log is damaged at %llu on every leg, but was durable up to %llu",
+			(unsigned long long)rec->end.lsn, (unsigned long long)durable);
+	return ret;
+}
+
+int kvp_recovery_scan(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_log_hdr h;
+	int leg, ret;
+
+	kvp_recovery_rewind(rec);
+	while ((leg = kvp_recovery_next(rec, &h)) >= 0) {
+		if (h.epoch > pool->sb->epoch)
+			return stale_root(rec, h.epoch);
+		rec->end.lsn = h.lsn + h.blocks;
+		rec->end.prev_lsn = h.lsn;
+		rec->end.prev_csum = h.csum;
+		rec->last = h;
+		rec->entries++;
+		if (kvp_pool_readonly(pool))
+			return kvp_refuse(rec->refusal, -EROFS, "import without --readonly first",
+					  "the log holds writes that are not yet home");
+		ret = plan_entry(rec, &h);
+		if (!ret)
+			ret = equalise(rec, leg, &h);
+		if (ret)
+			return ret;
+	}
+	return check_end(rec);
+}
