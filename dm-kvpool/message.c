@@ -76,31 +76,45 @@ static int msg_events(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
 }
 
+static int scrub_start(struct message *m)
+{
+	u64 since;
+	int ret = number(m, 2, &since);
+
+	if (ret)
+		return ret;
+	ret = kvp_scrub_start(m->pool, min_t(u64, since, U32_MAX));
+	if (ret == -ERANGE)
+		return refused(m, "that checkpoint is still to come",
+			       "name the number of one that was taken, as status -v shows it", ret);
+	return ret;
+}
+
 static int msg_scrub(struct message *m)
 {
 	static const struct {
 		const char *word;
 		int (*act)(struct kvp_pool *pool);
 	} acts[] = {
-		{ "start", kvp_scrub_start },
 		{ "stop", kvp_scrub_stop },
 		{ "pause", kvp_scrub_pause },
 		{ "resume", kvp_scrub_resume },
 	};
+	int ret = -EINVAL;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(acts); i++) {
-		if (strcmp(m->argv[1], acts[i].word))
-			continue;
-		ret = acts[i].act(m->pool);
-		if (ret == -EBUSY)
-			return refused(m, "a scrub is running", "stop it or let it end", ret);
-		if (ret == -ENOENT)
-			return refused(m, "there is no such scrub", "start one first", ret);
-		return ret;
-	}
-	return refused(m, "unknown word", "use start, stop, pause or resume", -EINVAL);
+	if (!strcmp(m->argv[1], "start"))
+		ret = scrub_start(m);
+	for (i = 0; m->argc == 2 && i < ARRAY_SIZE(acts); i++)
+		if (!strcmp(m->argv[1], acts[i].word))
+			ret = acts[i].act(m->pool);
+	if (ret == -EBUSY)
+		return refused(m, "a scrub is running", "stop it or let it end", ret);
+	if (ret == -ENOENT)
+		return refused(m, "there is no such scrub", "start one first", ret);
+	if (ret == -EINVAL)
+		return refused(m, "unknown word", "use start [ERA], stop, pause or resume", ret);
+	return ret;
 }
 
 static int msg_offline(struct message *m)
@@ -197,7 +211,7 @@ static const struct {
 	{ "stats", 1, 1, msg_stats },
 	{ "poisoned", 1, 2, msg_poisoned },
 	{ "events", 1, 2, msg_events },
-	{ "scrub", 2, 2, msg_scrub },
+	{ "scrub", 2, 3, msg_scrub },
 	{ "offline", 2, 2, msg_offline },
 	{ "set", 2, 3, msg_set },
 	{ "checkpoint", 1, 1, msg_checkpoint },

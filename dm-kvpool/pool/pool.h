@@ -127,6 +127,7 @@ struct kvp_scrub {
 	struct work_struct work;
 	struct mutex lock;		/* start, stop, pause, resume */
 	struct kvp_scrub_info info;	/* cursor etc.: by the worker while running */
+	u32 since;			/* era; 0: everything */
 	bool stop, pause, quiesce;
 };
 
@@ -305,7 +306,7 @@ u32 kvp_legs_usable(const struct kvp_pool *pool);
 
 void kvp_members_work(struct work_struct *work);
 
-/* --- starting (start.c, recover.c) ------------------------------------------ */
+/* --- starting (start.c, recovery/) ------------------------------------------ */
 
 /** kvp_recover() - bring home what the log holds, checkpoint, choose the place for new entries */
 int kvp_recover(struct kvp_pool *pool, struct kvp_log_mark *head, struct kvp_refusal *refusal);
@@ -382,7 +383,14 @@ void kvp_bypass_work(struct work_struct *work);
 /* --- scrub (scrub.c) ------------------------------------------------------------------ */
 
 void kvp_scrub_init(struct kvp_pool *pool);
-int kvp_scrub_start(struct kvp_pool *pool);
+
+/**
+ * kvp_scrub_start() - verify everything, or what changed in era @since and later
+ *
+ * Return: 0; -EBUSY: one runs; -ERANGE: @since is not yet; -EROFS; -EIO.
+ * Context: process; with @since waits until everything is home.
+ */
+int kvp_scrub_start(struct kvp_pool *pool, u32 since);
 int kvp_scrub_stop(struct kvp_pool *pool);
 int kvp_scrub_pause(struct kvp_pool *pool);
 int kvp_scrub_resume(struct kvp_pool *pool);

@@ -587,7 +587,17 @@ static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 leve
 	return false;
 }
 
-int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
+/* Nothing, or nothing that was new at the last checkpoint and not before @since. */
+static bool skipped(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block,
+		    u32 since)
+{
+	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+
+	return null_below(pool, parent, level, block) ||
+	       kvp_ptr_era(pointer_to(&pool->table, parent, index)) < since;
+}
+
+int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
 {
 	u32 top = pool->g->levels - 1, level;
 
@@ -595,7 +605,7 @@ int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
 		struct kvp_tpage *parent = NULL;
 
 		for (level = top; ; level--) {
-			if (null_below(pool, parent, level, block) || !level)
+			if (skipped(pool, parent, level, block, since) || !level)
 				break;
 			if (parent)
 				kvp_table_put(pool, parent);
@@ -605,7 +615,7 @@ int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
 				return PTR_ERR(parent);
 			}
 		}
-		if (!null_below(pool, parent, level, block)) {
+		if (!skipped(pool, parent, level, block, since)) {
 			if (parent)
 				kvp_table_put(pool, parent);
 			break;

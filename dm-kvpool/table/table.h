@@ -161,13 +161,21 @@ void kvp_table_unlock(struct kvp_pool *pool);
 int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
 
 /**
- * kvp_table_next_written() - first block at or after @block under which anything was written
+ * kvp_table_next_changed() - first block at or after @block under which anything changed since @since
+ * @since: era; pages whose newest change, as of the last checkpoint, is older
+ *	are skipped. 0: skip only what was never written.
  *
- * Skips null subtrees. Return: 0 and the block in *@next (pool size at the
- * end), or -errno when a page on the way cannot be read (*@next then names the
- * first block after what that page covers).
+ * Return: 0 and the block in *@next (pool size at the end), or -errno when a
+ * page on the way cannot be read (*@next then names the first block after what
+ * that page covers).
  */
-int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next);
+int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
+
+/** kvp_table_next_written() - the same for anything that was ever written */
+static inline int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
+{
+	return kvp_table_next_changed(pool, block, 0, next);
+}
 
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);

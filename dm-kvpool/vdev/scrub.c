@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Scrub: read and verify every copy of every written block and of every table
- * page, online; heal what is bad. Progress survives a restart.
+ * page, online; heal what is bad. Progress survives a restart. One that is only
+ * of what changed since an era goes on from there with everything.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -69,13 +70,17 @@ static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_l
 	return true;
 }
 
-static bool any_valid(struct kvp_tpage *leaf, u64 block, u32 n)
+/* Is there anything to verify among @n blocks, from era @since? */
+static bool any_valid(struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
 {
 	u32 i;
 
-	for (i = 0; i < n; i++)
-		if (kvp_entry_state(kvp_table_entry(leaf, block + i)) == KVP_ENTRY_VALID)
+	for (i = 0; i < n; i++) {
+		u64 entry = kvp_table_entry(leaf, block + i);
+
+		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
 			return true;
+	}
 	return false;
 }
 
@@ -125,7 +130,7 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
-	if (any_valid(leaf, block, n))
+	if (any_valid(leaf, block, n, pool->scrub.since))
 		for (i = 0; good && i < pool->nr_legs; i++)
 			if (kvp_leg_usable(&pool->legs[i]))
 				good = leg_verifies(pool, s, &pool->legs[i], leaf, block, n);
@@ -184,7 +189,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 	struct kvp_scrub_info *info = &pool->scrub.info;
 	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
 	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
-	int ret = kvp_table_next_written(pool, block, &next);
+	int ret = kvp_table_next_changed(pool, block, pool->scrub.since, &next);
 
 	*blocks = 0;
 	if (ret == -ENOMEM)
@@ -281,22 +286,33 @@ static void run(struct kvp_pool *pool)
 	queue_work(pool->scrub_wq, &sc->work);
 }
 
-int kvp_scrub_start(struct kvp_pool *pool)
+int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 {
 	struct kvp_scrub *sc = &pool->scrub;
 	int ret = 0;
 
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
+	if (since > READ_ONCE(pool->sb->era))
+		return -ERANGE;
+	/* The eras of what is not home yet are not known. */
+	if (since)
+		ret = kvp_destage_all(pool);
+	if (ret)
+		return ret;
 	mutex_lock(&sc->lock);
 	if (sc->info.state == KVP_SCRUB_RUNNING) {
 		ret = -EBUSY;
 	} else {
 		flush_work(&sc->work);
 		memset(&sc->info, 0, sizeof(sc->info));
+		sc->since = since;
 		sc->info.started = ktime_get_real_seconds();
 		run(pool);
-		kvp_event(pool, "scrub_started");
+		if (since)
+			kvp_event(pool, "scrub_started since=%u", since);
+		else
+			kvp_event(pool, "scrub_started");
 		note_scrub(pool);
 	}
 	mutex_unlock(&sc->lock);

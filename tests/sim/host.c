@@ -241,11 +241,16 @@ int host_checkpoint(struct host *h)
 
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired)
 {
+	host_scrub_since(h, 0, healed, unrepaired);
+}
+
+void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired)
+{
 	int ret;
 
 	/* One that the power cut interrupted goes on by itself. */
 	flush_work(&h->pool->scrub.work);
-	ret = kvp_scrub_start(h->pool);
+	ret = kvp_scrub_start(h->pool, since);
 	if (ret)
 		sim_fail("scrub does not start: %d", ret);
 	flush_work(&h->pool->scrub.work);

@@ -40,6 +40,9 @@ int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
 /** host_scrub() - to its end; how many were healed and could not be */
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
+
+/** host_scrub_since() - the same of what changed in era @since and later */
+void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired);
 /** host_read() - one block into @data, the way bios take; the engine's error */
 int host_read(struct host *h, u64 block, u8 *data);
 /** host_read_check() - and see that it is current */

@@ -145,6 +145,41 @@ static void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
 			 got_unrepaired, healed, unrepaired);
 }
 
+/* --- a scrub of what is new --------------------------------------------------------------------- */
+
+/* It looks at all that changed since the checkpoint, also what is not home yet, and at no old leaf. */
+static void scrub_since_a_checkpoint(struct trouble *t)
+{
+	static const u32 leaves[] = { 3, 5, 7, 9 };
+	struct host *h = &t->host;
+	u64 healed, unrepaired;
+	u32 old, since, i;
+
+	spread(h);
+	old = h->pool->sb->era;
+	host_sleep(1500);
+	/* The last one of its era. */
+	host_write(h, 11 * LEAF + 301, 1, false);
+	host_checkpoint(h);
+	host_write(h, 9 * LEAF + 301, 1, false);
+	host_checkpoint(h);
+	since = h->pool->sb->era;
+	if (since <= old)
+		sim_fail("era %u after %u", since, old);
+	host_sleep(1500);
+	host_write(h, 3 * LEAF + 301, 1, false);
+	host_checkpoint(h);
+	for (i = 0; i < ARRAY_SIZE(leaves); i++)
+		rot(i % 2, disks.data_start + leaves[i] * LEAF + 300);
+	host_write(h, 7 * LEAF + 301, 1, false);
+	host_scrub_since(h, since, &healed, &unrepaired);
+	if (healed != 3 || unrepaired)
+		sim_fail("healed %llu and left %llu since era %u", healed, unrepaired, since);
+	if (kvp_scrub_start(h->pool, h->pool->sb->era + 1) != -ERANGE)
+		sim_fail("a scrub since an era that is still to come");
+	expect_scrub(h, 1, 0);
+}
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* What a scrub could not look at for want of memory, it looks at later, and calls nothing damaged. */
@@ -459,6 +494,7 @@ static void start_without_page_above(struct trouble *t)
 
 void run_trouble(void)
 {
+	trouble(NAMED(scrub_since_a_checkpoint), 2);
 	trouble(NAMED(scrub_without_memory), 2);
 	trouble(NAMED(progress_without_memory), 2);
 	trouble("progress_without_memory_on_a_single", progress_without_memory, 1);

@@ -147,7 +147,7 @@ static json_object *report(const struct check *c, int *status)
 	json_text(o, "uuid", uuid_print(sb->pool_uuid, uuid));
 	json_object_object_add(o, "result", NULL);
 	json_number(o, "epoch", sb->epoch);
-	json_number(o, "checkpoint", sb->checkpoint);
+	json_number(o, "checkpoint", sb->era);
 	json_number(o, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	legs = json_list(o, "legs");
 	for (i = 0; i < sb->leg_count; i++)

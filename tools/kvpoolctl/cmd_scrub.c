@@ -7,13 +7,14 @@
 
 #define POLL_US		200000
 
-enum action { START, WAIT, STOP, PAUSE, RESUME };
+enum action { START, WAIT, STOP, PAUSE, RESUME, SINCE };
 
 static const struct option longs[] = {
 	{ "wait", no_argument, NULL, WAIT },
 	{ "stop", no_argument, NULL, STOP },
 	{ "pause", no_argument, NULL, PAUSE },
 	{ "resume", no_argument, NULL, RESUME },
+	{ "since", required_argument, NULL, SINCE },
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -72,41 +73,59 @@ static bool running(const char *name)
 	return ret;
 }
 
+static bool is_number(const char *text)
+{
+	return *text && strlen(text) < 11 && !text[strspn(text, "0123456789")];
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	static const char *const messages[] = {
 		"scrub start", "scrub start", "scrub stop", "scrub pause", "scrub resume",
 	};
 	enum action action = START;
+	const char *since = NULL;
+	char message[32];
 	struct dm_entry e;
 	struct err err;
 	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
-		if (action != START)
+		if (c == SINCE)
+			since = optarg;
+		else if (action != START)
 			return ctl_usage(ctl, "only one of --wait, --stop, --pause and --resume");
-		action = (enum action)c;
+		else
+			action = (enum action)c;
 	}
+	if (since && action > WAIT)
+		return ctl_usage(ctl, "--since goes with the start of a scrub");
+	if (since && !is_number(since))
+		return ctl_usage(ctl, "--since takes the number of a checkpoint");
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	if (!(action == WAIT && running(e.name)) &&
-	    dm_message(e.name, messages[action], NULL, &err))
+	snprintf(message, sizeof(message), since ? "%s %s" : "%s", messages[action], since);
+	if (!(action == WAIT && !since && running(e.name)) &&
+	    dm_message(e.name, message, NULL, &err))
 		return ctl_fail(ctl, &err);
 	return action == WAIT ? wait_for_end(ctl, e.name) : ctl_done(ctl);
 }
 
 const struct command cmd_scrub = {
 	.name = "scrub",
-	.args = "[--wait | --stop | --pause | --resume] POOL",
+	.args = "[--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
 	.help = "Reads and verifies everything that was written, on every leg, and repairs what\n"
 		"can be repaired, while the pool is in use.\n\n"
 		"  --wait    start it, or wait for the one that runs; exit status 4 if anything\n"
 		"            is wrong with the pool at its end, 5 if it is faulted\n"
 		"  --stop    end it\n"
 		"  --pause   interrupt it\n"
-		"  --resume  go on",
+		"  --resume  go on\n"
+		"  --since CHECKPOINT\n"
+		"            verify only what changed since then; status -v and list -o checkpoint\n"
+		"            show the number of the newest one",
 	.shorts = "",
 	.longs = longs,
 	.run = run,

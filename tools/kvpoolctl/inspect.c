@@ -121,7 +121,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "epoch", sb->epoch);
 	json_number(o, "sequence", sb->sequence);
 	json_number(o, "era", sb->era);
-	json_number(o, "checkpoint", sb->checkpoint);
+	json_number(o, "checkpoint", sb->era);
 	json_time(o, "created", sb->create_time);
 	json_time(o, "last_written", sb->write_time);
 	json_number(o, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);

@@ -100,6 +100,20 @@ run 0 scrub --wait tank
 run 0 clear tank
 run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.errors.healed)" 0
 
+echo "--- only what changed since a checkpoint"
+run 0 list -H -o checkpoint; old=$(cat /tmp/out)
+newer() { dd if=/dev/urandom of=/dev/mapper/tank bs=4K seek=3000 count=1 oflag=direct conv=fsync status=none
+	settle tank; [ "$(stat_of tank era)" -gt $((old + 1)) ]; }
+retry 60 newer
+run 0 list -H -o checkpoint; since=$(cat /tmp/out)
+expect_eq "$since" "$(stat_of tank era)"
+for block in 300 3000; do leg garble /dev/a $((start + block)) 1; done
+run 0 scrub --wait --since "$since" tank; has out 'healed 1, unrepaired 0'
+quiet
+refused 3 refused 'still to come' scrub --since 999999999 tank
+run 0 scrub --wait tank; has out 'healed 1, unrepaired 0'
+run 0 clear tank
+
 echo "--- events were followed over the restarts, and are kept"
 retry 60 grep -q 'tank unrepaired block=200$' /tmp/follow.all
 kill $follow_all 2> /dev/null || fail "events -f of all pools ended by itself"
