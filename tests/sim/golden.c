@@ -331,4 +331,7 @@ void run_golden(void)
 	test("entries", entries_test);
 	test("layout", layout_test);
 	test("tunables", tunables_test);
+	test("stripe_example", stripe_example_test);
+	test("stripe_requests", stripe_requests_test);
+	test("stripe_home", stripe_home_test);
 }

@@ -73,4 +73,9 @@ void run_stories(void);
 void run_hostile(void);
 void run_trouble(void);
 
+/* Parts of the golden suite that live in files of their own. */
+bool stripe_example_test(void);
+bool stripe_requests_test(void);
+bool stripe_home_test(void);
+
 #endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Parity1: how a request of any size lies on the legs as full stripes.
+ *
+ * A request of s blocks at physical block offset o on n legs is cut into n
+ * pieces, the first of them parity. Piece i lies on leg (o+i) mod n from its
+ * block floor((o+i)/n) on, one block a row. So each request is a number of full
+ * rows, the last of which may be narrower, and the next request goes on right
+ * behind it. Row r of the parity is the XOR of row r of all other pieces that
+ * have one.
+ *
+ * Home uses it with the stripes of the vdev, all of one size, whose parity goes
+ * from leg to leg; a log of parity1 with the size of each write.
+ */
+#ifndef KVP_STRIPE_H
+#define KVP_STRIPE_H
+
+#include "format/format.h"
+
+#define KVP_STRIPE_MIN_LEGS	3
+#define KVP_STRIPE_MAX_LEGS	16
+
+/**
+ * struct kvp_piece - what one leg holds of a request
+ * @leg: 0 to legs - 1
+ * @block: on the leg, relative to the region
+ * @blocks: how many; may be 0
+ * @first: of them, the first block of the request; piece 0 is parity and has none
+ */
+struct kvp_piece {
+	u32 leg;
+	u64 block;
+	u32 blocks, first;
+};
+
+/** kvp_stripe_parity() - blocks of parity for @blocks of data: one a row */
+static inline u32 kvp_stripe_parity(u32 legs, u32 blocks)
+{
+	return (blocks + legs - 2) / (legs - 1);
+}
+
+/** kvp_stripe_request_size() - blocks that a request of @blocks takes on the legs */
+static inline u32 kvp_stripe_request_size(u32 legs, u32 blocks)
+{
+	return blocks + kvp_stripe_parity(legs, blocks);
+}
+
+/**
+ * kvp_stripe_piece() - piece @piece of a request
+ * @legs: KVP_STRIPE_MIN_LEGS to KVP_STRIPE_MAX_LEGS
+ * @offset: physical block offset: data and parity of all before it
+ * @blocks: of data, at least 1
+ * @piece: 0 (parity) to @legs - 1
+ */
+void kvp_stripe_piece(u32 legs, u64 offset, u32 blocks, u32 piece, struct kvp_piece *p);
+
+/** struct kvp_stripe_at - piece and row of one block of data */
+struct kvp_stripe_at {
+	u32 piece, row;
+};
+
+/** kvp_stripe_at() - where in a request of @blocks its block @block is; the parity is in the same row */
+struct kvp_stripe_at kvp_stripe_at(u32 legs, u32 blocks, u32 block);
+
+/**
+ * kvp_stripe_home() - piece @piece of stripe @stripe at home
+ * @chunk: blocks of a piece
+ *
+ * All stripes have (@legs - 1) * @chunk blocks of data. Their parity goes
+ * round: leg @stripe mod @legs.
+ */
+void kvp_stripe_home(u32 legs, u32 chunk, u64 stripe, u32 piece, struct kvp_piece *p);
+
+#endif /* KVP_STRIPE_H */
