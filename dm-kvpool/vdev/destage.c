@@ -306,7 +306,8 @@ int kvp_destage_all(struct kvp_pool *pool)
 			kvp_wait_for_memory();
 			ret = 0;
 		}
-	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool));
+	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
+		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 
