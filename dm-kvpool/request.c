@@ -172,15 +172,18 @@ static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 static void defer_write(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
+	bool requeue;
 
-	if (READ_ONCE(r->requeue)) {
-		end_bio(bio, BLK_STS_DM_REQUEUE);
-		return;
-	}
+	/* Under the lock: whoever sets it takes what is on the list. */
 	spin_lock_irqsave(&r->lock, flags);
-	bio_list_add(&r->writes, bio);
+	requeue = r->requeue;
+	if (!requeue)
+		bio_list_add(&r->writes, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
-	queue_work(r->write_wq, &r->write_work);
+	if (requeue)
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+	else
+		queue_work(r->write_wq, &r->write_work);
 }
 
 static int map_write(struct kvp_requests *r, struct bio *bio)
@@ -272,9 +275,13 @@ void kvp_requests_requeue(struct kvp_requests *r, bool on)
 	struct bio *bio;
 	unsigned long flags;
 
+	spin_lock_irqsave(&r->lock, flags);
 	WRITE_ONCE(r->requeue, on);
+	spin_unlock_irqrestore(&r->lock, flags);
+	WRITE_ONCE(r->pool->log.requeue, on);
 	if (!on)
 		return;
+	smp_mb();	/* a pool that faults from here on finds it set */
 	cancel_work_sync(&r->write_work);
 	queue_work(r->wq, &r->read_work);
 	bio_list_init(&held);

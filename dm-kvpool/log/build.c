@@ -305,12 +305,15 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	lockdep_assert_held(&log->build_lock);
 	if (!e)
 		return false;
+	/* Before the tail is read: a tail that moves later takes it back, and kicks. */
+	WRITE_ONCE(log->full, true);
+	smp_mb();	/* pairs with the one in kvp_log_retire() */
 	cap = room(pool);
-	WRITE_ONCE(log->full, !cap);
 	if (!cap) {
 		kvp_destage_kick(pool, true);
 		return false;
 	}
+	WRITE_ONCE(log->full, false);
 	e->phase = KVP_ENTRY_WRITING;
 	e->data = 0;
 	e->intents = 0;

@@ -88,11 +88,17 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 			queue_work(pool->commit_wq, &log->commit_work);
 			return;
 		}
-		/* Whoever holds the lock looks again after giving it back. */
+		/*
+		 * Whoever holds the lock looks again after giving it back: what
+		 * we have changed is there for it to see before we find the
+		 * lock taken.
+		 */
+		smp_mb();
 		if (!mutex_trylock(&log->build_lock))
 			return;
 		built = build_wanted(pool) && kvp_log_build_entry(pool);
 		mutex_unlock(&log->build_lock);
+		smp_mb();	/* pairs with the one above */
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
 			return;	/* whoever frees one kicks again */
 	}
@@ -315,7 +321,6 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	bool all = e->intents == e->records;
 	struct kvp_dirty *d, *next;
 	unsigned long flags;
-	u32 i;
 
 	list_for_each_entry_safe(d, next, &e->versions, list) {
 		if (!d->intent)
@@ -329,8 +334,7 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	spin_lock_irqsave(&log->lock, flags);
 	e->bypass->phase = KVP_BYPASS_READY;
 	spin_unlock_irqrestore(&log->lock, flags);
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
-		queue_work(pool->work_wq, &log->workers[i].work);
+	kvp_bypass_kick(pool);
 }
 
 /* The entry's data is destage's from here. */

@@ -129,21 +129,53 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	return intents;
 }
 
+/* All who wait are on one list. */
+static void __gather_waiters(struct kvp_log *log)
+{
+	struct kvp_waiter *w, *next;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
+		list_del(&w->list);
+		__add_waiter(log, w);
+	}
+}
+
 /*
- * No leg is left: nobody is kept waiting but requests under failmode=wait. The
+ * No leg is left: nobody is kept waiting but requests under failmode=wait, and
+ * those are sent away if the device is being suspended without a flush. The
  * pool's own waiters are answered in any case, or it could not be suspended.
  */
 static void fail_waiters(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
 	struct kvp_waiter *w, *next;
-	bool hold = kvp_pool_waits(pool);
+	bool hold = kvp_pool_waits(pool), requeue = READ_ONCE(log->requeue);
+	LIST_HEAD(failed);
+	LIST_HEAD(back);
+
+	spin_lock_irq(&log->lock);
+	__gather_waiters(log);
+	list_for_each_entry_safe(w, next, &log->waiters, list)
+		if (!hold || w->internal)
+			list_move_tail(&w->list, &failed);
+		else if (requeue)
+			list_move_tail(&w->list, &back);
+	spin_unlock_irq(&log->lock);
+	kvp_answer(&failed, -EIO);
+	kvp_answer(&back, -EAGAIN);
+}
+
+void kvp_commit_fail_internal(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_waiter *w, *next;
 	LIST_HEAD(failed);
 
 	spin_lock_irq(&log->lock);
-	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	__gather_waiters(log);
 	list_for_each_entry_safe(w, next, &log->waiters, list)
-		if (!hold || w->internal)
+		if (w->internal)
 			list_move_tail(&w->list, &failed);
 	spin_unlock_irq(&log->lock);
 	kvp_answer(&failed, -EIO);
@@ -156,7 +188,7 @@ void kvp_commit_requeue(struct kvp_pool *pool)
 	LIST_HEAD(back);
 
 	spin_lock_irq(&log->lock);
-	list_splice_tail_init(&log->flush_waiters, &log->waiters);
+	__gather_waiters(log);
 	list_for_each_entry_safe(w, next, &log->waiters, list)
 		if (!w->internal)
 			list_move_tail(&w->list, &back);
@@ -194,19 +226,23 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	struct kvp_log *log = &pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
-	bool answered;
+	bool taken, internal;
 
 	w->flushed = false;
 	spin_lock_irqsave(&log->lock, flags);
 	log->flushes++;
 	__add_waiter(log, w);
 	__kvp_collect_waiters(pool, &done);
-	answered = !list_empty(&done);
+	/* Or on the longer way; it may be gone once others are answered. */
+	taken = w->seq <= log->durable_seq;
+	internal = w->internal;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
-	if (answered)
+	if (taken)
 		return;
-	if (kvp_pool_faulted(pool))
+	if (internal && READ_ONCE(log->stopped))
+		kvp_commit_fail_internal(pool);
+	else if (kvp_pool_faulted(pool))
 		queue_work(pool->commit_wq, &log->flush_work);
 	else
 		kvp_commit_kick(pool, true);

@@ -25,6 +25,9 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 /** kvp_answer() - call done() of all; without locks */
 void kvp_answer(struct list_head *waiters, int error);
 
+/** kvp_commit_fail_internal() - the log has stopped: answer the pool's own waiters with -EIO */
+void kvp_commit_fail_internal(struct kvp_pool *pool);
+
 /* Work of the log, on pool->commit_wq. */
 void kvp_commit_work(struct work_struct *work);
 void kvp_interval_work(struct work_struct *work);

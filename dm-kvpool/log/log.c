@@ -114,11 +114,15 @@ void kvp_log_stop(struct kvp_pool *pool)
 	flush_work(&log->flush_work);
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
+	/* Those of messages, after a commit that failed: a removal would wait for them. */
+	kvp_commit_fail_internal(pool);
 }
 
 void kvp_log_unstop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->log.stopped, false);
+	/* Workers were cancelled, which had intents to bring home if all was not well. */
+	kvp_bypass_kick(pool);
 	kvp_commit_kick(pool, false);
 }
 
@@ -134,6 +138,14 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&log->lock, flags);
 	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_holes) &&
 	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
+}
+
+void kvp_bypass_kick(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+		queue_work(pool->work_wq, &pool->log.workers[i].work);
 }
 
 /* --- tail and intents ------------------------------------------------------------------------ */
@@ -204,5 +216,7 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 	log->tail = tail;
 	log->intents_since = 0;
 	spin_unlock_irqrestore(&log->lock, flags);
+	smp_mb();	/* pairs with the one in kvp_log_build_entry() */
+	WRITE_ONCE(log->full, false);
 	kvp_commit_kick(pool, true);
 }

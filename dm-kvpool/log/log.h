@@ -140,6 +140,7 @@ struct kvp_log {
 	bool due;				/* the interval is over, or a close is wanted */
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
+	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
@@ -164,6 +165,9 @@ void kvp_log_unstop(struct kvp_pool *pool);
 
 /** kvp_log_idle() - is there nothing in buffer, log and table that a checkpoint does not have? */
 bool kvp_log_idle(struct kvp_pool *pool);
+
+/** kvp_bypass_kick() - intents that are ready to go home do so */
+void kvp_bypass_kick(struct kvp_pool *pool);
 
 /** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
 void kvp_commit_requeue(struct kvp_pool *pool);

@@ -402,8 +402,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	if (!superblock_settled(pool))
 		return;
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
-		queue_work(pool->work_wq, &pool->log.workers[i].work);
+	kvp_bypass_kick(pool);
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
 	/* Before those who wait: if there is still no leg, they go on waiting. */

@@ -235,10 +235,12 @@ static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
 	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+	bool faulted;
 	u64 before;
 	u32 used;
 
 	do {
+		faulted = kvp_pool_faulted(pool);
 		before = READ_ONCE(pool->log.tail);
 		used = READ_ONCE(pool->wbuf.nr_logged);
 		if (checkpoint_wanted(pool)) {
@@ -252,7 +254,8 @@ static void destage_work(struct work_struct *work)
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
-	if (dg->error && dg->error != -ENOMEM)
+	/* Of a pool that had no leg it is no news, and it may have one again by now. */
+	if (dg->error && dg->error != -ENOMEM && !faulted)
 		kvp_pool_fault(pool, "blocks cannot be brought home");
 	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
 		mod_delayed_work(pool->work_wq, &dg->idle_work,
@@ -343,15 +346,18 @@ void kvp_bypass_work(struct work_struct *work)
 	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
 	struct kvp_pool *pool = worker->pool;
 	struct kvp_bypass *b;
+	bool faulted;
 	int ret;
 
 	while ((b = next_bypass(&pool->log))) {
+		faulted = kvp_pool_faulted(pool);
 		sort_by_block(&b->versions);
 		ret = kvp_home_write(worker->home, &b->versions);
 		if (ret) {
 			bypass_phase(&pool->log, b, KVP_BYPASS_READY);
 			if (ret != -ENOMEM) {
-				kvp_pool_fault(pool, "large writes cannot be brought home");
+				if (!faulted)
+					kvp_pool_fault(pool, "large writes cannot be brought home");
 				break;
 			}
 			/* For the checkpoint, after which table pages can be had again. */

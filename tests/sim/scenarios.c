@@ -481,6 +481,15 @@ static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
 	host_checkpoint(h);
 }
 
+static void suspend_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	kvp_pool_quiesce(s->host.pool);
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
 /* Under a noflush suspend whoever waits is sent away, but not the pool's own. */
 static void requeue_answers_all_who_wait(struct scenario *s)
 {
@@ -519,6 +528,73 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	wait_for_completion(&s->flushed);
 	h->may_fail = false;
 	host_flush(h);
+}
+
+/* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
+static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	h->may_fail = true;
+	h->pool->tunables[KVP_T_FAILMODE] = 1;
+	fail_writes(s, 0, ~0ull, 0);
+	host_write(h, 3, 2, false);
+	flush_begin(s);
+	host_sleep(2000);
+	if (!kvp_pool_waits(h->pool) || s->flush_over)
+		sim_fail("a FLUSH was answered with %d though legs may come back", s->flush_error);
+	h->pool->log.requeue = true;
+	kvp_commit_requeue(h->pool);
+	host_sleep(10);
+	if (!s->flush_over || s->flush_error != -EAGAIN)
+		sim_fail("a FLUSH that waits for legs was not sent away");
+	flush_begin(s);
+	host_sleep(10);
+	if (!s->flush_over || s->flush_error != -EAGAIN)
+		sim_fail("a FLUSH during the suspend was not sent away");
+	h->pool->log.requeue = false;
+	cure_all();
+	h->pool->tunables[KVP_T_FAILMODE] = 0;
+	kvp_pool_clear(h->pool, -1);
+	h->may_fail = false;
+	host_flush(h);
+	host_read_check(h, 3);
+}
+
+/*
+ * Suspended while commits fail and intents are ready to go home: the pool's own
+ * waiters hear of it, and after the resume the intents go home.
+ */
+static void intents_survive_a_suspend_that_failed(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	h->may_fail = true;
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 0, POOL_BLOCKS);
+	init_completion(&s->flushed);
+	for (i = 0; i < 4; i++) {
+		host_write(h, 100 * i, 40, false);
+		host_sleep(1500);
+	}
+	if (h->pool->log.nr_bypass < 3)
+		sim_fail("%u intents: the scenario is not what it says", h->pool->log.nr_bypass);
+	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 0);
+	host_write(h, 450, 1, false);
+	sim_spawn("suspend", suspend_task, s);
+	host_sleep(3000);
+	release_all();
+	wait_for_completion(&s->flushed);
+	if (!kvp_commit_sync(h->pool))
+		sim_fail("a suspended pool whose commits fail says that all is durable");
+	cure_all();
+	kvp_pool_unquiesce(h->pool);
+	h->may_fail = false;
+	host_flush(h);
+	host_checkpoint(h);
+	for (i = 0; i < 4; i++)
+		host_read_check(h, 100 * i + 7);
 }
 
 static void reader_task(void *arg)
@@ -752,6 +828,10 @@ void run_scenarios(void)
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
 	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
+	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
+	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
+	scenario("intents_survive_a_suspend_that_failed_on_a_single",
+		 intents_survive_a_suspend_that_failed, 1, false, 2);
 	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
