@@ -275,6 +275,14 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 	return *name;
 }
 
+bool device_suspended(dev_t rdev)
+{
+	char path[PATH_MAX], text[8];
+
+	sys_path(rdev, "dm/suspended", path, sizeof(path));
+	return read_line(path, text, sizeof(text)) && *text == '1';
+}
+
 static bool mounted_through(dev_t rdev, int depth, char *buf, size_t size);
 
 /* Looks below the folder @rest of @rdev: holders, or "" for its partitions. */

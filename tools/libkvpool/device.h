@@ -83,6 +83,9 @@ bool device_mountpoint(dev_t rdev, char *buf, size_t size);
  */
 bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size);
 
+/** device_suspended() - is it a mapped device that keeps whoever reads it waiting? */
+bool device_suspended(dev_t rdev);
+
 /**
  * device_unused() - refuse a device that anyone uses
  *

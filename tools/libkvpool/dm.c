@@ -11,6 +11,7 @@
 
 #define TARGET		"kvpool"
 #define LAST_REFUSAL	"/sys/module/dm_kvpool/parameters/last_refusal"
+#define UDEV_PATIENCE	120		/* seconds */
 
 static void __attribute__((format(printf, 5, 6)))
 no_log(int level, const char *file, int line, int code, const char *format, ...)
@@ -62,23 +63,41 @@ static int task_failed(int e, const char *name, const char *doing, struct err *e
 	if (geteuid())
 		return err_set(err, ERR_PERMISSION, name, "run as root", "%s: %s", doing,
 			       strerror(e));
+	if (e == ETIME)
+		return err_set(err, ERR_KERNEL, name, "look after udev: systemctl status systemd-udevd",
+			       "%s: udev has not answered for %d s", doing, UDEV_PATIENCE);
 	return err_set(err, ERR_KERNEL, name, "check that device-mapper works: dmsetup version",
 		       "%s: %s", doing, strerror(e));
+}
+
+/* Not for ever: a worker of udev may have died, or have been told to stop. */
+static int wait_for_udev(uint32_t cookie)
+{
+	int ready = 0, i;
+
+	for (i = 0; i < UDEV_PATIENCE * 100; i++) {
+		if (!dm_udev_wait_immediate(cookie, &ready) || ready)
+			return ready ? 0 : EIO;
+		usleep(10000);
+	}
+	dm_udev_complete(cookie);
+	dm_udev_wait(cookie);
+	return ETIME;
 }
 
 /* Runs a task that changes a device, and waits until udev has seen to its node. */
 static int run_with_udev(struct dm_task *t)
 {
 	uint32_t cookie = 0;
-	int e = 0;
+	int e = 0, late;
 
 	if (!dm_task_set_cookie(t, &cookie, 0))
 		return EIO;
 	if (!dm_task_run(t))
 		e = task_errno(t);
-	dm_udev_wait(cookie);
+	late = wait_for_udev(cookie);
 	dm_task_update_nodes();
-	return e;
+	return e ? e : late;
 }
 
 /* --- the module's reasons ---------------------------------------------- */

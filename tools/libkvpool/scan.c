@@ -29,7 +29,8 @@ static bool hidden(const struct device *d)
 
 	if (!d->rdev)
 		return false;
-	if (dm_is_pool(d->rdev))
+	/* Whoever reads a suspended device waits until it is resumed. */
+	if (dm_is_pool(d->rdev) || device_suspended(d->rdev))
 		return true;
 	return device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
 	       strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));

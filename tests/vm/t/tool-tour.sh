@@ -15,6 +15,13 @@ run 0 --help; has out '^  create '; hasnt out 'online'
 run 0 list; has out '^NAME'
 run 0 status; has out 'no pool is active'
 
+echo "--- a device that does not answer is left out"
+dmsetup create mute --table "0 2048 linear /dev/c 0"
+dmsetup suspend mute
+run 0 import; has out 'no pool was found'
+dmsetup resume mute
+dmsetup remove --retry mute
+
 echo "--- create: the plan, then the same for good"
 run 0 create -n -o log_size=4M -o scrub_rate=64M tank mirror /dev/a /dev/b
 has out 'would create pool tank: mirror of 2'; has out '^usable'; has out '^survives +loss of 1 leg'
