@@ -5,10 +5,22 @@
 
 #include "kvpool_kunit.h"
 
-static bool memory_is_short;
+static bool memory_is_short, memory_is_scattered;
+
+static struct page *real_alloc_pages(gfp_t gfp, unsigned int order)
+{
+	return alloc_pages(gfp, order);
+}
+
+static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
+{
+	return memory_is_short || (order && memory_is_scattered) ? NULL : real_alloc_pages(gfp, order);
+}
 
 #undef alloc_page
-#define alloc_page(gfp)	(memory_is_short ? NULL : alloc_pages(gfp, 0))
+#undef alloc_pages
+#define alloc_pages(gfp, order)	scarce_alloc_pages(gfp, order)
+#define alloc_page(gfp)		scarce_alloc_pages(gfp, 0)
 
 #include "cache/wbuf.c"
 
@@ -28,6 +40,7 @@ static int make_pool(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, pool);
 	memory_is_short = false;
+	memory_is_scattered = false;
 	told_of_space = 0;
 	pool->stats = alloc_percpu(struct kvp_stats);
 	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
@@ -408,9 +421,29 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
 	list_splice_init(&w->buffered, &all);
 	kvp_wbuf_drop_list(pool, &all);
-	KUNIT_EXPECT_EQ(test, w->pages, 10);
+	/* In whole chunks, and the one that pages are taken from stays. */
+	KUNIT_EXPECT_LE(test, w->pages, 10 + KVP_CHUNK_PAGES);
 	KUNIT_EXPECT_EQ(test, w->used, 0);
 	KUNIT_EXPECT_EQ(test, told_of_space, 2);
+}
+
+static void single_pages_do_as_well(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = &pool->wbuf;
+	LIST_HEAD(all);
+	u64 block;
+
+	kvp_wbuf_exit(pool);
+	memory_is_scattered = true;
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT), 0);
+	for (block = 0; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, block));
+	for (block = 0; block < LIMIT; block++)
+		KUNIT_EXPECT_EQ(test, contents(pool, block), block);
+	list_splice_init(&w->buffered, &all);
+	kvp_wbuf_drop_list(pool, &all);
+	KUNIT_EXPECT_EQ(test, w->used, 0);
 }
 
 static void without_memory_a_write_is_refused(struct kunit *test)
@@ -459,6 +492,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_full_buffer_takes_no_more),
 	KUNIT_CASE(a_full_buffer_does_not_lose_the_old_version),
 	KUNIT_CASE(a_lower_limit_frees_pages),
+	KUNIT_CASE(single_pages_do_as_well),
 	KUNIT_CASE(without_memory_a_write_is_refused),
 	KUNIT_CASE(without_memory_there_is_no_buffer),
 	{}
