@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl check and inspect say of real legs what the module's scrub says: clean, damaged, after a power cut
 # timeout: 400
-# long: not yet seen to pass from end to end
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
