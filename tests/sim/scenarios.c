@@ -805,7 +805,7 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 void run_scenarios(void)
 {
 	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
-	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 3);
+	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);
 	scenario(NAMED(failed_commit_keeps_flush_failing_until_durable), 2, false, 3);
 	scenario("failed_commit_keeps_flush_failing_until_durable_on_a_single",
