@@ -97,6 +97,7 @@ typedef atomic64_t atomic_long_t;
 #define atomic64_sub_return	atomic_sub_return
 #define atomic64_dec_and_test	atomic_dec_and_test
 #define atomic64_fetch_add	atomic_fetch_add
+#define atomic64_or(v, a)		((void)((a)->counter |= (v)))
 #define atomic_sub_and_test(v, a)	(!((a)->counter -= (v)))
 #define atomic_dec_if_positive(a)	((a)->counter > 0 ? --(a)->counter : (a)->counter - 1)
 #define atomic_try_cmpxchg(a, o, n)	((a)->counter == *(o) ? (a)->counter = (n), true : \

@@ -5,4 +5,9 @@
 
 #include <linux/kernel.h>
 
+static inline u32 reciprocal_scale(u32 val, u32 below)
+{
+	return (u64)val * below >> 32;
+}
+
 #endif
