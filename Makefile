@@ -35,7 +35,7 @@ DKMS_DIR := $(DESTDIR)/usr/src/dm-kvpool-$(VERSION)
 TOOL := $(wildcard tools/kvpoolctl/Makefile)
 
 .PHONY: all module modules-all tool install uninstall dkms-install dkms-uninstall setup \
-	check check-long demo clean clean-module help links need-kernel $(KERNELS:%=module-%)
+	check check-long cache-report demo clean clean-module help links need-kernel $(KERNELS:%=module-%)
 
 all: module tool
 
@@ -49,6 +49,7 @@ help:
 	@echo '                     also dkms-uninstall'
 	@echo 'make setup           what building and testing need (Debian 12; see scripts/setup -h)'
 	@echo 'make check           all tests; check-long adds the slow ones'
+	@echo 'make cache-report    what the policy of the RAM cache misses, beside others'
 	@echo 'make demo            a tour in a virtual machine'
 	@echo 'make clean           also clean-module, for one kernel'
 	@echo
@@ -122,6 +123,9 @@ check: setup
 
 check-long: setup
 	+@tests/check --long
+
+cache-report:
+	+@$(MAKE) -s -C tests/cache report
 
 demo: setup
 	+@$(MAKE) tool

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a binary of tests is made of. */
+#ifndef CACHE_SUITE_H
+#define CACHE_SUITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** struct test - of a list that ends with one without a name */
+struct test {
+	const char *name;
+	bool (*run)(void);
+};
+
+/** tests - of this binary; main.c runs them */
+extern const struct test tests[];
+
+/** seed - of everything random: SEED=, or 1 */
+extern uint64_t seed;
+
+/** expect() - print what is not as it should be */
+#define expect(c, ...) ({						\
+	bool good_ = (c);						\
+	if (!good_) {							\
+		fprintf(stderr, "# %s:%d: ", __FILE__, __LINE__);	\
+		fprintf(stderr, __VA_ARGS__);				\
+		fputc('\n', stderr);					\
+	}								\
+	good_;								\
+})
+
+/* memory.c */
+/** memory_fail_at - which allocation from now on is to fail, 1 being the next; 0: none */
+extern unsigned int memory_fail_at;
+/** memory_bytes() - allocated and not freed */
+size_t memory_bytes(void);
+
+#endif
