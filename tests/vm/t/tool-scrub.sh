@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl scrub waits, pauses, resumes and stops, over restarts too; events follow; set lasts over a power cut
 # timeout: 300
-# long: not yet seen to pass from end to end
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
