@@ -49,7 +49,7 @@ def guest(name, command, *, env=None, qemu="", memory="4G"):
     settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
     inner = f"{settings} exec {command}"
     kernel = vm.Kernel(KERNEL)
-    cmd = vm.vng_command(kernel, False, memory=memory, cpus=1)
+    cmd = vm.vng_command(kernel, False, memory=memory, cpus=1, stock=True)
     cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
     cmd += ["--verbose"]  # else there is no console to keep
     cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
