@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl check and inspect say of real legs what the module's scrub says: clean, damaged, after a power cut
 # timeout: 400
+# long: five minutes under emulation
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
