@@ -166,34 +166,30 @@ static void fail_waiters(struct kvp_pool *pool)
 	kvp_answer(&back, -EAGAIN);
 }
 
-void kvp_commit_fail_internal(struct kvp_pool *pool)
+/* The pool's own waiters, or all others, hear @error. */
+static void answer_waiters(struct kvp_pool *pool, bool internal, int error)
 {
 	struct kvp_log *log = &pool->log;
 	struct kvp_waiter *w, *next;
-	LIST_HEAD(failed);
+	LIST_HEAD(answered);
 
 	spin_lock_irq(&log->lock);
 	__gather_waiters(log);
 	list_for_each_entry_safe(w, next, &log->waiters, list)
-		if (w->internal)
-			list_move_tail(&w->list, &failed);
+		if (w->internal == internal)
+			list_move_tail(&w->list, &answered);
 	spin_unlock_irq(&log->lock);
-	kvp_answer(&failed, -EIO);
+	kvp_answer(&answered, error);
+}
+
+void kvp_commit_fail_internal(struct kvp_pool *pool)
+{
+	answer_waiters(pool, true, -EIO);
 }
 
 void kvp_commit_requeue(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
-	struct kvp_waiter *w, *next;
-	LIST_HEAD(back);
-
-	spin_lock_irq(&log->lock);
-	__gather_waiters(log);
-	list_for_each_entry_safe(w, next, &log->waiters, list)
-		if (!w->internal)
-			list_move_tail(&w->list, &back);
-	spin_unlock_irq(&log->lock);
-	kvp_answer(&back, -EAGAIN);
+	answer_waiters(pool, false, -EAGAIN);
 }
 
 void kvp_long_flush_work(struct work_struct *work)
