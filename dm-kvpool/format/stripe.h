@@ -9,8 +9,9 @@
  * behind it. Row r of the parity is the XOR of row r of all other pieces that
  * have one.
  *
- * Home uses it with the stripes of the vdev, all of one size, whose parity goes
- * from leg to leg; a log of parity1 with the size of each write.
+ * Home is to use it with the stripes of the vdev, all of one size, whose parity
+ * goes from leg to leg; a log of parity1 with the size of each write. Nothing in
+ * the module does so yet.
  */
 #ifndef KVP_STRIPE_H
 #define KVP_STRIPE_H

@@ -59,7 +59,7 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
-	/* Disks that seek have a scheduler; what it does for a class is why this one. */
+	/* mq-deadline, the usual scheduler of disks that seek, serves this class first. */
 	if (io->urgent)
 		bio->bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, IOPRIO_NORM);
 	for (i = first; i < first + nr; i += n) {
