@@ -421,8 +421,8 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
 	list_splice_init(&w->buffered, &all);
 	kvp_wbuf_drop_list(pool, &all);
-	/* In whole chunks, and the one that pages are taken from stays. */
-	KUNIT_EXPECT_LE(test, w->pages, 10 + KVP_CHUNK_PAGES);
+	/* In whole chunks. */
+	KUNIT_EXPECT_EQ(test, w->pages, KVP_CHUNK_PAGES);
 	KUNIT_EXPECT_EQ(test, w->used, 0);
 	KUNIT_EXPECT_EQ(test, told_of_space, 2);
 }
