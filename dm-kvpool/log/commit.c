@@ -25,6 +25,18 @@ static u32 commit_batch(struct kvp_pool *pool)
 	return pool->wbuf.limit / 4;
 }
 
+/*
+ * The last quarter of the log is for who waits: a FLUSH must not wait for
+ * space because nobody was in a hurry to fill it. All that is buffered fits
+ * in, if the buffer is no larger than the log: the rest of it is in the log.
+ */
+static bool may_run_ahead(struct kvp_pool *pool)
+{
+	u64 blocks = kvp_log_blocks(pool->g);
+
+	return kvp_log_used(pool) < blocks - blocks / 4;
+}
+
 static bool build_wanted(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -40,7 +52,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	/* Flushes that arrive while a commit is in flight share the next one. */
 	wanted = list_empty(&log->in_flight) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only when somebody asks. */
-	if (!log->failed)
+	if (!log->failed && may_run_ahead(pool))
 		wanted |= READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
@@ -354,6 +366,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	pool->log.logged.lsn = e->hdr.lsn + e->hdr.blocks;
 	pool->log.logged.prev_lsn = e->hdr.lsn;
 	pool->log.logged.prev_csum = e->hdr.csum;
+	__kvp_log_milestone(pool);
 	spin_unlock(&w->lock);
 }
 

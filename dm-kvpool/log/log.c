@@ -95,6 +95,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->head = *head;
 	log->durable = *head;
 	log->logged = *head;
+	log->nr_milestones = 0;
 	log->tail = head->lsn;
 }
 
@@ -155,6 +156,38 @@ u64 kvp_log_used(struct kvp_pool *pool)
 	u64 head = READ_ONCE(pool->log.head.lsn), tail = READ_ONCE(pool->log.tail);
 
 	return head > tail ? head - tail : 0;
+}
+
+/* A log is cut into half as many pieces as there are milestones. */
+void __kvp_log_milestone(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	u64 step = kvp_log_blocks(pool->g) / (KVP_MILESTONES / 2);
+
+	lockdep_assert_held(&pool->wbuf.lock);
+	if (log->nr_milestones &&
+	    log->logged.lsn - log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn < step)
+		return;
+	log->milestones[log->nr_milestones++ % KVP_MILESTONES] = log->logged;
+}
+
+bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_dirty *first;
+	bool found = false;
+	u32 i;
+
+	spin_lock(&pool->wbuf.lock);
+	first = list_first_entry_or_null(&pool->wbuf.logged, struct kvp_dirty, list);
+	if (first)
+		limit = min(limit, first->lsn);
+	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
+		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
+		found = mark->lsn <= limit;
+	}
+	spin_unlock(&pool->wbuf.lock);
+	return found && mark->lsn > READ_ONCE(log->tail);
 }
 
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)

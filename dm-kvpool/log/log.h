@@ -27,6 +27,7 @@ struct kvp_pool;
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_BYPASS_WORKERS	2
 #define KVP_MANY_INTENTS	(1u << 18) /* 1 GiB: a recovery reads every one of them */
+#define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
 /* A place in the log from which a recovery could start. */
 struct kvp_log_mark {
@@ -144,6 +145,8 @@ struct kvp_log {
 	u64 redo;				/* place of an entry that failed; by build_lock */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
+	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
+	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
 
 	struct work_struct commit_work, post_work, flush_work;
 	struct delayed_work interval_work;
@@ -195,6 +198,16 @@ int kvp_commit_sync(struct kvp_pool *pool);
 
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);
+
+/**
+ * __kvp_log_milestone() - note @log->logged as a place for a tail, if the last one is far behind
+ *
+ * Context: caller holds wbuf->lock.
+ */
+void __kvp_log_milestone(struct kvp_pool *pool);
+
+/** kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit */
+bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark);
 
 /** kvp_log_floor() - lower @mark to the first intent that is not yet home */
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);

@@ -341,6 +341,9 @@ static inline u64 kvp_home_block(const struct kvp_pool *pool, u64 block)
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
+/** kvp_legs_seek() - is one of the legs a disk that takes its time from place to place? */
+bool kvp_legs_seek(const struct kvp_pool *pool);
+
 /** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
 int kvp_legs_flush(struct kvp_pool *pool);
 

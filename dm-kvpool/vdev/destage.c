@@ -9,6 +9,10 @@
  * them. A discard ends a round that has data already, and comes first in the
  * next: so table entries change in log order.
  *
+ * While somebody waits for space in the log, a checkpoint follows each round,
+ * with the tail where the next one begins: space comes by rounds, not when the
+ * whole log is home.
+ *
  * Whether there is work is asked in one place, destage_wanted(), by whoever
  * starts the worker and by the worker when it considers stopping.
  */
@@ -18,6 +22,7 @@
 #include "vdev/home.h"
 
 #define ROUND_VERSIONS	2048
+#define SLOW_ROUND	512	/* on legs that seek: two seconds */
 #define MANY_HOLES	64	/* readers look through all that are pending */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
@@ -54,17 +59,25 @@ static bool destage_wanted(struct kvp_pool *pool)
 
 /* --- a round ------------------------------------------------------------------- */
 
+/* Fewer while somebody waits for what the round makes free, if the log is small. */
+static u32 round_versions(struct kvp_pool *pool)
+{
+	u32 max = kvp_legs_seek(pool) ? SLOW_ROUND : ROUND_VERSIONS;
+
+	return READ_ONCE(pool->log.full) ? min_t(u64, kvp_log_blocks(pool->g) / 8, max) : max;
+}
+
 /* Move versions below @limit from the head of the logged list: data to @data, discards to @holes. */
 static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *data,
 			 struct list_head *holes)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
+	u32 n = 0, max = round_versions(pool);
 	struct kvp_dirty *d, *next;
-	u32 n = 0;
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->logged, list) {
-		if (d->lsn >= limit || n == ROUND_VERSIONS || (d->hole && !list_empty(data)))
+		if (d->lsn >= limit || n == max || (d->hole && !list_empty(data)))
 			break;
 		list_move_tail(&d->list, d->hole ? holes : data);
 		n++;
@@ -183,9 +196,24 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 }
 
 /*
- * Rounds, with checkpoints in between when the table asks for it. When there
- * is no memory for a table page, the dirty ones are what holds it: written,
- * they can make room for others. So each turn gets somewhere (R24).
+ * A checkpoint between two rounds, if somebody needs one: the table for its
+ * dirty pages, or the builder for space in the log. Versions go home in log
+ * order, so what lies below the first one left is home, and so are intents
+ * below @limit.
+ */
+static int checkpoint_between(struct kvp_pool *pool, u64 limit)
+{
+	struct kvp_log_mark mark;
+
+	if (READ_ONCE(pool->log.full) && kvp_log_home_mark(pool, limit, &mark))
+		return kvp_checkpoint(pool, &mark);
+	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
+}
+
+/*
+ * Rounds, with checkpoints in between. When there is no memory for a table
+ * page, the dirty ones are what holds it: written, they can make room for
+ * others. So each turn gets somewhere (R24).
  */
 static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 {
@@ -196,8 +224,10 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 	do {
 		ret = destage_round(pool, limit, &taken);
 		no_memory = ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty);
-		if (no_memory || (!ret && table_half_dirty(pool)))
+		if (no_memory)
 			ret = kvp_checkpoint(pool, NULL);
+		else if (!ret)
+			ret = checkpoint_between(pool, limit);
 	} while (!ret && (no_memory || (taken && (all || destage_wanted(pool)))));
 	return ret;
 }

@@ -29,10 +29,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	if (!h)
 		return NULL;
 	h->pool = pool;
-	h->max_locked = MAX_LOCKED;
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].rotational)
-			h->max_locked = MAX_SEEKS;
+	h->max_locked = kvp_legs_seek(pool) ? MAX_SEEKS : MAX_LOCKED;
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);

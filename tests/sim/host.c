@@ -39,6 +39,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 		}
 		s->legs[i].bdev = &disks.bdev[i];
 		s->legs[i].size_blocks = disks.img[i].blocks;
+		s->legs[i].rotational = hs->rotational;
 		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", i);
 	}
 }

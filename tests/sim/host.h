@@ -25,6 +25,7 @@ struct host_start {
 	bool format, degraded, readonly, accept_fork;
 	u32 missing;		/* bit per leg */
 	bool strict;
+	bool rotational;	/* the legs say that they seek */
 };
 
 /** host_start() - start the pool on the disks; the engine's error */

@@ -25,6 +25,7 @@ struct scenario {
 	struct completion flushed;
 	bool flush_over;
 	int flush_error;
+	u32 flushes;
 };
 
 static void scenario_main(void *arg)
@@ -80,6 +81,7 @@ static void scenario(const char *name, void (*run)(struct scenario *s), u32 legs
 		memset(&s->start, 0, sizeof(s->start));
 		s->start.legs = legs;
 		s->start.strict = strict;
+		s->start.rotational = i % 2;
 		s->positions = 0;
 		good = run_once(s, i ? mix64(opt.seed, 1000 + i) : opt.seed);
 	}
@@ -652,23 +654,69 @@ static void filler_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-/* Nothing goes home until the log is full; then all of it does, without a block of log. */
-static void full_log_drains(struct scenario *s)
+/* Destage hangs in the first entry while @filler fills the log behind it. */
+static void fill_log(struct scenario *s, void (*filler)(void *arg))
 {
 	struct host *h = &s->host;
 	u32 i;
 
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	host_write(h, 250, 4, false);
+	host_flush(h);
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 0, POOL_BLOCKS);
-	sim_spawn("filler", filler_task, s);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(50);
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	s->flushes = 0;
+	sim_spawn("filler", filler, s);
 	for (i = 0; i < 100 && !READ_ONCE(h->pool->log.full); i++)
 		host_sleep(50);
 	if (!READ_ONCE(h->pool->log.full) || s->flush_over)
 		sim_fail("the log is not full: the scenario is not what it says");
 	s->cuts_from = disks.trace.nr;
+}
+
+/* Nothing goes home until the log is full; then all of it does, without a block of log. */
+static void full_log_drains(struct scenario *s)
+{
+	fill_log(s, filler_task);
 	s->positions = 30;
+	release_all();
+	wait_for_completion(&s->flushed);
+}
+
+static void low_and_high_task(void *arg)
+{
+	struct scenario *s = arg;
+	u32 i;
+
+	for (i = 0; i < 80; i++) {
+		host_write(&s->host, 20 * (i % 10) + (i < 25 ? 0 : 300), 20, false);
+		host_flush(&s->host);
+		s->flushes++;
+	}
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+/* The log is full, and only its older part can go home: that makes space for who waits. */
+static void log_space_comes_by_rounds(struct scenario *s)
+{
+	u32 i, before;
+
+	fill_log(s, low_and_high_task);
+	before = s->flushes;
+	if (before < 26)
+		sim_fail("the log is not full of both: the scenario is not what it says");
+	s->positions = 60;
+	release_all();
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 300, POOL_BLOCKS - 300);
+	for (i = 0; i < 100 && s->flushes == before; i++)
+		host_sleep(50);
+	if (s->flushes == before)
+		sim_fail("older entries are home, and nobody got their space");
 	release_all();
 	wait_for_completion(&s->flushed);
 }
@@ -834,6 +882,8 @@ void run_scenarios(void)
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
 	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
 	scenario(NAMED(full_log_drains), 2, true, 1);
+	scenario(NAMED(log_space_comes_by_rounds), 2, true, 2);
+	scenario("log_space_comes_by_rounds_on_a_single", log_space_comes_by_rounds, 1, true, 2);
 	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
 	scenario(NAMED(two_entries_in_flight_earlier_lost), 2, true, 1);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
