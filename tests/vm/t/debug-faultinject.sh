@@ -25,7 +25,7 @@ text=$(cat /sys/module/dm_kvpool/sections/.text)
 bytes=$(size -A "$KVPOOL_BUILD/dm-kvpool.ko" | awk '$1 == ".text" { print $2 }')
 for c in $memory; do
 	set_faults "$c" probability=0 verbose=0 ignore-gfp-wait=N times=-1 stacktrace-depth=32 \
-		require-start="$text" require-end=$((text + bytes))
+		require-start="$text" require-end="$(printf '%#x' $((text + bytes)))"
 done
 set_faults fail_page_alloc ignore-gfp-highmem=N min-order=0
 set_faults fail_make_request verbose=0 times=-1 probability=0
