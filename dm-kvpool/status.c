@@ -222,6 +222,7 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 
 	say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
 	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
+	say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
 	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
 	say_number(p, "table.healed", atomic64_read(&w->table_healed));
 	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));

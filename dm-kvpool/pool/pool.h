@@ -95,7 +95,7 @@ struct kvp_stats {
 
 /* Counters of background work. */
 struct kvp_work_stats {
-	atomic64_t page_reads, page_writes, checkpoints;
+	atomic64_t page_reads, page_writes, leaf_writes, checkpoints;
 	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
 };

@@ -12,6 +12,8 @@
 #include "pool/pool.h"
 #include "table/table.h"
 
+#define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */
+
 /* Blocks below one pointer at @level: a leaf's is 2 MiB. */
 static u64 span(u32 level)
 {
@@ -139,10 +141,10 @@ static void __add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
 	t->nr_pages++;
 }
 
-u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
+static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
 {
 	struct kvp_table *t = &pool->table;
-	u32 looks = 2 * READ_ONCE(t->nr_pages) + 2, freed = 0;
+	u32 freed = 0;
 
 	while (freed < nr) {
 		struct kvp_tpage *tp = next_victim(t, &looks);
@@ -158,6 +160,11 @@ u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
 		spin_unlock(&t->lru_lock);
 	}
 	return freed;
+}
+
+u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
+{
+	return reclaim(pool, nr, 2 * READ_ONCE(pool->table.nr_pages) + 2);
 }
 
 void kvp_table_shrink(struct kvp_pool *pool, bool all)
@@ -407,10 +414,14 @@ static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 static struct kvp_tpage *new_tpage(struct kvp_pool *pool, u32 level, u64 index,
 				   struct kvp_tpage *parent)
 {
-	/* Not to wait for memory here: what is to free some may be waiting for us. */
-	struct kvp_tpage *tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?:
-			       reserved_tpage(pool);
+	struct kvp_table *t = &pool->table;
+	struct kvp_tpage *tp;
 
+	/* Two, so that what could not be had before is made up for. */
+	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
+		reclaim(pool, 2, BUDGET_LOOKS);
+	/* Not to wait for memory here: what is to free some may be waiting for us. */
+	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(pool);
 	if (!tp)
 		return NULL;
 	refcount_set(&tp->ref, 2);	/* the tree's and the caller's */
@@ -795,6 +806,8 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 
 			ret = ret ?: add_page(b, kvp_page_copy(pool->g, at, copy), tp->page);
 			atomic64_inc(&pool->work_stats.page_writes);
+			if (!tp->level)
+				atomic64_inc(&pool->work_stats.leaf_writes);
 		}
 	if (!ret)
 		ret = kvp_batch_write(b);
