@@ -173,6 +173,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	if (!w->buckets)
 		return -ENOMEM;
 	w->limit = limit;
+	w->commit_limit = ~0u;
 	do {
 		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
 
@@ -258,7 +259,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 		this_cpu_inc(pool->stats->coalesced_blocks);
 		return old;
 	}
-	d = take_free(w);
+	d = READ_ONCE(w->nr_buffered) < READ_ONCE(w->commit_limit) ? take_free(w) : NULL;
 	if (!d) {
 		spin_unlock(lock_of(w, block));
 		return NULL;

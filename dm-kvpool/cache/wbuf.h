@@ -120,6 +120,7 @@ struct kvp_wbuf {
 	u32 pages;			/* that exist, free ones included */
 	u32 used;			/* pages not on the free list */
 	u32 nr_buffered;
+	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
 	u32 nr_logged;
 	u32 nr_holes;			/* read without the lock as a hint */
 };
@@ -133,9 +134,9 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 /**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
  *
- * Return: the version, its bucket locked, or NULL when the buffer is full or
- * memory short: try again after kvp_wbuf_space().  The caller fills the page
- * and calls kvp_wbuf_end_write().
+ * Return: the version, its bucket locked, or NULL when the buffer is full, the
+ * log has no space for more, or memory is short: try again after
+ * kvp_pool_space(). The caller fills the page and calls kvp_wbuf_end_write().
  * Context: any but interrupt; between the two calls atomic.
  */
 struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block);

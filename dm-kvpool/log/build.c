@@ -326,6 +326,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	fill_entry(pool, e);
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
+	kvp_log_limit_buffered(pool);
 	submit_entry(pool, e);
 	return true;
 }

@@ -22,19 +22,7 @@
 /* Blocks that may gather before they are committed without being asked for. */
 static u32 commit_batch(struct kvp_pool *pool)
 {
-	return pool->wbuf.limit / 4;
-}
-
-/*
- * The last quarter of the log is for who waits: a FLUSH must not wait for
- * space because nobody was in a hurry to fill it. All that is buffered fits
- * in, if the buffer is no larger than the log: the rest of it is in the log.
- */
-static bool may_run_ahead(struct kvp_pool *pool)
-{
-	u64 blocks = kvp_log_blocks(pool->g);
-
-	return kvp_log_used(pool) < blocks - blocks / 4;
+	return max(1u, min(pool->wbuf.limit / 4, READ_ONCE(pool->wbuf.commit_limit) / 2));
 }
 
 static bool build_wanted(struct kvp_pool *pool)
@@ -52,7 +40,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	/* Flushes that arrive while a commit is in flight share the next one. */
 	wanted = list_empty(&log->in_flight) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only when somebody asks. */
-	if (!log->failed && may_run_ahead(pool))
+	if (!log->failed)
 		wanted |= READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
@@ -271,6 +259,7 @@ static void rewind_log(struct kvp_pool *pool)
 	/* With failmode=wait, whoever waits goes on waiting, for 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		kvp_pool_fault(pool, "no leg took the log entry");
+	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);
 }
 

@@ -15,6 +15,9 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
  */
 bool kvp_log_build_entry(struct kvp_pool *pool);
 
+/** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
+void kvp_log_limit_buffered(struct kvp_pool *pool);
+
 /** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last one tells */
 void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);

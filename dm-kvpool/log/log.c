@@ -97,6 +97,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->logged = *head;
 	log->nr_milestones = 0;
 	log->tail = head->lsn;
+	kvp_log_limit_buffered(pool);
 }
 
 void kvp_log_stop(struct kvp_pool *pool)
@@ -190,6 +191,21 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	return found && mark->lsn > READ_ONCE(log->tail);
 }
 
+/* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
+void kvp_log_limit_buffered(struct kvp_pool *pool)
+{
+	u64 blocks = kvp_log_blocks(pool->g) - pool->g->segment_blocks;
+	u64 used = kvp_log_used(pool), free = used < blocks ? blocks - used : 0;
+
+	WRITE_ONCE(pool->wbuf.commit_limit, free - free / 16);
+}
+
+bool kvp_log_short(struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->log.full) ||
+	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_blocks(pool->g) / 32;
+}
+
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	struct kvp_log *log = &pool->log;
@@ -251,5 +267,7 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 	spin_unlock_irqrestore(&log->lock, flags);
 	smp_mb();	/* pairs with the one in kvp_log_build_entry() */
 	WRITE_ONCE(log->full, false);
+	kvp_log_limit_buffered(pool);
+	kvp_pool_space(pool);
 	kvp_commit_kick(pool, true);
 }

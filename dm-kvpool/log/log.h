@@ -209,6 +209,9 @@ void __kvp_log_milestone(struct kvp_pool *pool);
 /** kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit */
 bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark);
 
+/** kvp_log_short() - does somebody wait for space, or will soon? */
+bool kvp_log_short(struct kvp_pool *pool);
+
 /** kvp_log_floor() - lower @mark to the first intent that is not yet home */
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);
 

@@ -161,8 +161,12 @@ static void free_parts(struct kvp_pool *pool)
  */
 static u64 worst_recovery_ms(const struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_blocks(pool->g), us_per_block = kvp_legs_seek(pool) ? 5000 : 40;
+	u64 blocks = kvp_log_blocks(pool->g), us_per_block = 40;
+	u32 i;
 
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].rotational)
+			us_per_block = 5000;
 	return div_u64(blocks * us_per_block + (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
 }
 

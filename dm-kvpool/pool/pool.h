@@ -119,6 +119,7 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
+	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
 };
@@ -340,9 +341,6 @@ static inline u64 kvp_home_block(const struct kvp_pool *pool, u64 block)
 /** kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight */
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
-
-/** kvp_legs_seek() - is one of the legs a disk that takes its time from place to place? */
-bool kvp_legs_seek(const struct kvp_pool *pool);
 
 /** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
 int kvp_legs_flush(struct kvp_pool *pool);

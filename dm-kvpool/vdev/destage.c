@@ -20,9 +20,11 @@
 
 #include "pool/pool.h"
 #include "vdev/home.h"
+#include "vdev/pace.h"
 
-#define ROUND_VERSIONS	2048
-#define SLOW_ROUND	512	/* on legs that seek: two seconds */
+#define MAX_ROUND	2048	/* versions */
+#define MIN_ROUND	128
+#define ROUND_JIFFIES	HZ
 #define MANY_HOLES	64	/* readers look through all that are pending */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
@@ -62,9 +64,9 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* Fewer while somebody waits for what the round makes free, if the log is small. */
 static u32 round_versions(struct kvp_pool *pool)
 {
-	u32 max = kvp_legs_seek(pool) ? SLOW_ROUND : ROUND_VERSIONS;
+	u32 n = pool->destage.round;
 
-	return READ_ONCE(pool->log.full) ? min_t(u64, kvp_log_blocks(pool->g) / 8, max) : max;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_blocks(pool->g) / 8, n) : n;
 }
 
 /* Move versions below @limit from the head of the logged list: data to @data, discards to @holes. */
@@ -163,6 +165,8 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 /* Bring home a round of versions below @limit. */
 static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long start = jiffies;
 	LIST_HEAD(data);
 	LIST_HEAD(holes);
 	int ret;
@@ -181,6 +185,8 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 		list_sort(NULL, &data, by_lsn);
 		put_back(pool, &data);
 	}
+	if (*taken * 2 > dg->round)
+		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	return ret;
 }
 
@@ -205,7 +211,7 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 {
 	struct kvp_log_mark mark;
 
-	if (READ_ONCE(pool->log.full) && kvp_log_home_mark(pool, limit, &mark))
+	if (kvp_log_short(pool) && kvp_log_home_mark(pool, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
 }
@@ -410,6 +416,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
+	dg->round = MIN_ROUND;
 	dg->home = kvp_home_alloc(pool);
 	return dg->home ? 0 : -ENOMEM;
 }

@@ -2,9 +2,11 @@
 #include "vdev/home.h"
 #include "io/batch.h"
 #include "pool/pool.h"
+#include "vdev/pace.h"
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
-#define MAX_SEEKS	64	/* on legs that seek: a quarter of a second, then the blocks' memory is free */
+#define MIN_LOCKED	64
+#define BATCH_JIFFIES	(HZ / 4)	/* then the blocks' memory is free, and readers get their turn */
 
 /* A locked range of adjacent blocks below one leaf, and its versions. */
 struct locked {
@@ -17,7 +19,7 @@ struct kvp_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	struct list_head dead;		/* outlived by newer versions */
-	u32 nr_locked, max_locked;
+	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
 };
 
@@ -29,7 +31,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	if (!h)
 		return NULL;
 	h->pool = pool;
-	h->max_locked = kvp_legs_seek(pool) ? MAX_SEEKS : MAX_LOCKED;
+	h->max_locked = MIN_LOCKED;
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
@@ -94,9 +96,13 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 static int finish(struct kvp_home *h, struct list_head *versions)
 {
 	u32 blocks = h->batch->nr_pages, ios = h->batch->nr_runs;
+	unsigned long start = jiffies;
 	LIST_HEAD(done);
 	int ret = kvp_batch_write(h->batch);
 
+	/* What did not use the limit says nothing of it. */
+	if (ios * 2 > h->max_locked)
+		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
 	if (ret) {
 		put_back(h, versions);
 		return ret;

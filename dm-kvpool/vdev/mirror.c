@@ -44,16 +44,6 @@ void kvp_leg_unchoose(struct kvp_leg *leg)
 	atomic_dec(&leg->in_flight);
 }
 
-bool kvp_legs_seek(const struct kvp_pool *pool)
-{
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].rotational)
-			return true;
-	return false;
-}
-
 /*
  * A device whose flush failed may have lost any write since the last good
  * one, so it cannot stay (R20), unless it is all there is.

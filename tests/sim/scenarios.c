@@ -25,7 +25,7 @@ struct scenario {
 	struct completion flushed;
 	bool flush_over;
 	int flush_error;
-	u32 flushes;
+	u32 flushes, writes;
 };
 
 static void scenario_main(void *arg)
@@ -670,9 +670,9 @@ static void fill_log(struct scenario *s, void (*filler)(void *arg))
 	s->flush_over = false;
 	s->flushes = 0;
 	sim_spawn("filler", filler, s);
-	for (i = 0; i < 100 && !READ_ONCE(h->pool->log.full); i++)
+	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
 		host_sleep(50);
-	if (!READ_ONCE(h->pool->log.full) || s->flush_over)
+	if (!kvp_log_short(h->pool) || s->flush_over)
 		sim_fail("the log is not full: the scenario is not what it says");
 	s->cuts_from = disks.trace.nr;
 }
@@ -719,6 +719,47 @@ static void log_space_comes_by_rounds(struct scenario *s)
 		sim_fail("older entries are home, and nobody got their space");
 	release_all();
 	wait_for_completion(&s->flushed);
+}
+
+static void storm_task(void *arg)
+{
+	struct scenario *s = arg;
+	u32 i;
+
+	for (i = 0; i < 3000; i++) {
+		host_write(&s->host, 7 * i % POOL_BLOCKS, 1, false);
+		WRITE_ONCE(s->writes, i + 1);
+	}
+}
+
+/* Nothing goes home, and writers have taken all that they get: there is log for a FLUSH all the same. */
+static void flush_finds_space_after_a_storm(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i, before = ~0u;
+
+	s->writes = 0;
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 0, POOL_BLOCKS);
+	sim_spawn("storm", storm_task, s);
+	for (i = 0; i < 100 && before != READ_ONCE(s->writes); i++) {
+		before = READ_ONCE(s->writes);
+		host_sleep(2000);
+	}
+	if (before < 600 || before == 3000)
+		sim_fail("%u writes: the scenario is not what it says", before);
+	s->cuts_from = disks.trace.nr;
+	s->positions = 20;
+	flush_begin(s);
+	for (i = 0; i < 20 && !s->flush_over; i++)
+		host_sleep(50);
+	if (!s->flush_over)
+		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u buffered",
+			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->g), h->pool->wbuf.nr_buffered);
+	release_all();
+	flush_end(s);
+	while (READ_ONCE(s->writes) < 3000)
+		host_sleep(50);
 }
 
 /* Zeros are recorded as discards, and go the way of discards. */
@@ -884,6 +925,7 @@ void run_scenarios(void)
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(log_space_comes_by_rounds), 2, true, 2);
 	scenario("log_space_comes_by_rounds_on_a_single", log_space_comes_by_rounds, 1, true, 2);
+	scenario(NAMED(flush_finds_space_after_a_storm), 2, true, 1);
 	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
 	scenario(NAMED(two_entries_in_flight_earlier_lost), 2, true, 1);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
