@@ -2,6 +2,12 @@
 /* kvpoolctl export: stop a pool, so that its legs can go elsewhere. */
 #include "stop.h"
 
+static const struct option longs[] = {
+	/* Without a cache there is nothing to bring home that an export does not bring home. */
+	{ "drain", no_argument, NULL, 'd' },
+	{ NULL, 0, NULL, 0 }
+};
+
 static int export_all(struct ctl *ctl)
 {
 	struct dm_entry *list;
@@ -17,17 +23,20 @@ static int export_all(struct ctl *ctl)
 			ret = one;
 	}
 	free(list);
-	return ret;
+	if (count)
+		return ret;
+	ctl_say(ctl, "no pool is active");
+	return ctl_done(ctl);
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	bool all = false;
 	struct dm_entry e;
-	int ret;
+	int c, ret;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		all = true;
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+		all |= c == 'a';
 	if (all) {
 		ctl_args(ctl, argc, 0, 0);
 		return export_all(ctl);
@@ -39,10 +48,13 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_export = {
 	.name = "export",
-	.args = "[-n] [-a] [POOL]",
-	.help = "Stops a pool and marks its labels as exported.\n\n"
-		"  -a  all pools",
+	.args = "[-n] [-a] [--drain] [POOL]",
+	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then.\n\n"
+		"  -a       all pools\n"
+		"  --drain  what a cache alone holds goes home first; pools of this version have\n"
+		"           no cache, so that nothing but their legs has to travel",
 	.shorts = "a",
+	.longs = longs,
 	.dry_run = true,
 	.run = run,
 };

@@ -5,12 +5,13 @@
 
 #define MAX_PLACES	256
 
-enum { READONLY = 1000, DEGRADED, DESTROYED, ACCEPT_FORK, BOOT, WAIT };
+enum { READONLY = 1000, DEGRADED, DESTROYED, DISCARD_LOG, ACCEPT_FORK, BOOT, WAIT };
 
 static const struct option longs[] = {
 	{ "readonly", no_argument, NULL, READONLY },
 	{ "degraded", no_argument, NULL, DEGRADED },
 	{ "destroyed", no_argument, NULL, DESTROYED },
+	{ "discard-log", no_argument, NULL, DISCARD_LOG },
 	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
 	{ "boot", required_argument, NULL, BOOT },
 	{ "wait", required_argument, NULL, WAIT },
@@ -219,7 +220,7 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 	int ret = EXIT_DONE, one;
 	struct dm_entry e;
 	char uuid[UUID_BUF];
-	unsigned int i;
+	unsigned int i, left = 0, tried = 0;
 
 	for (i = 0; i < s->pool_count; i++) {
 		const struct found_pool *p = &s->pools[i];
@@ -230,13 +231,19 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 		if (!import_automatic(p->sb)) {
 			ctl_say(ctl, "left pool %s alone: its autoimport is 0; kvpoolctl import %s",
 				p->sb->name, p->sb->name);
+			left++;
 			continue;
 		}
+		tried++;
 		one = import_one(ctl, p, q);
 		if (one && (!ret || one < ret))
 			ret = one;
 	}
-	return ret;
+	if (tried)
+		return ret;
+	if (!left)
+		ctl_say(ctl, "no pool is there to be imported");
+	return ctl_done(ctl);
 }
 
 static int import_boot(struct ctl *ctl, const struct request *q)
@@ -290,6 +297,9 @@ static void parse_option(struct ctl *ctl, struct request *q, int c)
 	case DESTROYED:
 		q->o.destroyed = true;
 		break;
+	case DISCARD_LOG:
+		q->o.discard_log = true;
+		break;
 	case ACCEPT_FORK:
 		q->o.accept_fork = true;
 		break;
@@ -342,8 +352,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_import = {
 	.name = "import",
-	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--destroyed] [--accept-fork] "
-		"[-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
+	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--destroyed] "
+		"[--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
 	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
 		"pool what would be refused and why.\n\n"
 		"  -a             all pools but those whose autoimport is 0\n"
@@ -351,6 +361,8 @@ const struct command cmd_import = {
 		"  --readonly     write nothing to any leg\n"
 		"  --degraded     start although legs are missing that may hold newer data\n"
 		"  --destroyed    bring back a destroyed pool\n"
+		"  --discard-log  give up the log of a cache that is lost; refused for pools\n"
+		"                 without a cache, whose log lies on their legs\n"
 		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
 		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
 		"                 is 0 or it was exported or destroyed; waits for missing legs\n"

@@ -131,6 +131,10 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		refuse(r, p->sb->name, ERR_UNSUPPORTED, "--readonly, or a newer kvpool",
 		       "it can only be read: features %#llx are not known",
 		       (unsigned long long)p->sb->ro_compat);
+	if (o->discard_log)
+		refuse(r, p->sb->name, ERR_NO_CACHE, "leave out --discard-log; what an import "
+		       "without it refuses, kvpoolctl check explains",
+		       "it has no cache: its log lies on its legs, and what it holds is needed");
 	if (o->readonly && log_holds_writes(p))
 		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly first",
 		       "its log holds writes that are not yet home");

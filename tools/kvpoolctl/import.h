@@ -7,7 +7,7 @@
 #include "scan.h"
 
 struct import_options {
-	bool readonly, degraded, destroyed, accept_fork;
+	bool readonly, degraded, destroyed, discard_log, accept_fork;
 	const char *new_name;		/* NULL: keep it */
 };
 

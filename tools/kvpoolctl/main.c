@@ -44,6 +44,24 @@ static void print_help(void)
 	puts("\n'kvpoolctl COMMAND --help' tells more; so does kvpoolctl(8).");
 }
 
+/*
+ * Is JSON asked for, wherever that stands? Whoever asks for it gets it with
+ * every failure, also of what stands before.
+ */
+static bool asks_for_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		const char *arg = argv[i];
+
+		if (!strcmp(arg, "--json") ||
+		    (*arg == '-' && strchr(arg, 'j') && strspn(arg + 1, "jnpq") == strlen(arg + 1)))
+			return true;
+	}
+	return false;
+}
+
 /* Options before the command: the common ones only. Returns the place of the command. */
 static int leading_options(struct ctl *ctl, int argc, char **argv)
 {
@@ -56,14 +74,15 @@ static int leading_options(struct ctl *ctl, int argc, char **argv)
 		} else if (!strcmp(argv[i], "--version")) {
 			printf("kvpoolctl %s\n", KVPOOL_VERSION);
 			exit(EXIT_DONE);
-		} else if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json")) {
-			ctl->json = true;
+		} else if (!strcmp(argv[i], "-n") || !strcmp(argv[i], "--dry-run")) {
+			ctl->dry_run = true;
 		} else if (!strcmp(argv[i], "-p") || !strcmp(argv[i], "--plain")) {
 			ctl->plain = true;
 		} else if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "--quiet")) {
 			ctl->quiet = true;
-		} else {
-			break;
+		} else if (strcmp(argv[i], "-j") && strcmp(argv[i], "--json")) {
+			exit(ctl_usage(ctl, "'%.64s' is no option that stands before the command",
+				       argv[i]));
 		}
 	}
 	return i;
@@ -72,7 +91,7 @@ static int leading_options(struct ctl *ctl, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static const struct command none = { .name = "COMMAND", .args = "..." };
-	struct ctl ctl = { .cmd = &none };
+	struct ctl ctl = { .cmd = &none, .json = asks_for_json(argc, argv) };
 	int at = leading_options(&ctl, argc, argv), ret;
 
 	if (at >= argc)
@@ -83,6 +102,8 @@ int main(int argc, char **argv)
 		return ctl_usage(&ctl, "there is no command '%.64s'; 'kvpoolctl --help' lists them",
 				 argv[at]);
 	}
+	if (ctl.dry_run && !ctl.cmd->dry_run)
+		return ctl_usage(&ctl, "unknown option '-n'");
 	ret = ctl.cmd->run(&ctl, argc - at, argv + at);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("kvpoolctl: standard output");

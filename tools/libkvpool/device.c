@@ -56,8 +56,8 @@ int device_open(const char *path, bool allow_file, struct device *d, struct err 
 	d->fd = open(path, O_RDONLY | O_CLOEXEC | (S_ISBLK(st.st_mode) ? O_DIRECT : 0));
 	if (d->fd < 0)
 		return err_set(err, errno == EACCES || errno == EPERM ? ERR_PERMISSION : ERR_IO,
-			       path, errno == EACCES ? "run as root" : "check the device", "%s",
-			       strerror(errno));
+			       path, geteuid() && (errno == EACCES || errno == EPERM) ?
+			       "run as root" : "check the device", "%s", strerror(errno));
 	d->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
 	d->file_dev = st.st_dev;
 	d->file_ino = st.st_ino;

@@ -39,6 +39,7 @@ static const struct {
 	[ERR_UNSUPPORTED]	= { "unsupported", EXIT_REFUSED },
 	[ERR_NOT_CLEAN]		= { "not_clean", EXIT_REFUSED },
 	[ERR_LAST_LEG]		= { "last_leg", EXIT_REFUSED },
+	[ERR_NO_CACHE]		= { "no_cache", EXIT_REFUSED },
 };
 
 int err_set(struct err *e, enum err_code code, const char *what, const char *mend,

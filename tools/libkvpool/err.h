@@ -52,6 +52,7 @@ enum err_code {
 	ERR_UNSUPPORTED,
 	ERR_NOT_CLEAN,
 	ERR_LAST_LEG,
+	ERR_NO_CACHE,
 	ERR_CODES,
 };
 

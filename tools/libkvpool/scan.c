@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dm.h"
 #include "scan.h"
@@ -57,17 +58,22 @@ static int keep(struct scan *s, struct found_leg *leg, struct err *err)
 	return 0;
 }
 
-/* What cannot be opened is left out: a scan looks at whatever there is. */
+/*
+ * What cannot be opened is left out: a scan looks at whatever there is. But for
+ * somebody who may not look at devices it is no scan at all.
+ */
 static int add_path(struct scan *s, const char *path, struct err *err)
 {
 	struct found_leg *leg = calloc(1, sizeof(*leg));
+	struct err why;
 	int ret;
 
 	if (!leg)
 		return no_memory(err);
-	if (device_open(path, true, &leg->dev, NULL)) {
+	if (device_open(path, true, &leg->dev, &why)) {
 		free(leg);
-		return 0;
+		return why.code == ERR_PERMISSION && geteuid() ?
+		       err_set(err, why.code, path, why.mend, "%s", why.why) : 0;
 	}
 	if (hidden(&leg->dev) || known(s, &leg->dev)) {
 		device_close(&leg->dev);

@@ -65,8 +65,7 @@ for c in online add remove attach detach replace grow cancel wait rename iostat 
 	metrics trim whois diff extract upgrade; do
 	refused 2 usage "no command '$c'" $c tank
 done
-refused 2 usage 'unknown option' export --drain tank
-refused 2 usage 'unknown option' import --discard-log tank
+refused 2 usage 'unknown option' import --discard-data tank
 refused 2 usage 'unknown option' status --frob
 refused 2 usage 'too many' status tank tank
 refused 2 usage 'no column' list -o frob
@@ -83,6 +82,7 @@ refused 2 usage 'a name' import tank 9lives
 run 0 import -j -d /dev/b; expect_eq "$(json pools.0.refused.0.code)" missing_legs
 expect_eq "$(json pools.0.importable)" false
 run 0 import -n --degraded -d /dev/b tank; has out '1 of 2 legs'
+refused 3 no_cache 'no cache: its log lies on its legs' import --discard-log tank
 unchanged
 
 echo "--- a copy of a leg"
@@ -98,7 +98,7 @@ echo "--- destroyed"
 run 0 import tank; run 0 destroy tank
 changed
 refused 3 destroyed 'destroyed -- --destroyed' import tank
-run 0 import -a; expect_eq "$(cat /tmp/out)" ""
+run 0 import -a; expect_eq "$(cat /tmp/out)" "no pool is there to be imported"
 unchanged
 run 0 import --destroyed tank
 run 0 export tank

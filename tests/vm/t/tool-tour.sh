@@ -107,7 +107,7 @@ run 0 list -H -o name; expect_eq "$(xargs < /tmp/out)" "pond tank"
 run 0 export -a
 run 0 list -H; expect_eq "$(cat /tmp/out)" ""
 run 0 import -a; has out 'imported pool tank at /dev/mapper/tank'; has out 'pond'
-run 0 export pond
+run 0 export --drain pond
 run 0 import pond lake
 run 0 list -H -o name; expect_eq "$(xargs < /tmp/out)" "lake tank"
 run 0 export lake

@@ -143,7 +143,7 @@ def wanted(words, obj):
         return dict(root, plan=PLANS.get(command, ...))
     if command in ("status", "list") or command == "scrub" and "--wait" in words:
         return dict(root, pools=[POOL])
-    if command == "import" and "--boot" not in words:
+    if command == "import" and not {"--boot", "-a"} & set(words):
         return dict(root, pools=[FOUND], unusable=[dict(path=TEXT, why=TEXT)])
     if command == "get":
         want = dict(root, pool=TEXT, tunables=Map(SETTING))
