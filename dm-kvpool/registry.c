@@ -86,7 +86,7 @@ static bool share_a_device(const struct kvp_pool *a, const struct kvp_pool *b)
 	for (i = 0; i < a->nr_legs; i++)
 		for (j = 0; j < b->nr_legs; j++)
 			if (a->legs[i].bdev && b->legs[j].bdev &&
-			    a->legs[i].bdev->bd_dev == b->legs[j].bdev->bd_dev)
+			    kvp_bdevs_overlap(a->legs[i].bdev, b->legs[j].bdev))
 				return true;
 	return false;
 }

@@ -6,6 +6,8 @@
 #ifndef KVP_REGISTRY_H
 #define KVP_REGISTRY_H
 
+#include <linux/blkdev.h>
+
 #include "request.h"
 #include "table/shrinker.h"
 
@@ -53,6 +55,18 @@ void kvp_registry_leave(struct kvp_instance *inst);
  * or one of its legs; kvp_registry_started() or kvp_registry_leave() follows
  */
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
+
+/**
+ * kvp_bdevs_overlap() - is it the same device, or is one a partition of the other?
+ *
+ * Device-mapper is one holder, whatever its devices are: nothing else keeps two
+ * of its legs from being the same sectors.
+ */
+static inline bool kvp_bdevs_overlap(struct block_device *a, struct block_device *b)
+{
+	return a->bd_disk == b->bd_disk &&
+	       (a->bd_dev == b->bd_dev || !bdev_is_partition(a) || !bdev_is_partition(b));
+}
 
 /** kvp_registry_refused() - remember a refusal for last_refusal, and log it */
 void kvp_registry_refused(const struct kvp_refusal *r);

@@ -15,6 +15,7 @@
 #include "crc.h"
 #include "io/io_bio.h"
 #include "message.h"
+#include "pool/start.h"
 #include "registry.h"
 #include "status.h"
 #include "target.h"
@@ -133,10 +134,43 @@ static int parse_options(struct dm_target *ti, struct kvp_start *s, struct dm_ar
 	return ret;
 }
 
+static const char *open_mend(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "find out who holds it: lsblk, fuser";
+	case -EACCES:
+	case -EROFS:
+		return "make it writable, or start with the option readonly";
+	default:
+		return "check the path; '-' stands for a leg that is missing";
+	}
+}
+
+/* Leg @i is there: may it be one beside those before it? */
+static int check_leg(struct dm_target *ti, struct kvp_target *t, u32 i)
+{
+	struct kvp_start *s = &t->start;
+	u32 j;
+
+	for (j = 0; j < i; j++)
+		if (s->legs[j].bdev && kvp_bdevs_overlap(s->legs[j].bdev, s->legs[i].bdev)) {
+			ti->error = "a leg is named twice";
+			return kvp_refuse(&t->refusal, -EINVAL, "name each device once",
+				"%s and %s are the same device, or one is a partition of the other",
+				s->legs[j].path, s->legs[i].path);
+		}
+	if (bdev_logical_block_size(s->legs[i].bdev) > KVP_BLOCK_SIZE) {
+		ti->error = "logical blocks of a leg are larger than 4096 bytes";
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg)
 {
 	struct kvp_start *s = &t->start;
-	u32 i = s->nr_legs++, j;
+	u32 i = s->nr_legs++;
 	int ret;
 
 	strscpy(s->legs[i].path, arg, sizeof(s->legs[i].path));
@@ -145,7 +179,8 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 	ret = dm_get_device(ti, arg, dm_table_get_mode(ti->table), &t->devs[i]);
 	if (ret) {
 		ti->error = "cannot open a leg";
-		return ret;
+		return kvp_refuse(&t->refusal, ret, open_mend(ret), "leg %s cannot be opened: %pe",
+				  arg, ERR_PTR(ret));
 	}
 	/* Cut off, it would be the name of something else. */
 	if (strlen(arg) >= sizeof(s->legs[i].path))
@@ -153,16 +188,7 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 	s->legs[i].bdev = t->devs[i]->bdev;
 	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
 	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);
-	for (j = 0; j < i; j++)
-		if (s->legs[j].bdev == s->legs[i].bdev) {
-			ti->error = "a leg is named twice";
-			return -EINVAL;
-		}
-	if (bdev_logical_block_size(t->devs[i]->bdev) > KVP_BLOCK_SIZE) {
-		ti->error = "logical blocks of a leg are larger than 4096 bytes";
-		return -EINVAL;
-	}
-	return 0;
+	return check_leg(ti, t, i);
 }
 
 static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
@@ -203,12 +229,12 @@ static void put_devices(struct dm_target *ti, struct kvp_target *t)
 }
 
 /* Tools read the reason where they read all others. */
-static void refuse_table(struct dm_target *ti)
+static void refuse_table(struct dm_target *ti, struct kvp_refusal *r)
 {
-	struct kvp_refusal r = { .what = "table line", .mend = "see docs/dm-interface.md" };
-
-	snprintf(r.why, sizeof(r.why), "%s", ti->error ?: "it cannot be read");
-	kvp_registry_refused(&r);
+	snprintf(r->what, sizeof(r->what), "table line");
+	if (!r->why[0])
+		kvp_refuse(r, 0, "see docs/dm-interface.md", "%s", ti->error ?: "it cannot be read");
+	kvp_registry_refused(r);
 }
 
 static void set_features(struct dm_target *ti)
@@ -291,12 +317,13 @@ static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct dm_arg_set as = { argc, argv };
+	struct kvp_refusal none = { };
 	struct kvp_target *t;
 	int ret;
 
 	if (argc < 5) {
 		ti->error = "table needs UUID, options, vdev kind, number of legs and legs";
-		refuse_table(ti);
+		refuse_table(ti, &none);
 		return -EINVAL;
 	}
 	t = kvzalloc(sizeof(*t), GFP_KERNEL);
@@ -315,7 +342,7 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ret = -EINVAL;
 	}
 	if (ret)
-		refuse_table(ti);
+		refuse_table(ti, &t->refusal);
 	else
 		ret = check_loaded(ti, t);
 	if (ret) {

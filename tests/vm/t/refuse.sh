@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what is refused, with what, why and the mend: second devices, copies of legs, wrong tables, legs not blank
 # timeout: 180
-# needs: gcc
+# needs: gcc addpart
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle; helper leg
@@ -56,6 +56,24 @@ leg restore /dev/c /dev/shm/a
 expect_refusal "use|active|already" dmsetup create q --table "$len kvpool - 1 degraded mirror 2 /dev/c -"
 expect_refusal "has no kvpool label" dmsetup create q --table "$len kvpool - 0 mirror 2 /dev/c /dev/d"
 expect_refusal "." dmsetup create q --table "$len kvpool - 3 format name=q log_size=4M mirror 2 /dev/a /dev/d"
+expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
+
+echo "--- a partition beside its disk"
+modprobe loop
+loop=$(losetup -f --show -P /dev/e)
+addpart "$loop" 1 2048 $((46 * 2048))
+retry 60 test -b "${loop}p1"
+expect_refusal "${loop}p1 are the same device, or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 $loop ${loop}p1"
+expect_refusal "or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 ${loop}p1 $loop"
+dmsetup create q --table "$len kvpool - 2 format log_size=4M single 1 $loop"
+expect_refusal "in use by another device" dmsetup create r --table "$len kvpool - 2 format log_size=4M single 1 ${loop}p1"
+dmsetup remove --retry q
+losetup -d "$loop"
+blkdiscard /dev/e
+expect_refusal "leg /dev/nowhere cannot be opened.*check the path" dmsetup create q --table "$len kvpool - 1 format mirror 2 /dev/nowhere /dev/d"
+mkdir -p /tmp/m; mkfs.ext4 -q /dev/d; mount -o ro,noload /dev/d /tmp/m
+expect_refusal "leg /dev/d cannot be opened.*who holds it" dmsetup create q --table "$len kvpool - 1 format mirror 2 /dev/e /dev/d"
+umount /tmp/m; blkdiscard /dev/d
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
 
 echo "--- a reload finds the same pool"
