@@ -125,6 +125,16 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	return plan_vdevs(p, n - 1, argv + optind + 1, &err) ? ctl_fail(ctl, &err) : 0;
 }
 
+/* It may be wanted, for a trial; but nobody should learn of it from the disk. */
+static void note_shared_disk(const struct ctl *ctl, const struct plan *p)
+{
+	unsigned int a, b;
+
+	if (!ctl->quiet && plan_shares_disk(p, &a, &b))
+		fprintf(stderr, "kvpoolctl: note: %s and %s are partitions of one disk, and are "
+			"lost together\n", p->legs[b].dev.path, p->legs[a].dev.path);
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct plan *p = calloc(1, sizeof(*p));
@@ -137,7 +147,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = parse(ctl, p, argc, argv);
 	if (!ret && plan_make(p, &err))
 		ret = ctl_fail(ctl, &err);
-	else if (!ret && ctl->dry_run)
+	if (!ret)
+		note_shared_disk(ctl, p);
+	if (!ret && ctl->dry_run)
 		print_plan(ctl, p);
 	else if (!ret && execute(p, &err))
 		ret = ctl_fail(ctl, &err);

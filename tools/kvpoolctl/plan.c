@@ -87,13 +87,22 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 
 static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 {
-	const struct device *d = &p->legs[leg].dev;
+	const struct device *d = &p->legs[leg].dev, *other;
+	dev_t disk = device_disk(d->rdev);
 	unsigned int i;
 
-	for (i = 0; i < leg; i++)
-		if (device_same(&p->legs[i].dev, d))
+	for (i = 0; i < leg; i++) {
+		other = &p->legs[i].dev;
+		if (device_same(other, d))
 			return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
-				       "the same device as %.200s", p->legs[i].dev.path);
+				       "the same device as %.200s", other->path);
+		/* of two partitions neither is the disk */
+		if (disk == other->rdev || device_disk(other->rdev) == d->rdev)
+			return err_set(err, ERR_LISTED_TWICE, d->path,
+				       "name the disk, or its partitions",
+				       "%s of %.200s", disk == other->rdev ?
+				       "a partition" : "the disk", other->path);
+	}
 	return 0;
 }
 
@@ -136,14 +145,19 @@ static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err
 	return found < 0 ? -1 : 0;
 }
 
-static int check_leg(struct plan *p, unsigned int i, struct err *err)
+static int open_leg(struct plan *p, unsigned int i, struct err *err)
 {
-	struct plan_leg *leg = &p->legs[i];
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s", leg->dev.path);
-	if (device_open(path, false, &leg->dev, err) || check_twice(p, i, err) ||
-	    device_unused(&leg->dev, err))
+	snprintf(path, sizeof(path), "%s", p->legs[i].dev.path);
+	return device_open(path, false, &p->legs[i].dev, err) || check_twice(p, i, err) ? -1 : 0;
+}
+
+static int check_leg(struct plan *p, struct plan_leg *leg, struct err *err)
+{
+	const char *path = leg->dev.path;
+
+	if (device_unused(&leg->dev, err))
 		return -1;
 	if (leg->dev.sector > KVP_BLOCK_SIZE)
 		return err_set(err, ERR_BLOCK_SIZE, path, "use another device",
@@ -218,7 +232,10 @@ int plan_make(struct plan *p, struct err *err)
 		return err_set(err, ERR_NAME_IN_USE, p->name, "choose another name",
 			       "a mapped device has this name");
 	for (i = 0; i < p->leg_count; i++)
-		if (check_leg(p, i, err))
+		if (open_leg(p, i, err))
+			return -1;
+	for (i = 0; i < p->leg_count; i++)
+		if (check_leg(p, &p->legs[i], err))
 			return -1;
 	if (lay_out(p, err))
 		return -1;
@@ -227,6 +244,15 @@ int plan_make(struct plan *p, struct err *err)
 	uuid_print(uuid, p->uuid);
 	write_params(p);
 	return 0;
+}
+
+bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b)
+{
+	for (*a = 0; *a < p->leg_count; (*a)++)
+		for (*b = 0; *b < *a; (*b)++)
+			if (device_disk(p->legs[*a].dev.rdev) == device_disk(p->legs[*b].dev.rdev))
+				return true;
+	return false;
 }
 
 void plan_close(struct plan *p)

@@ -41,6 +41,9 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err);
 /** plan_make() - check everything, lay out, write the table line; opens the devices */
 int plan_make(struct plan *p, struct err *err);
 
+/** plan_shares_disk() - are two legs, *@a and *@b, partitions of one disk? After plan_make(). */
+bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b);
+
 /** plan_object() - the plan as JSON */
 json_object *plan_object(const struct plan *p);
 void plan_close(struct plan *p);

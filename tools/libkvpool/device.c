@@ -138,6 +138,21 @@ static void sys_path(dev_t rdev, const char *rest, char *buf, size_t size)
 	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(rdev), minor(rdev), rest);
 }
 
+dev_t device_disk(dev_t rdev)
+{
+	char path[128], text[64];
+	unsigned int ma, mi;
+
+	sys_path(rdev, "partition", path, sizeof(path));
+	if (access(path, F_OK))
+		return rdev;
+	/* the link's target is a folder of the disk's */
+	sys_path(rdev, "../dev", path, sizeof(path));
+	if (!read_line(path, text, sizeof(text)) || sscanf(text, "%u:%u", &ma, &mi) != 2)
+		return rdev;
+	return makedev(ma, mi);
+}
+
 const char *device_name(dev_t rdev, char *buf, size_t size)
 {
 	char path[128], link[PATH_MAX], name[256];
@@ -218,6 +233,23 @@ static bool is_swap(dev_t rdev)
 	return found;
 }
 
+/* In mountinfo blanks, tabs, newlines and backslashes are octal: \\040. */
+static void unescape(char *text)
+{
+	unsigned int code;
+	char *to = text;
+
+	for (; *text; text++) {
+		if (*text == '\\' && sscanf(text + 1, "%3o", &code) == 1) {
+			*to++ = (char)code;
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = 0;
+}
+
 bool device_mountpoint(dev_t rdev, char *buf, size_t size)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -231,9 +263,11 @@ bool device_mountpoint(dev_t rdev, char *buf, size_t size)
 	}
 	if (f)
 		fclose(f);
-	if (found)
+	if (found) {
+		unescape(where);
 		snprintf(buf, size, "mounted at %.200s", where);
-	else if ((found = is_swap(rdev)))
+	}
+	if (!found && (found = is_swap(rdev)))
 		snprintf(buf, size, "in use as swap");
 	return found;
 }

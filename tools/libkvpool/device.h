@@ -48,6 +48,9 @@ void *blocks_alloc(u32 count);
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 
+/** device_disk() - the disk that @rdev is a partition of, else @rdev itself */
+dev_t device_disk(dev_t rdev);
+
 /** device_make() - a device number from its parts */
 dev_t device_make(unsigned int major, unsigned int minor);
 

@@ -3,7 +3,7 @@
 # test: kvpoolctl create refuses what is in use, holds something, does not fit or is misspelt, and changes nothing
 # timeout: 400
 # long: minutes of udev and of programs that start slowly where that is emulated
-# needs: python3 gcc mkfs.ext4 sfdisk mkswap
+# needs: python3 gcc mkfs.ext4 sfdisk mkswap addpart
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 load_modules
@@ -27,9 +27,10 @@ expect_eq "$(checksums /dev/{a,b,c,d,tiny})" "$before" "devices"
 
 echo "--- mounted, itself or below; swap"
 mkdir -p /tmp/m
-mount -o ro,noload /dev/b /tmp/m
-create 3 mounted 'mounted at /tmp/m .*unmount' tank mirror /dev/c /dev/b
-umount /tmp/m
+mkdir -p '/tmp/two words'
+mount -o ro,noload /dev/b '/tmp/two words'
+create 3 mounted 'mounted at /tmp/two words .*unmount' tank mirror /dev/c /dev/b
+umount '/tmp/two words'
 swapon /dev/a
 create 3 mounted 'swap.*swapoff' tank single /dev/a
 swapoff /dev/a
@@ -90,6 +91,21 @@ mknod /tmp/node b $((0x$(stat -c %t /dev/c))) $((0x$(stat -c %T /dev/c)))
 create 3 listed_twice 'same device as /dev/c' tank mirror /dev/c /dev/c
 create 3 listed_twice 'same device as /dev/c' tank mirror /dev/c /tmp/link
 create 3 listed_twice 'same device as /dev/linked' tank mirror /dev/linked /tmp/node
+mkdir -p '/tmp/two words'; ln -s /dev/c '/tmp/two words/c'
+create 3 listed_twice 'two words/c: the same device as /dev/c' tank mirror /dev/c '/tmp/two words/c'
+run 0 create -n "${log[@]}" tank mirror '/tmp/two words/c' /dev/a; has out 'mirror 2 /dev/c /dev/a$'
+
+echo "--- a partition beside its disk"
+loop=$(losetup -f --show -P /dev/c)
+addpart "$loop" 1 0 16384; addpart "$loop" 2 16384 16384
+udevadm settle
+create 3 listed_twice "${loop}p1: a partition of $loop" tank mirror "$loop" "${loop}p1"
+create 3 listed_twice "$loop: the disk of ${loop}p2 -- name the disk, or" tank mirror "${loop}p2" "$loop"
+run 0 create -n -j "${log[@]}" tank mirror /dev/a "${loop}p1"; hasnt err .
+run 0 create -n "${log[@]}" tank mirror "${loop}p1" "${loop}p2"
+has err "note: ${loop}p1 and ${loop}p2 are partitions of one disk"
+losetup -d "$loop"
+udevadm settle
 
 echo "--- too small, too large blocks, read-only, no device"
 create 3 too_small '/dev/tiny: .*larger devices' tank single /dev/tiny
