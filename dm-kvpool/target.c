@@ -62,8 +62,21 @@ static bool name_valid(const char *name)
 	return isalpha(*name) && p - name <= KVP_NAME_LEN;
 }
 
-static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *key,
-			 const char *value)
+/* "ID:NAME", as kvpoolctl knows this host. */
+static int parse_host(struct dm_target *ti, struct kvp_start *s, char *value)
+{
+	char *name = strchr(value, ':');
+
+	ti->error = "host is not a hexadecimal number, ':' and a name of at most 64 characters";
+	if (!name)
+		return -EINVAL;
+	*name++ = 0;
+	if (strscpy(s->host_name, name, sizeof(s->host_name)) < 0 || !kvp_text_valid(s->host_name))
+		return -EINVAL;
+	return kstrtou64(value, 16, &s->host);
+}
+
+static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *key, char *value)
 {
 	struct kvp_why why;
 	int id;
@@ -81,6 +94,8 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 		return strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
 		       !kvp_text_valid(s->comment) ? -EINVAL : 0;
 	}
+	if (!strcmp(key, "host"))
+		return parse_host(ti, s, value);
 	if (!strcmp(key, "log_size") || !strcmp(key, "size")) {
 		ti->error = "log_size and size take a number of bytes";
 		return parse_bytes(value, *key == 'l' ? &s->log_bytes : &s->leg_bytes);

@@ -161,7 +161,9 @@ struct kvp_disk_sb {
 
 	__u8	name[KVP_NAME_LEN];	/* NUL padded */
 	__u8	comment[KVP_COMMENT_LEN];
-	__u8	reserved0[168];
+	__le64	host;			/* digest of the host that runs the pool, or did last; 0: unknown */
+	__u8	host_name[KVP_NAME_LEN];	/* for people */
+	__u8	reserved0[96];
 
 	struct kvp_disk_vdev vdevs[KVP_MAX_VDEVS];
 	__u8	reserved1[512];

@@ -224,6 +224,8 @@ struct kvp_sb {
 	struct kvp_scrub_info scrub;
 	char name[KVP_NAME_LEN + 1];
 	char comment[KVP_COMMENT_LEN + 1];
+	u64 host;		/* which runs it, or did last; 0: unknown */
+	char host_name[KVP_NAME_LEN + 1];
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
 	u64 roots[KVP_MAX_ROOTS];

@@ -137,6 +137,8 @@ void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->event_seq = cpu_to_le32(sb->event_seq);
 	memcpy(d->name, sb->name, strnlen(sb->name, KVP_NAME_LEN));
 	memcpy(d->comment, sb->comment, strnlen(sb->comment, KVP_COMMENT_LEN));
+	d->host = cpu_to_le64(sb->host);
+	memcpy(d->host_name, sb->host_name, strnlen(sb->host_name, KVP_NAME_LEN));
 	encode_lists(sb, d);
 	d->csum = cpu_to_le32(kvp_crc32c(~0u, d, sizeof(*d)));
 }
@@ -197,6 +199,8 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->scrub.state = le32_to_cpu(d->scrub_state);
 	memcpy(sb->name, d->name, KVP_NAME_LEN);
 	memcpy(sb->comment, d->comment, KVP_COMMENT_LEN);
+	sb->host = le64_to_cpu(d->host);
+	memcpy(sb->host_name, d->host_name, KVP_NAME_LEN);
 }
 
 static const char *count_fault(const struct kvp_sb *sb)
@@ -248,6 +252,8 @@ static const char *content_fault(const struct kvp_sb *sb)
 		return "name: control characters";
 	if (!kvp_text_valid(sb->comment))
 		return "comment: control characters";
+	if (!kvp_text_valid(sb->host_name))
+		return "host's name: control characters";
 	for (i = 0; i < sb->leg_count; i++) {
 		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_OFFLINE)
 			return "state of a leg";

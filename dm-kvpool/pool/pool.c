@@ -107,6 +107,9 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
+	/* Unknown as well: it is no longer the one that is written there. */
+	pool->sb->host = s->host;
+	memcpy(pool->sb->host_name, s->host_name, sizeof(s->host_name));
 	take_tunables(pool);
 	return 0;
 }

@@ -189,6 +189,8 @@ struct kvp_start {
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
 	char comment[KVP_COMMENT_LEN + 1];
+	u64 host;			/* that starts it; 0: unknown */
+	char host_name[KVP_NAME_LEN + 1];
 	u64 pool_blocks;
 	u32 kind;
 	u64 log_bytes, leg_bytes;	/* with format */

@@ -79,6 +79,8 @@ static void fill(struct kvp_sb *sb)
 	sb->scrub = (struct kvp_scrub_info){ 16, 17, 18, 19, 20, KVP_SCRUB_STOPPED };
 	memset(sb->name, 'n', KVP_NAME_LEN);
 	memset(sb->comment, 'c', KVP_COMMENT_LEN);
+	sb->host = 21;
+	memset(sb->host_name, 'h', KVP_NAME_LEN);
 	fill_legs(sb);
 	fill_lists(sb);
 }
@@ -122,6 +124,7 @@ static void decoded_text_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, decode(s), 0);
 	KUNIT_EXPECT_EQ(test, strlen(s->out.name), KVP_NAME_LEN);
 	KUNIT_EXPECT_EQ(test, strlen(s->out.comment), KVP_COMMENT_LEN);
+	KUNIT_EXPECT_EQ(test, strlen(s->out.host_name), KVP_NAME_LEN);
 }
 
 static void reserved_bytes_are_zero(struct kunit *test)
@@ -209,6 +212,7 @@ static const struct change changes[] = {
 	{ "control character in the name", SB(name[1], '\n'), -EUCLEAN, "name: control characters" },
 	{ "control character in the comment", SB(comment[3], 127), -EUCLEAN, "comment: control" },
 	{ "UTF-8 in the comment", SB(comment[3], 0xc3), 0, NULL },
+	{ "control character in the host's name", SB(host_name[0], 27), -EUCLEAN, "host's name" },
 	{ "leg without a state", SB(legs[1].state, 0), -EUCLEAN, "state of a leg" },
 	{ "leg in an unknown state", SB(legs[0].state, 5), -EUCLEAN, "state of a leg" },
 	{ "leg offline", SB(legs[0].state, KVP_LEG_OFFLINE), 0, NULL },

@@ -79,6 +79,8 @@ static struct kvp_sb *golden_sb(void)
 	sb->event_seq = 77;
 	strcpy(sb->name, "pool");
 	strcpy(sb->comment, "comment");
+	sb->host = 0x0123456789abcdefull;
+	strcpy(sb->host_name, "host");
 	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
 	for (i = 0; i < 2; i++) {
 		golden_uuid(sb->legs[i].uuid, 2 + i);

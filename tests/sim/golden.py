@@ -51,6 +51,8 @@ def superblock():
     put(b, 616, "QQQQQII", 9, 1700000001, 1700000002, 3, 1, 2, 77)  # scrub, event
     b[664:668] = b"pool"
     b[728:735] = b"comment"
+    put(b, 856, "Q", 0x0123456789ABCDEF)                 # host
+    b[864:868] = b"host"
     v = 1024                                             # first vdev
     put(b, v, "IIIIQQIIQQI", 2, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0)
     put(b, v + 64, "Q", 288)                             # second copy of the table

@@ -5,11 +5,14 @@
 
 #define MAX_PLACES	256
 
-enum { READONLY = 1000, DEGRADED, DESTROYED, DISCARD_LOG, ACCEPT_FORK, BOOT, WAIT };
+enum {
+	READONLY = 1000, DEGRADED, TAKEOVER, DESTROYED, DISCARD_LOG, ACCEPT_FORK, BOOT, WAIT
+};
 
 static const struct option longs[] = {
 	{ "readonly", no_argument, NULL, READONLY },
 	{ "degraded", no_argument, NULL, DEGRADED },
+	{ "takeover", no_argument, NULL, TAKEOVER },
 	{ "destroyed", no_argument, NULL, DESTROYED },
 	{ "discard-log", no_argument, NULL, DISCARD_LOG },
 	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
@@ -45,6 +48,8 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 		printf("         %s  %s\n", json_at(o, "path") ? json_text_at(o, "path") :
 		       json_text_at(o, "uuid"), json_text_at(o, "state"));
 	}
+	if (json_at(pool, "last_host"))
+		printf("   host: %s, last\n", json_text_at(pool, "last_host"));
 	if (!json_flag_at(pool, "autoimport"))
 		puts("   boot: left alone, its autoimport is 0");
 	for (i = 0; i < json_object_array_length(refused); i++) {
@@ -294,6 +299,9 @@ static void parse_option(struct ctl *ctl, struct request *q, int c)
 	case DEGRADED:
 		q->o.degraded = true;
 		break;
+	case TAKEOVER:
+		q->o.takeover = true;
+		break;
 	case DESTROYED:
 		q->o.destroyed = true;
 		break;
@@ -334,6 +342,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	if (ret)
 		return ret;
+	host_self(&q.o.self);
 	if (q.boot)
 		return import_boot(ctl, &q);
 	if (scan_run(q.places, q.place_count, &s, &err))
@@ -352,14 +361,15 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_import = {
 	.name = "import",
-	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--destroyed] "
-		"[--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
+	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] "
+		"[--destroyed] [--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
 	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
 		"pool what would be refused and why.\n\n"
 		"  -a             all pools but those whose autoimport is 0\n"
 		"  -d DIR|DEV     look here, not at all block devices\n"
 		"  --readonly     write nothing to any leg\n"
 		"  --degraded     start although legs are missing that may hold newer data\n"
+		"  --takeover     start although another host ran it last, and did not stop it\n"
 		"  --destroyed    bring back a destroyed pool\n"
 		"  --discard-log  give up the log of a cache that is lost; refused for pools\n"
 		"                 without a cache, whose log lies on their legs\n"

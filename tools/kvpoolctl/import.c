@@ -35,6 +35,18 @@ static void check_name(const struct found_pool *p, const char *name, struct refu
 		       "a mapped device called %s exists", name);
 }
 
+/* Two hosts that write to the same legs destroy the pool. */
+static void check_host(const struct found_pool *p, const struct host *self, struct refusals *r)
+{
+	char host[HOST_SHOWN], when[TIME_BUF];
+
+	if (host_has_other(self, p->sb))
+		refuse(r, p->sb->name, ERR_OTHER_HOST, "export it there; or, once that host cannot "
+		       "write to its legs any more, --takeover",
+		       "host %s runs it, or did not stop it; it last wrote to its labels at %s",
+		       host_shown(p->sb, host), time_print(p->sb->write_time, when));
+}
+
 static void check_active(const struct found_pool *p, struct refusals *r)
 {
 	char uuid[UUID_BUF];
@@ -127,6 +139,8 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	if (p->sb->flags & KVP_SB_DESTROYED && !o->destroyed)
 		refuse(r, p->sb->name, ERR_DESTROYED, "--destroyed brings it back",
 		       "it was destroyed");
+	if (!o->takeover)
+		check_host(p, &o->self, r);
 	if (p->sb->ro_compat & ~KVP_RO_COMPAT_KNOWN && !o->readonly)
 		refuse(r, p->sb->name, ERR_UNSUPPORTED, "--readonly, or a newer kvpool",
 		       "it can only be read: features %#llx are not known",
@@ -153,11 +167,12 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 		   size_t size)
 {
 	const struct kvp_geometry *g = &p->sb->vdevs[0];
-	char words[320] = "", head[400], uuid[UUID_BUF], word[DEVICE_WORD];
+	char words[400] = "", head[480], uuid[UUID_BUF], word[DEVICE_WORD], host[HOST_WORD];
 	bool undestroy = o->destroyed && p->sb->flags & KVP_SB_DESTROYED, ok;
 	unsigned int n = 0;
 	u32 i;
 
+	n += *host_word(&o->self, host) && add(words, sizeof(words), host);
 	if (o->new_name) {
 		snprintf(head, sizeof(head), "name=%s", o->new_name);
 		n += add(words, sizeof(words), head);
@@ -226,7 +241,7 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 json_object *import_object(const struct found_pool *p, const struct refusals *r)
 {
 	json_object *o = json_object_new_object(), *vdev, *list;
-	char uuid[UUID_BUF];
+	char uuid[UUID_BUF], host[HOST_SHOWN];
 	unsigned int i;
 
 	json_text(o, "name", p->sb->name);
@@ -237,6 +252,7 @@ json_object *import_object(const struct found_pool *p, const struct refusals *r)
 	json_number(o, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(o, "epoch", p->sb->epoch);
 	json_time(o, "last_written", p->sb->write_time);
+	json_text(o, "last_host", host_shown(p->sb, host));
 	vdev = json_item(json_list(o, "vdevs"));
 	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
 	add_legs(vdev, p);

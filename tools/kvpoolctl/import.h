@@ -4,11 +4,13 @@
 #define KVPOOLCTL_IMPORT_H
 
 #include "ctl.h"
+#include "host.h"
 #include "scan.h"
 
 struct import_options {
-	bool readonly, degraded, destroyed, discard_log, accept_fork;
+	bool readonly, degraded, takeover, destroyed, discard_log, accept_fork;
 	const char *new_name;		/* NULL: keep it */
+	struct host self;		/* that imports */
 };
 
 #define PARAMS_MAX	4096	/* of a table line */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One leg, described without the module. */
 #include "format/tunables.h"
+#include "host.h"
 #include "inspect.h"
 #include "log.h"
 #include "table.h"
@@ -105,7 +106,7 @@ static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
 static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 {
 	json_object *o = json_child(parent, "superblock");
-	char uuid[UUID_BUF];
+	char uuid[UUID_BUF], host[HOST_SHOWN];
 
 	json_text(o, "name", sb->name);
 	json_text(o, "comment", sb->comment);
@@ -124,6 +125,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "checkpoint", sb->era);
 	json_time(o, "created", sb->create_time);
 	json_time(o, "last_written", sb->write_time);
+	json_text(o, "host", host_shown(sb, host));
 	json_number(o, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(o, "written_blocks", sb->written_blocks);
 	json_number(o, "poisoned_blocks", sb->poisoned_blocks);

@@ -2,6 +2,7 @@
 /* The plan of a create. */
 #include <stdarg.h>
 
+#include "host.h"
 #include "plan.h"
 #include "signature.h"
 
@@ -206,12 +207,16 @@ static void __attribute__((format(printf, 2, 3))) add(struct plan *p, const char
 
 static void write_params(struct plan *p)
 {
-	char word[DEVICE_WORD];
+	char word[DEVICE_WORD], host[HOST_WORD];
+	struct host self;
 	unsigned int i;
 
+	host_self(&self);
+	host_word(&self, host);
 	*p->params = 0;
-	add(p, "%s %u format name=%s", p->uuid,
-	    2 + p->setting_count + !!p->log_bytes + !!p->use_bytes, p->name);
+	add(p, "%s %u format name=%s%s%s", p->uuid,
+	    2 + !!*host + p->setting_count + !!p->log_bytes + !!p->use_bytes, p->name,
+	    *host ? " " : "", host);
 	if (p->log_bytes)
 		add(p, " log_size=%" PRIu64, p->log_bytes);
 	if (p->use_bytes)

@@ -40,6 +40,7 @@ static const struct {
 	[ERR_NOT_CLEAN]		= { "not_clean", EXIT_REFUSED },
 	[ERR_LAST_LEG]		= { "last_leg", EXIT_REFUSED },
 	[ERR_NO_CACHE]		= { "no_cache", EXIT_REFUSED },
+	[ERR_OTHER_HOST]	= { "other_host", EXIT_REFUSED },
 };
 
 int err_set(struct err *e, enum err_code code, const char *what, const char *mend,

@@ -53,6 +53,7 @@ enum err_code {
 	ERR_NOT_CLEAN,
 	ERR_LAST_LEG,
 	ERR_NO_CACHE,
+	ERR_OTHER_HOST,
 	ERR_CODES,
 };
 

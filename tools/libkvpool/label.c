@@ -44,6 +44,7 @@ static void note_valid(struct label *l, struct label_slot *s, struct kvp_sb **sb
 
 	make_printable((*sb)->name);
 	make_printable((*sb)->comment);
+	make_printable((*sb)->host_name);
 	l->valid++;
 	s->epoch = (*sb)->epoch;
 	s->sequence = (*sb)->sequence;

@@ -144,6 +144,36 @@ expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct statu
 run 0 export tank
 unchanged
 
+echo "--- another host"
+be() { # HOST DIGIT: this machine is called so, and has an ID of such digits
+	echo "$1" > /proc/sys/kernel/hostname
+	printf '%032d\n' "$2" > /etc/machine-id
+}
+name=$(hostname); cp -a /etc/machine-id /tmp/machine-id 2> /dev/null || true
+at_exit "hostname '$name'; rm -f /etc/machine-id; cp -a /tmp/machine-id /etc/ || true"
+be here 1
+run 0 import tank; fill tank
+cut_power tank
+run 0 import -n tank; has out 'host=[0-9a-f]{16}:here'
+be there 2
+changed
+refused 3 other_host 'host here runs it, or did not stop it.*--takeover' import tank
+refused 3 other_host 'host here' import -a
+refused 3 other_host 'host here' import --boot /dev/a
+run 0 import; has out 'host: here, last'
+unchanged
+be here2 1
+run 0 import tank; settle tank
+be there 2
+refused 3 active . import tank
+cut_power tank
+run 0 import --takeover tank; fill tank
+run 0 export tank
+run 0 inspect /dev/b; has out 'host +there'
+be here 1
+run 0 import tank
+run 0 export tank
+
 echo "--- the last leg"
 run 0 import tank
 run 0 offline tank /dev/b

@@ -3,7 +3,8 @@
  * Writes the standard image to files, one a leg: mkimage [OPTION] FILE...
  * -s: without poison; -m: not to be imported without its name (autoimport=0);
  * -x: exported; -d: destroyed; -r: with a feature that only readers may ignore;
- * -i: with one that nobody may; -u: another pool, of the same name
+ * -i: with one that nobody may; -u: another pool, of the same name; -h: run by
+ * another host, which did not stop it; -H: which did
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,6 +36,13 @@ static void apply(struct image *m, char option)
 		break;
 	case 'u':
 		memset(m->sb.pool_uuid, 0x51, sizeof(m->sb.pool_uuid));
+		break;
+	case 'H':
+		m->sb.flags |= KVP_SB_CLEAN;
+		/* fallthrough */
+	case 'h':
+		m->sb.host = 1;
+		strcpy(m->sb.host_name, "elsewhere");
 		break;
 	case 'd':
 		m->sb.flags |= KVP_SB_DESTROYED;

@@ -69,7 +69,7 @@ PLANS = {
     "export": dict(STOP, action="export"),
 }
 FOUND = dict(
-    name=TEXT, uuid=UUID, size=NUMBER, epoch=NUMBER, last_written=TIME,
+    name=TEXT, uuid=UUID, size=NUMBER, epoch=NUMBER, last_written=TIME, last_host=Or(TEXT, None),
     state=Or("active", "exported", "destroyed", "clean", "unclean"), importable=FLAG, autoimport=FLAG,
     vdevs=[FOUND_VDEV],
     refused=[ERROR])

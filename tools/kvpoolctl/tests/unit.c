@@ -314,6 +314,48 @@ static void test_import_whole(void)
 	image_free(&m);
 }
 
+/* Which hosts are asked about: known ones that are not this one and did not stop the pool. */
+static void test_import_host(void)
+{
+	static const struct {
+		u64 self, host;
+		u32 flags;
+		bool takeover;
+		enum err_code code;
+	} cases[] = {
+		{ 7, 8, 0, false, ERR_OTHER_HOST },
+		{ 7, 8, KVP_SB_DESTROYED, false, ERR_OTHER_HOST },
+		{ 7, 8, 0, true, ERR_NONE },
+		{ 7, 8, KVP_SB_CLEAN, false, ERR_NONE },
+		{ 7, 8, KVP_SB_EXPORTED, false, ERR_NONE },
+		{ 7, 7, 0, false, ERR_NONE },
+		{ 7, 0, 0, false, ERR_NONE },
+		{ 0, 8, 0, false, ERR_NONE },
+	};
+	char params[512];
+	struct image m;
+	struct scan s;
+	size_t i;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct import_options o = { .destroyed = true, .takeover = cases[i].takeover };
+
+		o.self.id = cases[i].self;
+		m.sb.host = cases[i].host;
+		m.sb.flags = cases[i].flags;
+		image_seal(&m);
+		scan(&m, &s);
+		expect(refused(&s, &o, cases[i].code));
+		strcpy(o.self.name, "me");
+		expect(import_params(&s.pools[0], &o, params, sizeof(params)) &&
+		       !strstr(params, "host=") == !o.self.id);
+		expect(!o.self.id || strstr(params, " host=0000000000000007:me "));
+		scan_free(&s);
+	}
+	image_free(&m);
+}
+
 static void test_import_missing(void)
 {
 	struct import_options o = { .readonly = false };
@@ -779,6 +821,7 @@ int main(void)
 	test_vdevs();
 	test_label();
 	test_import_whole();
+	test_import_host();
 	test_import_missing();
 	test_import_fork();
 	test_import_parted();
