@@ -182,6 +182,8 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say(p, "vdev.0.kind=%s\nvdev.0.state=%s\nvdev.0.first_leg=0\nvdev.0.legs=%u\n",
 	    pool->g->kind == KVP_VDEV_SINGLE ? "single" : "mirror", pool_state(pool),
 	    pool->nr_legs);
+	say_number(p, "vdev.0.leg_size", (pool->g->data_start + pool->g->data_blocks +
+					  KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
 }
 
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)

@@ -3,6 +3,37 @@
 #include "setting.h"
 #include "stats.h"
 
+/* What can be given only when a pool is made. */
+static const struct {
+	const char *key, *stat, *meaning;
+} fixed[] = {
+	{ "log_size", "log.size", "of the log on each leg" },
+	{ "size", "vdev.0.leg_size", "how much of each leg is used" },
+};
+
+#define FIXED	((int)(sizeof(fixed) / sizeof(*fixed)))
+
+/* Beside the numbers of the tunables, what else has a key. */
+enum { COMMENT = KVP_TUNABLES, FIRST_FIXED };
+
+static int find_key(const char *key)
+{
+	int i;
+
+	for (i = 0; i < FIXED; i++)
+		if (!strcmp(key, fixed[i].key))
+			return FIRST_FIXED + i;
+	return strcmp(key, KEY_COMMENT) ? kvp_tunable_find(key) : COMMENT;
+}
+
+static const char *fixed_value(const struct ctl *ctl, const struct stats *s, unsigned int i,
+			       char buf[SIZE_BUF])
+{
+	u64 bytes = stats_number(s, "%s", fixed[i].stat);
+
+	return ctl->plain ? ctl_size(ctl, bytes, buf) : size_exact(bytes, buf);
+}
+
 static const char *value_of(const struct stats *s, unsigned int id, char *def, size_t size)
 {
 	const char *value = stats_text(s, "tunable.%s", kvp_tunables[id].key);
@@ -13,36 +44,51 @@ static const char *value_of(const struct stats *s, unsigned int id, char *def, s
 	return def;
 }
 
+static void add_tunable(json_object *all, const struct stats *s, unsigned int id)
+{
+	const struct kvp_tunable *t = &kvp_tunables[id];
+	json_object *o = json_child(all, t->key);
+	char buf[64];
+
+	json_text(o, "unit", tunable_unit(id));
+	if (t->unit == KVP_UNIT_WORD) {
+		json_text(o, "value", value_of(s, id, buf, sizeof(buf)));
+		kvp_tunable_print(id, t->def, buf, sizeof(buf));
+		json_text(o, "default", buf);
+		json_text(o, "words", t->words);
+	} else {
+		json_number(o, "value", strtoull(value_of(s, id, buf, sizeof(buf)), NULL, 10));
+		json_number(o, "default", t->def);
+		json_number(o, "min", t->min);
+		json_number(o, "max", t->max);
+	}
+	json_text(o, "meaning", t->meaning);
+}
+
+static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
+{
+	json_object *o = json_child(all, fixed[i].key);
+
+	json_text(o, "unit", "bytes");
+	json_number(o, "value", stats_number(s, "%s", fixed[i].stat));
+	json_flag(o, "fixed", true);
+	json_text(o, "meaning", fixed[i].meaning);
+}
+
 static void print_json(const char *pool, const struct stats *s, int only)
 {
-	json_object *root = json_root(), *all, *o;
-	char buf[64];
-	unsigned int i;
+	json_object *root = json_root(), *all;
+	int i;
 
 	json_text(root, "pool", pool);
 	all = json_child(root, "tunables");
-	for (i = 0; i < KVP_TUNABLES; i++) {
-		const struct kvp_tunable *t = &kvp_tunables[i];
-
-		if (only >= 0 && (int)i != only)
-			continue;
-		o = json_child(all, t->key);
-		json_text(o, "unit", tunable_unit(i));
-		if (t->unit == KVP_UNIT_WORD) {
-			json_text(o, "value", value_of(s, i, buf, sizeof(buf)));
-			kvp_tunable_print(i, t->def, buf, sizeof(buf));
-			json_text(o, "default", buf);
-			json_text(o, "words", t->words);
-		} else {
-			json_number(o, "value", strtoull(value_of(s, i, buf, sizeof(buf)),
-							 NULL, 10));
-			json_number(o, "default", t->def);
-			json_number(o, "min", t->min);
-			json_number(o, "max", t->max);
-		}
-		json_text(o, "meaning", t->meaning);
-	}
-	if (only < 0 || only == KVP_TUNABLES)
+	for (i = 0; i < KVP_TUNABLES; i++)
+		if (only < 0 || only == i)
+			add_tunable(all, s, (unsigned int)i);
+	for (i = 0; i < FIXED; i++)
+		if (only < 0 || only == FIRST_FIXED + i)
+			add_fixed(all, s, (unsigned int)i);
+	if (only < 0 || only == COMMENT)
 		json_text(root, KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
 	ctl_json(root);
 }
@@ -67,7 +113,25 @@ static void print_table(const struct ctl *ctl, const struct stats *s)
 		printf("%-20s %-10s %-10s %-16s %s\n", t->key, shown, min,
 		       t->unit == KVP_UNIT_WORD ? t->words : range, t->meaning);
 	}
+	for (i = 0; i < FIXED; i++)
+		printf("%-20s %-10s %-10s %-16s %s\n", fixed[i].key,
+		       fixed_value(ctl, s, i, shown), "-", "at create", fixed[i].meaning);
 	printf("%-20s %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
+}
+
+static void print_one(const struct ctl *ctl, const struct stats *s, int id)
+{
+	char def[64], shown[64];
+
+	if (id == COMMENT) {
+		puts(stats_text(s, KEY_COMMENT) ?: "");
+	} else if (id >= FIRST_FIXED) {
+		puts(fixed_value(ctl, s, (unsigned int)(id - FIRST_FIXED), shown));
+	} else {
+		tunable_show(ctl, (unsigned int)id, value_of(s, (unsigned int)id, def,
+							      sizeof(def)), shown, sizeof(shown));
+		puts(shown);
+	}
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -76,7 +140,6 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	struct dm_entry e;
 	struct stats s;
 	struct err err;
-	char def[64], shown[64];
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
@@ -84,23 +147,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (n == 2) {
 		const char *key = argv[optind + 1];
 
-		id = strcmp(key, KEY_COMMENT) ? kvp_tunable_find(key) : KVP_TUNABLES;
+		id = find_key(key);
 		if (id < 0)
 			return ctl_usage(ctl, "there is no tunable '%.64s'", key);
 	}
 	if (dm_find(argv[optind], &e, &err) || stats_load(e.name, &s, &err))
 		return ctl_fail(ctl, &err);
-	if (ctl->json) {
+	if (ctl->json)
 		print_json(e.name, &s, id);
-	} else if (id == KVP_TUNABLES) {
-		puts(stats_text(&s, KEY_COMMENT) ?: "");
-	} else if (id >= 0) {
-		tunable_show(ctl, (unsigned int)id, value_of(&s, (unsigned int)id, def,
-							      sizeof(def)), shown, sizeof(shown));
-		puts(shown);
-	} else {
+	else if (id >= 0)
+		print_one(ctl, &s, id);
+	else
 		print_table(ctl, &s);
-	}
 	stats_free(&s);
 	return EXIT_DONE;
 }
@@ -108,7 +166,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_get = {
 	.name = "get",
 	.args = "POOL [KEY]",
-	.help = "Shows the tunables of a running pool, or the value of one.",
+	.help = "Shows the tunables of a running pool, or the value of one; also log_size and size,\n"
+		"which are given when a pool is made.",
 	.shorts = "",
 	.run = run,
 };

@@ -69,6 +69,11 @@ run 0 get -j tank; expect_eq "$(json tunables.scrub_rate.value)" 0; expect_eq "$
 run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 67108864
 run 0 get -j tank comment
 run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
+run 0 get tank; has out '^log_size +4M +- +at create'; has out '^size +32M +- +at create'
+run 0 get tank log_size; expect_eq "$(cat /tmp/out)" 4M
+run 0 get -p tank size; expect_eq "$(cat /tmp/out)" 33554432
+run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit": "bytes", "value": 4194304, "fixed": true, "meaning": "of the log on each leg"}'
+refused 2 usage 'only when a pool is made' set tank size=16M
 run 0 set tank comment=; expect_stat tank comment ""
 run 0 set tank "comment=my two disks"
 

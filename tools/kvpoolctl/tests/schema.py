@@ -76,6 +76,7 @@ FOUND = dict(
 SETTING = Or(
     dict(unit=Or("bytes", "bytes/s", "ms"), value=NUMBER, default=NUMBER, meaning=TEXT,
          min=NUMBER, max=NUMBER),
+    dict(unit="bytes", value=NUMBER, fixed=True, meaning=TEXT),
     dict(unit="word", value=TEXT, default=TEXT, meaning=TEXT, words=TEXT))
 LOG = dict(state=Or("sound", "damaged", "newer"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
            entries=NUMBER, data=NUMBER, intents=NUMBER, discards=NUMBER)
@@ -109,7 +110,7 @@ def fault(value, want, at="object"):
         return None if None in faults else " and ".join(f for f in faults if f)
     if want is ...:
         return None
-    if want is None or isinstance(want, str):
+    if want is None or want is True or isinstance(want, str):
         return None if value == want else f"{at} is {value!r}, not {want!r}"
     if isinstance(want, re.Pattern):
         ok = isinstance(value, str) and want.fullmatch(value)
