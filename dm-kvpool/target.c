@@ -618,4 +618,5 @@ module_exit(kvp_exit);
 
 MODULE_DESCRIPTION("self-healing pool of block devices with checksums and a crash-safe log");
 MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");	/* the target's: anybody may read it in /sys/module */
 MODULE_SOFTDEP("pre: crc32c");

@@ -11,6 +11,13 @@ for d in a b c; do mksim $d 32; done
 echo "--- what is this?"
 run 0 version; has out '^kvpoolctl [0-9]'; has out '^module +[0-9]'
 run 0 version -j; [[ $(json module) == [0-9]* ]] || fail "no module in version"
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups kvpoolctl "$@"; }
+expect_eq "$(nobody version)" "$(kvpoolctl version)" "the version, as told to somebody else"
+for c in status list 'get tank' import events; do
+	# shellcheck disable=SC2086 # words
+	expect_status 1 nobody $c 2> /tmp/err
+	has err '-- run as root$'
+done
 run 0 --help; has out '^  create '; hasnt out 'online'
 run 0 list; has out '^NAME'
 run 0 status; has out 'no pool is active'
