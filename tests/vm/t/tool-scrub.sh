@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl scrub waits, pauses, resumes and stops, over restarts too; events follow; set lasts over a power cut
 # timeout: 300
-# needs: python3 gcc
+# needs: python3 gcc script
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
@@ -53,9 +53,13 @@ kvpoolctl scrub --wait tank > /tmp/waited 2>&1 &
 waiter=$!
 sleep 1
 [ -d /proc/$waiter ] || fail "it did not wait: $(cat /tmp/waited)"
+script -qfec "kvpoolctl scrub --wait tank" /tmp/typescript > /dev/null < /dev/null &
+on_terminal=$!
+retry 60 grep -q 'scrub \[.*\] *[0-9]* %' /tmp/typescript
 run 0 set tank scrub_rate=0
 expect_status 0 wait $waiter
-grep -q '^scrub finished: healed 0, unrepaired 0$' /tmp/waited || fail "waited: $(cat /tmp/waited)"
+expect_status 0 wait $on_terminal
+expect_eq "$(cat /tmp/waited)" "scrub finished: healed 0, unrepaired 0" "what it says where there is no terminal"
 retry 60 saw scrub_finished
 
 echo "--- it goes on after a restart, where it was"
