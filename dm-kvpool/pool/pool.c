@@ -387,6 +387,7 @@ static bool superblock_settled(struct kvp_pool *pool)
 
 void kvp_pool_clear(struct kvp_pool *pool, int only)
 {
+	bool stood = kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed);
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -409,6 +410,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
 	/* Before those who wait: if there is still no leg, they go on waiting. */
-	kvp_commit_sync(pool);
+	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))
+		kvp_event(pool, "resumed");
 	kvp_pool_space(pool);
 }

@@ -532,6 +532,18 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_flush(h);
 }
 
+/* How many events of this text are in the ring. */
+static u32 events_of(struct kvp_pool *pool, const char *text)
+{
+	struct kvp_disk_event e;
+	u64 seq, next = pool->events.next;
+	u32 n = 0;
+
+	for (seq = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0; seq < next; seq++)
+		n += kvp_event_get(pool, seq, &e) && !strcmp((char *)e.text, text);
+	return n;
+}
+
 /* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 {
@@ -555,9 +567,14 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 	if (!s->flush_over || s->flush_error != -EAGAIN)
 		sim_fail("a FLUSH during the suspend was not sent away");
 	h->pool->log.requeue = false;
+	kvp_pool_clear(h->pool, -1);
+	if (events_of(h->pool, "resumed"))
+		sim_fail("said to be resumed, and there is no leg");
 	cure_all();
 	h->pool->tunables[KVP_T_FAILMODE] = 0;
 	kvp_pool_clear(h->pool, -1);
+	if (events_of(h->pool, "resumed") != 1)
+		sim_fail("no event tells that the pool goes on");
 	h->may_fail = false;
 	host_flush(h);
 	host_read_check(h, 3);

@@ -29,6 +29,8 @@ kill -0 $writer || fail "a write did not wait"
 dmsetup message p 0 clear
 sleep 1
 kill -0 $reader || fail "a read did not wait after a clear with no leg: $(cat /tmp/read)"
+resumed() { dmsetup message p 0 events | grep -c ' resumed$' || true; }
+expect_eq "$(resumed)" 0 "events"
 
 echo "--- it comes back"
 simset a dead 0
@@ -37,6 +39,9 @@ wait $reader; expect_eq "$(cat /tmp/read)" "500 4 v1"
 wait $writer
 expect_eq "$(oracle show /dev/mapper/p 10 1)" "10 1 v2"
 expect_stat p state online
+expect_eq "$(resumed)" 1 "events"
+dmsetup message p 0 clear
+expect_eq "$(resumed)" 1 "events after a clear of a pool that was well"
 
 echo "--- failmode=error ends the waiting"
 simset a dead 1
