@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The only file that knows libdevmapper. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <libdevmapper.h>
 #include <stdlib.h>
@@ -448,34 +449,59 @@ bool module_starts_degraded(void)
 	return yes;
 }
 
-static void run_modprobe(void)
+/* The first line that comes from @fd, without the newline; the rest is read and forgotten. */
+static void read_first_line(int fd, char *buf, size_t size)
 {
-	pid_t pid = fork();
-	int status, null;
+	char rest[256];
+	size_t len = 0;
+	ssize_t n;
 
+	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	buf[len] = 0;
+	buf[strcspn(buf, "\n")] = 0;
+	while (read(fd, rest, sizeof(rest)) > 0)
+		;
+}
+
+/* @said: what modprobe had to say, empty if nothing */
+static void run_modprobe(char *said, size_t size)
+{
+	int fds[2], status;
+	pid_t pid;
+
+	*said = 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return;
+	pid = fork();
 	if (!pid) {
-		null = open("/dev/null", O_RDWR);
-		if (null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0)
-			execlp("modprobe", "modprobe", "-q", "dm-kvpool", NULL);
+		if (dup2(fds[1], 1) >= 0 && dup2(fds[1], 2) >= 0)
+			execlp("modprobe", "modprobe", "dm-kvpool", NULL);
 		_exit(127);
 	}
-	if (pid > 0)
+	close(fds[1]);
+	if (pid > 0) {
+		read_first_line(fds[0], said, size);
 		waitpid(pid, &status, 0);
+	}
+	close(fds[0]);
 }
 
 int module_load(struct err *err)
 {
-	char version[32];
+	char version[32], said[256];
 
 	if (module_version(version, sizeof(version)))
 		return 0;
 	if (geteuid())
 		return err_set(err, ERR_PERMISSION, "dm-kvpool", "run as root",
 			       "the module is not loaded, and only root can load it");
-	run_modprobe();
+	run_modprobe(said, sizeof(said));
 	if (module_version(version, sizeof(version)))
 		return 0;
 	return err_set(err, ERR_MODULE, "dm-kvpool",
-		       "install it for this kernel (make install or DKMS), then modprobe dm-kvpool",
-		       "the module is not loaded and modprobe cannot load it");
+		       "install it for this kernel (make install or DKMS), with Secure Boot signed, "
+		       "then modprobe dm-kvpool",
+		       "the module is not loaded and modprobe cannot load it%s%s", *said ? ": " : "",
+		       said);
 }
