@@ -86,17 +86,22 @@ static int wait_for_udev(uint32_t cookie)
 	return ETIME;
 }
 
-/* Runs a task that changes a device, and waits until udev has seen to its node. */
+/*
+ * Runs a task that changes a device, and waits until udev has seen to its node.
+ * Where no udev runs, as in a rescue shell, there is no cookie, and libdevmapper
+ * itself makes the node.
+ */
 static int run_with_udev(struct dm_task *t)
 {
 	uint32_t cookie = 0;
-	int e = 0, late;
+	int e = 0, late = 0;
 
 	if (!dm_task_set_cookie(t, &cookie, 0))
 		return EIO;
 	if (!dm_task_run(t))
 		e = task_errno(t);
-	late = wait_for_udev(cookie);
+	if (cookie)
+		late = wait_for_udev(cookie);
 	dm_task_update_nodes();
 	return e ? e : late;
 }
