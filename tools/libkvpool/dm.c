@@ -61,9 +61,10 @@ static int task_errno(struct dm_task *t)
 
 static int task_failed(int e, const char *name, const char *doing, struct err *err)
 {
+	/* libdevmapper makes no task then, and does not say why */
 	if (geteuid())
-		return err_set(err, ERR_PERMISSION, name, "run as root", "%s: %s", doing,
-			       strerror(e));
+		return err_set(err, ERR_PERMISSION, name, "run as root",
+			       "%s: only root may use device-mapper", doing);
 	if (e == ETIME)
 		return err_set(err, ERR_KERNEL, name, "look after udev: systemctl status systemd-udevd",
 			       "%s: udev has not answered for %d s", doing, UDEV_PATIENCE);

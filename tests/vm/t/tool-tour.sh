@@ -16,7 +16,7 @@ expect_eq "$(nobody version)" "$(kvpoolctl version)" "the version, as told to so
 for c in status list 'get tank' import events; do
 	# shellcheck disable=SC2086 # words
 	expect_status 1 nobody $c 2> /tmp/err
-	has err '-- run as root$'
+	has err '(Permission denied|only root may use device-mapper) -- run as root$'
 done
 run 0 --help; has out '^  create '; hasnt out 'online'
 run 0 list; has out '^NAME'
