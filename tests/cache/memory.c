@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "suite.h"
 
@@ -43,4 +44,14 @@ void sim_free(const void *p)
 size_t memory_bytes(void)
 {
 	return bytes;
+}
+
+void *vmalloc(unsigned long size)
+{
+	return sim_alloc(size, 0);
+}
+
+void vfree(const void *p)
+{
+	sim_free(p);
 }

@@ -36,4 +36,8 @@ extern unsigned int memory_fail_at;
 /** memory_bytes() - allocated and not freed */
 size_t memory_bytes(void);
 
+/* locks.c */
+/** after_unlock - called when a spinlock was given back, as if somebody had waited for it */
+extern void (*after_unlock)(void);
+
 #endif

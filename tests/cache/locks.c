@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel's spinlocks where one thread runs: nobody may want one that is held. */
+#include <stdlib.h>
+
+#include <linux/spinlock.h>
+
+#include "suite.h"
+
+void (*after_unlock)(void);
+static unsigned int held;
+
+void spin_lock_init(spinlock_t *lock)
+{
+	*lock = (spinlock_t){ .ready = true };
+}
+
+void sim_spin_lock(spinlock_t *lock, bool irq_off, const char *where)
+{
+	if (!lock->ready || lock->usage || held) {
+		fprintf(stderr, "# %s: %s\n", where, held ? "a second lock" : "no lock");
+		abort();
+	}
+	lock->usage = 1;
+	held++;
+}
+
+void sim_spin_unlock(spinlock_t *lock, const char *where)
+{
+	if (!lock->usage) {
+		fprintf(stderr, "# %s: unlocks what is not locked\n", where);
+		abort();
+	}
+	lock->usage = 0;
+	held--;
+	if (after_unlock)
+		after_unlock();
+}
+
+/* Where there is one thread, nobody is waited for. */
+void sim_yield(void)
+{
+}
