@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/math.h>
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "cache/ssdpolicy.h"
+
+/* Shares of the capacity, in percent. */
+#define ROOM		20	/* while so much is unused, everything enters */
+#define META_MOST	10
+#define DESTAGE_MORE	10	/* dirty; from here on faster than the floor */
+#define DESTAGE_FULL	50
+#define ACCEPT_LESS	75
+#define ACCEPT_EVEN	90	/* writers are as fast as destage */
+
+#define REINSERT_SHARE	25	/* of a segment, in percent */
+#define GHOST_SHARE	100	/* fingerprints for a hundred blocks */
+#define DRAIN_SECONDS	3600
+#define AHEAD_SHARE	16	/* a sixteenth of the cache */
+#define AHEAD_SEGMENTS	2	/* but at least so many */
+#define SMALL_BLOCKS	16
+
+/* Sightings: where less than a quarter of what enters is hit, three; from a half on, two. */
+#define NEED_LEAST	2
+#define NEED_MOST	3
+#define JUDGE_SHARE	8	/* judged after so much of the cache was reclaimed: an eighth */
+
+/* A fingerprint of 14 bits, never 0, and above it how often the block was seen. */
+#define PRINT		0x3fff
+#define SEEN_SHIFT	14
+
+/* Credit is in such parts of a block that a second adds a whole number: capacity x percent. */
+#define DAY		86400ull
+#define CREDIT_UNIT	(100 * DAY)
+
+static bool is_over(u64 part, u32 whole, u32 percent)
+{
+	return part * 100 > (u64)whole * percent;
+}
+
+/* --- the ghost -------------------------------------------------------------------- */
+
+static u64 hash_of(const struct kvp_ssd_policy *p, u64 key)
+{
+	u64 h = (key ^ p->seed) * GOLDEN_RATIO_64;
+
+	h = (h ^ h >> 32) * GOLDEN_RATIO_64;
+	return h ^ h >> 32;
+}
+
+static u16 *set_of(const struct kvp_ssd_policy *p, u64 hash)
+{
+	return p->ghost[reciprocal_scale(hash >> 32, p->sets)];
+}
+
+/* Of bits that did not choose the set. */
+static u16 print_of(u64 hash)
+{
+	return (hash & PRINT) ?: 1;
+}
+
+/*
+ * How often block @key was seen lately, this time included; it is the latest of its set
+ * now. When it is seen for the @need-th time it is forgotten, since it enters the cache.
+ */
+static u32 see(struct kvp_ssd_policy *p, u64 key)
+{
+	u64 hash = hash_of(p, key);
+	u16 *set = set_of(p, hash);
+	u32 way, seen = 1;
+
+	for (way = 0; way < KVP_SSD_WAYS - 1; way++)
+		if ((set[way] & PRINT) == print_of(hash))
+			break;
+	if ((set[way] & PRINT) == print_of(hash))
+		seen += set[way] >> SEEN_SHIFT;
+	memmove(set + 1, set, way * sizeof(*set));
+	set[0] = print_of(hash) | min(seen, (u32)NEED_MOST) << SEEN_SHIFT;
+	return seen;
+}
+
+static void forget(struct kvp_ssd_policy *p, u64 key)
+{
+	u16 *set = set_of(p, hash_of(p, key));
+
+	memmove(set, set + 1, (KVP_SSD_WAYS - 1) * sizeof(*set));
+	set[KVP_SSD_WAYS - 1] = 0;
+}
+
+/* --- what enters ------------------------------------------------------------------ */
+
+bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff)
+{
+	if (ask & KVP_ASK_META)
+		return false;
+	if (write && ask & KVP_ASK_SYNC && blocks <= SMALL_BLOCKS)
+		return false;
+	return run > cutoff;
+}
+
+/* At most a day's budget is saved up. */
+static void raise_credit(struct kvp_ssd_policy *p, u64 now)
+{
+	u64 each = (u64)p->capacity * p->fill_percent;
+
+	p->credit = min(p->credit + min(now - p->credited, DAY) * each, DAY * each);
+	p->credited = now;
+}
+
+static bool spend(struct kvp_ssd_policy *p, u64 now)
+{
+	raise_credit(p, now);
+	if (p->credit < CREDIT_UNIT)
+		return false;
+	p->credit -= CREDIT_UNIT;
+	return true;
+}
+
+enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
+				   const struct kvp_ssd_state *st)
+{
+	bool meta = ask & KVP_ASK_META && !is_over(st->count.meta + 1, p->capacity, META_MOST);
+	bool proven = false;
+
+	if (!meta && !is_over(st->unused, p->capacity, ROOM)) {
+		if (ask & KVP_ASK_AHEAD)
+			return KVP_SSD_AHEAD;
+		proven = see(p, key) >= p->need;
+		if (!proven)
+			return KVP_SSD_UNPROVEN;
+	}
+	/* What is not written for want of credit stays known. */
+	if (!spend(p, st->now))
+		return KVP_SSD_BUDGET;
+	if (proven)
+		forget(p, key);
+	return KVP_SSD_ADMIT;
+}
+
+/* --- what stays ------------------------------------------------------------------- */
+
+/* Was it worth while to let blocks in? */
+static void judge(struct kvp_ssd_policy *p, const struct kvp_index_entry *e)
+{
+	if (e->dirty || e->meta)
+		return;
+	p->left++;
+	p->left_hit += e->hits > 0;
+	if (p->left < p->capacity / JUDGE_SHARE + 1)
+		return;
+	if (is_over(p->left_hit, p->left, 50))
+		p->need = NEED_LEAST;
+	else if (!is_over(p->left_hit, p->left, 25))
+		p->need = NEED_MOST;
+	p->left = p->left_hit = 0;
+}
+
+u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, u32 n,
+		     const struct kvp_ssd_state *st, bool *keep)
+{
+	bool meta = !is_over(st->count.meta, p->capacity, META_MOST);
+	u32 room = p->segment * REINSERT_SHARE / 100, kept = 0, hits, i;
+
+	for (i = 0; i < n; i++) {
+		judge(p, &e[i]);
+		keep[i] = e[i].dirty || (e[i].meta && meta);
+		kept += keep[i];
+	}
+	for (hits = KVP_INDEX_MAX_HITS; hits; hits--)
+		for (i = 0; i < n && room; i++)
+			if (!keep[i] && e[i].hits == hits) {
+				keep[i] = true;
+				kept++;
+				room--;
+			}
+	return kept;
+}
+
+/* --- how fast it is made clean ------------------------------------------------------ */
+
+u32 kvp_ssd_ahead(const struct kvp_ssd_policy *p)
+{
+	return min(max(p->capacity / AHEAD_SHARE, AHEAD_SEGMENTS * p->segment), p->capacity);
+}
+
+/*
+ * In proportion, without an integral part: what is dirty is the sum of what comes in and
+ * does not go out, so at a steady load it settles below DESTAGE_FULL by itself, if that is
+ * a load that the data vdevs can take, and nothing can wind up or overshoot.
+ */
+u64 kvp_ssd_destage(const struct kvp_ssd_policy *p, u64 dirty, u64 dirty_ahead, u64 full)
+{
+	u64 rate = DIV_ROUND_UP(p->capacity, DRAIN_SECONDS);
+	u64 from = div_u64((u64)p->capacity * DESTAGE_MORE, 100);
+	u64 to = div_u64((u64)p->capacity * DESTAGE_FULL, 100);
+
+	if (!dirty)
+		return 0;
+	if (dirty_ahead || dirty >= to)
+		return max(full, 1ull);
+	if (dirty > from)
+		rate = max(rate, div64_u64((dirty - from) * full, to - from));
+	return min(rate, max(full, 1ull));
+}
+
+u64 kvp_ssd_accept(const struct kvp_ssd_policy *p, u64 dirty, u64 full)
+{
+	u64 least = div_u64((u64)p->capacity * ACCEPT_LESS, 100);
+	u64 room = p->capacity - min(dirty, (u64)p->capacity);
+	u64 even = div_u64((u64)p->capacity * (100 - ACCEPT_EVEN), 100);
+
+	if (dirty <= least)
+		return ~0ull;
+	return div64_u64(room * full, max(even, 1ull));
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_percent, u64 now,
+		 u64 seed, gfp_t gfp)
+{
+	memset(p, 0, sizeof(*p));
+	if (!segment || segment > capacity || capacity > KVP_INDEX_MAX_PLACES ||
+	    fill_percent > KVP_SSD_MAX_FILL)
+		return -EINVAL;
+	p->capacity = capacity;
+	p->segment = segment;
+	p->fill_percent = fill_percent;
+	p->credit = (u64)capacity * fill_percent * DAY;
+	p->credited = now;
+	p->need = NEED_MOST;
+	p->seed = seed;
+	p->sets = max(div_u64((u64)capacity * GHOST_SHARE, 100 * KVP_SSD_WAYS), 1ull);
+	p->ghost = kvcalloc(p->sets, sizeof(*p->ghost), gfp);
+	return p->ghost ? 0 : -ENOMEM;
+}
+
+void kvp_ssd_exit(struct kvp_ssd_policy *p)
+{
+	kvfree(p->ghost);
+	p->ghost = NULL;
+}
+
+const char *kvp_ssd_check(const struct kvp_ssd_policy *p)
+{
+	u32 set, way;
+
+	if (p->credit > (u64)p->capacity * p->fill_percent * DAY)
+		return "the budget";
+	if (p->need < NEED_LEAST || p->need > NEED_MOST)
+		return "the sightings needed";
+	for (set = 0; set < p->sets; set++)
+		for (way = 0; way < KVP_SSD_WAYS; way++)
+			if (!(p->ghost[set][way] & PRINT) != !(p->ghost[set][way] >> SEEN_SHIFT))
+				return "the ghost";
+	return NULL;
+}
