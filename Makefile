@@ -49,7 +49,7 @@ help:
 	@echo '                     also dkms-uninstall'
 	@echo 'make setup           what building and testing need (Debian 12; see scripts/setup -h)'
 	@echo 'make check           all tests; check-long adds the slow ones'
-	@echo 'make cache-report    what the policy of the RAM cache misses, beside others'
+	@echo 'make cache-report    what the policies of the caches miss, beside others'
 	@echo 'make demo            a tour in a virtual machine'
 	@echo 'make clean           also clean-module, for one kernel'
 	@echo
