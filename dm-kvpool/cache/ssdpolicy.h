@@ -110,7 +110,7 @@ void kvp_ssd_exit(struct kvp_ssd_policy *p);
  * kvp_ssd_bypass() - is this request one of those that do not go through the cache?
  * @ask: KVP_ASK_*
  * @blocks: of the request
- * @run: of the stream that it belongs to, kvp_stream_note()
+ * @run: of the stream that it belongs to, kvp_run_note()
  * @cutoff: for reads or for writes, blocks
  *
  * Metadata never bypasses, nor do small writes that somebody waits for: a database's log

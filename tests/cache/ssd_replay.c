@@ -9,7 +9,7 @@
 #include "cache/index.h"
 #include "cache/s3fifo.h"
 #include "cache/ssdpolicy.h"
-#include "cache/streams.h"
+#include "cache/runs.h"
 #include "policies.h"
 #include "ssd_replay.h"
 
@@ -29,7 +29,7 @@ const char *const ssd_policies[SSD_POLICIES] = { "fifo", "lru", "arc", "kvpool" 
 struct ssd {
 	struct kvp_index index;
 	struct kvp_ssd_policy policy;
-	struct kvp_streams streams;
+	struct kvp_runs streams;
 	struct kvp_ssd_state state;
 	struct ssd_cell *cell;
 	u32 places, head, *version;
@@ -168,7 +168,7 @@ static void through_ours(struct ssd_cell *c, const struct trace *t, struct kvp_s
 	for (i = 0; i < t->requests; i++) {
 		q = &t->request[i];
 		s.state.now = MONTH * i / t->requests;
-		run = kvp_stream_note(&s.streams, FIRST_BLOCK + q->block, q->blocks, q->write);
+		run = kvp_run_note(&s.streams, FIRST_BLOCK + q->block, q->blocks, q->write);
 		stream = kvp_ssd_bypass(0, q->write, q->blocks, run,
 					q->write ? CUTOFF_WRITE : CUTOFF_READ);
 		for (b = q->block; b < q->block + q->blocks; b++) {

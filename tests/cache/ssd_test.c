@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 
 #include "cache/ssdpolicy.h"
-#include "cache/streams.h"
+#include "cache/runs.h"
 #include "ssd_replay.h"
 #include "suite.h"
 #include "trace.h"
@@ -18,11 +18,11 @@
 #define DAY		86400u
 #define SCALE		2
 
-static struct kvp_streams streams;
+static struct kvp_runs streams;
 
 static bool note(u64 first, u32 blocks, bool write, u32 run)
 {
-	u32 got = kvp_stream_note(&streams, first, blocks, write);
+	u32 got = kvp_run_note(&streams, first, blocks, write);
 
 	return expect(got == run, "%u blocks at %llu: a run of %u, not %u", blocks, first, got, run);
 }
@@ -57,12 +57,12 @@ static bool test_runs(void)
 	u32 i;
 
 	memset(&streams, 0, sizeof(streams));
-	streams.clock = ~0u - 19 * KVP_STREAMS - KVP_STREAMS / 2;	/* it wraps */
+	streams.clock = ~0u - 19 * KVP_RUNS - KVP_RUNS / 2;	/* it wraps */
 	for (i = 0; i < 20; i++)
-		for (stream = 0; stream < KVP_STREAMS; stream++)
+		for (stream = 0; stream < KVP_RUNS; stream++)
 			good &= note(stream << 30 | 16 * i, 16, stream % 2, 16 * (i + 1));
 	good &= note(~0ull >> 1, 16, false, 16);
-	for (stream = 1; stream < KVP_STREAMS; stream++)
+	for (stream = 1; stream < KVP_RUNS; stream++)
 		good &= note(stream << 30 | 320, 16, stream % 2, 336);
 	good &= note(320, 16, false, 16);
 	return good;
@@ -76,7 +76,7 @@ static bool test_no_run(void)
 
 	memset(&streams, 0, sizeof(streams));
 	for (i = 0; i < 100000; i++) {
-		run = kvp_stream_note(&streams, 5000 + rng_below(&rng, 200), 1, false);
+		run = kvp_run_note(&streams, 5000 + rng_below(&rng, 200), 1, false);
 		longest = max(longest, run);
 	}
 	return expect(longest < 256, "a run of %u blocks among 200", longest);

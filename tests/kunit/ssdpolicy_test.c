@@ -6,7 +6,7 @@
 #include "kvpool_kunit.h"
 
 #include "cache/ssdpolicy.c"
-#include "cache/streams.c"
+#include "cache/runs.c"
 
 #define CAPACITY	4000u
 #define SEGMENT		40u
@@ -86,13 +86,13 @@ static void the_largest_cache_does_not_overflow(struct kunit *test)
 
 static void a_stream_grows(struct kunit *test)
 {
-	struct kvp_streams *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct kvp_runs *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	for (i = 0; i < 100; i++)
-		KUNIT_EXPECT_EQ(test, kvp_stream_note(s, 5000 + 8 * i, 8, false), 8 * (i + 1));
-	KUNIT_EXPECT_EQ(test, kvp_stream_note(s, 0, 8, false), 8);
+		KUNIT_EXPECT_EQ(test, kvp_run_note(s, 5000 + 8 * i, 8, false), 8 * (i + 1));
+	KUNIT_EXPECT_EQ(test, kvp_run_note(s, 0, 8, false), 8);
 }
 
 static struct kunit_case cases[] = {

@@ -11,40 +11,40 @@
  *
  * Pure: no lock, no clock. Calls must be made one at a time.
  */
-#ifndef KVP_STREAMS_H
-#define KVP_STREAMS_H
+#ifndef KVP_RUNS_H
+#define KVP_RUNS_H
 
 #include <linux/types.h>
 
-#define KVP_STREAMS		128
-#define KVP_STREAM_SLACK	32	/* blocks before and after the end of a run */
+#define KVP_RUNS		128
+#define KVP_RUN_SLACK	32	/* blocks before and after the end of a run */
 
 /**
- * struct kvp_stream - a run of requests
+ * struct kvp_run - a run of requests
  * @end: block after the last one
  * @blocks: that were asked for in it; 0: none
- * @used: when it last grew, by @clock of struct kvp_streams
+ * @used: when it last grew, by @clock of struct kvp_runs
  * @write: of writes; a run is of one kind
  */
-struct kvp_stream {
+struct kvp_run {
 	u64 end;
 	u32 blocks, used;
 	bool write;
 };
 
-/** struct kvp_streams - the runs of a pool; zeros to begin with. @clock counts requests. */
-struct kvp_streams {
+/** struct kvp_runs - the runs of a pool; zeros to begin with. @clock counts requests. */
+struct kvp_runs {
 	u32 clock;
-	struct kvp_stream run[KVP_STREAMS];
+	struct kvp_run run[KVP_RUNS];
 };
 
 /**
- * kvp_stream_note() - there is a request
+ * kvp_run_note() - there is a request
  * @first: its first block
  * @blocks: how many it has, at least 1
  *
  * Return: blocks of the run that it belongs to, itself included. Takes time for each run.
  */
-u32 kvp_stream_note(struct kvp_streams *s, u64 first, u32 blocks, bool write);
+u32 kvp_run_note(struct kvp_runs *s, u64 first, u32 blocks, bool write);
 
-#endif /* KVP_STREAMS_H */
+#endif /* KVP_RUNS_H */
