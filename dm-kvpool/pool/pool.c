@@ -128,6 +128,8 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!ret)
 		ret = kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT);
 	if (!ret)
+		ret = kvp_rcache_init(pool);
+	if (!ret)
 		ret = kvp_log_init(pool);
 	if (!ret)
 		ret = kvp_table_init(pool);
@@ -153,6 +155,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_destage_exit(pool);
 	kvp_table_exit(pool);
 	kvp_log_exit(pool);
+	kvp_rcache_exit(pool);
 	kvp_wbuf_exit(pool);
 	kvp_sb_buffers_free(pool);
 	kvp_events_exit(pool);
@@ -201,6 +204,9 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		return ret;
 	pool->recovery.worst_case_ms = worst_recovery_ms(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
+	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
+	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
+		kvp_event(pool, "ram_cache_off why=no_memory");
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
 		queue_work(pool->work_wq, &pool->events.work);
@@ -315,10 +321,15 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	struct kvp_sb *sb = pool->sb;
 	u64 old_mask, old;
-	int ret;
+	int ret = 0;
 
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
+	/* The only one that needs memory: so it comes first. If the rest fails, no harm is done. */
+	if (id == KVP_T_RAM_CACHE)
+		ret = kvp_rcache_resize(pool, value >> KVP_BLOCK_SHIFT);
+	if (ret)
+		return ret;
 	mutex_lock(&pool->sb_lock);
 	old_mask = sb->tunable_mask;
 	old = sb->tunables[id];

@@ -15,7 +15,7 @@
  *   pool->sb_lock             superblock and membership
  *   wbuf bucket locks         spinlocks from here on
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
- *   events->lock (irqsave)
+ *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave)
  */
 #ifndef KVP_POOL_H
 #define KVP_POOL_H
@@ -36,6 +36,8 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "cache/rcache.h"
+#include "cache/streams.h"
 #include "cache/wbuf.h"
 #include "format/format.h"
 #include "format/tunables.h"
@@ -91,6 +93,7 @@ static inline bool kvp_leg_usable(const struct kvp_leg *leg)
 struct kvp_stats {
 	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
 	u64 coalesced_blocks, buffer_read_blocks, read_retries;
+	u64 ram_hits, ram_misses, ram_fills, ram_bypassed;	/* blocks */
 };
 
 /* Counters of background work. */
@@ -155,6 +158,8 @@ struct kvp_pool {
 	spinlock_t members_lock;	/* irqsave; changes of legs[].state */
 
 	struct kvp_wbuf wbuf;
+	struct kvp_rcache rcache;
+	struct kvp_streams streams;	/* of reads */
 	struct kvp_log log;
 	struct kvp_table table;
 	struct kvp_range_locks ranges;
@@ -238,7 +243,7 @@ void kvp_pool_stop(struct kvp_pool *pool);
 /** kvp_pool_space() - buffer pages or log space came free */
 void kvp_pool_space(struct kvp_pool *pool);
 
-/** kvp_pool_set() - change a tunable; durable when it returns 0 */
+/** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: ram_cache, nothing changed. */
 int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
 
 /** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */

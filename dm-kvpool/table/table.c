@@ -204,6 +204,7 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	}
 }
 
+/* The only place where an entry changes. */
 static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 entry)
 {
 	__le64 *word = &words(leaf)[block % KVP_PTRS_PER_PAGE];
@@ -212,6 +213,7 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 en
 	__count(t, le64_to_cpu(*word), -1);
 	__count(t, entry, 1);
 	WRITE_ONCE(*word, cpu_to_le64(entry));
+	kvp_rcache_forget(container_of(t, struct kvp_pool, table), block);
 	__mark_dirty(t, leaf);
 }
 

@@ -27,10 +27,12 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->kind = hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
 	s->log_bytes = 4ull << 20;
 	s->tunable_mask = BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
-			  BIT_ULL(KVP_T_STRICT);
+			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
 	s->tunables[KVP_T_STRICT] = hs->strict;
+	/* Half of what the small pools have, so that blocks are evicted. */
+	s->tunables[KVP_T_RAM_CACHE] = 1ull << 20;
 	s->nr_legs = hs->legs;
 	for (i = 0; i < hs->legs; i++) {
 		if (hs->missing >> i & 1) {
@@ -81,6 +83,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 void host_stop(struct host *h)
 {
 	kvp_pool_quiesce(h->pool);
+	host_cache_check(h);
 	kvp_pool_stop(h->pool);
 	kvp_pool_free(h->pool);
 	h->pool = NULL;
@@ -278,9 +281,67 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
-/* Straight from a leg, without a lock; verified against the table as it is afterwards. */
-static bool read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page)
+/* Once. */
+static void happen(struct host *h, void (**what)(struct host *h))
 {
+	void (*now)(struct host *h) = *what;
+
+	*what = NULL;
+	if (now)
+		now(h);
+}
+
+/* Whoever shrinks the cache or fills it may come between. */
+static bool read_cached(struct host *h, u64 block, struct page *page)
+{
+	struct page *cached = kvp_rcache_get(h->pool, block);
+
+	if (!cached)
+		return false;
+	memcpy(page_address(page), page_address(cached), 2048);
+	sim_maybe_preempt();
+	happen(h, &h->amid_hit);
+	memcpy((u8 *)page_address(page) + 2048, (u8 *)page_address(cached) + 2048, 2048);
+	kvp_rcache_put(cached);
+	return true;
+}
+
+/* Is what was read the version that the table names? Then it may enter the cache. */
+static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
+		   const struct kvp_rfill *fill)
+{
+	struct page *keep = kvp_rcache_page(h->pool, block);
+
+	if (!keep)
+		return kvp_block_sum(h->pool->seed, block, page_address(page)) ==
+		       kvp_entry_crc(entry);
+	memcpy(page_address(keep), page_address(page), KVP_BLOCK_SIZE);
+	if (kvp_block_sum(h->pool->seed, block, page_address(keep)) != kvp_entry_crc(entry)) {
+		kvp_rcache_unpage(h->pool, block, keep);
+		return false;
+	}
+	sim_maybe_preempt();
+	happen(h, &h->before_fill);
+	kvp_rcache_insert(h->pool, block, keep, fill);
+	return true;
+}
+
+/* As if the block had been one of several of a request. */
+static void plan_fill(struct host *h, u64 block, struct kvp_rfill *fill)
+{
+	u32 before = min_t(u64, block, rng_below(&sim_rng, 8));
+
+	fill->first = block - before;
+	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_REGION - before);
+	fill->favoured = rng_chance(&sim_rng, 100);
+	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
+}
+
+/* Straight from a leg, without a lock; verified against the table as it is afterwards. */
+static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
+		      const struct kvp_rfill *fill)
+{
+	struct kvp_pool *pool = h->pool;
 	u64 entry = kvp_table_entry(leaf, block);
 	struct kvp_leg *leg;
 	int error;
@@ -301,15 +362,16 @@ static bool read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 	entry = kvp_table_entry(leaf, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
-	else if (kvp_entry_state(entry) != KVP_ENTRY_VALID ||
-		 kvp_block_sum(pool->seed, block, page_address(page)) != kvp_entry_crc(entry))
+	else if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !verify(h, block, page, entry, fill))
 		return false;
 	return true;
 }
 
-static bool read_fast(struct kvp_pool *pool, u64 block, struct page *page)
+static bool read_fast(struct host *h, u64 block, struct page *page)
 {
+	struct kvp_pool *pool = h->pool;
 	struct kvp_tpage *leaf;
+	struct kvp_rfill fill;
 	bool good;
 
 	if (kvp_wbuf_any(pool, block, 1)) {
@@ -325,13 +387,17 @@ static bool read_fast(struct kvp_pool *pool, u64 block, struct page *page)
 		clear_page(page_address(page));
 		return true;
 	}
+	sim_maybe_preempt();
+	if (read_cached(h, block, page))
+		return true;
+	plan_fill(h, block, &fill);
 	leaf = kvp_table_find(pool, block);
 	if (!leaf) {
 		leaf = kvp_table_load(pool, block);
 		if (IS_ERR(leaf))
 			return false;
 	}
-	good = read_home(pool, leaf, block, page);
+	good = read_home(h, leaf, block, page, &fill);
 	kvp_table_put(pool, leaf);
 	return good;
 }
@@ -341,7 +407,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 	struct page *page = alloc_page(GFP_KERNEL);
 	int ret = 0;
 
-	if (!read_fast(h->pool, block, page))
+	if (!read_fast(h, block, page))
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0; /* as request.c does */
 	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
 	__free_page(page);
@@ -360,4 +426,50 @@ void host_read_check(struct host *h, u64 block)
 	else if (!oracle_current(h->o, block, data, from, why))
 		sim_fail("read while running: %s", why);
 	kfree(data);
+}
+
+/* --- the RAM cache ------------------------------------------------------------------------------ */
+
+bool host_cached(struct host *h, u64 block)
+{
+	struct page *page = kvp_rcache_get(h->pool, block);
+
+	if (page)
+		kvp_rcache_put(page);
+	return page;
+}
+
+static void check_cached(struct host *h, u64 block, const struct page *page)
+{
+	struct kvp_tpage *leaf = kvp_table_find(h->pool, block);
+	u64 entry;
+
+	if (!leaf)
+		return;
+	entry = kvp_table_entry(leaf, block);
+	if (!kvp_wbuf_any(h->pool, block, 1) &&
+	    (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
+	     kvp_block_sum(h->pool->seed, block, page_address(page))))
+		sim_fail("the RAM cache holds another version of block %llu than the table", block);
+	kvp_table_put(h->pool, leaf);
+}
+
+void host_cache_check(struct host *h)
+{
+	const char *wrong;
+	struct page *page;
+	u64 block;
+
+	rcu_read_lock();	/* nobody comes between */
+	wrong = kvp_rcache_check(h->pool);
+	if (wrong)
+		sim_fail("the RAM cache: %s", wrong);
+	for (block = 0; block < h->o->blocks; block++) {
+		page = kvp_rcache_get(h->pool, block);
+		if (!page)
+			continue;
+		check_cached(h, block, page);
+		kvp_rcache_put(page);
+	}
+	rcu_read_unlock();
 }

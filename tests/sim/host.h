@@ -18,6 +18,9 @@ struct host {
 	u32 space_seq;
 	bool stopped;
 	bool may_fail;		/* faults are about: errors are no failure of the test */
+	/* What happens once, in the middle of the next read: */
+	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
+	void (*amid_hit)(struct host *h);	/* half of it copied from the RAM cache */
 };
 
 struct host_start {
@@ -48,6 +51,10 @@ void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired);
 int host_read(struct host *h, u64 block, u8 *data);
 /** host_read_check() - and see that it is current */
 void host_read_check(struct host *h, u64 block);
+/** host_cached() - does the RAM cache have the block? */
+bool host_cached(struct host *h, u64 block);
+/** host_cache_check() - everything in the RAM cache is what the table names, but for what the buffer has */
+void host_cache_check(struct host *h);
 void host_sleep(u32 ms);
 /** host_lies_home() - is the block's data valid in the table and not in the buffer? */
 struct kvp_leg *host_leg(struct host *h, u32 disk);

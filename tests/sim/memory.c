@@ -157,6 +157,7 @@ struct page *alloc_pages(gfp_t gfp, unsigned int order)
 	else
 		p = new_pages(order);
 	p->used = true;
+	p->refs = 1;
 	nr_pages++;
 	ASAN_UNPOISON_MEMORY_REGION(p->address, PAGE_SIZE << order);
 	if (gfp & __GFP_ZERO)
@@ -172,11 +173,27 @@ void __free_pages(struct page *p, unsigned int order)
 		return;
 	if (!p->used || p->order != order)
 		sim_fail("a page is freed that is not allocated, or with another order");
+	if (--p->refs)
+		return;
 	p->used = false;
 	nr_pages--;
 	ASAN_POISON_MEMORY_REGION(p->address, PAGE_SIZE << order);
 	p->next = free_pages_of[order];
 	free_pages_of[order] = p;
+}
+
+/* Pages that are free, or somebody else's by now, may be asked for, too. */
+bool get_page_unless_zero(struct page *p)
+{
+	if (!p->refs)
+		return false;
+	p->refs++;
+	return true;
+}
+
+void put_page(struct page *p)
+{
+	__free_pages(p, p->order);
 }
 
 struct page *virt_to_page(const void *p)
@@ -233,9 +250,11 @@ void sim_memory_reset(void)
 	sim_memory_short = 0;
 	while (objects.next != &objects)
 		sim_free(objects.next + 1);
-	for (i = 0; i < arena_used; i += 1u << pages[i].order)
+	for (i = 0; i < arena_used; i += 1u << pages[i].order) {
+		pages[i].refs = pages[i].used;
 		if (pages[i].used)
 			__free_pages(&pages[i], pages[i].order);
+	}
 }
 
 char *kstrdup(const char *s, gfp_t gfp)

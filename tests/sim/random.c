@@ -102,6 +102,23 @@ static void random_reads(struct run *r, struct rng *rng)
 		host_read_check(&r->host, block++);
 }
 
+static void random_cache(struct run *r, struct rng *rng)
+{
+	struct kvp_pool *pool = r->host.pool;
+
+	switch (rng_below(rng, 4)) {
+	case 0:
+		kvp_rcache_drop(pool);
+		break;
+	case 1:
+		/* Want of memory, in some runs. */
+		kvp_rcache_resize(pool, rng_below(rng, 3) * 64);
+		break;
+	default:
+		kvp_rcache_shrink(pool, rng_below(rng, 100));
+	}
+}
+
 static void one_step(struct run *r, struct rng *rng)
 {
 	u32 dice = rng_below(rng, 100);
@@ -114,8 +131,10 @@ static void one_step(struct run *r, struct rng *rng)
 		host_flush(&r->host);
 	else if (dice < 90)
 		random_discard(r, rng);
-	else if (dice < 94)
+	else if (dice < 93)
 		host_checkpoint(&r->host);
+	else if (dice < 96)
+		random_cache(r, rng);
 	else
 		host_sleep(1 + rng_below(rng, rng_chance(rng, 100) ? 7000 : 40));
 }
@@ -227,6 +246,7 @@ static void run_main(void *arg)
 			r->lost |= BIT(i);
 	for (i = 0; i < POOL_BLOCKS; i += 1 + rng_below(&r->rng, 5))
 		host_read_check(&r->host, i);
+	host_cache_check(&r->host);
 	if (r->stop)
 		host_stop(&r->host);
 }

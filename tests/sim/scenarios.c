@@ -37,6 +37,7 @@ static void scenario_main(void *arg)
 		sim_fail("start: %s", s->host.refusal.why);
 	s->cuts_from = disks.trace.nr;
 	s->run(s);
+	host_cache_check(&s->host);
 	for (i = 0; i < s->start.legs; i++)
 		if (!kvp_leg_usable(host_leg(&s->host, i)))
 			s->crash.lost |= BIT(i);
@@ -906,6 +907,241 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 	host_flush(h);
 }
 
+/* --- the RAM cache: what comes between a read and the page that it leaves there ------------- */
+
+/* Of a block that is home; what then becomes of it is the next read's matter. */
+static void read_while(struct scenario *s, u64 block, void (*what)(struct host *h))
+{
+	struct host *h = &s->host;
+
+	kvp_rcache_drop(h->pool);
+	h->before_fill = what;
+	host_read_check(h, block);
+	if (h->before_fill)
+		sim_fail("the read did not come from home: the scenario is not what it says");
+	host_cache_check(h);
+}
+
+/* At a border of regions, so that requests reach into two of them. */
+#define BORDER	(4 * KVP_RCACHE_REGION + 1)
+
+static void overwrite_and_bring_home(struct host *h)
+{
+	host_write(h, BORDER, 1, false);
+	host_write(h, 70, 1, false);
+	host_checkpoint(h);
+}
+
+/* The page that it has verified is of no use: the next reader must not get it, nor after a crash. */
+static void fill_races_a_write(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		read_while(s, BORDER, overwrite_and_bring_home);
+		if (host_cached(h, BORDER))
+			sim_fail("a page was kept that is older than what is home");
+		host_read_check(h, BORDER);
+		if (!host_cached(h, BORDER))
+			sim_fail("nor was the next one");
+	}
+	s->positions = 40;
+	host_write(h, BORDER, 1, true);
+	host_read_check(h, BORDER);
+}
+
+/* Contents that differ from @a and have its sum, whatever the seed: crc32c is linear. */
+static void same_sum(const u8 *a, u8 *b)
+{
+	u32 want = kvp_crc32c(0, a, KVP_BLOCK_SIZE), crc, bit, i;
+	u32 basis[32] = { 0 }, from[32] = { 0 }, flips = 0;
+
+	memcpy(b, a, KVP_BLOCK_SIZE);
+	b[100] ^= 0x55;
+	crc = kvp_crc32c(0, b, KVP_BLOCK_SIZE) ^ want;
+	/* What each of the last 32 bits changes; then eliminate. */
+	for (bit = 0; bit < 32; bit++) {
+		u32 effect, chosen = BIT(bit);
+
+		b[4092 + bit / 8] ^= BIT(bit % 8);
+		effect = kvp_crc32c(0, b, KVP_BLOCK_SIZE) ^ want ^ crc;
+		b[4092 + bit / 8] ^= BIT(bit % 8);
+		for (i = 32; i-- && effect; )
+			if (effect >> i & 1) {
+				if (!basis[i]) {
+					basis[i] = effect;
+					from[i] = chosen;
+					break;
+				}
+				effect ^= basis[i];
+				chosen ^= from[i];
+			}
+	}
+	for (i = 32; i--; )
+		if (crc >> i & 1) {
+			crc ^= basis[i];
+			flips ^= from[i];
+		}
+	for (bit = 0; bit < 32; bit++)
+		if (flips >> bit & 1)
+			b[4092 + bit / 8] ^= BIT(bit % 8);
+}
+
+static u8 twins[2][4096];
+
+static void overwrite_with_the_twin(struct host *h)
+{
+	host_write_special(h, 70, twins[1]);
+	host_checkpoint(h);
+}
+
+/* A sum is no version: who writes what has the sum of what was there is still a writer. */
+static void fill_races_a_write_of_the_same_sum(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < 4096; i++)
+		twins[0][i] = (u8)(i * 7 + 1);
+	same_sum(twins[0], twins[1]);
+	if (kvp_block_sum(h->pool->seed, 70, twins[0]) != kvp_block_sum(h->pool->seed, 70, twins[1]) ||
+	    !memcmp(twins[0], twins[1], 4096))
+		sim_fail("no twins: the scenario is not what it says");
+	host_write_special(h, 70, twins[0]);
+	host_checkpoint(h);
+	read_while(s, 70, overwrite_with_the_twin);
+	host_read_check(h, 70);
+}
+
+static void discard_and_apply(struct host *h)
+{
+	host_discard(h, 68, 4);
+	host_checkpoint(h);
+}
+
+static void fill_races_a_discard(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	read_while(s, 70, discard_and_apply);
+	host_read_check(h, 70);
+	/* And what was in the cache already. */
+	host_read_check(h, 80);
+	host_discard(h, 80, 1);
+	host_read_check(h, 80);
+	host_checkpoint(h);
+	host_read_check(h, 80);
+	if (host_cached(h, 70) || host_cached(h, 80))
+		sim_fail("a discarded block is in the cache");
+}
+
+static void overwrite_and_log(struct host *h)
+{
+	host_write(h, 70, 1, false);
+	host_flush(h);
+}
+
+/* It may enter, since the buffer has the newer one; but must leave before that does. */
+static void fill_races_destage(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	read_while(s, 70, overwrite_and_log);
+	if (!host_cached(h, 70))
+		sim_fail("the old version did not enter: the scenario is not what it says");
+	host_read_check(h, 70);
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 70, 1);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(200);
+	host_read_check(h, 70);
+	release_all();
+	host_checkpoint(h);
+	if (host_cached(h, 70))
+		sim_fail("the version that was home before is in the cache");
+	host_read_check(h, 70);
+}
+
+/* One copy rots, then the other: what was healed may be kept, what is lost is lost. */
+static void healed_is_kept_and_poison_is_not(struct scenario *s)
+{
+	u64 at = disks.data_start + 70, healed, unrepaired;
+	struct host *h = &s->host;
+	u8 junk[4096] = { 1, 2, 3 }, data[4096];
+	u32 i;
+
+	s->crash.heal_allowed = true;
+	s->crash.poison_allowed = true;
+	s->depth = CHECK_CONTENTS;
+	image_write_data(&disks.img[0], at, junk);
+	image_write_data(&disks.trace.start[0], at, junk);
+	for (i = 0; i < 4; i++)
+		host_read_check(h, 70);
+	host_scrub(h, &healed, &unrepaired);
+	host_read_check(h, 70);
+	if (!host_cached(h, 70) || unrepaired)
+		sim_fail("a healed block was not kept: the scenario is not what it says");
+	for (i = 0; i < s->start.legs; i++)
+		image_write_data(&disks.img[i], at, junk);
+	host_scrub(h, &healed, &unrepaired);
+	if (unrepaired != 1)
+		sim_fail("the scrub found %llu: the scenario is not what it says", unrepaired);
+	if (!host_read(h, 70, data))
+		sim_fail("a block that is poisoned was read from the RAM cache");
+	s->cuts_from = disks.trace.nr;
+	host_write(h, 70, 1, true);
+	host_read_check(h, 70);
+	host_checkpoint(h);
+	host_read_check(h, 70);
+}
+
+/* All of it goes, and what others read is where it was. */
+static void shrink_and_read_others(struct host *h)
+{
+	u32 i;
+
+	kvp_rcache_shrink(h->pool, 8);
+	kvp_rcache_drop(h->pool);
+	for (i = 64; i < 144; i++)
+		if (i != 70)
+			host_read_check(h, i);
+}
+
+/* It is forgotten, after which its page could be the next block's. */
+static void overwrite_and_read_others(struct host *h)
+{
+	u32 i;
+
+	overwrite_and_bring_home(h);
+	for (i = 64; i < 144; i++)
+		if (i != 70)
+			host_read_check(h, i);
+}
+
+static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
+{
+	static void (* const what[])(struct host *h) = {
+		shrink_and_read_others, overwrite_and_read_others, discard_and_apply,
+	};
+	struct host *h = &s->host;
+	u32 i;
+
+	kvp_rcache_resize(h->pool, KVP_RCACHE_SHARDS * 4);
+	for (i = 0; i < ARRAY_SIZE(what); i++) {
+		kvp_rcache_drop(h->pool);	/* and the spare pages */
+		host_read_check(h, 70);
+		if (!host_cached(h, 70))
+			sim_fail("the block is not cached: the scenario is not what it says");
+		h->amid_hit = what[i];
+		host_read_check(h, 70);
+		if (h->amid_hit)
+			sim_fail("it was no hit: the scenario is not what it says");
+		host_cache_check(h);
+	}
+}
+
 #define NAMED(function) #function, function
 
 void run_scenarios(void)
@@ -939,6 +1175,13 @@ void run_scenarios(void)
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
 	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
+	scenario(NAMED(fill_races_a_write), 2, false, 2);
+	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
+	scenario(NAMED(fill_races_a_write_of_the_same_sum), 2, false, 1);
+	scenario(NAMED(fill_races_a_discard), 2, false, 2);
+	scenario(NAMED(fill_races_destage), 2, false, 2);
+	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
+	scenario(NAMED(cache_shrinks_in_the_middle_of_a_hit), 2, false, 2);
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(log_space_comes_by_rounds), 2, true, 2);
 	scenario("log_space_comes_by_rounds_on_a_single", log_space_comes_by_rounds, 1, true, 2);

@@ -17,11 +17,15 @@ struct page {
 	void *address;
 	struct page *next;	/* on the free list */
 	unsigned int order;
+	int refs;
 	bool used;
 };
 
 struct page *virt_to_page(const void *p);
 #define page_address(p)		((p)->address)
+#define page_ref_count(p)	((p)->refs)
+bool get_page_unless_zero(struct page *page);
+void put_page(struct page *page);
 #define page_to_virt(p)		((p)->address)
 #define nth_page(p, n)		virt_to_page((char *)page_address(p) + (n) * PAGE_SIZE)
 #define clear_page(a)		memset(a, 0, PAGE_SIZE)

@@ -33,6 +33,7 @@ bool sim_spin_held(const spinlock_t *lock);
 #define spin_unlock_irq(l)	spin_unlock(l)
 #define spin_lock_nested(l, n)	spin_lock(l)
 #define spin_lock_irqsave(l, f)	do { (f) = 0; sim_spin_lock(l, true, __func__); } while (0)
+#define spin_trylock_irqsave(l, f)	((f) = 0, sim_spin_trylock(l, __func__))
 #define spin_unlock_irqrestore(l, f)	do { (void)(f); spin_unlock(l); } while (0)
 #define spin_is_locked(l)	((l)->owner != NULL)
 #define assert_spin_locked(l)	lockdep_assert_held(l)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef KVP_CACHE_SHRINKER_H
+#define KVP_CACHE_SHRINKER_H
+
+#include "compat/shrinker.h"
+
+struct kvp_pool;
+
+/** kvp_rcache_shrinker_add() - give pages of the RAM cache back when memory is short; 0 or -ENOMEM */
+int kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+void kvp_rcache_shrinker_remove(struct kvp_shrinker *s);
+
+#endif /* KVP_CACHE_SHRINKER_H */
