@@ -161,7 +161,10 @@ static int msg_set(struct message *m)
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);
 	if (ret)
 		return refused(m, why.text, "give a value in that range", ret);
-	return kvp_pool_set(m->pool, id, value);
+	ret = kvp_pool_set(m->pool, id, value);
+	if (ret == -ENOMEM)
+		return refused(m, "there is no memory for that", "give a smaller value", ret);
+	return ret;
 }
 
 static int msg_checkpoint(struct message *m)
@@ -177,6 +180,7 @@ static int msg_flush(struct message *m)
 static int msg_drop_caches(struct message *m)
 {
 	kvp_table_shrink(m->pool, true);
+	kvp_rcache_drop(m->pool);
 	return 0;
 }
 

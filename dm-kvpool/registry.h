@@ -8,6 +8,7 @@
 
 #include <linux/blkdev.h>
 
+#include "cache/shrinker.h"
 #include "request.h"
 #include "table/shrinker.h"
 
@@ -25,7 +26,7 @@ struct kvp_instance {
 	u32 refs;
 	struct kvp_pool *pool;
 	struct kvp_requests requests;
-	struct kvp_shrinker shrinker;
+	struct kvp_shrinker table_shrinker, ram_shrinker;
 	struct dm_table *table;
 };
 

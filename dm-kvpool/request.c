@@ -430,6 +430,8 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	enum home_class class = classify(leaf, block, count);
 
 	if (class == HOME_READ) {
+		if (kvp_rcache_enabled(&pool->rcache))
+			this_cpu_add(pool->stats->ram_misses, count);
 		k->leg = kvp_leg_choose(pool, block, count);
 		if (k->leg) {
 			k->requests = r;
@@ -485,6 +487,55 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 	return true;
 }
 
+/* --- the RAM cache: reads that are small enough, all or nothing --------------------------- */
+
+#define CACHED_BLOCKS	KVP_RCACHE_REGION
+
+/* After the buffer was asked. Blocks are copied while they may be evicted. */
+static bool read_cached(struct kvp_pool *pool, struct bio *bio)
+{
+	u32 count = block_count(bio), i;
+	struct bvec_iter iter = bio->bi_iter;
+	u64 block = first_block(bio);
+
+	if (count > CACHED_BLOCKS)
+		return false;
+	for (i = 0; i < count; i++) {
+		struct page *page = kvp_rcache_get(pool, block + i);
+
+		if (!page)
+			return false;
+		copy_to_bio(bio, &iter, page_address(page));
+		kvp_rcache_put(page);
+	}
+	this_cpu_add(pool->stats->ram_hits, count);
+	return true;
+}
+
+/*
+ * Is what will come from home to be kept? What a file system calls important, in
+ * any case; not what is read ahead, which the kernel keeps by itself, nor long
+ * streams, nor what was cut.
+ */
+static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool whole)
+{
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio), run;
+
+	k->fill = false;
+	if (!kvp_rcache_enabled(&pool->rcache))
+		return;
+	run = kvp_streams_read(&pool->streams, first_block(bio), count);
+	k->favoured = bio->bi_opf & (REQ_META | REQ_PRIO);
+	if (whole && count <= CACHED_BLOCKS)
+		k->fill = k->favoured || (!(bio->bi_opf & REQ_RAHEAD) &&
+			  (u64)run << KVP_BLOCK_SHIFT <= READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]));
+	if (k->fill)
+		k->token = kvp_rcache_token(pool, first_block(bio), count);
+	else
+		this_cpu_add(pool->stats->ram_bypassed, count);
+}
+
 /* How many blocks from the first on are served alike, and how? */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
@@ -522,12 +573,44 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 		}
 		return DM_MAPIO_SUBMITTED;
 	}
+	if (read_cached(pool, bio)) {
+		end_bio(bio, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	plan_fill(pool, bio, n == count);
 	leaf = kvp_table_find(pool, block);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);
 		return DM_MAPIO_SUBMITTED;
 	}
 	return remap_home(r, bio, leaf) ? DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
+}
+
+/*
+ * One block of those that came back. What the cache is to keep is verified there,
+ * where the reader cannot change it any more (R23).
+ */
+static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+			 u64 block, u32 crc)
+{
+	const struct kvp_bio *k = data_of(bio);
+	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
+	struct kvp_rfill fill = {
+		.first = k->iter.bi_sector >> KVP_SECTORS_SHIFT,
+		.count = k->iter.bi_size >> KVP_BLOCK_SHIFT,
+		.token = k->token,
+		.favoured = k->favoured,
+	};
+
+	if (!page)
+		return sum_of_bio(bio, iter, pool->seed, block) == crc;
+	copy_from_bio(bio, iter, page_address(page));
+	if (kvp_block_sum(pool->seed, block, page_address(page)) != crc) {
+		kvp_rcache_unpage(pool, block, page);
+		return false;
+	}
+	kvp_rcache_insert(pool, block, page, &fill);
+	return true;
 }
 
 /* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
@@ -544,7 +627,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 			copy_to_bio(bio, &iter, NULL);
 			break;
 		case KVP_ENTRY_VALID:
-			if (sum_of_bio(bio, &iter, pool->seed, block) != kvp_entry_crc(entry))
+			if (!verify_block(pool, bio, &iter, block, kvp_entry_crc(entry)))
 				return false;
 			break;
 		default:

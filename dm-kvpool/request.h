@@ -37,6 +37,8 @@ struct kvp_bio {
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	struct kvp_leg *leg;		/* read from home: from this leg */
 	struct kvp_tpage *leaf;		/* and verified against this leaf */
+	u32 token;			/* of the RAM cache, taken before */
+	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
 	struct work_struct work;	/* a read that has to wait */
 };
 

@@ -216,6 +216,8 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf.used));
 	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table.budget) << KVP_BLOCK_SHIFT);
 	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table.nr_pages) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache", READ_ONCE(pool->rcache.blocks) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool) << KVP_BLOCK_SHIFT);
 }
 
 static void say_work(struct printer *p, struct kvp_pool *pool)
@@ -246,6 +248,10 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.coalesced_blocks += s->coalesced_blocks;
 		sum.buffer_read_blocks += s->buffer_read_blocks;
 		sum.read_retries += s->read_retries;
+		sum.ram_hits += s->ram_hits;
+		sum.ram_misses += s->ram_misses;
+		sum.ram_fills += s->ram_fills;
+		sum.ram_bypassed += s->ram_bypassed;
 	}
 	say_number(p, "io.read_blocks", sum.read_blocks);
 	say_number(p, "io.write_blocks", sum.write_blocks);
@@ -254,6 +260,10 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
 	say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
 	say_number(p, "read.retries", sum.read_retries);
+	say_number(p, "ram.hits", sum.ram_hits);
+	say_number(p, "ram.misses", sum.ram_misses);
+	say_number(p, "ram.fills", sum.ram_fills);
+	say_number(p, "ram.bypassed", sum.ram_bypassed);
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)

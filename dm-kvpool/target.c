@@ -391,7 +391,8 @@ static void free_pool(struct kvp_pool *pool)
 
 static void free_instance(struct kvp_instance *inst)
 {
-	kvp_table_shrinker_remove(&inst->shrinker);
+	kvp_rcache_shrinker_remove(&inst->ram_shrinker);
+	kvp_table_shrinker_remove(&inst->table_shrinker);
 	/* The request path first: its last work may still be kicking the pool. */
 	kvp_requests_exit(&inst->requests);
 	kvp_pool_stop(inst->pool);
@@ -423,8 +424,11 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	}
 	ret = kvp_requests_init(&inst->requests, inst->pool);
 	if (!ret)
-		ret = kvp_table_shrinker_add(&inst->shrinker, inst->pool);
+		ret = kvp_table_shrinker_add(&inst->table_shrinker, inst->pool);
+	if (!ret)
+		ret = kvp_rcache_shrinker_add(&inst->ram_shrinker, inst->pool);
 	if (ret) {
+		kvp_table_shrinker_remove(&inst->table_shrinker);
 		kvp_requests_exit(&inst->requests);
 		kvp_pool_quiesce(inst->pool);
 		kvp_pool_stop(inst->pool);

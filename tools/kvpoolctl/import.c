@@ -227,7 +227,7 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 	json_text(plan, "uuid", uuid_print(p->sb->pool_uuid, uuid));
 	json_number(plan, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_of(p->sb, KVP_T_WRITE_BUFFER) +
-		    tunable_of(p->sb, KVP_T_TABLE_CACHE));
+		    tunable_of(p->sb, KVP_T_TABLE_CACHE) + tunable_of(p->sb, KVP_T_RAM_CACHE));
 	json_number(plan, "legs", p->sb->leg_count);
 	json_number(plan, "missing", scan_missing(p));
 	json_redundancy(plan, -1, (int)scan_in_sync(p) - 1);

@@ -309,7 +309,7 @@ json_object *plan_object(const struct plan *p)
 		    kvp_table_blocks(p->g.data_blocks, p->g.levels) *
 		    kvp_table_copies(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
-		    tunable_value(p, KVP_T_TABLE_CACHE));
+		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE));
 	json_redundancy(plan, -1, (int)p->leg_count - 1);
 	o = json_item(json_list(plan, "vdevs"));
 	json_text(o, "kind", vdev_word(p->kind));

@@ -80,12 +80,14 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_object *o = json_child(pool, "ram");
 	u64 wbuf = stats_number(s, "ram.write_buffer");
 
-	json_number(o, "size", wbuf + stats_number(s, "ram.table_budget"));
+	json_number(o, "size", wbuf + stats_number(s, "ram.table_budget") +
+		    stats_number(s, "ram.read_cache"));
 	json_number(o, "used", stats_number(s, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
-		    stats_number(s, "ram.table_used"));
+		    stats_number(s, "ram.table_used") + stats_number(s, "ram.read_cache_used"));
 	json_number(o, "hits", stats_number(s, "ram.hits"));
 	json_number(o, "misses", stats_number(s, "ram.misses"));
 	json_number(o, "write_buffer", wbuf);
+	json_number(o, "read_cache", stats_number(s, "ram.read_cache"));
 	o = json_child(pool, "log");
 	json_number(o, "size", stats_number(s, "log.size"));
 	json_number(o, "used", stats_number(s, "log.used"));

@@ -9,7 +9,7 @@ helper oracle; helper leg
 load_modules
 no_udev
 mksim a 96
-dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M failmode=wait commit_interval_ms=100 single 1 /dev/a"
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 6 format name=p log_size=8M ram_cache=0 failmode=wait commit_interval_ms=100 single 1 /dev/a"
 home=$(leg label /dev/a | sed -n 's/^data_start=//p')
 oracle write /dev/mapper/p 0 1024 1 fsync bs=16
 dmsetup message p 0 checkpoint

@@ -9,7 +9,7 @@ helper oracle; helper leg
 load_modules
 no_udev
 mksim a 96; mksim b 96
-dmsetup create p --table "0 $(sectors_of 64) kvpool - 3 format name=p log_size=8M mirror 2 /dev/a /dev/b"
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 4 format name=p log_size=8M ram_cache=0 mirror 2 /dev/a /dev/b"
 table=$(dmsetup table p)
 home=$(leg label /dev/a | sed -n 's/^data_start=//p')
 
