@@ -17,7 +17,7 @@ KERNEL = "6.12"
 # What the program guest knows.
 KINDS = ("hdd", "ssd")
 STACKS = ("raw", "raid1", "integrity", "kvpool")
-JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m")
+JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit")
 
 
 def _harness():
