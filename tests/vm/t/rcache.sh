@@ -13,56 +13,80 @@ dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8
 table=$(dmsetup table p)
 dev=/dev/mapper/p
 home=$(leg label /dev/a | sed -n 's/^data_start=//p')
-leg_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
-show() { oracle show $dev "$1" "$2" bs=1 | tr '\n' ,; }
 restart_pool() { dmsetup remove --retry p; dmsetup create p --table "$table"; }
+show() { # FIRST COUNT: a block a request, on one line
+	local seen
+	seen=$(oracle show $dev "$1" "$2" bs=1)
+	echo "${seen//$'\n'/,}"
+}
+# look: all figures at once, in st[KEY], and the reads of both legs in st[reads].
+declare -A st
+look() {
+	local key value leg
+	while IFS='=' read -r key value; do st[$key]=$value; done <<< "$(dmsetup message p 0 stats)"
+	st[reads]=0
+	for leg in a b; do
+		while read -r key value _; do
+			[ "$key" != reads ] || st[reads]=$((st[reads] + value))
+		done < "$_sim/$leg/stats"
+	done
+}
+is() { # KEY VALUE, as of the last look
+	expect_eq "${st[$1]}" "$2" "$1"
+}
 # cached FIRST COUNT VERSION: comes from there, without a read of any leg.
 cached() {
 	local reads hits
-	reads=$(leg_reads) hits=$(stat_of p ram.hits)
-	expect_eq "$(show "$1" "$2")" "$1 $2 $3,"
-	expect_eq "$(leg_reads)" "$reads" "reads of legs"
-	expect_stat p ram.hits $((hits + $2))
+	look
+	reads=${st[reads]} hits=${st[ram.hits]}
+	expect_eq "$(show "$1" "$2")" "$1 $2 $3"
+	look
+	is reads "$reads"
+	is ram.hits $((hits + $2))
 }
 
 oracle write $dev 0 1024 1 fsync bs=16
 dmsetup message p 0 checkpoint
 
 echo "--- what was read once is there"
-expect_stat p ram.read_cache $((8 << 20))
-expect_stat p ram.hits 0
-expect_eq "$(show 0 512)" "0 512 v1,"
-expect_stat p ram.misses 512
-expect_stat p ram.fills 512
-expect_stat p ram.read_cache_used $((512 * 4096))
+look
+is ram.read_cache $((8 << 20))
+is ram.hits 0
+expect_eq "$(show 0 512)" "0 512 v1"
+look
+is ram.misses 512
+is ram.fills 512
+is ram.read_cache_used $((512 * 4096))
 cached 0 512 v1
 expect_eq "$(oracle show $dev 0 512 bs=16)" "0 512 v1"
-expect_stat p ram.hits 1024
+look
+is ram.hits 1024
 
 echo "--- what is written, discarded or lost is not what was there"
 oracle write $dev 100 50 2 fsync
-expect_eq "$(show 90 70)" "90 10 v1,100 50 v2,150 10 v1,"
+expect_eq "$(show 90 70)" "90 10 v1,100 50 v2,150 10 v1"
 dmsetup message p 0 checkpoint
-expect_eq "$(show 90 70)" "90 10 v1,100 50 v2,150 10 v1,"
+expect_eq "$(show 90 70)" "90 10 v1,100 50 v2,150 10 v1"
 cached 100 50 v2
 blkdiscard -o $((120 * 4096)) -l $((10 * 4096)) $dev
-expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2,"
+expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2"
 dmsetup message p 0 checkpoint
-expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2,"
+expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2"
 # Large ones go home by intent.
 oracle write $dev 0 512 3 fsync bs=256
-expect_eq "$(show 0 512)" "0 512 v3,"
+expect_eq "$(show 0 512)" "0 512 v3"
 dmsetup message p 0 checkpoint
-expect_eq "$(show 0 512)" "0 512 v3,"
+expect_eq "$(show 0 512)" "0 512 v3"
 cached 0 512 v3
 for l in a b; do simset $l corrupt "$(((home + 200) * 8)) 16 9"; done
 cached 200 2 v3
 dmsetup message p 0 scrub start; wait_stat p scrub.state finished
-expect_stat p scrub.unrepaired 2
-expect_eq "$(show 199 4)" "199 1 v3,200 2 EIO,202 1 v3,"
+look
+is scrub.unrepaired 2
+expect_eq "$(show 199 4)" "199 1 v3,200 2 EIO,202 1 v3"
 oracle write $dev 200 2 3 fsync
 dmsetup message p 0 checkpoint
-expect_eq "$(show 0 512)" "0 512 v3,"
+expect_eq "$(show 0 512)" "0 512 v3"
 cached 0 512 v3
 
 echo "--- it stays over a suspend"
@@ -72,49 +96,56 @@ cached 0 512 v3
 
 echo "--- given back: by message, to the kernel"
 dmsetup message p 0 drop_caches
-expect_stat p ram.read_cache_used 0
-expect_eq "$(show 0 512)" "0 512 v3,"
-expect_stat p ram.read_cache_used $((512 * 4096))
+look
+is ram.read_cache_used 0
+expect_eq "$(show 0 512)" "0 512 v3"
+look
+is ram.read_cache_used $((512 * 4096))
 echo 2 > /proc/sys/vm/drop_caches
-used=$(stat_of p ram.read_cache_used)
+look; used=${st[ram.read_cache_used]}
 [ "$used" -lt $((512 * 4096 / 4)) ] || fail "the kernel asked for memory, and $used bytes are still used"
-expect_eq "$(show 0 512)" "0 512 v3,"
+expect_eq "$(show 0 512)" "0 512 v3"
 
 echo "--- streams pass it by"
 dmsetup message p 0 drop_caches
 dmsetup message p 0 set seq_cutoff_read 64K
-fills=$(stat_of p ram.fills) bypassed=$(stat_of p ram.bypassed)
-expect_eq "$(show 0 512)" "0 512 v3,"
-expect_stat p ram.fills $((fills + 16))
-expect_stat p ram.bypassed $((bypassed + 496))
+look; fills=${st[ram.fills]} bypassed=${st[ram.bypassed]}
+expect_eq "$(show 0 512)" "0 512 v3"
+look
+is ram.fills $((fills + 16))
+is ram.bypassed $((bypassed + 496))
 dmsetup message p 0 set seq_cutoff_read 1G
 
 echo "--- its size: at run time, none, over a restart, more than there is"
 dmsetup message p 0 set ram_cache 0
-expect_stat p ram.read_cache 0
-expect_stat p ram.read_cache_used 0
-reads=$(leg_reads)
-expect_eq "$(show 0 64)" "0 64 v3,"
-expect_eq "$(show 0 64)" "0 64 v3,"
-[ $(($(leg_reads) - reads)) -ge 128 ] || fail "no cache, and only $(($(leg_reads) - reads)) reads of 128"
+look
+is ram.read_cache 0
+is ram.read_cache_used 0
+look; reads=${st[reads]}
+expect_eq "$(show 0 64)" "0 64 v3"
+expect_eq "$(show 0 64)" "0 64 v3"
+look
+[ $((st[reads] - reads)) -ge 128 ] || fail "no cache, and only $((st[reads] - reads)) reads of 128"
 dmsetup message p 0 set ram_cache 1M
-expect_eq "$(show 0 1024)" "0 512 v3,512 512 v1,"
-used=$(stat_of p ram.read_cache_used)
+expect_eq "$(show 0 1024)" "0 512 v3,512 512 v1"
+look; used=${st[ram.read_cache_used]}
 [[ $used -gt 0 && $used -le $((1 << 20)) ]] || fail "$used bytes used of 1 MiB"
 dmsetup message p 0 set ram_cache 4M
 cached 1023 1 v1
 restart_pool
-expect_stat p tunable.ram_cache $((4 << 20))
-expect_stat p ram.read_cache $((4 << 20))
-expect_stat p ram.read_cache_used 0
+look
+is tunable.ram_cache $((4 << 20))
+is ram.read_cache $((4 << 20))
+is ram.read_cache_used 0
 expect_refusal "no memory" dmsetup message p 0 set ram_cache 1024G
-expect_stat p tunable.ram_cache $((4 << 20))
-expect_stat p ram.read_cache $((4 << 20))
+look
+is tunable.ram_cache $((4 << 20))
+is ram.read_cache $((4 << 20))
 
 echo "--- readers, writers and discards at once, and a small cache that changes"
 state=/tmp/state
 oracle new $state 2048 1 2048 7
-oracle run $state $dev 7 4 400 1 & run=$!
+oracle run $state $dev 7 4 150 1 & run=$!
 for size in 256K 1M 0 512K 64K 2M 256K; do
 	dmsetup message p 0 set ram_cache $size
 	sleep 1
@@ -123,11 +154,12 @@ for size in 256K 1M 0 512K 64K 2M 256K; do
 done
 wait $run || fail "oracle: $?"
 oracle check $state $dev keep
-echo "hits: $(stat_of p ram.hits), fills: $(stat_of p ram.fills)"
+look; echo "hits: ${st[ram.hits]}, fills: ${st[ram.fills]}"
 dmsetup message p 0 checkpoint
 oracle check $state $dev keep
 oracle check $state $dev
-fio --name=v --filename=$dev --direct=1 --rw=randrw --bsrange=4k-64k --offset=16m --size=4m --io_size=12m \
+fio --name=v --filename=$dev --direct=1 --rw=randrw --bsrange=4k-64k --offset=16m --size=4m --io_size=6m \
 	--verify=crc32c --verify_backlog=32 --ioengine=libaio --iodepth=8 --output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
-[ "$(stat_of p ram.hits)" -gt 0 ] || fail "all of that, and no hit"
+look
+[ "${st[ram.hits]}" -gt 0 ] || fail "all of that, and no hit"
 scrub p
