@@ -16,7 +16,7 @@
 #define CAPACITY	4000u
 #define SEGMENT		40u
 #define DAY		86400u
-#define SCALE		2
+#define SCALE		1
 
 static struct kvp_runs streams;
 
