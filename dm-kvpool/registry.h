@@ -60,8 +60,9 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 /**
  * kvp_bdevs_overlap() - is it the same device, or is one a partition of the other?
  *
- * Device-mapper is one holder, whatever its devices are: nothing else keeps two
- * of its legs from being the same sectors.
+ * Device-mapper is one holder, whatever its devices are, and may open one device
+ * twice. That a disk cannot be claimed beside its partition is left to the kernel,
+ * which says EBUSY, but is not relied on.
  */
 static inline bool kvp_bdevs_overlap(struct block_device *a, struct block_device *b)
 {

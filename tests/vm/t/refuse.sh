@@ -63,10 +63,10 @@ modprobe loop
 loop=$(losetup -f --show -P /dev/e)
 addpart "$loop" 1 2048 $((46 * 2048))
 retry 60 test -b "${loop}p1"
-expect_refusal "${loop}p1 are the same device, or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 $loop ${loop}p1"
-expect_refusal "or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 ${loop}p1 $loop"
+expect_refusal "${loop}p1 cannot be opened.*who holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 $loop ${loop}p1"
+expect_refusal "$loop cannot be opened.*who holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 ${loop}p1 $loop"
 dmsetup create q --table "$len kvpool - 2 format log_size=4M single 1 $loop"
-expect_refusal "in use by another device" dmsetup create r --table "$len kvpool - 2 format log_size=4M single 1 ${loop}p1"
+expect_refusal "${loop}p1 cannot be opened|in use by another device" dmsetup create r --table "$len kvpool - 2 format log_size=4M single 1 ${loop}p1"
 dmsetup remove --retry q
 losetup -d "$loop"
 blkdiscard /dev/e
