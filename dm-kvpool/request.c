@@ -513,27 +513,34 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 }
 
 /*
- * Is what will come from home to be kept? What a file system calls important, in
- * any case; not what is read ahead, which the kernel keeps by itself, nor long
- * streams, nor what was cut.
+ * Are the blocks to be kept, if they come from home? What a file system calls
+ * important, in any case; not what is read ahead, which the kernel keeps by itself,
+ * nor long streams, nor what was cut. Hits belong to streams, too.
  */
-static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool whole)
+static bool worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
+{
+	u32 run = kvp_streams_read(&pool->streams, first_block(bio), block_count(bio));
+	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]);
+
+	if (!whole || block_count(bio) > CACHED_BLOCKS)
+		return false;
+	if (bio->bi_opf & (REQ_META | REQ_PRIO))
+		return true;
+	return !(bio->bi_opf & REQ_RAHEAD) && run <= cutoff >> KVP_BLOCK_SHIFT;
+}
+
+/* It comes from home: prepare that it is kept, or not. */
+static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 {
 	struct kvp_bio *k = data_of(bio);
-	u32 count = block_count(bio), run;
 
-	k->fill = false;
-	if (!kvp_rcache_enabled(&pool->rcache))
-		return;
-	run = kvp_streams_read(&pool->streams, first_block(bio), count);
-	k->favoured = bio->bi_opf & (REQ_META | REQ_PRIO);
-	if (whole && count <= CACHED_BLOCKS)
-		k->fill = k->favoured || (!(bio->bi_opf & REQ_RAHEAD) &&
-			  (u64)run << KVP_BLOCK_SHIFT <= READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]));
-	if (k->fill)
-		k->token = kvp_rcache_token(pool, first_block(bio), count);
-	else
-		this_cpu_add(pool->stats->ram_bypassed, count);
+	k->fill = keep;
+	if (keep) {
+		k->favoured = bio->bi_opf & (REQ_META | REQ_PRIO);
+		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
+	} else if (kvp_rcache_enabled(&pool->rcache)) {
+		this_cpu_add(pool->stats->ram_bypassed, block_count(bio));
+	}
 }
 
 /* How many blocks from the first on are served alike, and how? */
@@ -557,7 +564,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	u64 block = first_block(bio);
 	u32 count = block_count(bio), n;
 	struct kvp_tpage *leaf;
-	bool buffered;
+	bool buffered, keep;
 
 	n = alike(pool, block, count, &buffered);
 	if (n < count)
@@ -573,11 +580,12 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 		}
 		return DM_MAPIO_SUBMITTED;
 	}
+	keep = kvp_rcache_enabled(&pool->rcache) && worth_keeping(pool, bio, n == count);
 	if (read_cached(pool, bio)) {
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
-	plan_fill(pool, bio, n == count);
+	plan_fill(pool, bio, keep);
 	leaf = kvp_table_find(pool, block);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);

@@ -14,7 +14,7 @@
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 #define EVICT_AT_ONCE	64u	/* with interrupts off */
-#define RESIZE_KEEPS	16384u	/* blocks of a shard are copied with interrupts off: a millisecond */
+#define RESIZE_KEEPS	16384u	/* of a shard: copied with interrupts off, for a millisecond */
 
 static u32 count_of(u64 block)
 {
@@ -290,7 +290,7 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 	int ret;
 
 	mutex_lock(&rc->resize_lock);
-	/* Nobody has use for more than there is, and to find that out by trying could cost others. */
+	/* Nobody has use for more than there is; to find out by trying could cost others. */
 	ret = blocks > totalram_pages() ? -ENOMEM : alloc_tables(tables, capacity);
 	if (ret)
 		goto out;

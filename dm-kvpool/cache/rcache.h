@@ -84,7 +84,7 @@ struct kvp_rcache {
 	u32 next;
 };
 
-/** kvp_rcache_init() - a cache without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
+/** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
 int kvp_rcache_init(struct kvp_pool *pool);
 
 /** kvp_rcache_exit() - when nobody reads any more. Also after an init that failed, or never was. */
@@ -147,7 +147,7 @@ struct kvp_rfill {
  */
 struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block);
 
-/** kvp_rcache_insert() - the page holds verified @block: keep it, unless the block was forgotten since */
+/** kvp_rcache_insert() - the page holds @block, verified: keep it, unless that was forgotten */
 void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
 		       const struct kvp_rfill *fill);
 

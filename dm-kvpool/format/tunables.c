@@ -28,8 +28,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"what the log holds goes home this often although nothing asks for it" },
 	[KVP_T_RAM_CACHE] = { "ram_cache", KVP_UNIT_BYTES, 0, 1024 * GIB, 64 * MIB, NULL,
 		"RAM for blocks that were read; 0: none" },
-	[KVP_T_SEQ_CUTOFF_READ] = { "seq_cutoff_read", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB, 1 * MIB, NULL,
-		"streams of reads that are longer do not enter the RAM cache" },
+	[KVP_T_SEQ_CUTOFF_READ] = { "seq_cutoff_read", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
+		1 * MIB, NULL, "streams of reads that are longer do not enter the RAM cache" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -243,7 +243,7 @@ void kvp_pool_stop(struct kvp_pool *pool);
 /** kvp_pool_space() - buffer pages or log space came free */
 void kvp_pool_space(struct kvp_pool *pool);
 
-/** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: ram_cache, nothing changed. */
+/** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: nothing changed. */
 int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
 
 /** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
