@@ -336,4 +336,6 @@ void run_golden(void)
 	test("stripe_example", stripe_example_test);
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
+	test("streams_length", streams_length_test);
+	test("streams_crowd", streams_crowd_test);
 }

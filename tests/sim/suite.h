@@ -77,5 +77,7 @@ void run_trouble(void);
 bool stripe_example_test(void);
 bool stripe_requests_test(void);
 bool stripe_home_test(void);
+bool streams_length_test(void);
+bool streams_crowd_test(void);
 
 #endif
