@@ -432,7 +432,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	sb->log_commit = sb->log_tail;
 	sb->vdev_count = 1;
 	sb->leg_count = s->nr_legs;
-	sb->root_count = kvp_pages_at(sb->vdevs[0].data_blocks, sb->vdevs[0].levels - 1);
+	sb->root_count = kvp_pages_at(&sb->vdevs[0], sb->vdevs[0].levels - 1);
 	sb->pool_blocks = s->pool_blocks ?: sb->vdevs[0].data_blocks;
 	sb->flags = KVP_SB_CLEAN;
 	sb->tunable_mask = s->tunable_mask;

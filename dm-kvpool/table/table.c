@@ -859,7 +859,7 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
 	struct kvp_table *t = &pool->table;
-	u64 pages = kvp_table_blocks(pool->g->data_blocks, pool->g->levels) / 2;
+	u64 pages = kvp_table_blocks(pool->g) / 2;
 
 	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
 	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);

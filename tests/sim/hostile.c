@@ -184,7 +184,7 @@ static bool try_page(const struct material *m, struct rng *rng, u8 *page)
 	const struct kvp_geometry *g = &m->newest.vdevs[0];
 	u32 seed = kvp_sum_seed(m->newest.nonce, 0), i;
 	u32 sum = kvp_ptr_sum(m->newest.roots[0]), level = rng_below(rng, KVP_MAX_LEVELS);
-	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g->data_blocks, g->levels);
+	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g);
 	bool same;
 
 	memcpy(page, m->leaf, 4096);
@@ -361,7 +361,7 @@ static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_ge
 		mutate_blocks(rng, img, g->log_start, 80);
 		break;
 	case 3:
-		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g->data_blocks, g->levels));
+		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g));
 		break;
 	default:
 		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);

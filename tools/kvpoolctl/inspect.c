@@ -44,7 +44,7 @@ static void add_geometry(json_object *sb_object, const struct kvp_geometry *g)
 	json_number(o, "legs", g->leg_count);
 	json_number(o, "table_levels", g->levels);
 	json_number(o, "table_start", g->table_start);
-	json_number(o, "table_blocks", kvp_table_blocks(g->data_blocks, g->levels));
+	json_number(o, "table_blocks", kvp_table_blocks(g));
 	json_number(o, "table_copies", kvp_table_copies(g));
 	json_number(o, "log_start", g->log_start);
 	json_number(o, "log_segments", g->segments);

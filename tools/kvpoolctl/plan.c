@@ -275,7 +275,7 @@ json_object *plan_object(const struct plan *p)
 	json_number(plan, "size", p->g.data_blocks << KVP_BLOCK_SHIFT);
 	json_number(plan, "log_size", kvp_log_blocks(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",
-		    kvp_table_blocks(p->g.data_blocks, p->g.levels) *
+		    kvp_table_blocks(&p->g) *
 		    kvp_table_copies(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE));
