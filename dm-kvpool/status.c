@@ -323,7 +323,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
 		for (run = 1; (next + run) % KVP_PTRS_PER_PAGE &&
-		     kvp_entry_state(kvp_table_entry(leaf, next + run)) == KVP_ENTRY_POISONED;)
+		     kvp_entry_state(kvp_table_entry(pool, leaf, next + run)) == KVP_ENTRY_POISONED;)
 			run++;
 		kvp_table_put(pool, leaf);
 		say(&p, "%llu %llu\n", next, run);

@@ -42,6 +42,7 @@ int kvp_log_init(struct kvp_pool *pool)
 
 	mutex_init(&log->build_lock);
 	spin_lock_init(&log->lock);
+	init_waitqueue_head(&log->entry_wait);
 	INIT_LIST_HEAD(&log->in_flight);
 	INIT_LIST_HEAD(&log->finished);
 	INIT_LIST_HEAD(&log->bypass);
@@ -53,9 +54,10 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		INIT_LIST_HEAD(&log->bypasses[i].versions);
+	log->owed_of = kvcalloc(pool->g->segments, sizeof(*log->owed_of), GFP_KERNEL);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
-	if (!log->entries)
-		return -ENOMEM;
+	if (!log->entries || !log->owed_of)
+		goto fail;
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (init_entry(pool, &log->entries[i]))
 			goto fail;
@@ -84,7 +86,9 @@ void kvp_log_exit(struct kvp_pool *pool)
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
 	kvfree(log->entries);
+	kvfree(log->owed_of);
 	log->entries = NULL;
+	log->owed_of = NULL;
 }
 
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)
@@ -213,6 +217,7 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
+	__kvp_log_forgive(pool, tail);
 	log->tail = tail;
 	log->intents_since = 0;
 	spin_unlock_irqrestore(&log->lock, flags);

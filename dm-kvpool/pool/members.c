@@ -216,7 +216,7 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 
 /* --- losing legs -------------------------------------------------------------------- */
 
-/* Take @leg out as @state unless it is the last one in use. */
+/* Take @leg out as @state unless the pool cannot do without it. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -224,7 +224,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken = false;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > 1) {
+	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > kvp_legs_needed(pool)) {
 		WRITE_ONCE(leg->state, state);
 		atomic_inc_return_release(&pool->losses);
 		taken = true;

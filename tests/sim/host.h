@@ -25,6 +25,8 @@ struct host_start {
 	bool format, degraded, readonly, accept_fork;
 	u32 missing;		/* bit per leg */
 	bool strict;
+	bool parity;		/* a parity1, of short chunks; it logs everything */
+	u32 log_mib;		/* 0: 4 */
 };
 
 /** host_start() - start the pool on the disks; the engine's error */

@@ -832,7 +832,7 @@ void run_scenarios(void)
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
-	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
+	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 8);
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
 	scenario(NAMED(two_entries_in_flight_earlier_lost), 2, true, 1);
