@@ -28,6 +28,9 @@ static int init_workers(struct kvp_pool *pool)
 
 		worker->pool = pool;
 		INIT_WORK(&worker->work, kvp_bypass_work);
+		/* A parity1 has no intents. */
+		if (kvp_is_parity1(pool->g))
+			continue;
 		worker->home = kvp_home_alloc(pool);
 		if (!worker->home)
 			return -ENOMEM;

@@ -8,10 +8,12 @@
  * for the parity of every row that the log makes necessary: it is owed. Each
  * version owes one row, and a discard those of the stripes that it begins and
  * ends in. The debt is paid when parity that counts the version is durable, and
- * forgiven when the tail passes the version's record.
+ * forgiven when the tail passes the segment of the version's record, or all
+ * that is in the log.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 
 #include "pool/pool.h"
@@ -81,6 +83,12 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 
 	if (!log->owed)
 		return;
+	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
+	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
+		memset(log->owed_of, 0, pool->g->segments * sizeof(*log->owed_of));
+		WRITE_ONCE(log->owed, 0);
+		return;
+	}
 	for (; lsn + pool->g->segment_blocks <= tail; lsn += pool->g->segment_blocks) {
 		u32 *owed = __owed_at(pool, lsn);
 

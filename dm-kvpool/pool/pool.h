@@ -269,7 +269,8 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
  * kvp_sb_commit() - write pool->sb to all in-sync legs, both rings, with FUA
  *
  * Raises the sequence. A leg that fails is recorded out on the others, in a
- * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it.
+ * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it,
+ * or of a parity1 too few did.
  */
 int kvp_sb_commit(struct kvp_pool *pool);
 

@@ -260,6 +260,38 @@ static void full_log_has_room_for_parity(struct parity_test *t)
 	wait_for_completion(&t->filled);
 }
 
+/* Whole stripes, again and again: what they owe is forgiven, or the log would be full for ever. */
+static void whole_stripes_for_long(struct parity_test *t)
+{
+	u32 i;
+
+	t->positions = 4;
+	for (i = 0; i < 30; i++) {
+		host_write(&t->host, 64 + 8 * (i % 2), 72, false);
+		host_flush(&t->host);
+	}
+	host_checkpoint(&t->host);
+	if (t->host.pool->log.owed)
+		sim_fail("the log is empty, and owes %u rows", t->host.pool->log.owed);
+}
+
+/* One leg is given up for its labels. Of the two that are left, both must take the superblock. */
+static void superblock_on_one_leg_is_not_enough(struct parity_test *t)
+{
+	u32 i;
+
+	t->nothing_to_cut = true;
+	t->host.may_fail = true;
+	host_write(&t->host, 64, 3, true);
+	for (i = 1; i < 3; i++) {
+		disks_fault(FAULT_WRITE_EIO, i, 0, KVP_EVENTS_BLOCK - 1);
+		disks_fault(FAULT_WRITE_EIO, i, disks.img[i].blocks - KVP_LABEL_BLOCKS,
+			    disks.img[i].blocks - 1);
+	}
+	if (!host_checkpoint(&t->host))
+		sim_fail("a checkpoint of which only one leg knows");
+}
+
 /* An orderly stop leaves nothing in the log, not even parity. */
 static void stop_is_clean(struct parity_test *t)
 {
@@ -506,6 +538,8 @@ void run_parity(void)
 	parity_test(NAMED_WIDE(leg_dies), 5, 1);
 	parity_test(NAMED(full_log_has_room_for_parity), 3, 1);
 	parity_test(NAMED(second_leg_is_kept), 3, 2);
+	parity_test(NAMED(whole_stripes_for_long), 3, 1);
+	parity_test(NAMED(superblock_on_one_leg_is_not_enough), 3, 1);
 	parity_test(NAMED(stop_is_clean), 3, 1);
 	chain_test("parity:chain_is_cut_short");
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
