@@ -51,6 +51,8 @@ static void add_geometry(json_object *sb_object, const struct kvp_geometry *g)
 	json_number(o, "segment_blocks", g->segment_blocks);
 	json_number(o, "data_start", g->data_start);
 	json_number(o, "data_blocks", g->data_blocks);
+	if (kvp_is_parity1(g))
+		json_number(o, "chunk_blocks", g->chunk_blocks);
 }
 
 static void add_legs(json_object *sb_object, const struct kvp_sb *sb)
