@@ -146,7 +146,10 @@ const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
 	return v;
 }
 
-const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row)
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail)
 {
-	return xa_load(&h->rows, row);
+	const struct kvp_logged_parity *p = xa_load(&h->rows, row);
+	struct kvp_log_at at = { tail, 0 };
+
+	return p && kvp_log_before(at, p->limit) ? p : NULL;
 }

@@ -74,7 +74,13 @@ int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *re
 const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
 					   struct kvp_log_at limit);
 
-/** kvp_history_parity() - the newest parity of @row that was logged, or NULL */
-const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row);
+/**
+ * kvp_history_parity() - the newest parity of @row that says anything of what is at home, or NULL
+ * @tail: of the log
+ *
+ * None of which the tail has passed all that it counts: that is home, and the
+ * row may have been written as a whole since, which logs no parity.
+ */
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail);
 
 #endif /* KVP_HISTORY_H */

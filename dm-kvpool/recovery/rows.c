@@ -102,13 +102,9 @@ static bool read_home(struct kvp_recovery *rec, const struct kvp_recovery_row *r
 	return !error;
 }
 
-/* Parity of the row in the log that says anything of what is at home now: what it counts is not all below the tail. */
 static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec, u64 row)
 {
-	const struct kvp_logged_parity *lp = kvp_history_parity(&rec->history, row);
-	struct kvp_log_at tail = { rec->pool->sb->log_tail, 0 };
-
-	return lp && kvp_log_before(tail, lp->limit) ? lp : NULL;
+	return kvp_history_parity(&rec->history, row, rec->pool->sb->log_tail);
 }
 
 /* Add to @sum what the parity counts of @piece. -ENODATA: it cannot be told. */

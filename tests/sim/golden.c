@@ -454,4 +454,5 @@ void run_golden(void)
 	test("stripe_example", stripe_example_test);
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
+	test("history", history_test);
 }

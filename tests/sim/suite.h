@@ -83,5 +83,6 @@ void run_trouble(void);
 bool stripe_example_test(void);
 bool stripe_requests_test(void);
 bool stripe_home_test(void);
+bool history_test(void);
 
 #endif
