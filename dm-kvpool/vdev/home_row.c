@@ -20,6 +20,7 @@
 
 #define MAX_ROWS	128	/* a chunk has no more */
 #define MAX_STRIPES	64
+#define MAX_INPUTS	128	/* that are read at once */
 
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * MAX_ROWS);	/* chunks are powers of two */
 
@@ -36,6 +37,8 @@ struct stripe {
  * @stripe: that it is in
  * @new: of each piece of data the newest version that goes home, or NULL: it stays
  * @lost: bit per piece: it stays, but cannot be told any more
+ * @inputs: bit per piece: read to tell the parity
+ * @first_input: where the first of them is
  * @parity: what the parity will be
  * @crc: its sum
  * @state: valid, or unwritten if nothing of the row is written
@@ -45,7 +48,8 @@ struct row {
 	u64 row;
 	struct stripe *stripe;
 	struct kvp_dirty *new[KVP_STRIPE_MAX_LEGS];
-	unsigned long lost;
+	unsigned long lost, inputs;
+	u32 first_input;
 	struct page *parity;
 	u32 crc;
 	enum kvp_entry_state state;
@@ -60,8 +64,11 @@ struct kvp_row_home {
 	struct row rows[MAX_ROWS];
 	struct kvp_row_parity records[MAX_ROWS];
 	struct page *parity[MAX_ROWS];
-	struct page *input[KVP_STRIPE_MAX_LEGS], *scratch;
-	struct kvp_io ios[KVP_STRIPE_MAX_LEGS];
+	struct page *input[MAX_INPUTS];
+	struct kvp_io ios[MAX_INPUTS];
+	struct kvp_io_group group;
+	u32 nr_inputs;
+	struct page *piece, *scratch;	/* to look at one piece after another */
 	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
 };
 
@@ -92,7 +99,8 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
 	h->batch = kvp_batch_alloc(pool);
 	h->edge = kvcalloc(kvp_stripe_blocks(pool->g), sizeof(*h->edge), GFP_KERNEL);
 	if (!h->batch || !h->edge || alloc_pages_of(h->parity, MAX_ROWS) ||
-	    alloc_pages_of(h->input, pool->nr_legs) || alloc_pages_of(&h->scratch, 1)) {
+	    alloc_pages_of(h->input, MAX_INPUTS) || alloc_pages_of(&h->piece, 1) ||
+	    alloc_pages_of(&h->scratch, 1)) {
 		kvp_row_home_free(h);
 		return NULL;
 	}
@@ -115,7 +123,8 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvp_batch_free(h->batch);
 	kvfree(h->edge);
 	free_pages_of(h->parity, MAX_ROWS);
-	free_pages_of(h->input, KVP_STRIPE_MAX_LEGS);
+	free_pages_of(h->input, MAX_INPUTS);
+	free_pages_of(&h->piece, 1);
 	free_pages_of(&h->scratch, 1);
 	kvfree(h);
 }
@@ -151,68 +160,66 @@ static bool readable(struct kvp_row_home *h, const struct row *r, unsigned long 
 	return true;
 }
 
-/* Read @pieces all at once into h->input, and verify them. False if any is not what it should be. */
-static bool load(struct kvp_row_home *h, const struct row *r, unsigned long pieces)
+/*
+ * What to read in order to tell the parity: what stays, or the old parity and
+ * what changes, whichever is less and can be read. None: nothing, or neither.
+ */
+static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
+{
+	unsigned long stays = valid_pieces(h, r, false);
+	unsigned long changes = valid_pieces(h, r, true) | BIT(0);
+	bool modify = is_valid(h, r, 0) && readable(h, r, changes);
+	bool reconstruct = readable(h, r, stays);
+
+	if (!stays)
+		return 0;
+	if (modify && (!reconstruct || hweight_long(changes) < hweight_long(stays)))
+		return changes;
+	return reconstruct ? stays : 0;
+}
+
+/* Begin to read what the row's parity is told from. */
+static void begin_row(struct kvp_row_home *h, struct row *r)
 {
 	struct kvp_pool *pool = h->pool;
-	struct kvp_io_group group;
-	bool good = true;
 	u32 i;
 
-	kvp_io_group_init(&group);
+	r->partial = valid_pieces(h, r, false);
+	r->lost = 0;
+	r->inputs = choose_inputs(h, r);
+	r->first_input = h->nr_inputs;
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(pool->g, r->row, i);
-		struct kvp_io *io = &h->ios[i];
+		struct kvp_io *io = &h->ios[h->nr_inputs];
 
-		if (!(pieces & BIT(i)))
+		if (!(r->inputs & BIT(i)))
 			continue;
 		memset(io, 0, sizeof(*io));
 		io->leg = &pool->legs[at.leg];
 		io->op = KVP_IO_READ;
 		io->block = at.block;
 		io->nr = 1;
-		io->pages = &h->input[i];
-		kvp_io_group_submit(&group, io);
+		io->pages = &h->input[h->nr_inputs++];
+		kvp_io_group_submit(&h->group, io);
 	}
-	kvp_io_group_wait(&group);
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pieces & BIT(i))
-			good &= !h->ios[i].error &&
-				kvp_block_sum(pool->seed, kvp_row_addr(pool->g, r->row, i),
-					      page_address(h->input[i])) ==
-				kvp_entry_crc(kvp_row_entry(pool, r->stripe->leaf, r->row, i));
-	return good;
 }
 
-static void add_inputs(struct kvp_row_home *h, struct row *r, unsigned long pieces)
+/* Add what was read to the parity. False if any of it is not what it should be. */
+static bool add_inputs(struct kvp_row_home *h, struct row *r)
 {
-	u32 i;
+	u32 i, n = r->first_input;
 
-	for (i = 0; i < h->pool->nr_legs; i++)
-		if (pieces & BIT(i))
-			kvp_xor(r->parity, h->input[i]);
-}
-
-/* From the old parity and what changes. */
-static bool modify(struct kvp_row_home *h, struct row *r)
-{
-	unsigned long pieces = valid_pieces(h, r, true) | BIT(0);
-
-	if (!is_valid(h, r, 0) || !readable(h, r, pieces) || !load(h, r, pieces))
-		return false;
-	add_inputs(h, r, pieces);
-	return true;
-}
-
-/* From what stays. */
-static bool reconstruct(struct kvp_row_home *h, struct row *r)
-{
-	unsigned long pieces = valid_pieces(h, r, false);
-
-	if (!readable(h, r, pieces) || !load(h, r, pieces))
-		return false;
-	add_inputs(h, r, pieces);
-	return true;
+	for (i = 0; i < h->pool->nr_legs; i++) {
+		if (!(r->inputs & BIT(i)))
+			continue;
+		if (h->ios[n].error ||
+		    kvp_block_sum(h->pool->seed, kvp_row_addr(h->pool->g, r->row, i),
+				  page_address(h->input[n])) !=
+		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
+			return false;
+		kvp_xor(r->parity, h->input[n++]);
+	}
+	return r->inputs;
 }
 
 /* Something is not what it should be: piece by piece, from others where need be (R8). */
@@ -227,12 +234,12 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 
 		if (!(pieces & BIT(i)))
 			continue;
-		error = kvp_row_read(h->pool, leaf, r->row, i, h->input[0]);
+		error = kvp_row_read(h->pool, leaf, r->row, i, h->piece);
 		if (error) {
-			int ret = kvp_row_rebuild(h->pool, leaf, r->row, i, h->input[0], h->scratch);
+			int ret = kvp_row_rebuild(h->pool, leaf, r->row, i, h->piece, h->scratch);
 
 			if (!ret && error != -ENXIO)
-				kvp_row_heal(h->pool, leaf, r->row, i, h->input[0], h->scratch);
+				kvp_row_heal(h->pool, leaf, r->row, i, h->piece, h->scratch);
 			else if (ret && kvp_pool_faulted(h->pool))
 				return -EIO;
 			if (ret) {
@@ -240,14 +247,9 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 				continue;
 			}
 		}
-		kvp_xor(r->parity, h->input[0]);
+		kvp_xor(r->parity, h->piece);
 	}
 	return 0;
-}
-
-static bool modify_is_cheaper(struct kvp_row_home *h, const struct row *r)
-{
-	return hweight_long(valid_pieces(h, r, true)) + 1 < hweight_long(valid_pieces(h, r, false));
 }
 
 /* Contents that a version brings; zeros have none. */
@@ -256,18 +258,15 @@ static bool has_contents(const struct kvp_dirty *d)
 	return d && !d->zero;
 }
 
-static int compute_row(struct kvp_row_home *h, struct row *r)
+/* What was to be read is there: tell the parity. */
+static int end_row(struct kvp_row_home *h, struct row *r)
 {
-	bool modify_first = modify_is_cheaper(h, r), any = false;
-	unsigned long stays = valid_pieces(h, r, false);
+	bool any = false;
 	int ret = 0;
 	u32 i;
 
 	clear_page(page_address(r->parity));
-	r->partial = stays;
-	r->lost = 0;
-	if (stays && !(modify_first ? modify(h, r) || reconstruct(h, r) :
-				      reconstruct(h, r) || modify(h, r))) {
+	if (r->partial && !add_inputs(h, r)) {
 		clear_page(page_address(r->parity));
 		ret = reconstruct_slowly(h, r);
 	}
@@ -276,18 +275,30 @@ static int compute_row(struct kvp_row_home *h, struct row *r)
 			kvp_xor(r->parity, r->new[i]->page);
 		any |= has_contents(r->new[i]);
 	}
-	r->state = any || stays ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
+	r->state = any || r->partial ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
 	r->crc = kvp_block_sum(h->pool->seed, kvp_parity_addr(r->row), page_address(r->parity));
 	return ret;
 }
 
+/* As many rows at once as there are pages for what they need. */
 static int compute_rows(struct kvp_row_home *h)
 {
+	u32 first = 0, next, i;
 	int ret = 0;
-	u32 i;
 
-	for (i = 0; !ret && i < h->nr_rows; i++)
-		ret = compute_row(h, &h->rows[i]);
+	while (!ret && first < h->nr_rows) {
+		kvp_io_group_init(&h->group);
+		h->nr_inputs = 0;
+		for (next = first; next < h->nr_rows; next++) {
+			if (h->nr_inputs + h->pool->nr_legs > MAX_INPUTS)
+				break;
+			begin_row(h, &h->rows[next]);
+		}
+		kvp_io_group_wait(&h->group);
+		for (i = first; !ret && i < next; i++)
+			ret = end_row(h, &h->rows[i]);
+		first = next;
+	}
 	return ret;
 }
 
