@@ -43,7 +43,8 @@ static bool run_one(struct parity_test *t, u64 seed)
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
-	t->crash = (struct crash){ .legs = base->legs, .parity = true, .o = &t->o };
+	t->crash = (struct crash){ .legs = base->legs, .parity = true, .o = &t->o,
+				   .lost = t->start.missing };
 	/* Each image is started once for each leg: where few are asked for, not at every position. */
 	t->positions = opt.images < 3 ? 25 : 0;
 	t->nothing_to_cut = false;
@@ -61,7 +62,9 @@ static bool run_one(struct parity_test *t, u64 seed)
 	return good;
 }
 
-static void parity_test(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 rounds)
+/* @missing: bit per leg that is not there from the start */
+static void test_without(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 missing,
+			 u32 rounds)
 {
 	struct parity_test *t;
 	bool good = true;
@@ -72,11 +75,16 @@ static void parity_test(const char *name, void (*run)(struct parity_test *t), u3
 	t = calloc(1, sizeof(*t));
 	t->name = name;
 	t->run = run;
-	t->start = (struct host_start){ .legs = legs, .parity = true };
+	t->start = (struct host_start){ .legs = legs, .parity = true, .missing = missing };
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 * rounds : rounds); i++)
 		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
 	result(name, good);
 	free(t);
+}
+
+static void parity_test(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 rounds)
+{
+	test_without(name, run, legs, 0, rounds);
 }
 
 /* --- at the disks ------------------------------------------------------------------------ */
@@ -524,6 +532,7 @@ static void chain_test(const char *name)
 }
 
 #define NAMED(function) "parity:" #function, function
+#define NAMED_WITHOUT(function) "parity-without:" #function, function
 #define NAMED_WIDE(function) "parity5:" #function, function
 
 void run_parity(void)
@@ -537,6 +546,10 @@ void run_parity(void)
 	parity_test(NAMED_WIDE(row_in_every_way), 5, 1);
 	parity_test(NAMED(unwritten_blocks_are_zeros), 3, 1);
 	parity_test(NAMED_WIDE(unwritten_blocks_are_zeros), 5, 1);
+	test_without(NAMED_WITHOUT(partial_rows), 3, 1, 1);
+	test_without(NAMED_WITHOUT(row_in_every_way), 3, 2, 1);
+	test_without(NAMED_WITHOUT(unwritten_blocks_are_zeros), 3, 4, 1);
+	test_without(NAMED_WITHOUT(newer_version_than_the_parity_counts), 5, 8, 1);
 	parity_test(NAMED(leg_dies), 3, 2);
 	parity_test(NAMED_WIDE(leg_dies), 5, 1);
 	parity_test(NAMED(full_log_has_room_for_parity), 3, 1);
