@@ -54,6 +54,21 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 	return c ? 0 : -ENOMEM;
 }
 
+/* Where the log is full. */
+static u64 log_limit(const struct kvp_recovery *rec)
+{
+	const struct kvp_geometry *g = rec->pool->g;
+	u64 tail = rec->pool->sb->log_tail;
+
+	return tail - tail % g->segment_blocks + kvp_log_blocks(g);
+}
+
+static int no_room(struct kvp_recovery *rec)
+{
+	return kvp_refuse(rec->refusal, -ENOSPC, "report this: it should not happen",
+			  "the log has no room for the parity that a recovery needs");
+}
+
 /* --- writing --------------------------------------------------------------------------- */
 
 /* Name the chain in the superblock, durably, before anything is appended to it. */
@@ -63,9 +78,11 @@ static int begin(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret;
 
+	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
+	if (c->head.lsn >= log_limit(rec))
+		return no_room(rec);
 	get_random_bytes(&c->nonce, sizeof(c->nonce));
 	c->nonce |= 1;
-	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
 	c->begun = true;
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
@@ -111,14 +128,12 @@ static u32 room(struct kvp_recovery *rec, u32 nr)
 	struct kvp_recovery_chain *c = rec->chain;
 	struct kvp_pool *pool = rec->pool;
 	u64 end = kvp_log_segment_end(pool->g, c->head.lsn);
-	u64 limit = pool->sb->log_tail - pool->sb->log_tail % pool->g->segment_blocks +
-		    kvp_log_blocks(pool->g);
 
 	if (end - c->head.lsn < 2) {
 		c->head.lsn = end;
 		end += pool->g->segment_blocks;
 	}
-	return end > limit ? 0 : min_t(u64, nr, end - c->head.lsn - 1);
+	return end > log_limit(rec) ? 0 : min_t(u64, nr, end - c->head.lsn - 1);
 }
 
 static void seal(struct kvp_recovery *rec, u32 nr, bool last)
@@ -171,8 +186,7 @@ static int append(struct kvp_recovery *rec, bool last)
 		u64 lsn = c->head.lsn;
 
 		if (!nr)
-			return kvp_refuse(rec->refusal, -ENOSPC, "report this: it should not happen",
-					  "the log has no room for the parity that a recovery needs");
+			return no_room(rec);
 		seal(rec, nr, last && nr == c->nr);
 		ret = write_copies(rec, lsn, 1 + nr);
 		shift_rows(c, nr);
