@@ -27,7 +27,12 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	return kvp_log_used(pool) > kvp_log_blocks(pool->g) / 2;
+	u64 used = kvp_log_used(pool);
+
+	/* What is kept free for parity nobody else can have. */
+	if (kvp_is_parity1(pool->g))
+		used += kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed));
+	return used > kvp_log_blocks(pool->g) / 2;
 }
 
 static bool table_half_dirty(struct kvp_pool *pool)
