@@ -397,13 +397,14 @@ static void read_work(struct work_struct *work)
 
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
-static enum home_class classify(const struct kvp_tpage *leaf, u64 block, u32 count)
+static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block,
+				u32 count)
 {
 	enum home_class class = HOME_ZERO;
 	u64 b;
 
 	for (b = block; b < block + count; b++) {
-		unsigned int state = kvp_entry_state(kvp_table_entry(leaf, b));
+		unsigned int state = kvp_entry_state(kvp_table_entry(pool, leaf, b));
 
 		if (state == KVP_ENTRY_VALID)
 			class = HOME_READ;
@@ -427,7 +428,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	struct kvp_bio *k = data_of(bio);
 	u64 block = first_block(bio);
 	u32 count = block_count(bio);
-	enum home_class class = classify(leaf, block, count);
+	enum home_class class = classify(pool, leaf, block, count);
 
 	if (class == HOME_READ) {
 		if (kvp_rcache_enabled(&pool->rcache))
@@ -546,7 +547,9 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 /* How many blocks from the first on are served alike, and how? */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
-	u32 n = min_t(u32, count, KVP_PTRS_PER_PAGE - block % KVP_PTRS_PER_PAGE), i;
+	/* below one leaf; of a parity1 on one leg, too */
+	u32 unit = kvp_is_parity1(pool->g) ? pool->g->chunk_blocks : kvp_leaf_blocks(pool->g), i;
+	u32 n = min_t(u32, count, unit - block % unit);
 
 	*buffered = kvp_wbuf_any(pool, block, 1);
 	if (!*buffered && !kvp_wbuf_any(pool, block, n))
@@ -628,7 +631,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
 
 	for (; iter.bi_size; block++) {
-		u64 entry = kvp_table_entry(leaf, block);
+		u64 entry = kvp_table_entry(pool, leaf, block);
 
 		switch (kvp_entry_state(entry)) {
 		case KVP_ENTRY_UNWRITTEN:

@@ -29,6 +29,18 @@ static const char *leg_state(const struct kvp_leg *leg)
 	}
 }
 
+static const char *vdev_word(u32 kind)
+{
+	switch (kind) {
+	case KVP_VDEV_SINGLE:
+		return "single";
+	case KVP_VDEV_PARITY1:
+		return "parity1";
+	default:
+		return "mirror";
+	}
+}
+
 static char leg_letter(const struct kvp_leg *leg)
 {
 	if (!leg->bdev)
@@ -109,7 +121,7 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 	else
 		DMEMIT("%pUb", s->uuid);
 	DMEMIT(" %u%s %s %u", options, s->readonly ? " readonly" : "",
-	       s->kind == KVP_VDEV_SINGLE ? "single" : "mirror", s->nr_legs);
+	       vdev_word(s->kind), s->nr_legs);
 	for (i = 0; i < s->nr_legs; i++)
 		DMEMIT(" %s", t->devs[i] ? t->devs[i]->name : "-");
 }
@@ -178,9 +190,10 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "created", sb->create_time);
 	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
-	say_number(p, "losses_survivable", usable ? usable - 1 : 0);
+	say_number(p, "losses_survivable",
+		   usable > kvp_legs_needed(pool) ? usable - kvp_legs_needed(pool) : 0);
 	say(p, "vdev.0.kind=%s\nvdev.0.state=%s\nvdev.0.first_leg=0\nvdev.0.legs=%u\n",
-	    pool->g->kind == KVP_VDEV_SINGLE ? "single" : "mirror", pool_state(pool),
+	    vdev_word(pool->g->kind), pool_state(pool),
 	    pool->nr_legs);
 	say_number(p, "vdev.0.leg_size", (pool->g->data_start + pool->g->data_blocks +
 					  KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
@@ -335,8 +348,8 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 		leaf = kvp_table_load(pool, next);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
-		for (run = 1; (next + run) % KVP_PTRS_PER_PAGE &&
-		     kvp_entry_state(kvp_table_entry(leaf, next + run)) == KVP_ENTRY_POISONED;)
+		for (run = 1; (next + run) % kvp_leaf_blocks(pool->g) &&
+		     kvp_entry_state(kvp_table_entry(pool, leaf, next + run)) == KVP_ENTRY_POISONED;)
 			run++;
 		kvp_table_put(pool, leaf);
 		say(&p, "%llu %llu\n", next, run);

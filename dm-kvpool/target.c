@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/uuid.h>
 
+#include "format/stripe.h"
 #include "compat/compat.h"
 #include "crc.h"
 #include "io/io_bio.h"
@@ -96,9 +97,10 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 	}
 	if (!strcmp(key, "host"))
 		return parse_host(ti, s, value);
-	if (!strcmp(key, "log_size") || !strcmp(key, "size")) {
-		ti->error = "log_size and size take a number of bytes";
-		return parse_bytes(value, *key == 'l' ? &s->log_bytes : &s->leg_bytes);
+	if (!strcmp(key, "log_size") || !strcmp(key, "size") || !strcmp(key, "chunk")) {
+		ti->error = "log_size, size and chunk take a number of bytes";
+		return parse_bytes(value, *key == 'l' ? &s->log_bytes :
+					  *key == 's' ? &s->leg_bytes : &s->chunk_bytes);
 	}
 	id = kvp_tunable_find(key);
 	if (id < 0) {
@@ -218,14 +220,17 @@ static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_
 		t->start.kind = KVP_VDEV_SINGLE;
 	} else if (kind && !strcmp(kind, "mirror")) {
 		t->start.kind = KVP_VDEV_MIRROR;
+	} else if (kind && !strcmp(kind, "parity1")) {
+		t->start.kind = KVP_VDEV_PARITY1;
 	} else {
-		ti->error = "vdev is neither single nor mirror";
+		ti->error = "vdev is neither single nor mirror nor parity1";
 		return -EINVAL;
 	}
 	ret = dm_read_arg(&count, as, &n, &ti->error);
 	if (ret)
 		return ret;
-	if ((n == 1) != (t->start.kind == KVP_VDEV_SINGLE) || n != as->argc) {
+	if ((n == 1) != (t->start.kind == KVP_VDEV_SINGLE) || n != as->argc ||
+	    (t->start.kind == KVP_VDEV_PARITY1 && n < KVP_STRIPE_MIN_LEGS)) {
 		ti->error = "number of legs does not fit";
 		return -EINVAL;
 	}

@@ -63,7 +63,7 @@
 enum kvp_vdev_kind {
 	KVP_VDEV_SINGLE		= 1,
 	KVP_VDEV_MIRROR		= 2,
-	KVP_VDEV_PARITY1	= 3,	/* reserved, not yet written */
+	KVP_VDEV_PARITY1	= 3,
 	KVP_VDEV_CACHE		= 4,	/* reserved, not yet written */
 };
 
@@ -163,7 +163,11 @@ struct kvp_disk_sb {
 	__u8	comment[KVP_COMMENT_LEN];
 	__le64	host;			/* digest of the host that runs the pool, or did last; 0: unknown */
 	__u8	host_name[KVP_NAME_LEN];	/* for people */
-	__u8	reserved0[96];
+
+	/* parity1: chain of parity records that a recovery wrote, behind the log's end */
+	__le64	redo_nonce;		/* log nonce of that chain; 0: none */
+	__le64	redo_lsn;		/* where it begins */
+	__u8	reserved0[80];
 
 	struct kvp_disk_vdev vdevs[KVP_MAX_VDEVS];
 	__u8	reserved1[512];
@@ -239,11 +243,15 @@ enum kvp_rec_kind {
 	KVP_REC_DATA		= 1,	/* payload block follows; crc as in the table */
 	KVP_REC_INTENT		= 2,	/* crc of what goes straight home */
 	KVP_REC_DISCARD		= 3,	/* range becomes unwritten; crc is 0 */
+	KVP_REC_PARITY		= 4,	/* payload is the parity of a row, as of the header's limit */
 };
 
+/* Flags of an entry. */
+#define KVP_LOG_LAST	0x1u	/* the last of a chain that a recovery wrote */
+
 /*
- * One line of an entry, 16 bytes. Bits 0..47 of addr: first block; bits
- * 56..63: kind. count is 1 for data and intent.
+ * One line of an entry, 16 bytes. Bits 0..47 of addr: first block, or the row
+ * of a parity; bits 56..63: kind. count is 1 for data, intent and parity.
  */
 struct kvp_disk_rec {
 	__le64	addr;
@@ -278,7 +286,10 @@ struct kvp_disk_log_hdr {
 	__le32	flags;
 	__le64	open[KVP_MAX_OPEN_INTENTS]; /* lsns of entries whose intents are not all home */
 	__le64	write_time;
-	__u8	reserved[48];
+	/* of parity records: they count versions before this place in the log, and none from it on */
+	__le64	limit_lsn;
+	__le32	limit_rec;		/* number of the record in the entry at limit_lsn */
+	__u8	reserved[36];
 } __packed;
 
 #define KVP_LOG_HDR_SIZE	256u

@@ -277,6 +277,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 	d->intent = false;
 	d->follows = old;
 	d->zero = false;
+	d->owed = false;
 	hlist_add_head(&d->hash, bucket_of(w, block));
 	return d;
 }

@@ -44,6 +44,7 @@ enum kvp_dirty_state {
  * @hole_list: on wbuf->holes; by wbuf->lock
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
+ * @rec: number of the record there
  * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
  *	read without a lock
  * @superseded: a newer version exists; set under the bucket's lock
@@ -52,6 +53,7 @@ enum kvp_dirty_state {
  * @follows: an older version is not yet home: so this one must be data, which
  *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
+ * @owed: of a parity1: log space is kept for its row's parity; by log->lock
  * @page: contents
  * @chunk: what the page is part of; NULL for a hole
  */
@@ -62,6 +64,7 @@ struct kvp_dirty {
 	u64 block;
 	u64 seq;
 	u64 lsn;
+	u32 rec;
 	u32 count;
 	u32 crc;
 	u8 state;
@@ -70,6 +73,7 @@ struct kvp_dirty {
 	bool intent;
 	bool follows;
 	bool zero;
+	bool owed;
 	struct page *page;
 	struct kvp_chunk *chunk;
 };

@@ -143,41 +143,149 @@ struct kvp_why {
 	char text[KVP_WHY_LEN];
 };
 
-/** kvp_log_blocks() - size of the log region in blocks */
+/** kvp_log_blocks() - size of the log in blocks: it begins anew where lsn is a multiple of that */
 static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 {
 	return (u64)g->segments * g->segment_blocks;
 }
 
-/** kvp_pages_at() - number of table pages of @level for @data_blocks */
-u64 kvp_pages_at(u64 data_blocks, u32 level);
+/* A block of a leg. */
+struct kvp_place {
+	u32 leg;		/* of the vdev */
+	u64 block;		/* from the start of the leg */
+};
 
-/** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index) */
+#define KVP_CHUNK_BLOCKS	16u	/* of a parity1 if nothing else is asked for: 64 KiB */
+
+static inline bool kvp_is_parity1(const struct kvp_geometry *g)
+{
+	return g->kind == KVP_VDEV_PARITY1;
+}
+
+/** kvp_stripe_blocks() - blocks of data in a stripe; 0 if the vdev has no stripes */
+static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
+{
+	return (g->leg_count - 1) * g->chunk_blocks;
+}
+
+/**
+ * kvp_leaf_blocks() - blocks whose entries are in one leaf of the table
+ *
+ * Of a parity1 the blocks of as many whole stripes as have room there together
+ * with their parity: so a row and its parity are below one leaf.
+ */
+static inline u32 kvp_leaf_blocks(const struct kvp_geometry *g)
+{
+	if (!kvp_is_parity1(g))
+		return KVP_PTRS_PER_PAGE;
+	return KVP_PTRS_PER_PAGE / (g->leg_count * g->chunk_blocks) * kvp_stripe_blocks(g);
+}
+
+/** kvp_home_blocks() - blocks of its data region that a leg uses */
+static inline u64 kvp_home_blocks(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? g->data_blocks / (g->leg_count - 1) : g->data_blocks;
+}
+
+/*
+ * Rows of a parity1: row r is block r of every leg's data region, which holds
+ * n - 1 blocks of data (pieces 1 to n - 1 of the stripe) and their parity.
+ */
+
+/** kvp_row_of() - the row that @block is in */
+static inline u64 kvp_row_of(const struct kvp_geometry *g, u64 block)
+{
+	return block / kvp_stripe_blocks(g) * g->chunk_blocks + block % g->chunk_blocks;
+}
+
+/** kvp_row_block() - the block of piece @piece (1 to n - 1) in @row */
+static inline u64 kvp_row_block(const struct kvp_geometry *g, u64 row, u32 piece)
+{
+	return row / g->chunk_blocks * kvp_stripe_blocks(g) +
+	       (u64)(piece - 1) * g->chunk_blocks + row % g->chunk_blocks;
+}
+
+/** kvp_piece_of() - the piece of its row that @block is */
+static inline u32 kvp_piece_of(const struct kvp_geometry *g, u64 block)
+{
+	return 1 + (u32)(block % kvp_stripe_blocks(g)) / g->chunk_blocks;
+}
+
+/** kvp_row_count() - rows of the vdev */
+static inline u64 kvp_row_count(const struct kvp_geometry *g)
+{
+	return kvp_home_blocks(g);
+}
+
+/** kvp_parity_addr() - what seeds the sum of a row's parity: an address that no block has */
+static inline u64 kvp_parity_addr(u64 row)
+{
+	return row | 1ull << 55;
+}
+
+/** kvp_data_place() - home of @block; of a mirror on every leg, and leg 0 is named */
+struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block);
+
+/** kvp_parity_place() - home of the parity of @row */
+struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row);
+
+/** kvp_entry_index() - place of @block's entry in the table: page << KVP_PTRS_SHIFT, and word */
+u64 kvp_entry_index(const struct kvp_geometry *g, u64 block);
+
+/** kvp_parity_index() - the same for the parity of @row; the page is that of the row's data */
+u64 kvp_parity_index(const struct kvp_geometry *g, u64 row);
+
+/** kvp_pages_at() - number of table pages of @level */
+u64 kvp_pages_at(const struct kvp_geometry *g, u32 level);
+
+/** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index), first copy */
 u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
 
-/** kvp_table_copies() - copies of each table page on one leg */
+/** kvp_table_copies() - copies of each table page on one leg; a parity1 has two, on different legs */
 static inline u32 kvp_table_copies(const struct kvp_geometry *g)
 {
 	return g->table_copy ? 2 : 1;
 }
 
-/** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies */
+/** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies on the leg */
 static inline u64 kvp_page_copy(const struct kvp_geometry *g, u64 block, u32 copy)
 {
 	return copy ? block - g->table_start + g->table_copy : block;
 }
 
-/** kvp_table_blocks() - size of the table region for @data_blocks with @levels */
-u64 kvp_table_blocks(u64 data_blocks, u32 levels);
+/** kvp_page_copies() - copies of each table page on all legs together */
+static inline u32 kvp_page_copies(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? 2 : g->leg_count * kvp_table_copies(g);
+}
+
+/** kvp_page_place() - where copy @copy, of kvp_page_copies(), of a page lies */
+struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 index,
+				unsigned int slot, u32 copy);
+
+/** kvp_table_blocks() - size on a leg of the table region, or of the first of two */
+u64 kvp_table_blocks(const struct kvp_geometry *g);
+
+/** kvp_log_copies() - copies of each log segment */
+static inline u32 kvp_log_copies(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? 2 : g->leg_count;
+}
+
+/** kvp_log_region() - blocks of the log on one leg */
+u64 kvp_log_region(const struct kvp_geometry *g);
+
+/** kvp_log_place() - where copy @copy, of kvp_log_copies(), of the log's @lsn lies */
+struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy);
 
 /**
  * kvp_layout() - lay out a vdev
- * @kind: single or mirror
+ * @kind: single, mirror or parity1
  * @legs: number of legs
  * @leg_blocks: size of the smallest leg
  * @use_blocks: use only so much of each leg, 0 for all
  * @log_bytes: wanted log size, 0 for the default
- * @g: result; first_leg is left alone
+ * @g: result; first_leg is left alone, and chunk_blocks of a parity1 if it is not 0
  * @why: on error, the reason
  *
  * Return: 0, -ENOSPC (too small), -EINVAL (kind, count, log size).
@@ -219,6 +327,7 @@ struct kvp_sb {
 	u32 era;
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
+	u64 redo_nonce, redo_lsn;
 	u64 forks[KVP_MAX_FORKS];
 	u64 tunable_mask, tunables[KVP_MAX_TUNABLES];
 	struct kvp_scrub_info scrub;
@@ -267,16 +376,22 @@ static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
 /* --- log ------------------------------------------------------------------- */
 
 struct kvp_rec {
-	u64 block;		/* first block of the pool's device */
+	u64 block;		/* first block of the pool's device; of a parity the row */
 	u32 count;
 	u32 crc;
 	unsigned int kind;	/* enum kvp_rec_kind */
 };
 
+/** kvp_rec_has_payload() - does a block follow for this record? */
+static inline bool kvp_rec_has_payload(const struct kvp_rec *r)
+{
+	return r->kind == KVP_REC_DATA || r->kind == KVP_REC_PARITY;
+}
+
 /* Header of a log entry in host byte order, without its records. */
 struct kvp_log_hdr {
-	u64 nonce, epoch, lsn, prev_lsn, durable, write_time;
-	u32 csum, prev_csum, blocks, hdr_blocks, rec_count, open_count, flags;
+	u64 nonce, epoch, lsn, prev_lsn, durable, write_time, limit_lsn;
+	u32 csum, prev_csum, blocks, hdr_blocks, rec_count, open_count, flags, limit_rec;
 	u64 open[KVP_MAX_OPEN_INTENTS];
 };
 

@@ -4,6 +4,7 @@
  * once when the vdev is made and kept in the superblock.
  */
 #include "format/format.h"
+#include "format/stripe.h"
 
 #define ALIGN_BLOCKS		256ull		/* regions start at multiples of 1 MiB */
 #define LOG_MIN_BYTES		(4ull << 20)
@@ -18,20 +19,21 @@ static u64 round_up_to(u64 n, u64 unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-u64 kvp_pages_at(u64 data_blocks, u32 level)
-{
-	u64 span = 1ull << (KVP_PTRS_SHIFT * (level + 1));
+/* --- where things lie ------------------------------------------------------ */
 
-	return data_blocks / span + !!(data_blocks % span);
+u64 kvp_pages_at(const struct kvp_geometry *g, u32 level)
+{
+	u64 span = (u64)kvp_leaf_blocks(g) << (KVP_PTRS_SHIFT * level);
+
+	return g->data_blocks / span + !!(g->data_blocks % span);
 }
 
-static u32 levels_for(u64 data_blocks)
+static u32 levels_for(struct kvp_geometry g)
 {
-	u32 levels = 1;
-
-	while (levels < KVP_MAX_LEVELS && kvp_pages_at(data_blocks, levels - 1) > KVP_MAX_ROOTS)
-		levels++;
-	return levels;
+	g.levels = 1;
+	while (g.levels < KVP_MAX_LEVELS && kvp_pages_at(&g, g.levels - 1) > KVP_MAX_ROOTS)
+		g.levels++;
+	return g.levels;
 }
 
 static u64 group_up(u64 pages)
@@ -39,31 +41,117 @@ static u64 group_up(u64 pages)
 	return round_up_to(pages, KVP_SLOT_GROUP);
 }
 
-u64 kvp_table_blocks(u64 data_blocks, u32 levels)
-{
-	u64 pages = 0;
-	u32 level;
-
-	for (level = 0; level < levels; level++)
-		pages += group_up(kvp_pages_at(data_blocks, level));
-	return 2 * pages;
-}
-
-u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot)
+/* Pages of the levels below @level, each filled up to whole groups. */
+static u64 pages_below(const struct kvp_geometry *g, u32 level)
 {
 	u64 pages = 0;
 	u32 l;
 
 	for (l = 0; l < level; l++)
-		pages += group_up(kvp_pages_at(g->data_blocks, l));
-	return g->table_start + 2 * (pages + index - index % KVP_SLOT_GROUP) +
-	       (slot & 1) * KVP_SLOT_GROUP + index % KVP_SLOT_GROUP;
+		pages += group_up(kvp_pages_at(g, l));
+	return pages;
+}
+
+u64 kvp_table_blocks(const struct kvp_geometry *g)
+{
+	u64 pages = pages_below(g, g->levels), groups = pages / KVP_SLOT_GROUP;
+
+	if (!kvp_is_parity1(g))
+		return 2 * pages;
+	/* two places a leg for each round of groups over the legs */
+	return (groups + g->leg_count - 1) / g->leg_count * 2 * 2 * KVP_SLOT_GROUP;
+}
+
+u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot)
+{
+	return kvp_page_place(g, level, index, slot, 0).block;
+}
+
+struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 index,
+				unsigned int slot, u32 copy)
+{
+	u64 group = (pages_below(g, level) + index) / KVP_SLOT_GROUP;
+	u64 within = (slot & 1) * KVP_SLOT_GROUP + index % KVP_SLOT_GROUP;
+	u32 n = g->leg_count;
+	struct kvp_place p;
+
+	if (kvp_is_parity1(g)) {
+		p.leg = (u32)((group + copy) % n);
+		p.block = g->table_start + (group / n * 2 + copy) * 2 * KVP_SLOT_GROUP + within;
+		return p;
+	}
+	p.leg = copy % n;
+	p.block = kvp_page_copy(g, g->table_start + group * 2 * KVP_SLOT_GROUP + within, copy / n);
+	return p;
+}
+
+u64 kvp_log_region(const struct kvp_geometry *g)
+{
+	if (!kvp_is_parity1(g))
+		return kvp_log_blocks(g);
+	return ((u64)g->segments + g->leg_count - 1) / g->leg_count * 2 * g->segment_blocks;
 }
 
 u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn)
 {
 	return lsn % kvp_log_blocks(g);
 }
+
+struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
+{
+	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
+	u32 n = g->leg_count;
+
+	if (!kvp_is_parity1(g))
+		return (struct kvp_place){ copy, g->log_start + pos };
+	return (struct kvp_place){
+		(u32)((segment + copy) % n),
+		g->log_start + (segment / n * 2 + copy) * g->segment_blocks +
+			pos % g->segment_blocks,
+	};
+}
+
+u64 kvp_entry_index(const struct kvp_geometry *g, u64 block)
+{
+	u32 leaf = kvp_leaf_blocks(g);
+
+	if (!kvp_is_parity1(g))
+		return block;
+	return (block / leaf << KVP_PTRS_SHIFT) + block % leaf;
+}
+
+u64 kvp_parity_index(const struct kvp_geometry *g, u64 row)
+{
+	u64 first = kvp_row_block(g, row, 1), leaf = kvp_leaf_blocks(g);
+	u64 rows = leaf / (g->leg_count - 1);
+
+	/* Behind the data of its leaf: there are as many rows in each. */
+	return (first / leaf << KVP_PTRS_SHIFT) + leaf + row % rows;
+}
+
+struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block)
+{
+	u32 stripe_blocks = kvp_stripe_blocks(g);
+	u64 stripe = block / stripe_blocks;
+	struct kvp_stripe_at at;
+	struct kvp_piece piece;
+
+	if (!kvp_is_parity1(g))
+		return (struct kvp_place){ 0, g->data_start + block };
+	at = kvp_stripe_at(g->leg_count, stripe_blocks, (u32)(block % stripe_blocks));
+	kvp_stripe_home(g->leg_count, g->chunk_blocks, stripe, at.piece, &piece);
+	return (struct kvp_place){ piece.leg, g->data_start + piece.block + at.row };
+}
+
+struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row)
+{
+	struct kvp_piece piece;
+
+	kvp_stripe_home(g->leg_count, g->chunk_blocks, row / g->chunk_blocks, 0, &piece);
+	return (struct kvp_place){ piece.leg, g->data_start + row };
+}
+
+/* --- laying out -------------------------------------------------------------- */
 
 static u64 default_log_bytes(u64 leg_blocks)
 {
@@ -97,72 +185,128 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 }
 
 /* What the table takes, all its copies on the leg one behind the other. */
-static u64 table_region(u64 data_blocks, u32 copies)
+static u64 table_region(const struct kvp_geometry *g, u64 data_blocks)
 {
-	return round_up_to(copies * kvp_table_blocks(data_blocks, levels_for(data_blocks)),
-			   ALIGN_BLOCKS);
+	struct kvp_geometry all = *g;
+
+	all.data_blocks = data_blocks;
+	all.levels = levels_for(all);
+	return round_up_to((g->kind == KVP_VDEV_SINGLE ? 2 : 1) * kvp_table_blocks(&all), ALIGN_BLOCKS);
 }
 
 /* Data and its table share what is left: 4 KiB of data cost 16 bytes a copy, and a little. */
-static u64 data_that_fits(u64 start, u64 end, u32 copies)
+static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end)
 {
-	u64 data, need;
+	/* a unit of data takes so much of a leg: a block, or a stripe and its chunk */
+	u64 unit = kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;
+	u64 on_leg = kvp_is_parity1(g) ? g->chunk_blocks : 1;
+	u64 units, need, excess;
 
 	if (end <= start)
 		return 0;
-	data = end - start;
+	units = (end - start) / on_leg;
 	for (;;) {
-		need = table_region(data, copies) + data;
+		need = table_region(g, units * unit) + units * on_leg;
 		if (need <= end - start)
-			return data;
-		if (data <= need - (end - start))
+			return units * unit;
+		excess = (need - (end - start) + on_leg - 1) / on_leg;
+		if (units <= excess)
 			return 0;
-		data -= need - (end - start);
+		units -= excess;
 	}
+}
+
+/* Is there a vdev of this shape? */
+static bool shape_known(const struct kvp_geometry *g)
+{
+	switch (g->kind) {
+	case KVP_VDEV_SINGLE:
+		return g->leg_count == 1;
+	case KVP_VDEV_MIRROR:
+		return g->leg_count >= 2 && g->leg_count <= KVP_MAX_MIRROR_LEGS;
+	case KVP_VDEV_PARITY1:
+		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS;
+	default:
+		return false;
+	}
+}
+
+/* A leaf of the table holds whole stripes. */
+static bool chunk_known(const struct kvp_geometry *g)
+{
+	u32 chunk = g->chunk_blocks;
+
+	return !kvp_is_parity1(g) ||
+	       (chunk && !(chunk & (chunk - 1)) && chunk <= KVP_PTRS_PER_PAGE / g->leg_count);
+}
+
+/* The parity of the rows that one discard begins and ends in must fit into the log with it. */
+static bool log_holds_discard(const struct kvp_geometry *g)
+{
+	return !kvp_is_parity1(g) ||
+	       kvp_log_blocks(g) >= 4ull * g->chunk_blocks + 3 * g->segment_blocks;
+}
+
+static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
+{
+	if (!shape_known(g)) {
+		snprintf(why->text, sizeof(why->text),
+			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d; this has %u",
+			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS, g->leg_count);
+		return -EINVAL;
+	}
+	if (!chunk_known(g)) {
+		snprintf(why->text, sizeof(why->text),
+			 "a chunk of %u KiB: it must be a power of two, of 4 KiB to %u KiB for %u legs",
+			 g->chunk_blocks * 4, KVP_PTRS_PER_PAGE / g->leg_count * 4, g->leg_count);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
 	       struct kvp_geometry *g, struct kvp_why *why)
 {
-	/* Nobody else has the table of a single. */
-	u32 copies = kind == KVP_VDEV_SINGLE ? 2 : 1;
 	u64 usable = leg_blocks, log;
 	int ret;
 
-	if (!(kind == KVP_VDEV_SINGLE && legs == 1) &&
-	    !(kind == KVP_VDEV_MIRROR && legs >= 2 && legs <= KVP_MAX_MIRROR_LEGS)) {
-		snprintf(why->text, sizeof(why->text),
-			 "a single has one leg, a mirror 2 to %d; this has %u",
-			 KVP_MAX_MIRROR_LEGS, legs);
-		return -EINVAL;
-	}
 	if (use_blocks && use_blocks < usable)
 		usable = use_blocks;
 	g->kind = kind;
 	g->leg_count = legs;
-	g->chunk_blocks = 0;
-	ret = lay_log(log_bytes ?: default_log_bytes(usable), g, why);
+	if (!kvp_is_parity1(g))
+		g->chunk_blocks = 0;
+	else if (!g->chunk_blocks)
+		g->chunk_blocks = KVP_CHUNK_BLOCKS;
+	ret = check_shape(g, why);
+	if (!ret)
+		ret = lay_log(log_bytes ?: default_log_bytes(usable), g, why);
 	if (ret)
 		return ret;
-	log = round_up_to(kvp_log_blocks(g), ALIGN_BLOCKS);
+	if (!log_holds_discard(g)) {
+		snprintf(why->text, sizeof(why->text), "a log of %llu KiB is too small for chunks of %u KiB",
+			 (unsigned long long)kvp_log_blocks(g) * 4, g->chunk_blocks * 4);
+		return -EINVAL;
+	}
+	log = round_up_to(kvp_log_region(g), ALIGN_BLOCKS);
 	g->table_start = KVP_LABEL_BLOCKS;
 	g->data_blocks = usable > KVP_LABEL_BLOCKS + log ?
-		data_that_fits(KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS, copies) : 0;
+		data_that_fits(g, KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS) : 0;
 	if (g->data_blocks < DATA_MIN_BLOCKS) {
 		snprintf(why->text, sizeof(why->text),
 			 "%llu KiB are too few for labels, a log of %llu KiB, table and data",
 			 (unsigned long long)usable * 4, (unsigned long long)kvp_log_blocks(g) * 4);
 		return -ENOSPC;
 	}
-	g->levels = levels_for(g->data_blocks);
-	if (kvp_pages_at(g->data_blocks, g->levels - 1) > KVP_MAX_ROOTS) {
+	g->levels = levels_for(*g);
+	if (kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS) {
 		snprintf(why->text, sizeof(why->text),
 			 "more than 512 TiB of data a leg; use less of it with size=");
 		return -EINVAL;
 	}
-	g->table_copy = copies == 2 ?
-		g->table_start + kvp_table_blocks(g->data_blocks, g->levels) : 0;
-	g->log_start = g->table_start + table_region(g->data_blocks, copies);
+	/* Nobody else has the table of a single. */
+	g->table_copy = kind == KVP_VDEV_SINGLE ? g->table_start + kvp_table_blocks(g) : 0;
+	g->log_start = g->table_start + table_region(g, g->data_blocks);
 	g->data_start = g->log_start + log;
 	return 0;
 }
@@ -178,8 +322,10 @@ static bool inside(u64 start, u64 blocks, u64 leg_blocks)
 /* A second copy has a place of its own between the first one and the log. */
 static bool copy_fits(const struct kvp_geometry *g)
 {
-	u64 blocks = kvp_table_blocks(g->data_blocks, g->levels);
+	u64 blocks = kvp_table_blocks(g);
 
+	if (kvp_is_parity1(g) && g->table_copy)
+		return false;
 	return !g->table_copy ||
 	       (g->table_copy >= g->table_start + blocks && g->table_copy <= g->log_start &&
 		blocks <= g->log_start - g->table_copy);
@@ -187,22 +333,25 @@ static bool copy_fits(const struct kvp_geometry *g)
 
 static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
-	if (!(g->kind == KVP_VDEV_SINGLE && g->leg_count == 1) &&
-	    !(g->kind == KVP_VDEV_MIRROR && g->leg_count >= 2 &&
-	      g->leg_count <= KVP_MAX_MIRROR_LEGS))
+	if (!shape_known(g))
 		return "kind or number of legs";
-	if (!g->data_blocks || !inside(g->data_start, g->data_blocks, leg_blocks))
+	if (!chunk_known(g))
+		return "chunk";
+	if (!g->data_blocks || (kvp_is_parity1(g) && g->data_blocks % kvp_stripe_blocks(g)) ||
+	    !inside(g->data_start, kvp_home_blocks(g), leg_blocks))
 		return "data region";
 	if (g->levels < 1 || g->levels > KVP_MAX_LEVELS ||
-	    kvp_pages_at(g->data_blocks, g->levels - 1) > KVP_MAX_ROOTS)
+	    kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS)
 		return "table levels";
 	if (g->segment_blocks < KVP_MAX_ENTRY_BLOCKS || g->segment_blocks > KVP_SEGMENT_BLOCKS ||
-	    g->segments < KVP_MIN_SEGMENTS || !inside(g->log_start, kvp_log_blocks(g), leg_blocks))
+	    g->segments < KVP_MIN_SEGMENTS || !inside(g->log_start, kvp_log_region(g), leg_blocks))
 		return "log region";
-	if (!inside(g->table_start, kvp_table_blocks(g->data_blocks, g->levels), leg_blocks))
+	if (!log_holds_discard(g))
+		return "log size for its chunks";
+	if (!inside(g->table_start, kvp_table_blocks(g), leg_blocks))
 		return "table region";
-	if (g->table_start + kvp_table_blocks(g->data_blocks, g->levels) > g->log_start ||
-	    g->log_start + kvp_log_blocks(g) > g->data_start)
+	if (g->table_start + kvp_table_blocks(g) > g->log_start ||
+	    g->log_start + kvp_log_region(g) > g->data_start)
 		return "order of the regions";
 	if (!copy_fits(g))
 		return "second copy of the table";

@@ -61,14 +61,21 @@ void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce)
 	for (i = 0; i < h->open_count; i++)
 		d->open[i] = cpu_to_le64(h->open[i]);
 	d->write_time = cpu_to_le64(h->write_time);
+	d->limit_lsn = cpu_to_le64(h->limit_lsn);
+	d->limit_rec = cpu_to_le32(h->limit_rec);
 	memset((u8 *)buf + hdr_bytes(h->rec_count), 0,
 	       (h->hdr_blocks << KVP_BLOCK_SHIFT) - hdr_bytes(h->rec_count));
 	h->csum = hdr_sum(d, pool_nonce, h->nonce, hdr_bytes(h->rec_count));
 	d->csum = cpu_to_le32(h->csum);
 }
 
-static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
+static const char *rec_fault(const struct kvp_geometry *g, const struct kvp_rec *r, u64 pool_blocks)
 {
+	if (r->kind == KVP_REC_PARITY && kvp_is_parity1(g)) {
+		if (r->block >= kvp_row_count(g))
+			return "row of a record";
+		return r->count == 1 ? NULL : "count of a record";
+	}
 	if (r->block >= pool_blocks || !r->count || r->count > pool_blocks - r->block)
 		return "range of a record";
 	switch (r->kind) {
@@ -82,7 +89,8 @@ static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
 	}
 }
 
-static const char *records_fault(const void *buf, const struct kvp_log_hdr *h, u64 pool_blocks)
+static const char *records_fault(const struct kvp_geometry *g, const void *buf,
+				 const struct kvp_log_hdr *h, u64 pool_blocks)
 {
 	const struct kvp_disk_rec *d =
 		(const struct kvp_disk_rec *)((const u8 *)buf + KVP_LOG_HDR_SIZE);
@@ -93,10 +101,10 @@ static const char *records_fault(const void *buf, const struct kvp_log_hdr *h, u
 		const char *fault;
 
 		kvp_rec_decode(&d[i], &r);
-		fault = rec_fault(&r, pool_blocks);
+		fault = rec_fault(g, &r, pool_blocks);
 		if (fault)
 			return fault;
-		data += r.kind == KVP_REC_DATA;
+		data += kvp_rec_has_payload(&r);
 	}
 	return h->blocks == h->hdr_blocks + data ? NULL : "length";
 }
@@ -111,6 +119,8 @@ static void decode_hdr(const struct kvp_disk_log_hdr *d, struct kvp_log_hdr *h)
 	h->prev_lsn = le64_to_cpu(d->prev_lsn);
 	h->durable = le64_to_cpu(d->durable);
 	h->write_time = le64_to_cpu(d->write_time);
+	h->limit_lsn = le64_to_cpu(d->limit_lsn);
+	h->limit_rec = le32_to_cpu(d->limit_rec);
 	h->csum = le32_to_cpu(d->csum);
 	h->prev_csum = le32_to_cpu(d->prev_csum);
 	h->blocks = le32_to_cpu(d->blocks);
@@ -174,6 +184,6 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 		return refuse(why, lsn, "length");
 	if (h->open_count > KVP_MAX_OPEN_INTENTS || h->durable > lsn || h->prev_lsn >= lsn)
 		return refuse(why, lsn, "order");
-	fault = records_fault(buf, h, pool_blocks);
+	fault = records_fault(g, buf, h, pool_blocks);
 	return fault ? refuse(why, lsn, fault) : 0;
 }

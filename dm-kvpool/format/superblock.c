@@ -81,6 +81,8 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->written_blocks = cpu_to_le64(sb->written_blocks);
 	d->poisoned_blocks = cpu_to_le64(sb->poisoned_blocks);
 	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
+	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
+	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
 }
 
 static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
@@ -181,6 +183,8 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->written_blocks = le64_to_cpu(d->written_blocks);
 	sb->poisoned_blocks = le64_to_cpu(d->poisoned_blocks);
 	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
+	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
+	sb->redo_lsn = le64_to_cpu(d->redo_lsn);
 	sb->vdev_count = le32_to_cpu(d->vdev_count);
 	sb->leg_count = le32_to_cpu(d->leg_count);
 	sb->fork_count = le32_to_cpu(d->fork_count);
@@ -240,12 +244,16 @@ static const char *content_fault(const struct kvp_sb *sb)
 		return "legs of the vdev";
 	if (!sb->pool_blocks || sb->pool_blocks > g->data_blocks)
 		return "size of the pool";
-	if (sb->root_count != kvp_pages_at(g->data_blocks, g->levels - 1))
+	if (sb->root_count != kvp_pages_at(g, g->levels - 1))
 		return "number of roots";
 	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
 	    sb->log_commit < sb->log_tail ||
 	    sb->log_commit - sb->log_tail > kvp_log_blocks(g))
 		return "log position";
+	if (sb->redo_nonce &&
+	    (!kvp_is_parity1(g) || sb->redo_lsn % g->segment_blocks ||
+	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_blocks(g)))
+		return "place of a recovery's chain";
 	if (sb->scrub.cursor > g->data_blocks)
 		return "scrub cursor";
 	if (!kvp_text_valid(sb->name))

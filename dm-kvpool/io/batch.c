@@ -25,16 +25,18 @@ void kvp_batch_free(struct kvp_batch *b)
 	kvfree(b);
 }
 
-bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page)
+static bool add(struct kvp_batch *b, u32 leg, u64 block, struct page *page)
 {
 	struct kvp_batch_run *run = b->nr_runs ? &b->runs[b->nr_runs - 1] : NULL;
 
 	if (b->nr_pages == KVP_BATCH_PAGES)
 		return false;
-	if (!run || run->block + run->nr != block || run->nr == KVP_BATCH_RUN_PAGES) {
+	if (!run || run->leg != leg || run->block + run->nr != block ||
+	    run->nr == KVP_BATCH_RUN_PAGES) {
 		if (b->nr_runs == KVP_BATCH_RUNS)
 			return false;
 		run = &b->runs[b->nr_runs++];
+		run->leg = leg;
 		run->block = block;
 		run->first = b->nr_pages;
 		run->nr = 0;
@@ -42,6 +44,16 @@ bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page)
 	b->pages[b->nr_pages++] = page;
 	run->nr++;
 	return true;
+}
+
+bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page)
+{
+	return add(b, KVP_EVERY_LEG, block, page);
+}
+
+bool kvp_batch_add_at(struct kvp_batch *b, struct kvp_place at, struct page *page)
+{
+	return add(b, at.leg, at.block, page);
 }
 
 static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
@@ -88,6 +100,7 @@ void kvp_batch_reset(struct kvp_batch *b)
 
 int kvp_batch_write(struct kvp_batch *b)
 {
+	bool somewhere = false;
 	u32 i, l;
 	int ret;
 
@@ -96,11 +109,16 @@ int kvp_batch_write(struct kvp_batch *b)
 	kvp_io_group_init(&b->group);
 	b->nr_ios = 0;
 	for (i = 0; i < b->nr_runs; i++)
-		for (l = 0; l < b->pool->nr_legs; l++)
+		for (l = 0; l < b->pool->nr_legs; l++) {
+			if (b->runs[i].leg != KVP_EVERY_LEG && b->runs[i].leg != l)
+				continue;
+			somewhere |= b->runs[i].leg != KVP_EVERY_LEG;
 			if (kvp_leg_usable(&b->pool->legs[l]))
 				submit_run(b, &b->runs[i], &b->pool->legs[l]);
+		}
 	kvp_io_group_wait(&b->group);
-	ret = b->nr_ios ? retry_failed(b) : -EIO;
+	/* What belongs to a leg that is out is in the parity of the row. */
+	ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
 	kvp_batch_reset(b);
 	return ret;
 }

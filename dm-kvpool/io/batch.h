@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes of many blocks to all legs in use: adjacent blocks become one
+ * Writes of many blocks to legs in use, each to all of them or to one: adjacent blocks become one
  * request a leg, everything is in flight together, and legs that fail are
  * dealt with in one place.
  */
 #ifndef KVP_BATCH_H
 #define KVP_BATCH_H
 
+#include "format/format.h"
 #include "io/io.h"
 
 struct kvp_pool;
@@ -14,6 +15,7 @@ struct kvp_pool;
 #define KVP_BATCH_PAGES		2048
 #define KVP_BATCH_RUNS		512
 #define KVP_BATCH_RUN_PAGES	256
+#define KVP_EVERY_LEG		(~0u)
 
 struct kvp_batch {
 	struct kvp_pool *pool;
@@ -21,7 +23,8 @@ struct kvp_batch {
 	u32 nr_pages, nr_runs, nr_ios;
 	struct page *pages[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
-		u64 block;		/* on the legs */
+		u32 leg;		/* or KVP_EVERY_LEG */
+		u64 block;		/* on the leg */
 		u32 first, nr;		/* of pages[] */
 	} runs[KVP_BATCH_RUNS];
 	struct kvp_io *ios;		/* runs times legs */
@@ -34,11 +37,14 @@ void kvp_batch_free(struct kvp_batch *b);
 /** kvp_batch_add() - @page goes to @block of every leg; false when the batch is full */
 bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page);
 
+/** kvp_batch_add_at() - @page goes to one place; if its leg is out it goes nowhere */
+bool kvp_batch_add_at(struct kvp_batch *b, struct kvp_place at, struct page *page);
+
 /** kvp_batch_reset() - forget what was added */
 void kvp_batch_reset(struct kvp_batch *b);
 
 /**
- * kvp_batch_write() - write what was added to all legs in use, and empty the batch
+ * kvp_batch_write() - write what was added to legs in use, and empty the batch
  *
  * A leg that fails a write gets it once more; if that fails too it is given
  * up (kvp_leg_fail()). Return: 0; -EIO when the last leg failed.

@@ -52,7 +52,9 @@ static u32 whole_requests(u64 block, u32 max)
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	lockdep_assert_held(&pool->wbuf.lock);
-	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes;
+	/* A parity1 logs everything. */
+	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes &&
+	       !kvp_is_parity1(pool->g);
 }
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
@@ -70,6 +72,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
+		e->owed += kvp_log_owed_by(pool, d);
 		last = &d->list;
 	}
 	if (intent)
@@ -79,6 +82,14 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 	/* All at once: a stream is thousands of them. */
 	list_cut_position(&taken, &w->buffered, last);
 	list_splice_tail(&taken, &e->versions);
+}
+
+/* Is there room left for the parity of all that would be in the entry, with @d (R24)? */
+static bool leaves_room(struct kvp_pool *pool, const struct kvp_entry_io *e,
+			const struct kvp_dirty *d)
+{
+	return kvp_log_leaves_room(pool, e->budget, entry_blocks(e->records + 1, e->data + !d->hole),
+				   e->owed + kvp_log_owed_by(pool, d));
 }
 
 /* Take from the head of the buffer what fits into @cap blocks. */
@@ -112,7 +123,8 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 			continue;
 		}
 		if (e->data == KVP_ENTRY_MAX_DATA || e->records == KVP_ENTRY_MAX_RECORDS ||
-		    entry_blocks(e->records + 1, e->data + !d->hole) > cap)
+		    entry_blocks(e->records + 1, e->data + !d->hole) > cap ||
+		    !leaves_room(pool, e, d))
 			break;
 		take(pool, e, 1, false);
 	}
@@ -186,6 +198,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		struct kvp_rec r;
 
 		record_version(pool, d, &r);
+		d->rec = i;
 		kvp_rec_encode(&r, &recs[i++]);
 		if (r.kind == KVP_REC_DATA) {
 			e->pages[page++] = d->page;
@@ -214,6 +227,10 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->write_time = ktime_get_real_seconds();
 	h->flags = 0;
 	h->open_count = 0;
+	if (!e->append) {
+		h->limit_lsn = 0;
+		h->limit_rec = 0;
+	}
 
 	spin_lock_irqsave(&log->lock, flags);
 	h->durable = log->durable.lsn;
@@ -226,6 +243,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		log->nr_bypass++;
 	}
 	list_add_tail(&e->list, &log->in_flight);
+	__kvp_log_owe(pool, e);
 	log->built_seq = e->last_seq;
 	log->due = false;
 	log->data_blocks += e->data;
@@ -241,27 +259,27 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	u64 block = pool->g->log_start + kvp_log_pos(pool->g, e->hdr.lsn);
 	u32 i;
 
 	e->sent = 0;
 	e->failed = 0;
 	atomic_set(&e->pending, 1);
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_io *io = &e->ios[i];
+	for (i = 0; i < kvp_log_copies(pool->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->g, e->hdr.lsn, i);
+		struct kvp_io *io = &e->ios[at.leg];
 
-		if (!kvp_leg_usable(&pool->legs[i]))
+		if (!kvp_leg_usable(&pool->legs[at.leg]))
 			continue;
 		memset(io, 0, sizeof(*io));
-		io->leg = &pool->legs[i];
+		io->leg = &pool->legs[at.leg];
 		io->op = KVP_IO_WRITE_FUA;
 		io->urgent = true;
-		io->block = block;
+		io->block = at.block;
 		io->nr = e->hdr.blocks;
 		io->pages = e->pages;
 		io->done = kvp_entry_io_done;
 		io->private = e;
-		__set_bit(i, &e->sent);
+		__set_bit(at.leg, &e->sent);
 		atomic_inc(&e->pending);
 	}
 	for (i = 0; i < pool->nr_legs; i++)
@@ -276,13 +294,13 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
  * taken may be on one all the same, and what follows it must overwrite it, or
  * recovery would take it for the successor.
  */
-static u32 room(struct kvp_pool *pool)
+u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
 	struct kvp_log *log = &pool->log;
 	u64 end = kvp_log_segment_end(pool->g, log->head.lsn);
 	u64 limit = READ_ONCE(log->tail);
-	u32 want = min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA) + 1;
 
+	lockdep_assert_held(&log->build_lock);
 	limit = limit - limit % pool->g->segment_blocks + kvp_log_blocks(pool->g);
 	if (log->redo >= log->head.lsn) {
 		log->head.lsn = log->redo;
@@ -291,16 +309,44 @@ static u32 room(struct kvp_pool *pool)
 		log->head.lsn = end;
 		end += pool->g->segment_blocks;
 	}
+	*budget = 0;
 	if (end > limit)
 		return 0;
+	*budget = limit - log->head.lsn;
 	return min_t(u64, end - log->head.lsn, KVP_MAX_ENTRY_BLOCKS);
+}
+
+void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	lockdep_assert_held(&pool->log.build_lock);
+	seal_entry(pool, e);
+	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
+	kvp_log_limit_buffered(pool);
+	submit_entry(pool, e);
+}
+
+/* May anything at all be appended now, with room left for the parity of what must come first? */
+static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	u32 blocks = 1, owed = 0;
+
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->buffered, struct kvp_dirty, list);
+	if (d) {
+		blocks += !d->hole;
+		owed = kvp_log_owed_by(pool, d);
+	}
+	spin_unlock(&w->lock);
+	return kvp_log_leaves_room(pool, budget, blocks, owed);
 }
 
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
+	u32 cap, want = min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA) + 1;
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
-	u32 cap;
 
 	lockdep_assert_held(&log->build_lock);
 	if (!e)
@@ -308,8 +354,8 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	/* Before the tail is read: a tail that moves later takes it back, and kicks. */
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with the one in kvp_log_retire() */
-	cap = room(pool);
-	if (!cap) {
+	cap = kvp_log_room(pool, want, &e->budget);
+	if (!cap || !first_leaves_room(pool, e->budget)) {
 		kvp_destage_kick(pool, true);
 		return false;
 	}
@@ -318,15 +364,14 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
+	e->owed = 0;
+	e->append = NULL;
 	e->last_seq = log->built_seq;
 	e->bypass = free_bypass(log);
 	collect(pool, e, cap);
 	if (!e->intents)
 		e->bypass = NULL;
 	fill_entry(pool, e);
-	seal_entry(pool, e);
-	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
-	kvp_log_limit_buffered(pool);
-	submit_entry(pool, e);
+	kvp_log_send(pool, e);
 	return true;
 }

@@ -135,6 +135,8 @@ static bool __advance(struct kvp_pool *pool)
 		log->durable.prev_csum = e->hdr.csum;
 		log->durable_seq = e->last_seq;
 		log->commits++;
+		if (e->append)
+			kvp_append_ended(e, 0);
 		log->failed = false;
 		moved = true;
 	}
@@ -220,8 +222,12 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		e->bypass->phase = KVP_BYPASS_FREE;
 	}
 	list_del(&e->list);
+	__kvp_log_unowe(pool, e);
+	if (e->append)
+		kvp_append_ended(e, -EIO);
 	WRITE_ONCE(e->phase, KVP_ENTRY_FREE);
 	spin_unlock_irqrestore(&log->lock, flags);
+	wake_up_all(&log->entry_wait);
 }
 
 /* All that was in flight has ended and the first of it on no leg: start over behind what is durable. */
@@ -380,6 +386,7 @@ void kvp_post_work(struct work_struct *work)
 			bypass_ready(pool, e);
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
+		wake_up_all(&log->entry_wait);
 	}
 	kvp_destage_kick(pool, false);
 	kvp_commit_kick(pool, true);

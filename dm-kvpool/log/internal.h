@@ -18,6 +18,32 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 /** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
+/** kvp_log_room() - blocks that an entry at log->head may have, after moving that on; by build_lock */
+u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget);
+
+/** kvp_log_send() - seal a filled entry and write it; by build_lock */
+void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/* --- parity.c: log space that is kept for parity --- */
+
+/** kvp_log_owed_by() - rows whose parity @d makes necessary, at most */
+u32 kvp_log_owed_by(const struct kvp_pool *pool, const struct kvp_dirty *d);
+
+/** kvp_log_leaves_room() - may an entry of @blocks, whose records owe @owed rows, begin where @budget is left? */
+bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed);
+
+/** __kvp_log_owe() - the entry is built: its versions owe parity; caller holds log->lock */
+void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/** __kvp_log_unowe() - it was unbuilt; caller holds log->lock */
+void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/** __kvp_log_forgive() - the tail moves to @tail; caller holds log->lock */
+void __kvp_log_forgive(struct kvp_pool *pool, u64 tail);
+
+/** kvp_append_ended() - the entry of parity is durable, or not to be; any context */
+void kvp_append_ended(struct kvp_entry_io *e, int error);
+
 /** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last one tells */
 void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);

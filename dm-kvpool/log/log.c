@@ -28,6 +28,9 @@ static int init_workers(struct kvp_pool *pool)
 
 		worker->pool = pool;
 		INIT_WORK(&worker->work, kvp_bypass_work);
+		/* A parity1 has no intents. */
+		if (kvp_is_parity1(pool->g))
+			continue;
 		worker->home = kvp_home_alloc(pool);
 		if (!worker->home)
 			return -ENOMEM;
@@ -42,6 +45,7 @@ int kvp_log_init(struct kvp_pool *pool)
 
 	mutex_init(&log->build_lock);
 	spin_lock_init(&log->lock);
+	init_waitqueue_head(&log->entry_wait);
 	INIT_LIST_HEAD(&log->in_flight);
 	INIT_LIST_HEAD(&log->finished);
 	INIT_LIST_HEAD(&log->bypass);
@@ -53,9 +57,10 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		INIT_LIST_HEAD(&log->bypasses[i].versions);
+	log->owed_of = kvcalloc(pool->g->segments, sizeof(*log->owed_of), GFP_KERNEL);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
-	if (!log->entries)
-		return -ENOMEM;
+	if (!log->entries || !log->owed_of)
+		goto fail;
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (init_entry(pool, &log->entries[i]))
 			goto fail;
@@ -84,7 +89,9 @@ void kvp_log_exit(struct kvp_pool *pool)
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
 	kvfree(log->entries);
+	kvfree(log->owed_of);
 	log->entries = NULL;
+	log->owed_of = NULL;
 }
 
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)
@@ -197,6 +204,12 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	u64 blocks = kvp_log_blocks(pool->g) - pool->g->segment_blocks;
 	u64 used = kvp_log_used(pool), free = used < blocks ? blocks - used : 0;
 
+	/* Each block owes a row of parity, with a header at worst. */
+	if (kvp_is_parity1(pool->g)) {
+		u64 kept = kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed));
+
+		free = free > kept ? (free - kept) / 3 : 0;
+	}
 	WRITE_ONCE(pool->wbuf.commit_limit, free - free / 16);
 }
 
@@ -262,6 +275,7 @@ void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
+	__kvp_log_forgive(pool, tail);
 	log->tail = tail;
 	log->intents_since = 0;
 	spin_unlock_irqrestore(&log->lock, flags);

@@ -10,6 +10,7 @@
 #define KVP_LOG_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -17,8 +18,11 @@
 #include "format/format.h"
 #include "io/io.h"
 
+struct kvp_dirty;
 struct kvp_home;
+struct kvp_parity_append;
 struct kvp_pool;
+struct page;
 
 #define KVP_ENTRIES		8
 #define KVP_ENTRY_MAX_RECORDS \
@@ -28,6 +32,18 @@ struct kvp_pool;
 #define KVP_BYPASS_WORKERS	2
 #define KVP_MANY_INTENTS	(1u << 18) /* 1 GiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
+
+/* A place between two records of the log: versions are in order by it. */
+struct kvp_log_at {
+	u64 lsn;
+	u32 rec;
+};
+
+/** kvp_log_before() - does @a come before @b? */
+static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
+{
+	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
+}
 
 /* A place in the log from which a recovery could start. */
 struct kvp_log_mark {
@@ -51,7 +67,10 @@ enum kvp_entry_phase {
  * @last_seq: everything accepted up to here is in this entry or an earlier one
  * @pending: copies still being written
  * @sent, @failed: bit per leg: copy was submitted, copy failed
+ * @owed: log space that its records keep for parity, in rows
+ * @budget: blocks from its place to where the log is full
  * @bypass: if it holds intents
+ * @append: if it holds parity: who waits for it
  * @ios: one a leg
  */
 struct kvp_entry_io {
@@ -64,9 +83,12 @@ struct kvp_entry_io {
 	struct list_head versions;
 	u64 last_seq;
 	u32 data, intents, records;
+	u32 owed;
+	u64 budget;
 	atomic_t pending;
 	unsigned long sent, failed;
 	struct kvp_bypass *bypass;
+	struct kvp_parity_append *append;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };
 
@@ -143,6 +165,11 @@ struct kvp_log {
 	bool stopped;				/* nothing more is built */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
+
+	/* Of a parity1 (parity.c), by lock. */
+	u32 *owed_of;				/* rows whose parity the log must have room for: by segment */
+	u32 owed;				/* of all segments together */
+	wait_queue_head_t entry_wait;		/* for an entry that is free */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
 	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
@@ -223,6 +250,33 @@ struct kvp_intents {
 /** kvp_log_home_intents() - what is home now; after a flush of the legs it can be closed */
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
 void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
+
+/* --- parity1 (parity.c) --- */
+
+/* The parity of a row, to be logged. */
+struct kvp_row_parity {
+	u64 row;
+	u32 crc;
+	struct page *page;
+};
+
+/**
+ * kvp_log_parity() - make parity of rows durable in the log (R6)
+ * @rows: @nr of them; the pages must stay until it returns
+ * @limit: the parity counts all versions before it, and none from it on
+ *
+ * There is room for a block of parity and a header for each version that
+ * kvp_log_covered() was not told of. Return: 0 or -EIO. Context: process,
+ * waits for I/O; not under log->build_lock.
+ */
+int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+		   struct kvp_log_at limit);
+
+/** kvp_log_covered() - parity that counts this version is durable in the log: it needs no room any more */
+void kvp_log_covered(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/** kvp_log_reserve() - blocks to be left free for the parity of @owed rows, by destage or a recovery */
+u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
 void kvp_log_retire(struct kvp_pool *pool, u64 tail);

@@ -101,9 +101,13 @@ static void note_losses(struct kvp_pool *pool)
 		WRITE_ONCE(sb->epoch, sb->epoch + 1);
 }
 
-/* One bad sector in a ring is no reason to give up a leg: the other ring has it. */
+/*
+ * How many legs have it: 0 if one does not that the pool cannot do without. One
+ * bad sector in a ring is no reason to give up a leg: the other ring has it.
+ */
 static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 {
+	bool enough = true;
 	u32 i, ok = 0;
 
 	for (i = 0; i + 1 < w->nr; i += 2) {
@@ -120,12 +124,12 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 		if (!w->ios[i].error || !w->ios[i + 1].error)
 			ok++;
 		else
-			kvp_leg_fail(leg, "a superblock write failed");
+			enough &= kvp_leg_fail(leg, "a superblock write failed");
 	}
-	return ok;
+	return enough ? ok : 0;
 }
 
-/* Write both rings of every leg in use. Returns how many legs took it. */
+/* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
 static u32 write_round(struct kvp_pool *pool)
 {
 	struct sb_write *w = pool->sb_write;
@@ -216,7 +220,7 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 
 /* --- losing legs -------------------------------------------------------------------- */
 
-/* Take @leg out as @state unless it is the last one in use. */
+/* Take @leg out as @state unless the pool cannot do without it. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -224,7 +228,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken = false;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > 1) {
+	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > kvp_legs_needed(pool)) {
 		WRITE_ONCE(leg->state, state);
 		atomic_inc_return_release(&pool->losses);
 		taken = true;

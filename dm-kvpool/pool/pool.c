@@ -173,6 +173,9 @@ static u64 worst_recovery_ms(const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].rotational)
 			us_per_block = 5000;
+	/* A third of the log is data; each block's row is read twice, and written. */
+	if (kvp_is_parity1(pool->g))
+		us_per_block = us_per_block * 2 * pool->nr_legs / 3;
 	return div_u64(blocks * us_per_block + (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
 }
 

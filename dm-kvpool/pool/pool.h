@@ -198,7 +198,7 @@ struct kvp_start {
 	char host_name[KVP_NAME_LEN + 1];
 	u64 pool_blocks;
 	u32 kind;
-	u64 log_bytes, leg_bytes;	/* with format */
+	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format */
 	u64 tunable_mask, tunables[KVP_TUNABLES];
 	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
 	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
@@ -277,14 +277,15 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
  * kvp_sb_commit() - write pool->sb to all in-sync legs, both rings, with FUA
  *
  * Raises the sequence. A leg that fails is recorded out on the others, in a
- * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it.
+ * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it,
+ * or of a parity1 too few did.
  */
 int kvp_sb_commit(struct kvp_pool *pool);
 
 /**
  * kvp_leg_fail() - a leg did not take what it had to take: never use it again
  *
- * The last usable leg is not given up: returns false, and the caller fails
+ * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails
  * the request. Otherwise acknowledgements are held until the survivors record
  * the loss (kvp_members_settle()). Context: any.
  */
@@ -308,6 +309,12 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 
 /** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
+
+/** kvp_legs_needed() - so many legs must be in use: one, or all but one of a parity1 */
+static inline u32 kvp_legs_needed(const struct kvp_pool *pool)
+{
+	return kvp_is_parity1(pool->g) ? pool->nr_legs - 1 : 1;
+}
 
 /** kvp_legs_usable() - number of legs in use */
 u32 kvp_legs_usable(const struct kvp_pool *pool);
@@ -339,13 +346,17 @@ void kvp_poison_work(struct work_struct *work);
 
 /* --- home (vdev/) -------------------------------------------------------------- */
 
-/** kvp_home_block() - where @block lies on every leg of a single or mirror */
+/** kvp_home_block() - where @block lies on its leg; of a single or mirror, on every leg */
 static inline u64 kvp_home_block(const struct kvp_pool *pool, u64 block)
 {
-	return pool->g->data_start + block;
+	return kvp_data_place(pool->g, block).block;
 }
 
-/** kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight */
+/**
+ * kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight
+ *
+ * Of a parity1 they are all in one chunk.
+ */
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
@@ -353,11 +364,19 @@ void kvp_leg_unchoose(struct kvp_leg *leg);
 int kvp_legs_flush(struct kvp_pool *pool);
 
 /**
+ * kvp_block_lock() - lock what must not change while @block is read or healed
+ *
+ * The block; of a parity1 its stripe, from which it may have to be rebuilt.
+ * Release with kvp_range_unlock(). Context: as kvp_range_lock().
+ */
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
+
+/**
  * kvp_home_read() - one block from its home, verified, healed (heal.c)
  * @page: private page that receives it
  * @spare: another, to look at every copy; NULL: only until one verifies
  *
- * Caller holds the block's range lock and has looked into the buffer. Return:
+ * Caller holds the lock of kvp_block_lock() and has looked into the buffer. Return:
  * 0; -ENODATA: poisoned; -EIO: some leg does not answer and no other has it;
  * -ENOMEM: try again, nothing is known (with @spare: not of every copy);
  * -EBADMSG: no copy verifies, and the block is poisoned now:

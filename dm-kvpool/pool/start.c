@@ -325,16 +325,27 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
 			 bool auto_start, struct kvp_refusal *r)
 {
+	u32 needed = kvp_is_parity1(&sb->vdevs[0]) ? pool->nr_legs - 1 : 1;
 	u32 i, missing = 0;
+	bool fork;
 
 	for (i = 0; i < pool->nr_legs; i++)
 		missing += !pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC;
 	if (!kvp_legs_usable(pool))
 		return kvp_refuse(r, -ENXIO, "connect the missing legs",
 				  "no leg that is in sync is present");
+	if (kvp_legs_usable(pool) < needed)
+		return kvp_refuse(r, -ENXIO, "connect the missing legs",
+				  "%u of %u legs are present and in sync; a parity1 needs all but one",
+				  kvp_legs_usable(pool), pool->nr_legs);
 	if (!missing)
 		return 0;
-	if (!s->degraded && !auto_start)
+	/*
+	 * Two legs that are out would be one too many: so without the others
+	 * here the missing leg cannot have gone on, and holds nothing newer.
+	 */
+	fork = !kvp_is_parity1(&sb->vdevs[0]);
+	if (fork && !s->degraded && !auto_start)
 		return kvp_refuse(r, -ENOTCONN,
 			"connect it, or import --degraded if it will not come back",
 			"%u leg%s in sync when last seen, but missing now: newer data may be there",
@@ -345,6 +356,8 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 		if (!pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC) {
 			pool->legs[i].state = KVP_LEG_STALE;
 		}
+	if (!fork)
+		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)
 		memmove(sb->forks, sb->forks + 1, (--sb->fork_count) * sizeof(sb->forks[0]));
 	get_random_bytes(&sb->forks[sb->fork_count++], sizeof(sb->forks[0]));
@@ -432,7 +445,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	sb->log_commit = sb->log_tail;
 	sb->vdev_count = 1;
 	sb->leg_count = s->nr_legs;
-	sb->root_count = kvp_pages_at(sb->vdevs[0].data_blocks, sb->vdevs[0].levels - 1);
+	sb->root_count = kvp_pages_at(&sb->vdevs[0], sb->vdevs[0].levels - 1);
 	sb->pool_blocks = s->pool_blocks ?: sb->vdevs[0].data_blocks;
 	sb->flags = KVP_SB_CLEAN;
 	sb->tunable_mask = s->tunable_mask;
@@ -458,6 +471,7 @@ int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 			return kvp_refuse(r, -EINVAL, "give every leg", "a new pool cannot miss a leg");
 		smallest = min(smallest, pool->legs[i].size_blocks);
 	}
+	pool->sb->vdevs[0].chunk_blocks = s->chunk_bytes >> KVP_BLOCK_SHIFT;
 	ret = kvp_layout(s->kind, s->nr_legs, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
 			 s->log_bytes, &pool->sb->vdevs[0], &why);
 	if (ret)

@@ -98,11 +98,12 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
+	u64 at;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_leg_usable(&pool->legs[i]) &&
-		    !kvp_io_page(&pool->legs[i], KVP_IO_READ, kvp_log_block(pool, r->payload), rec->home) &&
+		if (kvp_leg_usable(&pool->legs[i]) && kvp_log_on_leg(pool, i, r->payload, &at) &&
+		    !kvp_io_page(&pool->legs[i], KVP_IO_READ, at, rec->home) &&
 		    kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;
 	return -EIO;
@@ -155,7 +156,7 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(leaf, block);
+	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
 		return 0;

@@ -63,6 +63,8 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
 	get_random_bytes(&pool->sb->log_nonce, sizeof(pool->sb->log_nonce));
+	pool->sb->redo_nonce = 0;
+	pool->sb->redo_lsn = 0;
 	pool->sb->flags &= ~(KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_CLEAN);
 	mutex_unlock(&pool->sb_lock);
 	/* Durable positions must not lie behind the new tail. */
@@ -111,25 +113,43 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
+/* What the log holds, of a single or a mirror: home and to the table. */
+static int apply(struct kvp_recovery *rec)
+{
+	int ret = kvp_recovery_discards(rec);
+
+	if (!ret)
+		ret = kvp_recovery_data(rec);
+	return ret ?: kvp_recovery_intents(rec);
+}
+
+/* The same of a parity1; @complete: an earlier recovery has come as far as writing home. */
+static int apply_rows(struct kvp_recovery *rec, bool complete)
+{
+	int ret = complete ? 0 : kvp_recovery_rows_log(rec);
+
+	return ret ?: kvp_recovery_rows_home(rec);
+}
+
 static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
+	bool complete = false;
 	int ret = 0;
 
 	kvp_recovery_rewind(rec);
 	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
 	if (rec->unclean)
 		ret = kvp_recovery_scan(rec);
+	rec->log_end = (struct kvp_log_at){ rec->end.lsn, 0 };
+	if (!ret)
+		ret = kvp_recovery_chain_read(rec, &complete);
 	if (ret || kvp_pool_readonly(rec->pool)) {
 		*head = rec->end;
 		return ret;
 	}
 	ret = roll_forward(rec->pool);
 	if (!ret)
-		ret = kvp_recovery_discards(rec);
-	if (!ret)
-		ret = kvp_recovery_data(rec);
-	if (!ret)
-		ret = kvp_recovery_intents(rec);
+		ret = kvp_is_parity1(rec->pool->g) ? apply_rows(rec, complete) : apply(rec);
 	if (!ret)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
@@ -143,7 +163,7 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 	struct kvp_recovery_info *info = &pool->recovery;
 
 	info->ms = ktime_ms_delta(ktime_get(), start);
-	info->replayed = rec->replay.records;
+	info->replayed = rec->replay.records + rec->history.records;
 	info->torn_accepted = rec->torn;
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
@@ -155,6 +175,9 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 static void free_recovery(struct kvp_recovery *rec)
 {
 	kvp_replay_exit(&rec->replay);
+	kvp_history_exit(&rec->history);
+	kvp_recovery_rows_free(rec);
+	kvp_recovery_chain_free(rec);
 	free_segment(rec);
 	kvp_batch_free(rec->batch);
 	if (rec->scratch)
@@ -174,11 +197,14 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->pool = pool;
 	rec->refusal = refusal;
 	kvp_replay_init(&rec->replay);
+	kvp_history_init(&rec->history, pool->g);
 	rec->batch = kvp_batch_alloc(pool);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
-	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr) {
+	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
+	    (kvp_is_parity1(pool->g) &&
+	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);
 		return NULL;
 	}

@@ -6,6 +6,7 @@
 #include "io/batch.h"
 #include "pool/pool.h"
 #include "pool/start.h"
+#include "recovery/history.h"
 #include "recovery/replay.h"
 
 /* One segment of the log as every leg has it. */
@@ -15,15 +16,22 @@ struct kvp_segment {
 	bool loaded[KVP_MAX_MIRROR_LEGS];
 };
 
+#define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
+
+struct kvp_recovery_chain;
+struct kvp_recovery_row;
+
 struct kvp_recovery {
 	struct kvp_pool *pool;
 	struct kvp_refusal *refusal;
 	struct kvp_replay replay;
+	u64 nonce;			/* of the chain being read */
 	struct kvp_segment seg;
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
 	void *hdr;			/* a header in one piece */
 	struct kvp_log_mark end;	/* behind the last accepted entry */
+	struct kvp_log_at log_end;	/* no record counts from there on: but for a chain.c's, the same */
 	struct kvp_log_hdr last;	/* its header */
 	u64 entries, torn;
 	u64 window;			/* homes of so many blocks from here on are in seg.pages */
@@ -31,15 +39,16 @@ struct kvp_recovery {
 	bool window_good[KVP_MAX_MIRROR_LEGS];
 	bool unclean;			/* the label did not say that the log is empty */
 	bool silent;			/* a leg did not answer for the block being resolved */
+	struct kvp_history history;	/* of a parity1, in place of replay */
+	struct kvp_recovery_chain *chain;
+	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
+	u32 nr_rows;
 	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
-/* Where on the legs the log has @lsn. */
-static inline u64 kvp_log_block(struct kvp_pool *pool, u64 lsn)
-{
-	return pool->g->log_start + kvp_log_pos(pool->g, lsn);
-}
+/** kvp_log_on_leg() - does @leg have the log's @lsn? Then where. */
+bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block);
 
 /* The block at @lsn as @leg has it; its segment is in memory. */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
@@ -75,6 +84,9 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
  */
 int kvp_recovery_scan(struct kvp_recovery *rec);
 
+/** kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then */
+int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
+
 /* --- apply.c ---------------------------------------------------------------------------- */
 
 /** kvp_recovery_discards() - discards, to the table */
@@ -96,5 +108,30 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 
 /** kvp_recovery_intents() - blocks whose newest record is an intent, by what is at home */
 int kvp_recovery_intents(struct kvp_recovery *rec);
+
+/* --- rows.c, of a parity1 --------------------------------------------------------------- */
+
+int kvp_recovery_rows_alloc(struct kvp_recovery *rec);
+void kvp_recovery_rows_free(struct kvp_recovery *rec);
+
+/** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
+int kvp_recovery_rows_log(struct kvp_recovery *rec);
+
+/** kvp_recovery_rows_home() - all that the log knows of, home and to the table */
+int kvp_recovery_rows_home(struct kvp_recovery *rec);
+
+/* --- chain.c, of a parity1 -------------------------------------------------------------- */
+
+int kvp_recovery_chain_alloc(struct kvp_recovery *rec);
+void kvp_recovery_chain_free(struct kvp_recovery *rec);
+
+/** kvp_recovery_chain_read() - does the superblock name a chain with its last entry? Then note what it holds. */
+int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
+
+/** kvp_recovery_chain_add() - the parity of a row, copied; durable after kvp_recovery_chain_end() */
+int kvp_recovery_chain_add(struct kvp_recovery *rec, u64 row, u32 crc, struct page *page);
+
+/** kvp_recovery_chain_end() - all is added: the chain is durable and complete, and rec->end behind it */
+int kvp_recovery_chain_end(struct kvp_recovery *rec);
 
 #endif /* KVP_RECOVERY_H */

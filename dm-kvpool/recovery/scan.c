@@ -9,14 +9,30 @@
 
 /* --- segments ---------------------------------------------------------------------- */
 
+bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block)
+{
+	u32 copy;
+
+	for (copy = 0; copy < kvp_log_copies(pool->g); copy++) {
+		struct kvp_place at = kvp_log_place(pool->g, lsn, copy);
+
+		*block = at.block;
+		if (at.leg == leg)
+			return true;
+	}
+	return false;
+}
+
 /* Blocks that cannot be read must not look like anything. */
 static void load_slowly(struct kvp_recovery *rec, struct kvp_leg *leg)
 {
 	struct page **pages = rec->seg.pages[leg->index];
+	u64 block;
 	u32 p;
 
 	for (p = 0; p < rec->pool->g->segment_blocks; p++)
-		if (kvp_io_page(leg, KVP_IO_READ, kvp_log_block(rec->pool, rec->seg.lsn + p), pages[p]))
+		if (!kvp_log_on_leg(rec->pool, leg->index, rec->seg.lsn + p, &block) ||
+		    kvp_io_page(leg, KVP_IO_READ, block, pages[p]))
 			clear_page(page_address(pages[p]));
 }
 
@@ -35,12 +51,12 @@ static void load_segment(struct kvp_recovery *rec, u64 lsn)
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
 	for (i = 0; i < pool->nr_legs; i++) {
-		rec->seg.loaded[i] = kvp_leg_usable(&pool->legs[i]);
+		rec->seg.loaded[i] = kvp_leg_usable(&pool->legs[i]) &&
+				     kvp_log_on_leg(pool, i, lsn, &ios[i].block);
 		if (!rec->seg.loaded[i])
 			continue;
 		ios[i].leg = &pool->legs[i];
 		ios[i].op = KVP_IO_READ;
-		ios[i].block = kvp_log_block(pool, lsn);
 		ios[i].nr = pool->g->segment_blocks;
 		ios[i].pages = rec->seg.pages[i];
 		kvp_io_group_submit(&group, &ios[i]);
@@ -65,7 +81,7 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
 		       KVP_BLOCK_SIZE);
-	return kvp_log_decode(pool->g, rec->hdr, avail, pool->sb->nonce, pool->sb->log_nonce, lsn,
+	return kvp_log_decode(pool->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
 			      pool->sb->pool_blocks, h, why);
 }
 
@@ -78,9 +94,10 @@ static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp
 		struct kvp_rec r;
 
 		kvp_recovery_record(rec, i, &r);
-		if (r.kind != KVP_REC_DATA)
+		if (!kvp_rec_has_payload(&r))
 			continue;
-		if (kvp_block_sum(rec->pool->seed, r.block,
+		if (kvp_block_sum(rec->pool->seed,
+				  r.kind == KVP_REC_PARITY ? kvp_parity_addr(r.block) : r.block,
 				  page_address(kvp_segment_page(rec, leg, at++))) != r.crc)
 			return false;
 	}
@@ -113,13 +130,13 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 		struct kvp_io io = {
 			.leg = &pool->legs[i],
 			.op = KVP_IO_WRITE_FUA,
-			.block = kvp_log_block(pool, h->lsn),
 			.nr = h->blocks,
 			.pages = &rec->seg.pages[good][h->lsn - rec->seg.lsn],
 		};
 		bool same = true;
 
-		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&pool->legs[i]))
+		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&pool->legs[i]) ||
+		    !kvp_log_on_leg(pool, i, h->lsn, &io.block))
 			continue;
 		for (b = 0; same && b < h->blocks; b++)
 			same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
@@ -140,6 +157,16 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	return 0;
 }
 
+static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
+		       const struct kvp_rec *r, u64 payload)
+{
+	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
+
+	if (kvp_is_parity1(rec->pool->g))
+		return kvp_history_add(&rec->history, r, at, payload, limit);
+	return kvp_replay_add(&rec->replay, r, h->lsn, payload);
+}
+
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	u64 payload = h->lsn + h->hdr_blocks;
@@ -150,8 +177,7 @@ static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		int ret;
 
 		kvp_recovery_record(rec, i, &r);
-		ret = kvp_replay_add(&rec->replay, &r, h->lsn,
-				     r.kind == KVP_REC_DATA ? payload++ : 0);
+		ret = plan_record(rec, h, i, &r, kvp_rec_has_payload(&r) ? payload++ : 0);
 		if (ret)
 			return kvp_refuse(rec->refusal, ret, "free some memory and try again",
 					  "out of memory while reading the log");
@@ -165,6 +191,7 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 {
 	const struct kvp_sb *sb = rec->pool->sb;
 
+	rec->nonce = sb->log_nonce;
 	rec->end = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 }
 
@@ -240,6 +267,20 @@ static int check_end(struct kvp_recovery *rec)
 			"connect every leg; kvpoolctl check shows what is readable",
 			"the log is damaged at %llu on every leg, but was durable up to %llu",
 			(unsigned long long)rec->end.lsn, (unsigned long long)durable);
+	return ret;
+}
+
+int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
+{
+	struct kvp_log_hdr h;
+	int leg, ret = 0;
+
+	while (!ret && rec->end.lsn < behind && (leg = kvp_recovery_next(rec, &h)) >= 0) {
+		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+		ret = plan_entry(rec, &h);
+		if (!ret && !kvp_pool_readonly(rec->pool))
+			ret = equalise(rec, leg, &h);
+	}
 	return ret;
 }
 

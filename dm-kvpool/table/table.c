@@ -14,10 +14,16 @@
 
 #define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */
 
-/* Blocks below one pointer at @level: a leaf's is 2 MiB. */
-static u64 span(u32 level)
+/* Blocks below one pointer at @level: a leaf's is 2 MiB, of a parity1 a little less. */
+static u64 span(const struct kvp_pool *pool, u32 level)
 {
-	return 1ull << (KVP_PTRS_SHIFT * (level + 1));
+	return (u64)kvp_leaf_blocks(pool->g) << (KVP_PTRS_SHIFT * level);
+}
+
+/* The page of @level that @block is below. */
+static u64 index_of(const struct kvp_pool *pool, u32 level, u64 block)
+{
+	return kvp_entry_index(pool->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
 }
 
 static __le64 *words(const struct kvp_tpage *tp)
@@ -83,7 +89,7 @@ void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
 
 struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 {
-	return lookup(pool, 0, block >> KVP_PTRS_SHIFT);
+	return lookup(pool, 0, index_of(pool, 0, block));
 }
 
 /*
@@ -204,17 +210,24 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	}
 }
 
-/* The only place where an entry changes. */
-static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 block, u64 entry)
+/* @index: kvp_entry_index() or kvp_parity_index(). The only place where an entry changes. */
+static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 index, u64 entry)
 {
-	__le64 *word = &words(leaf)[block % KVP_PTRS_PER_PAGE];
-
 	lockdep_assert_held(&t->lock);
-	__count(t, le64_to_cpu(*word), -1);
-	__count(t, entry, 1);
-	WRITE_ONCE(*word, cpu_to_le64(entry));
-	kvp_rcache_forget(container_of(t, struct kvp_pool, table), block);
+	WRITE_ONCE(words(leaf)[index % KVP_PTRS_PER_PAGE], cpu_to_le64(entry));
 	__mark_dirty(t, leaf);
+}
+
+/* Of data: that is counted, and what the RAM cache has of it is out of date. */
+static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry)
+{
+	u64 index = kvp_entry_index(pool->g, block);
+	struct kvp_table *t = &pool->table;
+
+	__count(t, le64_to_cpu(words(leaf)[index % KVP_PTRS_PER_PAGE]), -1);
+	__count(t, entry, 1);
+	__set(t, leaf, index, entry);
+	kvp_rcache_forget(pool, block);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
@@ -231,26 +244,28 @@ static bool page_verifies(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, 
 	return kvp_page_sum(pool->seed, level, index, page_address(page)) == kvp_ptr_sum(ptr);
 }
 
-/* Copies of a page: on each leg in use, perhaps more than one. A bit for each in masks. */
-#define COPY_BIT(leg, copy)	BIT((copy) * KVP_MAX_MIRROR_LEGS + (leg))
-
+/* Copies of a page, all legs together: a bit for each in masks. */
 static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 
+/* Where copy @copy of what tp->durable names lies. */
+static struct kvp_place durable_copy(struct kvp_pool *pool, const struct kvp_tpage *tp, u32 copy)
+{
+	return kvp_page_place(pool->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
+}
+
 /* Copies that were bad get the good one; returns how many took it. */
-static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, u64 at,
-			 unsigned long bad)
+static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad)
 {
 	int repaired = 0;
-	u32 i, copy;
+	u32 copy;
 
-	for (i = 0; i < pool->nr_legs * kvp_table_copies(pool->g); i++) {
-		struct kvp_leg *leg = &pool->legs[i % pool->nr_legs];
+	for (copy = 0; copy < kvp_page_copies(pool->g); copy++) {
+		struct kvp_place at = durable_copy(pool, tp, copy);
+		struct kvp_leg *leg = &pool->legs[at.leg];
 
-		copy = i / pool->nr_legs;
-		if (!(bad & COPY_BIT(leg->index, copy)) || !kvp_leg_usable(leg) ||
-		    kvp_pool_readonly(pool))
+		if (!(bad & BIT(copy)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
 			continue;
-		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, kvp_page_copy(pool->g, at, copy), tp->page)) {
+		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, tp->page)) {
 			atomic64_inc(&leg->err_write);
 			kvp_leg_fail(leg, "a table page cannot be repaired");
 			continue;
@@ -287,28 +302,27 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
  */
 static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	u64 at = kvp_page_block(pool->g, tp->level, tp->index, kvp_ptr_slot(tp->durable));
+	/* from another leg first for each page; a second copy on the same leg after all others */
+	u32 copies = kvp_page_copies(pool->g), legs = min(copies, pool->nr_legs), n;
 	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
-	u32 n, i, copy;
 
-	for (n = 0; n < pool->nr_legs * kvp_table_copies(pool->g); n++) {
+	for (n = 0; n < copies; n++) {
+		u32 copy = n / legs * legs + (n + (u32)tp->index) % legs;
+		struct kvp_place at = durable_copy(pool, tp, copy);
 		int error;
 
-		i = (n + (u32)tp->index) % pool->nr_legs;
-		copy = n / pool->nr_legs;
-		if (!kvp_leg_usable(&pool->legs[i]))
+		if (!kvp_leg_usable(&pool->legs[at.leg]))
 			continue;
-		error = read_copy(pool, &pool->legs[i], kvp_page_copy(pool->g, at, copy), tp,
-				  tp->page);
+		error = read_copy(pool, &pool->legs[at.leg], at.block, tp, tp->page);
 		if (!error) {
-			repair_copies(pool, tp, at, bad);
+			repair_copies(pool, tp, bad);
 			return 0;
 		}
 		no_memory |= error == -ENOMEM;
 		silent |= error != -EBADMSG;
 		if (error != -ENOMEM)
-			bad |= COPY_BIT(i, copy);
+			bad |= BIT(copy);
 	}
 	if (no_memory)
 		return -ENOMEM;
@@ -325,8 +339,8 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 	known = lost->blocks && lost->level == tp->level && lost->index == tp->index;
 	lost->level = tp->level;
 	lost->index = tp->index;
-	lost->first = tp->index << (KVP_PTRS_SHIFT * (tp->level + 1));
-	lost->blocks = min(span(tp->level), pool->g->data_blocks - lost->first);
+	lost->first = tp->index * span(pool, tp->level);
+	lost->blocks = min(span(pool, tp->level), pool->g->data_blocks - lost->first);
 	mutex_unlock(&pool->table.lock);
 	if (!known)
 		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
@@ -338,13 +352,18 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
 {
 	struct kvp_table *t = &pool->table;
-	u64 first = leaf->index << KVP_PTRS_SHIFT, block;
-	u64 end = min(first + span(0), pool->sb->pool_blocks);
+	u64 first = leaf->index * span(pool, 0), block;
+	u64 end = min(first + span(pool, 0), pool->sb->pool_blocks);
 
 	mutex_lock(&t->lock);
 	clear_page(page_address(leaf->page));
 	for (block = first; block < end; block++)
-		__set(t, leaf, block, kvp_entry(0, t->era, KVP_ENTRY_POISONED));
+		__set_data(pool, leaf, block, kvp_entry(0, t->era, KVP_ENTRY_POISONED));
+	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
+	if (kvp_is_parity1(pool->g))
+		for (block = first; block < first + span(pool, 0) && block < pool->g->data_blocks; block++)
+			__set(t, leaf, kvp_parity_index(pool->g, kvp_row_of(pool->g, block)),
+			      kvp_entry(0, t->era, KVP_ENTRY_POISONED));
 	WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	mutex_unlock(&t->lock);
 	atomic64_add(end - first, &pool->work_stats.unrepaired);
@@ -496,14 +515,24 @@ out:
 
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block)
 {
-	return load(pool, 0, block >> KVP_PTRS_SHIFT);
+	return load(pool, 0, index_of(pool, 0, block));
 }
 
 /* --- entries ------------------------------------------------------------------------------ */
 
-u64 kvp_table_entry(const struct kvp_tpage *leaf, u64 block)
+static u64 entry_at(const struct kvp_tpage *leaf, u64 index)
 {
-	return le64_to_cpu(READ_ONCE(words(leaf)[block % KVP_PTRS_PER_PAGE]));
+	return le64_to_cpu(READ_ONCE(words(leaf)[index % KVP_PTRS_PER_PAGE]));
+}
+
+u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+{
+	return entry_at(leaf, kvp_entry_index(pool->g, block));
+}
+
+u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row)
+{
+	return entry_at(leaf, kvp_parity_index(pool->g, row));
 }
 
 /* Lock the table with @tp not being written. */
@@ -535,7 +564,17 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u
 
 	if (state == KVP_ENTRY_POISONED)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
-	__set(t, leaf, block, kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
+	__set_data(pool, leaf, block,
+		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
+}
+
+void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
+			    enum kvp_entry_state state)
+{
+	struct kvp_table *t = &pool->table;
+
+	__set(t, leaf, kvp_parity_index(pool->g, row),
+	      kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
 }
 
 void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
@@ -547,6 +586,13 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 }
 
 /* Blocks of [@block, @block + @count) below one leaf become unwritten. */
+/* All of a row is discarded: its parity, which is zeros then, is as unwritten as the data. */
+static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row)
+{
+	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_UNWRITTEN)
+		__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
+}
+
 static int discard_in_leaf(struct kvp_pool *pool, u64 block, u32 count)
 {
 	struct kvp_table *t = &pool->table;
@@ -556,9 +602,12 @@ static int discard_in_leaf(struct kvp_pool *pool, u64 block, u32 count)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	lock_for_change(t, leaf);
-	for (b = block; b < block + count; b++)
-		if (kvp_entry_state(kvp_table_entry(leaf, b)) != KVP_ENTRY_UNWRITTEN)
-			__set(t, leaf, b, kvp_entry(0, t->era, KVP_ENTRY_UNWRITTEN));
+	for (b = block; b < block + count; b++) {
+		if (kvp_entry_state(kvp_table_entry(pool, leaf, b)) != KVP_ENTRY_UNWRITTEN)
+			__kvp_table_set(pool, leaf, b, 0, KVP_ENTRY_UNWRITTEN);
+		if (kvp_is_parity1(pool->g))
+			__discard_parity(pool, leaf, kvp_row_of(pool->g, b));
+	}
 	mutex_unlock(&t->lock);
 	kvp_table_put(pool, leaf);
 	return 0;
@@ -570,7 +619,8 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
 	int ret = 0;
 
 	while (!ret && block < end) {
-		u32 n = min_t(u64, end - block, KVP_PTRS_PER_PAGE - block % KVP_PTRS_PER_PAGE);
+		u32 leaf = kvp_leaf_blocks(pool->g);
+		u32 n = min_t(u64, end - block, leaf - block % leaf);
 
 		ret = discard_in_leaf(pool, block, n);
 		block += n;
@@ -587,7 +637,7 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
 /* Is page (@level, index of @block) null, in memory and on disk? */
 static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block)
 {
-	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+	u64 index = index_of(pool, level, block);
 	struct kvp_tpage *tp;
 
 	if (!kvp_ptr_null(pointer_to(&pool->table, parent, index)))
@@ -604,10 +654,16 @@ static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 leve
 static bool skipped(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block,
 		    u32 since)
 {
-	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1));
+	u64 index = index_of(pool, level, block);
 
 	return null_below(pool, parent, level, block) ||
 	       kvp_ptr_era(pointer_to(&pool->table, parent, index)) < since;
+}
+
+/* The first block behind what the page of @level above @block covers. */
+static u64 next_below(const struct kvp_pool *pool, u32 level, u64 block)
+{
+	return (index_of(pool, level, block) + 1) * span(pool, level);
 }
 
 int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
@@ -622,9 +678,9 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 				break;
 			if (parent)
 				kvp_table_put(pool, parent);
-			parent = load(pool, level, block >> (KVP_PTRS_SHIFT * (level + 1)));
+			parent = load(pool, level, index_of(pool, level, block));
 			if (IS_ERR(parent)) {
-				*next = (block | (span(level) - 1)) + 1;
+				*next = next_below(pool, level, block);
 				return PTR_ERR(parent);
 			}
 		}
@@ -635,7 +691,7 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 		}
 		if (parent)
 			kvp_table_put(pool, parent);
-		block = (block | (span(level) - 1)) + 1;
+		block = next_below(pool, level, block);
 	}
 	*next = min(block, pool->sb->pool_blocks);
 	return 0;
@@ -659,12 +715,12 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
 		do {
-			if (kvp_entry_state(kvp_table_entry(leaf, block)) == KVP_ENTRY_POISONED) {
+			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) == KVP_ENTRY_POISONED) {
 				kvp_table_put(pool, leaf);
 				*next = block;
 				return 0;
 			}
-		} while (++block % KVP_PTRS_PER_PAGE);
+		} while (++block % kvp_leaf_blocks(pool->g));
 		kvp_table_put(pool, leaf);
 		kvp_table_shrink(pool, false);
 	}
@@ -675,19 +731,18 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 /* --- scrub ------------------------------------------------------------------------------------ */
 
 /* Copies of the clean page @tp, which is in memory, that are not what they should be. */
-static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, u64 at,
+static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp,
 				struct page *into)
 {
 	unsigned long bad = 0;
-	u32 i;
+	u32 copy;
 
-	for (i = 0; i < pool->nr_legs * kvp_table_copies(pool->g); i++) {
-		struct kvp_leg *leg = &pool->legs[i % pool->nr_legs];
-		u32 copy = i / pool->nr_legs;
+	for (copy = 0; copy < kvp_page_copies(pool->g); copy++) {
+		struct kvp_place at = durable_copy(pool, tp, copy);
+		struct kvp_leg *leg = &pool->legs[at.leg];
 
-		if (kvp_leg_usable(leg) &&
-		    read_copy(pool, leg, kvp_page_copy(pool->g, at, copy), tp, into))
-			bad |= COPY_BIT(leg->index, copy);
+		if (kvp_leg_usable(leg) && read_copy(pool, leg, at.block, tp, into))
+			bad |= BIT(copy);
 	}
 	return bad;
 }
@@ -695,8 +750,7 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy)
 {
 	struct kvp_table *t = &pool->table;
-	u64 index = block >> (KVP_PTRS_SHIFT * (level + 1)), at;
-	struct kvp_tpage *tp = load(pool, level, index);
+	struct kvp_tpage *tp = load(pool, level, index_of(pool, level, block));
 	int repaired = 0;
 
 	if (IS_ERR(tp))
@@ -704,10 +758,8 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 	/* A page that is dirty or being written gets other copies anyway. */
 	mutex_lock(&t->lock);
 	if (!kvp_ptr_null(tp->durable) && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
-	    !test_bit(KVP_TPAGE_WRITING, &tp->flags)) {
-		at = kvp_page_block(pool->g, level, index, kvp_ptr_slot(tp->durable));
-		repaired = repair_copies(pool, tp, at, bad_copies(pool, tp, at, copy));
-	}
+	    !test_bit(KVP_TPAGE_WRITING, &tp->flags))
+		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy));
 	mutex_unlock(&t->lock);
 	kvp_table_put(pool, tp);
 	return repaired;
@@ -782,31 +834,40 @@ static int by_index(void *priv, const struct list_head *a, const struct list_hea
 	       list_entry(b, struct kvp_tpage, list)->index;
 }
 
-static int add_page(struct kvp_batch *b, u64 at, struct page *page)
+static bool batch_page(struct kvp_pool *pool, struct kvp_batch *b, const struct kvp_tpage *tp,
+		       u32 copy)
+{
+	/* of a mirror all legs have the same at the same place, in one request each */
+	u32 n = kvp_is_parity1(pool->g) ? copy : copy * pool->nr_legs;
+	struct kvp_place at = kvp_page_place(pool->g, tp->level, tp->index,
+					     kvp_ptr_slot(tp->pending), n);
+
+	return kvp_is_parity1(pool->g) ? kvp_batch_add_at(b, at, tp->page) :
+					 kvp_batch_add(b, at.block, tp->page);
+}
+
+static int add_page(struct kvp_pool *pool, struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 {
 	int ret;
 
-	if (kvp_batch_add(b, at, page))
+	if (batch_page(pool, b, tp, copy))
 		return 0;
 	ret = kvp_batch_write(b);
-	kvp_batch_add(b, at, page);
+	batch_page(pool, b, tp, copy);
 	return ret;
 }
 
 /* Copy after copy, so that neighbours make one request. */
 static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
+	u32 copies = kvp_is_parity1(pool->g) ? 2 : kvp_table_copies(pool->g), copy;
 	struct kvp_batch *b = pool->table.batch;
 	struct kvp_tpage *tp;
 	int ret = 0;
-	u32 copy;
 
-	for (copy = 0; copy < kvp_table_copies(pool->g); copy++)
+	for (copy = 0; copy < copies; copy++)
 		list_for_each_entry(tp, pages, list) {
-			u64 at = kvp_page_block(pool->g, tp->level, tp->index,
-						kvp_ptr_slot(tp->pending));
-
-			ret = ret ?: add_page(b, kvp_page_copy(pool->g, at, copy), tp->page);
+			ret = ret ?: add_page(pool, b, tp, copy);
 			atomic64_inc(&pool->work_stats.page_writes);
 			if (!tp->level)
 				atomic64_inc(&pool->work_stats.leaf_writes);
@@ -874,7 +935,7 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
 	struct kvp_table *t = &pool->table;
-	u64 pages = kvp_table_blocks(pool->g->data_blocks, pool->g->levels) / 2;
+	u64 pages = kvp_table_blocks(pool->g) * pool->nr_legs / 2;
 
 	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
 	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);

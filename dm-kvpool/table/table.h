@@ -129,7 +129,16 @@ struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
-u64 kvp_table_entry(const struct kvp_tpage *leaf, u64 block);
+u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block);
+
+/**
+ * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.
+ *
+ * Unwritten: no block of the row is written, and the parity is zeros. Poisoned:
+ * nobody knows what it is, until it is computed anew from the data. Valid: it
+ * is the XOR of the row's data, in which unwritten and poisoned blocks are zeros.
+ */
+u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row);
 
 /**
  * kvp_table_set() - change the entry of @block
@@ -151,12 +160,15 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
 void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
 		     enum kvp_entry_state state);
+void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
+			    enum kvp_entry_state state);
 void kvp_table_unlock(struct kvp_pool *pool);
 
 /**
  * kvp_table_discard() - make a range unwritten
  *
- * Caller holds its range lock and pool->checkpoint_lock. 0 or -errno.
+ * Of a parity1: whole stripes, whose parity becomes unwritten, too. Caller
+ * holds its range lock and pool->checkpoint_lock. 0 or -errno.
  */
 int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
 

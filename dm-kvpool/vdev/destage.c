@@ -34,7 +34,12 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	return kvp_log_used(pool) > kvp_log_blocks(pool->g) / 2;
+	u64 used = kvp_log_used(pool);
+
+	/* What is kept free for parity nobody else can have. */
+	if (kvp_is_parity1(pool->g))
+		used += kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed));
+	return used > kvp_log_blocks(pool->g) / 2;
 }
 
 static bool table_half_dirty(struct kvp_pool *pool)
@@ -69,19 +74,27 @@ static u32 round_versions(struct kvp_pool *pool)
 	return kvp_log_short(pool) ? min_t(u64, kvp_log_blocks(pool->g) / 8, n) : n;
 }
 
-/* Move versions below @limit from the head of the logged list: data to @data, discards to @holes. */
+/*
+ * Move versions below @limit from the head of the logged list: data to @data,
+ * discards to @holes. @next_at: of the first version that stays, which is where
+ * those that were taken end.
+ */
 static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *data,
-			 struct list_head *holes)
+			 struct list_head *holes, struct kvp_log_at *next_at)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 n = 0, max = round_versions(pool);
 	struct kvp_dirty *d, *next;
 
+	*next_at = (struct kvp_log_at){ limit, 0 };
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->logged, list) {
+		if (d->lsn < limit)
+			*next_at = (struct kvp_log_at){ d->lsn, d->rec };
 		if (d->lsn >= limit || n == max || (d->hole && !list_empty(data)))
 			break;
 		list_move_tail(&d->list, d->hole ? holes : data);
+		*next_at = (struct kvp_log_at){ limit, 0 };
 		n++;
 	}
 	w->nr_logged -= n;
@@ -144,11 +157,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	int ret = 0;
 
 	list_for_each_entry_safe(d, next, holes, list) {
-		struct kvp_range range;
-
-		kvp_range_lock(&pool->ranges, &range, d->block, d->block + d->count - 1);
-		ret = kvp_table_discard(pool, d->block, d->count);
-		kvp_range_unlock(&pool->ranges, &range);
+		ret = kvp_home_discard(pool->destage.home, d);
 		if (ret)
 			break;
 		list_move_tail(&d->list, &done);
@@ -167,18 +176,19 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
 	struct kvp_destage *dg = &pool->destage;
 	unsigned long start = jiffies;
+	struct kvp_log_at next;
 	LIST_HEAD(data);
 	LIST_HEAD(holes);
 	int ret;
 
-	*taken = take_versions(pool, limit, &data, &holes);
+	*taken = take_versions(pool, limit, &data, &holes, &next);
 	if (!*taken)
 		return 0;
 	kvp_trace_destage(pool, *taken);
 	ret = apply_holes(pool, &holes);
 	if (!ret) {
 		sort_by_block(&data);
-		ret = kvp_home_write(pool->destage.home, &data);
+		ret = kvp_home_write(pool->destage.home, &data, next);
 	}
 	if (ret) {
 		list_splice_tail(&holes, &data);
@@ -324,7 +334,8 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
-int kvp_destage_all(struct kvp_pool *pool)
+/* All that was accepted before goes home, and the tail behind it. */
+static int destage_to_end(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = &pool->destage;
 	u64 target;
@@ -348,6 +359,16 @@ int kvp_destage_all(struct kvp_pool *pool)
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
 		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
 	return kvp_pool_faulted(pool) ? -EIO : ret;
+}
+
+int kvp_destage_all(struct kvp_pool *pool)
+{
+	int ret = destage_to_end(pool);
+
+	/* On the way parity was logged, behind the tail: it is home as well. */
+	if (!ret && kvp_is_parity1(pool->g))
+		ret = destage_to_end(pool);
+	return ret;
 }
 
 /* --- bypass ---------------------------------------------------------------------------- */
@@ -388,7 +409,7 @@ void kvp_bypass_work(struct work_struct *work)
 	while ((b = next_bypass(&pool->log))) {
 		faulted = kvp_pool_faulted(pool);
 		sort_by_block(&b->versions);
-		ret = kvp_home_write(worker->home, &b->versions);
+		ret = kvp_home_write(worker->home, &b->versions, (struct kvp_log_at){ 0, 0 });
 		if (ret) {
 			bypass_phase(&pool->log, b, KVP_BYPASS_READY);
 			if (ret != -ENOMEM) {

@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 
 #include "pool/pool.h"
+#include "vdev/row.h"
 
 static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
@@ -131,14 +132,15 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(leaf, block);
+	entry = kvp_table_entry(pool, leaf, block);
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_UNWRITTEN:
 		clear_page(page_address(page));
 		ret = 0;
 		break;
 	case KVP_ENTRY_VALID:
-		ret = read_valid(pool, leaf, block, entry, page, spare);
+		ret = kvp_is_parity1(pool->g) ? kvp_row_home_read(pool, leaf, block, page, spare) :
+						read_valid(pool, leaf, block, entry, page, spare);
 		break;
 	default:
 		ret = -ENODATA;
@@ -163,13 +165,21 @@ static bool read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	return true;
 }
 
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
+{
+	u32 unit = kvp_is_parity1(pool->g) ? kvp_stripe_blocks(pool->g) : 1;
+	u64 first = block - block % unit;
+
+	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
+}
+
 /* One attempt, under the block's lock. */
 static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_range range;
 	int ret;
 
-	kvp_range_lock(&pool->ranges, &range, block, block);
+	kvp_block_lock(pool, &range, block);
 	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, NULL);
 	kvp_range_unlock(&pool->ranges, &range);
 	return ret;

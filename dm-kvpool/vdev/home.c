@@ -2,6 +2,7 @@
 #include "vdev/home.h"
 #include "io/batch.h"
 #include "pool/pool.h"
+#include "vdev/home_row.h"
 #include "vdev/pace.h"
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
@@ -17,6 +18,7 @@ struct locked {
 
 struct kvp_home {
 	struct kvp_pool *pool;
+	struct kvp_row_home *rows;	/* of a parity1, which needs nothing else of all this */
 	struct kvp_batch *batch;
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
@@ -35,8 +37,11 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
-	h->batch = kvp_batch_alloc(pool);
-	if (!h->batch) {
+	if (kvp_is_parity1(pool->g))
+		h->rows = kvp_row_home_alloc(pool);
+	else
+		h->batch = kvp_batch_alloc(pool);
+	if (!h->batch && !h->rows) {
 		kvfree(h);
 		return NULL;
 	}
@@ -47,6 +52,7 @@ void kvp_home_free(struct kvp_home *h)
 {
 	if (!h)
 		return;
+	kvp_row_home_free(h->rows);
 	kvp_batch_free(h->batch);
 	kvfree(h);
 }
@@ -202,10 +208,12 @@ static bool batch_full(const struct kvp_home *h)
 	       h->batch->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
 
-int kvp_home_write(struct kvp_home *h, struct list_head *versions)
+int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	int ret = 0;
 
+	if (h->rows)
+		return kvp_row_home_write(h->rows, versions, limit);
 	while (!ret && !list_empty(versions)) {
 		ret = take_run(h, versions);
 		if (!ret && batch_full(h))
@@ -220,5 +228,19 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions)
 	kvp_batch_reset(h->batch);
 	if (ret)
 		list_splice_init(&h->dead, versions);
+	return ret;
+}
+
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole)
+{
+	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };
+	struct kvp_range range;
+	int ret;
+
+	if (h->rows)
+		return kvp_row_home_discard(h->rows, hole->block, hole->count, behind);
+	kvp_range_lock(&h->pool->ranges, &range, hole->block, hole->block + hole->count - 1);
+	ret = kvp_table_discard(h->pool, hole->block, hole->count);
+	kvp_range_unlock(&h->pool->ranges, &range);
 	return ret;
 }

@@ -8,6 +8,9 @@
 
 #include <linux/list.h>
 
+#include "log/log.h"
+
+struct kvp_dirty;
 struct kvp_home;
 struct kvp_pool;
 
@@ -19,6 +22,8 @@ void kvp_home_free(struct kvp_home *h);
  * kvp_home_write() - bring versions home, update the table, forget them
  * @h: memory, used by one caller at a time
  * @versions: sorted by block; emptied on success
+ * @limit: of a parity1: place in the log; every version before it is on
+ *	@versions or home, and none from it on is on @versions
  *
  * The record of each is durable (R1). Of several versions of one block only
  * the last is written, and none whose successor is durable already. Under the
@@ -28,6 +33,13 @@ void kvp_home_free(struct kvp_home *h);
  * -ENOMEM: no memory for a table page, and a checkpoint may help. Then what is
  * not home is still on @versions. Context: process, waits for I/O.
  */
-int kvp_home_write(struct kvp_home *h, struct list_head *versions);
+int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit);
+
+/**
+ * kvp_home_discard() - apply a discard whose record is durable; does not forget it
+ *
+ * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
+ */
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole);
 
 #endif /* KVP_HOME_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Choosing among the legs of a single or a mirror, and flushing them.
+ * Choosing a leg to read from, and flushing all of them.
  */
 #include "pool/pool.h"
 
@@ -21,7 +21,7 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 	return false;
 }
 
-struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
+static struct kvp_leg *choose_copy(struct kvp_pool *pool, u64 block)
 {
 	u32 n = pool->nr_legs, first = n > 1 ? (u32)(block >> 8) % n : 0, i;
 	struct kvp_leg *best = NULL;
@@ -32,6 +32,22 @@ struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
 			best = leg;
 	}
+	return best;
+}
+
+/* The only leg that has the block. */
+static struct kvp_leg *its_leg(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_leg *leg = &pool->legs[kvp_data_place(pool->g, block).leg];
+
+	return kvp_leg_usable(leg) ? leg : NULL;
+}
+
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
+{
+	struct kvp_leg *best = kvp_is_parity1(pool->g) ? its_leg(pool, block) :
+							 choose_copy(pool, block);
+
 	if (best) {
 		atomic_inc(&best->in_flight);
 		WRITE_ONCE(best->next_block, block + nr);

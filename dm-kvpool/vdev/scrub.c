@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 
 #include "pool/pool.h"
+#include "vdev/row.h"
 
 #define STEP_BLOCKS	128u	/* under one range lock: 512 KiB */
 
@@ -60,7 +61,7 @@ static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_l
 	if (kvp_io_sync(&s->io))
 		return false;
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(leaf, block + i);
+		u64 entry = kvp_table_entry(pool, leaf, block + i);
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		    kvp_block_sum(pool->seed, block + i, page_address(s->pages[i])) !=
@@ -71,17 +72,33 @@ static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_l
 }
 
 /* Is there anything to verify among @n blocks, from era @since? */
-static bool any_valid(struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
+static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(leaf, block + i);
+		u64 entry = kvp_table_entry(pool, leaf, block + i);
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
 			return true;
 	}
 	return false;
+}
+
+/* The parity of the row, with its first block. */
+static int scrub_parity(struct kvp_pool *pool, struct scrub_io *s, u64 block)
+{
+	struct kvp_tpage *leaf;
+	int ret;
+
+	if (!kvp_is_parity1(pool->g) || kvp_piece_of(pool->g, block) != 1)
+		return 0;
+	leaf = kvp_table_load(pool, block);
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(pool->g, block), s->pages[0], s->pages[1]);
+	kvp_table_put(pool, leaf);
+	return ret;
 }
 
 /*
@@ -99,8 +116,10 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 	for (i = 0; i < n; i++) {
 		struct kvp_range range;
 
-		kvp_range_lock(&pool->ranges, &range, block + i, block + i);
+		kvp_block_lock(pool, &range, block + i);
 		ret = kvp_home_read(pool, block + i, s->pages[0], s->pages[1]);
+		if (ret != -ENOMEM && scrub_parity(pool, s, block + i) == -ENOMEM)
+			ret = -ENOMEM;
 		kvp_range_unlock(&pool->ranges, &range);
 		if (ret == -ENOMEM)
 			break;
@@ -119,8 +138,9 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	/* Each block of a parity1 is on another leg, and has parity. */
+	bool good = !kvp_is_parity1(pool->g);
 	struct kvp_range range;
-	bool good = true;
 	u32 i;
 
 	if (IS_ERR(leaf)) {
@@ -130,7 +150,9 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
-	if (any_valid(leaf, block, n, pool->scrub.since))
+	if (!any_valid(pool, leaf, block, n, pool->scrub.since))
+		good = true;
+	else
 		for (i = 0; good && i < pool->nr_legs; i++)
 			if (kvp_leg_usable(&pool->legs[i]))
 				good = leg_verifies(pool, s, &pool->legs[i], leaf, block, n);
@@ -151,7 +173,7 @@ static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *copy)
 	for (level = 0; level < pool->g->levels; level++) {
 		int bad;
 
-		if (block & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
+		if (kvp_entry_index(pool->g, block) & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
@@ -208,9 +230,10 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 	info->unrepaired += lost;
 	if (lost)
 		kvp_poison_settle(pool);
-	if (!(block % KVP_PTRS_PER_PAGE))
+	if (!(block % kvp_leaf_blocks(pool->g)))
 		kvp_table_shrink(pool, false);
-	*blocks = min_t(u64, STEP_BLOCKS - block % STEP_BLOCKS, end - block);
+	*blocks = min3((u64)STEP_BLOCKS - block % STEP_BLOCKS,
+		       (u64)kvp_leaf_blocks(pool->g) - block % kvp_leaf_blocks(pool->g), end - block);
 	return scrub_step(pool, s, block, *blocks);
 }
 

@@ -4,6 +4,7 @@
 
 #include "kvpool_kunit.h"
 #include "format/layout.c"
+#include "format/stripe.c"
 
 #define MIB_BLOCKS	256ull
 #define GIB_BLOCKS	(1024 * MIB_BLOCKS)
@@ -48,7 +49,7 @@ static struct kvp_geometry lay_out(struct kunit *test)
 
 static u64 table_end(const struct kvp_geometry *g)
 {
-	return g->table_start + kvp_table_blocks(g->data_blocks, g->levels);
+	return g->table_start + kvp_table_blocks(g);
 }
 
 static void regions_never_overlap(struct kunit *test)
@@ -90,9 +91,9 @@ static void the_roots_fit_into_the_superblock(struct kunit *test)
 {
 	struct kvp_geometry g = lay_out(test);
 
-	KUNIT_EXPECT_LE(test, kvp_pages_at(g.data_blocks, g.levels - 1), KVP_MAX_ROOTS);
+	KUNIT_EXPECT_LE(test, kvp_pages_at(&g, g.levels - 1), KVP_MAX_ROOTS);
 	if (g.levels > 1)	/* and no level is there for nothing */
-		KUNIT_EXPECT_GT(test, kvp_pages_at(g.data_blocks, g.levels - 2), KVP_MAX_ROOTS);
+		KUNIT_EXPECT_GT(test, kvp_pages_at(&g, g.levels - 2), KVP_MAX_ROOTS);
 }
 
 static void little_is_lost(struct kunit *test)
@@ -143,7 +144,7 @@ static void an_entry_never_wraps(struct kunit *test)
 static void no_two_pages_share_a_block(struct kunit *test)
 {
 	struct kvp_geometry g = lay_out(test);
-	u64 blocks = kvp_table_blocks(g.data_blocks, g.levels), index;
+	u64 blocks = kvp_table_blocks(&g), index;
 	unsigned long *seen;
 	unsigned int slot;
 	u32 level;
@@ -153,7 +154,7 @@ static void no_two_pages_share_a_block(struct kunit *test)
 	seen = kunit_kcalloc(test, BITS_TO_LONGS(blocks), sizeof(long), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, seen);
 	for (level = 0; level < g.levels; level++) {
-		for (index = 0; index < 2 * kvp_pages_at(g.data_blocks, level); index++) {
+		for (index = 0; index < 2 * kvp_pages_at(&g, level); index++) {
 			slot = index & 1;
 			u64 at = kvp_page_block(&g, level, index / 2, slot) - g.table_start;
 
@@ -171,7 +172,7 @@ static void levels_lie_one_behind_the_other(struct kunit *test)
 	u32 level;
 
 	for (level = 0; level < g.levels; level++) {
-		u64 pages = kvp_pages_at(g.data_blocks, level);
+		u64 pages = kvp_pages_at(&g, level);
 
 		KUNIT_EXPECT_EQ(test, kvp_page_block(&g, level, 0, 0), end);
 		end += 2 * round_up_to(pages, KVP_SLOT_GROUP);
@@ -206,7 +207,8 @@ static const struct refused_layout refused_layouts[] = {
 	{ "mirror of one", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 1 }, -EINVAL, "2 to 16" },
 	{ "mirror of 17", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_MIRROR, 17 }, -EINVAL, "2 to 16" },
 	{ "kind 0", { "", GIB_BLOCKS, 0, 0, 0, 2 }, -EINVAL, "mirror" },
-	{ "parity1", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_PARITY1, 3 }, -EINVAL, "mirror" },
+	{ "parity1 of two", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_PARITY1, 2 }, -EINVAL, "3 to 16" },
+	{ "parity1 of 17", { "", GIB_BLOCKS, 0, 0, KVP_VDEV_PARITY1, 17 }, -EINVAL, "3 to 16" },
 	{ "empty leg", { "", 0, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
 	{ "one block", { "", 1, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
 	{ "only labels", { "", 512, 0, 0, KVP_VDEV_SINGLE, 1 }, -ENOSPC, "too few" },
@@ -246,7 +248,7 @@ static void a_leg_can_be_too_large(struct kunit *test)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 1ull << shift, &why), 0,
 				    "2^%d blocks: %s", shift, why.text);
-		KUNIT_EXPECT_LE(test, kvp_pages_at(g.data_blocks, g.levels - 1), KVP_MAX_ROOTS);
+		KUNIT_EXPECT_LE(test, kvp_pages_at(&g, g.levels - 1), KVP_MAX_ROOTS);
 	}
 }
 
@@ -261,7 +263,9 @@ struct spoilt {
 	static void spoil_##id(struct kvp_geometry *g) { change; }
 
 SPOIL(nothing, (void)g)
-SPOIL(kind, g->kind = KVP_VDEV_PARITY1)
+SPOIL(kind, g->kind = KVP_VDEV_CACHE)
+SPOIL(parity_of_two, g->kind = KVP_VDEV_PARITY1)
+SPOIL(no_chunk, g->kind = KVP_VDEV_PARITY1; g->leg_count = 3)
 SPOIL(kind_huge, g->kind = ~0u)
 SPOIL(no_legs, g->leg_count = 0)
 SPOIL(one_leg, g->leg_count = 1)
@@ -294,11 +298,13 @@ SPOIL(copy_in_table, g->table_copy = g->table_start + 1)
 SPOIL(copy_in_log, g->table_copy = g->log_start - 1)
 SPOIL(copy_far, g->table_copy = ~0ull)
 SPOIL(copy_between, g->log_start += 1024; g->data_start += 1024; g->data_blocks -= 1024;
-      g->table_copy = g->log_start - kvp_table_blocks(g->data_blocks, g->levels))
+      g->table_copy = g->log_start - kvp_table_blocks(g))
 
 static const struct spoilt spoilt[] = {
 	{ "nothing", spoil_nothing, NULL },
-	{ "parity1", spoil_kind, "kind" },
+	{ "cache", spoil_kind, "kind" },
+	{ "parity1 of two", spoil_parity_of_two, "number of legs" },
+	{ "parity1 without chunks", spoil_no_chunk, "chunk" },
 	{ "unknown kind", spoil_kind_huge, "kind" },
 	{ "mirror of none", spoil_no_legs, "number of legs" },
 	{ "mirror of one", spoil_one_leg, "number of legs" },

@@ -96,7 +96,9 @@ static const struct field sb_fields[] = {
 	FIELD(sb, comment, 728, 128),
 	FIELD(sb, host, 856, 8),
 	FIELD(sb, host_name, 864, 64),
-	FIELD(sb, reserved0, 928, 96),
+	FIELD(sb, redo_nonce, 928, 8),
+	FIELD(sb, redo_lsn, 936, 8),
+	FIELD(sb, reserved0, 944, 80),
 	FIELD(sb, vdevs, 1024, 2048),
 	FIELD(sb, reserved1, 3072, 512),
 	FIELD(sb, legs, 3584, 4608),
@@ -129,7 +131,9 @@ static const struct field log_hdr_fields[] = {
 	FIELD(log_hdr, flags, 68, 4),
 	FIELD(log_hdr, open, 72, 128),
 	FIELD(log_hdr, write_time, 200, 8),
-	FIELD(log_hdr, reserved, 208, 48),
+	FIELD(log_hdr, limit_lsn, 208, 8),
+	FIELD(log_hdr, limit_rec, 216, 4),
+	FIELD(log_hdr, reserved, 220, 36),
 };
 
 static const struct field event_fields[] = {

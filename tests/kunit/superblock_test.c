@@ -42,7 +42,7 @@ static void fill_lists(struct kvp_sb *sb)
 	sb->tunable_mask = 0x5;
 	for (i = 0; i < KVP_MAX_TUNABLES; i++)
 		sb->tunables[i] = 0x2000 + i;
-	sb->root_count = (u32)kvp_pages_at(sb->vdevs[0].data_blocks, sb->vdevs[0].levels - 1);
+	sb->root_count = (u32)kvp_pages_at(&sb->vdevs[0], sb->vdevs[0].levels - 1);
 	for (i = 0; i < sb->root_count; i++)
 		sb->roots[i] = 0xfedcba9876543210ull + i;
 }

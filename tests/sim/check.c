@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "vdev/row.h"
 
 #define RECRASHES 6
 
@@ -51,6 +52,36 @@ static void look_at_block(struct look *l, u64 block, u8 *data)
 		memcpy(l->seen + block * KVP_BLOCK_SIZE, data, KVP_BLOCK_SIZE);
 }
 
+/* Every row whose legs are in use: its parity is the XOR of its data, of what is written. */
+static void check_rows(struct look *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u64 sum[KVP_BLOCK_SIZE / 8], data[KVP_BLOCK_SIZE / 8], row;
+	u32 i, j;
+
+	if (kvp_legs_usable(pool) < pool->nr_legs)
+		return;
+	for (row = 0; kvp_row_block(pool->g, row, 1) < l->crash->o->blocks; row++) {
+		struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->g, row, 1));
+		bool known = kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_POISONED;
+
+		memset(sum, 0, sizeof(sum));
+		for (i = 0; i < pool->nr_legs; i++) {
+			struct kvp_place at = kvp_row_place(pool->g, row, i);
+
+			if (kvp_entry_state(kvp_row_entry(pool, leaf, row, i)) != KVP_ENTRY_VALID)
+				continue;
+			image_read(&disks.img[pool->legs[at.leg].bdev->index], at.block, data);
+			for (j = 0; j < ARRAY_SIZE(sum); j++)
+				sum[j] ^= data[j];
+		}
+		kvp_table_put(pool, leaf);
+		for (j = 0; known && j < ARRAY_SIZE(sum); j++)
+			if (sum[j])
+				sim_fail("row %llu: the parity is wrong after the recovery", row);
+	}
+}
+
 /* Legs in use must agree on every written block, healed or not. */
 static void compare_legs(struct look *l)
 {
@@ -58,6 +89,10 @@ static void compare_legs(struct look *l)
 	u64 block;
 	u32 i, first = ~0u;
 
+	if (l->crash->parity) {
+		check_rows(l);
+		return;
+	}
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
@@ -67,7 +102,7 @@ static void compare_legs(struct look *l)
 		}
 		for (block = 0; block < l->crash->o->blocks; block++) {
 			struct kvp_tpage *leaf = kvp_table_load(pool, block);
-			u64 entry = kvp_table_entry(leaf, block), at = kvp_home_block(pool, block);
+			u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
 
 			kvp_table_put(pool, leaf);
 			if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
@@ -117,6 +152,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	check_stats.machines++;
 	disks_begin(images, l->crash->legs);
 	l->start.legs = l->crash->legs;
+	l->start.parity = l->crash->parity;
 	end = sim_run(&config, look_main, l);
 	disks_end();
 	return end == SIM_RETURNED;
@@ -126,6 +162,12 @@ static u32 complain(const struct crash *c, const char *what)
 {
 	fprintf(stderr, "  ^ %s (cut at %u)\n", what, c->at);
 	return 1;
+}
+
+/* Can nothing be expected of a pool that has only @others, and of those not what is lost? */
+static bool too_many(const struct crash *c, u32 others)
+{
+	return c->parity ? others & c->lost : !(others & ~c->lost);
 }
 
 /* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */
@@ -138,7 +180,7 @@ static u32 check_without(const struct crash *c, u32 i, u8 *seen)
 	l.may_refuse = true;
 	if (!look(&l, c->images, mix64(c->seed, 100 + i)))
 		return complain(c, "without a leg, not degraded");
-	if (!(others & ~c->lost))
+	if (too_many(c, others))
 		return 0;
 	l = (struct look){ .crash = c, .start.missing = BIT(i), .start.degraded = true,
 			   .scrub = true };
@@ -163,7 +205,7 @@ static void lose_a_leg(struct look *l, struct rng *rng)
 	const struct crash *c = l->crash;
 	u32 leg = rng_below(rng, c->legs), others = (BIT(c->legs) - 1) & ~BIT(leg);
 
-	if (!(others & ~c->lost) || c->heal_allowed)
+	if (too_many(c, others) || c->heal_allowed)
 		return;
 	l->start.missing = BIT(leg);
 	l->start.degraded = true;

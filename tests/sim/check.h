@@ -13,6 +13,7 @@
 struct crash {
 	const struct image *images;
 	u32 legs;
+	bool parity;
 	struct oracle *o;
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */

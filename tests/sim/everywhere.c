@@ -63,7 +63,8 @@ static void check_choice(struct walk *w, const u8 *fates)
 		/* The costly questions for some of them. */
 		w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
 				      w->checked % 5 == 0 ? w->depth :
-				      w->checked % 5 == 2 ? CHECK_LEGS : CHECK_CONTENTS);
+				      w->checked % 5 == 2 || w->crash->parity ? CHECK_LEGS :
+				      CHECK_CONTENTS);
 		w->checked++;
 		if (w->bad)
 			fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n",

@@ -217,12 +217,12 @@ static bool entries_test(void)
 /* Pages of all levels have places of their own, inside the table. */
 static bool pages_disjoint(const struct kvp_geometry *g)
 {
-	u64 end = g->table_start + kvp_table_blocks(g->data_blocks, g->levels), last = 0;
+	u64 end = g->table_start + kvp_table_blocks(g), last = 0;
 	bool good = true;
 	u32 level;
 
 	for (level = 0; level < g->levels; level++) {
-		u64 n = kvp_pages_at(g->data_blocks, level), i;
+		u64 n = kvp_pages_at(g, level), i;
 		u64 step = n > 3000 ? n / 1000 : 1;
 
 		for (i = 0; i < n; i += step) {
@@ -275,6 +275,125 @@ static bool layout_test(void)
 		       "log of 1 MiB");
 	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 2, 2047, 0, 4 << 20, &g, &why) == -ENOSPC,
 		       "leg of 2047 blocks");
+	return good;
+}
+
+/* Everything that lies on @leg at @block: once. */
+static bool take_place(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks, struct kvp_place p,
+		       const char *what)
+{
+	if (!expect(p.leg < g->leg_count && p.block < leg_blocks, "%s beyond its leg", what))
+		return false;
+	return expect(!taken[p.leg * leg_blocks + p.block]++, "%s where something else is: leg %u block %llu",
+		      what, p.leg, p.block);
+}
+
+static bool take_table(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks)
+{
+	bool good = true;
+	u32 level, slot;
+	u64 i;
+
+	for (level = 0; level < g->levels; level++)
+		for (i = 0; good && i < kvp_pages_at(g, level); i++) {
+			struct kvp_place a = kvp_page_place(g, level, i, 0, 0);
+			struct kvp_place b = kvp_page_place(g, level, i, 0, 1);
+
+			good &= expect(a.leg != b.leg, "both copies of a page on leg %u", a.leg);
+			for (slot = 0; slot < 2; slot++) {
+				a = kvp_page_place(g, level, i, slot, 0);
+				b = kvp_page_place(g, level, i, slot, 1);
+				good &= expect(a.block >= g->table_start && a.block < g->log_start &&
+					       b.block < g->log_start, "page %llu not in the table", i);
+				good = good && take_place(taken, g, leg_blocks, a, "page") &&
+				       take_place(taken, g, leg_blocks, b, "page");
+			}
+		}
+	return good;
+}
+
+static bool take_log(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks)
+{
+	bool good = true;
+	u64 lsn;
+
+	for (lsn = 0; good && lsn < kvp_log_blocks(g); lsn++) {
+		struct kvp_place a = kvp_log_place(g, lsn, 0), b = kvp_log_place(g, lsn, 1);
+
+		good &= expect(a.leg != b.leg && a.block >= g->log_start && b.block < g->data_start &&
+			       a.block < g->data_start, "lsn %llu", lsn);
+		good = good && take_place(taken, g, leg_blocks, a, "log") &&
+		       take_place(taken, g, leg_blocks, b, "log");
+	}
+	return good;
+}
+
+/* Every block and every row's parity has a home and a word of the table of its own, and they know one another. */
+static bool take_rows(u8 *taken, u8 *words, const struct kvp_geometry *g, u64 leg_blocks)
+{
+	bool good = true;
+	u64 row;
+	u32 i;
+
+	for (row = 0; good && row < kvp_row_count(g); row++) {
+		u64 index = kvp_parity_index(g, row);
+
+		good = take_place(taken, g, leg_blocks, kvp_parity_place(g, row), "parity") &&
+		       expect(!words[index]++, "word of the parity of row %llu", row);
+		for (i = 1; good && i < g->leg_count; i++) {
+			u64 block = kvp_row_block(g, row, i), at = kvp_entry_index(g, block);
+
+			good = expect(block < g->data_blocks && kvp_row_of(g, block) == row &&
+				      kvp_piece_of(g, block) == i, "row %llu piece %u", row, i) &&
+			       take_place(taken, g, leg_blocks, kvp_data_place(g, block), "block") &&
+			       expect(at >> KVP_PTRS_SHIFT == index >> KVP_PTRS_SHIFT &&
+				      at >> KVP_PTRS_SHIFT == block / kvp_leaf_blocks(g),
+				      "block %llu is below another leaf than its parity", block) &&
+			       expect(!words[at]++, "word of block %llu", block);
+		}
+	}
+	return good;
+}
+
+static bool parity_layout_one(u32 legs, u32 chunk, u64 leg_blocks, u64 log)
+{
+	struct kvp_geometry g = { .chunk_blocks = chunk };
+	u8 *taken = calloc(legs, leg_blocks), *words;
+	struct kvp_why why;
+	bool good;
+	int ret = kvp_layout(KVP_VDEV_PARITY1, legs, leg_blocks, 0, log, &g, &why);
+
+	if (!expect(!ret, "%u legs, chunk %u: %s", legs, chunk, why.text))
+		return false;
+	words = calloc(kvp_pages_at(&g, 0), KVP_PTRS_PER_PAGE);
+	good = expect(!kvp_geometry_check(&g, leg_blocks, &why), "%s", why.text) &&
+	       expect(kvp_geometry_check(&g, g.data_start + kvp_home_blocks(&g) + 255, &why) == -EUCLEAN,
+		      "fits a smaller leg") &&
+	       take_table(taken, &g, leg_blocks) && take_log(taken, &g, leg_blocks) &&
+	       take_rows(taken, words, &g, leg_blocks);
+	free(taken);
+	free(words);
+	return good;
+}
+
+static bool parity_layout_test(void)
+{
+	struct kvp_geometry g = { .chunk_blocks = 3 };
+	bool good = true;
+	struct kvp_why why;
+	u32 legs, chunk;
+
+	for (legs = 3; good && legs <= 16; legs++)
+		for (chunk = 1; good && chunk <= 512 / legs; chunk *= 2)
+			good = parity_layout_one(legs, chunk, 6000 + 777 * legs, 8ull << 20 << legs % 2);
+	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 3, 9000, 0, 0, &g, &why) == -EINVAL, "chunk of 3");
+	g.chunk_blocks = 64;
+	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 9, 90000, 0, 0, &g, &why) == -EINVAL,
+		       "stripe of 576 blocks");
+	g.chunk_blocks = 0;
+	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 2, 9000, 0, 0, &g, &why) == -EINVAL, "two legs");
+	good &= expect(!kvp_layout(KVP_VDEV_PARITY1, 16, 9000, 0, 4 << 20, &g, &why) &&
+		       g.chunk_blocks == 16, "chunk by default: %u", g.chunk_blocks);
 	return good;
 }
 
@@ -332,10 +451,12 @@ void run_golden(void)
 	test("crc_vectors", crc_vectors_test);
 	test("entries", entries_test);
 	test("layout", layout_test);
+	test("parity_layout", parity_layout_test);
 	test("tunables", tunables_test);
 	test("stripe_example", stripe_example_test);
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
+	test("history", history_test);
 	test("streams_length", streams_length_test);
 	test("streams_crowd", streams_crowd_test);
 }

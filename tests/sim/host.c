@@ -24,13 +24,16 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->accept_fork = hs->accept_fork;
 	s->any_uuid = true;
 	snprintf(s->name, sizeof(s->name), "sim");
-	s->kind = hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
-	s->log_bytes = 4ull << 20;
+	s->kind = hs->parity ? KVP_VDEV_PARITY1 : hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
+	/* More than one leaf, and legs of the size that all tests have. */
+	s->pool_blocks = hs->parity ? 512 : 0;
+	s->chunk_bytes = hs->parity ? 4 * KVP_BLOCK_SIZE : 0;
+	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask = BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
-	s->tunables[KVP_T_STRICT] = hs->strict;
+	s->tunables[KVP_T_STRICT] = hs->strict || hs->parity;
 	/* Half of what the small pools have, so that blocks are evicted. */
 	s->tunables[KVP_T_RAM_CACHE] = 1ull << 20;
 	s->nr_legs = hs->legs;
@@ -342,7 +345,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 		      const struct kvp_rfill *fill)
 {
 	struct kvp_pool *pool = h->pool;
-	u64 entry = kvp_table_entry(leaf, block);
+	u64 entry = kvp_table_entry(pool, leaf, block);
 	struct kvp_leg *leg;
 	int error;
 
@@ -359,7 +362,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	kvp_leg_unchoose(leg);
 	if (error)
 		return false;
-	entry = kvp_table_entry(leaf, block);
+	entry = kvp_table_entry(pool, leaf, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
 	else if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !verify(h, block, page, entry, fill))
@@ -446,7 +449,7 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 
 	if (!leaf)
 		return;
-	entry = kvp_table_entry(leaf, block);
+	entry = kvp_table_entry(h->pool, leaf, block);
 	if (!kvp_wbuf_any(h->pool, block, 1) &&
 	    (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
 	     kvp_block_sum(h->pool->seed, block, page_address(page))))

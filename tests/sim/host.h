@@ -29,6 +29,8 @@ struct host_start {
 	u32 missing;		/* bit per leg */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
+	bool parity;		/* a parity1, of short chunks; it logs everything */
+	u32 log_mib;		/* 0: 4 */
 };
 
 /** host_start() - start the pool on the disks; the engine's error */

@@ -184,7 +184,7 @@ static bool try_page(const struct material *m, struct rng *rng, u8 *page)
 	const struct kvp_geometry *g = &m->newest.vdevs[0];
 	u32 seed = kvp_sum_seed(m->newest.nonce, 0), i;
 	u32 sum = kvp_ptr_sum(m->newest.roots[0]), level = rng_below(rng, KVP_MAX_LEVELS);
-	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g->data_blocks, g->levels);
+	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g);
 	bool same;
 
 	memcpy(page, m->leaf, 4096);
@@ -361,11 +361,11 @@ static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_ge
 		mutate_blocks(rng, img, g->log_start, 80);
 		break;
 	case 3:
-		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g->data_blocks, g->levels));
+		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g));
 		break;
 	default:
 		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);
-		mutate_blocks(rng, img, g->data_start, g->data_blocks);
+		mutate_blocks(rng, img, g->data_start, kvp_home_blocks(g));
 	}
 	return false;
 }
@@ -395,15 +395,16 @@ static void victim_main(void *arg)
 	host_flush(&v->host);
 }
 
-static struct victim *make_victim(u32 legs)
+static struct victim *make_victim(u32 legs, bool parity)
 {
-	const struct base *base = base_pool(legs, false);
+	const struct base *base = parity ? base_parity(legs) : base_pool(legs, false);
 	struct sim_config config = { .seed = mix64(opt.seed, 808) };
 	struct victim *v = calloc(1, sizeof(*v));
 	u32 i;
 
 	oracle_copy(&v->o, &base->o);
 	v->start.legs = legs;
+	v->start.parity = parity;
 	disks_begin(base->img, legs);
 	if (sim_run(&config, victim_main, v) != SIM_RETURNED)
 		exit(2);
@@ -416,7 +417,7 @@ static struct victim *make_victim(u32 legs)
 static bool hostile_decoders(void)
 {
 	struct material *m = calloc(1, sizeof(*m));
-	struct victim *v = make_victim(1);
+	struct victim *v = make_victim(1, false);
 	struct kvp_disk_sb *d = malloc(sizeof(*d));
 	struct kvp_sb *sb = malloc(sizeof(*sb));
 	u8 *buf = malloc(8 * 4096);
@@ -442,13 +443,13 @@ static bool hostile_decoders(void)
 	return good;
 }
 
-static bool hostile_starts(u32 legs, u32 n)
+static bool hostile_starts(u32 legs, bool parity, u32 n)
 {
-	struct victim *v = make_victim(legs);
-	struct kvp_geometry g;
+	struct victim *v = make_victim(legs, parity);
+	struct kvp_geometry g = { .chunk_blocks = parity ? 4 : 0 };
 	struct kvp_why why;
-	bool good = !kvp_layout(legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE, legs, POOL_LEG_BLOCKS, 0,
-				4 << 20, &g, &why);
+	bool good = !kvp_layout(parity ? KVP_VDEV_PARITY1 : legs > 1 ? KVP_VDEV_MIRROR :
+				KVP_VDEV_SINGLE, legs, POOL_LEG_BLOCKS, 0, 4 << 20, &g, &why);
 	u32 i, leg, started = 0;
 
 	for (i = 0; good && i < n; i++) {
@@ -466,6 +467,7 @@ static bool hostile_starts(u32 legs, u32 n)
 		for (leg = 0; leg < legs; leg++)
 			image_copy(&img[leg], &v->img[leg]);
 		hs->start.legs = legs;
+		hs->start.parity = parity;
 		hs->o = &o;
 		hs->legs_mutated = 1 + (legs > 1 && rng_below(&rng, 2));
 		for (leg = 0; leg < hs->legs_mutated; leg++)
@@ -502,6 +504,8 @@ void run_hostile(void)
 	for (legs = 1; legs <= 2; legs++) {
 		snprintf(name, sizeof(name), "hostile_starts:%u", legs);
 		if (wanted(name))
-			result(name, hostile_starts(legs, n));
+			result(name, hostile_starts(legs, false, n));
 	}
+	if (wanted("hostile_starts:parity"))
+		result("hostile_starts:parity", hostile_starts(3, true, n));
 }

@@ -97,6 +97,7 @@ static const struct suite {
 	{ "scenarios", run_scenarios },
 	{ "stories", run_stories },
 	{ "sequences", run_sequences },
+	{ "parity", run_parity },
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },

@@ -185,7 +185,7 @@ static void start_trouble(struct run *r)
 		break;
 	case TROUBLE_LOG_FAILS:
 		/* On one leg, or on all for some time. */
-		for (i = rng_below(&r->rng, 2) ? 0 : leg; i <= leg; i++) {
+		for (i = rng_below(&r->rng, 2) && !r->start.parity ? 0 : leg; i <= leg; i++) {
 			f = disks_fault(FAULT_WRITE_EIO, i, disks.log_start,
 					disks.log_start + disks.log_blocks - 1);
 			f->after = rng_below(&r->rng, 20);
@@ -251,7 +251,7 @@ static void run_main(void *arg)
 		host_stop(&r->host);
 }
 
-static void plan(struct run *r, u32 legs, enum trouble trouble, u64 seed)
+static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64 seed)
 {
 	u32 i;
 
@@ -259,7 +259,8 @@ static void plan(struct run *r, u32 legs, enum trouble trouble, u64 seed)
 	r->rng.s = seed;
 	r->trouble = trouble;
 	r->start.legs = legs;
-	r->start.strict = rng_chance(&r->rng, 250);
+	r->start.strict = rng_chance(&r->rng, 250) || parity;
+	r->start.parity = parity;
 	r->nr_tasks = 1 + rng_below(&r->rng, MAX_TASKS);
 	r->stop = rng_chance(&r->rng, 250);
 	for (i = 0; i < r->nr_tasks; i++) {
@@ -275,11 +276,12 @@ static void plan(struct run *r, u32 legs, enum trouble trouble, u64 seed)
 
 static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 {
-	const struct base *base = base_pool(legs, r->start.strict);
+	const struct base *base = r->start.parity ? base_parity(legs) :
+				  base_pool(legs, r->start.strict);
 	bool silent = r->trouble >= TROUBLE_ROT && r->trouble <= TROUBLE_MISDIRECTED;
 	struct image img[MAX_DISKS];
 	struct sim_config config;
-	struct crash crash = { .legs = legs, .o = &r->o };
+	struct crash crash = { .legs = legs, .parity = base->parity, .o = &r->o };
 	bool good;
 	u32 i;
 
@@ -307,25 +309,28 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 
 void run_random(void)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, t, legs;
+	/* A single, mirrors of two and three legs, a parity1 of three. */
+	static const char * const kinds[] = { "", "1", "2", "3", "parity" };
+	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, t, kind;
 	struct run *r = malloc(sizeof(*r));
 	u32 images = opt.images;
 
 	opt.images = min(opt.images, 3u);
 	for (t = 0; t < TROUBLES; t++)
-		for (legs = 1; legs <= 3; legs++)
+		for (kind = 1; kind <= 4; kind++)
 			for (round = 0; round < rounds; round++) {
-				u64 seed = mix64(opt.seed, round * 100 + t * 10 + legs);
+				u64 seed = mix64(opt.seed, round * 100 + t * 10 + kind);
+				u32 legs = min(kind, 3u);
 				char name[64];
 
 				/* What needs a good copy elsewhere. */
 				if (legs == 1 && t != TROUBLE_NONE && t != TROUBLE_MEMORY)
 					continue;
-				snprintf(name, sizeof(name), "random:%s:%u:%u", trouble_names[t], legs,
-					 round);
+				snprintf(name, sizeof(name), "random:%s:%s:%u", trouble_names[t],
+					 kinds[kind], round);
 				if (!wanted(name))
 					continue;
-				plan(r, legs, t, seed);
+				plan(r, legs, kind == 4, t, seed);
 				result(name, run_random_one(r, name, legs, seed));
 			}
 	opt.images = images;

@@ -1174,7 +1174,7 @@ void run_scenarios(void)
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
-	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 3);
+	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 8);
 	scenario(NAMED(fill_races_a_write), 2, false, 2);
 	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
 	scenario(NAMED(fill_races_a_write_of_the_same_sum), 2, false, 1);

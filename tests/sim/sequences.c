@@ -100,7 +100,8 @@ static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "sequence:%s", s->start.legs == 1 ? "single" :
+	n = snprintf(name, 128, "sequence:%s", s->start.parity ? "parity" :
+		     s->start.legs == 1 ? "single" :
 		     s->start.strict ? "strict" : "mirror");
 	for (i = 0; i < s->nr; i++)
 		n += snprintf(name + n, 128 - n, ":%s", op_names[s->ops[i]]);
@@ -109,9 +110,10 @@ static void name_sequence(const struct sequence *s, char name[128])
 
 static bool run_one(struct sequence *s, const char *name)
 {
-	const struct base *base = base_pool(s->start.legs, s->start.strict);
+	const struct base *base = s->start.parity ? base_parity(s->start.legs) :
+				  base_pool(s->start.legs, s->start.strict);
 	struct sim_config config;
-	struct crash crash = { .legs = base->legs };
+	struct crash crash = { .legs = base->legs, .parity = base->parity };
 	struct oracle o;
 	bool good;
 
@@ -131,12 +133,12 @@ static bool run_one(struct sequence *s, const char *name)
 	return good;
 }
 
-static void sequence(u32 legs, bool strict, const enum op *ops, u32 nr, u32 tail_ms)
+static void sequence(u32 legs, bool strict, bool parity, const enum op *ops, u32 nr, u32 tail_ms)
 {
 	struct sequence *s = calloc(1, sizeof(*s));
 	char name[128];
 
-	s->start = (struct host_start){ .legs = legs, .strict = strict };
+	s->start = (struct host_start){ .legs = legs, .strict = strict, .parity = parity };
 	memcpy(s->ops, ops, nr * sizeof(*ops));
 	s->nr = nr;
 	s->tail_ms = tail_ms;
@@ -146,28 +148,34 @@ static void sequence(u32 legs, bool strict, const enum op *ops, u32 nr, u32 tail
 	free(s);
 }
 
+/* With power cut at once; after the commit timer; after destage and checkpoint. */
+static const u32 tails[] = { 0, 1500, 8000 };
+
+/* All sequences of up to two operations of the first @n kinds. */
+static void short_sequences(u32 legs, bool parity, enum op n)
+{
+	enum op ops[2] = { OP_WRITE };
+	u32 t;
+
+	sequence(legs, false, parity, ops, 0, 0);
+	for (ops[0] = 0; ops[0] < n; ops[0]++) {
+		for (t = 0; t < 3; t++)
+			sequence(legs, false, parity, ops, 1, tails[t]);
+		for (ops[1] = 0; ops[1] < n; ops[1]++)
+			for (t = 0; t < 3; t++)
+				if (opt.thorough || t == (ops[0] + ops[1]) % 3)
+					sequence(legs, false, parity, ops, 2, tails[t]);
+	}
+}
+
 void run_sequences(void)
 {
-	/* With power cut at once; after the commit timer; after destage and checkpoint. */
-	static const u32 tails[] = { 0, 1500, 8000 };
-	enum op ops[2], n;
-	u32 legs, t;
+	static const enum op strict[] = { OP_LARGE, OP_OVERWRITE };
+	u32 t;
 
-	for (legs = 1; legs <= 2; legs++) {
-		sequence(legs, false, ops, 0, 0);
-		n = legs == 1 ? OP_LEG_LOSS : OPS;
-		for (ops[0] = 0; ops[0] < n; ops[0]++) {
-			for (t = 0; t < 3; t++)
-				sequence(legs, false, ops, 1, tails[t]);
-			for (ops[1] = 0; ops[1] < n; ops[1]++)
-				for (t = 0; t < 3; t++)
-					if (opt.thorough || t == (ops[0] + ops[1]) % 3)
-						sequence(legs, false, ops, 2, tails[t]);
-		}
-	}
-	for (t = 0; t < 3; t++) {
-		ops[0] = OP_LARGE;
-		ops[1] = OP_OVERWRITE;
-		sequence(2, true, ops, 2, tails[t]);
-	}
+	short_sequences(1, false, OP_LEG_LOSS);
+	short_sequences(2, false, OPS);
+	for (t = 0; t < 3; t++)
+		sequence(2, true, false, strict, 2, tails[t]);
+	short_sequences(3, true, OPS);
 }

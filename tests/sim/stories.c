@@ -441,7 +441,7 @@ static void live_intents_that_never_go_home(struct story *s)
 static void live_look_at_eras(struct story *s)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, 70);
-	u64 entry = kvp_table_entry(leaf, 70);
+	u64 entry = kvp_table_entry(s->host.pool, leaf, 70);
 
 	kvp_table_put(s->host.pool, leaf);
 	if (kvp_entry_era(entry) <= s->noted[0])

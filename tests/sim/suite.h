@@ -46,11 +46,16 @@ struct base {
 	struct image img[MAX_DISKS];
 	struct oracle o;
 	u32 legs;
+	bool parity;
 	u64 log_start, log_blocks, data_start;
 };
 
 /** base_pool() - for 1 to 3 legs; strict: large writes are logged too */
 const struct base *base_pool(u32 legs, bool strict);
+/** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
+const struct base *base_parity(u32 legs);
+/** base_parity_long_log() - of 3 legs, twice as large, with a log of 8 MiB */
+const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
 void blank_disks(struct image *img, u32 legs, u32 blocks);
 
@@ -67,6 +72,7 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 
 void run_golden(void);
 void run_sequences(void);
+void run_parity(void);
 void run_random(void);
 void run_scenarios(void);
 void run_stories(void);
@@ -77,6 +83,7 @@ void run_trouble(void);
 bool stripe_example_test(void);
 bool stripe_requests_test(void);
 bool stripe_home_test(void);
+bool history_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);
 

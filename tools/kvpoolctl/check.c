@@ -190,6 +190,10 @@ static int check_scan(const struct scan *s, struct err *err)
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
 			       "it is no leg of pool %s any more", s->pools[0].sb->name);
+	if (kvp_is_parity1(&s->pools[0].sb->vdevs[0]))
+		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
+			       "import it and run kvpoolctl scrub",
+			       "this version checks no parity1 offline");
 	return 0;
 }
 

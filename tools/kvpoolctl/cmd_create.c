@@ -165,12 +165,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_create = {
 	.name = "create",
-	.args = "[-n] [-f] [-o KEY=VALUE]... POOL single DEV | mirror DEV DEV...",
+	.args = "[-n] [-f] [-o KEY=VALUE]... POOL single DEV | mirror DEV DEV... | parity1 DEV DEV DEV...",
 	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n\n"
 		"  -f            wipe foreign signatures (file systems, partition tables, RAID)\n"
 		"                and take devices of an exported pool\n"
-		"  -o KEY=VALUE  set a tunable; log_size= and size= (use less of each leg) can\n"
-		"                be given only here",
+		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg) and chunk=\n"
+		"                (of a parity1) can be given only here",
 	.shorts = "fo:",
 	.dry_run = true,
 	.run = run,

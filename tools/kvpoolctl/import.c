@@ -84,6 +84,12 @@ static bool starts_degraded(const struct kvp_sb *sb)
 	return module_starts_degraded() || tunable_of(sb, KVP_T_DEGRADED_START) == 1;
 }
 
+/* So many legs must be in sync for the pool to run at all. */
+static unsigned int needed_legs(const struct found_pool *p)
+{
+	return kvp_is_parity1(&p->sb->vdevs[0]) ? p->sb->leg_count - 1 : 1;
+}
+
 static void check_legs(const struct found_pool *p, const struct import_options *o,
 		       struct refusals *r)
 {
@@ -101,7 +107,13 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 	if (!scan_in_sync(p))
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
 		       "no leg that is in sync was found");
-	else if (!import_complete(p) && !starts_degraded(p->sb) &&
+	else if (kvp_is_parity1(&p->sb->vdevs[0])) {
+		/* One that is missing could not have gone on without the others: nothing to ask. */
+		if (scan_in_sync(p) < needed_legs(p))
+			refuse(r, name, ERR_MISSING_LEGS, "connect the others",
+			       "%u of %u legs are there and in sync; a parity1 needs all but one",
+			       scan_in_sync(p), p->sb->leg_count);
+	} else if (!import_complete(p) && !starts_degraded(p->sb) &&
 		 !o->degraded)
 		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if what they "
 		       "alone may hold can be given up",
@@ -230,7 +242,7 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 		    tunable_of(p->sb, KVP_T_TABLE_CACHE) + tunable_of(p->sb, KVP_T_RAM_CACHE));
 	json_number(plan, "legs", p->sb->leg_count);
 	json_number(plan, "missing", scan_missing(p));
-	json_redundancy(plan, -1, (int)scan_in_sync(p) - 1);
+	json_redundancy(plan, -1, (int)scan_in_sync(p) - (int)needed_legs(p));
 	vdev = json_item(json_list(plan, "vdevs"));
 	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
 	add_legs(vdev, p);

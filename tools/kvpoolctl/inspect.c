@@ -45,13 +45,15 @@ static void add_geometry(json_object *sb_object, const struct kvp_geometry *g)
 	json_number(o, "legs", g->leg_count);
 	json_number(o, "table_levels", g->levels);
 	json_number(o, "table_start", g->table_start);
-	json_number(o, "table_blocks", kvp_table_blocks(g->data_blocks, g->levels));
+	json_number(o, "table_blocks", kvp_table_blocks(g));
 	json_number(o, "table_copies", kvp_table_copies(g));
 	json_number(o, "log_start", g->log_start);
 	json_number(o, "log_segments", g->segments);
 	json_number(o, "segment_blocks", g->segment_blocks);
 	json_number(o, "data_start", g->data_start);
 	json_number(o, "data_blocks", g->data_blocks);
+	if (kvp_is_parity1(g))
+		json_number(o, "chunk_blocks", g->chunk_blocks);
 }
 
 static void add_legs(json_object *sb_object, const struct kvp_sb *sb)

@@ -2,17 +2,19 @@
 /* The plan of a create. */
 #include <stdarg.h>
 
+#include "format/stripe.h"
 #include "host.h"
 #include "plan.h"
 #include "signature.h"
 
-static const char vdev_mend[] = "give 'single DEV' or 'mirror DEV DEV...'";
+static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...'";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
 	struct setting *s = &p->settings[p->setting_count];
 	u64 *size = !strncmp(text, "log_size=", 9) ? &p->log_bytes :
-		    !strncmp(text, "size=", 5) ? &p->use_bytes : NULL;
+		    !strncmp(text, "size=", 5) ? &p->use_bytes :
+		    !strncmp(text, "chunk=", 6) ? &p->chunk_bytes : NULL;
 
 	if (size) {
 		if (size_parse(strchr(text, '=') + 1, size) || !*size)
@@ -56,6 +58,13 @@ static int check_leg_count(const struct plan *p, struct err *err)
 		return err_set(err, ERR_USAGE, kind, vdev_mend,
 			       "a mirror has 2 to %d legs, not %u", KVP_MAX_MIRROR_LEGS,
 			       p->leg_count);
+	if (p->kind == KVP_VDEV_PARITY1 && p->leg_count < KVP_STRIPE_MIN_LEGS)
+		return err_set(err, ERR_USAGE, kind, vdev_mend,
+			       "a parity1 has %d to %d legs, not %u", KVP_STRIPE_MIN_LEGS,
+			       KVP_STRIPE_MAX_LEGS, p->leg_count);
+	if (p->chunk_bytes && p->kind != KVP_VDEV_PARITY1)
+		return err_set(err, ERR_USAGE, "chunk", "leave it out",
+			       "only a parity1 has chunks");
 	return 0;
 }
 
@@ -70,6 +79,8 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 		p->kind = KVP_VDEV_SINGLE;
 	else if (!strcmp(words[0], "mirror"))
 		p->kind = KVP_VDEV_MIRROR;
+	else if (!strcmp(words[0], "parity1"))
+		p->kind = KVP_VDEV_PARITY1;
 	else
 		return err_set(err, ERR_USAGE, words[0], vdev_mend,
 			       "this version does not make vdevs of this kind");
@@ -79,7 +90,9 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 				       "this version makes pools of one vdev");
 		if (p->leg_count == KVP_MAX_MIRROR_LEGS)
 			return err_set(err, ERR_USAGE, words[0], vdev_mend,
-				       "a mirror has 2 to %d legs", KVP_MAX_MIRROR_LEGS);
+				       "a mirror has 2 to %d legs, a parity1 %d to %d",
+				       KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS,
+				       KVP_STRIPE_MAX_LEGS);
 		snprintf(p->legs[p->leg_count].dev.path, PATH_MAX, "%s", words[i]);
 		p->legs[p->leg_count++].dev.fd = -1;
 	}
@@ -183,6 +196,10 @@ static int lay_out(struct plan *p, struct err *err)
 	if (p->use_bytes >> KVP_BLOCK_SHIFT > smallest->dev.blocks)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path, "give a smaller size=",
 			       "it has only %" PRIu64 " bytes", smallest->dev.bytes);
+	if (p->chunk_bytes % KVP_BLOCK_SIZE)
+		return err_set(err, ERR_USAGE, "chunk", "give a multiple of 4K",
+			       "chunks have whole blocks of 4 KiB");
+	p->g.chunk_blocks = (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT);
 	ret = kvp_layout(p->kind, p->leg_count, smallest->dev.blocks,
 			 p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes, &p->g, &why);
 	if (ret == -ENOSPC)
@@ -215,12 +232,14 @@ static void write_params(struct plan *p)
 	host_word(&self, host);
 	*p->params = 0;
 	add(p, "%s %u format name=%s%s%s", p->uuid,
-	    2 + !!*host + p->setting_count + !!p->log_bytes + !!p->use_bytes, p->name,
+	    2 + !!*host + p->setting_count + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes, p->name,
 	    *host ? " " : "", host);
 	if (p->log_bytes)
 		add(p, " log_size=%" PRIu64, p->log_bytes);
 	if (p->use_bytes)
 		add(p, " size=%" PRIu64, p->use_bytes);
+	if (p->chunk_bytes)
+		add(p, " chunk=%" PRIu64, p->chunk_bytes);
 	for (i = 0; i < p->setting_count; i++)
 		add(p, " %s=%s", p->settings[i].key, p->settings[i].value);
 	add(p, " %s %u", vdev_word(p->kind), p->leg_count);
@@ -304,13 +323,13 @@ json_object *plan_object(const struct plan *p)
 	json_text(plan, "uuid", p->uuid);
 	json_text(plan, "comment", p->comment_text);
 	json_number(plan, "size", p->g.data_blocks << KVP_BLOCK_SHIFT);
-	json_number(plan, "log_size", kvp_log_blocks(&p->g) << KVP_BLOCK_SHIFT);
+	json_number(plan, "log_size", kvp_log_region(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",
-		    kvp_table_blocks(p->g.data_blocks, p->g.levels) *
+		    kvp_table_blocks(&p->g) *
 		    kvp_table_copies(&p->g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE));
-	json_redundancy(plan, -1, (int)p->leg_count - 1);
+	json_redundancy(plan, -1, kvp_is_parity1(&p->g) ? 1 : (int)p->leg_count - 1);
 	o = json_item(json_list(plan, "vdevs"));
 	json_text(o, "kind", vdev_word(p->kind));
 	add_legs(o, p);

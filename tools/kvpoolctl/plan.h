@@ -26,7 +26,7 @@ struct plan {
 	unsigned int setting_count;
 	struct setting comment;	/* as the module takes it in a message; empty key: none */
 	char comment_text[KVP_COMMENT_LEN + 1];
-	u64 log_bytes, use_bytes;	/* 0: default, all */
+	u64 log_bytes, use_bytes, chunk_bytes;	/* 0: default, all, default */
 	bool force;
 	struct kvp_geometry g;
 	char params[8192];	/* of the device-mapper table */

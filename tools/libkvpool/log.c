@@ -31,6 +31,27 @@ void log_rec(const void *buf, u32 i, struct kvp_rec *r)
 	kvp_rec_decode(&d[i], r);
 }
 
+/* What the sum of a record's payload is seeded with. */
+static u64 payload_addr(const struct kvp_rec *r)
+{
+	return r->kind == KVP_REC_PARITY ? kvp_parity_addr(r->block) : r->block;
+}
+
+/* Does the leg have the log's @lsn? Then where. */
+static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 *at)
+{
+	u32 copy;
+
+	for (copy = 0; copy < kvp_log_copies(p->g); copy++) {
+		struct kvp_place place = kvp_log_place(p->g, lsn, copy);
+
+		*at = place.block;
+		if (place.leg == p->index[leg])
+			return true;
+	}
+	return false;
+}
+
 static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, const void *buf,
 			 struct kvp_why *why)
 {
@@ -40,9 +61,9 @@ static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, co
 
 	for (i = 0; i < h->rec_count; i++) {
 		log_rec(buf, i, &r);
-		if (r.kind != KVP_REC_DATA)
+		if (!kvp_rec_has_payload(&r))
 			continue;
-		if (kvp_block_sum(k->pool->seed, r.block, data) != r.crc) {
+		if (kvp_block_sum(k->pool->seed, payload_addr(&r), data) != r.crc) {
 			snprintf(why->text, sizeof(why->text),
 				 "log entry %llu: bad payload of block %llu",
 				 (unsigned long long)h->lsn, (unsigned long long)r.block);
@@ -63,12 +84,11 @@ static u32 claimed_blocks(const struct kvp_disk_log_hdr *d, u64 nonce, u32 most)
 	return blocks < most ? blocks : most;
 }
 
-/* Reads and verifies the entry at @lsn on one leg; with its payload if @whole. */
-static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, bool whole,
+/* Reads and verifies the entry at @lsn on one leg, at @at there; with its payload if @whole. */
+static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at, bool whole,
 		      void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
 {
 	const struct offline_pool *p = k->pool;
-	u64 at = p->g->log_start + kvp_log_pos(p->g, lsn);
 	u64 room = kvp_log_segment_end(p->g, lsn) - lsn;
 	u32 blocks;
 	int ret = device_read(p->legs[leg], at, 1, buf);
@@ -114,8 +134,12 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 	for (i = 0; i < k->pool->leg_count; i++) {
 		struct kvp_log_hdr h;
 		void *buf = k->buf[have];
+		u64 at;
 
-		is_bad[i] = read_entry(k, i, lsn, true, buf, &h, why);
+		is_bad[i] = false;
+		if (!on_leg(k->pool, i, lsn, &at))
+			continue;
+		is_bad[i] = read_entry(k, i, lsn, at, true, buf, &h, why);
 		if (!is_bad[i] && (h.prev_lsn != k->prev_lsn || h.prev_csum != k->prev_csum)) {
 			snprintf(why->text, sizeof(why->text),
 				 "log entry %llu: does not follow entry %llu",
@@ -179,7 +203,7 @@ static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
 }
 
 /* Looks at block @i of @count that lie in buf[0]; the first is that of @lsn. */
-static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u32 i, u32 count)
+static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u64 at, u32 i, u32 count)
 {
 	const void *block = (u8 *)k->buf[0] + ((size_t)i << KVP_BLOCK_SHIFT);
 	struct kvp_log_hdr h;
@@ -190,7 +214,7 @@ static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u32 i, u3
 	    epoch > k->w->max_epoch)
 		k->w->max_epoch = epoch;
 	if (may_be_entry(k, block, lsn + i) &&
-	    !read_entry(k, leg, lsn + i, false, k->buf[1], &h, &why) &&
+	    !read_entry(k, leg, lsn + i, at + i, false, k->buf[1], &h, &why) &&
 	    h.durable > k->w->watermark)
 		k->w->watermark = h.durable;
 }
@@ -198,10 +222,11 @@ static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u32 i, u3
 /* Looks at @count blocks from @lsn on one leg, within a segment. */
 static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
 {
-	const struct kvp_geometry *g = k->pool->g;
-	u64 at = g->log_start + kvp_log_pos(g, lsn);
+	u64 at;
 	u32 i;
 
+	if (!on_leg(k->pool, leg, lsn, &at))
+		return;
 	/* an unreadable block must not hide the others */
 	if (device_read(k->pool->legs[leg], at, count, k->buf[0])) {
 		for (i = 0; count > 1 && i < count; i++)
@@ -209,7 +234,7 @@ static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
 		return;
 	}
 	for (i = 0; i < count; i++)
-		look_at_block(k, leg, lsn, i, count);
+		look_at_block(k, leg, lsn, at, i, count);
 }
 
 /*

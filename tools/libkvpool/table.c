@@ -33,7 +33,7 @@ void table_close(struct table *t)
 
 u64 table_leaves(const struct offline_pool *pool)
 {
-	return kvp_pages_at(pool->g->data_blocks, 0);
+	return kvp_pages_at(pool->g, 0);
 }
 
 /* Reads every copy, so that each leg's bad ones are counted; keeps the first good one. */

@@ -150,7 +150,9 @@ create 2 usage 'mirror has 2 to 16' tank mirror /dev/c
 create 2 usage 'mirror has 2 to 16' tank mirror /dev/{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17}
 create 2 usage 'needs the kind' tank /dev/c
 create 2 usage 'argument is missing' tank
-for kind in 'parity1 /dev/a /dev/b /dev/c' 'cache /dev/a' 'spare /dev/a'; do
+create 2 usage 'parity1 has 3 to 16' tank parity1 /dev/c /dev/d
+refused 2 usage 'only a parity1 has chunks' create -o chunk=64K tank mirror /dev/c /dev/d
+for kind in 'cache /dev/a' 'spare /dev/a'; do
 	# shellcheck disable=SC2086 # words
 	create 2 usage 'does not make' tank $kind
 done

@@ -65,7 +65,7 @@ static void make_superblock(struct image *m)
 	sb->pool_blocks = sb->vdevs[0].data_blocks;
 	sb->vdev_count = 1;
 	sb->leg_count = m->legs;
-	sb->root_count = (u32)kvp_pages_at(sb->pool_blocks, sb->vdevs[0].levels - 1);
+	sb->root_count = (u32)kvp_pages_at(&sb->vdevs[0], sb->vdevs[0].levels - 1);
 	snprintf(sb->name, sizeof(sb->name), "tank");
 	for (i = 0; i < m->legs; i++) {
 		memset(sb->legs[i].uuid, (int)(0xa0 + i), 16);
@@ -93,7 +93,7 @@ void image_make(struct image *m, unsigned int legs, u64 blocks)
 	}
 	make_superblock(m);
 	m->seed = kvp_sum_seed(m->sb.nonce, 0);
-	m->entries = calloc(kvp_pages_at(m->sb.pool_blocks, 0) * KVP_PTRS_PER_PAGE, sizeof(u64));
+	m->entries = calloc(kvp_pages_at(&m->sb.vdevs[0], 0) * KVP_PTRS_PER_PAGE, sizeof(u64));
 	if (!m->entries)
 		die("image_make");
 }
@@ -207,7 +207,7 @@ static void write_table(struct image *m)
 	u32 level;
 
 	for (level = 0; level < g->levels; level++) {
-		pages = kvp_pages_at(g->data_blocks, level);
+		pages = kvp_pages_at(g, level);
 		here = calloc((pages / KVP_PTRS_PER_PAGE + 1) * KVP_PTRS_PER_PAGE, sizeof(*here));
 		if (!here)
 			die("write_table");

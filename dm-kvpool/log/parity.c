@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parity in the log of a parity1 (R6), and the room for it (R24).
+ *
+ * Before a row is written in part at home, its new parity must be durable in
+ * the log. Destage writes it when the log may be as good as full, and a recovery
+ * may have to, behind the log's end. So whoever appends for users leaves room
+ * for the parity of every row that the log makes necessary: it is owed. Each
+ * version owes one row, and a discard those of the stripes that it begins and
+ * ends in. The debt is paid when parity that counts the version is durable, and
+ * forgiven when the tail passes the segment of the version's record, or all
+ * that is in the log.
+ */
+#include <linux/completion.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "pool/pool.h"
+#include "log/log.h"
+#include "log/internal.h"
+
+struct kvp_parity_append {
+	struct completion done;
+	int error;
+};
+
+/* --- room ------------------------------------------------------------------------- */
+
+u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
+{
+	/* An entry may hold one row only, and must not cross the end of a segment. */
+	u64 blocks = 2 * (u64)owed;
+
+	/* A recovery begins its chain with a segment. */
+	return blocks + 2 * (blocks / g->segment_blocks + 1) + g->segment_blocks;
+}
+
+u32 kvp_log_owed_by(const struct kvp_pool *pool, const struct kvp_dirty *d)
+{
+	if (!kvp_is_parity1(pool->g))
+		return 0;
+	return d->hole ? min(d->count, 2 * pool->g->chunk_blocks) : 1;
+}
+
+bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
+{
+	return !kvp_is_parity1(pool->g) ||
+	       blocks + kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed) + owed) <= budget;
+}
+
+static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
+{
+	lockdep_assert_held(&pool->log.lock);
+	return &pool->log.owed_of[kvp_log_pos(pool->g, lsn) / pool->g->segment_blocks];
+}
+
+void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	struct kvp_dirty *d;
+
+	if (!e->owed)
+		return;
+	*__owed_at(pool, e->hdr.lsn) += e->owed;
+	WRITE_ONCE(pool->log.owed, pool->log.owed + e->owed);
+	list_for_each_entry(d, &e->versions, list)
+		d->owed = true;
+}
+
+void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	if (!e->owed)
+		return;
+	*__owed_at(pool, e->hdr.lsn) -= e->owed;
+	WRITE_ONCE(pool->log.owed, pool->log.owed - e->owed);
+	e->owed = 0;
+}
+
+void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
+{
+	struct kvp_log *log = &pool->log;
+	u64 lsn = log->tail - log->tail % pool->g->segment_blocks;
+
+	if (!log->owed)
+		return;
+	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
+	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
+		memset(log->owed_of, 0, pool->g->segments * sizeof(*log->owed_of));
+		WRITE_ONCE(log->owed, 0);
+		return;
+	}
+	for (; lsn + pool->g->segment_blocks <= tail; lsn += pool->g->segment_blocks) {
+		u32 *owed = __owed_at(pool, lsn);
+
+		WRITE_ONCE(log->owed, log->owed - *owed);
+		*owed = 0;
+	}
+}
+
+void kvp_log_covered(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_log *log = &pool->log;
+	u32 rows = kvp_log_owed_by(pool, d);
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	if (d->owed) {
+		*__owed_at(pool, d->lsn) -= rows;
+		WRITE_ONCE(log->owed, log->owed - rows);
+		d->owed = false;
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/* --- appending ---------------------------------------------------------------------- */
+
+void kvp_append_ended(struct kvp_entry_io *e, int error)
+{
+	struct kvp_parity_append *a = e->append;
+
+	e->append = NULL;
+	a->error = error;
+	complete(&a->done);
+}
+
+static void fill_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows, u32 nr,
+			struct kvp_log_at limit)
+{
+	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
+	struct kvp_log_hdr *h = &e->hdr;
+	u32 i;
+
+	h->hdr_blocks = kvp_log_hdr_blocks(nr);
+	h->rec_count = nr;
+	h->blocks = h->hdr_blocks + nr;
+	h->limit_lsn = limit.lsn;
+	h->limit_rec = limit.rec;
+	for (i = 0; i < h->hdr_blocks; i++)
+		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+	for (i = 0; i < nr; i++) {
+		struct kvp_rec r = {
+			.block = rows[i].row, .count = 1, .crc = rows[i].crc, .kind = KVP_REC_PARITY,
+		};
+
+		kvp_rec_encode(&r, &recs[i]);
+		e->pages[h->hdr_blocks + i] = rows[i].page;
+	}
+}
+
+/* Append as much of @rows as the segment has room for: how many, or 0 if there is no entry or no room. */
+static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_entry_io *e;
+	u64 budget;
+	u32 cap;
+
+	mutex_lock(&log->build_lock);
+	e = kvp_log_free_entry(log);
+	/* a header and one row: what is left of a segment is used to the last pair of blocks */
+	cap = e ? kvp_log_room(pool, 2, &budget) : 0;
+	*full = e && cap < 2;
+	nr = cap < 2 ? 0 : min3(nr, cap - 1, (u32)KVP_ENTRY_MAX_DATA);
+	if (nr) {
+		e->phase = KVP_ENTRY_WRITING;
+		e->data = 0;
+		e->intents = 0;
+		e->records = nr;
+		e->owed = 0;
+		e->last_seq = log->built_seq;
+		e->bypass = NULL;
+		e->append = a;
+		fill_parity(e, rows, nr, limit);
+		kvp_log_send(pool, e);
+	}
+	mutex_unlock(&log->build_lock);
+	/* Who found the lock taken relies on us to look again. */
+	kvp_commit_kick(pool, true);
+	return nr;
+}
+
+static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+			   struct kvp_log_at limit, u32 *done)
+{
+	struct kvp_parity_append a;
+	bool full;
+
+	init_completion(&a.done);
+	*done = append_some(pool, rows, nr, limit, &a, &full);
+	if (full)
+		return -EIO;
+	if (!*done) {
+		wait_event(pool->log.entry_wait, kvp_log_free_entry(&pool->log));
+		return 0;
+	}
+	wait_for_completion(&a.done);
+	return a.error;
+}
+
+int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+		   struct kvp_log_at limit)
+{
+	u32 done;
+	int ret = 0;
+
+	while (!ret && nr) {
+		ret = append_and_wait(pool, rows, nr, limit, &done);
+		rows += done;
+		nr -= done;
+	}
+	/* A leg that failed its copy is recorded out before anything relies on the other one. */
+	return ret ?: kvp_members_settle(pool);
+}

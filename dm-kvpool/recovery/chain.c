@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The chain of parity that a recovery of a parity1 appends to the log before it
+ * writes anything home.
+ *
+ * It begins with the segment behind the log's end, and has a nonce of its own,
+ * which the superblock names before the first entry is written (R11). Its last
+ * entry says that it is the last: without that entry the chain does not count,
+ * and nothing has been written home; the next recovery begins it anew, at the
+ * same place under another nonce. With it, the chain holds all that the next
+ * recovery needs. So there are never more than the two, however often recoveries
+ * are cut short.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+
+#include "recovery/recovery.h"
+
+struct kvp_recovery_chain {
+	bool begun;
+	u64 nonce;
+	struct kvp_log_mark head;
+	u32 nr;				/* rows that gather for the next entry */
+	struct kvp_rec recs[KVP_ENTRY_MAX_DATA];
+	struct page *pages[KVP_ENTRY_MAX_DATA + 1];	/* [0]: the header's block */
+};
+
+void kvp_recovery_chain_free(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	u32 i;
+
+	if (!c)
+		return;
+	for (i = 0; i < ARRAY_SIZE(c->pages); i++)
+		if (c->pages[i])
+			__free_page(c->pages[i]);
+	kvfree(c);
+	rec->chain = NULL;
+}
+
+int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_chain *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	u32 i;
+
+	rec->chain = c;
+	for (i = 0; c && i < ARRAY_SIZE(c->pages); i++) {
+		c->pages[i] = alloc_page(GFP_KERNEL);
+		if (!c->pages[i])
+			return -ENOMEM;
+	}
+	return c ? 0 : -ENOMEM;
+}
+
+/* Where the log is full. */
+static u64 log_limit(const struct kvp_recovery *rec)
+{
+	const struct kvp_geometry *g = rec->pool->g;
+	u64 tail = rec->pool->sb->log_tail;
+
+	return tail - tail % g->segment_blocks + kvp_log_blocks(g);
+}
+
+static int no_room(struct kvp_recovery *rec)
+{
+	return kvp_refuse(rec->refusal, -ENOSPC, "report this: it should not happen",
+			  "the log has no room for the parity that a recovery needs");
+}
+
+/* --- writing --------------------------------------------------------------------------- */
+
+/* Name the chain in the superblock, durably, before anything is appended to it. */
+static int begin(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	struct kvp_pool *pool = rec->pool;
+	int ret;
+
+	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
+	if (c->head.lsn >= log_limit(rec))
+		return no_room(rec);
+	get_random_bytes(&c->nonce, sizeof(c->nonce));
+	c->nonce |= 1;
+	c->begun = true;
+	mutex_lock(&pool->sb_lock);
+	pool->sb->epoch++;
+	pool->sb->redo_nonce = c->nonce;
+	pool->sb->redo_lsn = c->head.lsn;
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static int write_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 i, taken = 0;
+
+	for (i = 0; i < kvp_log_copies(pool->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->g, lsn, i);
+		struct kvp_io io = {
+			.leg = &pool->legs[at.leg],
+			.op = KVP_IO_WRITE_FUA,
+			.block = at.block,
+			.nr = blocks,
+			.pages = rec->chain->pages,
+		};
+
+		if (!kvp_leg_usable(io.leg))
+			continue;
+		if (!kvp_io_sync(&io)) {
+			taken++;
+			continue;
+		}
+		atomic64_inc(&io.leg->err_write);
+		if (!kvp_leg_fail(io.leg, "a log write failed"))
+			return kvp_recovery_cannot_write(rec, io.leg, io.block);
+	}
+	/* A leg that was given up is recorded out before anything relies on the other copy. */
+	return taken ? kvp_members_settle(pool) : -EIO;
+}
+
+/* Room for @nr rows at the chain's head, or at the next segment's start: how many fit. */
+static u32 room(struct kvp_recovery *rec, u32 nr)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	struct kvp_pool *pool = rec->pool;
+	u64 end = kvp_log_segment_end(pool->g, c->head.lsn);
+
+	if (end - c->head.lsn < 2) {
+		c->head.lsn = end;
+		end += pool->g->segment_blocks;
+	}
+	return end > log_limit(rec) ? 0 : min_t(u64, nr, end - c->head.lsn - 1);
+}
+
+static void seal(struct kvp_recovery *rec, u32 nr, bool last)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	struct kvp_disk_rec *recs = rec->hdr + KVP_LOG_HDR_SIZE;
+	struct kvp_log_hdr h = {
+		.nonce = c->nonce,
+		.epoch = rec->pool->sb->epoch,
+		.lsn = c->head.lsn,
+		.prev_lsn = c->head.prev_lsn,
+		.prev_csum = c->head.prev_csum,
+		.durable = c->head.lsn,
+		.write_time = ktime_get_real_seconds(),
+		.hdr_blocks = 1,
+		.blocks = 1 + nr,
+		.rec_count = nr,
+		.flags = last ? KVP_LOG_LAST : 0,
+		.limit_lsn = rec->log_end.lsn,
+		.limit_rec = rec->log_end.rec,
+	};
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		kvp_rec_encode(&c->recs[i], &recs[i]);
+	kvp_log_seal(rec->hdr, &h, rec->pool->sb->nonce);
+	memcpy(page_address(c->pages[0]), rec->hdr, KVP_BLOCK_SIZE);
+	c->head = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+}
+
+/* Those that were not written come first next time. */
+static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
+{
+	u32 i;
+
+	c->nr -= nr;
+	memmove(c->recs, c->recs + nr, c->nr * sizeof(c->recs[0]));
+	for (i = 0; i < c->nr; i++)
+		swap(c->pages[1 + i], c->pages[1 + i + nr]);
+}
+
+/* Append what has gathered; with @last all of it, and the mark that it is all. */
+static int append(struct kvp_recovery *rec, bool last)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	int ret = c->begun ? 0 : begin(rec);
+
+	while (!ret && c->nr) {
+		u32 nr = room(rec, c->nr);
+		u64 lsn = c->head.lsn;
+
+		if (!nr)
+			return no_room(rec);
+		seal(rec, nr, last && nr == c->nr);
+		ret = write_copies(rec, lsn, 1 + nr);
+		shift_rows(c, nr);
+		if (!last)
+			break;
+	}
+	return ret;
+}
+
+int kvp_recovery_chain_add(struct kvp_recovery *rec, u64 row, u32 crc, struct page *page)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	int ret = 0;
+
+	if (c->nr == ARRAY_SIZE(c->recs))
+		ret = append(rec, false);
+	if (ret)
+		return ret;
+	c->recs[c->nr] = (struct kvp_rec){
+		.block = row, .count = 1, .crc = crc, .kind = KVP_REC_PARITY,
+	};
+	memcpy(page_address(c->pages[1 + c->nr++]), page_address(page), KVP_BLOCK_SIZE);
+	return 0;
+}
+
+int kvp_recovery_chain_end(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_chain *c = rec->chain;
+	int ret;
+
+	/* Nothing was added, or the last one has its place in the entry that says so. */
+	if (!c->nr)
+		return 0;
+	ret = append(rec, true);
+	if (!ret)
+		rec->end = c->head;
+	return ret;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* All of it is on at least one leg, up to the entry that says that it is the last. */
+static void find_last(struct kvp_recovery *rec, bool *complete)
+{
+	struct kvp_log_at limit;
+	struct kvp_log_hdr h;
+
+	*complete = false;
+	while (!*complete && kvp_recovery_next(rec, &h) >= 0) {
+		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+		*complete = h.flags & KVP_LOG_LAST;
+		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
+	}
+	/* An entry that could not be read then, and so did not count, does not count now. */
+	if (*complete)
+		rec->log_end = limit;
+}
+
+int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete)
+{
+	const struct kvp_sb *sb = rec->pool->sb;
+	struct kvp_log_mark begin = { sb->redo_lsn, 0, 0 }, end = rec->end;
+	int ret = 0;
+
+	*complete = false;
+	if (!sb->redo_nonce)
+		return 0;
+	rec->nonce = sb->redo_nonce;
+	rec->end = begin;
+	find_last(rec, complete);
+	if (*complete) {
+		u64 behind = rec->end.lsn;
+
+		rec->end = begin;
+		ret = kvp_recovery_take(rec, behind);
+	} else {
+		rec->end = end;
+	}
+	rec->nonce = sb->log_nonce;
+	return ret;
+}

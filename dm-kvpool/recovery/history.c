@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/slab.h>
+
+#include "recovery/history.h"
+
+void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g)
+{
+	h->g = g;
+	xa_init(&h->blocks);
+	xa_init(&h->rows);
+	INIT_LIST_HEAD(&h->wide);
+	h->records = 0;
+}
+
+void kvp_history_exit(struct kvp_history *h)
+{
+	struct kvp_wide_discard *d, *next;
+	struct kvp_logged_parity *p;
+	struct kvp_version *v;
+	unsigned long i;
+
+	xa_for_each(&h->blocks, i, v)
+		while (v) {
+			struct kvp_version *older = v->older;
+
+			kfree(v);
+			v = older;
+		}
+	xa_destroy(&h->blocks);
+	xa_for_each(&h->rows, i, p)
+		kfree(p);
+	xa_destroy(&h->rows);
+	list_for_each_entry_safe(d, next, &h->wide, list) {
+		list_del(&d->list);
+		kfree(d);
+	}
+}
+
+static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *rec,
+		       struct kvp_log_at at, u64 payload)
+{
+	struct kvp_version *v = kmalloc(sizeof(*v), GFP_KERNEL);
+	void *ret;
+
+	if (!v)
+		return -ENOMEM;
+	v->older = xa_load(&h->blocks, block);
+	v->at = at;
+	v->payload = payload;
+	v->crc = rec->crc;
+	v->kind = rec->kind;
+	ret = xa_store(&h->blocks, block, v, GFP_KERNEL);
+	if (xa_is_err(ret)) {
+		kfree(v);
+		return xa_err(ret);
+	}
+	return 0;
+}
+
+static int add_wide(struct kvp_history *h, u64 block, u64 count, struct kvp_log_at at)
+{
+	struct kvp_wide_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	d->at = at;
+	d->block = block;
+	d->count = count;
+	list_add_tail(&d->list, &h->wide);
+	return 0;
+}
+
+/* Block by block where it begins and ends within a stripe. */
+static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at)
+{
+	u32 stripe = kvp_stripe_blocks(h->g);
+	u64 block = rec->block, end = rec->block + rec->count;
+	int ret = 0;
+
+	while (!ret && block < end) {
+		u64 whole = (end - block) / stripe * stripe;
+
+		if (block % stripe || !whole) {
+			ret = add_version(h, block++, rec, at, 0);
+		} else {
+			ret = add_wide(h, block, whole, at);
+			block += whole;
+		}
+	}
+	return ret;
+}
+
+static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 payload,
+		      struct kvp_log_at limit)
+{
+	struct kvp_logged_parity *p = xa_load(&h->rows, rec->block);
+	void *ret;
+
+	if (!p) {
+		p = kmalloc(sizeof(*p), GFP_KERNEL);
+		if (!p)
+			return -ENOMEM;
+		ret = xa_store(&h->rows, rec->block, p, GFP_KERNEL);
+		if (xa_is_err(ret)) {
+			kfree(p);
+			return xa_err(ret);
+		}
+	}
+	p->limit = limit;
+	p->payload = payload;
+	p->crc = rec->crc;
+	return 0;
+}
+
+int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
+		    u64 payload, struct kvp_log_at limit)
+{
+	h->records++;
+	switch (rec->kind) {
+	case KVP_REC_DISCARD:
+		return add_discard(h, rec, at);
+	case KVP_REC_PARITY:
+		return add_parity(h, rec, payload, limit);
+	default:
+		return add_version(h, rec->block, rec, at, payload);
+	}
+}
+
+const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
+					   struct kvp_log_at limit)
+{
+	const struct kvp_version *v = xa_load(&h->blocks, block);
+	struct kvp_wide_discard *d;
+
+	while (v && !kvp_log_before(v->at, limit))
+		v = v->older;
+	list_for_each_entry_reverse(d, &h->wide, list) {
+		if (block < d->block || block - d->block >= d->count ||
+		    !kvp_log_before(d->at, limit))
+			continue;
+		if (v && kvp_log_before(d->at, v->at))
+			break;
+		h->discarded = (struct kvp_version){ .at = d->at, .kind = KVP_REC_DISCARD };
+		return &h->discarded;
+	}
+	return v;
+}
+
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail)
+{
+	const struct kvp_logged_parity *p = xa_load(&h->rows, row);
+	struct kvp_log_at at = { tail, 0 };
+
+	return p && kvp_log_before(at, p->limit) ? p : NULL;
+}

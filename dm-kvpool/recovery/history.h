@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the log of a parity1 says of each block and row. Pure planning: no I/O.
+ *
+ * Fed with the records of all accepted entries in log order. Unlike replay.h it
+ * forgets nothing: parity counts the versions of its row before a certain place
+ * in the log, and whoever takes a block out of it must know which those were.
+ */
+#ifndef KVP_HISTORY_H
+#define KVP_HISTORY_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "format/format.h"
+#include "log/log.h"
+
+/**
+ * struct kvp_version - what one record says of one block
+ * @at: the record
+ * @payload: lsn of its contents; of a discard there are none
+ */
+struct kvp_version {
+	struct kvp_version *older;
+	struct kvp_log_at at;
+	u64 payload;
+	u32 crc;
+	u8 kind;		/* enum kvp_rec_kind: data or discard */
+};
+
+/* A discard of whole stripes. */
+struct kvp_wide_discard {
+	struct list_head list;
+	struct kvp_log_at at;
+	u64 block, count;
+};
+
+/**
+ * struct kvp_logged_parity - the newest parity of a row in the log
+ * @limit: it counts the versions before this
+ * @payload: lsn of its contents
+ */
+struct kvp_logged_parity {
+	struct kvp_log_at limit;
+	u64 payload;
+	u32 crc;
+};
+
+struct kvp_history {
+	const struct kvp_geometry *g;
+	struct xarray blocks;		/* block -> struct kvp_version, newest first */
+	struct xarray rows;		/* row -> struct kvp_logged_parity */
+	struct list_head wide;		/* discards of whole stripes, in log order */
+	struct kvp_version discarded;	/* what kvp_history_find() returns for those */
+	u64 records;
+};
+
+void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g);
+void kvp_history_exit(struct kvp_history *h);
+
+/**
+ * kvp_history_add() - the next record
+ * @at: its place
+ * @payload: lsn of its payload, if it has one
+ * @limit: of its entry, if it is parity
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec,
+				 struct kvp_log_at at, u64 payload, struct kvp_log_at limit);
+
+/** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
+const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
+					   struct kvp_log_at limit);
+
+/**
+ * kvp_history_parity() - the newest parity of @row that says anything of what is at home, or NULL
+ * @tail: of the log
+ *
+ * None of which the tail has passed all that it counts: that is home, and the
+ * row may have been written as a whole since, which logs no parity.
+ */
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail);
+
+#endif /* KVP_HISTORY_H */

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way home of a parity1. Whole stripes are locked; of each row that changes
+ * the new parity is computed; then
+ *
+ *   rows of which nothing stays that is at home only: data and parity home
+ *   all others: parity into the log, durable (R6); data and parity home
+ *
+ * and the entries of data and parity change in the table together. Until they
+ * do, what was at home can be told from the log: docs/design.md, section 8.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "format/stripe.h"
+#include "io/batch.h"
+#include "pool/pool.h"
+#include "vdev/home_row.h"
+#include "vdev/row.h"
+
+#define MAX_ROWS	128	/* a chunk has no more */
+#define MAX_STRIPES	64
+#define MAX_INPUTS	128	/* that are read at once */
+
+static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * MAX_ROWS);	/* chunks are powers of two */
+
+/* A locked stripe, and the versions that go home to it. */
+struct stripe {
+	struct kvp_range range;
+	struct kvp_tpage *leaf;
+	struct list_head versions;
+};
+
+/**
+ * struct row - a row that changes
+ * @row: its number
+ * @stripe: that it is in
+ * @new: of each piece of data the newest version that goes home, or NULL: it stays
+ * @lost: bit per piece: it stays, but cannot be told any more
+ * @inputs: bit per piece: read to tell the parity
+ * @first_input: where the first of them is
+ * @parity: what the parity will be
+ * @crc: its sum
+ * @state: valid, or unwritten if nothing of the row is written
+ * @partial: something stays that is at home only
+ */
+struct row {
+	u64 row;
+	struct stripe *stripe;
+	struct kvp_dirty *new[KVP_STRIPE_MAX_LEGS];
+	unsigned long lost, inputs;
+	u32 first_input;
+	struct page *parity;
+	u32 crc;
+	enum kvp_entry_state state;
+	bool partial;
+};
+
+struct kvp_row_home {
+	struct kvp_pool *pool;
+	struct kvp_batch *batch;
+	u32 nr_stripes, nr_rows;
+	struct stripe stripes[MAX_STRIPES];
+	struct row rows[MAX_ROWS];
+	struct kvp_row_parity records[MAX_ROWS];
+	struct page *parity[MAX_ROWS];
+	struct page *input[MAX_INPUTS];
+	struct kvp_io ios[MAX_INPUTS];
+	struct kvp_io_group group;
+	u32 nr_inputs;
+	struct page *piece, *scratch;	/* to look at one piece after another */
+	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
+};
+
+/* --- life ---------------------------------------------------------------------------- */
+
+static int alloc_pages_of(struct page **pages, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		if (!pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
+{
+	struct kvp_row_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	u32 i;
+
+	if (!h)
+		return NULL;
+	h->pool = pool;
+	for (i = 0; i < MAX_STRIPES; i++)
+		INIT_LIST_HEAD(&h->stripes[i].versions);
+	h->batch = kvp_batch_alloc(pool);
+	h->edge = kvcalloc(kvp_stripe_blocks(pool->g), sizeof(*h->edge), GFP_KERNEL);
+	if (!h->batch || !h->edge || alloc_pages_of(h->parity, MAX_ROWS) ||
+	    alloc_pages_of(h->input, MAX_INPUTS) || alloc_pages_of(&h->piece, 1) ||
+	    alloc_pages_of(&h->scratch, 1)) {
+		kvp_row_home_free(h);
+		return NULL;
+	}
+	return h;
+}
+
+static void free_pages_of(struct page **pages, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (pages[i])
+			__free_page(pages[i]);
+}
+
+void kvp_row_home_free(struct kvp_row_home *h)
+{
+	if (!h)
+		return;
+	kvp_batch_free(h->batch);
+	kvfree(h->edge);
+	free_pages_of(h->parity, MAX_ROWS);
+	free_pages_of(h->input, MAX_INPUTS);
+	free_pages_of(&h->piece, 1);
+	free_pages_of(&h->scratch, 1);
+	kvfree(h);
+}
+
+/* --- what the parity will be -------------------------------------------------------------- */
+
+static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
+{
+	return kvp_entry_state(kvp_row_entry(h->pool, r->stripe->leaf, r->row, piece)) ==
+	       KVP_ENTRY_VALID;
+}
+
+/* Pieces of data that change, or that stay, and are valid at home now: a bit each. */
+static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, bool change)
+{
+	unsigned long pieces = 0;
+	u32 i;
+
+	for (i = 1; i < h->pool->nr_legs; i++)
+		if (!r->new[i] == !change && is_valid(h, r, i))
+			pieces |= BIT(i);
+	return pieces;
+}
+
+static bool readable(struct kvp_row_home *h, const struct row *r, unsigned long pieces)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_legs; i++)
+		if ((pieces & BIT(i)) &&
+		    !kvp_leg_usable(&h->pool->legs[kvp_row_place(h->pool->g, r->row, i).leg]))
+			return false;
+	return true;
+}
+
+/*
+ * What to read in order to tell the parity: what stays, or the old parity and
+ * what changes, whichever is less and can be read. None: nothing, or neither.
+ */
+static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
+{
+	unsigned long stays = valid_pieces(h, r, false);
+	unsigned long changes = valid_pieces(h, r, true) | BIT(0);
+	bool modify = is_valid(h, r, 0) && readable(h, r, changes);
+	bool reconstruct = readable(h, r, stays);
+
+	if (!stays)
+		return 0;
+	if (modify && (!reconstruct || hweight_long(changes) < hweight_long(stays)))
+		return changes;
+	return reconstruct ? stays : 0;
+}
+
+/* Begin to read what the row's parity is told from. */
+static void begin_row(struct kvp_row_home *h, struct row *r)
+{
+	struct kvp_pool *pool = h->pool;
+	u32 i;
+
+	r->partial = valid_pieces(h, r, false);
+	r->lost = 0;
+	r->inputs = choose_inputs(h, r);
+	r->first_input = h->nr_inputs;
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_place at = kvp_row_place(pool->g, r->row, i);
+		struct kvp_io *io = &h->ios[h->nr_inputs];
+
+		if (!(r->inputs & BIT(i)))
+			continue;
+		memset(io, 0, sizeof(*io));
+		io->leg = &pool->legs[at.leg];
+		io->op = KVP_IO_READ;
+		io->block = at.block;
+		io->nr = 1;
+		io->pages = &h->input[h->nr_inputs++];
+		kvp_io_group_submit(&h->group, io);
+	}
+}
+
+/* Add what was read to the parity. False if any of it is not what it should be. */
+static bool add_inputs(struct kvp_row_home *h, struct row *r)
+{
+	u32 i, n = r->first_input;
+
+	for (i = 0; i < h->pool->nr_legs; i++) {
+		if (!(r->inputs & BIT(i)))
+			continue;
+		if (h->ios[n].error ||
+		    kvp_block_sum(h->pool->seed, kvp_row_addr(h->pool->g, r->row, i),
+				  page_address(h->input[n])) !=
+		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
+			return false;
+		kvp_xor(r->parity, h->input[n++]);
+	}
+	return r->inputs;
+}
+
+/* Something is not what it should be: piece by piece, from others where need be (R8). */
+static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
+{
+	unsigned long pieces = valid_pieces(h, r, false);
+	struct kvp_tpage *leaf = r->stripe->leaf;
+	u32 i;
+
+	for (i = 1; i < h->pool->nr_legs; i++) {
+		int error;
+
+		if (!(pieces & BIT(i)))
+			continue;
+		error = kvp_row_read(h->pool, leaf, r->row, i, h->piece);
+		if (error) {
+			int ret = kvp_row_rebuild(h->pool, leaf, r->row, i, h->piece, h->scratch);
+
+			if (!ret && error != -ENXIO)
+				kvp_row_heal(h->pool, leaf, r->row, i, h->piece, h->scratch);
+			else if (ret && kvp_pool_faulted(h->pool))
+				return -EIO;
+			if (ret) {
+				r->lost |= BIT(i);
+				continue;
+			}
+		}
+		kvp_xor(r->parity, h->piece);
+	}
+	return 0;
+}
+
+/* Contents that a version brings; zeros have none. */
+static bool has_contents(const struct kvp_dirty *d)
+{
+	return d && !d->zero;
+}
+
+/* What was to be read is there: tell the parity. */
+static int end_row(struct kvp_row_home *h, struct row *r)
+{
+	bool any = false;
+	int ret = 0;
+	u32 i;
+
+	clear_page(page_address(r->parity));
+	if (r->partial && !add_inputs(h, r)) {
+		clear_page(page_address(r->parity));
+		ret = reconstruct_slowly(h, r);
+	}
+	for (i = 1; i < h->pool->nr_legs; i++) {
+		if (has_contents(r->new[i]))
+			kvp_xor(r->parity, r->new[i]->page);
+		any |= has_contents(r->new[i]);
+	}
+	r->state = any || r->partial ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
+	r->crc = kvp_block_sum(h->pool->seed, kvp_parity_addr(r->row), page_address(r->parity));
+	return ret;
+}
+
+/* As many rows at once as there are pages for what they need. */
+static int compute_rows(struct kvp_row_home *h)
+{
+	u32 first = 0, next, i;
+	int ret = 0;
+
+	while (!ret && first < h->nr_rows) {
+		kvp_io_group_init(&h->group);
+		h->nr_inputs = 0;
+		for (next = first; next < h->nr_rows; next++) {
+			if (h->nr_inputs + h->pool->nr_legs > MAX_INPUTS)
+				break;
+			begin_row(h, &h->rows[next]);
+		}
+		kvp_io_group_wait(&h->group);
+		for (i = first; !ret && i < next; i++)
+			ret = end_row(h, &h->rows[i]);
+		first = next;
+	}
+	return ret;
+}
+
+/* --- log, home, table ------------------------------------------------------------------------ */
+
+/* R6: before anything of these rows is written at home. */
+static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < h->nr_rows; i++) {
+		struct row *r = &h->rows[i];
+
+		if (r->partial)
+			h->records[n++] = (struct kvp_row_parity){ r->row, r->crc, r->parity };
+	}
+	return n ? kvp_log_parity(h->pool, h->records, n, limit) : 0;
+}
+
+static int add_page(struct kvp_row_home *h, struct kvp_place at, struct page *page)
+{
+	int ret;
+
+	if (kvp_batch_add_at(h->batch, at, page))
+		return 0;
+	ret = kvp_batch_write(h->batch);
+	kvp_batch_add_at(h->batch, at, page);
+	return ret;
+}
+
+/* What of the row lies on @leg. */
+static int add_piece(struct kvp_row_home *h, struct row *r, u32 leg)
+{
+	const struct kvp_geometry *g = h->pool->g;
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_legs; i++) {
+		struct kvp_place at = kvp_row_place(g, r->row, i);
+
+		if (at.leg != leg)
+			continue;
+		if (!i)
+			return r->state == KVP_ENTRY_VALID ? add_page(h, at, r->parity) : 0;
+		return has_contents(r->new[i]) ? add_page(h, at, r->new[i]->page) : 0;
+	}
+	return 0;
+}
+
+/* Leg by leg, so that stripes that follow one another make one request. */
+static int write_home(struct kvp_row_home *h)
+{
+	int ret = 0;
+	u32 leg, i;
+
+	for (leg = 0; leg < h->pool->nr_legs; leg++)
+		for (i = 0; !ret && i < h->nr_rows; i++)
+			ret = add_piece(h, &h->rows[i], leg);
+	if (!ret)
+		ret = kvp_batch_write(h->batch);
+	kvp_batch_reset(h->batch);
+	/* Half a row may be at home now, which only the log can tell: a recovery's work. */
+	if (ret)
+		set_bit(KVP_POOL_FLUSH_LOST, &h->pool->flags);
+	return ret;
+}
+
+static void update_row(struct kvp_row_home *h, struct row *r)
+{
+	struct kvp_pool *pool = h->pool;
+	u32 i;
+
+	for (i = 1; i < pool->nr_legs; i++)
+		if (r->lost & BIT(i))
+			kvp_row_poison(pool, r->stripe->leaf, r->row, i);
+	kvp_table_lock(pool, r->stripe->leaf);
+	for (i = 1; i < pool->nr_legs; i++)
+		if (r->new[i])
+			__kvp_table_set(pool, r->stripe->leaf, r->new[i]->block, r->new[i]->crc,
+					r->new[i]->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
+	__kvp_table_set_parity(pool, r->stripe->leaf, r->row, r->crc, r->state);
+	kvp_table_unlock(pool);
+}
+
+/* Rows in the log need no more room there; of the others it is the tail that says so. */
+static void pay(struct kvp_row_home *h)
+{
+	struct kvp_dirty *d;
+	u32 i, s;
+
+	for (i = 0; i < h->nr_rows; i++) {
+		struct row *r = &h->rows[i];
+
+		if (!r->partial)
+			continue;
+		for (s = 0; s < h->nr_stripes; s++) {
+			if (r->stripe != &h->stripes[s])
+				continue;
+			list_for_each_entry(d, &h->stripes[s].versions, list)
+				if (kvp_row_of(h->pool->g, d->block) == r->row)
+					kvp_log_covered(h->pool, d);
+		}
+	}
+}
+
+static void unlock_all(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++) {
+		kvp_range_unlock(&h->pool->ranges, &h->stripes[i].range);
+		kvp_table_put(h->pool, h->stripes[i].leaf);
+	}
+	h->nr_stripes = 0;
+	h->nr_rows = 0;
+}
+
+static void put_back(struct kvp_row_home *h, struct list_head *versions)
+{
+	LIST_HEAD(back);
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++)
+		list_splice_tail_init(&h->stripes[i].versions, &back);
+	unlock_all(h);
+	list_splice(&back, versions);
+}
+
+/* Still locked: who waits for a lock must not find versions that are home as not yet home. */
+static void forget_versions(struct kvp_row_home *h)
+{
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(done);
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++)
+		list_splice_tail_init(&h->stripes[i].versions, &done);
+	list_for_each_entry_safe(d, next, &done, list)
+		if (!d->page)
+			list_del(&d->list);	/* the edge of a discard */
+	kvp_wbuf_drop_list(h->pool, &done);
+}
+
+/* All that is locked goes home. */
+static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	int ret;
+	u32 i;
+
+	if (!h->nr_stripes)
+		return 0;
+	ret = compute_rows(h);
+	if (!ret)
+		ret = log_parity(h, limit);
+	if (!ret) {
+		pay(h);
+		ret = write_home(h);
+	}
+	if (ret) {
+		put_back(h, versions);
+		return ret;
+	}
+	for (i = 0; i < h->nr_rows; i++)
+		update_row(h, &h->rows[i]);
+	forget_versions(h);
+	unlock_all(h);
+	return 0;
+}
+
+/* --- taking stripes ------------------------------------------------------------------------------ */
+
+static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
+				  struct kvp_log_at limit, int *error)
+{
+	u64 last = first + kvp_stripe_blocks(h->pool->g) - 1;
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, first);
+	struct stripe *s = &h->stripes[h->nr_stripes];
+
+	if (IS_ERR(leaf)) {
+		*error = PTR_ERR(leaf);
+		return NULL;
+	}
+	if (!kvp_range_trylock(&h->pool->ranges, &s->range, first, last)) {
+		/* Whoever has it may wait for what we hold: finish that first. */
+		*error = finish(h, versions, limit);
+		if (*error) {
+			kvp_table_put(h->pool, leaf);
+			return NULL;
+		}
+		s = &h->stripes[0];
+		kvp_range_lock(&h->pool->ranges, &s->range, first, last);
+	}
+	s->leaf = leaf;
+	h->nr_stripes++;
+	return s;
+}
+
+static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
+{
+	struct row *r;
+	u32 i;
+
+	for (i = h->nr_rows; i && h->rows[i - 1].stripe == s; i--)
+		if (h->rows[i - 1].row == number)
+			return &h->rows[i - 1];
+	r = &h->rows[h->nr_rows];
+	memset(r, 0, sizeof(*r));
+	r->row = number;
+	r->stripe = s;
+	r->parity = h->parity[h->nr_rows++];
+	return r;
+}
+
+/* Lock the stripe at the head of @versions, and take all versions that go there. */
+static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	const struct kvp_geometry *g = h->pool->g;
+	u64 first = d->block - d->block % kvp_stripe_blocks(g);
+	struct stripe *s;
+	int error = 0;
+
+	s = lock_stripe(h, versions, first, limit, &error);
+	if (!s)
+		return error;
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (d->block - first >= kvp_stripe_blocks(g))
+			break;
+		/* Of several versions of a block the last one counts, which is the newest. */
+		row_of(h, s, kvp_row_of(g, d->block))->new[kvp_piece_of(g, d->block)] = d;
+		list_move_tail(&d->list, &s->versions);
+	}
+	return 0;
+}
+
+int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	int ret = 0;
+
+	while (!ret && !list_empty(versions)) {
+		ret = take_stripe(h, versions, limit);
+		if (!ret && (h->nr_stripes == MAX_STRIPES ||
+			     h->nr_rows + h->pool->g->chunk_blocks > MAX_ROWS))
+			ret = finish(h, versions, limit);
+	}
+	/* Without memory for one more page, the others go home: or it would not get better. */
+	if (!ret || ret == -ENOMEM)
+		ret = finish(h, versions, limit) ?: ret;
+	else
+		put_back(h, versions);
+	return ret;
+}
+
+/* --- discards ---------------------------------------------------------------------------------------- */
+
+/* Part of a stripe: as if it were overwritten with zeros. */
+static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
+{
+	LIST_HEAD(versions);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct kvp_dirty *d = &h->edge[i];
+
+		memset(d, 0, sizeof(*d));
+		d->block = block + i;
+		d->count = 1;
+		d->zero = true;
+		list_add_tail(&d->list, &versions);
+	}
+	return kvp_row_home_write(h, &versions, limit);
+}
+
+static int discard_stripes(struct kvp_row_home *h, u64 block, u64 count)
+{
+	struct kvp_range range;
+	int ret;
+
+	kvp_range_lock(&h->pool->ranges, &range, block, block + count - 1);
+	ret = kvp_table_discard(h->pool, block, count);
+	kvp_range_unlock(&h->pool->ranges, &range);
+	return ret;
+}
+
+int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
+{
+	u32 stripe = kvp_stripe_blocks(h->pool->g);
+	u64 end = block + count;
+	int ret = 0;
+
+	while (!ret && block < end) {
+		u64 n = min_t(u64, stripe - block % stripe, end - block);
+
+		if (n == stripe)
+			n = (end - block) / stripe * stripe;
+		ret = n % stripe ? discard_part(h, block, n, limit) : discard_stripes(h, block, n);
+		block += n;
+	}
+	return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bringing versions home to a parity1, by stripes: what home.h says, for vdevs
+ * with parity.
+ */
+#ifndef KVP_HOME_ROW_H
+#define KVP_HOME_ROW_H
+
+#include <linux/list.h>
+
+#include "log/log.h"
+
+struct kvp_row_home;
+struct kvp_pool;
+
+struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool);
+void kvp_row_home_free(struct kvp_row_home *h);
+
+/**
+ * kvp_row_home_write() - bring versions home, with their parity
+ * @versions: sorted by block; emptied on success
+ * @limit: place in the log; every version before it is on @versions or home,
+ *	and none from it on is on @versions
+ *
+ * Errors and context as kvp_home_write().
+ */
+int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit);
+
+/**
+ * kvp_row_home_discard() - make @count blocks unwritten
+ * @limit: right behind the discard's record
+ *
+ * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
+ */
+int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit);
+
+#endif /* KVP_HOME_ROW_H */

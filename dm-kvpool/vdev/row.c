@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "compat/xor.h"
+#include "pool/pool.h"
+#include "vdev/row.h"
+
+void kvp_xor(struct page *sum, struct page *source)
+{
+	kvp_compat_xor(page_address(sum), page_address(source), KVP_BLOCK_SIZE);
+}
+
+struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
+{
+	return piece ? kvp_data_place(g, kvp_row_block(g, row, piece)) : kvp_parity_place(g, row);
+}
+
+u64 kvp_row_addr(const struct kvp_geometry *g, u64 row, u32 piece)
+{
+	return piece ? kvp_row_block(g, row, piece) : kvp_parity_addr(row);
+}
+
+u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece)
+{
+	return piece ? kvp_table_entry(pool, leaf, kvp_row_block(pool->g, row, piece)) :
+		       kvp_table_parity(pool, leaf, row);
+}
+
+static bool verifies(struct kvp_pool *pool, u64 row, u32 piece, u64 entry, struct page *page)
+{
+	return kvp_block_sum(pool->seed, kvp_row_addr(pool->g, row, piece), page_address(page)) ==
+	       kvp_entry_crc(entry);
+}
+
+/* Want of memory says nothing about the block. */
+static int read_patiently(struct kvp_leg *leg, u64 block, struct page *page)
+{
+	int error;
+
+	while ((error = kvp_io_page(leg, KVP_IO_READ, block, page)) == -ENOMEM)
+		kvp_wait_for_memory();
+	return error;
+}
+
+int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		 struct page *page)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	struct kvp_place at = kvp_row_place(pool->g, row, piece);
+	struct kvp_leg *leg = &pool->legs[at.leg];
+	int error;
+
+	if (kvp_entry_state(entry) != KVP_ENTRY_VALID) {
+		if (!piece && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+			return -ENODATA;
+		clear_page(page_address(page));
+		return 0;
+	}
+	if (!kvp_leg_usable(leg))
+		return -ENXIO;
+	error = read_patiently(leg, at.block, page);
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return error;
+	}
+	if (verifies(pool, row, piece, entry, page))
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -EILSEQ;
+}
+
+/* Does this error leave it open whether the piece is still there? */
+static bool silent(int error)
+{
+	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
+}
+
+int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		    struct page *page, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	bool unknown = !piece && kvp_entry_state(entry) != KVP_ENTRY_VALID;
+	u32 i;
+
+	clear_page(page_address(page));
+	for (i = 0; i < pool->nr_legs; i++) {
+		int error;
+
+		if (i == piece)
+			continue;
+		error = kvp_row_read(pool, leaf, row, i, scratch);
+		if (error)
+			return silent(error) ? -EIO : -EBADMSG;
+		kvp_xor(page, scratch);
+	}
+	return unknown || verifies(pool, row, piece, entry, page) ? 0 : -EBADMSG;
+}
+
+void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		  struct page *good, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	struct kvp_place at = kvp_row_place(pool->g, row, piece);
+	struct kvp_leg *leg = &pool->legs[at.leg];
+
+	if (!kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+		return;
+	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
+	    read_patiently(leg, at.block, scratch) || !verifies(pool, row, piece, entry, scratch)) {
+		atomic64_inc(&leg->err_write);
+		kvp_leg_fail(leg, "a bad block cannot be repaired");
+		return;
+	}
+	atomic64_inc(&leg->healed);
+	atomic64_inc(&pool->work_stats.healed);
+	if (piece)
+		kvp_event(pool, "healed leg=%u block=%llu", leg->index,
+			  (unsigned long long)kvp_row_block(pool->g, row, piece));
+	else
+		kvp_event(pool, "healed leg=%u row=%llu", leg->index, (unsigned long long)row);
+}
+
+void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
+{
+	u64 block = kvp_row_block(pool->g, row, piece);
+
+	atomic64_inc(&pool->work_stats.unrepaired);
+	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+	kvp_table_lock(pool, leaf);
+	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	/* It counts the lost block, and nobody can take that out of it any more. */
+	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
+	kvp_table_unlock(pool);
+}
+
+/* The block's own copy is bad: from the others, and heal it. */
+static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
+			struct page *page, struct page *scratch)
+{
+	u64 row = kvp_row_of(pool->g, block);
+	u32 piece = kvp_piece_of(pool->g, block);
+	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
+
+	if (!ret) {
+		if (bad != -ENXIO)
+			kvp_row_heal(pool, leaf, row, piece, page, scratch);
+		return 0;
+	}
+	/* Of a pool that lost too many legs it is not known what is at home. */
+	if (ret == -EIO || silent(bad) || kvp_pool_faulted(pool))
+		return -EIO;
+	if (kvp_pool_readonly(pool)) {
+		atomic64_inc(&pool->work_stats.unrepaired);
+		kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+		return -EIO;
+	}
+	kvp_row_poison(pool, leaf, row, piece);
+	return -EBADMSG;
+}
+
+int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
+		      struct page *spare)
+{
+	int error = kvp_row_read(pool, leaf, kvp_row_of(pool->g, block),
+				 kvp_piece_of(pool->g, block), page);
+	struct page *scratch;
+
+	if (!error)
+		return 0;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!scratch)
+		return -ENOMEM;
+	error = read_rebuilt(pool, leaf, block, error, page, scratch);
+	if (!spare)
+		__free_page(scratch);
+	return error;
+}
+
+/* Nobody knows what the parity was: write what it should be, then say so. */
+static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
+{
+	struct kvp_place at = kvp_parity_place(pool->g, row);
+	struct kvp_leg *leg = &pool->legs[at.leg];
+	u32 crc = kvp_block_sum(pool->seed, kvp_parity_addr(row), page_address(good));
+
+	if (kvp_pool_readonly(pool))
+		return 0;
+	if (kvp_leg_usable(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
+	    !kvp_leg_fail(leg, "a write failed"))
+		return -EIO;
+	kvp_table_lock(pool, leaf);
+	__kvp_table_set_parity(pool, leaf, row, crc, KVP_ENTRY_VALID);
+	kvp_table_unlock(pool);
+	return 0;
+}
+
+int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *page,
+			 struct page *scratch)
+{
+	bool unknown = kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_POISONED;
+	int error = kvp_row_read(pool, leaf, row, 0, page), ret;
+
+	if (!error || error == -ENXIO)
+		return 0;
+	ret = kvp_row_rebuild(pool, leaf, row, 0, page, scratch);
+	if (!ret && unknown)
+		return renew_parity(pool, leaf, row, page);
+	if (!ret)
+		kvp_row_heal(pool, leaf, row, 0, page, scratch);
+	/* What of the data is bad is found, and counted, as data. */
+	return 0;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the log of a parity1 says of blocks and rows. */
+#include "recovery/history.h"
+#include "suite.h"
+
+/* Three legs, chunks of four blocks: a stripe is eight blocks. */
+static const struct kvp_geometry g = {
+	.kind = KVP_VDEV_PARITY1, .leg_count = 3, .chunk_blocks = 4, .data_blocks = 800,
+};
+
+static bool add(struct kvp_history *h, u32 kind, u64 block, u32 count, u64 lsn, u32 n, u64 payload,
+		struct kvp_log_at limit)
+{
+	struct kvp_rec rec = { .block = block, .count = count, .kind = kind, .crc = (u32)lsn };
+
+	return expect(!kvp_history_add(h, &rec, (struct kvp_log_at){ lsn, n }, payload, limit),
+		      "out of memory");
+}
+
+/* The newest version of @block before @lsn, record @n, is the data at @payload; 0: a discard; ~0: none. */
+static bool is(struct kvp_history *h, u64 block, u64 lsn, u32 n, u64 payload)
+{
+	const struct kvp_version *v = kvp_history_find(h, block, (struct kvp_log_at){ lsn, n });
+	u64 got = !v ? ~0ull : v->kind == KVP_REC_DISCARD ? 0 : v->payload;
+
+	return expect(got == payload, "block %llu before %llu,%u: %lld, not %lld", block, lsn, n,
+		      (s64)got, (s64)payload);
+}
+
+static bool versions(struct kvp_history *h)
+{
+	const struct kvp_log_at none = { 0, 0 };
+	bool good = add(h, KVP_REC_DATA, 5, 1, 100, 0, 101, none) &&
+		    add(h, KVP_REC_DISCARD, 5, 1, 100, 1, 0, none) &&
+		    add(h, KVP_REC_DATA, 5, 1, 100, 2, 102, none) &&
+		    add(h, KVP_REC_DATA, 5, 1, 200, 0, 201, none);
+
+	return good && is(h, 5, 100, 0, ~0ull) && is(h, 5, 100, 1, 101) && is(h, 5, 100, 2, 0) &&
+	       is(h, 5, 101, 0, 102) && is(h, 5, 200, 0, 102) && is(h, 5, ~0ull, 0, 201) &&
+	       is(h, 6, ~0ull, 0, ~0ull);
+}
+
+/* From within stripe 1 to within stripe 4, and data before and after it. */
+static bool discards(struct kvp_history *h)
+{
+	const struct kvp_log_at none = { 0, 0 };
+	bool good = add(h, KVP_REC_DATA, 13, 1, 300, 0, 301, none) &&
+		    add(h, KVP_REC_DATA, 20, 1, 300, 1, 302, none) &&
+		    add(h, KVP_REC_DISCARD, 14, 20, 300, 2, 0, none) &&
+		    add(h, KVP_REC_DATA, 21, 1, 300, 3, 303, none);
+	u64 block;
+
+	good = good && is(h, 13, ~0ull, 0, 301) && is(h, 34, ~0ull, 0, ~0ull) &&
+	       is(h, 20, 300, 2, 302) && is(h, 21, ~0ull, 0, 303) && is(h, 21, 300, 3, 0);
+	for (block = 14; good && block < 34; block++)
+		good = block == 21 || is(h, block, ~0ull, 0, 0);
+	return good && expect(xa_load(&h->blocks, 14) && xa_load(&h->blocks, 33) &&
+			      !xa_load(&h->blocks, 16) && !xa_load(&h->blocks, 31),
+			      "stripes that are discarded as a whole have records for each block");
+}
+
+static bool parity(struct kvp_history *h)
+{
+	const struct kvp_logged_parity *p;
+	bool good = add(h, KVP_REC_PARITY, 7, 1, 400, 0, 401, (struct kvp_log_at){ 300, 1 }) &&
+		    add(h, KVP_REC_PARITY, 7, 1, 500, 0, 501, (struct kvp_log_at){ 350, 2 });
+
+	p = kvp_history_parity(h, 7, 200);
+	good = good && expect(p && p->payload == 501 && p->limit.lsn == 350 && p->limit.rec == 2,
+			      "the newest parity of a row");
+	good = good && expect(kvp_history_parity(h, 7, 350) == p, "it counts records at the tail");
+	good = good && expect(!kvp_history_parity(h, 7, 351), "the tail has passed what it counts");
+	return good && expect(!kvp_history_parity(h, 8, 0), "a row that has none");
+}
+
+bool history_test(void)
+{
+	struct kvp_history h;
+	bool good;
+
+	kvp_history_init(&h, &g);
+	good = versions(&h) && discards(&h) && parity(&h);
+	kvp_history_exit(&h);
+	return good;
+}

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parity1: situations set up on purpose, then cut everywhere, and each image
+ * looked at with any one leg gone. The pool has chunks of four blocks: on three
+ * legs row r of stripe s has blocks 8s + r and 8s + 4 + r, on five legs every
+ * fourth of sixteen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/completion.h>
+#include <linux/mm.h>
+
+#include "suite.h"
+#include "vdev/row.h"
+
+struct parity_test {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const char *name;
+	void (*run)(struct parity_test *t);
+	struct crash crash;
+	u32 cuts_from, positions;
+	bool nothing_to_cut;
+	struct completion filled;
+};
+
+static void test_main(void *arg)
+{
+	struct parity_test *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	t->cuts_from = disks.trace.nr;
+	t->run(t);
+}
+
+static bool run_one(struct parity_test *t, u64 seed)
+{
+	const struct base *base = base_parity(t->start.legs);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&t->o, &base->o);
+	t->crash = (struct crash){ .legs = base->legs, .parity = true, .o = &t->o,
+				   .lost = t->start.missing };
+	/* Each image is started once for each leg: where few are asked for, not at every position. */
+	t->positions = opt.images < 3 ? 25 : 0;
+	t->nothing_to_cut = false;
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, test_main, t) == SIM_RETURNED;
+	disks_end();
+	if (t->nothing_to_cut)
+		;
+	else if (good && t->positions)
+		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
+	else if (good)
+		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
+	oracle_free(&t->o);
+	return good;
+}
+
+/* @missing: bit per leg that is not there from the start */
+static void test_without(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 missing,
+			 u32 rounds)
+{
+	struct parity_test *t;
+	bool good = true;
+	u32 i;
+
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = name;
+	t->run = run;
+	t->start = (struct host_start){ .legs = legs, .parity = true, .missing = missing };
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 * rounds : rounds); i++)
+		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+	result(name, good);
+	free(t);
+}
+
+static void parity_test(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 rounds)
+{
+	test_without(name, run, legs, 0, rounds);
+}
+
+/* --- at the disks ------------------------------------------------------------------------ */
+
+static struct kvp_place place_of(struct parity_test *t, u64 row, u32 piece)
+{
+	return kvp_row_place(t->host.pool->g, row, piece);
+}
+
+/* A bit of a piece changes where it lies, unseen. */
+static void rot(struct parity_test *t, u64 row, u32 piece)
+{
+	struct kvp_place at = place_of(t, row, piece);
+	u8 data[KVP_BLOCK_SIZE];
+
+	image_read(&disks.img[at.leg], at.block, data);
+	data[99] ^= 16;
+	image_write_data(&disks.img[at.leg], at.block, data);
+}
+
+static void expect_read(struct parity_test *t, u64 block, bool lost)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	kvp_rcache_drop(t->host.pool);
+	if (!lost)
+		host_read_check(&t->host, block);
+	else if (host_read(&t->host, block, data) != -EIO)
+		sim_fail("block %llu is lost, and was read", block);
+}
+
+static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
+{
+	u64 h, u;
+
+	host_scrub(&t->host, &h, &u);
+	if (h != healed || u != unrepaired)
+		sim_fail("scrub healed %llu and found %llu, not %llu and %llu", h, u, healed, unrepaired);
+}
+
+/* No checkpoint ends until the table can be written. */
+static void hold_table(struct parity_test *t, bool hold)
+{
+	const struct kvp_geometry *g = t->host.pool->g;
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		if (hold)
+			disks_stall(i, g->table_start, g->log_start - 1);
+		else
+			disks_release(i);
+}
+
+/* --- cutting ------------------------------------------------------------------------------- */
+
+/* Parts of rows go home, one by one and together with others. */
+static void partial_rows(struct parity_test *t)
+{
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 81, 6, false);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 3, 3, false);
+	host_write(&t->host, 90, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* Whole stripes, and a part on either side. */
+static void whole_stripes(struct parity_test *t)
+{
+	host_write(&t->host, 70, 28, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+}
+
+/* Parity that counts an old version of a block, and a new one in the log beside it. */
+static void newer_version_than_the_parity_counts(struct parity_test *t)
+{
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 73, 1, true);
+	hold_table(t, true);
+	kvp_destage_kick(t->host.pool, true);
+	host_sleep(100);
+	/* Home and in the log's parity now, but not in the durable table. */
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 73, 1, true);
+	t->cuts_from = disks.trace.nr;
+	hold_table(t, false);
+	host_checkpoint(&t->host);
+}
+
+/* A row that was written in part, then as a whole, then in part again, before a checkpoint. */
+static void row_in_every_way(struct parity_test *t)
+{
+	hold_table(t, true);
+	host_write(&t->host, 64, 1, true);
+	kvp_destage_kick(t->host.pool, true);
+	host_sleep(100);
+	hold_table(t, false);
+	host_write(&t->host, 64, 8, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 68, 1, true);
+	host_discard(&t->host, 64, 1);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 64, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* What lies where an unwritten block has its home is nobody's data. */
+static void unwritten_blocks_are_zeros(struct parity_test *t)
+{
+	host_discard(&t->host, 65, 2);
+	host_discard(&t->host, 80, 24);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 69, 1, true);
+	host_write(&t->host, 84, 1, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 65, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* A leg dies while parts of rows go home, and another could be lost with the power: not both. */
+static void leg_dies(struct parity_test *t)
+{
+	host_write(&t->host, 64, 3, true);
+	disks_kill(1);
+	t->crash.lost = 2;
+	host_write(&t->host, 66, 20, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 2, 1, true);
+	host_write(&t->host, 7, 1, true);
+	host_checkpoint(&t->host);
+	host_read_check(&t->host, 64);
+	host_read_check(&t->host, 100);
+}
+
+/* A second leg fails: nothing more is durable, and nobody takes it out as if the rest were enough. */
+static void second_leg_is_kept(struct parity_test *t)
+{
+	t->nothing_to_cut = true;
+	t->host.may_fail = true;
+	disks_kill(1);
+	host_write(&t->host, 64, 20, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	disks_kill(2);
+	host_write(&t->host, 64, 20, false);
+	if (!host_flush(&t->host))
+		sim_fail("a FLUSH succeeded with two legs gone");
+	if (kvp_legs_usable(t->host.pool) != t->start.legs - 1)
+		sim_fail("%u legs are in use", kvp_legs_usable(t->host.pool));
+}
+
+static void filler_task(void *arg)
+{
+	struct parity_test *t = arg;
+	u32 i;
+
+	for (i = 0; i < 450; i++) {
+		host_write(&t->host, 64 + (i * 5) % 80, 1, false);
+		if (i % 20 == 19)
+			host_flush(&t->host);
+	}
+	complete_all(&t->filled);
+}
+
+/* Scattered blocks until the log is full of them, while nothing goes home: there is room for their parity. */
+static void full_log_has_room_for_parity(struct parity_test *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	init_completion(&t->filled);
+	for (i = 0; i < disks.nr; i++)
+		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+	sim_spawn("filler", filler_task, t);
+	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
+		host_sleep(50);
+	if (!kvp_log_short(h->pool))
+		sim_fail("the log is not full: the test is not what it says");
+	t->cuts_from = disks.trace.nr;
+	t->positions = 8;
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	wait_for_completion(&t->filled);
+}
+
+/* Whole stripes, again and again: what they owe is forgiven, or the log would be full for ever. */
+static void whole_stripes_for_long(struct parity_test *t)
+{
+	u32 i;
+
+	t->positions = 4;
+	for (i = 0; i < 30; i++) {
+		host_write(&t->host, 64 + 8 * (i % 2), 72, false);
+		host_flush(&t->host);
+	}
+	host_checkpoint(&t->host);
+	if (t->host.pool->log.owed)
+		sim_fail("the log is empty, and owes %u rows", t->host.pool->log.owed);
+}
+
+/* One leg is given up for its labels. Of the two that are left, both must take the superblock. */
+static void superblock_on_one_leg_is_not_enough(struct parity_test *t)
+{
+	u32 i;
+
+	t->nothing_to_cut = true;
+	t->host.may_fail = true;
+	host_write(&t->host, 64, 3, true);
+	for (i = 1; i < 3; i++) {
+		disks_fault(FAULT_WRITE_EIO, i, 0, KVP_EVENTS_BLOCK - 1);
+		disks_fault(FAULT_WRITE_EIO, i, disks.img[i].blocks - KVP_LABEL_BLOCKS,
+			    disks.img[i].blocks - 1);
+	}
+	if (!host_checkpoint(&t->host))
+		sim_fail("a checkpoint of which only one leg knows");
+}
+
+/* An orderly stop leaves nothing in the log, not even parity. */
+static void stop_is_clean(struct parity_test *t)
+{
+	host_write(&t->host, 64, 3, false);
+	kvp_pool_quiesce(t->host.pool);
+	if (!(t->host.pool->sb->flags & KVP_SB_CLEAN))
+		sim_fail("the log is not empty after a stop");
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+/* Any one bad block of a row heals, parity too. */
+static void one_bad_block_in_a_row_heals(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->g;
+	u64 row = kvp_row_of(g, 64);
+	u32 i;
+
+	t->nothing_to_cut = true;
+	for (i = 0; i < t->start.legs; i++)
+		rot(t, row + i, i);
+	expect_read(t, kvp_row_block(g, row + 1, 1), false);
+	expect_scrub(t, t->start.legs - 1, 0);
+	expect_scrub(t, 0, 0);
+}
+
+/* Two bad ones are lost, they alone, and until they are overwritten. */
+static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->g;
+	u64 row = kvp_row_of(g, 64), block;
+	u32 i;
+
+	t->nothing_to_cut = true;
+	rot(t, row, 1);
+	rot(t, row, 2);
+	for (block = 64; block < 80; block++)
+		expect_read(t, block, block == kvp_row_block(g, row, 1) ||
+				      block == kvp_row_block(g, row, 2));
+	host_write(&t->host, kvp_row_block(g, row, 1), 1, true);
+	host_checkpoint(&t->host);
+	expect_read(t, kvp_row_block(g, row, 1), false);
+	expect_read(t, kvp_row_block(g, row, 2), true);
+	/* Its parity is known again, without what is lost. */
+	for (i = 0; i < t->start.legs; i++) {
+		if (i == 2)
+			continue;
+		rot(t, row, i);
+		expect_scrub(t, 1, 0);
+	}
+	host_write(&t->host, kvp_row_block(g, row, 2), 1, true);
+	host_checkpoint(&t->host);
+	rot(t, row, 1);
+	expect_read(t, kvp_row_block(g, row, 1), false);
+	expect_scrub(t, 0, 0);
+}
+
+/* A bad block and bad parity: the block is lost; the parity is computed anew. */
+static void bad_block_and_bad_parity(struct parity_test *t)
+{
+	u64 row = kvp_row_of(t->host.pool->g, 64);
+
+	t->nothing_to_cut = true;
+	rot(t, row, 0);
+	rot(t, row, 1);
+	expect_read(t, 64, true);
+	expect_scrub(t, 0, 0);
+	rot(t, row, 2);
+	expect_scrub(t, 1, 0);
+	expect_read(t, 64, true);
+}
+
+/* What stays is bad, and nobody reads it but who needs it for parity. */
+static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->g;
+	u64 row = kvp_row_of(g, 64);
+	u32 i;
+
+	t->nothing_to_cut = true;
+	rot(t, row, 2);
+	host_write(&t->host, 64, 1, true);
+	host_checkpoint(&t->host);
+	rot(t, row + 1, 0);
+	host_write(&t->host, 65, 1, true);
+	host_checkpoint(&t->host);
+	for (i = 0; i < 2; i++) {
+		expect_read(t, kvp_row_block(g, row + i, 1), false);
+		expect_read(t, kvp_row_block(g, row + i, 2), false);
+	}
+	expect_scrub(t, 0, 0);
+}
+
+/* --- a recovery whose chain is cut short ------------------------------------------------------- */
+
+/* One block of each row is in the log, all others at home only. */
+static void log_part_of_every_row(void *arg)
+{
+	struct parity_test *t = arg;
+	u32 stripe;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	for (stripe = 0; stripe < 64; stripe++)
+		host_write(&t->host, 8 * stripe, 8, false);
+	host_checkpoint(&t->host);
+	for (stripe = 0; stripe < 64; stripe++)
+		host_write(&t->host, 8 * stripe + stripe % 2 * 4, 4, false);
+	host_flush(&t->host);
+}
+
+static void only_start(void *arg)
+{
+	struct parity_test *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+}
+
+static bool live(struct parity_test *t, void (*life)(void *arg), const struct image *img, u32 n)
+{
+	struct sim_config config;
+	bool good;
+
+	check_seed_config(&config, mix64(opt.seed, n));
+	disks_begin(img, 3);
+	good = sim_run(&config, life, t) == SIM_RETURNED;
+	disks_end();
+	return good;
+}
+
+/* What the last machine left, cut at @at, with all that was on its way. */
+static void cut_at(u32 at, struct image *out)
+{
+	struct rng rng = { opt.seed };
+	struct cutter *cut = malloc(sizeof(*cut));
+	u8 fates[MAX_PENDING];
+
+	memset(fates, FATE_KEPT, sizeof(fates));
+	cutter_init(cut, &disks.trace);
+	cutter_seek(cut, at);
+	cutter_images(cut, fates, &rng, out);
+	cutter_free(cut);
+	free(cut);
+}
+
+/* Where the last entry of the recovery's chain is submitted first: 0 if nowhere. */
+static u32 last_of_chain(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.trace.nr_requests; i++) {
+		const struct trace_request *r = &disks.trace.requests[i];
+		const struct kvp_disk_log_hdr *d;
+
+		if (r->op != KVP_IO_WRITE_FUA || !r->nr)
+			continue;
+		d = (const struct kvp_disk_log_hdr *)r->data[0]->data;
+		if (le32_to_cpu(d->magic) == KVP_LOG_MAGIC && le32_to_cpu(d->flags) & KVP_LOG_LAST)
+			return r->submitted - 1;
+	}
+	return 0;
+}
+
+static void free_images(struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		image_free(&img[i]);
+}
+
+/* The recovery after the one that was cut is itself cut here and there, and a leg is gone. */
+static bool cut_second_recovery(struct parity_test *t)
+{
+	u32 total = disks.trace.nr, i;
+	struct trace trace = disks.trace;
+	bool good = true;
+
+	for (i = 1; good && i < 12; i++) {
+		struct crash c = { .legs = 3, .parity = true, .o = &t->o, .at = ~0u };
+		struct image img[MAX_DISKS];
+
+		disks.trace = trace;
+		cut_at(total / 12 * i, img);
+		memset(&disks.trace, 0, sizeof(disks.trace));
+		c.images = img;
+		c.seed = mix64(opt.seed, i);
+		good = !check_crash(&c, CHECK_LEGS);
+		free_images(img);
+	}
+	trace_free(&trace);
+	return good;
+}
+
+static bool chain_is_cut_short(struct parity_test *t)
+{
+	const struct base *base = base_parity_long_log();
+	struct image logged[MAX_DISKS], cut[MAX_DISKS];
+	bool good;
+	u32 at;
+
+	oracle_copy(&t->o, &base->o);
+	good = live(t, log_part_of_every_row, base->img, 1);
+	cut_at(disks.trace.nr, logged);
+	good = good && live(t, only_start, logged, 2);
+	at = last_of_chain();
+	good = good && expect(at, "no chain: the test is not what it says");
+	cut_at(at, cut);
+	good = good && live(t, only_start, cut, 3) && cut_second_recovery(t);
+	free_images(logged);
+	free_images(cut);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void chain_test(const char *name)
+{
+	struct parity_test *t;
+
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->start = (struct host_start){ .legs = 3, .parity = true };
+	result(name, chain_is_cut_short(t));
+	free(t);
+}
+
+#define NAMED(function) "parity:" #function, function
+#define NAMED_WITHOUT(function) "parity-without:" #function, function
+#define NAMED_WIDE(function) "parity5:" #function, function
+
+void run_parity(void)
+{
+	parity_test(NAMED(partial_rows), 3, 2);
+	parity_test(NAMED_WIDE(partial_rows), 5, 1);
+	parity_test(NAMED(whole_stripes), 3, 1);
+	parity_test(NAMED(newer_version_than_the_parity_counts), 3, 2);
+	parity_test(NAMED_WIDE(newer_version_than_the_parity_counts), 5, 1);
+	parity_test(NAMED(row_in_every_way), 3, 1);
+	parity_test(NAMED_WIDE(row_in_every_way), 5, 1);
+	parity_test(NAMED(unwritten_blocks_are_zeros), 3, 1);
+	parity_test(NAMED_WIDE(unwritten_blocks_are_zeros), 5, 1);
+	test_without(NAMED_WITHOUT(partial_rows), 3, 1, 1);
+	test_without(NAMED_WITHOUT(row_in_every_way), 3, 2, 1);
+	test_without(NAMED_WITHOUT(unwritten_blocks_are_zeros), 3, 4, 1);
+	test_without(NAMED_WITHOUT(newer_version_than_the_parity_counts), 5, 8, 1);
+	parity_test(NAMED(leg_dies), 3, 2);
+	parity_test(NAMED_WIDE(leg_dies), 5, 1);
+	parity_test(NAMED(full_log_has_room_for_parity), 3, 1);
+	parity_test(NAMED(second_leg_is_kept), 3, 2);
+	parity_test(NAMED(whole_stripes_for_long), 3, 1);
+	parity_test(NAMED(superblock_on_one_leg_is_not_enough), 3, 1);
+	parity_test(NAMED(stop_is_clean), 3, 1);
+	chain_test("parity:chain_is_cut_short");
+	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
+	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
+	parity_test(NAMED(two_bad_blocks_in_a_row_are_lost), 3, 1);
+	parity_test(NAMED_WIDE(two_bad_blocks_in_a_row_are_lost), 5, 1);
+	parity_test(NAMED(bad_block_and_bad_parity), 3, 1);
+	parity_test(NAMED(bad_input_of_parity_is_rebuilt), 3, 1);
+	parity_test(NAMED_WIDE(bad_input_of_parity_is_rebuilt), 5, 1);
+}

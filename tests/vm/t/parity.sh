@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a parity1 keeps data, heals rot in data and parity, lives without any one leg, also after a power cut
+# timeout: 240
+# needs: gcc
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle; helper leg
+load_modules
+no_udev
+legs=(/dev/a /dev/b /dev/c /dev/d)
+for d in a b c d; do mksim $d 64; done
+len="0 $(sectors_of 96)"
+dmsetup create p --table "$len kvpool - 4 format name=p log_size=8M chunk=16384 parity1 4 ${legs[*]}"
+table=$(dmsetup table p)
+[[ $table = *" parity1 4 "* ]] || fail "table line: $table"
+expect_stat p vdev.0.kind parity1
+expect_stat p losses_survivable 1
+home=$(leg label /dev/a | sed -n 's/^data_start=//p')
+
+# Stripes have 12 blocks of data, in chunks of 4; the parity of stripe s is on leg s mod 4.
+rot() { # LEG BLOCK: in the row of that block
+	local row=$((($2 - $2 % 12) / 3 + $2 % 4))
+	simset "$(tr 0123 abcd <<< "$1")" corrupt "$(((home + row) * 8)) 8 9"
+}
+rot_block() { rot $(((1 + $1 % 12 / 4 + $1 / 12) % 4)) "$1"; }
+rot_parity() { rot $(($1 / 12 % 4)) "$1"; }
+all_is() { expect_eq "$(oracle show /dev/mapper/p 0 4096)" "0 4096 $1"; }
+restart_without() { # LEG, or none
+	local t=$table
+	[ -z "$1" ] || t=$(awk -v leg="$1" '{ $(NF - 3 + leg) = "-"; print }' <<< "$table")
+	dmsetup create p --table "$t" || fail "start without leg '$1': $(last_refusal)"
+}
+
+echo "--- written as a whole and in part, and read back"
+oracle write /dev/mapper/p 0 4096 1 fsync bs=64
+dmsetup message p 0 checkpoint
+all_is v1
+oracle write /dev/mapper/p 0 4096 2 fsync bs=1
+dmsetup message p 0 checkpoint
+all_is v2
+scrub p
+
+echo "--- rot in data and in parity"
+rot_block 100; rot_block 217; rot_parity 301
+expect_eq "$(oracle show /dev/mapper/p 96 8 bs=1)" "96 8 v2"
+scrub p 2
+scrub p
+expect_stat p poisoned_blocks 0
+
+echo "--- two bad blocks in a row are lost, they alone, until they are overwritten"
+rot_block 600; rot_block 604
+scrub p 0 2
+expect_stat p poisoned_blocks 2
+expect_fail dd if=/dev/mapper/p of=/dev/null bs=4096 skip=600 count=1 iflag=direct
+expect_eq "$(oracle show /dev/mapper/p 608 4 bs=1)" "608 4 v2"
+oracle write /dev/mapper/p 600 8 2 fsync bs=1
+dmsetup message p 0 checkpoint
+expect_stat p poisoned_blocks 0
+all_is v2
+scrub p
+
+echo "--- after a restart"
+dmsetup remove --retry p
+restart_without ""
+all_is v2
+echo "--- the power goes with much in the log, and a leg with it"
+oracle write /dev/mapper/p 0 4096 3 fsync bs=1
+oracle write /dev/mapper/p 1 1000 4 fsync bs=3
+simset all cut_mode random
+simset all power_cut now
+dmsetup remove --retry p
+simset all power_cut none
+simset all power_restore 1
+restart_without 2
+expect_stat p state degraded
+expect_eq "$(oracle show /dev/mapper/p 1 1000)" "1 1000 v4"
+expect_eq "$(oracle show /dev/mapper/p 1001 3095)" "1001 3095 v3"
+oracle write /dev/mapper/p 0 4096 5 fsync bs=7
+dmsetup message p 0 checkpoint
+all_is v5
+expect_stat p poisoned_blocks 0
+dmsetup remove --retry p
+
+echo "--- a second one is one too many"
+expect_refusal "all but one" start p "$(awk '{ $NF = "-"; $(NF - 1) = "-"; print }' <<< "$table")"
