@@ -249,8 +249,12 @@ static void take_out(struct kvp_rcache *rc, u64 block)
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_rcache *rc = &pool->rcache;
-	struct kvp_rcount *c = &rc->counts[count_of(block)];
+	struct kvp_rcount *c;
 
+	smp_mb();	/* the entry, then the look; pairs with switch_on() */
+	if (!kvp_rcache_enabled(rc))
+		return;
+	c = &rc->counts[count_of(block)];
 	/* A full barrier on both sides: the entry before, what is held, and the buffer, after. */
 	atomic_inc_return(&c->changes);
 	if (READ_ONCE(c->held))
@@ -281,6 +285,23 @@ static int alloc_tables(struct kvp_s3_table **tables, u32 capacity)
 	return 0;
 }
 
+/*
+ * From here on changes are counted; tokens that were taken when they were not are
+ * void. Before the tables have room: nothing enters the cache until then.
+ */
+static void switch_on(struct kvp_rcache *rc, u64 blocks)
+{
+	bool was_on = kvp_rcache_enabled(rc);
+	u32 i;
+
+	WRITE_ONCE(rc->blocks, blocks);
+	if (was_on)
+		return;
+	smp_mb();	/* pairs with kvp_rcache_forget() */
+	for (i = 0; i < ARRAY_SIZE(rc->counts); i++)
+		atomic_inc(&rc->counts[i].changes);
+}
+
 int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 {
 	u32 capacity = min_t(u64, blocks / KVP_RCACHE_SHARDS, KVP_S3_MAX_CAPACITY), i;
@@ -294,6 +315,8 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 	ret = blocks > totalram_pages() ? -ENOMEM : alloc_tables(tables, capacity);
 	if (ret)
 		goto out;
+	if (capacity)
+		switch_on(rc, (u64)capacity * KVP_RCACHE_SHARDS);
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
 		struct kvp_rshard *s = &rc->shards[i];
 
@@ -304,7 +327,8 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 			__free_spare(s);
 		spin_unlock_irqrestore(&s->lock, flags);
 	}
-	WRITE_ONCE(rc->blocks, (u64)capacity * KVP_RCACHE_SHARDS);
+	if (!capacity)
+		WRITE_ONCE(rc->blocks, 0);
 	synchronize_rcu();	/* readers of the old tables */
 	free_tables(tables);
 out:

@@ -158,7 +158,8 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
  * kvp_rcache_forget() - the table's entry of @block has changed
  *
  * To be called between that and the moment when the version that it names leaves
- * the buffer. Context: any.
+ * the buffer. Whoever switches the cache on makes all tokens void, so nothing need
+ * be counted while it is off. Context: any.
  */
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
 

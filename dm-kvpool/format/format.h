@@ -223,14 +223,28 @@ static inline u64 kvp_parity_addr(u64 row)
 	return row | 1ull << 55;
 }
 
+/** kvp_striped_place() - kvp_data_place() of a parity1 */
+struct kvp_place kvp_striped_place(const struct kvp_geometry *g, u64 block);
+
 /** kvp_data_place() - home of @block; of a mirror on every leg, and leg 0 is named */
-struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block);
+static inline struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block)
+{
+	if (kvp_is_parity1(g))
+		return kvp_striped_place(g, block);
+	return (struct kvp_place){ 0, g->data_start + block };
+}
 
 /** kvp_parity_place() - home of the parity of @row */
 struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row);
 
+/** kvp_striped_index() - kvp_entry_index() of a parity1 */
+u64 kvp_striped_index(const struct kvp_geometry *g, u64 block);
+
 /** kvp_entry_index() - place of @block's entry in the table: page << KVP_PTRS_SHIFT, and word */
-u64 kvp_entry_index(const struct kvp_geometry *g, u64 block);
+static inline u64 kvp_entry_index(const struct kvp_geometry *g, u64 block)
+{
+	return kvp_is_parity1(g) ? kvp_striped_index(g, block) : block;
+}
 
 /** kvp_parity_index() - the same for the parity of @row; the page is that of the row's data */
 u64 kvp_parity_index(const struct kvp_geometry *g, u64 row);

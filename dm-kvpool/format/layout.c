@@ -111,12 +111,10 @@ struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
 	};
 }
 
-u64 kvp_entry_index(const struct kvp_geometry *g, u64 block)
+u64 kvp_striped_index(const struct kvp_geometry *g, u64 block)
 {
 	u32 leaf = kvp_leaf_blocks(g);
 
-	if (!kvp_is_parity1(g))
-		return block;
 	return (block / leaf << KVP_PTRS_SHIFT) + block % leaf;
 }
 
@@ -129,15 +127,13 @@ u64 kvp_parity_index(const struct kvp_geometry *g, u64 row)
 	return (first / leaf << KVP_PTRS_SHIFT) + leaf + row % rows;
 }
 
-struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block)
+struct kvp_place kvp_striped_place(const struct kvp_geometry *g, u64 block)
 {
 	u32 stripe_blocks = kvp_stripe_blocks(g);
 	u64 stripe = block / stripe_blocks;
 	struct kvp_stripe_at at;
 	struct kvp_piece piece;
 
-	if (!kvp_is_parity1(g))
-		return (struct kvp_place){ 0, g->data_start + block };
 	at = kvp_stripe_at(g->leg_count, stripe_blocks, (u32)(block % stripe_blocks));
 	kvp_stripe_home(g->leg_count, g->chunk_blocks, stripe, at.piece, &piece);
 	return (struct kvp_place){ piece.leg, g->data_start + piece.block + at.row };

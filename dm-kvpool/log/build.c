@@ -72,7 +72,8 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
-		e->owed += kvp_log_owed_by(pool, d);
+		if (kvp_is_parity1(pool->g))
+			e->owed += kvp_log_owed_by(pool, d);
 		last = &d->list;
 	}
 	if (intent)
@@ -88,6 +89,8 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 static bool leaves_room(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_dirty *d)
 {
+	if (!kvp_is_parity1(pool->g))
+		return true;
 	return kvp_log_leaves_room(pool, e->budget, entry_blocks(e->records + 1, e->data + !d->hole),
 				   e->owed + kvp_log_owed_by(pool, d));
 }

@@ -951,6 +951,30 @@ static void fill_races_a_write(struct scenario *s)
 	host_read_check(h, BORDER);
 }
 
+static void overwrite_while_the_cache_is_off(struct host *h)
+{
+	if (kvp_rcache_resize(h->pool, 0))
+		sim_fail("the cache cannot be switched off");
+	host_write(h, 70, 1, false);
+	host_checkpoint(h);
+	if (kvp_rcache_resize(h->pool, 256))
+		sim_fail("the cache cannot be switched on");
+}
+
+/* Nobody counts changes while there is no cache: what was read before must not enter the next one. */
+static void fill_outlives_its_cache(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	read_while(s, 70, overwrite_while_the_cache_is_off);
+	if (host_cached(h, 70))
+		sim_fail("a page was kept that is older than what is home");
+	host_read_check(h, 70);
+	s->positions = 20;
+	host_write(h, 70, 1, true);
+	host_read_check(h, 70);
+}
+
 /* Contents that differ from @a and have its sum, whatever the seed: crc32c is linear. */
 static void same_sum(const u8 *a, u8 *b)
 {
@@ -1178,6 +1202,7 @@ void run_scenarios(void)
 	scenario(NAMED(fill_races_a_write), 2, false, 2);
 	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
 	scenario(NAMED(fill_races_a_write_of_the_same_sum), 2, false, 1);
+	scenario(NAMED(fill_outlives_its_cache), 2, false, 2);
 	scenario(NAMED(fill_races_a_discard), 2, false, 2);
 	scenario(NAMED(fill_races_destage), 2, false, 2);
 	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
