@@ -144,6 +144,7 @@ is ram.read_cache $((4 << 20))
 
 echo "--- readers, writers and discards at once, and a small cache that changes"
 state=/tmp/state
+blkdiscard $dev	# it begins with nothing written
 oracle new $state 2048 1 2048 7
 oracle run $state $dev 7 4 150 1 & run=$!
 for size in 256K 1M 0 512K 64K 2M 256K; do
