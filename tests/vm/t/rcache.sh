@@ -161,6 +161,13 @@ oracle check $state $dev keep
 oracle check $state $dev
 fio --name=v --filename=$dev --direct=1 --rw=randrw --bsrange=4k-64k --offset=16m --size=4m --io_size=6m \
 	--verify=crc32c --verify_backlog=32 --ioengine=libaio --iodepth=8 --output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
+# What was just written comes from the buffer: now from home, then from the cache.
+dd if=/dev/urandom of=$dev bs=4k seek=4096 count=64 oflag=direct conv=notrunc status=none
+dmsetup message p 0 checkpoint
+dmsetup message p 0 set ram_cache 2M
+look; hits=${st[ram.hits]}
+for _ in 1 2; do dd if=$dev of=/tmp/read bs=4k skip=4096 count=64 iflag=direct status=none; done
 look
-[ "${st[ram.hits]}" -gt 0 ] || fail "all of that, and no hit"
+hits=$((${st[ram.hits]} - hits))
+[ $hits -ge 32 ] || fail "64 blocks read twice, and $hits hits"
 scrub p
