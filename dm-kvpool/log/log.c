@@ -202,7 +202,13 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
 	u64 blocks = kvp_log_blocks(pool->g) - pool->g->segment_blocks;
-	u64 used = kvp_log_used(pool), free = used < blocks ? blocks - used : 0;
+	unsigned long flags;
+	u64 used, free;
+
+	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
+	spin_lock_irqsave(&pool->log.lock, flags);
+	used = kvp_log_used(pool);
+	free = used < blocks ? blocks - used : 0;
 
 	/* Each block owes a row of parity, with a header at worst. */
 	if (kvp_is_parity1(pool->g)) {
@@ -211,6 +217,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 		free = free > kept ? (free - kept) / 3 : 0;
 	}
 	WRITE_ONCE(pool->wbuf.commit_limit, free - free / 16);
+	spin_unlock_irqrestore(&pool->log.lock, flags);
 }
 
 bool kvp_log_short(struct kvp_pool *pool)
