@@ -137,15 +137,17 @@ static bool waits_in_vain(struct kvp_pool *pool)
 /* Copy from where the bio stands; false when the buffer is full. */
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
-	while (bio->bi_iter.bi_size) {
-		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, first_block(bio));
+	struct kvp_dirty *spare = NULL, *d;
 
+	while (bio->bi_iter.bi_size) {
+		d = kvp_wbuf_begin_write(pool, first_block(bio), &spare);
 		if (!d)
-			return false;
+			break;
 		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
-		*seq = kvp_wbuf_end_write(pool, d);
+		*seq = kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
 	}
-	return true;
+	kvp_wbuf_end_stream(pool, &spare);
+	return !bio->bi_iter.bi_size;
 }
 
 /* Take a write or discard into the buffer; false when it is full, or memory short. */

@@ -10,17 +10,46 @@
 /* Allocated at start, so that writes make progress whatever the state of memory. */
 #define RESERVE_PAGES	512
 
-static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
+/*
+ * Neighbours lie in neighbouring buckets under one lock: what is done to a
+ * stream of blocks takes a lock once for many. Which of its group's buckets a
+ * block has depends on the group, or blocks at a fixed distance would share few.
+ */
+static u32 bucket_number(u64 block)
 {
-	return &w->buckets[hash_64(block, KVP_WBUF_BUCKET_BITS)];
+	u32 hash = hash_64(block >> KVP_WBUF_GROUP_BITS, KVP_WBUF_BUCKET_BITS);
+
+	return hash ^ (block & ((1 << KVP_WBUF_GROUP_BITS) - 1));
 }
 
-/* Buckets share locks; a bucket's lock is found by the low bits of its number. */
+static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
+{
+	return &w->buckets[bucket_number(block)];
+}
+
+static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
+{
+	u32 group = bucket >> KVP_WBUF_GROUP_BITS;
+
+	return &w->locks[group & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+}
+
 static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
 {
-	u32 bucket = hash_64(block, KVP_WBUF_BUCKET_BITS);
+	return lock_of_bucket(w, bucket_number(block));
+}
 
-	return &w->locks[bucket & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+/* Going through a list: the lock of @block, where the one before may be held. */
+static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
+{
+	spinlock_t *lock = lock_of(w, block);
+
+	if (lock == held)
+		return lock;
+	if (held)
+		spin_unlock(held);
+	spin_lock(lock);
+	return lock;
 }
 
 static struct kvp_dirty *__find(struct kvp_wbuf *w, u64 block)
@@ -248,10 +277,41 @@ static void __supersede(struct kvp_dirty *old)
 	hlist_del_init(&old->hash);
 }
 
-struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
+/* Whoever found the buffer full meanwhile must learn that it is not. */
+static void give_back_spare(struct kvp_pool *pool, struct kvp_dirty *d)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d, *old;
+	LIST_HEAD(excess);
+
+	spin_lock(&w->lock);
+	__give_back(w, d, &excess);
+	spin_unlock(&w->lock);
+	free_chunks(&excess);
+	kvp_pool_space(pool);
+}
+
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare)
+{
+	if (*spare)
+		give_back_spare(pool, *spare);
+	*spare = NULL;
+}
+
+/* The page of the stream that writes, or any. */
+static struct kvp_dirty *take_spare(struct kvp_wbuf *w, struct kvp_dirty **spare)
+{
+	struct kvp_dirty *d = spare ? *spare : NULL;
+
+	if (!d)
+		return take_free(w);
+	*spare = NULL;
+	return d;
+}
+
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d = NULL, *old;
 
 	spin_lock(lock_of(w, block));
 	old = __find(w, block);
@@ -259,7 +319,8 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 		this_cpu_inc(pool->stats->coalesced_blocks);
 		return old;
 	}
-	d = READ_ONCE(w->nr_buffered) < READ_ONCE(w->commit_limit) ? take_free(w) : NULL;
+	if (READ_ONCE(w->nr_buffered) < READ_ONCE(w->commit_limit))
+		d = take_spare(w, spare);
 	if (!d) {
 		spin_unlock(lock_of(w, block));
 		return NULL;
@@ -282,7 +343,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 	return d;
 }
 
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d)
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u64 seq;
@@ -298,6 +359,8 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d)
 		list_add_tail(&d->list, &w->buffered);
 	}
 	seq = w->seq;
+	if (spare && !*spare)
+		*spare = __take_page(w);
 	spin_unlock(&w->lock);
 	spin_unlock(lock_of(w, d->block));
 	return seq;
@@ -335,7 +398,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 		return;
 	}
 	for (i = 0; i < 1u << KVP_WBUF_BUCKET_BITS; i++) {
-		spinlock_t *lock = &w->locks[i & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+		spinlock_t *lock = lock_of_bucket(w, i);
 
 		spin_lock(lock);
 		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
@@ -424,13 +487,29 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 	return false;
 }
 
-void kvp_wbuf_set_state(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state)
+static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_dirty_state state)
 {
-	spinlock_t *lock = lock_of(&pool->wbuf, d->block);
+	spinlock_t *lock = NULL;
+	struct kvp_dirty *d;
 
-	spin_lock(lock);
-	d->state = state;
-	spin_unlock(lock);
+	list_for_each_entry(d, versions, list) {
+		/* nobody rewrites a hole */
+		if (!d->hole)
+			lock = lock_next(w, lock, d->block);
+		WRITE_ONCE(d->state, state);
+	}
+	if (lock)
+		spin_unlock(lock);
+}
+
+void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions)
+{
+	set_states(&pool->wbuf, versions, KVP_DIRTY_COMMITTING);
+}
+
+void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
+{
+	set_states(&pool->wbuf, versions, KVP_DIRTY_BUFFERED);
 }
 
 /* Nothing newer is in the hash table: is what superseded a version of @block durable? */
@@ -451,14 +530,12 @@ static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 	return durable || !pending;
 }
 
-bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *newest;
 	bool durable;
 
-	if (!kvp_wbuf_superseded(d))
-		return false;
 	newest = kvp_wbuf_find(pool, d->block);
 	if (!newest)
 		return hole_outlives(w, d->block);
@@ -467,13 +544,20 @@ bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
 	return durable;
 }
 
-static void unhash(struct kvp_wbuf *w, struct kvp_dirty *d)
+/* What was on the list is not found any more. */
+static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 {
-	spinlock_t *lock = lock_of(w, d->block);
+	spinlock_t *lock = NULL;
+	struct kvp_dirty *d;
 
-	spin_lock(lock);
-	hlist_del_init(&d->hash);
-	spin_unlock(lock);
+	list_for_each_entry(d, versions, list) {
+		if (d->hole)
+			continue;
+		lock = lock_next(w, lock, d->block);
+		hlist_del_init(&d->hash);
+	}
+	if (lock)
+		spin_unlock(lock);
 }
 
 static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *holes,
@@ -496,9 +580,7 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 	LIST_HEAD(holes);
 	LIST_HEAD(excess);
 
-	list_for_each_entry(d, list, list)
-		if (!d->hole)
-			unhash(w, d);
+	unhash(w, list);
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, list, list)
 		__retire(w, d, &holes, &excess);

@@ -101,6 +101,7 @@ struct kvp_chunk {
 };
 
 #define KVP_WBUF_BUCKET_BITS	14
+#define KVP_WBUF_GROUP_BITS	4	/* neighbours under one lock */
 #define KVP_WBUF_LOCK_BITS	8
 
 /* Lock order: a bucket's lock, then wbuf->lock. */
@@ -137,16 +138,25 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 
 /**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
+ * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL
  *
  * Return: the version, its bucket locked, or NULL when the buffer is full, the
  * log has no space for more, or memory is short: try again after
  * kvp_pool_space(). The caller fills the page and calls kvp_wbuf_end_write().
  * Context: any but interrupt; between the two calls atomic.
  */
-struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block);
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare);
 
-/** kvp_wbuf_end_write() - accept and unlock; returns a seq that covers this write */
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d);
+/**
+ * kvp_wbuf_end_write() - accept and unlock
+ * @spare: another write of the same stream follows: a page for it is taken
+ *	while the lock is held anyway, if there is one; NULL: none follows.
+ *	kvp_wbuf_end_stream() gives back what was not used.
+ *
+ * Return: a seq that covers this write.
+ */
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare);
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
 
 /** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
 u64 kvp_wbuf_seq(struct kvp_pool *pool);
@@ -180,20 +190,28 @@ static inline void kvp_wbuf_advance(struct kvp_dirty *d, enum kvp_dirty_state st
 	WRITE_ONCE(d->state, state);
 }
 
-/** kvp_wbuf_set_state() - BUFFERED to COMMITTING ends the time of rewrites in place */
-void kvp_wbuf_set_state(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state);
+/** kvp_wbuf_fix() - what is on the list is COMMITTING: this ends the time of rewrites in place */
+void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
+
+/** kvp_wbuf_unfix() - a commit failed: what is on the list is BUFFERED again */
+void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
+
+/** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
+static inline bool kvp_wbuf_superseded(const struct kvp_dirty *d)
+{
+	return READ_ONCE(d->superseded);
+}
+
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d);
 
 /**
  * kvp_wbuf_outlived() - is a newer version of @d's block durable, other than by an open intent?
  *
  * Then @d need not go home: its record may die (R2). Caller holds the range lock.
  */
-bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d);
-
-/** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
-static inline bool kvp_wbuf_superseded(const struct kvp_dirty *d)
+static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
 {
-	return READ_ONCE(d->superseded);
+	return kvp_wbuf_superseded(d) && __kvp_wbuf_outlived(pool, d);
 }
 
 #endif /* KVP_WBUF_H */

@@ -166,18 +166,15 @@ static bool all_zero(const void *page)
 	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2] && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
 }
 
-/* The version is fixed from here: sum it, and say in one record what it is. */
+/* The version is fixed: sum it, and say in one record what it is. */
 static void record_version(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_rec *r)
 {
 	r->block = d->block;
 	r->count = d->count;
 	r->crc = 0;
 	r->kind = KVP_REC_DISCARD;
-	if (d->hole) {
-		WRITE_ONCE(d->state, KVP_DIRTY_COMMITTING);
+	if (d->hole)
 		return;
-	}
-	kvp_wbuf_set_state(pool, d, KVP_DIRTY_COMMITTING);
 	d->zero = !d->intent && all_zero(page_address(d->page));
 	if (d->zero)
 		return;
@@ -197,6 +194,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->hdr_blocks = kvp_log_hdr_blocks(e->records);
 	page = h->hdr_blocks;
 	e->data = 0;
+	kvp_wbuf_fix(pool, &e->versions);
 	list_for_each_entry(d, &e->versions, list) {
 		struct kvp_rec r;
 

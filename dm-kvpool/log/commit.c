@@ -209,11 +209,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	list_for_each_entry(d, &e->versions, list) {
 		d->intent = false;
 		d->zero = false;
-		if (d->hole)
-			WRITE_ONCE(d->state, KVP_DIRTY_BUFFERED);
-		else
-			kvp_wbuf_set_state(pool, d, KVP_DIRTY_BUFFERED);
 	}
+	kvp_wbuf_unfix(pool, &e->versions);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->bypass) {

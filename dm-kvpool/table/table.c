@@ -222,10 +222,13 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 index, u64 en
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry)
 {
 	u64 index = kvp_entry_index(pool->g, block);
+	u64 old = le64_to_cpu(words(leaf)[index % KVP_PTRS_PER_PAGE]);
 	struct kvp_table *t = &pool->table;
 
-	__count(t, le64_to_cpu(words(leaf)[index % KVP_PTRS_PER_PAGE]), -1);
-	__count(t, entry, 1);
+	if (kvp_entry_state(old) != kvp_entry_state(entry)) {
+		__count(t, old, -1);
+		__count(t, entry, 1);
+	}
 	__set(t, leaf, index, entry);
 	kvp_rcache_forget(pool, block);
 }

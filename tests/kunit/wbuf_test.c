@@ -63,11 +63,11 @@ static void drop_pool(struct kunit *test)
 /* A write of @fill all over the block. */
 static struct kvp_dirty *write(struct kvp_pool *pool, u64 block, u8 fill)
 {
-	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block);
+	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block, NULL);
 
 	if (d) {
 		memset(page_address(d->page), fill, PAGE_SIZE);
-		kvp_wbuf_end_write(pool, d);
+		kvp_wbuf_end_write(pool, d, NULL);
 	}
 	return d;
 }
@@ -88,9 +88,16 @@ static int contents(struct kvp_pool *pool, u64 block)
 /* As the commit does: off the list of what is buffered. (An entry's own list is left out.) */
 static void advance(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state)
 {
-	if (d->state == KVP_DIRTY_BUFFERED && state != KVP_DIRTY_BUFFERED)
+	LIST_HEAD(entry);
+
+	if (state == KVP_DIRTY_BUFFERED)
+		return;
+	if (d->state == KVP_DIRTY_BUFFERED) {
+		list_move_tail(&d->list, &entry);
+		kvp_wbuf_fix(pool, &entry);
 		list_move_tail(&d->list, &pool->wbuf.logged);
-	kvp_wbuf_set_state(pool, d, state);
+	}
+	kvp_wbuf_advance(d, state);
 }
 
 static struct kvp_dirty *punch(struct kunit *test, u64 block, u32 count)
@@ -320,14 +327,39 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, 7);
-	u64 seq = kvp_wbuf_end_write(pool, d), again;
+	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, 7, NULL);
+	u64 seq = kvp_wbuf_end_write(pool, d, NULL), again;
 
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
-	d = kvp_wbuf_begin_write(pool, 7);
-	again = kvp_wbuf_end_write(pool, d);
+	d = kvp_wbuf_begin_write(pool, 7, NULL);
+	again = kvp_wbuf_end_write(pool, d, NULL);
 	KUNIT_EXPECT_GE(test, again, d->seq);
 	KUNIT_EXPECT_EQ(test, d->seq, seq);
+}
+
+/* The page that was taken ahead serves the next new block, and comes back if there is none. */
+static void a_stream_keeps_no_page(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_dirty *spare = NULL, *d, *ahead;
+
+	write(pool, 9, 1);
+	d = kvp_wbuf_begin_write(pool, 7, &spare);
+	kvp_wbuf_end_write(pool, d, &spare);
+	KUNIT_ASSERT_NOT_NULL(test, spare);
+	ahead = spare;
+	d = kvp_wbuf_begin_write(pool, 8, &spare);
+	KUNIT_EXPECT_PTR_EQ(test, d, ahead);
+	KUNIT_EXPECT_NULL(test, spare);
+	kvp_wbuf_end_write(pool, d, &spare);
+	ahead = spare;
+	d = kvp_wbuf_begin_write(pool, 9, &spare);	/* a rewrite has its page */
+	KUNIT_EXPECT_PTR_EQ(test, spare, ahead);
+	kvp_wbuf_end_write(pool, d, &spare);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 4);
+	kvp_wbuf_end_stream(pool, &spare);
+	KUNIT_EXPECT_NULL(test, spare);
+	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 3);
 }
 
 struct survival {
@@ -487,6 +519,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_into_a_hole_is_found),
 	KUNIT_CASE(order_of_acceptance_is_kept),
 	KUNIT_CASE(a_rewrite_is_covered_by_its_seq),
+	KUNIT_CASE(a_stream_keeps_no_page),
 	KUNIT_CASE_PARAM(a_version_is_outlived_by_what_is_durable, survival_gen_params),
 	KUNIT_CASE(the_newest_version_is_not_outlived),
 	KUNIT_CASE(a_full_buffer_takes_no_more),

@@ -132,16 +132,18 @@ static int judge(struct host *h, const char *what, int error)
 /* --- writes -------------------------------------------------------------------------------- */
 
 /* As request.c: with the buffer full, ask for space and wait for it. */
-static struct kvp_dirty *begin_write(struct host *h, u64 block)
+static struct kvp_dirty *begin_write(struct host *h, u64 block, struct kvp_dirty **spare)
 {
 	struct kvp_pool *pool = h->pool;
 
 	for (;;) {
 		u32 seen = h->space_seq;
-		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block);
+		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block, spare);
 
 		if (d)
 			return d;
+		if (spare)
+			kvp_wbuf_end_stream(pool, spare);
 		if (kvp_pool_faulted(pool))
 			return NULL;
 		if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2) {
@@ -169,6 +171,7 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 seq,
 
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
+	struct kvp_dirty *spare = NULL;
 	u64 seq = 0, mark = 0;
 	u32 i;
 
@@ -176,13 +179,14 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
 		oracle_mixable(h->o, block, count >= 16 ? count : 0);
 	for (i = 0; i < count; i++) {
-		struct kvp_dirty *d = begin_write(h, block + i);
+		struct kvp_dirty *d = begin_write(h, block + i, &spare);
 
 		if (!d)
 			return judge(h, "write", -EIO);
 		mark = oracle_write(h->o, block + i, page_address(d->page));
-		seq = kvp_wbuf_end_write(h->pool, d);
+		seq = kvp_wbuf_end_write(h->pool, d, i + 1 < count ? &spare : NULL);
 	}
+	kvp_wbuf_end_stream(h->pool, &spare);
 	return finish_write(h, block, count, fua, seq, mark);
 }
 
@@ -191,26 +195,26 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct kvp_dirty *d = begin_write(h, block + i);
+		struct kvp_dirty *d = begin_write(h, block + i, NULL);
 
 		if (!d)
 			return judge(h, "write", -EIO);
 		memset(page_address(d->page), 0, KVP_BLOCK_SIZE);
 		oracle_write_zeros(h->o, block + i);
-		kvp_wbuf_end_write(h->pool, d);
+		kvp_wbuf_end_write(h->pool, d, NULL);
 	}
 	return finish_write(h, block, count, false, 0, 0);
 }
 
 int host_write_special(struct host *h, u64 block, const u8 *data)
 {
-	struct kvp_dirty *d = begin_write(h, block);
+	struct kvp_dirty *d = begin_write(h, block, NULL);
 
 	if (!d)
 		return judge(h, "write", -EIO);
 	memcpy(page_address(d->page), data, KVP_BLOCK_SIZE);
 	oracle_write_special(h->o, block, data);
-	kvp_wbuf_end_write(h->pool, d);
+	kvp_wbuf_end_write(h->pool, d, NULL);
 	return finish_write(h, block, 1, false, 0, 0);
 }
 
