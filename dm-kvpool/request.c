@@ -549,9 +549,12 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 /* How many blocks from the first on are served alike, and how? */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 n = min(count, at.left), chunk = at.v->g->chunk_blocks, i;
+
 	/* below one leaf; of a parity1 on one leg, too */
-	u32 unit = kvp_is_parity1(pool->g) ? pool->g->chunk_blocks : kvp_leaf_blocks(pool->g), i;
-	u32 n = min_t(u32, count, unit - block % unit);
+	if (kvp_is_parity1(at.v->g))
+		n = min_t(u32, n, chunk - at.block % chunk);
 
 	*buffered = kvp_wbuf_any(pool, block, 1);
 	if (!*buffered && !kvp_wbuf_any(pool, block, n))

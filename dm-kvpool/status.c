@@ -85,7 +85,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 {
 	struct kvp_pool *pool = inst->pool;
 	u64 reads = 0, writes = 0, sums = 0, healed = 0;
-	char letters[KVP_MAX_MIRROR_LEGS + 1] = "";
+	char letters[KVP_MAX_LEGS + 1] = "";
 	unsigned int sz = 0;
 	u32 i;
 
@@ -103,7 +103,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
 	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),
-	       kvp_log_blocks(pool->g), reads, writes, sums, healed,
+	       kvp_log_blocks(pool->log.v->g), reads, writes, sums, healed,
 	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
 	       scrub_done(pool), pool->sb->pool_blocks);
 }
@@ -178,7 +178,7 @@ static void say_number(struct printer *p, const char *key, u64 value)
 static void say_pool(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_sb *sb = pool->sb;
-	u32 usable = kvp_legs_usable(pool);
+	const struct kvp_geometry *g = pool->vdevs[0].g;
 
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=\n", sb->name,
 	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment);
@@ -190,13 +190,11 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "created", sb->create_time);
 	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
-	say_number(p, "losses_survivable",
-		   usable > kvp_legs_needed(pool) ? usable - kvp_legs_needed(pool) : 0);
+	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
 	say(p, "vdev.0.kind=%s\nvdev.0.state=%s\nvdev.0.first_leg=0\nvdev.0.legs=%u\n",
-	    vdev_word(pool->g->kind), pool_state(pool),
-	    pool->nr_legs);
-	say_number(p, "vdev.0.leg_size", (pool->g->data_start + pool->g->data_blocks +
-					  KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	    vdev_word(g->kind), pool_state(pool), pool->nr_legs);
+	say_number(p, "vdev.0.leg_size",
+		   (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
 }
 
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
@@ -217,7 +215,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
 
-	say_number(p, "log.size", kvp_log_blocks(pool->g) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.size", kvp_log_blocks(pool->log.v->g) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));
 	say_number(p, "log.flushes", READ_ONCE(log->flushes));
@@ -339,7 +337,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 	*result = 0;
 	while (block < pool->sb->pool_blocks && lines < MAX_POISONED) {
 		struct kvp_tpage *leaf;
-		u64 next;
+		u64 next, left;
 
 		if (kvp_table_next_poisoned(pool, block, &next))
 			return -EIO;
@@ -348,7 +346,8 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 		leaf = kvp_table_load(pool, next);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
-		for (run = 1; (next + run) % kvp_leaf_blocks(pool->g) &&
+		left = kvp_locate(pool, next).left;
+		for (run = 1; run < left &&
 		     kvp_entry_state(kvp_table_entry(pool, leaf, next + run)) == KVP_ENTRY_POISONED;)
 			run++;
 		kvp_table_put(pool, leaf);

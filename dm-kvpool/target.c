@@ -288,7 +288,7 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 	*r = (struct kvp_refusal){ .what = "table reload", .mend = "load a table that names them" };
 	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
 	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
-	    t->start.kind != pool->g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
+	    t->start.kind != pool->vdevs[0].g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
 		snprintf(r->why, sizeof(r->why),
 			 "the new table is of another pool, size, kind or mode");
 		return -EINVAL;
@@ -311,7 +311,7 @@ struct loaded {
 
 static int check_instance(struct kvp_instance *inst, void *data)
 {
-	struct block_device *devs[KVP_MAX_MIRROR_LEGS];
+	struct block_device *devs[KVP_MAX_LEGS];
 	struct loaded *l = data;
 
 	return check_reload(l->t, inst->pool, devs, &l->refusal);
@@ -457,7 +457,7 @@ fail:
 /* A reload: the pool goes on with the new table's references to its devices. */
 static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
 {
-	struct block_device *devs[KVP_MAX_MIRROR_LEGS] = { NULL };
+	struct block_device *devs[KVP_MAX_LEGS] = { NULL };
 	struct kvp_pool *pool = inst->pool;
 	struct kvp_refusal refusal;
 	u32 i;

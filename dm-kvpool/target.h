@@ -10,7 +10,7 @@ struct dm_dev;
 struct kvp_target {
 	struct kvp_start start;			/* the line, taken apart */
 	struct kvp_refusal refusal;		/* of the line, if more can be said than ti->error */
-	struct dm_dev *devs[KVP_MAX_MIRROR_LEGS];
+	struct dm_dev *devs[KVP_MAX_LEGS];
 	struct kvp_instance *inst;		/* NULL until resumed */
 };
 

@@ -252,6 +252,12 @@ u64 kvp_parity_index(const struct kvp_geometry *g, u64 row);
 /** kvp_pages_at() - number of table pages of @level */
 u64 kvp_pages_at(const struct kvp_geometry *g, u32 level);
 
+/** kvp_root_count() - pages of the top level, whose pointers are in the superblock */
+static inline u32 kvp_root_count(const struct kvp_geometry *g)
+{
+	return (u32)kvp_pages_at(g, g->levels - 1);
+}
+
 /** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index), first copy */
 u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
 

@@ -244,7 +244,7 @@ static const char *content_fault(const struct kvp_sb *sb)
 		return "legs of the vdev";
 	if (!sb->pool_blocks || sb->pool_blocks > g->data_blocks)
 		return "size of the pool";
-	if (sb->root_count != kvp_pages_at(g, g->levels - 1))
+	if (sb->root_count != kvp_root_count(g))
 		return "number of roots";
 	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
 	    sb->log_commit < sb->log_tail ||

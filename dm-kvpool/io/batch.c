@@ -9,7 +9,7 @@ struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 	if (!b)
 		return NULL;
 	b->pool = pool;
-	b->ios = kvcalloc(KVP_BATCH_RUNS * pool->nr_legs, sizeof(*b->ios), GFP_KERNEL);
+	b->ios = kvcalloc(KVP_BATCH_RUNS * pool->max_legs, sizeof(*b->ios), GFP_KERNEL);
 	if (!b->ios) {
 		kvfree(b);
 		return NULL;
@@ -25,17 +25,19 @@ void kvp_batch_free(struct kvp_batch *b)
 	kvfree(b);
 }
 
-static bool add(struct kvp_batch *b, u32 leg, u64 block, struct page *page)
+static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *leg, u64 block,
+		struct page *page)
 {
 	struct kvp_batch_run *run = b->nr_runs ? &b->runs[b->nr_runs - 1] : NULL;
 
 	if (b->nr_pages == KVP_BATCH_PAGES)
 		return false;
-	if (!run || run->leg != leg || run->block + run->nr != block ||
+	if (!run || run->v != v || run->leg != leg || run->block + run->nr != block ||
 	    run->nr == KVP_BATCH_RUN_PAGES) {
 		if (b->nr_runs == KVP_BATCH_RUNS)
 			return false;
 		run = &b->runs[b->nr_runs++];
+		run->v = v;
 		run->leg = leg;
 		run->block = block;
 		run->first = b->nr_pages;
@@ -46,14 +48,15 @@ static bool add(struct kvp_batch *b, u32 leg, u64 block, struct page *page)
 	return true;
 }
 
-bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page)
+bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block, struct page *page)
 {
-	return add(b, KVP_EVERY_LEG, block, page);
+	return add(b, v, NULL, block, page);
 }
 
-bool kvp_batch_add_at(struct kvp_batch *b, struct kvp_place at, struct page *page)
+bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_place at,
+		      struct page *page)
 {
-	return add(b, at.leg, at.block, page);
+	return add(b, v, &v->legs[at.leg], at.block, page);
 }
 
 static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
@@ -108,14 +111,19 @@ int kvp_batch_write(struct kvp_batch *b)
 		return 0;
 	kvp_io_group_init(&b->group);
 	b->nr_ios = 0;
-	for (i = 0; i < b->nr_runs; i++)
-		for (l = 0; l < b->pool->nr_legs; l++) {
-			if (b->runs[i].leg != KVP_EVERY_LEG && b->runs[i].leg != l)
+	for (i = 0; i < b->nr_runs; i++) {
+		struct kvp_batch_run *run = &b->runs[i];
+
+		for (l = 0; l < run->v->nr_legs; l++) {
+			struct kvp_leg *leg = &run->v->legs[l];
+
+			if (run->leg && run->leg != leg)
 				continue;
-			somewhere |= b->runs[i].leg != KVP_EVERY_LEG;
-			if (kvp_leg_usable(&b->pool->legs[l]))
-				submit_run(b, &b->runs[i], &b->pool->legs[l]);
+			somewhere |= !!run->leg;
+			if (kvp_leg_usable(leg))
+				submit_run(b, run, leg);
 		}
+	}
 	kvp_io_group_wait(&b->group);
 	/* What belongs to a leg that is out is in the parity of the row. */
 	ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes of many blocks to legs in use, each to all of them or to one: adjacent blocks become one
+ * Writes of many blocks to legs in use, each to all of a vdev or to one: adjacent blocks become one
  * request a leg, everything is in flight together, and legs that fail are
  * dealt with in one place.
  */
@@ -10,12 +10,13 @@
 #include "format/format.h"
 #include "io/io.h"
 
+struct kvp_leg;
 struct kvp_pool;
+struct kvp_vdev;
 
 #define KVP_BATCH_PAGES		2048
 #define KVP_BATCH_RUNS		512
 #define KVP_BATCH_RUN_PAGES	256
-#define KVP_EVERY_LEG		(~0u)
 
 struct kvp_batch {
 	struct kvp_pool *pool;
@@ -23,22 +24,24 @@ struct kvp_batch {
 	u32 nr_pages, nr_runs, nr_ios;
 	struct page *pages[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
-		u32 leg;		/* or KVP_EVERY_LEG */
+		const struct kvp_vdev *v;
+		struct kvp_leg *leg;	/* NULL: every leg of the vdev */
 		u64 block;		/* on the leg */
 		u32 first, nr;		/* of pages[] */
 	} runs[KVP_BATCH_RUNS];
-	struct kvp_io *ios;		/* runs times legs */
+	struct kvp_io *ios;		/* runs times legs of a vdev */
 };
 
 /** kvp_batch_alloc() - memory for a batch; NULL if there is none. Context: process. */
 struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool);
 void kvp_batch_free(struct kvp_batch *b);
 
-/** kvp_batch_add() - @page goes to @block of every leg; false when the batch is full */
-bool kvp_batch_add(struct kvp_batch *b, u64 block, struct page *page);
+/** kvp_batch_add() - @page goes to @block of every leg of @v; false when the batch is full */
+bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block, struct page *page);
 
-/** kvp_batch_add_at() - @page goes to one place; if its leg is out it goes nowhere */
-bool kvp_batch_add_at(struct kvp_batch *b, struct kvp_place at, struct page *page);
+/** kvp_batch_add_at() - @page goes to one place of @v; if its leg is out it goes nowhere */
+bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_place at,
+		      struct page *page);
 
 /** kvp_batch_reset() - forget what was added */
 void kvp_batch_reset(struct kvp_batch *b);

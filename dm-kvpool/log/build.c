@@ -54,7 +54,7 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 	lockdep_assert_held(&pool->wbuf.lock);
 	/* A parity1 logs everything. */
 	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes &&
-	       !kvp_is_parity1(pool->g);
+	       !pool->parity;
 }
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
@@ -72,7 +72,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
-		if (kvp_is_parity1(pool->g))
+		if (pool->parity)
 			e->owed += kvp_log_owed_by(pool, d);
 		last = &d->list;
 	}
@@ -89,7 +89,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 static bool leaves_room(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_dirty *d)
 {
-	if (!kvp_is_parity1(pool->g))
+	if (!pool->parity)
 		return true;
 	return kvp_log_leaves_room(pool, e->budget, entry_blocks(e->records + 1, e->data + !d->hole),
 				   e->owed + kvp_log_owed_by(pool, d));
@@ -265,14 +265,15 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->sent = 0;
 	e->failed = 0;
 	atomic_set(&e->pending, 1);
-	for (i = 0; i < kvp_log_copies(pool->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->g, e->hdr.lsn, i);
+	for (i = 0; i < kvp_log_copies(pool->log.v->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->log.v->g, e->hdr.lsn, i);
+		struct kvp_leg *leg = &pool->log.v->legs[at.leg];
 		struct kvp_io *io = &e->ios[at.leg];
 
-		if (!kvp_leg_usable(&pool->legs[at.leg]))
+		if (!kvp_leg_usable(leg))
 			continue;
 		memset(io, 0, sizeof(*io));
-		io->leg = &pool->legs[at.leg];
+		io->leg = leg;
 		io->op = KVP_IO_WRITE_FUA;
 		io->urgent = true;
 		io->block = at.block;
@@ -283,7 +284,7 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		__set_bit(at.leg, &e->sent);
 		atomic_inc(&e->pending);
 	}
-	for (i = 0; i < pool->nr_legs; i++)
+	for (i = 0; i < pool->log.v->nr_legs; i++)
 		if (test_bit(i, &e->sent))
 			kvp_io_submit(&e->ios[i]);
 	kvp_entry_put(e);
@@ -298,17 +299,18 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
 	struct kvp_log *log = &pool->log;
-	u64 end = kvp_log_segment_end(pool->g, log->head.lsn);
+	const struct kvp_geometry *g = log->v->g;
+	u64 end = kvp_log_segment_end(g, log->head.lsn);
 	u64 limit = READ_ONCE(log->tail);
 
 	lockdep_assert_held(&log->build_lock);
-	limit = limit - limit % pool->g->segment_blocks + kvp_log_blocks(pool->g);
+	limit = limit - limit % g->segment_blocks + kvp_log_blocks(g);
 	if (log->redo >= log->head.lsn) {
 		log->head.lsn = log->redo;
-		end = kvp_log_segment_end(pool->g, log->redo);
+		end = kvp_log_segment_end(g, log->redo);
 	} else if (end - log->head.lsn < min_t(u32, want, 32)) {
 		log->head.lsn = end;
-		end += pool->g->segment_blocks;
+		end += g->segment_blocks;
 	}
 	*budget = 0;
 	if (end > limit)

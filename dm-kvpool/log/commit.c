@@ -171,7 +171,7 @@ void kvp_entry_io_done(struct kvp_io *io)
 
 	if (io->error) {
 		atomic64_inc(&io->leg->err_write);
-		set_bit(io->leg->index, &e->failed);
+		set_bit(io - e->ios, &e->failed);
 	}
 	kvp_entry_put(e);
 }
@@ -186,12 +186,13 @@ static bool give_up_failed(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 	if (!e->sent || e->failed == e->sent)
 		return false;
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = 0; i < pool->log.v->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->log.v->legs[i];
+
 		if (!test_bit(i, &e->failed))
 			continue;
 		/* Another leg may have been lost since: then this was the last one. */
-		if (kvp_leg_usable(&pool->legs[i]) &&
-		    !kvp_leg_fail(&pool->legs[i], "a log write failed"))
+		if (kvp_leg_usable(leg) && !kvp_leg_fail(leg, "a log write failed"))
 			return false;
 		clear_bit(i, &e->failed);
 	}

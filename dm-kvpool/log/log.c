@@ -29,7 +29,7 @@ static int init_workers(struct kvp_pool *pool)
 		worker->pool = pool;
 		INIT_WORK(&worker->work, kvp_bypass_work);
 		/* A parity1 has no intents. */
-		if (kvp_is_parity1(pool->g))
+		if (pool->parity)
 			continue;
 		worker->home = kvp_home_alloc(pool);
 		if (!worker->home)
@@ -57,7 +57,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		INIT_LIST_HEAD(&log->bypasses[i].versions);
-	log->owed_of = kvcalloc(pool->g->segments, sizeof(*log->owed_of), GFP_KERNEL);
+	log->owed_of = kvcalloc(pool->log.v->g->segments, sizeof(*log->owed_of), GFP_KERNEL);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
 	if (!log->entries || !log->owed_of)
 		goto fail;
@@ -170,7 +170,7 @@ u64 kvp_log_used(struct kvp_pool *pool)
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
-	u64 step = kvp_log_blocks(pool->g) / (KVP_MILESTONES / 2);
+	u64 step = kvp_log_blocks(pool->log.v->g) / (KVP_MILESTONES / 2);
 
 	lockdep_assert_held(&pool->wbuf.lock);
 	if (log->nr_milestones &&
@@ -201,7 +201,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_blocks(pool->g) - pool->g->segment_blocks;
+	u64 blocks = kvp_log_blocks(pool->log.v->g) - pool->log.v->g->segment_blocks;
 	unsigned long flags;
 	u64 used, free;
 
@@ -211,8 +211,8 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	free = used < blocks ? blocks - used : 0;
 
 	/* Each block owes a row of parity, with a header at worst. */
-	if (kvp_is_parity1(pool->g)) {
-		u64 kept = kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed));
+	if (pool->parity) {
+		u64 kept = kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
 
 		free = free > kept ? (free - kept) / 3 : 0;
 	}
@@ -223,7 +223,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 bool kvp_log_short(struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->log.full) ||
-	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_blocks(pool->g) / 32;
+	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_blocks(pool->log.v->g) / 32;
 }
 
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)

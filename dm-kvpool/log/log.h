@@ -66,12 +66,12 @@ enum kvp_entry_phase {
  * @versions: the versions it records, in order; @nr of them
  * @last_seq: everything accepted up to here is in this entry or an earlier one
  * @pending: copies still being written
- * @sent, @failed: bit per leg: copy was submitted, copy failed
+ * @sent, @failed: bit per leg of the log: copy was submitted, copy failed
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @bypass: if it holds intents
  * @append: if it holds parity: who waits for it
- * @ios: one a leg
+ * @ios: one a leg of the log
  */
 struct kvp_entry_io {
 	struct kvp_pool *pool;
@@ -141,6 +141,7 @@ struct kvp_bypass_worker {
 };
 
 struct kvp_log {
+	struct kvp_vdev *v;			/* whose legs carry it, where its geometry says */
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];

@@ -38,21 +38,23 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 
 u32 kvp_log_owed_by(const struct kvp_pool *pool, const struct kvp_dirty *d)
 {
-	if (!kvp_is_parity1(pool->g))
+	if (!pool->parity)
 		return 0;
-	return d->hole ? min(d->count, 2 * pool->g->chunk_blocks) : 1;
+	return d->hole ? min(d->count, 2 * pool->vdevs[0].g->chunk_blocks) : 1;
 }
 
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
-	return !kvp_is_parity1(pool->g) ||
-	       blocks + kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed) + owed) <= budget;
+	return !pool->parity ||
+	       blocks + kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed) + owed) <= budget;
 }
 
 static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
 {
+	const struct kvp_geometry *g = pool->log.v->g;
+
 	lockdep_assert_held(&pool->log.lock);
-	return &pool->log.owed_of[kvp_log_pos(pool->g, lsn) / pool->g->segment_blocks];
+	return &pool->log.owed_of[kvp_log_pos(g, lsn) / g->segment_blocks];
 }
 
 void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -79,17 +81,18 @@ void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
 void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 {
 	struct kvp_log *log = &pool->log;
-	u64 lsn = log->tail - log->tail % pool->g->segment_blocks;
+	u32 step = log->v->g->segment_blocks;
+	u64 lsn = log->tail - log->tail % step;
 
 	if (!log->owed)
 		return;
 	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
-		memset(log->owed_of, 0, pool->g->segments * sizeof(*log->owed_of));
+		memset(log->owed_of, 0, log->v->g->segments * sizeof(*log->owed_of));
 		WRITE_ONCE(log->owed, 0);
 		return;
 	}
-	for (; lsn + pool->g->segment_blocks <= tail; lsn += pool->g->segment_blocks) {
+	for (; lsn + step <= tail; lsn += step) {
 		u32 *owed = __owed_at(pool, lsn);
 
 		WRITE_ONCE(log->owed, log->owed - *owed);

@@ -20,11 +20,24 @@ u32 kvp_legs_usable(const struct kvp_pool *pool)
 	return n;
 }
 
+u32 kvp_losses_survivable(const struct kvp_pool *pool)
+{
+	u32 least = KVP_MAX_LEGS, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
+
+		least = min(least, usable > needed ? usable - needed : 0);
+	}
+	return least;
+}
+
 /* --- writing superblocks ---------------------------------------------------------- */
 
 struct sb_write {
 	struct kvp_io_group group;
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS * 2];
+	struct kvp_io ios[KVP_MAX_LEGS * 2];
 	u32 nr;
 };
 
@@ -220,7 +233,7 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 
 /* --- losing legs -------------------------------------------------------------------- */
 
-/* Take @leg out as @state unless the pool cannot do without it. */
+/* Take @leg out as @state unless its vdev cannot do without it. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -228,7 +241,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken = false;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	if (kvp_leg_usable(leg) && kvp_legs_usable(pool) > kvp_legs_needed(pool)) {
+	if (kvp_leg_usable(leg) && kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v)) {
 		WRITE_ONCE(leg->state, state);
 		atomic_inc_return_release(&pool->losses);
 		taken = true;

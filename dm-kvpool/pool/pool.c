@@ -103,7 +103,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_labels_free(labels);
 	if (ret)
 		return ret;
-	pool->g = &pool->sb->vdevs[0];
+	kvp_vdevs_init(pool);
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
@@ -167,14 +167,14 @@ static void free_parts(struct kvp_pool *pool)
  */
 static u64 worst_recovery_ms(const struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_blocks(pool->g), us_per_block = 40;
+	u64 blocks = kvp_log_blocks(pool->log.v->g), us_per_block = 40;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].rotational)
 			us_per_block = 5000;
 	/* A third of the log is data; each block's row is read twice, and written. */
-	if (kvp_is_parity1(pool->g))
+	if (pool->parity)
 		us_per_block = us_per_block * 2 * pool->nr_legs / 3;
 	return div_u64(blocks * us_per_block + (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
 }

@@ -46,6 +46,7 @@
 #include "pool/events.h"
 #include "table/table.h"
 #include "vdev/range_lock.h"
+#include "vdev/vdev.h"
 
 struct bio_set;
 struct block_device;
@@ -65,7 +66,8 @@ struct kvp_home;
  */
 struct kvp_leg {
 	struct kvp_pool *pool;
-	u32 index;
+	struct kvp_vdev *v;
+	u32 index;			/* of the pool */
 	struct block_device *bdev;
 	char path[KVP_PATH_LEN];
 	u64 size_blocks;
@@ -141,10 +143,13 @@ struct kvp_recovery_info {
 
 struct kvp_pool {
 	/* Fixed while running. */
-	struct kvp_geometry *g;		/* of the only vdev: &sb->vdevs[0] */
-	struct kvp_leg legs[KVP_MAX_MIRROR_LEGS];
+	struct kvp_leg legs[KVP_MAX_LEGS];
 	u32 nr_legs;
-	u32 seed;			/* of sums: kvp_sum_seed() */
+	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
+	u32 nr_vdevs;
+	u32 max_legs;			/* the most that a vdev has */
+	bool parity;			/* some vdev has parity, which the log must have room for */
+	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
@@ -152,7 +157,7 @@ struct kvp_pool {
 	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
 	atomic_t losses, recorded;	/* of legs: counted, and known to a durable superblock */
 	u64 durable_epoch;		/* the log must not name an epoch that no superblock has */
-	struct page *sb_pages[KVP_MAX_MIRROR_LEGS * 2 * KVP_SB_BLOCKS];
+	struct page *sb_pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
 	struct kvp_disk_sb *sb_disk;	/* one superblock being encoded */
 	struct sb_write *sb_write;
 	spinlock_t members_lock;	/* irqsave; changes of legs[].state */
@@ -209,7 +214,7 @@ struct kvp_start {
 		char path[KVP_PATH_LEN];
 		u64 size_blocks;
 		bool rotational;
-	} legs[KVP_MAX_MIRROR_LEGS];
+	} legs[KVP_MAX_LEGS];
 };
 
 /* A refusal in words that a person can use. */
@@ -310,11 +315,8 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 /** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
 
-/** kvp_legs_needed() - so many legs must be in use: one, or all but one of a parity1 */
-static inline u32 kvp_legs_needed(const struct kvp_pool *pool)
-{
-	return kvp_is_parity1(pool->g) ? pool->nr_legs - 1 : 1;
-}
+/** kvp_losses_survivable() - so many more legs may be lost, whichever they are */
+u32 kvp_losses_survivable(const struct kvp_pool *pool);
 
 /** kvp_legs_usable() - number of legs in use */
 u32 kvp_legs_usable(const struct kvp_pool *pool);
@@ -347,9 +349,11 @@ void kvp_poison_work(struct work_struct *work);
 /* --- home (vdev/) -------------------------------------------------------------- */
 
 /** kvp_home_block() - where @block lies on its leg; of a single or mirror, on every leg */
-static inline u64 kvp_home_block(const struct kvp_pool *pool, u64 block)
+static inline u64 kvp_home_block(struct kvp_pool *pool, u64 block)
 {
-	return kvp_data_place(pool->g, block).block;
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return kvp_data_place(at.v->g, at.block).block;
 }
 
 /**

@@ -38,7 +38,7 @@ void kvp_labels_free(struct kvp_labels *l)
 	kvfree(l->pages);
 	kvfree(l->slot);
 	kvfree(l->tmp);
-	for (i = 0; i < KVP_MAX_MIRROR_LEGS; i++)
+	for (i = 0; i < KVP_MAX_LEGS; i++)
 		kvfree(l->legs[i].sb);
 	kvfree(l);
 }
@@ -445,7 +445,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	sb->log_commit = sb->log_tail;
 	sb->vdev_count = 1;
 	sb->leg_count = s->nr_legs;
-	sb->root_count = kvp_pages_at(&sb->vdevs[0], sb->vdevs[0].levels - 1);
+	sb->root_count = kvp_root_count(&sb->vdevs[0]);
 	sb->pool_blocks = s->pool_blocks ?: sb->vdevs[0].data_blocks;
 	sb->flags = KVP_SB_CLEAN;
 	sb->tunable_mask = s->tunable_mask;

@@ -19,9 +19,9 @@ struct kvp_labels {
 	struct page **pages;
 	struct kvp_disk_sb *slot;
 	struct kvp_sb *tmp;
-	struct kvp_label legs[KVP_MAX_MIRROR_LEGS];
-	struct kvp_leg ordered[KVP_MAX_MIRROR_LEGS];
-	bool ordered_forked[KVP_MAX_MIRROR_LEGS];
+	struct kvp_label legs[KVP_MAX_LEGS];
+	struct kvp_leg ordered[KVP_MAX_LEGS];
+	bool ordered_forked[KVP_MAX_LEGS];
 };
 
 struct kvp_labels *kvp_labels_alloc(void);

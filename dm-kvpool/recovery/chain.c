@@ -57,7 +57,7 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 /* Where the log is full. */
 static u64 log_limit(const struct kvp_recovery *rec)
 {
-	const struct kvp_geometry *g = rec->pool->g;
+	const struct kvp_geometry *g = rec->pool->log.v->g;
 	u64 tail = rec->pool->sb->log_tail;
 
 	return tail - tail % g->segment_blocks + kvp_log_blocks(g);
@@ -78,7 +78,7 @@ static int begin(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret;
 
-	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
+	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log.v->g, rec->end.lsn), 0, 0 };
 	if (c->head.lsn >= log_limit(rec))
 		return no_room(rec);
 	get_random_bytes(&c->nonce, sizeof(c->nonce));
@@ -98,10 +98,10 @@ static int write_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	struct kvp_pool *pool = rec->pool;
 	u32 i, taken = 0;
 
-	for (i = 0; i < kvp_log_copies(pool->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->g, lsn, i);
+	for (i = 0; i < kvp_log_copies(pool->log.v->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->log.v->g, lsn, i);
 		struct kvp_io io = {
-			.leg = &pool->legs[at.leg],
+			.leg = &pool->log.v->legs[at.leg],
 			.op = KVP_IO_WRITE_FUA,
 			.block = at.block,
 			.nr = blocks,
@@ -127,11 +127,11 @@ static u32 room(struct kvp_recovery *rec, u32 nr)
 {
 	struct kvp_recovery_chain *c = rec->chain;
 	struct kvp_pool *pool = rec->pool;
-	u64 end = kvp_log_segment_end(pool->g, c->head.lsn);
+	u64 end = kvp_log_segment_end(pool->log.v->g, c->head.lsn);
 
 	if (end - c->head.lsn < 2) {
 		c->head.lsn = end;
-		end += pool->g->segment_blocks;
+		end += pool->log.v->g->segment_blocks;
 	}
 	return end > log_limit(rec) ? 0 : min_t(u64, nr, end - c->head.lsn - 1);
 }

@@ -12,7 +12,9 @@
 static void load_window(struct kvp_recovery *rec, u64 block)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 max = min_t(u32, pool->g->segment_blocks, KVP_BATCH_RUN_PAGES), i;
+	struct kvp_spot at = kvp_locate(pool, block);
+	const struct kvp_vdev *v = at.v;
+	u32 max = min3(pool->log.v->g->segment_blocks, (u32)KVP_BATCH_RUN_PAGES, at.left), i;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 	struct kvp_io_group group;
 	struct kvp_replay_rec *r;
@@ -25,11 +27,11 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 		rec->window_nr++;
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
-	for (i = 0; i < pool->nr_legs; i++) {
-		rec->window_good[i] = kvp_leg_usable(&pool->legs[i]);
+	for (i = 0; i < v->nr_legs; i++) {
+		rec->window_good[i] = kvp_leg_usable(&v->legs[i]);
 		if (!rec->window_good[i])
 			continue;
-		ios[i].leg = &pool->legs[i];
+		ios[i].leg = &v->legs[i];
 		ios[i].op = KVP_IO_READ;
 		ios[i].block = kvp_home_block(pool, block);
 		ios[i].nr = rec->window_nr;
@@ -37,20 +39,19 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 		kvp_io_group_submit(&group, &ios[i]);
 	}
 	kvp_io_group_wait(&group);
-	for (i = 0; i < pool->nr_legs; i++)
+	for (i = 0; i < v->nr_legs; i++)
 		rec->window_good[i] &= !ios[i].error;
 }
 
 /* The home of @block on a leg: from the window, or read by itself. NULL if the leg does not answer. */
-static struct page *home_copy(struct kvp_recovery *rec, u32 leg, u64 block)
+static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
+			      u64 block)
 {
-	struct kvp_pool *pool = rec->pool;
-
 	if (rec->window_good[leg] && block >= rec->window && block - rec->window < rec->window_nr)
 		return rec->seg.pages[leg][block - rec->window];
-	if (!kvp_io_page(&pool->legs[leg], KVP_IO_READ, kvp_home_block(pool, block), rec->scratch))
+	if (!kvp_io_page(&v->legs[leg], KVP_IO_READ, kvp_home_block(rec->pool, block), rec->scratch))
 		return rec->scratch;
-	atomic64_inc(&pool->legs[leg].err_read);
+	atomic64_inc(&v->legs[leg].err_read);
 	rec->silent = true;
 	return NULL;
 }
@@ -59,15 +60,16 @@ static struct page *home_copy(struct kvp_recovery *rec, u32 leg, u64 block)
 static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	unsigned long match = 0;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = 0; i < v->nr_legs; i++) {
 		struct page *copy;
 
-		if (!kvp_leg_usable(&pool->legs[i]))
+		if (!kvp_leg_usable(&v->legs[i]))
 			continue;
-		copy = home_copy(rec, i, block);
+		copy = home_copy(rec, v, i, block);
 		if (!copy || kvp_block_sum(pool->seed, block, page_address(copy)) != crc)
 			continue;
 		if (!match)
@@ -81,10 +83,11 @@ static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 cr
 static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg *leg = &v->legs[i];
 
 		if (!kvp_leg_usable(leg) || (match & BIT(i)))
 			continue;
@@ -98,12 +101,13 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = pool->log.v;
 	u64 at;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_leg_usable(&pool->legs[i]) && kvp_log_on_leg(pool, i, r->payload, &at) &&
-		    !kvp_io_page(&pool->legs[i], KVP_IO_READ, at, rec->home) &&
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_usable(&v->legs[i]) && kvp_log_on_leg(pool, i, r->payload, &at) &&
+		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home) &&
 		    kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;
 	return -EIO;
@@ -126,11 +130,12 @@ static bool intent_open(struct kvp_recovery *rec, u64 lsn)
 static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	u32 i;
 
-	for (i = 0; intent_open(rec, intent) && i < pool->nr_legs; i++) {
-		if (!kvp_leg_usable(&pool->legs[i]) ||
-		    kvp_io_page(&pool->legs[i], KVP_IO_READ, kvp_home_block(pool, block), rec->home))
+	for (i = 0; intent_open(rec, intent) && i < v->nr_legs; i++) {
+		if (!kvp_leg_usable(&v->legs[i]) ||
+		    kvp_io_page(&v->legs[i], KVP_IO_READ, kvp_home_block(pool, block), rec->home))
 			continue;
 		rec->torn++;
 		return write_others(rec, block, BIT(i)) ?:

@@ -29,7 +29,7 @@ static void free_segment(struct kvp_recovery *rec)
 	for (i = 0; i < KVP_MAX_MIRROR_LEGS; i++) {
 		if (!rec->seg.pages[i])
 			continue;
-		for (p = 0; p < rec->pool->g->segment_blocks; p++)
+		for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
 			if (rec->seg.pages[i][p])
 				__free_page(rec->seg.pages[i][p]);
 		kvfree(rec->seg.pages[i]);
@@ -38,10 +38,11 @@ static void free_segment(struct kvp_recovery *rec)
 
 static int alloc_segment(struct kvp_recovery *rec)
 {
-	u32 n = rec->pool->g->segment_blocks, i, p;
+	u32 n = rec->pool->log.v->g->segment_blocks, i, p;
 
 	rec->seg.lsn = ~0ull;
-	for (i = 0; i < rec->pool->nr_legs; i++) {
+	/* They also serve to look at the homes of any vdev. */
+	for (i = 0; i < rec->pool->max_legs; i++) {
 		rec->seg.pages[i] = kvcalloc(n, sizeof(struct page *), GFP_KERNEL);
 		if (!rec->seg.pages[i])
 			return -ENOMEM;
@@ -59,7 +60,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	struct kvp_pool *pool = rec->pool;
 
-	*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->g, rec->end.lsn), 0, 0 };
+	*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log.v->g, rec->end.lsn), 0, 0 };
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
 	get_random_bytes(&pool->sb->log_nonce, sizeof(pool->sb->log_nonce));
@@ -149,7 +150,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	}
 	ret = roll_forward(rec->pool);
 	if (!ret)
-		ret = kvp_is_parity1(rec->pool->g) ? apply_rows(rec, complete) : apply(rec);
+		ret = rec->pool->parity ? apply_rows(rec, complete) : apply(rec);
 	if (!ret)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
@@ -197,13 +198,13 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->pool = pool;
 	rec->refusal = refusal;
 	kvp_replay_init(&rec->replay);
-	kvp_history_init(&rec->history, pool->g);
+	kvp_history_init(&rec->history, pool->vdevs[0].g);
 	rec->batch = kvp_batch_alloc(pool);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
-	    (kvp_is_parity1(pool->g) &&
+	    (pool->parity &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);
 		return NULL;

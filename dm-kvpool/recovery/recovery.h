@@ -9,7 +9,7 @@
 #include "recovery/history.h"
 #include "recovery/replay.h"
 
-/* One segment of the log as every leg has it. */
+/* One segment of the log as every leg of its vdev has it. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
 	struct page **pages[KVP_MAX_MIRROR_LEGS];
@@ -47,7 +47,7 @@ struct kvp_recovery {
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
-/** kvp_log_on_leg() - does @leg have the log's @lsn? Then where. */
+/** kvp_log_on_leg() - does @leg of the log's vdev have the log's @lsn? Then where. */
 bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block);
 
 /* The block at @lsn as @leg has it; its segment is in memory. */

@@ -65,7 +65,7 @@ int kvp_recovery_rows_alloc(struct kvp_recovery *rec)
 	if (!rec->rows)
 		return -ENOMEM;
 	for (i = 0; i < KVP_RECOVERY_ROWS; i++)
-		for (p = 0; p < rec->pool->nr_legs; p++) {
+		for (p = 0; p < rec->pool->max_legs; p++) {
 			rec->rows[i].p[p].page = alloc_page(GFP_KERNEL);
 			if (!rec->rows[i].p[p].page)
 				return -ENOMEM;
@@ -75,17 +75,19 @@ int kvp_recovery_rows_alloc(struct kvp_recovery *rec)
 
 /* --- contents ------------------------------------------------------------------------- */
 
-static int read_log(struct kvp_recovery *rec, u64 lsn, u64 addr, u32 crc, struct page *page)
+/* @piece of the row, as the log has it at @lsn. */
+static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, u64 lsn,
+		    u32 crc, struct page *page)
 {
-	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = rec->pool->log.v;
 	u32 i;
 
-	for (i = 0; i < kvp_log_copies(pool->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->g, lsn, i);
+	for (i = 0; i < kvp_log_copies(v->g); i++) {
+		struct kvp_place at = kvp_log_place(v->g, lsn, i);
 
-		if (kvp_leg_usable(&pool->legs[at.leg]) &&
-		    !kvp_io_page(&pool->legs[at.leg], KVP_IO_READ, at.block, page) &&
-		    kvp_block_sum(pool->seed, addr, page_address(page)) == crc)
+		if (kvp_leg_usable(&v->legs[at.leg]) &&
+		    !kvp_io_page(&v->legs[at.leg], KVP_IO_READ, at.block, page) &&
+		    kvp_row_sum(r->leaf, r->row, piece, page) == crc)
 			return 0;
 	}
 	return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
@@ -111,14 +113,14 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec, u
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, struct page *sum)
 {
-	u64 block = kvp_row_block(rec->pool->g, r->row, piece);
+	u64 block = kvp_row_block(r->leaf->v->g, r->row, piece);
 	const struct kvp_version *v = kvp_history_find(&rec->history, block, limit);
 	int ret;
 
 	if (v && v->kind == KVP_REC_DISCARD)
 		return 0;
 	if (v)
-		ret = read_log(rec, v->payload, block, v->crc, rec->scratch);
+		ret = read_log(rec, r, piece, v->payload, v->crc, rec->scratch);
 	else
 		ret = read_home(rec, r, piece, rec->scratch) ? 0 : -ENODATA;
 	if (!ret)
@@ -138,17 +140,16 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 	r->p[piece].kind = PIECE_LOST;
 	if (lp) {
 		limit = lp->limit;
-		ret = read_log(rec, lp->payload, kvp_parity_addr(r->row), lp->crc, sum);
+		ret = read_log(rec, r, 0, lp->payload, lp->crc, sum);
 	} else if (!read_home(rec, r, 0, sum)) {
 		return 0;
 	}
-	for (i = 1; !ret && i < rec->pool->nr_legs; i++)
+	for (i = 1; !ret && i < r->leaf->v->nr_legs; i++)
 		if (i != piece)
 			ret = add_counted(rec, r, i, limit, sum);
 	if (ret)
 		return ret == -ENODATA ? 0 : ret;
-	if (kvp_block_sum(rec->pool->seed, kvp_row_block(rec->pool->g, r->row, piece),
-			  page_address(sum)) == r->p[piece].crc)
+	if (kvp_row_sum(r->leaf, r->row, piece, sum) == r->p[piece].crc)
 		r->p[piece].kind = PIECE_REBUILT;
 	return 0;
 }
@@ -156,9 +157,9 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 /* The newest version of a piece: from the log, or else from home if that has it. */
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
-	u64 block = kvp_row_block(rec->pool->g, r->row, i);
+	u64 block = kvp_row_block(r->leaf->v->g, r->row, i);
 	const struct kvp_version *v = kvp_history_find(&rec->history, block, rec->log_end);
-	u64 entry = kvp_table_entry(rec->pool, r->leaf, block);
+	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, i);
 	struct piece *p = &r->p[i];
 
 	p->logged = v;
@@ -168,7 +169,7 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 	if (v && v->kind == KVP_REC_DATA) {
 		p->kind = PIECE_LOG;
 		p->crc = v->crc;
-		return read_log(rec, v->payload, block, v->crc, p->page);
+		return read_log(rec, r, i, v->payload, v->crc, p->page);
 	}
 	if (v || kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		return 0;
@@ -182,28 +183,29 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 
 static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, u64 row)
 {
+	const struct kvp_vdev *v = &rec->pool->vdevs[0];
 	int ret = 0;
 	u32 i;
 
 	r->row = row;
 	r->newest = (struct kvp_log_at){ 0, 0 };
-	r->leaf = kvp_table_load(rec->pool, kvp_row_block(rec->pool->g, row, 1));
+	r->leaf = kvp_table_load(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
 	if (IS_ERR(r->leaf)) {
 		ret = PTR_ERR(r->leaf);
 		r->leaf = NULL;
 		return ret;
 	}
 	rec->silent = false;
-	for (i = 1; !ret && i < rec->pool->nr_legs; i++)
+	for (i = 1; !ret && i < v->nr_legs; i++)
 		ret = resolve_piece(rec, r, i);
-	for (i = 1; !ret && i < rec->pool->nr_legs; i++)
+	for (i = 1; !ret && i < v->nr_legs; i++)
 		if (r->p[i].kind == PIECE_LOST) {
 			ret = rebuild(rec, r, i);
 			if (!ret && r->p[i].kind == PIECE_LOST && rec->silent)
 				ret = kvp_refuse(rec->refusal, -EIO,
 						 "check the leg that does not answer and try again",
 						 "block %llu: no leg that answers has it",
-						 (unsigned long long)kvp_row_block(rec->pool->g, row, i));
+						 (unsigned long long)kvp_row_block_at(r->leaf, row, i));
 		}
 	return ret;
 }
@@ -221,12 +223,12 @@ static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 	*zero = true;
 	clear_page(page_address(sum));
-	for (i = 1; i < rec->pool->nr_legs; i++)
+	for (i = 1; i < r->leaf->v->nr_legs; i++)
 		if (has_contents(&r->p[i])) {
 			kvp_xor(sum, r->p[i].page);
 			*zero = false;
 		}
-	return kvp_block_sum(rec->pool->seed, kvp_parity_addr(r->row), page_address(sum));
+	return kvp_row_sum(r->leaf, r->row, 0, sum);
 }
 
 static void put_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
@@ -242,7 +244,7 @@ static void put_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
 static int rows_of_stripe(struct kvp_recovery *rec, u64 block,
 			  int (*fn)(struct kvp_recovery *rec, u64 row))
 {
-	const struct kvp_geometry *g = rec->pool->g;
+	const struct kvp_geometry *g = rec->pool->vdevs[0].g;
 	u64 first = block - block % kvp_stripe_blocks(g);
 	u32 k, i;
 	int ret = 0;
@@ -261,7 +263,7 @@ static int rows_of_stripe(struct kvp_recovery *rec, u64 block,
 
 static int each_row(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec, u64 row))
 {
-	u32 stripe = kvp_stripe_blocks(rec->pool->g);
+	u32 stripe = kvp_stripe_blocks(rec->pool->vdevs[0].g);
 	unsigned long block = 0;
 	int ret = 0;
 
@@ -281,7 +283,7 @@ static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row
 	bool stays = false;
 	u32 i;
 
-	for (i = 1; i < rec->pool->nr_legs; i++)
+	for (i = 1; i < r->leaf->v->nr_legs; i++)
 		stays |= r->p[i].kind == PIECE_HOME || r->p[i].kind == PIECE_REBUILT;
 	return stays && !(lp && kvp_log_before(r->newest, lp->limit));
 }
@@ -313,11 +315,11 @@ int kvp_recovery_rows_log(struct kvp_recovery *rec)
 static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 crc, bool zero)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 i;
+	u32 n = r->leaf->v->nr_legs, i;
 
 	kvp_table_lock(pool, r->leaf);
-	for (i = 1; i < pool->nr_legs; i++) {
-		u64 block = kvp_row_block(pool->g, r->row, i);
+	for (i = 1; i < n; i++) {
+		u64 block = kvp_row_block_at(r->leaf, r->row, i);
 		struct piece *p = &r->p[i];
 
 		if (p->kind == PIECE_LOG)
@@ -329,22 +331,22 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	}
 	__kvp_table_set_parity(pool, r->leaf, r->row, crc, zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
 	kvp_table_unlock(pool);
-	for (i = 1; i < pool->nr_legs; i++)
+	for (i = 1; i < n; i++)
 		if (r->p[i].kind == PIECE_LOST)
 			kvp_event(pool, "unrepaired block=%llu",
-				  (unsigned long long)kvp_row_block(pool->g, r->row, i));
+				  (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
 }
 
 static void add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool zero)
 {
-	const struct kvp_geometry *g = rec->pool->g;
+	const struct kvp_vdev *v = r->leaf->v;
 	u32 i;
 
-	for (i = 1; i < rec->pool->nr_legs; i++)
+	for (i = 1; i < v->nr_legs; i++)
 		if (r->p[i].kind == PIECE_LOG || r->p[i].kind == PIECE_REBUILT)
-			kvp_batch_add_at(rec->batch, kvp_row_place(g, r->row, i), r->p[i].page);
+			kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i), r->p[i].page);
 	if (!zero)
-		kvp_batch_add_at(rec->batch, kvp_row_place(g, r->row, 0), r->p[0].page);
+		kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0), r->p[0].page);
 }
 
 /* What has gathered goes home. */

@@ -13,8 +13,8 @@ bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block)
 {
 	u32 copy;
 
-	for (copy = 0; copy < kvp_log_copies(pool->g); copy++) {
-		struct kvp_place at = kvp_log_place(pool->g, lsn, copy);
+	for (copy = 0; copy < kvp_log_copies(pool->log.v->g); copy++) {
+		struct kvp_place at = kvp_log_place(pool->log.v->g, lsn, copy);
 
 		*block = at.block;
 		if (at.leg == leg)
@@ -26,12 +26,12 @@ bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block)
 /* Blocks that cannot be read must not look like anything. */
 static void load_slowly(struct kvp_recovery *rec, struct kvp_leg *leg)
 {
-	struct page **pages = rec->seg.pages[leg->index];
+	u32 at = leg - rec->pool->log.v->legs, p;
+	struct page **pages = rec->seg.pages[at];
 	u64 block;
-	u32 p;
 
-	for (p = 0; p < rec->pool->g->segment_blocks; p++)
-		if (!kvp_log_on_leg(rec->pool, leg->index, rec->seg.lsn + p, &block) ||
+	for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
+		if (!kvp_log_on_leg(rec->pool, at, rec->seg.lsn + p, &block) ||
 		    kvp_io_page(leg, KVP_IO_READ, block, pages[p]))
 			clear_page(page_address(pages[p]));
 }
@@ -40,32 +40,33 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_leg *leg)
 static void load_segment(struct kvp_recovery *rec, u64 lsn)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = pool->log.v;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 	struct kvp_io_group group;
 	u32 i;
 
-	lsn -= lsn % pool->g->segment_blocks;
+	lsn -= lsn % v->g->segment_blocks;
 	if (rec->seg.lsn == lsn)
 		return;
 	rec->seg.lsn = lsn;
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
-	for (i = 0; i < pool->nr_legs; i++) {
-		rec->seg.loaded[i] = kvp_leg_usable(&pool->legs[i]) &&
+	for (i = 0; i < v->nr_legs; i++) {
+		rec->seg.loaded[i] = kvp_leg_usable(&v->legs[i]) &&
 				     kvp_log_on_leg(pool, i, lsn, &ios[i].block);
 		if (!rec->seg.loaded[i])
 			continue;
-		ios[i].leg = &pool->legs[i];
+		ios[i].leg = &v->legs[i];
 		ios[i].op = KVP_IO_READ;
-		ios[i].nr = pool->g->segment_blocks;
+		ios[i].nr = v->g->segment_blocks;
 		ios[i].pages = rec->seg.pages[i];
 		kvp_io_group_submit(&group, &ios[i]);
 	}
 	kvp_io_group_wait(&group);
-	for (i = 0; i < pool->nr_legs; i++)
+	for (i = 0; i < v->nr_legs; i++)
 		if (rec->seg.loaded[i] && ios[i].error) {
-			atomic64_inc(&pool->legs[i].err_read);
-			load_slowly(rec, &pool->legs[i]);
+			atomic64_inc(&v->legs[i].err_read);
+			load_slowly(rec, &v->legs[i]);
 		}
 }
 
@@ -76,13 +77,22 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_
 		     struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 avail = min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
 
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
 		       KVP_BLOCK_SIZE);
-	return kvp_log_decode(pool->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
+	return kvp_log_decode(g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
 			      pool->sb->pool_blocks, h, why);
+}
+
+/* What the payload of a record is summed as; of a row of parity by its vdev. */
+static u32 record_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
+{
+	return r->kind == KVP_REC_PARITY ?
+	       kvp_block_sum(pool->vdevs[0].seed, kvp_parity_addr(r->block), data) :
+	       kvp_block_sum(pool->seed, r->block, data);
 }
 
 static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
@@ -96,9 +106,8 @@ static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		if (kvp_block_sum(rec->pool->seed,
-				  r.kind == KVP_REC_PARITY ? kvp_parity_addr(r.block) : r.block,
-				  page_address(kvp_segment_page(rec, leg, at++))) != r.crc)
+		if (record_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at++))) !=
+		    r.crc)
 			return false;
 	}
 	return true;
@@ -110,7 +119,7 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	struct kvp_why why;
 	u32 i;
 
-	for (i = 0; i < rec->pool->nr_legs; i++) {
+	for (i = 0; i < rec->pool->log.v->nr_legs; i++) {
 		if (!rec->seg.loaded[i] || decode_at(rec, i, lsn, h, &why))
 			continue;
 		if (h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum &&
@@ -124,18 +133,19 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
+	const struct kvp_vdev *v = pool->log.v;
 	u32 i, b;
 
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io io = {
-			.leg = &pool->legs[i],
+			.leg = &v->legs[i],
 			.op = KVP_IO_WRITE_FUA,
 			.nr = h->blocks,
 			.pages = &rec->seg.pages[good][h->lsn - rec->seg.lsn],
 		};
 		bool same = true;
 
-		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&pool->legs[i]) ||
+		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&v->legs[i]) ||
 		    !kvp_log_on_leg(pool, i, h->lsn, &io.block))
 			continue;
 		for (b = 0; same && b < h->blocks; b++)
@@ -144,9 +154,9 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 		if (same)
 			continue;
 		if (kvp_io_sync(&io)) {
-			atomic64_inc(&pool->legs[i].err_write);
-			if (!kvp_leg_fail(&pool->legs[i], "the log cannot be repaired"))
-				return kvp_recovery_cannot_write(rec, &pool->legs[i], io.block);
+			atomic64_inc(&v->legs[i].err_write);
+			if (!kvp_leg_fail(&v->legs[i], "the log cannot be repaired"))
+				return kvp_recovery_cannot_write(rec, &v->legs[i], io.block);
 			continue;
 		}
 		/* In memory as well: later steps may take this leg's pages. */
@@ -162,7 +172,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
 
-	if (kvp_is_parity1(rec->pool->g))
+	if (rec->pool->parity)
 		return kvp_history_add(&rec->history, r, at, payload, limit);
 	return kvp_replay_add(&rec->replay, r, h->lsn, payload);
 }
@@ -199,13 +209,14 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
-	u64 places[2] = { rec->end.lsn, kvp_log_segment_end(pool->g, rec->end.lsn) };
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(g);
+	u64 places[2] = { rec->end.lsn, kvp_log_segment_end(g, rec->end.lsn) };
 	u32 i;
 	int leg;
 
 	for (i = 0; i < 2; i++) {
-		if (places[i] >= limit || (i && rec->end.lsn % pool->g->segment_blocks == 0))
+		if (places[i] >= limit || (i && rec->end.lsn % g->segment_blocks == 0))
 			continue;
 		load_segment(rec, places[i]);
 		leg = good_copy(rec, places[i], h);
@@ -227,12 +238,12 @@ static int stale_root(struct kvp_recovery *rec, u64 epoch)
 static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 {
 	struct kvp_pool *pool = rec->pool;
+	u64 end = kvp_log_segment_end(pool->log.v->g, lsn), epoch;
 	struct kvp_log_hdr h;
 	struct kvp_why why;
-	u64 epoch;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = 0; i < pool->log.v->nr_legs; i++) {
 		const __le32 *magic;
 
 		if (!rec->seg.loaded[i])
@@ -242,8 +253,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 			continue;
 		if (!decode_at(rec, i, lsn, &h, &why))
 			*durable = max(*durable, h.durable);
-		if (kvp_log_epoch(rec->hdr, min_t(u64, kvp_log_segment_end(pool->g, lsn) - lsn,
-						  KVP_MAX_HDR_BLOCKS),
+		if (kvp_log_epoch(rec->hdr, min_t(u64, end - lsn, KVP_MAX_HDR_BLOCKS),
 				  pool->sb->nonce, &epoch) && epoch > pool->sb->epoch)
 			return stale_root(rec, epoch);
 	}
@@ -254,7 +264,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g), lsn;
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->log.v->g), lsn;
 	u64 durable = pool->sb->log_commit;
 	int ret = 0;
 

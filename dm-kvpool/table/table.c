@@ -15,15 +15,15 @@
 #define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */
 
 /* Blocks below one pointer at @level: a leaf's is 2 MiB, of a parity1 a little less. */
-static u64 span(const struct kvp_pool *pool, u32 level)
+static u64 span(const struct kvp_vdev *v, u32 level)
 {
-	return (u64)kvp_leaf_blocks(pool->g) << (KVP_PTRS_SHIFT * level);
+	return (u64)kvp_leaf_blocks(v->g) << (KVP_PTRS_SHIFT * level);
 }
 
-/* The page of @level that @block is below. */
-static u64 index_of(const struct kvp_pool *pool, u32 level, u64 block)
+/* The page of @level that @block of the vdev is below. */
+static u64 index_of(const struct kvp_vdev *v, u32 level, u64 block)
 {
-	return kvp_entry_index(pool->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
+	return kvp_entry_index(v->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
 }
 
 static __le64 *words(const struct kvp_tpage *tp)
@@ -31,25 +31,39 @@ static __le64 *words(const struct kvp_tpage *tp)
 	return page_address(tp->page);
 }
 
-static struct mutex *load_lock(struct kvp_table *t, u32 level, u64 index)
+static struct mutex *load_lock(const struct kvp_vdev *v, u32 level, u64 index)
 {
-	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
+	return &v->pool->table.load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
-static struct hlist_head *bucket_of(struct kvp_table *t, u32 level, u64 index)
+static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 index)
 {
-	return &t->buckets[hash_64(index << 2 | level, t->bucket_bits)];
+	struct kvp_table *t = &v->pool->table;
+
+	return &t->buckets[hash_64((u64)v->index << 58 | index << 2 | level, t->bucket_bits)];
+}
+
+/* The word of @leaf that is the entry of @block of the pool: they are in order. */
+static u32 word_of(const struct kvp_tpage *leaf, u64 block)
+{
+	return (u32)(block - leaf->first) % KVP_PTRS_PER_PAGE;
+}
+
+/* The same of the parity of @row. */
+static u32 parity_word(const struct kvp_tpage *leaf, u64 row)
+{
+	return (u32)kvp_parity_index(leaf->v->g, row) % KVP_PTRS_PER_PAGE;
 }
 
 /* --- references and eviction ----------------------------------------------------- */
 
-static struct kvp_tpage *lookup(struct kvp_pool *pool, u32 level, u64 index)
+static struct kvp_tpage *lookup(const struct kvp_vdev *v, u32 level, u64 index)
 {
 	struct kvp_tpage *tp;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(tp, bucket_of(&pool->table, level, index), hash)
-		if (tp->index == index && tp->level == level)
+	hlist_for_each_entry_rcu(tp, bucket_of(v, level, index), hash)
+		if (tp->index == index && tp->level == level && tp->v == v)
 			break;
 	if (tp && !refcount_inc_not_zero(&tp->ref))
 		tp = NULL;
@@ -89,7 +103,9 @@ void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
 
 struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 {
-	return lookup(pool, 0, index_of(pool, 0, block));
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return lookup(at.v, 0, index_of(at.v, 0, at.block));
 }
 
 /*
@@ -99,7 +115,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
 	struct kvp_table *t = &pool->table;
-	struct mutex *lock = load_lock(t, tp->level, tp->index);
+	struct mutex *lock = load_lock(tp->v, tp->level, tp->index);
 	struct kvp_tpage *parent = tp->parent;
 
 	if (!mutex_trylock(lock))
@@ -210,50 +226,51 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	}
 }
 
-/* @index: kvp_entry_index() or kvp_parity_index(). The only place where an entry changes. */
-static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u64 index, u64 entry)
+/* @word: of the leaf. The only place where an entry changes. */
+static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 entry)
 {
 	lockdep_assert_held(&t->lock);
-	WRITE_ONCE(words(leaf)[index % KVP_PTRS_PER_PAGE], cpu_to_le64(entry));
+	WRITE_ONCE(words(leaf)[word], cpu_to_le64(entry));
 	__mark_dirty(t, leaf);
 }
 
 /* Of data: that is counted, and what the RAM cache has of it is out of date. */
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry)
 {
-	u64 index = kvp_entry_index(pool->g, block);
-	u64 old = le64_to_cpu(words(leaf)[index % KVP_PTRS_PER_PAGE]);
+	u32 word = word_of(leaf, block);
+	u64 old = le64_to_cpu(words(leaf)[word]);
 	struct kvp_table *t = &pool->table;
 
 	if (kvp_entry_state(old) != kvp_entry_state(entry)) {
 		__count(t, old, -1);
 		__count(t, entry, 1);
 	}
-	__set(t, leaf, index, entry);
+	__set(t, leaf, word, entry);
 	kvp_rcache_forget(pool, block);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
 
 /* The pointer to page (@level, @index): in its parent, or in the root. */
-static u64 pointer_to(struct kvp_table *t, struct kvp_tpage *parent, u64 index)
+static u64 pointer_to(const struct kvp_vdev *v, struct kvp_tpage *parent, u64 index)
 {
 	return parent ? le64_to_cpu(READ_ONCE(words(parent)[index % KVP_PTRS_PER_PAGE])) :
-			READ_ONCE(t->roots[index]);
+			READ_ONCE(v->pool->table.roots[v->first_root + index]);
 }
 
-static bool page_verifies(struct kvp_pool *pool, u32 level, u64 index, u64 ptr, struct page *page)
+static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
 {
-	return kvp_page_sum(pool->seed, level, index, page_address(page)) == kvp_ptr_sum(ptr);
+	return kvp_page_sum(tp->v->seed, tp->level, tp->index, page_address(page)) ==
+	       kvp_ptr_sum(tp->durable);
 }
 
 /* Copies of a page, all legs together: a bit for each in masks. */
 static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 
 /* Where copy @copy of what tp->durable names lies. */
-static struct kvp_place durable_copy(struct kvp_pool *pool, const struct kvp_tpage *tp, u32 copy)
+static struct kvp_place durable_copy(const struct kvp_tpage *tp, u32 copy)
 {
-	return kvp_page_place(pool->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
+	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
 }
 
 /* Copies that were bad get the good one; returns how many took it. */
@@ -262,9 +279,9 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 	int repaired = 0;
 	u32 copy;
 
-	for (copy = 0; copy < kvp_page_copies(pool->g); copy++) {
-		struct kvp_place at = durable_copy(pool, tp, copy);
-		struct kvp_leg *leg = &pool->legs[at.leg];
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = durable_copy(tp, copy);
+		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
 		if (!(bad & BIT(copy)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
 			continue;
@@ -289,7 +306,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 
 	atomic64_inc(&pool->work_stats.page_reads);
-	if (!error && page_verifies(pool, tp->level, tp->index, tp->durable, page))
+	if (!error && page_verifies(tp, page))
 		return 0;
 	if (!error)
 		atomic64_inc(&leg->err_checksum);
@@ -306,18 +323,18 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
 	/* from another leg first for each page; a second copy on the same leg after all others */
-	u32 copies = kvp_page_copies(pool->g), legs = min(copies, pool->nr_legs), n;
+	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
 	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
 
 	for (n = 0; n < copies; n++) {
 		u32 copy = n / legs * legs + (n + (u32)tp->index) % legs;
-		struct kvp_place at = durable_copy(pool, tp, copy);
+		struct kvp_place at = durable_copy(tp, copy);
 		int error;
 
-		if (!kvp_leg_usable(&pool->legs[at.leg]))
+		if (!kvp_leg_usable(&tp->v->legs[at.leg]))
 			continue;
-		error = read_copy(pool, &pool->legs[at.leg], at.block, tp, tp->page);
+		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
 		if (!error) {
 			repair_copies(pool, tp, bad);
 			return 0;
@@ -336,14 +353,15 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
 	struct kvp_table_lost *lost = &pool->table.lost;
+	u64 first = tp->index * span(tp->v, tp->level);
 	bool known;
 
 	mutex_lock(&pool->table.lock);
 	known = lost->blocks && lost->level == tp->level && lost->index == tp->index;
 	lost->level = tp->level;
 	lost->index = tp->index;
-	lost->first = tp->index * span(pool, tp->level);
-	lost->blocks = min(span(pool, tp->level), pool->g->data_blocks - lost->first);
+	lost->blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first);
+	lost->first = kvp_pool_block(tp->v, first);
 	mutex_unlock(&pool->table.lock);
 	if (!known)
 		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
@@ -355,17 +373,19 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
 {
 	struct kvp_table *t = &pool->table;
-	u64 first = leaf->index * span(pool, 0), block;
-	u64 end = min(first + span(pool, 0), pool->sb->pool_blocks);
+	const struct kvp_geometry *g = leaf->v->g;
+	u64 first = leaf->first, block;
+	u64 end = min(first + span(leaf->v, 0), pool->sb->pool_blocks);
 
 	mutex_lock(&t->lock);
 	clear_page(page_address(leaf->page));
 	for (block = first; block < end; block++)
 		__set_data(pool, leaf, block, kvp_entry(0, t->era, KVP_ENTRY_POISONED));
 	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
-	if (kvp_is_parity1(pool->g))
-		for (block = first; block < first + span(pool, 0) && block < pool->g->data_blocks; block++)
-			__set(t, leaf, kvp_parity_index(pool->g, kvp_row_of(pool->g, block)),
+	if (kvp_is_parity1(g))
+		for (block = leaf->own;
+		     block < leaf->own + span(leaf->v, 0) && block < g->data_blocks; block++)
+			__set(t, leaf, parity_word(leaf, kvp_row_of(g, block)),
 			      kvp_entry(0, t->era, KVP_ENTRY_POISONED));
 	WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	mutex_unlock(&t->lock);
@@ -435,9 +455,10 @@ static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 	return tp;
 }
 
-static struct kvp_tpage *new_tpage(struct kvp_pool *pool, u32 level, u64 index,
+static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 				   struct kvp_tpage *parent)
 {
+	struct kvp_pool *pool = v->pool;
 	struct kvp_table *t = &pool->table;
 	struct kvp_tpage *tp;
 
@@ -452,8 +473,11 @@ static struct kvp_tpage *new_tpage(struct kvp_pool *pool, u32 level, u64 index,
 	tp->flags = 0;
 	tp->durable = 0;
 	tp->pending = 0;
+	tp->v = v;
 	tp->level = level;
 	tp->index = index;
+	tp->own = level ? 0 : index * span(v, 0);
+	tp->first = level ? 0 : kvp_pool_block(v, tp->own);
 	tp->parent = parent;
 	INIT_LIST_HEAD(&tp->list);
 	INIT_LIST_HEAD(&tp->lru);
@@ -461,56 +485,54 @@ static struct kvp_tpage *new_tpage(struct kvp_pool *pool, u32 level, u64 index,
 }
 
 /* Make a page that is not in memory; holds its load lock. Takes over the parent's reference. */
-static struct kvp_tpage *fetch(struct kvp_pool *pool, u32 level, u64 index,
-			       struct kvp_tpage *parent)
+static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent)
 {
-	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *tp = new_tpage(pool, level, index, parent);
+	struct kvp_table *t = &v->pool->table;
+	struct kvp_tpage *tp = new_tpage(v, level, index, parent);
 	int ret;
 
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
-	tp->durable = pointer_to(t, parent, index);
+	tp->durable = pointer_to(v, parent, index);
 	if (kvp_ptr_null(tp->durable)) {
 		clear_page(page_address(tp->page));
 		ret = 0;
 	} else {
-		ret = read_or_poison(pool, tp);
+		ret = read_or_poison(v->pool, tp);
 	}
 	if (ret) {
 		release_tpage(t, tp);
 		return ERR_PTR(ret);
 	}
 	spin_lock(&t->lru_lock);
-	hlist_add_head_rcu(&tp->hash, bucket_of(t, level, index));
+	hlist_add_head_rcu(&tp->hash, bucket_of(v, level, index));
 	__add_to_lru(t, tp);
 	spin_unlock(&t->lru_lock);
 	return tp;
 }
 
 /* Page (@level, @index) with a reference, and with it all above it. Recursion is three deep at most. */
-static struct kvp_tpage *load(struct kvp_pool *pool, u32 level, u64 index)
+static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
 {
-	struct kvp_table *t = &pool->table;
-	struct mutex *lock = load_lock(t, level, index);
-	struct kvp_tpage *tp = lookup(pool, level, index), *parent = NULL;
+	struct mutex *lock = load_lock(v, level, index);
+	struct kvp_tpage *tp = lookup(v, level, index), *parent = NULL;
 
 	if (tp)
 		return tp;
 	mutex_lock_nested(lock, level);
-	tp = lookup(pool, level, index);
+	tp = lookup(v, level, index);
 	if (tp)
 		goto out;
-	if (level + 1 < pool->g->levels) {
-		parent = load(pool, level + 1, index >> KVP_PTRS_SHIFT);
+	if (level + 1 < v->g->levels) {
+		parent = load(v, level + 1, index >> KVP_PTRS_SHIFT);
 		if (IS_ERR(parent)) {
 			tp = parent;
 			goto out;
 		}
 	}
-	tp = fetch(pool, level, index, parent);
+	tp = fetch(v, level, index, parent);
 	if (IS_ERR(tp) && parent)
-		kvp_table_put(pool, parent);
+		kvp_table_put(v->pool, parent);
 out:
 	mutex_unlock(lock);
 	return tp;
@@ -518,24 +540,26 @@ out:
 
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block)
 {
-	return load(pool, 0, index_of(pool, 0, block));
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return load(at.v, 0, index_of(at.v, 0, at.block));
 }
 
 /* --- entries ------------------------------------------------------------------------------ */
 
-static u64 entry_at(const struct kvp_tpage *leaf, u64 index)
+static u64 entry_at(const struct kvp_tpage *leaf, u32 word)
 {
-	return le64_to_cpu(READ_ONCE(words(leaf)[index % KVP_PTRS_PER_PAGE]));
+	return le64_to_cpu(READ_ONCE(words(leaf)[word]));
 }
 
 u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
 {
-	return entry_at(leaf, kvp_entry_index(pool->g, block));
+	return entry_at(leaf, word_of(leaf, block));
 }
 
 u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row)
 {
-	return entry_at(leaf, kvp_parity_index(pool->g, row));
+	return entry_at(leaf, parity_word(leaf, row));
 }
 
 /* Lock the table with @tp not being written. */
@@ -576,7 +600,7 @@ void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 r
 {
 	struct kvp_table *t = &pool->table;
 
-	__set(t, leaf, kvp_parity_index(pool->g, row),
+	__set(t, leaf, parity_word(leaf, row),
 	      kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
 }
 
@@ -608,8 +632,9 @@ static int discard_in_leaf(struct kvp_pool *pool, u64 block, u32 count)
 	for (b = block; b < block + count; b++) {
 		if (kvp_entry_state(kvp_table_entry(pool, leaf, b)) != KVP_ENTRY_UNWRITTEN)
 			__kvp_table_set(pool, leaf, b, 0, KVP_ENTRY_UNWRITTEN);
-		if (kvp_is_parity1(pool->g))
-			__discard_parity(pool, leaf, kvp_row_of(pool->g, b));
+		if (kvp_is_parity1(leaf->v->g))
+			__discard_parity(pool, leaf,
+					 kvp_row_of(leaf->v->g, kvp_vdev_block(leaf, b)));
 	}
 	mutex_unlock(&t->lock);
 	kvp_table_put(pool, leaf);
@@ -622,8 +647,7 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
 	int ret = 0;
 
 	while (!ret && block < end) {
-		u32 leaf = kvp_leaf_blocks(pool->g);
-		u32 n = min_t(u64, end - block, leaf - block % leaf);
+		u32 n = min_t(u64, end - block, kvp_locate(pool, block).left);
 
 		ret = discard_in_leaf(pool, block, n);
 		block += n;
@@ -638,66 +662,82 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
 /* --- walking ------------------------------------------------------------------------------- */
 
 /* Is page (@level, index of @block) null, in memory and on disk? */
-static bool null_below(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block)
+static bool null_below(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block)
 {
-	u64 index = index_of(pool, level, block);
+	u64 index = index_of(v, level, block);
 	struct kvp_tpage *tp;
 
-	if (!kvp_ptr_null(pointer_to(&pool->table, parent, index)))
+	if (!kvp_ptr_null(pointer_to(v, parent, index)))
 		return false;
 	/* It may be in memory only, until the next checkpoint. */
-	tp = lookup(pool, level, index);
+	tp = lookup(v, level, index);
 	if (!tp)
 		return true;
-	kvp_table_put(pool, tp);
+	kvp_table_put(v->pool, tp);
 	return false;
 }
 
 /* Nothing, or nothing that was new at the last checkpoint and not before @since. */
-static bool skipped(struct kvp_pool *pool, struct kvp_tpage *parent, u32 level, u64 block,
+static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block,
 		    u32 since)
 {
-	u64 index = index_of(pool, level, block);
-
-	return null_below(pool, parent, level, block) ||
-	       kvp_ptr_era(pointer_to(&pool->table, parent, index)) < since;
+	return null_below(v, parent, level, block) ||
+	       kvp_ptr_era(pointer_to(v, parent, index_of(v, level, block))) < since;
 }
 
 /* The first block behind what the page of @level above @block covers. */
-static u64 next_below(const struct kvp_pool *pool, u32 level, u64 block)
+static u64 next_below(const struct kvp_vdev *v, u32 level, u64 block)
 {
-	return (index_of(pool, level, block) + 1) * span(pool, level);
+	return (index_of(v, level, block) + 1) * span(v, level);
+}
+
+/* kvp_table_next_changed() of one vdev, whose blocks these are; it has @end of them. */
+static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *next)
+{
+	u32 top = v->g->levels - 1, level;
+
+	while (block < end) {
+		struct kvp_tpage *parent = NULL;
+
+		for (level = top; ; level--) {
+			if (skipped(v, parent, level, block, since) || !level)
+				break;
+			if (parent)
+				kvp_table_put(v->pool, parent);
+			parent = load(v, level, index_of(v, level, block));
+			if (IS_ERR(parent)) {
+				*next = next_below(v, level, block);
+				return PTR_ERR(parent);
+			}
+		}
+		if (!skipped(v, parent, level, block, since)) {
+			if (parent)
+				kvp_table_put(v->pool, parent);
+			break;
+		}
+		if (parent)
+			kvp_table_put(v->pool, parent);
+		block = next_below(v, level, block);
+	}
+	*next = block;
+	return 0;
 }
 
 int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
 {
-	u32 top = pool->g->levels - 1, level;
+	u64 end = pool->sb->pool_blocks, found;
+	int ret = 0;
+	u32 i;
 
-	while (block < pool->sb->pool_blocks) {
-		struct kvp_tpage *parent = NULL;
+	*next = end;
+	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
 
-		for (level = top; ; level--) {
-			if (skipped(pool, parent, level, block, since) || !level)
-				break;
-			if (parent)
-				kvp_table_put(pool, parent);
-			parent = load(pool, level, index_of(pool, level, block));
-			if (IS_ERR(parent)) {
-				*next = next_below(pool, level, block);
-				return PTR_ERR(parent);
-			}
-		}
-		if (!skipped(pool, parent, level, block, since)) {
-			if (parent)
-				kvp_table_put(pool, parent);
-			break;
-		}
-		if (parent)
-			kvp_table_put(pool, parent);
-		block = next_below(pool, level, block);
+		ret = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since, &found);
+		found = kvp_pool_block(v, found);
+		*next = ret ? found : min(*next, found);
 	}
-	*next = min(block, pool->sb->pool_blocks);
-	return 0;
+	return ret;
 }
 
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
@@ -710,6 +750,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		block = end;
 	while (!ret && block < end) {
 		struct kvp_tpage *leaf;
+		u64 behind;
 
 		ret = kvp_table_next_written(pool, block, &block);
 		if (ret || block >= end)
@@ -717,13 +758,14 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		leaf = kvp_table_load(pool, block);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
+		behind = block + kvp_locate(pool, block).left;
 		do {
 			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) == KVP_ENTRY_POISONED) {
 				kvp_table_put(pool, leaf);
 				*next = block;
 				return 0;
 			}
-		} while (++block % kvp_leaf_blocks(pool->g));
+		} while (++block < behind);
 		kvp_table_put(pool, leaf);
 		kvp_table_shrink(pool, false);
 	}
@@ -740,9 +782,9 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 	unsigned long bad = 0;
 	u32 copy;
 
-	for (copy = 0; copy < kvp_page_copies(pool->g); copy++) {
-		struct kvp_place at = durable_copy(pool, tp, copy);
-		struct kvp_leg *leg = &pool->legs[at.leg];
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = durable_copy(tp, copy);
+		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
 		if (kvp_leg_usable(leg) && read_copy(pool, leg, at.block, tp, into))
 			bad |= BIT(copy);
@@ -753,7 +795,8 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy)
 {
 	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *tp = load(pool, level, index_of(pool, level, block));
+	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_tpage *tp = load(at.v, level, index_of(at.v, level, at.block));
 	int repaired = 0;
 
 	if (IS_ERR(tp))
@@ -797,7 +840,7 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 }
 
 /* What a pointer says of the page below it: newest era, any poison. */
-static u64 make_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, unsigned int slot)
+static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
 	u32 era = 0, i;
 	bool poison = false;
@@ -809,7 +852,8 @@ static u64 make_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, unsigned in
 		poison |= tp->level ? kvp_ptr_poison(word) :
 				      kvp_entry_state(word) == KVP_ENTRY_POISONED;
 	}
-	return kvp_ptr(kvp_page_sum(pool->seed, tp->level, tp->index, words(tp)), era, slot, poison);
+	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, words(tp)), era, slot,
+		       poison);
 }
 
 /* The parent changes with its child: it becomes part of the same checkpoint. */
@@ -821,7 +865,7 @@ static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
 
 	tp->pending = ptr;
 	if (!parent) {
-		WRITE_ONCE(t->roots[tp->index], ptr);
+		WRITE_ONCE(t->roots[tp->v->first_root + tp->index], ptr);
 		return;
 	}
 	WRITE_ONCE(words(parent)[tp->index % KVP_PTRS_PER_PAGE], cpu_to_le64(ptr));
@@ -833,44 +877,54 @@ static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
 
 static int by_index(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return list_entry(a, struct kvp_tpage, list)->index >
-	       list_entry(b, struct kvp_tpage, list)->index;
+	const struct kvp_tpage *x = list_entry(a, struct kvp_tpage, list);
+	const struct kvp_tpage *y = list_entry(b, struct kvp_tpage, list);
+
+	return x->v != y->v ? x->v > y->v : x->index > y->index;
 }
 
-static bool batch_page(struct kvp_pool *pool, struct kvp_batch *b, const struct kvp_tpage *tp,
-		       u32 copy)
+static bool batch_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 {
+	const struct kvp_vdev *v = tp->v;
 	/* of a mirror all legs have the same at the same place, in one request each */
-	u32 n = kvp_is_parity1(pool->g) ? copy : copy * pool->nr_legs;
-	struct kvp_place at = kvp_page_place(pool->g, tp->level, tp->index,
+	u32 n = kvp_is_parity1(v->g) ? copy : copy * v->nr_legs;
+	struct kvp_place at = kvp_page_place(v->g, tp->level, tp->index,
 					     kvp_ptr_slot(tp->pending), n);
 
-	return kvp_is_parity1(pool->g) ? kvp_batch_add_at(b, at, tp->page) :
-					 kvp_batch_add(b, at.block, tp->page);
+	return kvp_is_parity1(v->g) ? kvp_batch_add_at(b, v, at, tp->page) :
+				      kvp_batch_add(b, v, at.block, tp->page);
 }
 
-static int add_page(struct kvp_pool *pool, struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
+static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 {
 	int ret;
 
-	if (batch_page(pool, b, tp, copy))
+	if (batch_page(b, tp, copy))
 		return 0;
 	ret = kvp_batch_write(b);
-	batch_page(pool, b, tp, copy);
+	batch_page(b, tp, copy);
 	return ret;
+}
+
+/* As batch_page() counts them: a mirror's are on all legs at once. */
+static u32 copies_of(const struct kvp_tpage *tp)
+{
+	return kvp_is_parity1(tp->v->g) ? 2 : kvp_table_copies(tp->v->g);
 }
 
 /* Copy after copy, so that neighbours make one request. */
 static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
-	u32 copies = kvp_is_parity1(pool->g) ? 2 : kvp_table_copies(pool->g), copy;
 	struct kvp_batch *b = pool->table.batch;
 	struct kvp_tpage *tp;
 	int ret = 0;
+	u32 copy;
 
-	for (copy = 0; copy < copies; copy++)
+	for (copy = 0; copy < KVP_MAX_TABLE_COPIES; copy++)
 		list_for_each_entry(tp, pages, list) {
-			ret = ret ?: add_page(pool, b, tp, copy);
+			if (copy >= copies_of(tp))
+				continue;
+			ret = ret ?: add_page(b, tp, copy);
 			atomic64_inc(&pool->work_stats.page_writes);
 			if (!tp->level)
 				atomic64_inc(&pool->work_stats.leaf_writes);
@@ -894,7 +948,7 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 	list_for_each_entry(tp, &mine, list) {
 		unsigned int slot = kvp_ptr_null(tp->durable) ? 0 : !kvp_ptr_slot(tp->durable);
 
-		set_pointer(pool, tp, make_pointer(pool, tp, slot), pages);
+		set_pointer(pool, tp, make_pointer(tp, slot), pages);
 	}
 	ret = write_pages(pool, &mine);
 	list_splice(&mine, pages);
@@ -906,7 +960,7 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 	u32 level;
 	int ret = 0;
 
-	for (level = 0; !ret && level < pool->g->levels; level++)
+	for (level = 0; !ret && level < KVP_MAX_LEVELS; level++)
 		ret = write_level(pool, level, pages);
 	return ret;
 }
@@ -938,7 +992,11 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
 	struct kvp_table *t = &pool->table;
-	u64 pages = kvp_table_blocks(pool->g) * pool->nr_legs / 2;
+	u64 pages = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		pages += kvp_table_blocks(pool->vdevs[i].g) * pool->vdevs[i].nr_legs / 2;
 
 	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
 	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);

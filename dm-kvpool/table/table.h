@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The checksum table: one entry a block, in a radix tree of 4 KiB pages.
+ * The checksum table: one entry a block, in a radix tree of 4 KiB pages for each vdev, which
+ * lies on that vdev. All their roots are in the superblock, so one write of that is a checkpoint.
  *
  * In memory a page is found through a hash table, which needs no memory to add
  * to. A leaf that is there keeps its ancestors there. Entries change in memory
@@ -43,8 +44,11 @@ enum kvp_tpage_flags {
  * struct kvp_tpage - one page of the table in memory
  * @hash: in its bucket; added and removed under table->lru_lock, read under RCU
  * @ref: one for being in the tree; one for each child, reader and list
+ * @v: the vdev that it is of
  * @level: 0 for a leaf
  * @index: within the level
+ * @first: of a leaf: the pool's block that its first entry is of
+ * @own: the same block as the vdev counts it
  * @flags: bits of enum kvp_tpage_flags
  * @durable: pointer by which the durable root reaches it; null if it does not
  * @pending: pointer by which the root of the checkpoint under way will
@@ -57,7 +61,9 @@ struct kvp_tpage {
 	struct hlist_node hash;
 	refcount_t ref;
 	u32 level;
+	struct kvp_vdev *v;
 	u64 index;
+	u64 first, own;
 	unsigned long flags;
 	u64 durable, pending;
 	struct kvp_tpage *parent;
@@ -66,6 +72,18 @@ struct kvp_tpage {
 	struct list_head lru;
 	struct rcu_head rcu;
 };
+
+/** kvp_leaf_block() - the pool's block that @own, a block of the vdev below @leaf, is */
+static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, u64 own)
+{
+	return own - leaf->own + leaf->first;
+}
+
+/** kvp_vdev_block() - the block of the vdev that @block, one of the pool below @leaf, is */
+static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
+{
+	return block - leaf->first + leaf->own;
+}
 
 /* The page that was found lost last: no leg that is in use has it. blocks is 0 as long as there is none. */
 struct kvp_table_lost {

@@ -37,9 +37,9 @@ static bool log_half_full(struct kvp_pool *pool)
 	u64 used = kvp_log_used(pool);
 
 	/* What is kept free for parity nobody else can have. */
-	if (kvp_is_parity1(pool->g))
-		used += kvp_log_reserve(pool->g, READ_ONCE(pool->log.owed));
-	return used > kvp_log_blocks(pool->g) / 2;
+	if (pool->parity)
+		used += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
+	return used > kvp_log_blocks(pool->log.v->g) / 2;
 }
 
 static bool table_half_dirty(struct kvp_pool *pool)
@@ -71,7 +71,7 @@ static u32 round_versions(struct kvp_pool *pool)
 {
 	u32 n = pool->destage.round;
 
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_blocks(pool->g) / 8, n) : n;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_blocks(pool->log.v->g) / 8, n) : n;
 }
 
 /*
@@ -366,7 +366,7 @@ int kvp_destage_all(struct kvp_pool *pool)
 	int ret = destage_to_end(pool);
 
 	/* On the way parity was logged, behind the tail: it is home as well. */
-	if (!ret && kvp_is_parity1(pool->g))
+	if (!ret && pool->parity)
 		ret = destage_to_end(pool);
 	return ret;
 }

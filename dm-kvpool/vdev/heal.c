@@ -59,9 +59,10 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 }
 
 /* @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not done. */
-static int heal_copies(struct kvp_pool *pool, unsigned long bad, u64 block, u64 entry,
+static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u64 entry,
 		       struct page *good, struct page *spare)
 {
+	struct kvp_pool *pool = v->pool;
 	struct page *scratch;
 	u32 i;
 
@@ -70,9 +71,9 @@ static int heal_copies(struct kvp_pool *pool, unsigned long bad, u64 block, u64 
 	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!scratch)
 		return -ENOMEM;
-	for (i = 0; i < pool->nr_legs; i++)
-		if ((bad & BIT(i)) && kvp_leg_usable(&pool->legs[i]))
-			heal_copy(pool, &pool->legs[i], block, entry, good, scratch);
+	for (i = 0; i < v->nr_legs; i++)
+		if ((bad & BIT(i)) && kvp_leg_usable(&v->legs[i]))
+			heal_copy(pool, &v->legs[i], block, entry, good, scratch);
 	if (!spare)
 		__free_page(scratch);
 	return 0;
@@ -93,17 +94,18 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 		      struct page *page, struct page *spare)
 {
 	bool silent = false, found = false, no_memory = false;
+	const struct kvp_vdev *v = leaf->v;
 	unsigned long bad = 0;
 	u32 n, i;
 
 	/* With @spare every copy: those that follow the good one are read beside it. */
-	for (n = 0; n < pool->nr_legs && (!found || spare); n++) {
+	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
 		int error;
 
-		i = (n + (u32)(block >> 8)) % pool->nr_legs;
-		if (!kvp_leg_usable(&pool->legs[i]))
+		i = (n + (u32)(block >> 8)) % v->nr_legs;
+		if (!kvp_leg_usable(&v->legs[i]))
 			continue;
-		error = read_copy(pool, &pool->legs[i], block, entry, found ? spare : page);
+		error = read_copy(pool, &v->legs[i], block, entry, found ? spare : page);
 		if (!error) {
 			found = true;
 		} else if (error == -ENOMEM) {
@@ -115,7 +117,7 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 		}
 	}
 	if (found)
-		no_memory |= !!heal_copies(pool, bad, block, entry, page, spare);
+		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
 	/* A reader has what it wants; the next one, or a scrub, heals. */
 	if (no_memory && (spare || !found))
 		return -ENOMEM;
@@ -139,8 +141,9 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 		ret = 0;
 		break;
 	case KVP_ENTRY_VALID:
-		ret = kvp_is_parity1(pool->g) ? kvp_row_home_read(pool, leaf, block, page, spare) :
-						read_valid(pool, leaf, block, entry, page, spare);
+		ret = kvp_is_parity1(leaf->v->g) ?
+			      kvp_row_home_read(pool, leaf, block, page, spare) :
+			      read_valid(pool, leaf, block, entry, page, spare);
 		break;
 	default:
 		ret = -ENODATA;
@@ -167,8 +170,9 @@ static bool read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
 {
-	u32 unit = kvp_is_parity1(pool->g) ? kvp_stripe_blocks(pool->g) : 1;
-	u64 first = block - block % unit;
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
+	u64 first = block - at.block % unit;
 
 	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
 }

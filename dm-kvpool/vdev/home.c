@@ -37,7 +37,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
-	if (kvp_is_parity1(pool->g))
+	if (pool->parity)
 		h->rows = kvp_row_home_alloc(pool);
 	else
 		h->batch = kvp_batch_alloc(pool);
@@ -124,14 +124,15 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 }
 
 /* First and last block of the run at the head of @versions: adjacent, one leaf, one request. */
-static u64 run_last(struct list_head *versions)
+static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_dirty *d, *first = list_first_entry(versions, struct kvp_dirty, list);
+	u32 left = kvp_locate(pool, first->block).left;
 	u64 last = first->block;
 
 	list_for_each_entry(d, versions, list) {
 		if (d->block > last + 1 || d->block - first->block >= KVP_BATCH_RUN_PAGES ||
-		    d->block >> KVP_PTRS_SHIFT != first->block >> KVP_PTRS_SHIFT)
+		    d->block - first->block >= left)
 			break;
 		last = d->block;
 	}
@@ -174,7 +175,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
 	struct list_head *end = versions;
-	u64 last = run_last(versions);
+	u64 last = run_last(h->pool, versions);
 	struct locked *l;
 	LIST_HEAD(taken);
 	int error = 0;
@@ -193,7 +194,8 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 		}
 		/* cannot fail: finish() comes before the batch could be full */
 		if (!d->zero)
-			kvp_batch_add(h->batch, kvp_home_block(h->pool, d->block), d->page);
+			kvp_batch_add(h->batch, l->leaf->v, kvp_home_block(h->pool, d->block),
+				      d->page);
 	}
 	list_cut_before(&taken, versions, end);
 	list_splice_tail(&taken, &l->versions);

@@ -60,6 +60,7 @@ struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	u32 nr_stripes, nr_rows;
+	u32 max_legs, max_chunk, max_stripe;	/* of any vdev; blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct row rows[MAX_ROWS];
 	struct kvp_row_parity records[MAX_ROWS];
@@ -86,6 +87,21 @@ static int alloc_pages_of(struct page **pages, u32 n)
 	return 0;
 }
 
+static void note_sizes(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_vdevs; i++) {
+		const struct kvp_geometry *g = h->pool->vdevs[i].g;
+
+		if (!kvp_is_parity1(g))
+			continue;
+		h->max_legs = max(h->max_legs, g->leg_count);
+		h->max_chunk = max(h->max_chunk, g->chunk_blocks);
+		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(g));
+	}
+}
+
 struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
 {
 	struct kvp_row_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
@@ -94,10 +110,11 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
 	if (!h)
 		return NULL;
 	h->pool = pool;
+	note_sizes(h);
 	for (i = 0; i < MAX_STRIPES; i++)
 		INIT_LIST_HEAD(&h->stripes[i].versions);
 	h->batch = kvp_batch_alloc(pool);
-	h->edge = kvcalloc(kvp_stripe_blocks(pool->g), sizeof(*h->edge), GFP_KERNEL);
+	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
 	if (!h->batch || !h->edge || alloc_pages_of(h->parity, MAX_ROWS) ||
 	    alloc_pages_of(h->input, MAX_INPUTS) || alloc_pages_of(&h->piece, 1) ||
 	    alloc_pages_of(&h->scratch, 1)) {
@@ -129,6 +146,18 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvfree(h);
 }
 
+/* The vdev whose row it is. */
+static const struct kvp_vdev *vdev_of(const struct row *r)
+{
+	return r->stripe->leaf->v;
+}
+
+/* The row that @block, a block of the pool, is in. */
+static u64 row_number(const struct stripe *s, u64 block)
+{
+	return kvp_row_of(s->leaf->v->g, kvp_vdev_block(s->leaf, block));
+}
+
 /* --- what the parity will be -------------------------------------------------------------- */
 
 static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
@@ -143,19 +172,20 @@ static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, b
 	unsigned long pieces = 0;
 	u32 i;
 
-	for (i = 1; i < h->pool->nr_legs; i++)
+	for (i = 1; i < vdev_of(r)->nr_legs; i++)
 		if (!r->new[i] == !change && is_valid(h, r, i))
 			pieces |= BIT(i);
 	return pieces;
 }
 
-static bool readable(struct kvp_row_home *h, const struct row *r, unsigned long pieces)
+static bool readable(const struct row *r, unsigned long pieces)
 {
+	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
-	for (i = 0; i < h->pool->nr_legs; i++)
+	for (i = 0; i < v->nr_legs; i++)
 		if ((pieces & BIT(i)) &&
-		    !kvp_leg_usable(&h->pool->legs[kvp_row_place(h->pool->g, r->row, i).leg]))
+		    !kvp_leg_usable(&v->legs[kvp_row_place(v->g, r->row, i).leg]))
 			return false;
 	return true;
 }
@@ -168,8 +198,8 @@ static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
 {
 	unsigned long stays = valid_pieces(h, r, false);
 	unsigned long changes = valid_pieces(h, r, true) | BIT(0);
-	bool modify = is_valid(h, r, 0) && readable(h, r, changes);
-	bool reconstruct = readable(h, r, stays);
+	bool modify = is_valid(h, r, 0) && readable(r, changes);
+	bool reconstruct = readable(r, stays);
 
 	if (!stays)
 		return 0;
@@ -181,21 +211,21 @@ static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
 /* Begin to read what the row's parity is told from. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
-	struct kvp_pool *pool = h->pool;
+	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
 	r->partial = valid_pieces(h, r, false);
 	r->lost = 0;
 	r->inputs = choose_inputs(h, r);
 	r->first_input = h->nr_inputs;
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_place at = kvp_row_place(pool->g, r->row, i);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_place at = kvp_row_place(v->g, r->row, i);
 		struct kvp_io *io = &h->ios[h->nr_inputs];
 
 		if (!(r->inputs & BIT(i)))
 			continue;
 		memset(io, 0, sizeof(*io));
-		io->leg = &pool->legs[at.leg];
+		io->leg = &v->legs[at.leg];
 		io->op = KVP_IO_READ;
 		io->block = at.block;
 		io->nr = 1;
@@ -209,12 +239,11 @@ static bool add_inputs(struct kvp_row_home *h, struct row *r)
 {
 	u32 i, n = r->first_input;
 
-	for (i = 0; i < h->pool->nr_legs; i++) {
+	for (i = 0; i < vdev_of(r)->nr_legs; i++) {
 		if (!(r->inputs & BIT(i)))
 			continue;
 		if (h->ios[n].error ||
-		    kvp_block_sum(h->pool->seed, kvp_row_addr(h->pool->g, r->row, i),
-				  page_address(h->input[n])) !=
+		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input[n]) !=
 		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
 			return false;
 		kvp_xor(r->parity, h->input[n++]);
@@ -229,7 +258,7 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 	struct kvp_tpage *leaf = r->stripe->leaf;
 	u32 i;
 
-	for (i = 1; i < h->pool->nr_legs; i++) {
+	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
 		int error;
 
 		if (!(pieces & BIT(i)))
@@ -270,13 +299,13 @@ static int end_row(struct kvp_row_home *h, struct row *r)
 		clear_page(page_address(r->parity));
 		ret = reconstruct_slowly(h, r);
 	}
-	for (i = 1; i < h->pool->nr_legs; i++) {
+	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
 		if (has_contents(r->new[i]))
 			kvp_xor(r->parity, r->new[i]->page);
 		any |= has_contents(r->new[i]);
 	}
 	r->state = any || r->partial ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
-	r->crc = kvp_block_sum(h->pool->seed, kvp_parity_addr(r->row), page_address(r->parity));
+	r->crc = kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity);
 	return ret;
 }
 
@@ -290,7 +319,7 @@ static int compute_rows(struct kvp_row_home *h)
 		kvp_io_group_init(&h->group);
 		h->nr_inputs = 0;
 		for (next = first; next < h->nr_rows; next++) {
-			if (h->nr_inputs + h->pool->nr_legs > MAX_INPUTS)
+			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > MAX_INPUTS)
 				break;
 			begin_row(h, &h->rows[next]);
 		}
@@ -318,31 +347,32 @@ static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
 	return n ? kvp_log_parity(h->pool, h->records, n, limit) : 0;
 }
 
-static int add_page(struct kvp_row_home *h, struct kvp_place at, struct page *page)
+static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp_place at,
+		    struct page *page)
 {
 	int ret;
 
-	if (kvp_batch_add_at(h->batch, at, page))
+	if (kvp_batch_add_at(h->batch, v, at, page))
 		return 0;
 	ret = kvp_batch_write(h->batch);
-	kvp_batch_add_at(h->batch, at, page);
+	kvp_batch_add_at(h->batch, v, at, page);
 	return ret;
 }
 
 /* What of the row lies on @leg. */
 static int add_piece(struct kvp_row_home *h, struct row *r, u32 leg)
 {
-	const struct kvp_geometry *g = h->pool->g;
+	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
-	for (i = 0; i < h->pool->nr_legs; i++) {
-		struct kvp_place at = kvp_row_place(g, r->row, i);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_place at = kvp_row_place(v->g, r->row, i);
 
 		if (at.leg != leg)
 			continue;
 		if (!i)
-			return r->state == KVP_ENTRY_VALID ? add_page(h, at, r->parity) : 0;
-		return has_contents(r->new[i]) ? add_page(h, at, r->new[i]->page) : 0;
+			return r->state == KVP_ENTRY_VALID ? add_page(h, v, at, r->parity) : 0;
+		return has_contents(r->new[i]) ? add_page(h, v, at, r->new[i]->page) : 0;
 	}
 	return 0;
 }
@@ -353,7 +383,7 @@ static int write_home(struct kvp_row_home *h)
 	int ret = 0;
 	u32 leg, i;
 
-	for (leg = 0; leg < h->pool->nr_legs; leg++)
+	for (leg = 0; leg < h->max_legs; leg++)
 		for (i = 0; !ret && i < h->nr_rows; i++)
 			ret = add_piece(h, &h->rows[i], leg);
 	if (!ret)
@@ -368,13 +398,13 @@ static int write_home(struct kvp_row_home *h)
 static void update_row(struct kvp_row_home *h, struct row *r)
 {
 	struct kvp_pool *pool = h->pool;
-	u32 i;
+	u32 n = vdev_of(r)->nr_legs, i;
 
-	for (i = 1; i < pool->nr_legs; i++)
+	for (i = 1; i < n; i++)
 		if (r->lost & BIT(i))
 			kvp_row_poison(pool, r->stripe->leaf, r->row, i);
 	kvp_table_lock(pool, r->stripe->leaf);
-	for (i = 1; i < pool->nr_legs; i++)
+	for (i = 1; i < n; i++)
 		if (r->new[i])
 			__kvp_table_set(pool, r->stripe->leaf, r->new[i]->block, r->new[i]->crc,
 					r->new[i]->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
@@ -397,7 +427,7 @@ static void pay(struct kvp_row_home *h)
 			if (r->stripe != &h->stripes[s])
 				continue;
 			list_for_each_entry(d, &h->stripes[s].versions, list)
-				if (kvp_row_of(h->pool->g, d->block) == r->row)
+				if (row_number(&h->stripes[s], d->block) == r->row)
 					kvp_log_covered(h->pool, d);
 		}
 	}
@@ -472,7 +502,7 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
 				  struct kvp_log_at limit, int *error)
 {
-	u64 last = first + kvp_stripe_blocks(h->pool->g) - 1;
+	u64 last = first + kvp_stripe_blocks(kvp_locate(h->pool, first).v->g) - 1;
 	struct kvp_tpage *leaf = kvp_table_load(h->pool, first);
 	struct stripe *s = &h->stripes[h->nr_stripes];
 
@@ -515,10 +545,12 @@ static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
-	const struct kvp_geometry *g = h->pool->g;
-	u64 first = d->block - d->block % kvp_stripe_blocks(g);
+	struct kvp_spot at = kvp_locate(h->pool, d->block);
+	const struct kvp_geometry *g = at.v->g;
+	u64 first = d->block - at.block % kvp_stripe_blocks(g);
 	struct stripe *s;
 	int error = 0;
+	u32 piece;
 
 	s = lock_stripe(h, versions, first, limit, &error);
 	if (!s)
@@ -527,7 +559,8 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 		if (d->block - first >= kvp_stripe_blocks(g))
 			break;
 		/* Of several versions of a block the last one counts, which is the newest. */
-		row_of(h, s, kvp_row_of(g, d->block))->new[kvp_piece_of(g, d->block)] = d;
+		piece = 1 + (d->block - first) / g->chunk_blocks;
+		row_of(h, s, row_number(s, d->block))->new[piece] = d;
 		list_move_tail(&d->list, &s->versions);
 	}
 	return 0;
@@ -540,7 +573,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 	while (!ret && !list_empty(versions)) {
 		ret = take_stripe(h, versions, limit);
 		if (!ret && (h->nr_stripes == MAX_STRIPES ||
-			     h->nr_rows + h->pool->g->chunk_blocks > MAX_ROWS))
+			     h->nr_rows + h->max_chunk > MAX_ROWS))
 			ret = finish(h, versions, limit);
 	}
 	/* Without memory for one more page, the others go home: or it would not get better. */
@@ -584,7 +617,8 @@ static int discard_stripes(struct kvp_row_home *h, u64 block, u64 count)
 
 int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
 {
-	u32 stripe = kvp_stripe_blocks(h->pool->g);
+	struct kvp_spot at = kvp_locate(h->pool, block);
+	u32 stripe = kvp_stripe_blocks(at.v->g);
 	u64 end = block + count;
 	int ret = 0;
 

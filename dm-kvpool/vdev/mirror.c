@@ -4,6 +4,8 @@
  */
 #include "pool/pool.h"
 
+#define FLUSH_LEGS	16u	/* at once: what a stack has room for */
+
 /*
  * Less in flight wins. Between equals a disk whose head is there already, and
  * else the block's address decides, in steps of 1 MiB: so that a long stream
@@ -21,13 +23,13 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 	return false;
 }
 
-static struct kvp_leg *choose_copy(struct kvp_pool *pool, u64 block)
+static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
 {
-	u32 n = pool->nr_legs, first = n > 1 ? (u32)(block >> 8) % n : 0, i;
+	u32 n = v->nr_legs, first = n > 1 ? (u32)(block >> 8) % n : 0, i;
 	struct kvp_leg *best = NULL;
 
 	for (i = 0; i < n; i++) {
-		struct kvp_leg *leg = &pool->legs[(first + i) % n];
+		struct kvp_leg *leg = &v->legs[(first + i) % n];
 
 		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
 			best = leg;
@@ -36,21 +38,22 @@ static struct kvp_leg *choose_copy(struct kvp_pool *pool, u64 block)
 }
 
 /* The only leg that has the block. */
-static struct kvp_leg *its_leg(struct kvp_pool *pool, u64 block)
+static struct kvp_leg *its_leg(const struct kvp_vdev *v, u64 block)
 {
-	struct kvp_leg *leg = &pool->legs[kvp_data_place(pool->g, block).leg];
+	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
 
 	return kvp_leg_usable(leg) ? leg : NULL;
 }
 
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 {
-	struct kvp_leg *best = kvp_is_parity1(pool->g) ? its_leg(pool, block) :
-							 choose_copy(pool, block);
+	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_leg *best = kvp_is_parity1(at.v->g) ? its_leg(at.v, at.block) :
+							 choose_copy(at.v, at.block);
 
 	if (best) {
 		atomic_inc(&best->in_flight);
-		WRITE_ONCE(best->next_block, block + nr);
+		WRITE_ONCE(best->next_block, at.block + nr);
 	}
 	return best;
 }
@@ -64,15 +67,15 @@ void kvp_leg_unchoose(struct kvp_leg *leg)
  * A device whose flush failed may have lost any write since the last good
  * one, so it cannot stay (R20), unless it is all there is.
  */
-int kvp_legs_flush(struct kvp_pool *pool)
+static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 {
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io ios[FLUSH_LEGS];
 	struct kvp_io_group group;
 	u32 i, n = 0;
 
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = first; i < end; i++) {
 		if (!kvp_leg_usable(&pool->legs[i]))
 			continue;
 		ios[n].leg = &pool->legs[i];
@@ -91,5 +94,15 @@ int kvp_legs_flush(struct kvp_pool *pool)
 			return -EIO;
 		}
 	}
-	return n ? 0 : -EIO;
+	return 0;
+}
+
+int kvp_legs_flush(struct kvp_pool *pool)
+{
+	int ret = kvp_legs_usable(pool) ? 0 : -EIO;
+	u32 i;
+
+	for (i = 0; !ret && i < pool->nr_legs; i += FLUSH_LEGS)
+		ret = flush_some(pool, i, min(i + FLUSH_LEGS, pool->nr_legs));
+	return ret;
 }

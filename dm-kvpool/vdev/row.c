@@ -16,21 +16,30 @@ struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 	return piece ? kvp_data_place(g, kvp_row_block(g, row, piece)) : kvp_parity_place(g, row);
 }
 
-u64 kvp_row_addr(const struct kvp_geometry *g, u64 row, u32 piece)
+u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	return piece ? kvp_row_block(g, row, piece) : kvp_parity_addr(row);
+	return kvp_leaf_block(leaf, kvp_row_block(leaf->v->g, row, piece));
+}
+
+u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
+{
+	const struct kvp_vdev *v = leaf->v;
+
+	return piece ? kvp_block_sum(v->pool->seed, kvp_row_block_at(leaf, row, piece),
+				     page_address(page)) :
+		       kvp_block_sum(v->seed, kvp_parity_addr(row), page_address(page));
 }
 
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	return piece ? kvp_table_entry(pool, leaf, kvp_row_block(pool->g, row, piece)) :
+	return piece ? kvp_table_entry(pool, leaf, kvp_row_block_at(leaf, row, piece)) :
 		       kvp_table_parity(pool, leaf, row);
 }
 
-static bool verifies(struct kvp_pool *pool, u64 row, u32 piece, u64 entry, struct page *page)
+static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry,
+		     struct page *page)
 {
-	return kvp_block_sum(pool->seed, kvp_row_addr(pool->g, row, piece), page_address(page)) ==
-	       kvp_entry_crc(entry);
+	return kvp_row_sum(leaf, row, piece, page) == kvp_entry_crc(entry);
 }
 
 /* Want of memory says nothing about the block. */
@@ -47,8 +56,8 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 		 struct page *page)
 {
 	u64 entry = kvp_row_entry(pool, leaf, row, piece);
-	struct kvp_place at = kvp_row_place(pool->g, row, piece);
-	struct kvp_leg *leg = &pool->legs[at.leg];
+	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
 	int error;
 
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID) {
@@ -64,7 +73,7 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 		atomic64_inc(&leg->err_read);
 		return error;
 	}
-	if (verifies(pool, row, piece, entry, page))
+	if (verifies(leaf, row, piece, entry, page))
 		return 0;
 	atomic64_inc(&leg->err_checksum);
 	return -EILSEQ;
@@ -84,7 +93,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 	u32 i;
 
 	clear_page(page_address(page));
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = 0; i < leaf->v->nr_legs; i++) {
 		int error;
 
 		if (i == piece)
@@ -94,20 +103,20 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 			return silent(error) ? -EIO : -EBADMSG;
 		kvp_xor(page, scratch);
 	}
-	return unknown || verifies(pool, row, piece, entry, page) ? 0 : -EBADMSG;
+	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
 }
 
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *good, struct page *scratch)
 {
 	u64 entry = kvp_row_entry(pool, leaf, row, piece);
-	struct kvp_place at = kvp_row_place(pool->g, row, piece);
-	struct kvp_leg *leg = &pool->legs[at.leg];
+	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
 
 	if (!kvp_leg_usable(leg) || kvp_pool_readonly(pool))
 		return;
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
-	    read_patiently(leg, at.block, scratch) || !verifies(pool, row, piece, entry, scratch)) {
+	    read_patiently(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
 		atomic64_inc(&leg->err_write);
 		kvp_leg_fail(leg, "a bad block cannot be repaired");
 		return;
@@ -116,14 +125,14 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	atomic64_inc(&pool->work_stats.healed);
 	if (piece)
 		kvp_event(pool, "healed leg=%u block=%llu", leg->index,
-			  (unsigned long long)kvp_row_block(pool->g, row, piece));
+			  (unsigned long long)kvp_row_block_at(leaf, row, piece));
 	else
 		kvp_event(pool, "healed leg=%u row=%llu", leg->index, (unsigned long long)row);
 }
 
 void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	u64 block = kvp_row_block(pool->g, row, piece);
+	u64 block = kvp_row_block_at(leaf, row, piece);
 
 	atomic64_inc(&pool->work_stats.unrepaired);
 	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
@@ -138,8 +147,8 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
 			struct page *page, struct page *scratch)
 {
-	u64 row = kvp_row_of(pool->g, block);
-	u32 piece = kvp_piece_of(pool->g, block);
+	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
+	u32 piece = kvp_piece_of(leaf->v->g, own);
 	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
 
 	if (!ret) {
@@ -162,8 +171,9 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
 		      struct page *spare)
 {
-	int error = kvp_row_read(pool, leaf, kvp_row_of(pool->g, block),
-				 kvp_piece_of(pool->g, block), page);
+	u64 own = kvp_vdev_block(leaf, block);
+	int error = kvp_row_read(pool, leaf, kvp_row_of(leaf->v->g, own),
+				 kvp_piece_of(leaf->v->g, own), page);
 	struct page *scratch;
 
 	if (!error)
@@ -180,9 +190,9 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 /* Nobody knows what the parity was: write what it should be, then say so. */
 static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
 {
-	struct kvp_place at = kvp_parity_place(pool->g, row);
-	struct kvp_leg *leg = &pool->legs[at.leg];
-	u32 crc = kvp_block_sum(pool->seed, kvp_parity_addr(row), page_address(good));
+	struct kvp_place at = kvp_parity_place(leaf->v->g, row);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
+	u32 crc = kvp_row_sum(leaf, row, 0, good);
 
 	if (kvp_pool_readonly(pool))
 		return 0;

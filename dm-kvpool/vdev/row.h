@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of a parity1: row r is block r of every leg's data region. Pieces 1 to
+ * Rows of a parity1: row r is block r of the data region of every leg of its vdev. Pieces 1 to
  * n - 1 are data, piece 0 is their parity: the XOR of all, in which blocks that
  * are unwritten or poisoned are zeros, and are never read.
  *
@@ -8,7 +8,8 @@
  * is known of every piece by itself whether it is what it should be. What can
  * be told from others is only believed if it has its sum.
  *
- * Whoever calls anything here holds the range lock of the whole stripe.
+ * Whoever calls anything here holds the range lock of the whole stripe. @leaf is the leaf of the
+ * table that the row is below, which knows the vdev.
  */
 #ifndef KVP_ROW_H
 #define KVP_ROW_H
@@ -25,8 +26,11 @@ void kvp_xor(struct page *sum, struct page *source);
 /** kvp_row_place() - home of a piece */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece);
 
-/** kvp_row_addr() - what seeds the sum of a piece */
-u64 kvp_row_addr(const struct kvp_geometry *g, u64 row, u32 piece);
+/** kvp_row_block_at() - the pool's block that piece @piece, not the parity, of @row is */
+u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece);
+
+/** kvp_row_sum() - the sum that @page has as that piece */
+u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
 
 /** kvp_row_entry() - what the table says of a piece */
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece);

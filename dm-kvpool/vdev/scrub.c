@@ -88,15 +88,17 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 /* The parity of the row, with its first block. */
 static int scrub_parity(struct kvp_pool *pool, struct scrub_io *s, u64 block)
 {
+	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *leaf;
 	int ret;
 
-	if (!kvp_is_parity1(pool->g) || kvp_piece_of(pool->g, block) != 1)
+	if (!kvp_is_parity1(at.v->g) || kvp_piece_of(at.v->g, at.block) != 1)
 		return 0;
 	leaf = kvp_table_load(pool, block);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(pool->g, block), s->pages[0], s->pages[1]);
+	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(at.v->g, at.block), s->pages[0],
+				   s->pages[1]);
 	kvp_table_put(pool, leaf);
 	return ret;
 }
@@ -138,8 +140,9 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	/* Each block of a parity1 is on another leg, and has parity. */
-	bool good = !kvp_is_parity1(pool->g);
+	bool good = !kvp_is_parity1(v->g);
 	struct kvp_range range;
 	u32 i;
 
@@ -153,9 +156,9 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 	if (!any_valid(pool, leaf, block, n, pool->scrub.since))
 		good = true;
 	else
-		for (i = 0; good && i < pool->nr_legs; i++)
-			if (kvp_leg_usable(&pool->legs[i]))
-				good = leg_verifies(pool, s, &pool->legs[i], leaf, block, n);
+		for (i = 0; good && i < v->nr_legs; i++)
+			if (kvp_leg_usable(&v->legs[i]))
+				good = leg_verifies(pool, s, &v->legs[i], leaf, block, n);
 	kvp_range_unlock(&pool->ranges, &range);
 	kvp_table_put(pool, leaf);
 	if (!good)
@@ -168,12 +171,13 @@ done:
 /* The table pages above a leaf that the cursor has just entered. */
 static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *copy)
 {
+	struct kvp_spot at = kvp_locate(pool, block);
 	u32 level;
 
-	for (level = 0; level < pool->g->levels; level++) {
+	for (level = 0; level < at.v->g->levels; level++) {
 		int bad;
 
-		if (kvp_entry_index(pool->g, block) & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
+		if (kvp_entry_index(at.v->g, at.block) & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
@@ -210,6 +214,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub.info;
 	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
+	struct kvp_spot at = kvp_locate(pool, block);
 	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
 	int ret = kvp_table_next_changed(pool, block, pool->scrub.since, &next);
 
@@ -230,10 +235,9 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 	info->unrepaired += lost;
 	if (lost)
 		kvp_poison_settle(pool);
-	if (!(block % kvp_leaf_blocks(pool->g)))
+	if (!(at.block % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool, false);
-	*blocks = min3((u64)STEP_BLOCKS - block % STEP_BLOCKS,
-		       (u64)kvp_leaf_blocks(pool->g) - block % kvp_leaf_blocks(pool->g), end - block);
+	*blocks = min3((u64)STEP_BLOCKS - at.block % STEP_BLOCKS, (u64)at.left, end - block);
 	return scrub_step(pool, s, block, *blocks);
 }
 

@@ -31,7 +31,7 @@ static void make_pool(void *arg)
 	host_write(&m->host, 64, 80, false);
 	host_write(&m->host, 300, 8, true);
 	host_checkpoint(&m->host);
-	m->g = *m->host.pool->g;
+	m->g = *m->host.pool->vdevs[0].g;
 	host_stop(&m->host);
 }
 

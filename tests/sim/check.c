@@ -61,13 +61,13 @@ static void check_rows(struct look *l)
 
 	if (kvp_legs_usable(pool) < pool->nr_legs)
 		return;
-	for (row = 0; kvp_row_block(pool->g, row, 1) < l->crash->o->blocks; row++) {
-		struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->g, row, 1));
+	for (row = 0; kvp_row_block(pool->vdevs[0].g, row, 1) < l->crash->o->blocks; row++) {
+		struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs[0].g, row, 1));
 		bool known = kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_POISONED;
 
 		memset(sum, 0, sizeof(sum));
 		for (i = 0; i < pool->nr_legs; i++) {
-			struct kvp_place at = kvp_row_place(pool->g, row, i);
+			struct kvp_place at = kvp_row_place(pool->vdevs[0].g, row, i);
 
 			if (kvp_entry_state(kvp_row_entry(pool, leaf, row, i)) != KVP_ENTRY_VALID)
 				continue;

@@ -51,10 +51,10 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 
 static void note_geometry(const struct kvp_pool *pool)
 {
-	disks.log_start = pool->g->log_start;
-	disks.log_blocks = kvp_log_blocks(pool->g);
-	disks.table_start = pool->g->table_start;
-	disks.data_start = pool->g->data_start;
+	disks.log_start = pool->vdevs[0].g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->vdevs[0].g);
+	disks.table_start = pool->vdevs[0].g->table_start;
+	disks.data_start = pool->vdevs[0].g->data_start;
 }
 
 int host_start(struct host *h, struct oracle *o, const struct host_start *hs)

@@ -91,7 +91,7 @@ static void parity_test(const char *name, void (*run)(struct parity_test *t), u3
 
 static struct kvp_place place_of(struct parity_test *t, u64 row, u32 piece)
 {
-	return kvp_row_place(t->host.pool->g, row, piece);
+	return kvp_row_place(t->host.pool->vdevs[0].g, row, piece);
 }
 
 /* A bit of a piece changes where it lies, unseen. */
@@ -128,7 +128,7 @@ static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
 /* No checkpoint ends until the table can be written. */
 static void hold_table(struct parity_test *t, bool hold)
 {
-	const struct kvp_geometry *g = t->host.pool->g;
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
 	u32 i;
 
 	for (i = 0; i < disks.nr; i++)
@@ -318,7 +318,7 @@ static void stop_is_clean(struct parity_test *t)
 /* Any one bad block of a row heals, parity too. */
 static void one_bad_block_in_a_row_heals(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->g;
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 
@@ -333,7 +333,7 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
 /* Two bad ones are lost, they alone, and until they are overwritten. */
 static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->g;
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
 	u64 row = kvp_row_of(g, 64), block;
 	u32 i;
 
@@ -364,7 +364,7 @@ static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 /* A bad block and bad parity: the block is lost; the parity is computed anew. */
 static void bad_block_and_bad_parity(struct parity_test *t)
 {
-	u64 row = kvp_row_of(t->host.pool->g, 64);
+	u64 row = kvp_row_of(t->host.pool->vdevs[0].g, 64);
 
 	t->nothing_to_cut = true;
 	rot(t, row, 0);
@@ -379,7 +379,7 @@ static void bad_block_and_bad_parity(struct parity_test *t)
 /* What stays is bad, and nobody reads it but who needs it for parity. */
 static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->g;
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 

@@ -250,7 +250,7 @@ static void failed_commit_with_intents(struct scenario *s)
 static void two_entries_in_flight_earlier_lost(struct scenario *s)
 {
 	struct host *h = &s->host;
-	u64 at = disks.log_start + kvp_log_pos(h->pool->g, h->pool->log.head.lsn);
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log.head.lsn);
 	u32 i;
 
 	for (i = 0; i < s->start.legs; i++)
@@ -296,7 +296,7 @@ static void user_data_imitates_log_entries(struct scenario *s)
 	}
 	lsn = h->pool->log.tail;
 	for (i = 0; i < 60 && n < 24; i++) {
-		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->g, lsn + i), data);
+		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, lsn + i), data);
 		if (le32_to_cpu(*(__le32 *)data) == KVP_LOG_MAGIC)
 			host_write_special(h, 100 + n++, data);
 	}
@@ -407,7 +407,7 @@ static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
 	u32 i;
 
 	for (i = 0; ; i = (i + 1) % 8) {
-		u64 left = kvp_log_segment_end(h->pool->g, log->head.lsn) - log->head.lsn;
+		u64 left = kvp_log_segment_end(h->pool->vdevs[0].g, log->head.lsn) - log->head.lsn;
 
 		if (left > 4 && left < 24)
 			break;
@@ -773,7 +773,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 		host_sleep(50);
 	if (!s->flush_over)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u buffered",
-			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->g), h->pool->wbuf.nr_buffered);
+			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g), h->pool->wbuf.nr_buffered);
 	release_all();
 	flush_end(s);
 	while (READ_ONCE(s->writes) < 3000)

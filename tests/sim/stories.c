@@ -186,7 +186,7 @@ static u64 log_head(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
-	return pool->g->log_start + kvp_log_pos(pool->g, pool->log.head.lsn);
+	return pool->vdevs[0].g->log_start + kvp_log_pos(pool->vdevs[0].g, pool->log.head.lsn);
 }
 
 static void note(struct story *s, u64 what)

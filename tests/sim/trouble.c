@@ -332,7 +332,7 @@ static u64 page_at(struct host *h, u32 level, u64 block)
 
 	while (tp->level < level)
 		tp = tp->parent;
-	at = kvp_page_block(h->pool->g, level, tp->index, kvp_ptr_slot(tp->durable));
+	at = kvp_page_block(h->pool->vdevs[0].g, level, tp->index, kvp_ptr_slot(tp->durable));
 	kvp_table_put(h->pool, leaf);
 	return at;
 }
@@ -342,8 +342,8 @@ static void lose_page(struct host *h, u32 level, u64 block)
 	u64 at = page_at(h, level, block);
 	u32 i;
 
-	for (i = 0; i < disks.nr * kvp_table_copies(h->pool->g); i++)
-		rot(i % disks.nr, kvp_page_copy(h->pool->g, at, i / disks.nr));
+	for (i = 0; i < disks.nr * kvp_table_copies(h->pool->vdevs[0].g); i++)
+		rot(i % disks.nr, kvp_page_copy(h->pool->vdevs[0].g, at, i / disks.nr));
 	kvp_table_shrink(h->pool, true);
 }
 
@@ -390,7 +390,7 @@ static void lost_leaf_while_running(struct trouble *t)
 static void single_heals_its_table(struct trouble *t)
 {
 	struct host *h = &t->host;
-	const struct kvp_geometry *g = h->pool->g;
+	const struct kvp_geometry *g = h->pool->vdevs[0].g;
 	u64 healed, unrepaired;
 	u32 leaf;
 
@@ -471,7 +471,7 @@ static void write_and_lose_page_above(struct trouble *t)
 {
 	struct host *h = &t->host;
 
-	if (h->pool->g->levels < 2)
+	if (h->pool->vdevs[0].g->levels < 2)
 		sim_fail("the table has no page above the leaves");
 	spread(h);
 	host_write(h, 5 * LEAF + 7, 2, true);

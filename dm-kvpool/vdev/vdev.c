@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pool/pool.h"
+
+void kvp_vdevs_init(struct kvp_pool *pool)
+{
+	const struct kvp_sb *sb = pool->sb;
+	u32 i, k, root = 0;
+
+	pool->nr_vdevs = sb->vdev_count;
+	pool->parity = false;
+	pool->max_legs = 0;
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+
+		v->pool = pool;
+		v->index = i;
+		v->g = &sb->vdevs[i];
+		v->legs = &pool->legs[v->g->first_leg];
+		v->nr_legs = v->g->leg_count;
+		v->seed = kvp_sum_seed(sb->nonce, i);
+		v->first_root = root;
+		root += kvp_root_count(v->g);
+		pool->max_legs = max(pool->max_legs, v->nr_legs);
+		pool->parity |= kvp_is_parity1(v->g);
+		for (k = 0; k < v->nr_legs; k++)
+			v->legs[k].v = v;
+	}
+	pool->log.v = &pool->vdevs[0];
+}
+
+/* Of the only vdev. */
+struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_vdev *v = &pool->vdevs[0];
+	u32 leaf = kvp_leaf_blocks(v->g);
+
+	return (struct kvp_spot){ v, block, leaf - (u32)(block % leaf) };
+}
+
+u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block)
+{
+	return block;
+}
+
+u64 kvp_pool_block(const struct kvp_vdev *v, u64 block)
+{
+	return min(block, v->pool->sb->pool_blocks);
+}
+
+u32 kvp_vdev_usable(const struct kvp_vdev *v)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < v->nr_legs; i++)
+		n += kvp_leg_usable(&v->legs[i]);
+	return n;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A vdev: a group of legs that hold the same blocks together.
+ *
+ * Whoever deals with requests, the buffer, the log or the RAM cache counts the
+ * pool's blocks; whoever deals with a place on legs counts those of a vdev.
+ * kvp_locate() leads from the one to the other, and nothing else does.
+ *
+ * Everything here is fixed while the pool runs.
+ */
+#ifndef KVP_VDEV_H
+#define KVP_VDEV_H
+
+#include "format/format.h"
+
+struct kvp_leg;
+struct kvp_pool;
+
+/**
+ * struct kvp_vdev - one vdev of the pool
+ * @g: its geometry, in pool->sb
+ * @legs: @nr_legs of pool->legs[]; a kvp_place names one of these
+ * @seed: of the sums of its table pages and its parity
+ * @first_root: where its part of the table's roots begins
+ */
+struct kvp_vdev {
+	struct kvp_pool *pool;
+	u32 index;
+	const struct kvp_geometry *g;
+	struct kvp_leg *legs;
+	u32 nr_legs;
+	u32 seed;
+	u32 first_root;
+};
+
+/**
+ * struct kvp_spot - where a block of the pool lies
+ * @block: of the vdev
+ * @left: so many blocks from there on follow one another below one leaf of the table
+ */
+struct kvp_spot {
+	struct kvp_vdev *v;
+	u64 block;
+	u32 left;
+};
+
+/** kvp_vdevs_init() - pool->vdevs[] from pool->sb, whose legs pool->legs[] are. Context: process. */
+void kvp_vdevs_init(struct kvp_pool *pool);
+
+/** kvp_locate() - where @block of the pool lies. Any context. */
+struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block);
+
+/** kvp_vdev_from() - the first block of @v that is the pool's @block, or one after it. Any context. */
+u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block);
+
+/** kvp_pool_block() - which block of the pool @block of @v is; the pool's size if it is none. Any context. */
+u64 kvp_pool_block(const struct kvp_vdev *v, u64 block);
+
+/** kvp_vdev_usable() - legs of @v that are in use */
+u32 kvp_vdev_usable(const struct kvp_vdev *v);
+
+/** kvp_vdev_needed() - so many legs of @v must be in use: one, or all but one of a parity1 */
+static inline u32 kvp_vdev_needed(const struct kvp_vdev *v)
+{
+	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+}
+
+#endif /* KVP_VDEV_H */
