@@ -112,7 +112,7 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 {
 	const struct kvp_start *s = &t->start;
 	unsigned int sz = 0, options = s->readonly;
-	u32 i;
+	u32 i, v, leg = 0;
 
 	if (t->inst)
 		DMEMIT("%pUb", t->inst->pool->sb->pool_uuid);
@@ -120,10 +120,12 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 		DMEMIT("-");
 	else
 		DMEMIT("%pUb", s->uuid);
-	DMEMIT(" %u%s %s %u", options, s->readonly ? " readonly" : "",
-	       vdev_word(s->kind), s->nr_legs);
-	for (i = 0; i < s->nr_legs; i++)
-		DMEMIT(" %s", t->devs[i] ? t->devs[i]->name : "-");
+	DMEMIT(" %u%s", options, s->readonly ? " readonly" : "");
+	for (v = 0; v < s->nr_vdevs; v++) {
+		DMEMIT(" %s %u", vdev_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
+		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
+			DMEMIT(" %s", t->devs[leg] ? t->devs[leg]->name : "-");
+	}
 }
 
 void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
@@ -175,10 +177,32 @@ static void say_number(struct printer *p, const char *key, u64 value)
 	say(p, "%s=%llu\n", key, value);
 }
 
+/* Of a pool that stands as a whole, no vdev is online. */
+static const char *vdev_state(const struct kvp_vdev *v)
+{
+	const char *of_pool = pool_state(v->pool);
+
+	if (strcmp(of_pool, "degraded"))
+		return of_pool;
+	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
+}
+
+static void say_vdev(struct printer *p, const struct kvp_vdev *v)
+{
+	const struct kvp_geometry *g = v->g;
+
+	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, vdev_word(g->kind), v->index,
+	    vdev_state(v));
+	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
+	    v->nr_legs);
+	say(p, "vdev.%u.leg_size=%llu\n", v->index,
+	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+}
+
 static void say_pool(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_sb *sb = pool->sb;
-	const struct kvp_geometry *g = pool->vdevs[0].g;
+	u32 i;
 
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=\n", sb->name,
 	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment);
@@ -191,10 +215,8 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
-	say(p, "vdev.0.kind=%s\nvdev.0.state=%s\nvdev.0.first_leg=0\nvdev.0.legs=%u\n",
-	    vdev_word(g->kind), pool_state(pool), pool->nr_legs);
-	say_number(p, "vdev.0.leg_size",
-		   (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	for (i = 0; i < pool->nr_vdevs; i++)
+		say_vdev(p, &pool->vdevs[i]);
 }
 
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)

@@ -208,34 +208,56 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 	return check_leg(ti, t, i);
 }
 
+static u32 kind_of(const char *word)
+{
+	if (word && !strcmp(word, "single"))
+		return KVP_VDEV_SINGLE;
+	if (word && !strcmp(word, "mirror"))
+		return KVP_VDEV_MIRROR;
+	if (word && !strcmp(word, "parity1"))
+		return KVP_VDEV_PARITY1;
+	return 0;
+}
+
 static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
 {
 	static const struct dm_arg count = { 1, KVP_MAX_MIRROR_LEGS,
 					     "number of legs is not 1 to 16" };
-	const char *kind = dm_shift_arg(as);
+	u32 kind = kind_of(dm_shift_arg(as));
+	struct kvp_start *s = &t->start;
 	unsigned int n;
 	int ret;
 
-	if (kind && !strcmp(kind, "single")) {
-		t->start.kind = KVP_VDEV_SINGLE;
-	} else if (kind && !strcmp(kind, "mirror")) {
-		t->start.kind = KVP_VDEV_MIRROR;
-	} else if (kind && !strcmp(kind, "parity1")) {
-		t->start.kind = KVP_VDEV_PARITY1;
-	} else {
+	if (!kind) {
 		ti->error = "vdev is neither single nor mirror nor parity1";
 		return -EINVAL;
 	}
 	ret = dm_read_arg(&count, as, &n, &ti->error);
 	if (ret)
 		return ret;
-	if ((n == 1) != (t->start.kind == KVP_VDEV_SINGLE) || n != as->argc ||
-	    (t->start.kind == KVP_VDEV_PARITY1 && n < KVP_STRIPE_MIN_LEGS)) {
+	if ((n == 1) != (kind == KVP_VDEV_SINGLE) || n > as->argc ||
+	    (kind == KVP_VDEV_PARITY1 && n < KVP_STRIPE_MIN_LEGS)) {
 		ti->error = "number of legs does not fit";
 		return -EINVAL;
 	}
+	if (s->nr_vdevs == KVP_MAX_VDEVS || n > KVP_MAX_LEGS - s->nr_legs) {
+		ti->error = "more than 16 vdevs, or 48 legs";
+		return -EINVAL;
+	}
+	s->vdevs[s->nr_vdevs].kind = kind;
+	s->vdevs[s->nr_vdevs++].nr_legs = n;
 	while (!ret && n--)
 		ret = parse_leg(ti, t, dm_shift_arg(as));
+	return ret;
+}
+
+static int parse_vdevs(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
+{
+	int ret;
+
+	do
+		ret = parse_vdev(ti, t, as);
+	while (!ret && as->argc);
 	return ret;
 }
 
@@ -287,8 +309,8 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 
 	*r = (struct kvp_refusal){ .what = "table reload", .mend = "load a table that names them" };
 	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
-	    t->start.pool_blocks != pool->sb->pool_blocks || t->start.nr_legs != pool->nr_legs ||
-	    t->start.kind != pool->vdevs[0].g->kind || t->start.readonly != kvp_pool_readonly(pool)) {
+	    t->start.pool_blocks != pool->sb->pool_blocks ||
+	    !kvp_vdevs_match(pool->sb, &t->start) || t->start.readonly != kvp_pool_readonly(pool)) {
 		snprintf(r->why, sizeof(r->why),
 			 "the new table is of another pool, size, kind or mode");
 		return -EINVAL;
@@ -356,7 +378,7 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (!ret)
 		ret = parse_options(ti, &t->start, &as);
 	if (!ret)
-		ret = parse_vdev(ti, t, &as);
+		ret = parse_vdevs(ti, t, &as);
 	if (!ret && (ti->begin || ti->len % KVP_BLOCK_SECTORS)) {
 		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
 		ret = -EINVAL;

@@ -48,6 +48,7 @@
 
 #define KVP_MAX_VDEVS		16
 #define KVP_MAX_LEGS		48			/* in the whole pool */
+#define KVP_MAX_REGIONS		12
 #define KVP_MAX_MIRROR_LEGS	16
 #define KVP_MAX_FORKS		16
 #define KVP_MAX_ROOTS		1024
@@ -66,6 +67,9 @@ enum kvp_vdev_kind {
 	KVP_VDEV_PARITY1	= 3,
 	KVP_VDEV_CACHE		= 4,	/* reserved, not yet written */
 };
+
+/* Incompatible features. */
+#define KVP_INCOMPAT_VDEVS	0x1ull	/* regions[] say which vdev holds what */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -103,6 +107,16 @@ struct kvp_disk_vdev {
 	__u8	reserved0[4];
 	__le64	table_copy;		/* a second copy of the table on the same leg; 0: none */
 	__u8	reserved[56];
+} __packed;
+
+/*
+ * A stretch of the pool's device, 40 bytes: behind the one before it. In each
+ * round the vdevs that have a share take turns, with so many extents as that
+ * says; an extent is what a leaf of the vdev's table covers.
+ */
+struct kvp_disk_region {
+	__le64	blocks;			/* of the pool; whole rounds, if it has several vdevs */
+	__le16	share[KVP_MAX_VDEVS];
 } __packed;
 
 /*
@@ -170,9 +184,13 @@ struct kvp_disk_sb {
 	__u8	reserved0[80];
 
 	struct kvp_disk_vdev vdevs[KVP_MAX_VDEVS];
-	__u8	reserved1[512];
+	/* KVP_INCOMPAT_VDEVS; without it, the only vdev is all of the pool */
+	struct kvp_disk_region regions[KVP_MAX_REGIONS];
+	__le32	region_count;
+	__le32	log_vdev;		/* whose legs carry the log */
+	__u8	reserved1[24];
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
-	__le64	roots[KVP_MAX_ROOTS];	/* table pointers of this leg's vdev */
+	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */
 } __packed;
 
 enum kvp_scrub_state {
@@ -251,7 +269,8 @@ enum kvp_rec_kind {
 
 /*
  * One line of an entry, 16 bytes. Bits 0..47 of addr: first block, or the row
- * of a parity; bits 56..63: kind. count is 1 for data, intent and parity.
+ * of a parity; bits 48..55: the vdev of a parity; bits 56..63: kind. count is
+ * 1 for data, intent and parity.
  */
 struct kvp_disk_rec {
 	__le64	addr;
@@ -260,6 +279,7 @@ struct kvp_disk_rec {
 } __packed;
 
 #define KVP_REC_ADDR_BITS	48
+#define KVP_REC_VDEV_SHIFT	48
 #define KVP_REC_KIND_SHIFT	56
 
 /*

@@ -31,8 +31,10 @@ typedef uint64_t u64;
 #ifndef cpu_to_le64
 #define cpu_to_le64(x)	((__le64)htole64(x))
 #define cpu_to_le32(x)	((__le32)htole32(x))
+#define cpu_to_le16(x)	((__le16)htole16(x))
 #define le64_to_cpu(x)	le64toh((uint64_t)(x))
 #define le32_to_cpu(x)	le32toh((uint32_t)(x))
+#define le16_to_cpu(x)	le16toh((uint16_t)(x))
 #endif
 #ifndef __must_check
 #define __must_check	__attribute__((warn_unused_result))
@@ -160,6 +162,12 @@ struct kvp_place {
 static inline bool kvp_is_parity1(const struct kvp_geometry *g)
 {
 	return g->kind == KVP_VDEV_PARITY1;
+}
+
+/** kvp_has_data() - do blocks of the pool live on the vdev? */
+static inline bool kvp_has_data(const struct kvp_geometry *g)
+{
+	return g->kind != KVP_VDEV_CACHE;
 }
 
 /** kvp_stripe_blocks() - blocks of data in a stripe; 0 if the vdev has no stripes */
@@ -295,6 +303,13 @@ static inline u32 kvp_log_copies(const struct kvp_geometry *g)
 /** kvp_log_region() - blocks of the log on one leg */
 u64 kvp_log_region(const struct kvp_geometry *g);
 
+/**
+ * kvp_log_holds_discard() - is the log large enough for chunks of so many blocks? 0: there are none
+ *
+ * The parity of the rows that one discard begins and ends in must fit into it with that.
+ */
+bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks);
+
 /** kvp_log_place() - where copy @copy, of kvp_log_copies(), of the log's @lsn lies */
 struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy);
 
@@ -312,6 +327,13 @@ struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy);
  */
 int __must_check kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks,
 			    u64 log_bytes, struct kvp_geometry *g, struct kvp_why *why);
+
+/**
+ * kvp_layout_one() - the same for one of several vdevs
+ * @max_roots: so many roots may its table have: they share those of the superblock
+ */
+int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
+				u32 max_roots, struct kvp_geometry *g, struct kvp_why *why);
 
 /** kvp_geometry_check() - is a geometry read from a device sound for a leg of @leg_blocks? */
 int __must_check kvp_geometry_check(const struct kvp_geometry *g, u64 leg_blocks,
@@ -332,7 +354,34 @@ struct kvp_scrub_info {
 	u32 state;		/* enum kvp_scrub_state */
 };
 
-/* A superblock in host byte order. Large: 13 KiB; never on a stack. */
+/* A stretch of the pool and the vdevs that share it: regions.h. */
+struct kvp_region {
+	u64 blocks;
+	u16 share[KVP_MAX_VDEVS];	/* extents in each round */
+};
+
+/* The share of one vdev in a region; blocks, those of the pool but for @first. */
+struct kvp_map_part {
+	u32 vdev;
+	u32 extent;		/* blocks of an extent */
+	u64 at, width;		/* of its turn in a round */
+	u64 first;		/* block of the vdev with which it begins */
+};
+
+struct kvp_map_region {
+	u64 start, end;		/* in the pool */
+	u64 round;		/* blocks */
+	u32 nr;
+	struct kvp_map_part part[KVP_MAX_VDEVS];
+};
+
+/* All regions of a pool, worked out. */
+struct kvp_map {
+	u32 nr;
+	struct kvp_map_region region[KVP_MAX_REGIONS];
+};
+
+/* A superblock in host byte order. Large: 21 KiB; never on a stack. */
 struct kvp_sb {
 	u8 pool_uuid[16];
 	u8 leg_uuid[16];
@@ -355,6 +404,9 @@ struct kvp_sb {
 	char comment[KVP_COMMENT_LEN + 1];
 	u64 host;		/* which runs it, or did last; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
+	u32 region_count, log_vdev;
+	struct kvp_region regions[KVP_MAX_REGIONS];
+	struct kvp_map map;	/* of these; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
 	u64 roots[KVP_MAX_ROOTS];
@@ -363,7 +415,7 @@ struct kvp_sb {
 /* Features this code knows; a bit beyond them has the usual consequence. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-#define KVP_INCOMPAT_KNOWN	0ull
+#define KVP_INCOMPAT_KNOWN	KVP_INCOMPAT_VDEVS
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);
@@ -387,6 +439,17 @@ void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 			       struct kvp_sb *sb, struct kvp_why *why);
 
+/** kvp_sb_roots() - roots of all vdevs together; may be more than there is room for */
+static inline u64 kvp_sb_roots(const struct kvp_sb *sb)
+{
+	u64 n = 0;
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		n += kvp_has_data(&sb->vdevs[i]) ? kvp_root_count(&sb->vdevs[i]) : 0;
+	return n;
+}
+
 /** kvp_sb_newer() - does @a win over @b? */
 static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
 {
@@ -400,6 +463,7 @@ struct kvp_rec {
 	u32 count;
 	u32 crc;
 	unsigned int kind;	/* enum kvp_rec_kind */
+	u32 vdev;		/* of a parity; 0 for all others */
 };
 
 /** kvp_rec_has_payload() - does a block follow for this record? */
@@ -431,6 +495,13 @@ static inline u64 kvp_log_segment_end(const struct kvp_geometry *g, u64 lsn)
 	return lsn - lsn % g->segment_blocks + g->segment_blocks;
 }
 
+/** kvp_rec_row_known() - does the pool have the vdev and the row that a parity record names? */
+static inline bool kvp_rec_row_known(const struct kvp_sb *sb, const struct kvp_rec *r)
+{
+	return r->vdev < sb->vdev_count && kvp_is_parity1(&sb->vdevs[r->vdev]) &&
+	       r->block < kvp_row_count(&sb->vdevs[r->vdev]);
+}
+
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d);
 void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
 
@@ -454,7 +525,8 @@ void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce);
  * @why: on error, the reason
  *
  * Payload is not looked at; records can be read with kvp_rec_decode() from
- * buf + KVP_LOG_HDR_SIZE. Return: 0, -ENODATA (no entry of this log here),
+ * buf + KVP_LOG_HDR_SIZE. Whether there is the row of a parity record, the caller
+ * asks with kvp_rec_row_known(). Return: 0, -ENODATA (no entry of this log here),
  * -EUCLEAN (an entry, but not sound).
  */
 int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail,

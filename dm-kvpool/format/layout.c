@@ -28,10 +28,10 @@ u64 kvp_pages_at(const struct kvp_geometry *g, u32 level)
 	return g->data_blocks / span + !!(g->data_blocks % span);
 }
 
-static u32 levels_for(struct kvp_geometry g)
+static u32 levels_for(struct kvp_geometry g, u32 max_roots)
 {
 	g.levels = 1;
-	while (g.levels < KVP_MAX_LEVELS && kvp_pages_at(&g, g.levels - 1) > KVP_MAX_ROOTS)
+	while (g.levels < KVP_MAX_LEVELS && kvp_pages_at(&g, g.levels - 1) > max_roots)
 		g.levels++;
 	return g.levels;
 }
@@ -181,17 +181,17 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 }
 
 /* What the table takes, all its copies on the leg one behind the other. */
-static u64 table_region(const struct kvp_geometry *g, u64 data_blocks)
+static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
 {
 	struct kvp_geometry all = *g;
 
 	all.data_blocks = data_blocks;
-	all.levels = levels_for(all);
+	all.levels = levels_for(all, max_roots);
 	return round_up_to((g->kind == KVP_VDEV_SINGLE ? 2 : 1) * kvp_table_blocks(&all), ALIGN_BLOCKS);
 }
 
 /* Data and its table share what is left: 4 KiB of data cost 16 bytes a copy, and a little. */
-static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end)
+static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end, u32 max_roots)
 {
 	/* a unit of data takes so much of a leg: a block, or a stripe and its chunk */
 	u64 unit = kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;
@@ -202,7 +202,7 @@ static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end)
 		return 0;
 	units = (end - start) / on_leg;
 	for (;;) {
-		need = table_region(g, units * unit) + units * on_leg;
+		need = table_region(g, units * unit, max_roots) + units * on_leg;
 		if (need <= end - start)
 			return units * unit;
 		excess = (need - (end - start) + on_leg - 1) / on_leg;
@@ -236,11 +236,10 @@ static bool chunk_known(const struct kvp_geometry *g)
 	       (chunk && !(chunk & (chunk - 1)) && chunk <= KVP_PTRS_PER_PAGE / g->leg_count);
 }
 
-/* The parity of the rows that one discard begins and ends in must fit into the log with it. */
-static bool log_holds_discard(const struct kvp_geometry *g)
+bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks)
 {
-	return !kvp_is_parity1(g) ||
-	       kvp_log_blocks(g) >= 4ull * g->chunk_blocks + 3 * g->segment_blocks;
+	return !chunk_blocks ||
+	       kvp_log_blocks(log) >= 4ull * chunk_blocks + 3 * log->segment_blocks;
 }
 
 static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
@@ -260,8 +259,8 @@ static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 	return 0;
 }
 
-int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
-	       struct kvp_geometry *g, struct kvp_why *why)
+int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
+		   u32 max_roots, struct kvp_geometry *g, struct kvp_why *why)
 {
 	u64 usable = leg_blocks, log;
 	int ret;
@@ -279,7 +278,7 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 		ret = lay_log(log_bytes ?: default_log_bytes(usable), g, why);
 	if (ret)
 		return ret;
-	if (!log_holds_discard(g)) {
+	if (!kvp_log_holds_discard(g, g->chunk_blocks)) {
 		snprintf(why->text, sizeof(why->text), "a log of %llu KiB is too small for chunks of %u KiB",
 			 (unsigned long long)kvp_log_blocks(g) * 4, g->chunk_blocks * 4);
 		return -EINVAL;
@@ -287,24 +286,30 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	log = round_up_to(kvp_log_region(g), ALIGN_BLOCKS);
 	g->table_start = KVP_LABEL_BLOCKS;
 	g->data_blocks = usable > KVP_LABEL_BLOCKS + log ?
-		data_that_fits(g, KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS) : 0;
+		data_that_fits(g, KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS, max_roots) : 0;
 	if (g->data_blocks < DATA_MIN_BLOCKS) {
 		snprintf(why->text, sizeof(why->text),
 			 "%llu KiB are too few for labels, a log of %llu KiB, table and data",
 			 (unsigned long long)usable * 4, (unsigned long long)kvp_log_blocks(g) * 4);
 		return -ENOSPC;
 	}
-	g->levels = levels_for(*g);
-	if (kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS) {
+	g->levels = levels_for(*g, max_roots);
+	if (kvp_pages_at(g, g->levels - 1) > max_roots) {
 		snprintf(why->text, sizeof(why->text),
-			 "more than 512 TiB of data a leg; use less of it with size=");
+			 "more than %u TiB of data a leg; use less of it with size=", max_roots / 2);
 		return -EINVAL;
 	}
 	/* Nobody else has the table of a single. */
 	g->table_copy = kind == KVP_VDEV_SINGLE ? g->table_start + kvp_table_blocks(g) : 0;
-	g->log_start = g->table_start + table_region(g, g->data_blocks);
+	g->log_start = g->table_start + table_region(g, g->data_blocks, max_roots);
 	g->data_start = g->log_start + log;
 	return 0;
+}
+
+int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
+	       struct kvp_geometry *g, struct kvp_why *why)
+{
+	return kvp_layout_one(kind, legs, leg_blocks, use_blocks, log_bytes, KVP_MAX_ROOTS, g, why);
 }
 
 /* Is @start .. @start + @blocks between the labels, without overflow? */
@@ -342,7 +347,7 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->segment_blocks < KVP_MAX_ENTRY_BLOCKS || g->segment_blocks > KVP_SEGMENT_BLOCKS ||
 	    g->segments < KVP_MIN_SEGMENTS || !inside(g->log_start, kvp_log_region(g), leg_blocks))
 		return "log region";
-	if (!log_holds_discard(g))
+	if (!kvp_log_holds_discard(g, g->chunk_blocks))
 		return "log size for its chunks";
 	if (!inside(g->table_start, kvp_table_blocks(g), leg_blocks))
 		return "table region";

@@ -7,7 +7,8 @@
 
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d)
 {
-	d->addr = cpu_to_le64(r->block | (u64)r->kind << KVP_REC_KIND_SHIFT);
+	d->addr = cpu_to_le64(r->block | (u64)r->vdev << KVP_REC_VDEV_SHIFT |
+			      (u64)r->kind << KVP_REC_KIND_SHIFT);
 	d->count = cpu_to_le32(r->count);
 	d->crc = cpu_to_le32(r->crc);
 }
@@ -19,6 +20,11 @@ void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r)
 	/* Bits between address and kind are reserved: left in, so that the range check refuses them. */
 	r->block = addr & ((1ull << KVP_REC_KIND_SHIFT) - 1);
 	r->kind = (unsigned int)(addr >> KVP_REC_KIND_SHIFT);
+	r->vdev = 0;
+	if (r->kind == KVP_REC_PARITY) {
+		r->vdev = (u32)(r->block >> KVP_REC_VDEV_SHIFT);
+		r->block &= (1ull << KVP_REC_ADDR_BITS) - 1;
+	}
 	r->count = le32_to_cpu(d->count);
 	r->crc = le32_to_cpu(d->crc);
 }
@@ -69,13 +75,10 @@ void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce)
 	d->csum = cpu_to_le32(h->csum);
 }
 
-static const char *rec_fault(const struct kvp_geometry *g, const struct kvp_rec *r, u64 pool_blocks)
+static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
 {
-	if (r->kind == KVP_REC_PARITY && kvp_is_parity1(g)) {
-		if (r->block >= kvp_row_count(g))
-			return "row of a record";
+	if (r->kind == KVP_REC_PARITY)
 		return r->count == 1 ? NULL : "count of a record";
-	}
 	if (r->block >= pool_blocks || !r->count || r->count > pool_blocks - r->block)
 		return "range of a record";
 	switch (r->kind) {
@@ -89,8 +92,7 @@ static const char *rec_fault(const struct kvp_geometry *g, const struct kvp_rec 
 	}
 }
 
-static const char *records_fault(const struct kvp_geometry *g, const void *buf,
-				 const struct kvp_log_hdr *h, u64 pool_blocks)
+static const char *records_fault(const void *buf, const struct kvp_log_hdr *h, u64 pool_blocks)
 {
 	const struct kvp_disk_rec *d =
 		(const struct kvp_disk_rec *)((const u8 *)buf + KVP_LOG_HDR_SIZE);
@@ -101,7 +103,7 @@ static const char *records_fault(const struct kvp_geometry *g, const void *buf,
 		const char *fault;
 
 		kvp_rec_decode(&d[i], &r);
-		fault = rec_fault(g, &r, pool_blocks);
+		fault = rec_fault(&r, pool_blocks);
 		if (fault)
 			return fault;
 		data += kvp_rec_has_payload(&r);
@@ -184,6 +186,6 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 		return refuse(why, lsn, "length");
 	if (h->open_count > KVP_MAX_OPEN_INTENTS || h->durable > lsn || h->prev_lsn >= lsn)
 		return refuse(why, lsn, "order");
-	fault = records_fault(g, buf, h, pool_blocks);
+	fault = records_fault(buf, h, pool_blocks);
 	return fault ? refuse(why, lsn, fault) : 0;
 }

@@ -4,6 +4,7 @@
  * decoder trusts nothing before the sum, and nothing after it without a range.
  */
 #include "format/format.h"
+#include "format/regions.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
 {
@@ -95,6 +96,19 @@ static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
 	d->scrub_state = cpu_to_le32(s->state);
 }
 
+static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
+{
+	u32 i, v;
+
+	d->region_count = cpu_to_le32(sb->region_count);
+	d->log_vdev = cpu_to_le32(sb->log_vdev);
+	for (i = 0; i < sb->region_count; i++) {
+		d->regions[i].blocks = cpu_to_le64(sb->regions[i].blocks);
+		for (v = 0; v < KVP_MAX_VDEVS; v++)
+			d->regions[i].share[v] = cpu_to_le16(sb->regions[i].share[v]);
+	}
+}
+
 static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 {
 	u32 i;
@@ -110,6 +124,7 @@ static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 		d->tunables[i] = cpu_to_le64(sb->tunables[i]);
 	for (i = 0; i < sb->vdev_count; i++)
 		encode_vdev(&sb->vdevs[i], &d->vdevs[i]);
+	encode_regions(sb, d);
 	for (i = 0; i < sb->leg_count; i++)
 		encode_leg(&sb->legs[i], &d->legs[i]);
 	for (i = 0; i < sb->root_count; i++)
@@ -189,6 +204,8 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->leg_count = le32_to_cpu(d->leg_count);
 	sb->fork_count = le32_to_cpu(d->fork_count);
 	sb->root_count = le32_to_cpu(d->root_count);
+	sb->region_count = le32_to_cpu(d->region_count);
+	sb->log_vdev = le32_to_cpu(d->log_vdev);
 	sb->event_seq = le32_to_cpu(d->event_seq);
 	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
 	for (i = 0; i < KVP_MAX_FORKS; i++)
@@ -209,8 +226,14 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 
 static const char *count_fault(const struct kvp_sb *sb)
 {
-	if (sb->vdev_count != 1)
+	if (!sb->vdev_count || sb->vdev_count > KVP_MAX_VDEVS ||
+	    (sb->vdev_count > 1 && !(sb->incompat & KVP_INCOMPAT_VDEVS)))
 		return "number of vdevs";
+	if (sb->region_count > KVP_MAX_REGIONS ||
+	    !sb->region_count != !(sb->incompat & KVP_INCOMPAT_VDEVS))
+		return "number of regions";
+	if (sb->log_vdev >= sb->vdev_count)
+		return "vdev of the log";
 	if (!sb->leg_count || sb->leg_count > KVP_MAX_LEGS)
 		return "number of legs";
 	if (sb->leg_index >= sb->leg_count)
@@ -235,26 +258,68 @@ bool kvp_text_valid(const char *text)
 	return true;
 }
 
-static const char *content_fault(const struct kvp_sb *sb)
+/* Each vdev's legs follow those of the one before; the smallest of them is large enough for it. */
+static int check_vdevs(const struct kvp_sb *sb, u64 leg_blocks, struct kvp_why *why)
 {
-	const struct kvp_geometry *g = &sb->vdevs[0];
+	u32 next = 0, i, l;
+	bool sound = true;
+	int ret = 0;
+
+	for (i = 0; !ret && i < sb->vdev_count; i++) {
+		const struct kvp_geometry *g = &sb->vdevs[i];
+		u64 smallest = ~0ull;
+
+		for (l = next; l < sb->leg_count && l - next < g->leg_count; l++) {
+			u64 blocks = l == sb->leg_index ? leg_blocks : sb->legs[l].size_blocks;
+
+			smallest = blocks < smallest ? blocks : smallest;
+		}
+		/* Of a single vdev it is the leg itself that counts: the others answer for themselves. */
+		ret = kvp_geometry_check(g, sb->vdev_count == 1 ? leg_blocks : smallest, why);
+		sound &= g->first_leg == next && g->leg_count <= sb->leg_count - next;
+		next = l;
+	}
+	if (!ret && (!sound || next != sb->leg_count)) {
+		snprintf(why->text, sizeof(why->text), "superblock: bad legs of the vdev");
+		ret = -EUCLEAN;
+	}
+	return ret;
+}
+
+/* The largest chunk of all vdevs; 0: none has parity. */
+static u32 largest_chunk(const struct kvp_sb *sb)
+{
+	u32 i, chunk = 0;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		if (kvp_is_parity1(&sb->vdevs[i]) && sb->vdevs[i].chunk_blocks > chunk)
+			chunk = sb->vdevs[i].chunk_blocks;
+	return chunk;
+}
+
+static const char *content_fault(struct kvp_sb *sb)
+{
+	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
+	const char *fault = kvp_map_build(sb, &sb->map);
 	u32 i, j;
 
-	if (g->first_leg || g->leg_count != sb->leg_count)
-		return "legs of the vdev";
-	if (!sb->pool_blocks || sb->pool_blocks > g->data_blocks)
+	if (fault)
+		return fault;
+	if (!sb->pool_blocks || sb->pool_blocks > kvp_map_blocks(&sb->map))
 		return "size of the pool";
-	if (sb->root_count != kvp_root_count(g))
+	if (sb->root_count != kvp_sb_roots(sb))
 		return "number of roots";
 	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
 	    sb->log_commit < sb->log_tail ||
 	    sb->log_commit - sb->log_tail > kvp_log_blocks(g))
 		return "log position";
 	if (sb->redo_nonce &&
-	    (!kvp_is_parity1(g) || sb->redo_lsn % g->segment_blocks ||
+	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
 	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_blocks(g)))
 		return "place of a recovery's chain";
-	if (sb->scrub.cursor > g->data_blocks)
+	if (!kvp_log_holds_discard(g, largest_chunk(sb)))
+		return "log size for the chunks";
+	if (sb->scrub.cursor > kvp_map_blocks(&sb->map))
 		return "scrub cursor";
 	if (!kvp_text_valid(sb->name))
 		return "name: control characters";
@@ -274,12 +339,24 @@ static const char *content_fault(const struct kvp_sb *sb)
 	return NULL;
 }
 
+static void decode_regions(const struct kvp_disk_sb *d, struct kvp_sb *sb)
+{
+	u32 i, v;
+
+	for (i = 0; i < sb->region_count; i++) {
+		sb->regions[i].blocks = le64_to_cpu(d->regions[i].blocks);
+		for (v = 0; v < KVP_MAX_VDEVS; v++)
+			sb->regions[i].share[v] = le16_to_cpu(d->regions[i].share[v]);
+	}
+}
+
 static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 {
 	u32 i;
 
 	for (i = 0; i < sb->vdev_count; i++)
 		decode_vdev(&d->vdevs[i], &sb->vdevs[i]);
+	decode_regions(d, sb);
 	for (i = 0; i < sb->leg_count; i++)
 		decode_leg(&d->legs[i], &sb->legs[i]);
 	for (i = 0; i < sb->root_count; i++)
@@ -317,7 +394,7 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 	fault = count_fault(sb);
 	if (!fault) {
 		decode_lists(d, sb);
-		ret = kvp_geometry_check(&sb->vdevs[0], leg_blocks, why);
+		ret = check_vdevs(sb, leg_blocks, why);
 		if (ret)
 			return ret;
 		fault = content_fault(sb);

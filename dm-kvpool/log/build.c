@@ -170,6 +170,7 @@ static bool all_zero(const void *page)
 static void record_version(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_rec *r)
 {
 	r->block = d->block;
+	r->vdev = 0;
 	r->count = d->count;
 	r->crc = 0;
 	r->kind = KVP_REC_DISCARD;

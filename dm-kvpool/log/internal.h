@@ -27,7 +27,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e);
 /* --- parity.c: log space that is kept for parity --- */
 
 /** kvp_log_owed_by() - rows whose parity @d makes necessary, at most */
-u32 kvp_log_owed_by(const struct kvp_pool *pool, const struct kvp_dirty *d);
+u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d);
 
 /** kvp_log_leaves_room() - may an entry of @blocks, whose records owe @owed rows, begin where @budget is left? */
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed);

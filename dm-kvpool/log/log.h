@@ -256,6 +256,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
 
 /* The parity of a row, to be logged. */
 struct kvp_row_parity {
+	const struct kvp_vdev *v;
 	u64 row;
 	u32 crc;
 	struct page *page;

@@ -36,11 +36,14 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 	return blocks + 2 * (blocks / g->segment_blocks + 1) + g->segment_blocks;
 }
 
-u32 kvp_log_owed_by(const struct kvp_pool *pool, const struct kvp_dirty *d)
+u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)
 {
 	if (!pool->parity)
 		return 0;
-	return d->hole ? min(d->count, 2 * pool->vdevs[0].g->chunk_blocks) : 1;
+	/* Of the vdevs between its ends a discard has whole stripes. */
+	if (d->hole)
+		return min(d->count, 2 * pool->max_chunk);
+	return kvp_is_parity1(kvp_locate(pool, d->block).v->g);
 }
 
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
@@ -142,7 +145,8 @@ static void fill_parity(struct kvp_entry_io *e, const struct kvp_row_parity *row
 		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
 	for (i = 0; i < nr; i++) {
 		struct kvp_rec r = {
-			.block = rows[i].row, .count = 1, .crc = rows[i].crc, .kind = KVP_REC_PARITY,
+			.block = rows[i].row, .vdev = rows[i].v->index, .count = 1,
+			.crc = rows[i].crc, .kind = KVP_REC_PARITY,
 		};
 
 		kvp_rec_encode(&r, &recs[i]);

@@ -147,7 +147,7 @@ struct kvp_pool {
 	u32 nr_legs;
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
-	u32 max_legs;			/* the most that a vdev has */
+	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
 	bool parity;			/* some vdev has parity, which the log must have room for */
 	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
@@ -202,13 +202,16 @@ struct kvp_start {
 	u64 host;			/* that starts it; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
 	u64 pool_blocks;
-	u32 kind;
+	u32 nr_vdevs;
+	struct {
+		u32 kind, nr_legs;
+	} vdevs[KVP_MAX_VDEVS];
 	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format */
 	u64 tunable_mask, tunables[KVP_TUNABLES];
 	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
 	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
 	void *owner;
-	u32 nr_legs;			/* as the table names them, missing ones included */
+	u32 nr_legs;			/* of all vdevs, as the table names them, missing ones included */
 	struct {
 		struct block_device *bdev;	/* NULL: missing */
 		char path[KVP_PATH_LEN];

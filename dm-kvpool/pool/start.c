@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "format/regions.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 
@@ -253,16 +254,27 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 	return 0;
 }
 
+bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s)
+{
+	bool match = sb->vdev_count == s->nr_vdevs && sb->leg_count == s->nr_legs;
+	u32 i;
+
+	for (i = 0; match && i < s->nr_vdevs; i++)
+		match = sb->vdevs[i].kind == s->vdevs[i].kind &&
+			sb->vdevs[i].leg_count == s->vdevs[i].nr_legs;
+	return match;
+}
+
 static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 			       const struct kvp_start *s, struct kvp_refusal *r)
 {
 	if (!s->any_uuid && memcmp(s->uuid, sb->pool_uuid, 16))
 		return kvp_refuse(r, -EINVAL, "give the UUID that the legs carry, or '-'",
 				  "the table names another pool UUID than the legs carry");
-	if (sb->vdevs[0].kind != s->kind || sb->leg_count != s->nr_legs)
-		return kvp_refuse(r, -EINVAL, "name every leg, '-' for a missing one",
-				  "the table names %u legs, the pool has %u",
-				  s->nr_legs, sb->leg_count);
+	if (!kvp_vdevs_match(sb, s))
+		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
+				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of other kinds",
+				  s->nr_legs, s->nr_vdevs, sb->leg_count, sb->vdev_count);
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the refusal names",
 				  "the table is %llu sectors long, the pool %llu",
@@ -321,30 +333,82 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 	return 0;
 }
 
+/* Legs of a vdev that are missing without being recorded out. */
+static u32 missing_of(struct kvp_pool *pool, const struct kvp_sb *sb, const struct kvp_geometry *g)
+{
+	u32 i, n = 0;
+
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		n += !pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC;
+	return n;
+}
+
+static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
+{
+	u32 i, n = 0;
+
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		n += kvp_leg_usable(&pool->legs[i]);
+	return n;
+}
+
+static u32 needed_of(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
+}
+
+/* Each vdev must have legs enough: a pool is lost with any of them. */
+static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++) {
+		const struct kvp_geometry *g = &sb->vdevs[i];
+		u32 usable = usable_of(pool, g);
+
+		if (!usable && sb->vdev_count == 1)
+			return kvp_refuse(r, -ENXIO, "connect the missing legs",
+					  "no leg that is in sync is present");
+		if (!usable && !kvp_is_parity1(g))
+			return kvp_refuse(r, -ENXIO, "connect the missing legs",
+					  "of vdev %u no leg that is in sync is present", i);
+		if (usable < needed_of(g))
+			return kvp_refuse(r, -ENXIO, "connect the missing legs",
+				"%u of %u legs are present and in sync; a parity1 needs all but one",
+				usable, g->leg_count);
+	}
+	return 0;
+}
+
+/*
+ * R16: could the missing legs have gone on without those that are here? Only if
+ * they are enough in every vdev. (Of a parity1 two that are missing would be one
+ * too many here as well.)
+ */
+static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		if (missing_of(pool, sb, &sb->vdevs[i]) < needed_of(&sb->vdevs[i]))
+			return false;
+	return true;
+}
+
 /* R16: a leg that is missing, and not recorded out, may hold newer data. */
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
 			 bool auto_start, struct kvp_refusal *r)
 {
-	u32 needed = kvp_is_parity1(&sb->vdevs[0]) ? pool->nr_legs - 1 : 1;
+	bool fork = may_have_gone_on(pool, sb);
+	int ret = check_enough(pool, sb, r);
 	u32 i, missing = 0;
-	bool fork;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		missing += !pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC;
-	if (!kvp_legs_usable(pool))
-		return kvp_refuse(r, -ENXIO, "connect the missing legs",
-				  "no leg that is in sync is present");
-	if (kvp_legs_usable(pool) < needed)
-		return kvp_refuse(r, -ENXIO, "connect the missing legs",
-				  "%u of %u legs are present and in sync; a parity1 needs all but one",
-				  kvp_legs_usable(pool), pool->nr_legs);
+	if (ret)
+		return ret;
+	for (i = 0; i < sb->vdev_count; i++)
+		missing += missing_of(pool, sb, &sb->vdevs[i]);
 	if (!missing)
 		return 0;
-	/*
-	 * Two legs that are out would be one too many: so without the others
-	 * here the missing leg cannot have gone on, and holds nothing newer.
-	 */
-	fork = !kvp_is_parity1(&sb->vdevs[0]);
 	if (fork && !s->degraded && !auto_start)
 		return kvp_refuse(r, -ENOTCONN,
 			"connect it, or import --degraded if it will not come back",
@@ -353,9 +417,8 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 	if (s->readonly)
 		return 0;
 	for (i = 0; i < pool->nr_legs; i++)
-		if (!pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC) {
+		if (!pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC)
 			pool->legs[i].state = KVP_LEG_STALE;
-		}
 	if (!fork)
 		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)
@@ -441,12 +504,11 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	snprintf(sb->comment, sizeof(sb->comment), "%s", s->comment);
 	sb->create_time = ktime_get_real_seconds();
 	get_random_bytes(&sb->nonce, sizeof(sb->nonce));
-	sb->log_tail = kvp_log_blocks(&sb->vdevs[0]);
+	sb->log_tail = kvp_log_blocks(&sb->vdevs[sb->log_vdev]);
 	sb->log_commit = sb->log_tail;
-	sb->vdev_count = 1;
 	sb->leg_count = s->nr_legs;
-	sb->root_count = kvp_root_count(&sb->vdevs[0]);
-	sb->pool_blocks = s->pool_blocks ?: sb->vdevs[0].data_blocks;
+	sb->root_count = (u32)kvp_sb_roots(sb);
+	sb->pool_blocks = s->pool_blocks ?: kvp_map_blocks(&sb->map);
 	sb->flags = KVP_SB_CLEAN;
 	sb->tunable_mask = s->tunable_mask;
 	memcpy(sb->tunables, s->tunables, sizeof(s->tunables));
@@ -458,29 +520,66 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	}
 }
 
-int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
-	       struct kvp_refusal *r)
+/* The geometry of one vdev, whose legs begin with @first. */
+static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 index, u32 first,
+			struct kvp_refusal *r)
 {
+	struct kvp_geometry *g = &pool->sb->vdevs[index];
+	u32 n = s->vdevs[index].nr_legs, i;
 	u64 smallest = ~0ull;
 	struct kvp_why why;
 	int ret;
-	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
+	for (i = first; i < first + n; i++) {
 		if (!pool->legs[i].bdev)
 			return kvp_refuse(r, -EINVAL, "give every leg", "a new pool cannot miss a leg");
 		smallest = min(smallest, pool->legs[i].size_blocks);
 	}
-	pool->sb->vdevs[0].chunk_blocks = s->chunk_bytes >> KVP_BLOCK_SHIFT;
-	ret = kvp_layout(s->kind, s->nr_legs, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
-			 s->log_bytes, &pool->sb->vdevs[0], &why);
+	g->first_leg = first;
+	g->chunk_blocks = s->chunk_bytes >> KVP_BLOCK_SHIFT;
+	ret = kvp_layout_one(s->vdevs[index].kind, n, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
+			     s->log_bytes, KVP_MAX_ROOTS / s->nr_vdevs, g, &why);
+	return ret ? kvp_refuse(r, ret, "use larger devices or a smaller log", "%s", why.text) : 0;
+}
+
+/* All vdevs, and what each of them holds of the pool. */
+static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct kvp_sb *sb = pool->sb;
+	u32 i, first = 0;
+	int ret = 0;
+
+	for (i = 0; !ret && i < s->nr_vdevs; i++) {
+		ret = lay_out_vdev(pool, s, i, first, r);
+		first += s->vdevs[i].nr_legs;
+	}
 	if (ret)
-		return kvp_refuse(r, ret, "use larger devices or a smaller log", "%s", why.text);
-	if (s->pool_blocks > pool->sb->vdevs[0].data_blocks)
+		return ret;
+	sb->vdev_count = s->nr_vdevs;
+	if (kvp_regions_lay_out(sb))
+		return kvp_refuse(r, -EINVAL, "use fewer vdevs, or less of each leg with size=",
+			"the vdevs are too large together, or their sizes too different, for one pool");
+	for (i = 0; i < sb->vdev_count; i++)
+		if (!kvp_log_holds_discard(&sb->vdevs[sb->log_vdev], sb->vdevs[i].chunk_blocks))
+			return kvp_refuse(r, -EINVAL, "give a larger log_size=, or smaller chunks",
+					  "the log of vdev %u is too small for chunks of %u KiB",
+					  sb->log_vdev, sb->vdevs[i].chunk_blocks * 4);
+	if (s->pool_blocks > kvp_map_blocks(&sb->map))
 		return kvp_refuse(r, -ENOSPC, "make the table shorter",
 				  "the legs hold %llu sectors of data, the table is %llu long",
-				  (unsigned long long)pool->sb->vdevs[0].data_blocks * KVP_BLOCK_SECTORS,
+				  (unsigned long long)kvp_map_blocks(&sb->map) * KVP_BLOCK_SECTORS,
 				  (unsigned long long)s->pool_blocks * KVP_BLOCK_SECTORS);
+	return 0;
+}
+
+int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+	       struct kvp_refusal *r)
+{
+	int ret = lay_out(pool, s, r);
+	u32 i;
+
+	if (ret)
+		return ret;
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (l->legs[i].valid || l->legs[i].bad)
 			return kvp_refuse(r, -EEXIST, "destroy the pool, or clear the label, first",

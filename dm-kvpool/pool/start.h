@@ -46,6 +46,9 @@ int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal
 int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 	       bool auto_start, struct kvp_refusal *r);
 
+/** kvp_vdevs_match() - does the table name the vdevs that the superblock has? */
+bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
+
 /** kvp_format() - a new superblock in pool->sb for blank legs; writes nothing yet */
 int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 	       struct kvp_refusal *r);

@@ -87,12 +87,12 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 /* Walk the accepted entries once more. */
 int kvp_recovery_data(struct kvp_recovery *rec)
 {
-	u64 end = rec->end.lsn;
+	struct kvp_log_mark end = rec->end;
 	struct kvp_log_hdr h;
 	int leg, ret = 0;
 
 	kvp_recovery_rewind(rec);
-	while (!ret && rec->end.lsn < end) {
+	while (!ret && rec->end.lsn < rec->scanned) {
 		leg = kvp_recovery_next(rec, &h);
 		if (leg < 0)
 			return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
@@ -101,5 +101,6 @@ int kvp_recovery_data(struct kvp_recovery *rec)
 		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
 		ret = apply_entry(rec, leg, &h);
 	}
+	rec->end = end;
 	return ret;
 }

@@ -196,7 +196,8 @@ static int append(struct kvp_recovery *rec, bool last)
 	return ret;
 }
 
-int kvp_recovery_chain_add(struct kvp_recovery *rec, u64 row, u32 crc, struct page *page)
+int kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row, u32 crc,
+			   struct page *page)
 {
 	struct kvp_recovery_chain *c = rec->chain;
 	int ret = 0;
@@ -206,7 +207,7 @@ int kvp_recovery_chain_add(struct kvp_recovery *rec, u64 row, u32 crc, struct pa
 	if (ret)
 		return ret;
 	c->recs[c->nr] = (struct kvp_rec){
-		.block = row, .count = 1, .crc = crc, .kind = KVP_REC_PARITY,
+		.block = row, .vdev = v->index, .count = 1, .crc = crc, .kind = KVP_REC_PARITY,
 	};
 	memcpy(page_address(c->pages[1 + c->nr++]), page_address(page), KVP_BLOCK_SIZE);
 	return 0;

@@ -114,17 +114,21 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* What the log holds, of a single or a mirror: home and to the table. */
+/* What the log holds, of singles and mirrors: home and to the table. */
 static int apply(struct kvp_recovery *rec)
 {
-	int ret = kvp_recovery_discards(rec);
+	int ret;
 
+	/* Where all have parity there is nothing of it, and no need to read the log once more. */
+	if (rec->pool->parity && !rec->replay.records)
+		return 0;
+	ret = kvp_recovery_discards(rec);
 	if (!ret)
 		ret = kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
 }
 
-/* The same of a parity1; @complete: an earlier recovery has come as far as writing home. */
+/* The same of those with parity; @complete: an earlier recovery has come as far as writing home. */
 static int apply_rows(struct kvp_recovery *rec, bool complete)
 {
 	int ret = complete ? 0 : kvp_recovery_rows_log(rec);
@@ -142,6 +146,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	if (rec->unclean)
 		ret = kvp_recovery_scan(rec);
 	rec->log_end = (struct kvp_log_at){ rec->end.lsn, 0 };
+	rec->scanned = rec->end.lsn;
 	if (!ret)
 		ret = kvp_recovery_chain_read(rec, &complete);
 	if (ret || kvp_pool_readonly(rec->pool)) {
@@ -150,7 +155,9 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	}
 	ret = roll_forward(rec->pool);
 	if (!ret)
-		ret = rec->pool->parity ? apply_rows(rec, complete) : apply(rec);
+		ret = apply(rec);
+	if (!ret && rec->pool->parity)
+		ret = apply_rows(rec, complete);
 	if (!ret)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
@@ -162,9 +169,12 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_recovery_info *info = &pool->recovery;
+	u32 i;
 
 	info->ms = ktime_ms_delta(ktime_get(), start);
-	info->replayed = rec->replay.records + rec->history.records;
+	info->replayed = rec->replay.records;
+	for (i = 0; i < pool->nr_vdevs; i++)
+		info->replayed += rec->history[i].records;
 	info->torn_accepted = rec->torn;
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
@@ -175,8 +185,12 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 
 static void free_recovery(struct kvp_recovery *rec)
 {
+	u32 i;
+
 	kvp_replay_exit(&rec->replay);
-	kvp_history_exit(&rec->history);
+	for (i = 0; rec->history && i < rec->pool->nr_vdevs; i++)
+		kvp_history_exit(&rec->history[i]);
+	kvfree(rec->history);
 	kvp_recovery_rows_free(rec);
 	kvp_recovery_chain_free(rec);
 	free_segment(rec);
@@ -192,18 +206,21 @@ static void free_recovery(struct kvp_recovery *rec)
 static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	struct kvp_recovery *rec = kvzalloc(sizeof(*rec), GFP_KERNEL);
+	u32 i;
 
 	if (!rec)
 		return NULL;
 	rec->pool = pool;
 	rec->refusal = refusal;
 	kvp_replay_init(&rec->replay);
-	kvp_history_init(&rec->history, pool->vdevs[0].g);
+	rec->history = kvcalloc(pool->nr_vdevs, sizeof(*rec->history), GFP_KERNEL);
+	for (i = 0; rec->history && i < pool->nr_vdevs; i++)
+		kvp_history_init(&rec->history[i], pool->vdevs[i].g);
 	rec->batch = kvp_batch_alloc(pool);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
-	if (alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
+	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
 	    (pool->parity &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);

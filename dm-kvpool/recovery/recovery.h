@@ -31,6 +31,7 @@ struct kvp_recovery {
 	struct page *scratch, *home;
 	void *hdr;			/* a header in one piece */
 	struct kvp_log_mark end;	/* behind the last accepted entry */
+	u64 scanned;			/* behind the log's last accepted entry, without a chain.c's */
 	struct kvp_log_at log_end;	/* no record counts from there on: but for a chain.c's, the same */
 	struct kvp_log_hdr last;	/* its header */
 	u64 entries, torn;
@@ -39,7 +40,7 @@ struct kvp_recovery {
 	bool window_good[KVP_MAX_MIRROR_LEGS];
 	bool unclean;			/* the label did not say that the log is empty */
 	bool silent;			/* a leg did not answer for the block being resolved */
-	struct kvp_history history;	/* of a parity1, in place of replay */
+	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
 	u32 nr_rows;
@@ -129,7 +130,8 @@ void kvp_recovery_chain_free(struct kvp_recovery *rec);
 int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
 
 /** kvp_recovery_chain_add() - the parity of a row, copied; durable after kvp_recovery_chain_end() */
-int kvp_recovery_chain_add(struct kvp_recovery *rec, u64 row, u32 crc, struct page *page);
+int kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row, u32 crc,
+			   struct page *page);
 
 /** kvp_recovery_chain_end() - all is added: the chain is durable and complete, and rec->end behind it */
 int kvp_recovery_chain_end(struct kvp_recovery *rec);

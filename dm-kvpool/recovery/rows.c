@@ -104,9 +104,15 @@ static bool read_home(struct kvp_recovery *rec, const struct kvp_recovery_row *r
 	return !error;
 }
 
-static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec, u64 row)
+static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
-	return kvp_history_parity(&rec->history, row, rec->pool->sb->log_tail);
+	return &rec->history[r->leaf->v->index];
+}
+
+static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
+						      const struct kvp_recovery_row *r)
+{
+	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
 /* Add to @sum what the parity counts of @piece. -ENODATA: it cannot be told. */
@@ -114,7 +120,7 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 		       struct kvp_log_at limit, struct page *sum)
 {
 	u64 block = kvp_row_block(r->leaf->v->g, r->row, piece);
-	const struct kvp_version *v = kvp_history_find(&rec->history, block, limit);
+	const struct kvp_version *v = kvp_history_find(history_of(rec, r), block, limit);
 	int ret;
 
 	if (v && v->kind == KVP_REC_DISCARD)
@@ -131,7 +137,7 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 /* The piece lives at home only and cannot be read there: take it out of the parity. */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
-	const struct kvp_logged_parity *lp = logged_parity(rec, r->row);
+	const struct kvp_logged_parity *lp = logged_parity(rec, r);
 	struct kvp_log_at limit = { 0, 0 };
 	struct page *sum = r->p[piece].page;
 	int ret = 0;
@@ -158,7 +164,7 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
 	u64 block = kvp_row_block(r->leaf->v->g, r->row, i);
-	const struct kvp_version *v = kvp_history_find(&rec->history, block, rec->log_end);
+	const struct kvp_version *v = kvp_history_find(history_of(rec, r), block, rec->log_end);
 	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, i);
 	struct piece *p = &r->p[i];
 
@@ -181,9 +187,9 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 	return 0;
 }
 
-static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, u64 row)
+static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r,
+		       const struct kvp_vdev *v, u64 row)
 {
-	const struct kvp_vdev *v = &rec->pool->vdevs[0];
 	int ret = 0;
 	u32 i;
 
@@ -240,11 +246,12 @@ static void put_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
 
 /* --- rows that the log knows of --------------------------------------------------------- */
 
+typedef int (*row_fn)(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row);
+
 /* Call @fn for the rows of one stripe of which the log has a block; @block is the first of them. */
-static int rows_of_stripe(struct kvp_recovery *rec, u64 block,
-			  int (*fn)(struct kvp_recovery *rec, u64 row))
+static int rows_of_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block, row_fn fn)
 {
-	const struct kvp_geometry *g = rec->pool->vdevs[0].g;
+	const struct kvp_geometry *g = v->g;
 	u64 first = block - block % kvp_stripe_blocks(g);
 	u32 k, i;
 	int ret = 0;
@@ -253,24 +260,36 @@ static int rows_of_stripe(struct kvp_recovery *rec, u64 block,
 		u64 row = kvp_row_of(g, first) + k;
 
 		for (i = 1; i < g->leg_count; i++)
-			if (xa_load(&rec->history.blocks, kvp_row_block(g, row, i)))
+			if (xa_load(&rec->history[v->index].blocks, kvp_row_block(g, row, i)))
 				break;
 		if (i < g->leg_count)
-			ret = fn(rec, row);
+			ret = fn(rec, v, row);
 	}
 	return ret;
 }
 
-static int each_row(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec, u64 row))
+static int rows_of_vdev(struct kvp_recovery *rec, const struct kvp_vdev *v, row_fn fn)
 {
-	u32 stripe = kvp_stripe_blocks(rec->pool->vdevs[0].g);
+	u32 stripe = kvp_stripe_blocks(v->g);
 	unsigned long block = 0;
 	int ret = 0;
 
-	while (!ret && xa_find(&rec->history.blocks, &block, ~0ul, XA_PRESENT)) {
-		ret = rows_of_stripe(rec, block, fn);
+	while (!ret && xa_find(&rec->history[v->index].blocks, &block, ~0ul, XA_PRESENT)) {
+		ret = rows_of_stripe(rec, v, block, fn);
 		block = block - block % stripe + stripe;
 	}
+	return ret;
+}
+
+static int each_row(struct kvp_recovery *rec, row_fn fn)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < pool->nr_vdevs; i++)
+		if (kvp_is_parity1(pool->vdevs[i].g))
+			ret = rows_of_vdev(rec, &pool->vdevs[i], fn);
 	return ret;
 }
 
@@ -279,7 +298,7 @@ static int each_row(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec
 /* Does the row hold what is at home only, and does the log lack parity that counts all its versions? */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
-	const struct kvp_logged_parity *lp = logged_parity(rec, r->row);
+	const struct kvp_logged_parity *lp = logged_parity(rec, r);
 	bool stays = false;
 	u32 i;
 
@@ -288,16 +307,16 @@ static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row
 	return stays && !(lp && kvp_log_before(r->newest, lp->limit));
 }
 
-static int log_row(struct kvp_recovery *rec, u64 row)
+static int log_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row)
 {
 	struct kvp_recovery_row *r = &rec->rows[0];
-	int ret = resolve_row(rec, r, row);
+	int ret = resolve_row(rec, r, v, row);
 	bool zero;
 	u32 crc;
 
 	if (!ret && needs_parity(rec, r)) {
 		crc = compute_parity(rec, r, &zero);
-		ret = kvp_recovery_chain_add(rec, row, crc, r->p[0].page);
+		ret = kvp_recovery_chain_add(rec, v, row, crc, r->p[0].page);
 	}
 	put_row(rec, r);
 	return ret;
@@ -370,10 +389,10 @@ static int write_rows(struct kvp_recovery *rec)
 	return ret ?: kvp_recovery_relieve(rec);
 }
 
-static int take_row(struct kvp_recovery *rec, u64 row)
+static int take_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row)
 {
 	struct kvp_recovery_row *r = &rec->rows[rec->nr_rows];
-	int ret = resolve_row(rec, r, row);
+	int ret = resolve_row(rec, r, v, row);
 	bool zero;
 
 	if (ret) {
@@ -386,14 +405,14 @@ static int take_row(struct kvp_recovery *rec, u64 row)
 	return rec->nr_rows == KVP_RECOVERY_ROWS ? write_rows(rec) : 0;
 }
 
-static int discard_stripes(struct kvp_recovery *rec)
+static int discard_stripes(struct kvp_recovery *rec, const struct kvp_vdev *v)
 {
 	struct kvp_wide_discard *d;
 	int ret = 0;
 
-	list_for_each_entry(d, &rec->history.wide, list) {
+	list_for_each_entry(d, &rec->history[v->index].wide, list) {
 		if (kvp_log_before(d->at, rec->log_end))
-			ret = kvp_table_discard(rec->pool, d->block, d->count);
+			ret = kvp_table_discard(rec->pool, kvp_pool_block(v, d->block), d->count);
 		if (!ret)
 			ret = kvp_recovery_relieve(rec);
 		if (ret)
@@ -404,8 +423,12 @@ static int discard_stripes(struct kvp_recovery *rec)
 
 int kvp_recovery_rows_home(struct kvp_recovery *rec)
 {
-	int ret = discard_stripes(rec);
+	struct kvp_pool *pool = rec->pool;
+	int ret = 0;
+	u32 i;
 
+	for (i = 0; !ret && i < pool->nr_vdevs; i++)
+		ret = discard_stripes(rec, &pool->vdevs[i]);
 	if (!ret)
 		ret = each_row(rec, take_row);
 	if (!ret)

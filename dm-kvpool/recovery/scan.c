@@ -72,6 +72,21 @@ static void load_segment(struct kvp_recovery *rec, u64 lsn)
 
 /* --- one entry ----------------------------------------------------------------------- */
 
+/* Do all records of parity name a row that there is? */
+static bool rows_known(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->rec_count; i++) {
+		struct kvp_rec r;
+
+		kvp_recovery_record(rec, i, &r);
+		if (r.kind == KVP_REC_PARITY && !kvp_rec_row_known(rec->pool->sb, &r))
+			return false;
+	}
+	return true;
+}
+
 /* The header at @lsn as @leg has it, in one piece in rec->hdr. */
 static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
@@ -79,19 +94,21 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log.v->g;
 	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	int ret;
 
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
 		       KVP_BLOCK_SIZE);
-	return kvp_log_decode(g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
-			      pool->sb->pool_blocks, h, why);
+	ret = kvp_log_decode(g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
+			     pool->sb->pool_blocks, h, why);
+	return ret || rows_known(rec, h) ? ret : -EUCLEAN;
 }
 
 /* What the payload of a record is summed as; of a row of parity by its vdev. */
 static u32 record_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
 {
 	return r->kind == KVP_REC_PARITY ?
-	       kvp_block_sum(pool->vdevs[0].seed, kvp_parity_addr(r->block), data) :
+	       kvp_block_sum(pool->vdevs[r->vdev].seed, kvp_parity_addr(r->block), data) :
 	       kvp_block_sum(pool->seed, r->block, data);
 }
 
@@ -167,14 +184,43 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	return 0;
 }
 
+/* A discard may be of several vdevs: extent by extent. All else is of one block. */
+static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
+		       u64 payload)
+{
+	struct kvp_log_at none = { 0, 0 };
+	u64 end = r->block + r->count;
+	struct kvp_rec piece = *r;
+	int ret = 0;
+
+	while (!ret && piece.block < end) {
+		struct kvp_spot spot = kvp_locate(rec->pool, piece.block);
+		u64 next = piece.block + min_t(u64, spot.left, end - piece.block);
+
+		if (rec->pool->nr_vdevs == 1)
+			next = end;
+		piece.count = next - piece.block;
+		if (kvp_is_parity1(spot.v->g)) {
+			piece.block = spot.block;
+			ret = kvp_history_add(&rec->history[spot.v->index], &piece, at, payload, none);
+		} else {
+			ret = kvp_replay_add(&rec->replay, &piece, at.lsn, payload);
+		}
+		piece.block = next;
+	}
+	return ret;
+}
+
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
 		       const struct kvp_rec *r, u64 payload)
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
 
-	if (rec->pool->parity)
-		return kvp_history_add(&rec->history, r, at, payload, limit);
-	return kvp_replay_add(&rec->replay, r, h->lsn, payload);
+	if (!rec->pool->parity)
+		return kvp_replay_add(&rec->replay, r, h->lsn, payload);
+	if (r->kind == KVP_REC_PARITY)
+		return kvp_history_add(&rec->history[r->vdev], r, at, payload, limit);
+	return plan_pieces(rec, r, at, payload);
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)

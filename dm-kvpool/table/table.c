@@ -691,8 +691,11 @@ static u64 next_below(const struct kvp_vdev *v, u32 level, u64 block)
 	return (index_of(v, level, block) + 1) * span(v, level);
 }
 
-/* kvp_table_next_changed() of one vdev, whose blocks these are; it has @end of them. */
-static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *next)
+/*
+ * The first block of one vdev, from @block on, under which anything changed: in
+ * @at, or @end. An error is of the page above @at, which ends before @behind.
+ */
+static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *at, u64 *behind)
 {
 	u32 top = v->g->levels - 1, level;
 
@@ -706,7 +709,8 @@ static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *
 				kvp_table_put(v->pool, parent);
 			parent = load(v, level, index_of(v, level, block));
 			if (IS_ERR(parent)) {
-				*next = next_below(v, level, block);
+				*at = block;
+				*behind = next_below(v, level, block);
 				return PTR_ERR(parent);
 			}
 		}
@@ -719,23 +723,32 @@ static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *
 			kvp_table_put(v->pool, parent);
 		block = next_below(v, level, block);
 	}
-	*next = block;
+	*at = min(block, end);
 	return 0;
 }
 
 int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
 {
-	u64 end = pool->sb->pool_blocks, found;
+	u64 end = pool->sb->pool_blocks, first = end, at, behind;
 	int ret = 0;
 	u32 i;
 
 	*next = end;
-	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
+	for (i = 0; i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
+		int error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since,
+					 &at, &behind);
 
-		ret = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since, &found);
-		found = kvp_pool_block(v, found);
-		*next = ret ? found : min(*next, found);
+		at = kvp_pool_block(v, at);
+		if (at >= first)
+			continue;
+		first = at;
+		ret = error;
+		*next = at;
+		/* Behind a page of one of several vdevs, others have their turns. */
+		if (error)
+			*next = pool->nr_vdevs == 1 ? kvp_pool_block(v, behind) :
+						      at + kvp_locate(pool, at).left;
 	}
 	return ret;
 }

@@ -197,7 +197,7 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
  *
  * Return: 0 and the block in *@next (pool size at the end), or -errno when a
  * page on the way cannot be read (*@next then names the first block after what
- * that page covers).
+ * that page covers, or of several vdevs after this extent).
  */
 int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
 

@@ -18,7 +18,7 @@ struct locked {
 
 struct kvp_home {
 	struct kvp_pool *pool;
-	struct kvp_row_home *rows;	/* of a parity1, which needs nothing else of all this */
+	struct kvp_row_home *rows;	/* for blocks of a parity1, which need nothing else of all this */
 	struct kvp_batch *batch;
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
@@ -39,10 +39,9 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 		INIT_LIST_HEAD(&h->locked[i].versions);
 	if (pool->parity)
 		h->rows = kvp_row_home_alloc(pool);
-	else
-		h->batch = kvp_batch_alloc(pool);
-	if (!h->batch && !h->rows) {
-		kvfree(h);
+	h->batch = kvp_batch_alloc(pool);
+	if (!h->batch || (pool->parity && !h->rows)) {
+		kvp_home_free(h);
 		return NULL;
 	}
 	return h;
@@ -210,12 +209,11 @@ static bool batch_full(const struct kvp_home *h)
 	       h->batch->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
 
-int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)
+/* All versions are of blocks without parity. */
+static int write_plain(struct kvp_home *h, struct list_head *versions)
 {
 	int ret = 0;
 
-	if (h->rows)
-		return kvp_row_home_write(h->rows, versions, limit);
 	while (!ret && !list_empty(versions)) {
 		ret = take_run(h, versions);
 		if (!ret && batch_full(h))
@@ -233,16 +231,60 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	return ret;
 }
 
-int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole)
+/* Those of @versions whose blocks have parity. */
+static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
 {
-	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, versions, list)
+		if (kvp_is_parity1(kvp_locate(pool, d->block).v->g))
+			list_move_tail(&d->list, striped);
+}
+
+int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	LIST_HEAD(striped);
+	int ret = 0;
+
+	if (h->rows) {
+		take_striped(h->pool, versions, &striped);
+		ret = kvp_row_home_write(h->rows, &striped, limit);
+	}
+	if (!ret)
+		ret = write_plain(h, versions);
+	/* In disorder; whoever tries again sorts. */
+	list_splice(&striped, versions);
+	return ret;
+}
+
+static int discard_plain(struct kvp_home *h, u64 block, u32 count)
+{
 	struct kvp_range range;
 	int ret;
 
-	if (h->rows)
-		return kvp_row_home_discard(h->rows, hole->block, hole->count, behind);
-	kvp_range_lock(&h->pool->ranges, &range, hole->block, hole->block + hole->count - 1);
-	ret = kvp_table_discard(h->pool, hole->block, hole->count);
+	kvp_range_lock(&h->pool->ranges, &range, block, block + count - 1);
+	ret = kvp_table_discard(h->pool, block, count);
 	kvp_range_unlock(&h->pool->ranges, &range);
+	return ret;
+}
+
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole)
+{
+	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };
+	u64 block = hole->block, end = block + hole->count;
+	int ret = 0;
+
+	if (!h->rows)
+		return discard_plain(h, block, hole->count);
+	while (!ret && block < end) {
+		struct kvp_spot at = kvp_locate(h->pool, block);
+		/* One vdev has all that follows, several an extent. */
+		u32 n = h->pool->nr_vdevs == 1 ? end - block : min_t(u64, at.left, end - block);
+
+		ret = kvp_is_parity1(at.v->g) ?
+			      kvp_row_home_discard(h->rows, block, n, behind) :
+			      discard_plain(h, block, n);
+		block += n;
+	}
 	return ret;
 }

@@ -60,7 +60,7 @@ struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	u32 nr_stripes, nr_rows;
-	u32 max_legs, max_chunk, max_stripe;	/* of any vdev; blocks */
+	u32 max_legs, max_stripe;	/* of any vdev; blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct row rows[MAX_ROWS];
 	struct kvp_row_parity records[MAX_ROWS];
@@ -97,7 +97,6 @@ static void note_sizes(struct kvp_row_home *h)
 		if (!kvp_is_parity1(g))
 			continue;
 		h->max_legs = max(h->max_legs, g->leg_count);
-		h->max_chunk = max(h->max_chunk, g->chunk_blocks);
 		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(g));
 	}
 }
@@ -342,7 +341,8 @@ static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
 		struct row *r = &h->rows[i];
 
 		if (r->partial)
-			h->records[n++] = (struct kvp_row_parity){ r->row, r->crc, r->parity };
+			h->records[n++] = (struct kvp_row_parity){ vdev_of(r), r->row, r->crc,
+								   r->parity };
 	}
 	return n ? kvp_log_parity(h->pool, h->records, n, limit) : 0;
 }
@@ -573,7 +573,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 	while (!ret && !list_empty(versions)) {
 		ret = take_stripe(h, versions, limit);
 		if (!ret && (h->nr_stripes == MAX_STRIPES ||
-			     h->nr_rows + h->max_chunk > MAX_ROWS))
+			     h->nr_rows + h->pool->max_chunk > MAX_ROWS))
 			ret = finish(h, versions, limit);
 	}
 	/* Without memory for one more page, the others go home: or it would not get better. */
@@ -619,11 +619,11 @@ int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kv
 {
 	struct kvp_spot at = kvp_locate(h->pool, block);
 	u32 stripe = kvp_stripe_blocks(at.v->g);
-	u64 end = block + count;
+	u64 end = block + count, first = block - at.block % stripe;
 	int ret = 0;
 
 	while (!ret && block < end) {
-		u64 n = min_t(u64, stripe - block % stripe, end - block);
+		u64 n = min_t(u64, stripe - (block - first) % stripe, end - block);
 
 		if (n == stripe)
 			n = (end - block) / stripe * stripe;

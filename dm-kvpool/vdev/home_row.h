@@ -22,12 +22,12 @@ void kvp_row_home_free(struct kvp_row_home *h);
  * @limit: place in the log; every version before it is on @versions or home,
  *	and none from it on is on @versions
  *
- * Errors and context as kvp_home_write().
+ * All are blocks of a parity1, of one or several. Errors and context as kvp_home_write().
  */
 int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit);
 
 /**
- * kvp_row_home_discard() - make @count blocks unwritten
+ * kvp_row_home_discard() - make @count blocks, all of one vdev, unwritten
  * @limit: right behind the discard's record
  *
  * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().

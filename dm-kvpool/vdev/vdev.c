@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "format/regions.h"
 #include "pool/pool.h"
 
 void kvp_vdevs_init(struct kvp_pool *pool)
@@ -9,6 +10,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 	pool->nr_vdevs = sb->vdev_count;
 	pool->parity = false;
 	pool->max_legs = 0;
+	pool->max_chunk = 0;
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
 
@@ -19,32 +21,31 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);
 		v->first_root = root;
-		root += kvp_root_count(v->g);
+		root += kvp_has_data(v->g) ? kvp_root_count(v->g) : 0;
 		pool->max_legs = max(pool->max_legs, v->nr_legs);
+		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
 		pool->parity |= kvp_is_parity1(v->g);
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
-	pool->log.v = &pool->vdevs[0];
+	pool->log.v = &pool->vdevs[sb->log_vdev];
 }
 
-/* Of the only vdev. */
 struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_vdev *v = &pool->vdevs[0];
-	u32 leaf = kvp_leaf_blocks(v->g);
+	struct kvp_map_place at = kvp_map_find(&pool->sb->map, block);
 
-	return (struct kvp_spot){ v, block, leaf - (u32)(block % leaf) };
+	return (struct kvp_spot){ &pool->vdevs[at.vdev], at.block, at.left };
 }
 
 u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block)
 {
-	return block;
+	return kvp_map_from(&v->pool->sb->map, v->index, block);
 }
 
 u64 kvp_pool_block(const struct kvp_vdev *v, u64 block)
 {
-	return min(block, v->pool->sb->pool_blocks);
+	return min(kvp_map_block(&v->pool->sb->map, v->index, block), v->pool->sb->pool_blocks);
 }
 
 u32 kvp_vdev_usable(const struct kvp_vdev *v)

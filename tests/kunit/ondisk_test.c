@@ -100,7 +100,10 @@ static const struct field sb_fields[] = {
 	FIELD(sb, redo_lsn, 936, 8),
 	FIELD(sb, reserved0, 944, 80),
 	FIELD(sb, vdevs, 1024, 2048),
-	FIELD(sb, reserved1, 3072, 512),
+	FIELD(sb, regions, 3072, 480),
+	FIELD(sb, region_count, 3552, 4),
+	FIELD(sb, log_vdev, 3556, 4),
+	FIELD(sb, reserved1, 3560, 24),
 	FIELD(sb, legs, 3584, 4608),
 	FIELD(sb, roots, 8192, 8192),
 };

@@ -83,6 +83,7 @@ static void fill(struct kvp_sb *sb)
 	memset(sb->host_name, 'h', KVP_NAME_LEN);
 	fill_legs(sb);
 	fill_lists(sb);
+	kvp_map_build(sb, &sb->map);
 }
 
 static int make_slot(struct kunit *test)
@@ -165,7 +166,7 @@ static const struct change changes[] = {
 	{ "last byte of the magic", SB(magic[15], 1), -ENODATA, "no superblock" },
 	{ "newer version", SB(version, 2), -EOPNOTSUPP, "version is 2, expected 1" },
 	{ "version 0", SB(version, 0), -EOPNOTSUPP, "version is 0, expected 1" },
-	{ "incompatible feature", SB(incompat, 1), -EOPNOTSUPP, "incompatible features is 1" },
+	{ "incompatible feature", SB(incompat, 2), -EOPNOTSUPP, "incompatible features is 2" },
 	{ "last incompatible feature", SB(incompat, 1ull << 63), -EOPNOTSUPP, "incompatible" },
 	{ "any compatible feature", SB(compat, ~0ull), 0, NULL },
 	{ "any read-only feature", SB(ro_compat, ~0ull), 0, NULL },
@@ -174,6 +175,9 @@ static const struct change changes[] = {
 	{ "no vdev", SB(vdev_count, 0), -EUCLEAN, "number of vdevs" },
 	{ "two vdevs", SB(vdev_count, 2), -EUCLEAN, "number of vdevs" },
 	{ "endless vdevs", SB(vdev_count, ~0u), -EUCLEAN, "number of vdevs" },
+	{ "regions without their feature", SB(region_count, 1), -EUCLEAN, "number of regions" },
+	{ "their feature without regions", SB(incompat, 1), -EUCLEAN, "number of regions" },
+	{ "log on a vdev that is not there", SB(log_vdev, 1), -EUCLEAN, "vdev of the log" },
 	{ "no legs", SB(leg_count, 0), -EUCLEAN, "number of legs" },
 	{ "one leg too many", SB(leg_count, KVP_MAX_LEGS + 1), -EUCLEAN, "number of legs" },
 	{ "endless legs", SB(leg_count, ~0u), -EUCLEAN, "number of legs" },

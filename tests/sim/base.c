@@ -8,7 +8,8 @@ struct making {
 	struct host host;
 	struct host_start start;
 	struct oracle *o;
-	struct kvp_geometry g;
+	u32 blocks;
+	struct kvp_place *places;	/* of each block, once; on disks */
 };
 
 void blank_disks(struct image *img, u32 legs, u32 blocks)
@@ -17,6 +18,18 @@ void blank_disks(struct image *img, u32 legs, u32 blocks)
 
 	for (i = 0; i < legs; i++)
 		image_init(&img[i], blocks);
+}
+
+static void note_places(struct making *m)
+{
+	u64 block;
+
+	for (block = 0; block < m->o->blocks; block++) {
+		struct kvp_spot at = kvp_locate(m->host.pool, block);
+
+		m->places[block] = kvp_data_place(at.v->g, at.block);
+		m->places[block].leg = at.v->legs[m->places[block].leg].bdev->index;
+	}
 }
 
 static void make_pool(void *arg)
@@ -28,10 +41,11 @@ static void make_pool(void *arg)
 		sim_fail("format: %s", m->host.refusal.why);
 	/* Two leaves' worth would be nicer, but tiny pools have one page; leave some unwritten. */
 	host_write(&m->host, 0, 12, false);
-	host_write(&m->host, 64, 80, false);
+	/* Of two vdevs, at the end of the first one's and on into the other's. */
+	host_write(&m->host, m->start.second ? host_boundary(&m->start) - 2 : 64, 80, false);
 	host_write(&m->host, 300, 8, true);
 	host_checkpoint(&m->host);
-	m->g = *m->host.pool->vdevs[0].g;
+	note_places(m);
 	host_stop(&m->host);
 }
 
@@ -41,7 +55,7 @@ static void rebase_from(struct base *b, struct making *m)
 	u64 block;
 
 	for (block = 0; block < b->o.blocks; block++) {
-		struct kvp_place at = kvp_data_place(&m->g, block);
+		struct kvp_place at = m->places[block];
 
 		image_read(&disks.img[at.leg], at.block, data);
 		if (oracle_touched(&b->o, block))
@@ -49,10 +63,11 @@ static void rebase_from(struct base *b, struct making *m)
 	}
 }
 
-static const struct base *make_base(struct base *b, u32 legs, bool strict, bool parity, u32 log_mib)
+static const struct base *make_base(struct base *b, const struct host_start *shape)
 {
+	u32 legs = shape->legs;
 	struct sim_config config = { .seed = mix64(opt.seed, 9000 + legs) };
-	struct making m = { .o = &b->o };
+	struct making m = { .o = &b->o, .start = *shape };
 	struct image blank[MAX_DISKS];
 	enum sabotage sabotage = disks.sabotage;
 	u32 i;
@@ -60,11 +75,10 @@ static const struct base *make_base(struct base *b, u32 legs, bool strict, bool 
 	if (b->legs)
 		return b;
 	disks.sabotage = BREAK_NOTHING;
-	oracle_init(&b->o, POOL_BLOCKS);
-	m.start = (struct host_start){ .legs = legs, .format = true, .strict = strict,
-				       .parity = parity };
-	m.start.log_mib = log_mib;
-	blank_disks(blank, legs, log_mib ? 2 * POOL_LEG_BLOCKS : POOL_LEG_BLOCKS);
+	oracle_init(&b->o, shape->second ? host_boundary(shape) + 128 : POOL_BLOCKS);
+	m.places = calloc(b->o.blocks, sizeof(*m.places));
+	m.start.format = true;
+	blank_disks(blank, legs, shape->log_mib ? 2 * POOL_LEG_BLOCKS : POOL_LEG_BLOCKS);
 	disks_begin(blank, legs);
 	if (sim_run(&config, make_pool, &m) != SIM_RETURNED) {
 		printf("FAIL making a pool of %u legs\n", legs);
@@ -77,7 +91,10 @@ static const struct base *make_base(struct base *b, u32 legs, bool strict, bool 
 		image_free(&blank[i]);
 	}
 	b->legs = legs;
-	b->parity = parity;
+	free(m.places);
+	b->parity = shape->parity;
+	b->second = shape->second;
+	b->second_parity = shape->second_parity;
 	b->log_start = disks.log_start;
 	b->log_blocks = disks.log_blocks;
 	b->data_start = disks.data_start;
@@ -88,20 +105,30 @@ static const struct base *make_base(struct base *b, u32 legs, bool strict, bool 
 const struct base *base_pool(u32 legs, bool strict)
 {
 	static struct base bases[MAX_DISKS + 1][2];
+	struct host_start shape = { .legs = legs, .strict = strict };
 
-	return make_base(&bases[legs][strict], legs, strict, false, 0);
+	return make_base(&bases[legs][strict], &shape);
 }
 
 const struct base *base_parity(u32 legs)
 {
 	static struct base bases[MAX_DISKS + 1];
+	struct host_start shape = { .legs = legs, .strict = true, .parity = true };
 
-	return make_base(&bases[legs], legs, true, true, 0);
+	return make_base(&bases[legs], &shape);
+}
+
+const struct base *base_two(const struct host_start *shape)
+{
+	static struct base bases[2][2];
+
+	return make_base(&bases[shape->parity][shape->second_parity], shape);
 }
 
 const struct base *base_parity_long_log(void)
 {
 	static struct base base;
+	struct host_start shape = { .legs = 3, .strict = true, .parity = true, .log_mib = 8 };
 
-	return make_base(&base, 3, true, true, 8);
+	return make_base(&base, &shape);
 }

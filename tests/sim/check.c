@@ -52,26 +52,27 @@ static void look_at_block(struct look *l, u64 block, u8 *data)
 		memcpy(l->seen + block * KVP_BLOCK_SIZE, data, KVP_BLOCK_SIZE);
 }
 
-/* Every row whose legs are in use: its parity is the XOR of its data, of what is written. */
-static void check_rows(struct look *l)
+/* Every row of a vdev whose legs are in use: its parity is the XOR of its data, of what is written. */
+static void check_rows(struct look *l, const struct kvp_vdev *v)
 {
 	struct kvp_pool *pool = l->host.pool;
-	u64 sum[KVP_BLOCK_SIZE / 8], data[KVP_BLOCK_SIZE / 8], row;
+	u64 sum[KVP_BLOCK_SIZE / 8], data[KVP_BLOCK_SIZE / 8], row, first;
 	u32 i, j;
 
-	if (kvp_legs_usable(pool) < pool->nr_legs)
+	if (kvp_vdev_usable(v) < v->nr_legs)
 		return;
-	for (row = 0; kvp_row_block(pool->vdevs[0].g, row, 1) < l->crash->o->blocks; row++) {
-		struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs[0].g, row, 1));
+	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < l->crash->o->blocks;
+	     row++) {
+		struct kvp_tpage *leaf = kvp_table_load(pool, first);
 		bool known = kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_POISONED;
 
 		memset(sum, 0, sizeof(sum));
-		for (i = 0; i < pool->nr_legs; i++) {
-			struct kvp_place at = kvp_row_place(pool->vdevs[0].g, row, i);
+		for (i = 0; i < v->nr_legs; i++) {
+			struct kvp_place at = kvp_row_place(v->g, row, i);
 
 			if (kvp_entry_state(kvp_row_entry(pool, leaf, row, i)) != KVP_ENTRY_VALID)
 				continue;
-			image_read(&disks.img[pool->legs[at.leg].bdev->index], at.block, data);
+			image_read(&disks.img[v->legs[at.leg].bdev->index], at.block, data);
 			for (j = 0; j < ARRAY_SIZE(sum); j++)
 				sum[j] ^= data[j];
 		}
@@ -82,33 +83,44 @@ static void check_rows(struct look *l)
 	}
 }
 
-/* Legs in use must agree on every written block, healed or not. */
-static void compare_legs(struct look *l)
+/* Two legs of a vdev must agree on every written block, healed or not. */
+static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 {
 	struct kvp_pool *pool = l->host.pool;
 	u64 block;
-	u32 i, first = ~0u;
 
-	if (l->crash->parity) {
-		check_rows(l);
-		return;
+	for (block = 0; block < l->crash->o->blocks; block++) {
+		struct kvp_tpage *leaf = kvp_table_load(pool, block);
+		u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
+		bool own = leaf->v == v;
+
+		kvp_table_put(pool, leaf);
+		if (own && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+		    !image_same(&disks.img[v->legs[a].bdev->index],
+				&disks.img[v->legs[b].bdev->index], at, 1, &at))
+			sim_fail("legs differ at block %llu after the recovery", block);
 	}
-	for (i = 0; i < pool->nr_legs; i++) {
-		if (!kvp_leg_usable(&pool->legs[i]))
-			continue;
-		if (first == ~0u) {
-			first = i;
+}
+
+static void compare_legs(struct look *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 n, i, first;
+
+	for (n = 0; n < pool->nr_vdevs; n++) {
+		const struct kvp_vdev *v = &pool->vdevs[n];
+
+		if (kvp_is_parity1(v->g)) {
+			check_rows(l, v);
 			continue;
 		}
-		for (block = 0; block < l->crash->o->blocks; block++) {
-			struct kvp_tpage *leaf = kvp_table_load(pool, block);
-			u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
-
-			kvp_table_put(pool, leaf);
-			if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
-			    !image_same(&disks.img[pool->legs[first].bdev->index],
-					&disks.img[pool->legs[i].bdev->index], at, 1, &at))
-				sim_fail("legs differ at block %llu after the recovery", block);
+		for (i = 0, first = ~0u; i < v->nr_legs; i++) {
+			if (!kvp_leg_usable(&v->legs[i]))
+				continue;
+			if (first == ~0u)
+				first = i;
+			else
+				compare_two(l, v, first, i);
 		}
 	}
 }
@@ -153,6 +165,8 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	disks_begin(images, l->crash->legs);
 	l->start.legs = l->crash->legs;
 	l->start.parity = l->crash->parity;
+	l->start.second = l->crash->second;
+	l->start.second_parity = l->crash->second_parity;
 	end = sim_run(&config, look_main, l);
 	disks_end();
 	return end == SIM_RETURNED;
@@ -164,10 +178,21 @@ static u32 complain(const struct crash *c, const char *what)
 	return 1;
 }
 
+/* Too few of one vdev: bits @legs on from @first. */
+static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
+{
+	u32 mine = have >> first & (BIT(legs) - 1);
+
+	return hweight_long(mine) < (parity ? legs - 1 : 1);
+}
+
 /* Can nothing be expected of a pool that has only @others, and of those not what is lost? */
 static bool too_many(const struct crash *c, u32 others)
 {
-	return c->parity ? others & c->lost : !(others & ~c->lost);
+	u32 first = c->legs - c->second, have = others & ~c->lost;
+
+	return vdev_lost(have, 0, first, c->parity) ||
+	       (c->second && vdev_lost(have, first, c->second, c->second_parity));
 }
 
 /* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */

@@ -12,8 +12,10 @@
 /* What a case knows about the legs when the power went. */
 struct crash {
 	const struct image *images;
-	u32 legs;
+	u32 legs;		/* of all vdevs */
 	bool parity;
+	u32 second;		/* as struct host_start has them */
+	bool second_parity;
 	struct oracle *o;
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/regions.h"
 #include "golden_data.h"
 #include "suite.h"
 
@@ -93,6 +94,7 @@ static struct kvp_sb *golden_sb(void)
 		sb->legs[i].healed = 4;
 	}
 	sb->roots[0] = 0x40000009deadbeefull | 3ull << 32;
+	kvp_map_build(sb, &sb->map);
 	return sb;
 }
 
@@ -123,8 +125,8 @@ static bool golden_superblock_test(void)
 static bool golden_log_entry_test(void)
 {
 	static const struct kvp_rec recs[] = {
-		{ 17, 1, 0xaabbccdd, KVP_REC_DATA }, { 18, 1, 0x01020304, KVP_REC_INTENT },
-		{ 100, 40, 0, KVP_REC_DISCARD },
+		{ 17, 1, 0xaabbccdd, KVP_REC_DATA, 0 }, { 18, 1, 0x01020304, KVP_REC_INTENT, 0 },
+		{ 100, 40, 0, KVP_REC_DISCARD, 0 },
 	};
 	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
 	struct kvp_log_hdr h = {
@@ -457,6 +459,9 @@ void run_golden(void)
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
 	test("history", history_test);
+	test("regions_example", regions_example_test);
+	test("regions_of_many_pools", regions_property_test);
+	test("regions_from_a_device", regions_hostile_test);
 	test("streams_length", streams_length_test);
 	test("streams_crowd", streams_crowd_test);
 }

@@ -4,6 +4,8 @@
 
 #include "host.h"
 
+#define SECOND_BLOCKS	128	/* of the second vdev, that are used */
+
 /* --- life -------------------------------------------------------------------------- */
 
 static void space_came_free(struct kvp_pool *pool)
@@ -14,8 +16,24 @@ static void space_came_free(struct kvp_pool *pool)
 	wake_up_all(&h->space);
 }
 
+static void add_vdev(struct kvp_start *s, bool parity, u32 legs)
+{
+	s->vdevs[s->nr_vdevs].kind = parity ? KVP_VDEV_PARITY1 :
+				     legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
+	s->vdevs[s->nr_vdevs++].nr_legs = legs;
+}
+
+/* Both have room for one extent: what a leaf of the first one's table covers. */
+u64 host_boundary(const struct host_start *s)
+{
+	u32 legs = s->legs - s->second;
+
+	return s->parity ? KVP_PTRS_PER_PAGE / (4 * legs) * 4 * (legs - 1) : KVP_PTRS_PER_PAGE;
+}
+
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
 {
+	bool parity = hs->parity || hs->second_parity;
 	u32 i;
 
 	s->format = hs->format;
@@ -24,16 +42,18 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->accept_fork = hs->accept_fork;
 	s->any_uuid = true;
 	snprintf(s->name, sizeof(s->name), "sim");
-	s->kind = hs->parity ? KVP_VDEV_PARITY1 : hs->legs > 1 ? KVP_VDEV_MIRROR : KVP_VDEV_SINGLE;
-	/* More than one leaf, and legs of the size that all tests have. */
-	s->pool_blocks = hs->parity ? 512 : 0;
-	s->chunk_bytes = hs->parity ? 4 * KVP_BLOCK_SIZE : 0;
+	add_vdev(s, hs->parity, hs->legs - hs->second);
+	if (hs->second)
+		add_vdev(s, hs->second_parity, hs->second);
+	/* More than one leaf, and legs of the size that all tests have; part of an extent each time. */
+	s->pool_blocks = hs->second ? host_boundary(hs) + SECOND_BLOCKS : hs->parity ? 512 : 0;
+	s->chunk_bytes = parity ? 4 * KVP_BLOCK_SIZE : 0;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask = BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
-	s->tunables[KVP_T_STRICT] = hs->strict || hs->parity;
+	s->tunables[KVP_T_STRICT] = hs->strict || parity;
 	/* Half of what the small pools have, so that blocks are evicted. */
 	s->tunables[KVP_T_RAM_CACHE] = 1ull << 20;
 	s->nr_legs = hs->legs;
@@ -51,8 +71,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 
 static void note_geometry(const struct kvp_pool *pool)
 {
-	disks.log_start = pool->vdevs[0].g->log_start;
-	disks.log_blocks = kvp_log_blocks(pool->vdevs[0].g);
+	disks.log_start = pool->log.v->g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->log.v->g);
 	disks.table_start = pool->vdevs[0].g->table_start;
 	disks.data_start = pool->vdevs[0].g->data_start;
 }

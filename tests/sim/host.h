@@ -24,14 +24,19 @@ struct host {
 };
 
 struct host_start {
-	u32 legs;
+	u32 legs;		/* of all vdevs */
 	bool format, degraded, readonly, accept_fork;
 	u32 missing;		/* bit per leg */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
 	bool parity;		/* a parity1, of short chunks; it logs everything */
+	u32 second;		/* so many legs, the last ones, are another vdev */
+	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
 };
+
+/** host_boundary() - of two vdevs: the first block of the second one */
+u64 host_boundary(const struct host_start *s);
 
 /** host_start() - start the pool on the disks; the engine's error */
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);

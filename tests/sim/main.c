@@ -51,7 +51,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences random scenarios stories hostile trouble\nrules:");
+	       "suites: golden sequences parity vdevs random scenarios stories hostile trouble\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -98,6 +98,7 @@ static const struct suite {
 	{ "stories", run_stories },
 	{ "sequences", run_sequences },
 	{ "parity", run_parity },
+	{ "vdevs", run_vdevs },
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },

@@ -29,6 +29,12 @@ struct sequence {
 	u32 lost;
 };
 
+/* Of two vdevs, what is at 60 and beyond lies on both sides of their boundary, or behind it. */
+static u64 at(const struct sequence *s, u64 block)
+{
+	return s->start.second && block >= 60 ? block - 66 + host_boundary(&s->start) : block;
+}
+
 static void do_op(struct sequence *s, enum op op)
 {
 	struct host *h = &s->host;
@@ -40,22 +46,23 @@ static void do_op(struct sequence *s, enum op op)
 		break;
 	case OP_OVERWRITE:
 		host_write(h, 2, 3, false);
-		host_write(h, 70, 2, false);
+		host_write(h, at(s, 70), 2, false);
 		break;
 	case OP_WRITE_FLUSH:
 		host_write(h, 4, 2, false);
-		host_write(h, 80, 1, false);
+		host_write(h, at(s, 80), 1, false);
 		host_flush(h);
 		break;
 	case OP_FUA:
 		host_write(h, 3, 1, true);
 		break;
 	case OP_LARGE:
-		host_write(h, 60, 20, false);
+		host_write(h, at(s, 60), 20, false);
 		break;
 	case OP_DISCARD:
 		host_discard(h, 1, 3);
-		host_discard(h, 66, 8);
+		/* Of two vdevs: blocks of both. */
+		host_discard(h, at(s, 66) - (s->start.second ? 3 : 0), 8);
 		break;
 	case OP_CHECKPOINT:
 		host_checkpoint(h);
@@ -91,16 +98,22 @@ static void sequence_main(void *arg)
 	for (i = 0; i < s->nr; i++)
 		do_op(s, s->ops[i]);
 	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		host_read_check(&s->host, probes[i]);
+		host_read_check(&s->host, at(s, probes[i]));
 	if (s->tail_ms)
 		host_sleep(s->tail_ms);
+}
+
+static const char *shape_of(const struct sequence *s)
+{
+	return s->start.parity ? "parity+mirror" : s->start.second_parity ? "mirror+parity" : "mirror+mirror";
 }
 
 static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "sequence:%s", s->start.parity ? "parity" :
+	n = snprintf(name, 128, "sequence:%s", s->start.second ? shape_of(s) :
+		     s->start.parity ? "parity" :
 		     s->start.legs == 1 ? "single" :
 		     s->start.strict ? "strict" : "mirror");
 	for (i = 0; i < s->nr; i++)
@@ -110,10 +123,12 @@ static void name_sequence(const struct sequence *s, char name[128])
 
 static bool run_one(struct sequence *s, const char *name)
 {
-	const struct base *base = s->start.parity ? base_parity(s->start.legs) :
+	const struct base *base = s->start.second ? base_two(&s->start) :
+				  s->start.parity ? base_parity(s->start.legs) :
 				  base_pool(s->start.legs, s->start.strict);
 	struct sim_config config;
-	struct crash crash = { .legs = base->legs, .parity = base->parity };
+	struct crash crash = { .legs = base->legs, .parity = base->parity,
+			       .second = base->second, .second_parity = base->second_parity };
 	struct oracle o;
 	bool good;
 
@@ -133,12 +148,12 @@ static bool run_one(struct sequence *s, const char *name)
 	return good;
 }
 
-static void sequence(u32 legs, bool strict, bool parity, const enum op *ops, u32 nr, u32 tail_ms)
+static void sequence(const struct host_start *shape, const enum op *ops, u32 nr, u32 tail_ms)
 {
 	struct sequence *s = calloc(1, sizeof(*s));
 	char name[128];
 
-	s->start = (struct host_start){ .legs = legs, .strict = strict, .parity = parity };
+	s->start = *shape;
 	memcpy(s->ops, ops, nr * sizeof(*ops));
 	s->nr = nr;
 	s->tail_ms = tail_ms;
@@ -152,30 +167,39 @@ static void sequence(u32 legs, bool strict, bool parity, const enum op *ops, u32
 static const u32 tails[] = { 0, 1500, 8000 };
 
 /* All sequences of up to two operations of the first @n kinds. */
-static void short_sequences(u32 legs, bool parity, enum op n)
+static void short_sequences(const struct host_start *shape, enum op n)
 {
 	enum op ops[2] = { OP_WRITE };
 	u32 t;
 
-	sequence(legs, false, parity, ops, 0, 0);
+	sequence(shape, ops, 0, 0);
 	for (ops[0] = 0; ops[0] < n; ops[0]++) {
 		for (t = 0; t < 3; t++)
-			sequence(legs, false, parity, ops, 1, tails[t]);
+			sequence(shape, ops, 1, tails[t]);
 		for (ops[1] = 0; ops[1] < n; ops[1]++)
 			for (t = 0; t < 3; t++)
 				if (opt.thorough || t == (ops[0] + ops[1]) % 3)
-					sequence(legs, false, parity, ops, 2, tails[t]);
+					sequence(shape, ops, 2, tails[t]);
 	}
 }
 
 void run_sequences(void)
 {
 	static const enum op strict[] = { OP_LARGE, OP_OVERWRITE };
+	static const struct host_start strict_mirror = { .legs = 2, .strict = true };
 	u32 t;
 
-	short_sequences(1, false, OP_LEG_LOSS);
-	short_sequences(2, false, OPS);
+	short_sequences(&(struct host_start){ .legs = 1 }, OP_LEG_LOSS);
+	short_sequences(&(struct host_start){ .legs = 2 }, OPS);
 	for (t = 0; t < 3; t++)
-		sequence(2, true, false, strict, 2, tails[t]);
-	short_sequences(3, true, OPS);
+		sequence(&strict_mirror, strict, 2, tails[t]);
+	short_sequences(&(struct host_start){ .legs = 3, .parity = true }, OPS);
+}
+
+/* The same on two vdevs, with writes and discards on both of them. */
+void run_vdevs(void)
+{
+	short_sequences(&(struct host_start){ .legs = 4, .second = 2 }, OPS);
+	short_sequences(&(struct host_start){ .legs = 5, .second = 3, .second_parity = true }, OPS);
+	short_sequences(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS);
 }

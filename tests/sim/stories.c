@@ -55,6 +55,7 @@ static bool run_life(struct story *s, void (*live)(struct story *s))
 	check_seed_config(&config, mix64(s->seed, ++s->lives));
 	s->live = live;
 	s->start.legs = s->legs;
+	s->start.second = s->base->second;
 	disks_begin(s->img, s->legs);
 	good = sim_run(&config, life_main, s) == SIM_RETURNED;
 	disks_end();
@@ -106,7 +107,8 @@ static bool starts(struct story *s)
 static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 {
 	struct crash c = {
-		.images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u, .lost = lost,
+		.images = s->img, .legs = s->legs, .second = s->base->second, .o = &s->o,
+		.at = ~0u, .lost = lost,
 		.seed = mix64(s->seed, 77), .heal_allowed = true,
 	};
 
@@ -563,7 +565,8 @@ static void live_checkpoint_known_to_leg_0(struct story *s)
 /* The recovery goes by its superblock, is cut, and it is lost: the other's must still do. */
 static bool superblock_on_one_leg_is_rolled_forward_first(struct story *s)
 {
-	struct crash c = { .images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u };
+	struct crash c = { .images = s->img, .legs = s->legs, .second = s->base->second,
+			   .o = &s->o, .at = ~0u };
 	u32 i;
 
 	if (!run_life(s, live_checkpoint_known_to_leg_0))
@@ -679,10 +682,77 @@ static bool clone_that_went_its_own_way_is_no_source(struct story *s)
 	return all_there(s, 2);
 }
 
+/* --- two mirrors: legs 0 and 1, and 2 and 3 ------------------------------------------------ */
+
+/* Could what is missing have gone on by itself? Not while a vdev is here as a whole (R16). */
+static bool one_leg_of_two_vdevs_needs_no_order(struct story *s)
+{
+	s->start.missing = 1;
+	if (!run_life(s, live_one_flush))
+		return false;
+	s->start.missing = 0;
+	/* It was recorded out by those that went on. */
+	return run_life(s, live_look_for_state) && all_there(s, 1);
+}
+
+static bool both_halves_written_are_refused(struct story *s)
+{
+	u32 half;
+
+	for (half = 0; half < 2; half++) {
+		s->start.missing = half ? 5 : 10;
+		s->start.degraded = false;
+		if (!refused(s, -ENOTCONN, "newer data may be there"))
+			return false;
+		s->start.degraded = true;
+		if (!run_life(s, live_one_flush))
+			return false;
+	}
+	s->start.degraded = false;
+	s->start.missing = 0;
+	return refused(s, -ESTALE, "split brain");
+}
+
+static bool pool_without_a_vdev_is_refused(struct story *s)
+{
+	s->start.degraded = true;
+	s->start.missing = 3;
+	if (!refused(s, -ENXIO, "of vdev 0 no leg"))
+		return false;
+	s->start.missing = 12;
+	return refused(s, -ENXIO, "of vdev 1 no leg");
+}
+
+static void live_lose_a_vdev(struct story *s)
+{
+	struct host *h = &s->host;
+
+	disks_kill(2);
+	host_write(h, host_boundary(&s->start) + 3, 2, true);
+	host_checkpoint(h);
+	if (host_leg(h, 2)->state == KVP_LEG_IN_SYNC)
+		sim_fail("a leg that died is not given up");
+	disks_kill(3);
+	h->may_fail = true;
+	host_write(h, host_boundary(&s->start) + 4, 1, true);
+	host_checkpoint(h);
+	if (host_leg(h, 3)->state != KVP_LEG_IN_SYNC)
+		sim_fail("the last leg of a vdev was given up");
+	if (!kvp_pool_faulted(h->pool))
+		sim_fail("a pool that lost a vdev is not faulted");
+}
+
+/* The other vdev's legs are of no use then: it stands, and goes on when the leg is back. */
+static bool last_leg_of_a_vdev_is_kept(struct story *s)
+{
+	return run_life(s, live_lose_a_vdev) && all_there(s, 4);
+}
+
 /* --- running them ------------------------------------------------------------------------------------ */
 
-static void story(const char *name, bool (*tell)(struct story *s), u32 legs)
+static void story(const char *name, bool (*tell)(struct story *s), u32 legs, u32 second)
 {
+	const struct host_start two = { .legs = legs, .second = second };
 	u32 rounds = opt.rounds ?: opt.thorough ? 20 : 2, round, i;
 	const struct base *base;
 	struct story *s;
@@ -692,7 +762,7 @@ static void story(const char *name, bool (*tell)(struct story *s), u32 legs)
 	snprintf(full, sizeof(full), "%s:%u", name, legs);
 	if (!wanted(full))
 		return;
-	base = base_pool(legs, false);
+	base = second ? base_two(&two) : base_pool(legs, false);
 	for (round = 0; good && round < rounds; round++) {
 		s = calloc(1, sizeof(*s));
 		s->name = full;
@@ -713,7 +783,8 @@ static void story(const char *name, bool (*tell)(struct story *s), u32 legs)
 	result(full, good);
 }
 
-#define TOLD(function, legs) story(#function, function, legs)
+#define TOLD(function, legs) story(#function, function, legs, 0)
+#define TOLD_OF_TWO(function) story(#function, function, 4, 2)
 
 void run_stories(void)
 {
@@ -738,4 +809,9 @@ void run_stories(void)
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
 	TOLD(clone_that_went_its_own_way_is_no_source, 2);
+	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
+	TOLD_OF_TWO(both_halves_written_are_refused);
+	TOLD_OF_TWO(pool_without_a_vdev_is_refused);
+	TOLD_OF_TWO(last_leg_of_a_vdev_is_kept);
+	TOLD_OF_TWO(superblock_on_one_leg_is_rolled_forward_first);
 }

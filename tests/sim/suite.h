@@ -46,7 +46,8 @@ struct base {
 	struct image img[MAX_DISKS];
 	struct oracle o;
 	u32 legs;
-	bool parity;
+	bool parity, second_parity;
+	u32 second;
 	u64 log_start, log_blocks, data_start;
 };
 
@@ -54,6 +55,8 @@ struct base {
 const struct base *base_pool(u32 legs, bool strict);
 /** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
 const struct base *base_parity(u32 legs);
+/** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both */
+const struct base *base_two(const struct host_start *shape);
 /** base_parity_long_log() - of 3 legs, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
@@ -73,6 +76,7 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 void run_golden(void);
 void run_sequences(void);
 void run_parity(void);
+void run_vdevs(void);
 void run_random(void);
 void run_scenarios(void);
 void run_stories(void);
@@ -84,6 +88,9 @@ bool stripe_example_test(void);
 bool stripe_requests_test(void);
 bool stripe_home_test(void);
 bool history_test(void);
+bool regions_example_test(void);
+bool regions_property_test(void);
+bool regions_hostile_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);
 

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "format/regions.h"
+
+#define MAX_SHARE	16u	/* extents in a row on one vdev: a stream should use all */
+
+/* --- working out -------------------------------------------------------------- */
+
+/* Blocks of each vdev that regions have used so far. */
+struct used {
+	u64 blocks[KVP_MAX_VDEVS];
+};
+
+static const char *add_part(const struct kvp_sb *sb, const struct kvp_region *r, u32 vdev,
+			    struct kvp_map_region *m, const struct used *used)
+{
+	const struct kvp_geometry *g = &sb->vdevs[vdev];
+	struct kvp_map_part *p = &m->part[m->nr++];
+
+	if (vdev >= sb->vdev_count || !kvp_has_data(g))
+		return "share of a vdev that has no data";
+	p->vdev = vdev;
+	p->extent = kvp_leaf_blocks(g);
+	p->at = m->round;
+	p->width = (u64)r->share[vdev] * p->extent;
+	p->first = (used->blocks[vdev] + p->extent - 1) / p->extent * p->extent;
+	m->round += p->width;
+	return NULL;
+}
+
+/* Take from the vdevs what the region needs of them. */
+static const char *use_parts(const struct kvp_sb *sb, const struct kvp_map_region *m,
+			     struct used *used)
+{
+	u64 blocks = m->end - m->start;
+	u32 i;
+
+	/* One vdev by itself may end anywhere. */
+	if (m->nr > 1 && blocks % m->round)
+		return "size of a region";
+	for (i = 0; i < m->nr; i++) {
+		const struct kvp_map_part *p = &m->part[i];
+		u64 need = m->nr > 1 ? blocks / m->round * p->width : blocks;
+		u64 all = sb->vdevs[p->vdev].data_blocks;
+
+		if (p->first > all || need > all - p->first)
+			return "size of a region";
+		used->blocks[p->vdev] = p->first + need;
+	}
+	return NULL;
+}
+
+static const char *build_region(const struct kvp_sb *sb, const struct kvp_region *r,
+				struct kvp_map *map, struct used *used)
+{
+	struct kvp_map_region *m = &map->region[map->nr];
+	const char *fault = NULL;
+	u32 v;
+
+	memset(m, 0, sizeof(*m));
+	m->start = kvp_map_blocks(map);
+	m->end = m->start + r->blocks;
+	for (v = 0; !fault && v < KVP_MAX_VDEVS; v++)
+		if (r->share[v])
+			fault = add_part(sb, r, v, m, used);
+	if (!fault && (!m->nr || !r->blocks || r->blocks >> 55))
+		fault = "region";
+	if (!fault)
+		fault = use_parts(sb, m, used);
+	map->nr++;
+	return fault;
+}
+
+const char *kvp_map_build(const struct kvp_sb *sb, struct kvp_map *map)
+{
+	/* A pool that was made with one vdev has no regions on disk: that vdev is all. */
+	struct kvp_region all = { .blocks = sb->vdevs[0].data_blocks, .share = { 1 } };
+	struct used used = { { 0 } };
+	const char *fault = NULL;
+	u32 i;
+
+	map->nr = 0;
+	if (!sb->region_count)
+		return build_region(sb, &all, map, &used);
+	for (i = 0; !fault && i < sb->region_count; i++)
+		fault = build_region(sb, &sb->regions[i], map, &used);
+	return fault;
+}
+
+u64 kvp_map_blocks(const struct kvp_map *map)
+{
+	return map->nr ? map->region[map->nr - 1].end : 0;
+}
+
+/* --- from the pool to a vdev, and back --------------------------------------------- */
+
+static const struct kvp_map_region *region_of(const struct kvp_map *map, u64 block)
+{
+	const struct kvp_map_region *m = map->region;
+
+	while (m < &map->region[map->nr - 1] && block >= m->end)
+		m++;
+	return m;
+}
+
+struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block)
+{
+	const struct kvp_map_region *m = region_of(map, block);
+	const struct kvp_map_part *p = m->part;
+	u64 in = block - m->start, own, left;
+
+	if (m->nr == 1) {
+		own = p->first + in;
+	} else {
+		u64 round = in / m->round;
+
+		in -= round * m->round;
+		while (in >= p->at + p->width)
+			p++;
+		own = p->first + round * p->width + (in - p->at);
+	}
+	left = p->extent - own % p->extent;
+	if (left > m->end - block)
+		left = m->end - block;
+	return (struct kvp_map_place){ p->vdev, (u32)left, own };
+}
+
+static const struct kvp_map_part *part_of(const struct kvp_map_region *m, u32 vdev)
+{
+	u32 i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->part[i].vdev == vdev)
+			return &m->part[i];
+	return NULL;
+}
+
+/* Blocks of a vdev that a region has. */
+static u64 part_blocks(const struct kvp_map_region *m, const struct kvp_map_part *p)
+{
+	u64 blocks = m->end - m->start;
+
+	return m->nr > 1 ? blocks / m->round * p->width : blocks;
+}
+
+u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block)
+{
+	u32 i;
+
+	for (i = 0; i < map->nr; i++) {
+		const struct kvp_map_region *m = &map->region[i];
+		const struct kvp_map_part *p = part_of(m, vdev);
+		u64 in;
+
+		if (!p || block < p->first || block - p->first >= part_blocks(m, p))
+			continue;
+		in = block - p->first;
+		if (m->nr == 1)
+			return m->start + in;
+		return m->start + in / p->width * m->round + p->at + in % p->width;
+	}
+	return kvp_map_blocks(map);
+}
+
+/* The same of one region: how many blocks of the part lie before @in, counted from its start. */
+static u64 blocks_before(const struct kvp_map_region *m, const struct kvp_map_part *p, u64 in)
+{
+	u64 round = in / m->round, rest = in % m->round;
+
+	if (m->nr == 1)
+		return in;
+	rest = rest > p->at ? rest - p->at : 0;
+	return round * p->width + (rest < p->width ? rest : p->width);
+}
+
+u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
+{
+	u64 from = 0;
+	u32 i;
+
+	for (i = 0; i < map->nr; i++) {
+		const struct kvp_map_region *m = &map->region[i];
+		const struct kvp_map_part *p = part_of(m, vdev);
+
+		if (!p)
+			continue;
+		if (block <= m->start)
+			return p->first;
+		from = p->first + (block < m->end ? blocks_before(m, p, block - m->start) :
+						    part_blocks(m, p));
+		if (block < m->end)
+			return from;
+	}
+	return from;
+}
+
+/* --- sharing out ---------------------------------------------------------------------- */
+
+/* Extents that each vdev has. */
+static void count_extents(const struct kvp_sb *sb, u64 *extents)
+{
+	u32 v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++)
+		extents[v] = v < sb->vdev_count && kvp_has_data(&sb->vdevs[v]) ?
+			sb->vdevs[v].data_blocks / kvp_leaf_blocks(&sb->vdevs[v]) : 0;
+}
+
+static u64 least(const u64 *extents)
+{
+	u64 n = 0;
+	u32 v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++)
+		if (extents[v] && (!n || extents[v] < n))
+			n = extents[v];
+	return n;
+}
+
+/* A region of all that have extents left, by size; takes what it uses of them. */
+static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region *r)
+{
+	u64 smallest = least(extents), rounds = ~0ull;
+	u32 v;
+
+	memset(r, 0, sizeof(*r));
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		u64 share = (extents[v] + smallest / 2) / smallest;
+
+		if (!extents[v])
+			continue;
+		r->share[v] = (u16)(share > MAX_SHARE ? MAX_SHARE : share);
+		if (extents[v] / r->share[v] < rounds)
+			rounds = extents[v] / r->share[v];
+	}
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		if (!r->share[v])
+			continue;
+		extents[v] -= rounds * r->share[v];
+		r->blocks += rounds * r->share[v] * kvp_leaf_blocks(&sb->vdevs[v]);
+	}
+}
+
+static u32 losses(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? 1 : g->leg_count - 1;
+}
+
+int kvp_regions_lay_out(struct kvp_sb *sb)
+{
+	u64 extents[KVP_MAX_VDEVS];
+	u32 v;
+
+	if (kvp_sb_roots(sb) > KVP_MAX_ROOTS)
+		return -EINVAL;
+	if (sb->vdev_count > 1) {
+		sb->incompat |= KVP_INCOMPAT_VDEVS;
+		count_extents(sb, extents);
+		while (least(extents)) {
+			if (sb->region_count == KVP_MAX_REGIONS)
+				return -EINVAL;
+			share_once(sb, extents, &sb->regions[sb->region_count++]);
+		}
+	}
+	for (v = 1; v < sb->vdev_count; v++)
+		if (losses(&sb->vdevs[v]) > losses(&sb->vdevs[sb->log_vdev]))
+			sb->log_vdev = v;
+	return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which vdev holds which block of the pool. Pure arithmetic.
+ *
+ * A pool is a row of regions. In a region the vdevs that have a share in it take
+ * turns: in each round every one of them gets as many extents as its share says,
+ * in the order of their numbers. An extent is what one leaf of the vdev's table
+ * covers, 2 MiB or a little less: whole stripes, all below one page. Blocks of a
+ * vdev are given out from 0 on, first region first, and never move.
+ *
+ *   regions    | 0: shares 1 2            | 1: share - 1   | 2: added, - - 1
+ *   pool       | A B B A B B ... A B B    | B B B          | C C C C ...
+ *
+ * A pool is made with as many regions as it takes to use vdevs of different
+ * sizes in proportion; what is added makes another region at the end.
+ */
+#ifndef KVP_FORMAT_REGIONS_H
+#define KVP_FORMAT_REGIONS_H
+
+#include "format/format.h"
+
+/* Block @block of vdev @vdev, and @left that follow one another from it in one extent. */
+struct kvp_map_place {
+	u32 vdev, left;
+	u64 block;
+};
+
+/**
+ * kvp_map_build() - work out the regions of @sb
+ *
+ * Return: NULL, or what is wrong with them, in a word or two.
+ */
+const char *kvp_map_build(const struct kvp_sb *sb, struct kvp_map *map);
+
+/** kvp_map_blocks() - blocks of all regions together */
+u64 kvp_map_blocks(const struct kvp_map *map);
+
+/** kvp_map_find() - where @block of the pool lies; it is below kvp_map_blocks() */
+struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block);
+
+/** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_blocks() if it is none */
+u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block);
+
+/** kvp_map_from() - the first block of @vdev that is the pool's @block or a later one */
+u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
+
+/**
+ * kvp_regions_lay_out() - what each of sb->vdevs[] holds, and which carries the log
+ *
+ * For a new pool, whose vdevs are laid out and counted. They share in proportion
+ * to their sizes, roughly; what is left over by that makes further regions. Less
+ * than an extent of a vdev stays unused. The log goes to the vdev that survives
+ * most. Fills in regions, map, features and the log's vdev. Return: 0, or
+ * -EINVAL: there are too many roots, or too many regions would be needed.
+ */
+int __must_check kvp_regions_lay_out(struct kvp_sb *sb);
+
+#endif /* KVP_FORMAT_REGIONS_H */

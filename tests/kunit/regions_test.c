@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which vdev holds which block: tests/sim looks at every shape of pool, this at one in a kernel. */
+#include "kvpool_kunit.h"
+#include "format/regions.c"
+
+#define EXTENT	512u
+
+/* Mirrors of three and of seven extents: the second has two in each turn, and what is left. */
+static int make_pool(struct kunit *test)
+{
+	struct kvp_sb *sb = kunit_kzalloc(test, sizeof(*sb), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, sb);
+	sb->vdev_count = 2;
+	for (i = 0; i < 2; i++)
+		sb->vdevs[i] = (struct kvp_geometry){
+			.kind = KVP_VDEV_MIRROR, .first_leg = 2 * i, .leg_count = 2 + i,
+			.levels = 1, .data_blocks = (3 + 4 * i) * EXTENT,
+		};
+	KUNIT_ASSERT_EQ(test, kvp_regions_lay_out(sb), 0);
+	test->priv = sb;
+	return 0;
+}
+
+static void vdevs_take_turns(struct kunit *test)
+{
+	static const u32 order[] = { 0, 1, 1, 0, 1, 1, 0, 1, 1, 1 };
+	const struct kvp_sb *sb = test->priv;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, kvp_map_blocks(&sb->map), 10ull * EXTENT);
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_map_find(&sb->map, i * EXTENT + 7).vdev, order[i],
+				    "extent %u", i);
+}
+
+static void there_and_back_is_the_same_block(struct kunit *test)
+{
+	const struct kvp_sb *sb = test->priv;
+	u64 block;
+
+	for (block = 0; block < 10 * EXTENT; block++) {
+		struct kvp_map_place p = kvp_map_find(&sb->map, block);
+
+		KUNIT_ASSERT_EQ(test, kvp_map_block(&sb->map, p.vdev, p.block), block);
+		KUNIT_ASSERT_EQ(test, kvp_map_from(&sb->map, p.vdev, block), p.block);
+		KUNIT_ASSERT_EQ(test, p.left, EXTENT - block % EXTENT);
+	}
+}
+
+static void the_log_goes_where_most_survives(struct kunit *test)
+{
+	const struct kvp_sb *sb = test->priv;
+
+	KUNIT_EXPECT_EQ(test, sb->log_vdev, 1u);
+}
+
+static void a_region_needs_whole_rounds(struct kunit *test)
+{
+	struct kvp_sb *sb = test->priv;
+
+	sb->regions[0].blocks--;
+	KUNIT_EXPECT_NOT_NULL(test, kvp_map_build(sb, &sb->map));
+}
+
+static void a_region_needs_room_on_its_vdevs(struct kunit *test)
+{
+	struct kvp_sb *sb = test->priv;
+
+	sb->vdevs[1].data_blocks--;
+	KUNIT_EXPECT_NOT_NULL(test, kvp_map_build(sb, &sb->map));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(vdevs_take_turns),
+	KUNIT_CASE(there_and_back_is_the_same_block),
+	KUNIT_CASE(the_log_goes_where_most_survives),
+	KUNIT_CASE(a_region_needs_whole_rounds),
+	KUNIT_CASE(a_region_needs_room_on_its_vdevs),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_regions",
+	.init = make_pool,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
