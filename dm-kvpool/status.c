@@ -204,8 +204,9 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	const struct kvp_sb *sb = pool->sb;
 	u32 i;
 
-	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=\n", sb->name,
-	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment);
+	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
+	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment,
+	    sb->incompat & KVP_INCOMPAT_VDEVS ? "vdevs" : "");
 	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	say_number(p, "epoch", sb->epoch);
 	say_number(p, "era", sb->era);

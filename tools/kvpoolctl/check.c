@@ -194,6 +194,10 @@ static int check_scan(const struct scan *s, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
 			       "import it and run kvpoolctl scrub",
 			       "this version checks no parity1 offline");
+	if (s->pools[0].sb->vdev_count > 1)
+		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
+			       "import it and run kvpoolctl scrub",
+			       "this version checks no pool of several vdevs offline");
 	return 0;
 }
 

@@ -14,16 +14,22 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	json_object *root = plan_object(p), *plan = json_at(root, "plan");
 	char a[SIZE_BUF], b[SIZE_BUF];
 	unsigned int i;
+	u32 v;
 
 	if (ctl->json) {
 		ctl_json(root);
 		return;
 	}
-	printf("would create pool %s: %s of %u\n", p->name, vdev_word(p->kind), p->leg_count);
-	for (i = 0; i < p->leg_count; i++)
-		printf("  %s, %s%s%s\n", p->legs[i].dev.path,
-		       ctl_size(ctl, p->legs[i].dev.bytes, a),
-		       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
+	printf("would create pool %s:", p->name);
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb.vdevs[v];
+
+		printf("%s%s of %u\n", v ? "and " : " ", vdev_word(g->kind), g->leg_count);
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			printf("  %s, %s%s%s\n", p->legs[i].dev.path,
+			       ctl_size(ctl, p->legs[i].dev.bytes, a),
+			       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
+	}
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
 	printf("log       %s, table %s, on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
@@ -82,7 +88,7 @@ static int execute(struct plan *p, struct err *err)
 		ret = wipe_leg(p, &p->legs[i], err);
 	plan_close(p);
 	if (!ret)
-		ret = dm_start(p->name, p->uuid, p->g.data_blocks << KVP_SECTORS_SHIFT, p->params,
+		ret = dm_start(p->name, p->uuid, plan_blocks(p) << KVP_SECTORS_SHIFT, p->params,
 			       false, err);
 	for (i = 0; i < p->leg_count; i++)
 		device_announce(p->legs[i].dev.rdev);
@@ -157,7 +163,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		print_plan(ctl, p);
 	else if (!ret)
 		ctl_say(ctl, "created pool %s: %s at /dev/mapper/%s", p->name,
-			ctl_size(ctl, p->g.data_blocks << KVP_BLOCK_SHIFT, size), p->name);
+			ctl_size(ctl, plan_blocks(p) << KVP_BLOCK_SHIFT, size), p->name);
 	plan_close(p);
 	free(p);
 	return ret;
@@ -165,8 +171,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_create = {
 	.name = "create",
-	.args = "[-n] [-f] [-o KEY=VALUE]... POOL single DEV | mirror DEV DEV... | parity1 DEV DEV DEV...",
-	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n\n"
+	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
+	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n"
+		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV...; of several, which\n"
+		"take turns, all are needed.\n\n"
 		"  -f            wipe foreign signatures (file systems, partition tables, RAID)\n"
 		"                and take devices of an exported pool\n"
 		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg) and chunk=\n"

@@ -33,21 +33,30 @@ struct request {
 
 /* --- listing ------------------------------------------------------------------- */
 
-static void print_found(const struct ctl *ctl, json_object *pool)
+static void print_vdev(json_object *vdev)
 {
-	json_object *vdev = json_object_array_get_idx(json_at(pool, "vdevs"), 0);
-	json_object *legs = json_at(vdev, "legs"), *refused = json_at(pool, "refused"), *o;
-	char size[SIZE_BUF];
+	json_object *legs = json_at(vdev, "legs"), *o;
 	size_t i;
 
-	printf("   pool: %s\n   uuid: %s\n  state: %s\n   size: %s\n   legs: %s\n",
-	       json_text_at(pool, "name"), json_text_at(pool, "uuid"), json_text_at(pool, "state"),
-	       ctl_size(ctl, json_number_at(pool, "size"), size), json_text_at(vdev, "kind"));
+	printf("   legs: %s\n", json_text_at(vdev, "kind"));
 	for (i = 0; i < json_object_array_length(legs); i++) {
 		o = json_object_array_get_idx(legs, i);
 		printf("         %s  %s\n", json_at(o, "path") ? json_text_at(o, "path") :
 		       json_text_at(o, "uuid"), json_text_at(o, "state"));
 	}
+}
+
+static void print_found(const struct ctl *ctl, json_object *pool)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *refused = json_at(pool, "refused"), *o;
+	char size[SIZE_BUF];
+	size_t i;
+
+	printf("   pool: %s\n   uuid: %s\n  state: %s\n   size: %s\n",
+	       json_text_at(pool, "name"), json_text_at(pool, "uuid"), json_text_at(pool, "state"),
+	       ctl_size(ctl, json_number_at(pool, "size"), size));
+	for (i = 0; i < json_object_array_length(vdevs); i++)
+		print_vdev(json_object_array_get_idx(vdevs, i));
 	if (json_at(pool, "last_host"))
 		printf("   host: %s, last\n", json_text_at(pool, "last_host"));
 	if (!json_flag_at(pool, "autoimport"))

@@ -84,15 +84,68 @@ static bool starts_degraded(const struct kvp_sb *sb)
 	return module_starts_degraded() || tunable_of(sb, KVP_T_DEGRADED_START) == 1;
 }
 
-/* So many legs must be in sync for the pool to run at all. */
-static unsigned int needed_legs(const struct found_pool *p)
+/* So many legs of the vdev must be in sync for the pool to run at all. */
+static unsigned int needed_legs(const struct kvp_geometry *g)
 {
-	return kvp_is_parity1(&p->sb->vdevs[0]) ? p->sb->leg_count - 1 : 1;
+	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
+}
+
+/* Legs of the vdev that are there and in sync. */
+static unsigned int in_sync(const struct found_pool *p, const struct kvp_geometry *g)
+{
+	unsigned int n = 0;
+	u32 i;
+
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		n += scan_leg_in_sync(p, i);
+	return n;
+}
+
+/* A vdev of which there are too few, or NULL. */
+static const struct kvp_geometry *incomplete_vdev(const struct found_pool *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->sb->vdev_count; i++)
+		if (in_sync(p, &p->sb->vdevs[i]) < needed_legs(&p->sb->vdevs[i]))
+			return &p->sb->vdevs[i];
+	return NULL;
+}
+
+/* Could the missing legs have gone on by themselves? Only if of every vdev enough are missing. */
+static bool may_have_gone_on(const struct found_pool *p)
+{
+	u32 i, l;
+
+	for (i = 0; i < p->sb->vdev_count; i++) {
+		const struct kvp_geometry *g = &p->sb->vdevs[i];
+		unsigned int missing = 0;
+
+		for (l = g->first_leg; l < g->first_leg + g->leg_count; l++)
+			missing += !p->legs[l] && p->sb->legs[l].state == KVP_LEG_IN_SYNC;
+		if (missing < needed_legs(g))
+			return false;
+	}
+	return true;
+}
+
+/* So many more legs may be lost, whichever they are. */
+static int losses_left(const struct found_pool *p)
+{
+	int least = KVP_MAX_LEGS, left;
+	u32 i;
+
+	for (i = 0; i < p->sb->vdev_count; i++) {
+		left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)needed_legs(&p->sb->vdevs[i]);
+		least = left < least ? left : least;
+	}
+	return least;
 }
 
 static void check_legs(const struct found_pool *p, const struct import_options *o,
 		       struct refusals *r)
 {
+	const struct kvp_geometry *g = incomplete_vdev(p);
 	const char *name = p->sb->name;
 
 	if (p->duplicate)
@@ -107,14 +160,14 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 	if (!scan_in_sync(p))
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
 		       "no leg that is in sync was found");
-	else if (kvp_is_parity1(&p->sb->vdevs[0])) {
-		/* One that is missing could not have gone on without the others: nothing to ask. */
-		if (scan_in_sync(p) < needed_legs(p))
-			refuse(r, name, ERR_MISSING_LEGS, "connect the others",
-			       "%u of %u legs are there and in sync; a parity1 needs all but one",
-			       scan_in_sync(p), p->sb->leg_count);
-	} else if (!import_complete(p) && !starts_degraded(p->sb) &&
-		 !o->degraded)
+	else if (g && kvp_is_parity1(g))
+		refuse(r, name, ERR_MISSING_LEGS, "connect the others",
+		       "%u of %u legs are there and in sync; a parity1 needs all but one",
+		       in_sync(p, g), g->leg_count);
+	else if (g)
+		refuse(r, name, ERR_MISSING_LEGS, "connect a leg of it that was in sync",
+		       "of vdev %u no leg that is in sync was found", (unsigned int)(g - p->sb->vdevs));
+	else if (may_have_gone_on(p) && !starts_degraded(p->sb) && !o->degraded)
 		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if what they "
 		       "alone may hold can be given up",
 		       "%u of %u legs are missing and may hold newer data", scan_missing(p),
@@ -178,11 +231,10 @@ static bool add(char *buf, size_t size, const char *text)
 bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
 		   size_t size)
 {
-	const struct kvp_geometry *g = &p->sb->vdevs[0];
 	char words[400] = "", head[480], uuid[UUID_BUF], word[DEVICE_WORD], host[HOST_WORD];
 	bool undestroy = o->destroyed && p->sb->flags & KVP_SB_DESTROYED, ok;
 	unsigned int n = 0;
-	u32 i;
+	u32 v, i;
 
 	n += *host_word(&o->self, host) && add(words, sizeof(words), host);
 	if (o->new_name) {
@@ -193,12 +245,18 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 	n += o->degraded && add(words, sizeof(words), "degraded");
 	n += o->accept_fork && add(words, sizeof(words), "accept_fork");
 	n += undestroy && add(words, sizeof(words), "undestroy");
-	snprintf(head, sizeof(head), "%s %u%s%s %s %u", uuid_print(p->sb->pool_uuid, uuid), n,
-		 n ? " " : "", words, vdev_word(g->kind), g->leg_count);
+	snprintf(head, sizeof(head), "%s %u%s%s", uuid_print(p->sb->pool_uuid, uuid), n,
+		 n ? " " : "", words);
 	*buf = 0;
 	ok = add(buf, size, head);
-	for (i = 0; ok && i < g->leg_count; i++)
-		ok = add(buf, size, p->legs[i] ? device_word(&p->legs[i]->dev, word) : "-");
+	for (v = 0; ok && v < p->sb->vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb->vdevs[v];
+
+		snprintf(head, sizeof(head), "%s %u", vdev_word(g->kind), g->leg_count);
+		ok = add(buf, size, head);
+		for (i = g->first_leg; ok && i < g->first_leg + g->leg_count; i++)
+			ok = add(buf, size, p->legs[i] ? device_word(&p->legs[i]->dev, word) : "-");
+	}
 	return ok;
 }
 
@@ -213,13 +271,15 @@ static const char *state_word(const struct found_pool *p, const struct refusals 
 	return p->sb->flags & KVP_SB_CLEAN ? "clean" : "unclean";
 }
 
-static void add_legs(json_object *vdev, const struct found_pool *p)
+static void add_vdev(json_object *vdevs, const struct found_pool *p, const struct kvp_geometry *g)
 {
-	json_object *legs = json_list(vdev, "legs"), *leg;
+	json_object *vdev = json_item(vdevs), *legs, *leg;
 	char uuid[UUID_BUF];
 	u32 i;
 
-	for (i = 0; i < p->sb->leg_count; i++) {
+	json_text(vdev, "kind", vdev_word(g->kind));
+	legs = json_list(vdev, "legs");
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 		leg = json_item(legs);
 		json_text(leg, "path", p->legs[i] ? p->legs[i]->dev.path : NULL);
 		json_text(leg, "uuid", uuid_print(p->sb->legs[i].uuid, uuid));
@@ -227,9 +287,18 @@ static void add_legs(json_object *vdev, const struct found_pool *p)
 	}
 }
 
+static void add_vdevs(json_object *o, const struct found_pool *p)
+{
+	json_object *vdevs = json_list(o, "vdevs");
+	u32 i;
+
+	for (i = 0; i < p->sb->vdev_count; i++)
+		add_vdev(vdevs, p, &p->sb->vdevs[i]);
+}
+
 json_object *import_plan(const struct found_pool *p, const char *name, const char *params)
 {
-	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdev;
+	json_object *root = json_root(), *plan = json_child(root, "plan");
 	u64 sectors = p->sb->pool_blocks << KVP_SECTORS_SHIFT;
 	char uuid[UUID_BUF], table[PARAMS_MAX + 64];
 
@@ -242,17 +311,15 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 		    tunable_of(p->sb, KVP_T_TABLE_CACHE) + tunable_of(p->sb, KVP_T_RAM_CACHE));
 	json_number(plan, "legs", p->sb->leg_count);
 	json_number(plan, "missing", scan_missing(p));
-	json_redundancy(plan, -1, (int)scan_in_sync(p) - (int)needed_legs(p));
-	vdev = json_item(json_list(plan, "vdevs"));
-	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
-	add_legs(vdev, p);
+	json_redundancy(plan, -1, losses_left(p));
+	add_vdevs(plan, p);
 	json_text(plan, "table", table);
 	return root;
 }
 
 json_object *import_object(const struct found_pool *p, const struct refusals *r)
 {
-	json_object *o = json_object_new_object(), *vdev, *list;
+	json_object *o = json_object_new_object(), *list;
 	char uuid[UUID_BUF], host[HOST_SHOWN];
 	unsigned int i;
 
@@ -265,9 +332,7 @@ json_object *import_object(const struct found_pool *p, const struct refusals *r)
 	json_number(o, "epoch", p->sb->epoch);
 	json_time(o, "last_written", p->sb->write_time);
 	json_text(o, "last_host", host_shown(p->sb, host));
-	vdev = json_item(json_list(o, "vdevs"));
-	json_text(vdev, "kind", vdev_word(p->sb->vdevs[0].kind));
-	add_legs(vdev, p);
+	add_vdevs(o, p);
 	list = json_list(o, "refused");
 	for (i = 0; i < r->count; i++)
 		json_error(json_item(list), &r->list[i]);

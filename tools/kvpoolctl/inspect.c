@@ -105,6 +105,16 @@ static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
 	}
 }
 
+/* The vdev that the leg belongs to. */
+static const struct kvp_geometry *own_vdev(const struct kvp_sb *sb)
+{
+	u32 i = 0;
+
+	while (i + 1 < sb->vdev_count && sb->leg_index >= sb->vdevs[i + 1].first_leg)
+		i++;
+	return &sb->vdevs[i];
+}
+
 static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 {
 	json_object *o = json_child(parent, "superblock");
@@ -136,13 +146,13 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "scrub_cursor", sb->scrub.cursor);
 	add_forks(o, sb);
 	add_legs(o, sb);
-	add_geometry(o, &sb->vdevs[0]);
+	add_geometry(o, own_vdev(sb));
 	add_tunables(o, sb);
 }
 
 static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
 {
-	u64 count[KVP_REC_DISCARD + 1] = { 0 };
+	u64 count[KVP_REC_PARITY + 1] = { 0 };
 	json_object *list = arg, *o;
 	struct kvp_rec r;
 	u32 i;
@@ -245,7 +255,8 @@ json_object *inspect_object(const struct device *d, const struct label *l, struc
 	add_superblock(o, l->sb);
 	offline_init(&p, l->sb);
 	p.legs[p.leg_count++] = d;
-	if (!add_log(o, &p) && !add_table(o, &p))
+	/* Of several vdevs one leg has neither all of the table nor, but for one of them, the log. */
+	if (l->sb->vdev_count > 1 || (!add_log(o, &p) && !add_table(o, &p)))
 		return o;
 	json_object_put(o);
 	err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");

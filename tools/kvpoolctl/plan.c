@@ -2,12 +2,13 @@
 /* The plan of a create. */
 #include <stdarg.h>
 
+#include "format/regions.h"
 #include "format/stripe.h"
 #include "host.h"
 #include "plan.h"
 #include "signature.h"
 
-static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...'";
+static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
@@ -47,56 +48,74 @@ static bool is_kind(const char *word)
 	return false;
 }
 
-static int check_leg_count(const struct plan *p, struct err *err)
+static int check_leg_count(const struct kvp_geometry *g, struct err *err)
 {
-	const char *kind = vdev_word(p->kind);
+	const char *kind = vdev_word(g->kind);
 
-	if (p->kind == KVP_VDEV_SINGLE && p->leg_count != 1)
+	if (g->kind == KVP_VDEV_SINGLE && g->leg_count != 1)
 		return err_set(err, ERR_USAGE, kind, vdev_mend, "a single has one leg, not %u",
-			       p->leg_count);
-	if (p->kind == KVP_VDEV_MIRROR && p->leg_count < 2)
+			       g->leg_count);
+	if (g->kind == KVP_VDEV_MIRROR && (g->leg_count < 2 || g->leg_count > KVP_MAX_MIRROR_LEGS))
 		return err_set(err, ERR_USAGE, kind, vdev_mend,
 			       "a mirror has 2 to %d legs, not %u", KVP_MAX_MIRROR_LEGS,
-			       p->leg_count);
-	if (p->kind == KVP_VDEV_PARITY1 && p->leg_count < KVP_STRIPE_MIN_LEGS)
+			       g->leg_count);
+	if (g->kind == KVP_VDEV_PARITY1 &&
+	    (g->leg_count < KVP_STRIPE_MIN_LEGS || g->leg_count > KVP_STRIPE_MAX_LEGS))
 		return err_set(err, ERR_USAGE, kind, vdev_mend,
 			       "a parity1 has %d to %d legs, not %u", KVP_STRIPE_MIN_LEGS,
-			       KVP_STRIPE_MAX_LEGS, p->leg_count);
-	if (p->chunk_bytes && p->kind != KVP_VDEV_PARITY1)
-		return err_set(err, ERR_USAGE, "chunk", "leave it out",
-			       "only a parity1 has chunks");
+			       KVP_STRIPE_MAX_LEGS, g->leg_count);
+	return 0;
+}
+
+static int begin_vdev(struct plan *p, const char *word, struct err *err)
+{
+	u32 kind = !strcmp(word, "single") ? KVP_VDEV_SINGLE :
+		   !strcmp(word, "mirror") ? KVP_VDEV_MIRROR :
+		   !strcmp(word, "parity1") ? KVP_VDEV_PARITY1 : 0;
+
+	if (!kind)
+		return err_set(err, ERR_USAGE, word, vdev_mend,
+			       "this version does not make vdevs of this kind");
+	if (p->sb.vdev_count == KVP_MAX_VDEVS)
+		return err_set(err, ERR_USAGE, word, "make fewer, of more legs",
+			       "a pool has at most %d vdevs", KVP_MAX_VDEVS);
+	p->sb.vdevs[p->sb.vdev_count].kind = kind;
+	p->sb.vdevs[p->sb.vdev_count++].first_leg = p->leg_count;
+	return 0;
+}
+
+static int add_leg(struct plan *p, const char *word, struct err *err)
+{
+	if (!p->sb.vdev_count)
+		return err_set(err, ERR_USAGE, word, vdev_mend,
+			       "a device needs the kind of its vdev before it");
+	if (p->leg_count == KVP_MAX_LEGS)
+		return err_set(err, ERR_USAGE, word, "use fewer, larger devices",
+			       "a pool has at most %d legs", KVP_MAX_LEGS);
+	snprintf(p->legs[p->leg_count].dev.path, PATH_MAX, "%s", word);
+	p->legs[p->leg_count++].dev.fd = -1;
+	p->sb.vdevs[p->sb.vdev_count - 1].leg_count++;
 	return 0;
 }
 
 int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 {
+	bool parity = false;
 	int i;
+	u32 v;
 
-	if (!is_kind(words[0]))
-		return err_set(err, ERR_USAGE, words[0], vdev_mend,
-			       "a device needs the kind of its vdev before it");
-	if (!strcmp(words[0], "single"))
-		p->kind = KVP_VDEV_SINGLE;
-	else if (!strcmp(words[0], "mirror"))
-		p->kind = KVP_VDEV_MIRROR;
-	else if (!strcmp(words[0], "parity1"))
-		p->kind = KVP_VDEV_PARITY1;
-	else
-		return err_set(err, ERR_USAGE, words[0], vdev_mend,
-			       "this version does not make vdevs of this kind");
-	for (i = 1; i < count; i++) {
-		if (is_kind(words[i]))
-			return err_set(err, ERR_USAGE, words[i], vdev_mend,
-				       "this version makes pools of one vdev");
-		if (p->leg_count == KVP_MAX_MIRROR_LEGS)
-			return err_set(err, ERR_USAGE, words[0], vdev_mend,
-				       "a mirror has 2 to %d legs, a parity1 %d to %d",
-				       KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS,
-				       KVP_STRIPE_MAX_LEGS);
-		snprintf(p->legs[p->leg_count].dev.path, PATH_MAX, "%s", words[i]);
-		p->legs[p->leg_count++].dev.fd = -1;
+	for (i = 0; i < count; i++)
+		if (is_kind(words[i]) ? begin_vdev(p, words[i], err) : add_leg(p, words[i], err))
+			return -1;
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		if (check_leg_count(&p->sb.vdevs[v], err))
+			return -1;
+		parity |= kvp_is_parity1(&p->sb.vdevs[v]);
 	}
-	return check_leg_count(p, err);
+	if (p->chunk_bytes && !parity)
+		return err_set(err, ERR_USAGE, "chunk", "leave it out",
+			       "only a parity1 has chunks");
+	return 0;
 }
 
 static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
@@ -183,25 +202,23 @@ static int check_leg(struct plan *p, struct plan_leg *leg, struct err *err)
 	return check_label(p, leg, err) || check_signature(p, leg, err) ? -1 : 0;
 }
 
-static int lay_out(struct plan *p, struct err *err)
+static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 {
-	const struct plan_leg *smallest = &p->legs[0];
+	const struct plan_leg *smallest = &p->legs[g->first_leg];
 	struct kvp_why why;
 	unsigned int i;
 	int ret;
 
-	for (i = 1; i < p->leg_count; i++)
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
 		if (p->legs[i].dev.blocks < smallest->dev.blocks)
 			smallest = &p->legs[i];
 	if (p->use_bytes >> KVP_BLOCK_SHIFT > smallest->dev.blocks)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path, "give a smaller size=",
 			       "it has only %" PRIu64 " bytes", smallest->dev.bytes);
-	if (p->chunk_bytes % KVP_BLOCK_SIZE)
-		return err_set(err, ERR_USAGE, "chunk", "give a multiple of 4K",
-			       "chunks have whole blocks of 4 KiB");
-	p->g.chunk_blocks = (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT);
-	ret = kvp_layout(p->kind, p->leg_count, smallest->dev.blocks,
-			 p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes, &p->g, &why);
+	g->chunk_blocks = (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT);
+	ret = kvp_layout_one(g->kind, g->leg_count, smallest->dev.blocks,
+			     p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes,
+			     KVP_MAX_ROOTS / p->sb.vdev_count, g, &why);
 	if (ret == -ENOSPC)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path,
 			       "use larger devices, or a smaller log: -o log_size=4M", "%s",
@@ -210,6 +227,45 @@ static int lay_out(struct plan *p, struct err *err)
 		return err_set(err, ERR_USAGE, "log_size", "give a size that fits", "%s",
 			       why.text);
 	return 0;
+}
+
+/* As the module does it. */
+static int lay_out(struct plan *p, struct err *err)
+{
+	u32 v;
+
+	if (p->chunk_bytes % KVP_BLOCK_SIZE)
+		return err_set(err, ERR_USAGE, "chunk", "give a multiple of 4K",
+			       "chunks have whole blocks of 4 KiB");
+	for (v = 0; v < p->sb.vdev_count; v++)
+		if (lay_out_vdev(p, &p->sb.vdevs[v], err))
+			return -1;
+	if (kvp_regions_lay_out(&p->sb))
+		return err_set(err, ERR_USAGE, p->name, "use fewer vdevs, or less of each leg: -o size=",
+			       "the vdevs are too large together, or their sizes too different");
+	for (v = 0; v < p->sb.vdev_count; v++)
+		if (!kvp_log_holds_discard(&p->sb.vdevs[p->sb.log_vdev], p->sb.vdevs[v].chunk_blocks))
+			return err_set(err, ERR_USAGE, "log_size", "give a larger one, or smaller chunks",
+				       "the log is too small for chunks of %u KiB",
+				       p->sb.vdevs[v].chunk_blocks * 4);
+	return 0;
+}
+
+u64 plan_blocks(const struct plan *p)
+{
+	return kvp_map_blocks(&p->sb.map);
+}
+
+int plan_losses(const struct plan *p)
+{
+	int least = KVP_MAX_LEGS, n;
+	u32 v;
+
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		n = kvp_is_parity1(&p->sb.vdevs[v]) ? 1 : (int)p->sb.vdevs[v].leg_count - 1;
+		least = n < least ? n : least;
+	}
+	return least;
 }
 
 static void __attribute__((format(printf, 2, 3))) add(struct plan *p, const char *format, ...)
@@ -227,6 +283,7 @@ static void write_params(struct plan *p)
 	char word[DEVICE_WORD], host[HOST_WORD];
 	struct host self;
 	unsigned int i;
+	u32 v;
 
 	host_self(&self);
 	host_word(&self, host);
@@ -242,9 +299,13 @@ static void write_params(struct plan *p)
 		add(p, " chunk=%" PRIu64, p->chunk_bytes);
 	for (i = 0; i < p->setting_count; i++)
 		add(p, " %s=%s", p->settings[i].key, p->settings[i].value);
-	add(p, " %s %u", vdev_word(p->kind), p->leg_count);
-	for (i = 0; i < p->leg_count; i++)
-		add(p, " %s", device_word(&p->legs[i].dev, word));
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb.vdevs[v];
+
+		add(p, " %s %u", vdev_word(g->kind), g->leg_count);
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			add(p, " %s", device_word(&p->legs[i].dev, word));
+	}
 }
 
 int plan_make(struct plan *p, struct err *err)
@@ -298,12 +359,14 @@ static u64 tunable_value(const struct plan *p, unsigned int id)
 	return kvp_tunables[id].def;
 }
 
-static void add_legs(json_object *vdev, const struct plan *p)
+static void add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g)
 {
-	json_object *legs = json_list(vdev, "legs"), *leg;
+	json_object *vdev = json_item(vdevs), *legs, *leg;
 	unsigned int i;
 
-	for (i = 0; i < p->leg_count; i++) {
+	json_text(vdev, "kind", vdev_word(g->kind));
+	legs = json_list(vdev, "legs");
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 		leg = json_item(legs);
 		json_text(leg, "path", p->legs[i].dev.path);
 		json_number(leg, "size", p->legs[i].dev.bytes);
@@ -314,26 +377,27 @@ static void add_legs(json_object *vdev, const struct plan *p)
 
 json_object *plan_object(const struct plan *p)
 {
-	json_object *root = json_root(), *plan = json_child(root, "plan"), *o;
-	u64 sectors = p->g.data_blocks << KVP_SECTORS_SHIFT;
+	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdevs;
+	const struct kvp_geometry *g = &p->sb.vdevs[p->sb.log_vdev];
 	char table[sizeof(p->params) + 64];
+	u32 v;
 
 	json_text(plan, "action", "create");
 	json_text(plan, "pool", p->name);
 	json_text(plan, "uuid", p->uuid);
 	json_text(plan, "comment", p->comment_text);
-	json_number(plan, "size", p->g.data_blocks << KVP_BLOCK_SHIFT);
-	json_number(plan, "log_size", kvp_log_region(&p->g) << KVP_BLOCK_SHIFT);
+	json_number(plan, "size", plan_blocks(p) << KVP_BLOCK_SHIFT);
+	json_number(plan, "log_size", kvp_log_region(g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",
-		    kvp_table_blocks(&p->g) *
-		    kvp_table_copies(&p->g) << KVP_BLOCK_SHIFT);
+		    kvp_table_blocks(g) * kvp_table_copies(g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE));
-	json_redundancy(plan, -1, kvp_is_parity1(&p->g) ? 1 : (int)p->leg_count - 1);
-	o = json_item(json_list(plan, "vdevs"));
-	json_text(o, "kind", vdev_word(p->kind));
-	add_legs(o, p);
-	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", sectors, p->params);
+	json_redundancy(plan, -1, plan_losses(p));
+	vdevs = json_list(plan, "vdevs");
+	for (v = 0; v < p->sb.vdev_count; v++)
+		add_vdev(vdevs, p, &p->sb.vdevs[v]);
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s",
+		 plan_blocks(p) << KVP_SECTORS_SHIFT, p->params);
 	json_text(plan, "table", table);
 	return root;
 }

@@ -19,8 +19,8 @@ struct plan_leg {
 struct plan {
 	const char *name;
 	char uuid[UUID_BUF];
-	u32 kind;		/* enum kvp_vdev_kind */
-	struct plan_leg legs[KVP_MAX_MIRROR_LEGS];
+	struct kvp_sb sb;	/* vdevs and regions, as the module will lay them out */
+	struct plan_leg legs[KVP_MAX_LEGS];	/* of one vdev behind those of the other */
 	unsigned int leg_count;
 	struct setting settings[KVP_MAX_TUNABLES];
 	unsigned int setting_count;
@@ -28,7 +28,6 @@ struct plan {
 	char comment_text[KVP_COMMENT_LEN + 1];
 	u64 log_bytes, use_bytes, chunk_bytes;	/* 0: default, all, default */
 	bool force;
-	struct kvp_geometry g;
 	char params[8192];	/* of the device-mapper table */
 };
 
@@ -40,6 +39,12 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err);
 
 /** plan_make() - check everything, lay out, write the table line; opens the devices */
 int plan_make(struct plan *p, struct err *err);
+
+/** plan_blocks() - size of the device */
+u64 plan_blocks(const struct plan *p);
+
+/** plan_losses() - so many legs may be lost, whichever they are */
+int plan_losses(const struct plan *p);
 
 /** plan_shares_disk() - are two legs, *@a and *@b, partitions of one disk? After plan_make(). */
 bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b);

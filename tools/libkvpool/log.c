@@ -31,10 +31,12 @@ void log_rec(const void *buf, u32 i, struct kvp_rec *r)
 	kvp_rec_decode(&d[i], r);
 }
 
-/* What the sum of a record's payload is seeded with. */
-static u64 payload_addr(const struct kvp_rec *r)
+/* What the payload of a record sums to; of parity by its vdev. */
+static u32 payload_sum(const struct kvp_sb *sb, const struct kvp_rec *r, const void *data)
 {
-	return r->kind == KVP_REC_PARITY ? kvp_parity_addr(r->block) : r->block;
+	return r->kind == KVP_REC_PARITY ?
+	       kvp_block_sum(kvp_sum_seed(sb->nonce, r->vdev), kvp_parity_addr(r->block), data) :
+	       kvp_block_sum(kvp_sum_seed(sb->nonce, 0), r->block, data);
 }
 
 /* Does the leg have the log's @lsn? Then where. */
@@ -63,7 +65,7 @@ static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, co
 		log_rec(buf, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		if (kvp_block_sum(k->pool->seed, payload_addr(&r), data) != r.crc) {
+		if (payload_sum(k->pool->sb, &r, data) != r.crc) {
 			snprintf(why->text, sizeof(why->text),
 				 "log entry %llu: bad payload of block %llu",
 				 (unsigned long long)h->lsn, (unsigned long long)r.block);

@@ -6,7 +6,7 @@ void offline_init(struct offline_pool *p, const struct kvp_sb *sb)
 {
 	memset(p, 0, sizeof(*p));
 	p->sb = sb;
-	p->g = &sb->vdevs[0];
+	p->g = &sb->vdevs[sb->log_vdev];
 	p->seed = kvp_sum_seed(sb->nonce, 0);
 }
 
@@ -15,7 +15,7 @@ int offline_open(struct offline_pool *p, const struct found_pool *found, struct 
 	u32 i, n;
 
 	offline_init(p, found->sb);
-	for (i = 0; i < found->sb->leg_count; i++) {
+	for (i = p->g->first_leg; i < p->g->first_leg + p->g->leg_count; i++) {
 		if (!scan_leg_in_sync(found, i))
 			continue;
 		n = p->leg_count;

@@ -7,7 +7,7 @@
 
 struct offline_pool {
 	const struct kvp_sb *sb;		/* the newest of the legs' */
-	const struct kvp_geometry *g;		/* its vdev */
+	const struct kvp_geometry *g;		/* its vdev; of several the one that carries the log */
 	u32 seed;				/* of the sums of data and table */
 	const struct device *legs[KVP_MAX_MIRROR_LEGS];	/* that may be read; open */
 	unsigned int leg_count;
@@ -19,7 +19,7 @@ struct offline_pool {
 /** offline_init() - a pool without legs, described by @sb */
 void offline_init(struct offline_pool *p, const struct kvp_sb *sb);
 
-/** offline_open() - with the legs of @found that are in sync and of its history */
+/** offline_open() - with the legs of that vdev of @found that are in sync and of its history */
 int offline_open(struct offline_pool *p, const struct found_pool *found, struct err *err);
 void offline_close(struct offline_pool *p);
 

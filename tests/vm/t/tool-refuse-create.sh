@@ -156,8 +156,9 @@ for kind in 'cache /dev/a' 'spare /dev/a'; do
 	# shellcheck disable=SC2086 # words
 	create 2 usage 'does not make' tank $kind
 done
-create 2 usage 'one vdev' tank single /dev/c single /dev/d
-create 2 usage 'one vdev' tank mirror /dev/c /dev/d cache /dev/a
+create 2 usage 'mirror has 2 to 16' tank single /dev/c mirror /dev/d
+create 2 usage 'does not make' tank mirror /dev/c /dev/d cache /dev/a
+create 3 listed_twice 'same device' tank single /dev/c single /dev/c
 for name in 9tank -tank 'ta nk' ta/nk ../tank tänk "$(printf 'a%.0s' {1..65})" ''; do
 	refused 2 usage 'a name (is|has)' create "${log[@]}" -- "$name" single /dev/c
 done
