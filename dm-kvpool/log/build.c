@@ -52,9 +52,29 @@ static u32 whole_requests(u64 block, u32 max)
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	lockdep_assert_held(&pool->wbuf.lock);
-	/* A parity1 logs everything. */
-	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes &&
-	       !pool->parity;
+	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes;
+}
+
+/*
+ * What of @n blocks from @block on may go by intent (R7): of a parity1 whole
+ * stripes, while all its legs are there. Without one the write would destroy what
+ * only the parity has, and a power cut alone would lose it. Mirrors beside a
+ * parity1 log everything.
+ */
+static u32 whole_stripes(struct kvp_pool *pool, u64 block, u32 n)
+{
+	u32 whole = 0;
+
+	while (pool->parity && whole < n) {
+		struct kvp_spot at = kvp_locate(pool, block + whole);
+		u32 stripe = kvp_stripe_blocks(at.v->g), part = min(n - whole, at.left);
+
+		if (!kvp_is_parity1(at.v->g) || at.block % stripe || part < stripe ||
+		    kvp_vdev_usable(at.v) < at.v->nr_legs)
+			break;
+		whole += part - part % stripe;
+	}
+	return pool->parity ? whole : n;
 }
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
@@ -72,7 +92,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
-		if (pool->parity)
+		if (pool->parity && !intent)
 			e->owed += kvp_log_owed_by(pool, d);
 		last = &d->list;
 	}
@@ -85,49 +105,82 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 	list_splice_tail(&taken, &e->versions);
 }
 
-/* Is there room left for the parity of all that would be in the entry, with @d (R24)? */
-static bool leaves_room(struct kvp_pool *pool, const struct kvp_entry_io *e,
-			const struct kvp_dirty *d)
+/* Does the entry fit with @n intents more, and leave room for the parity of its data (R24)? */
+static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
-	if (!pool->parity)
-		return true;
-	return kvp_log_leaves_room(pool, e->budget, entry_blocks(e->records + 1, e->data + !d->hole),
-				   e->owed + kvp_log_owed_by(pool, d));
+	u32 blocks = entry_blocks(e->records + n, e->data);
+
+	return blocks <= cap && kvp_log_leaves_room(pool, e->budget, blocks, e->owed);
+}
+
+/* The same with @d as data, or a discard. */
+static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
+		      const struct kvp_dirty *d, u32 cap)
+{
+	u32 blocks = entry_blocks(e->records + 1, e->data + !d->hole);
+
+	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS && blocks <= cap &&
+	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
+}
+
+/*
+ * The end of a stream that has gathered, less than a stripe: nobody waits for it,
+ * and with what follows it may become one.
+ */
+static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
+			   const struct kvp_dirty *first, u32 n)
+{
+	const struct kvp_dirty *last;
+
+	if (!pool->parity || list_empty(&e->versions) || n != pool->wbuf.nr_buffered)
+		return false;
+	last = list_last_entry(&e->versions, struct kvp_dirty, list);
+	return last->intent && last->block + 1 == first->block && first->seq > e->wanted;
+}
+
+/* How many from @d on become intents; 0: it is data. *@stop: nothing more belongs into this entry. */
+static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_dirty *d,
+			 u32 cap, bool *stop)
+{
+	u32 cutoff = min_t(u64, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
+			   KVP_ENTRY_MAX_INTENTS / 2);
+	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents, KVP_ENTRY_MAX_RECORDS - e->records);
+	u32 n = run_length(pool, d, max_t(u32, max, cutoff)), run = n;
+
+	/* A stream that goes on beyond this entry must not become data for that. */
+	if (n >= max && n >= cutoff) {
+		n = pool->parity ? max : whole_requests(d->block, max);
+		*stop = n < cutoff && e->records;
+		n = n ?: max;
+	}
+	n = whole_stripes(pool, d->block, n);
+	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
+		n = whole_stripes(pool, d->block, n / 2);
+	if (n >= cutoff)
+		return n;
+	*stop |= stream_goes_on(pool, e, d, run);
+	return 0;
 }
 
 /* Take from the head of the buffer what fits into @cap blocks. */
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	u32 cutoff = min_t(u64, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
-			   KVP_ENTRY_MAX_INTENTS / 2);
-	bool intents;
+	bool intents, stop = false;
 
 	spin_lock(&w->lock);
 	intents = intents_possible(pool, e);
 	while (!list_empty(&w->buffered)) {
 		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
-		u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
-				KVP_ENTRY_MAX_RECORDS - e->records), n = 0;
+		u32 n = intents ? count_intents(pool, e, d, cap, &stop) : 0;
 
-		if (intents)
-			n = run_length(pool, d, max_t(u32, max, cutoff));
-		/* A stream that goes on beyond this entry must not become data for that. */
-		if (n >= max && n >= cutoff) {
-			n = whole_requests(d->block, max);
-			if (n < cutoff && e->records)
-				break;
-			n = n ?: max;
-		}
-		while (n >= cutoff && entry_blocks(e->records + n, e->data) > cap)
-			n /= 2;
-		if (intents && n && n >= cutoff) {
+		if (stop)
+			break;
+		if (n) {
 			take(pool, e, n, true);
 			continue;
 		}
-		if (e->data == KVP_ENTRY_MAX_DATA || e->records == KVP_ENTRY_MAX_RECORDS ||
-		    entry_blocks(e->records + 1, e->data + !d->hole) > cap ||
-		    !leaves_room(pool, e, d))
+		if (!data_fits(pool, e, d, cap))
 			break;
 		take(pool, e, 1, false);
 	}
@@ -346,6 +399,19 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	return kvp_log_leaves_room(pool, budget, blocks, owed);
 }
 
+/* Everything up to this seq somebody waits for. */
+static u64 newest_wanted(struct kvp_log *log)
+{
+	unsigned long flags;
+	u64 seq = 0;
+
+	spin_lock_irqsave(&log->lock, flags);
+	if (!list_empty(&log->waiters))
+		seq = list_last_entry(&log->waiters, struct kvp_waiter, list)->seq;
+	spin_unlock_irqrestore(&log->lock, flags);
+	return seq;
+}
+
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -371,6 +437,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->owed = 0;
 	e->append = NULL;
 	e->last_seq = log->built_seq;
+	e->wanted = newest_wanted(log);
 	e->bypass = free_bypass(log);
 	collect(pool, e, cap);
 	if (!e->intents)

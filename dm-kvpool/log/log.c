@@ -28,10 +28,7 @@ static int init_workers(struct kvp_pool *pool)
 
 		worker->pool = pool;
 		INIT_WORK(&worker->work, kvp_bypass_work);
-		/* A parity1 has no intents. */
-		if (pool->parity)
-			continue;
-		worker->home = kvp_home_alloc(pool);
+		worker->home = kvp_home_alloc(pool, true);
 		if (!worker->home)
 			return -ENOMEM;
 	}

@@ -45,6 +45,12 @@ static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
 	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
 }
 
+/** kvp_log_same() - are they the same place? */
+static inline bool kvp_log_same(struct kvp_log_at a, struct kvp_log_at b)
+{
+	return a.lsn == b.lsn && a.rec == b.rec;
+}
+
 /* A place in the log from which a recovery could start. */
 struct kvp_log_mark {
 	u64 lsn, prev_lsn;
@@ -69,6 +75,7 @@ enum kvp_entry_phase {
  * @sent, @failed: bit per leg of the log: copy was submitted, copy failed
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
+ * @wanted: somebody waits for everything accepted up to here
  * @bypass: if it holds intents
  * @append: if it holds parity: who waits for it
  * @ios: one a leg of the log
@@ -81,7 +88,7 @@ struct kvp_entry_io {
 	void *hdr_buf;
 	struct page *pages[KVP_MAX_ENTRY_BLOCKS];
 	struct list_head versions;
-	u64 last_seq;
+	u64 last_seq, wanted;
 	u32 data, intents, records;
 	u32 owed;
 	u64 budget;

@@ -26,7 +26,7 @@ struct kvp_version {
 	struct kvp_log_at at;
 	u64 payload;
 	u32 crc;
-	u8 kind;		/* enum kvp_rec_kind: data or discard */
+	u8 kind;		/* enum kvp_rec_kind: data, intent or discard */
 };
 
 /* A discard of whole stripes. */

@@ -113,8 +113,7 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 	return -EIO;
 }
 
-/* Is the newest intent of the block one that may have been cut short (R5)? */
-static bool intent_open(struct kvp_recovery *rec, u64 lsn)
+bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn)
 {
 	u32 i;
 
@@ -133,7 +132,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	u32 i;
 
-	for (i = 0; intent_open(rec, intent) && i < v->nr_legs; i++) {
+	for (i = 0; kvp_recovery_open(rec, intent) && i < v->nr_legs; i++) {
 		if (!kvp_leg_usable(&v->legs[i]) ||
 		    kvp_io_page(&v->legs[i], KVP_IO_READ, kvp_home_block(pool, block), rec->home))
 			continue;
@@ -194,7 +193,7 @@ static int resolve_block(struct kvp_recovery *rec, u64 block, struct kvp_replay_
 			return write_others(rec, block, match) ?:
 			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
 		/* Closed: it was durable at home, so what is older cannot be there any more. */
-		if (!intent_open(rec, r->lsn))
+		if (!kvp_recovery_open(rec, r->lsn))
 			return accept_torn(rec, block, newest->lsn);
 	}
 	return resolve_by_table(rec, block, newest->lsn);

@@ -19,6 +19,7 @@ struct kvp_segment {
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
 
 struct kvp_recovery_chain;
+struct kvp_recovery_reads;
 struct kvp_recovery_row;
 
 struct kvp_recovery {
@@ -43,6 +44,7 @@ struct kvp_recovery {
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
+	struct kvp_recovery_reads *reads;
 	u32 nr_rows;
 	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
@@ -109,6 +111,9 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 
 /** kvp_recovery_intents() - blocks whose newest record is an intent, by what is at home */
 int kvp_recovery_intents(struct kvp_recovery *rec);
+
+/** kvp_recovery_open() - may the intents of the entry at @lsn have been cut short (R5)? */
+bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn);
 
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
 

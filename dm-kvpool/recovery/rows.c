@@ -3,14 +3,16 @@
  * Recovery of a parity1, row by row (docs/design.md, section 8).
  *
  * What a row's blocks are is found first: the newest version of each in the
- * log, or else what the table says, at home. A block that is at home only, and
- * cannot be read there, is taken out of the row's parity: the newest in the log,
- * together with the versions that it counts; or, if there is none, the one at
- * home, since then nothing of the row has been written.
+ * log, or else what the table says, at home. A version that is an intent is at
+ * home, or not. A block that is at home only, and cannot be read there, is taken
+ * out of the row's parity: the newest in the log, together with the versions
+ * that it counts; or, if that does not count it, the one at home, since then
+ * nothing of the row has been written since.
  *
  * Two phases. First the parity of all rows of which a part will be written goes
  * into the log, as a chain of its own (chain.c), unless it is there. Then the
- * rows go home, and into the table.
+ * rows go home, and into the table. Rows gather, and what is read of their homes
+ * is read together.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -26,21 +28,39 @@ enum piece_kind {
 	PIECE_LOG,		/* the log has it */
 	PIECE_HOME,		/* home has it */
 	PIECE_REBUILT,		/* home should have it, and does not */
-	PIECE_LOST,		/* the same, and nobody has it */
+	PIECE_TORN,		/* nobody has it: what a write that was cut short left at home (R5) */
+	PIECE_LOST,		/* nobody has it */
 };
 
 struct piece {
 	enum piece_kind kind;
 	bool logged;		/* the log says what it is */
+	bool loaded;		/* its home was read: */
+	int error;		/* 0, and @home is what is there; or why not */
 	u32 crc;
-	struct page *page;	/* contents of LOG, HOME, REBUILT */
+	struct page *page;	/* contents of LOG and REBUILT; of [0] the parity that is to be */
+	struct page *home;	/* what is at home, whatever it is: contents of HOME and TORN */
 };
 
+/* A row that the log knows of. */
 struct kvp_recovery_row {
 	u64 row;
 	struct kvp_tpage *leaf;
-	struct kvp_log_at newest;	/* of its versions */
-	struct piece p[KVP_STRIPE_MAX_LEGS];	/* [0]: only the page, for parity */
+	bool changes;		/* the log has data or discards that home may lack */
+	struct kvp_log_at newest;	/* of those */
+	bool in_flight;		/* all of it was under an intent that may have been cut short */
+	struct piece p[KVP_STRIPE_MAX_LEGS];	/* [0]: parity */
+};
+
+#define MAX_READS	(KVP_RECOVERY_ROWS * KVP_STRIPE_MAX_LEGS)
+
+/* Homes that are read together. */
+struct kvp_recovery_reads {
+	struct kvp_io_group group;
+	u32 nr_pages, nr_ios;
+	struct page *pages[MAX_READS];
+	struct piece *pieces[MAX_READS];
+	struct kvp_io ios[MAX_READS];
 };
 
 /* --- memory ------------------------------------------------------------------------- */
@@ -50,11 +70,16 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec)
 	u32 i, p;
 
 	for (i = 0; rec->rows && i < KVP_RECOVERY_ROWS; i++)
-		for (p = 0; p < KVP_STRIPE_MAX_LEGS; p++)
+		for (p = 0; p < KVP_STRIPE_MAX_LEGS; p++) {
 			if (rec->rows[i].p[p].page)
 				__free_page(rec->rows[i].p[p].page);
+			if (rec->rows[i].p[p].home)
+				__free_page(rec->rows[i].p[p].home);
+		}
 	kvfree(rec->rows);
+	kvfree(rec->reads);
 	rec->rows = NULL;
+	rec->reads = NULL;
 }
 
 int kvp_recovery_rows_alloc(struct kvp_recovery *rec)
@@ -62,15 +87,128 @@ int kvp_recovery_rows_alloc(struct kvp_recovery *rec)
 	u32 i, p;
 
 	rec->rows = kvcalloc(KVP_RECOVERY_ROWS, sizeof(*rec->rows), GFP_KERNEL);
-	if (!rec->rows)
+	rec->reads = kvzalloc(sizeof(*rec->reads), GFP_KERNEL);
+	if (!rec->rows || !rec->reads)
 		return -ENOMEM;
 	for (i = 0; i < KVP_RECOVERY_ROWS; i++)
 		for (p = 0; p < rec->pool->max_legs; p++) {
 			rec->rows[i].p[p].page = alloc_page(GFP_KERNEL);
-			if (!rec->rows[i].p[p].page)
+			rec->rows[i].p[p].home = alloc_page(GFP_KERNEL);
+			if (!rec->rows[i].p[p].page || !rec->rows[i].p[p].home)
 				return -ENOMEM;
 		}
 	return 0;
+}
+
+/* --- homes ------------------------------------------------------------------------------ */
+
+static const struct kvp_vdev *vdev_of(const struct kvp_recovery_row *r)
+{
+	return r->leaf->v;
+}
+
+static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
+{
+	return &rec->history[vdev_of(r)->index];
+}
+
+/* What the log says of a piece of data, last before @limit, or NULL. */
+static const struct kvp_version *version_before(struct kvp_recovery *rec,
+						const struct kvp_recovery_row *r, u32 piece,
+						struct kvp_log_at limit)
+{
+	return kvp_history_find(history_of(rec, r), kvp_row_block(vdev_of(r)->g, r->row, piece),
+				limit);
+}
+
+/* Is it likely that the home of this piece will be asked for? The parity, where data may be missing. */
+static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece)
+{
+	const struct kvp_version *v;
+
+	v = version_before(rec, r, piece ?: 1, rec->log_end);
+	if (!piece)
+		return kvp_vdev_usable(vdev_of(r)) < vdev_of(r)->nr_legs ||
+		       (v && v->kind == KVP_REC_INTENT);
+	if (v)
+		return v->kind == KVP_REC_INTENT;
+	return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
+}
+
+/* Rows that follow one another on a leg are one request. */
+static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
+{
+	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
+	struct kvp_leg *leg = &vdev_of(r)->legs[at.leg];
+	struct kvp_recovery_reads *q = rec->reads;
+	struct kvp_io *io = q->nr_ios ? &q->ios[q->nr_ios - 1] : NULL;
+
+	if (!kvp_leg_usable(leg))
+		return;
+	if (!io || io->leg != leg || io->block + io->nr != at.block) {
+		io = &q->ios[q->nr_ios++];
+		memset(io, 0, sizeof(*io));
+		io->leg = leg;
+		io->op = KVP_IO_READ;
+		io->block = at.block;
+		io->pages = &q->pages[q->nr_pages];
+	}
+	io->nr++;
+	q->pieces[q->nr_pages] = &r->p[piece];
+	q->pages[q->nr_pages++] = r->p[piece].home;
+}
+
+/* Of all rows that have gathered. What a request did not bring is read by itself when it is asked for. */
+static void read_homes(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_reads *q = rec->reads;
+	u32 i, k, n = 0;
+
+	q->nr_pages = 0;
+	q->nr_ios = 0;
+	for (k = 0; k < rec->pool->max_legs; k++)
+		for (i = 0; i < rec->nr_rows; i++)
+			if (k < vdev_of(&rec->rows[i])->nr_legs &&
+			    home_wanted(rec, &rec->rows[i], k))
+				add_read(rec, &rec->rows[i], k);
+	kvp_io_group_init(&q->group);
+	for (i = 0; i < q->nr_ios; i++)
+		kvp_io_group_submit(&q->group, &q->ios[i]);
+	kvp_io_group_wait(&q->group);
+	for (i = 0; i < q->nr_ios; i++)
+		for (k = 0; k < q->ios[i].nr; k++)
+			q->pieces[n++]->loaded = !q->ios[i].error;
+}
+
+/* Have what is at a piece's home in p->home: 0, or -errno, and rec->silent if its leg is silent. */
+static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
+{
+	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
+	struct kvp_leg *leg = &vdev_of(r)->legs[at.leg];
+	struct piece *p = &r->p[piece];
+
+	if (!p->loaded) {
+		p->error = kvp_leg_usable(leg) ? kvp_row_load(leg, at.block, p->home) : -ENXIO;
+		p->loaded = true;
+		if (p->error && p->error != -ENXIO)
+			atomic64_inc(&leg->err_read);
+	}
+	rec->silent |= p->error && p->error != -ENODATA && p->error != -ENXIO;
+	return p->error;
+}
+
+/* Is what is at home what @crc says? */
+static bool home_is(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece, u32 crc)
+{
+	return !load_home(rec, r, piece) &&
+	       kvp_row_sum(r->leaf, r->row, piece, r->p[piece].home) == crc;
+}
+
+/* The same of what the table says, by which a leg can be judged. */
+static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
+{
+	return home_is(rec, r, piece,
+		       kvp_entry_crc(kvp_row_entry(rec->pool, r->leaf, r->row, piece)));
 }
 
 /* --- contents ------------------------------------------------------------------------- */
@@ -94,21 +232,6 @@ static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, 
 			  "log block %llu can no longer be read", (unsigned long long)lsn);
 }
 
-/* What the table says of a piece, from its home. False if it cannot be had; rec->silent if its leg was silent. */
-static bool read_home(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece,
-		      struct page *page)
-{
-	int error = kvp_row_read(rec->pool, r->leaf, r->row, piece, page);
-
-	rec->silent |= error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
-	return !error;
-}
-
-static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
-{
-	return &rec->history[r->leaf->v->index];
-}
-
 static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 						      const struct kvp_recovery_row *r)
 {
@@ -119,38 +242,66 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, struct page *sum)
 {
-	u64 block = kvp_row_block(r->leaf->v->g, r->row, piece);
-	const struct kvp_version *v = kvp_history_find(history_of(rec, r), block, limit);
+	const struct kvp_version *v = version_before(rec, r, piece, limit);
+	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, piece);
 	int ret;
 
 	if (v && v->kind == KVP_REC_DISCARD)
 		return 0;
-	if (v)
+	if (v && v->kind == KVP_REC_DATA) {
 		ret = read_log(rec, r, piece, v->payload, v->crc, rec->scratch);
-	else
-		ret = read_home(rec, r, piece, rec->scratch) ? 0 : -ENODATA;
-	if (!ret)
-		kvp_xor(sum, rec->scratch);
-	return ret;
+		if (!ret)
+			kvp_xor(sum, rec->scratch);
+		return ret;
+	}
+	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return 0;
+	if (!(v ? home_is(rec, r, piece, v->crc) : home_is_entry(rec, r, piece)))
+		return -ENODATA;
+	kvp_xor(sum, r->p[piece].home);
+	return 0;
 }
 
-/* The piece lives at home only and cannot be read there: take it out of the parity. */
-static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
+/*
+ * Parity that counts version @v of a piece, or with NULL what the table says of
+ * it, and the limit of what else it counts: in the log; or at home, if the row
+ * was written as a whole with @v. There its sum is not known, but that of what
+ * is made of it is. -ENODATA: there is none.
+ */
+static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
+		       const struct kvp_version *v, struct kvp_log_at *limit, struct page *sum)
 {
 	const struct kvp_logged_parity *lp = logged_parity(rec, r);
-	struct kvp_log_at limit = { 0, 0 };
+	const struct kvp_version *counted;
+	u64 entry;
+
+	if (lp) {
+		counted = version_before(rec, r, piece, lp->limit);
+		if (v ? counted && kvp_log_same(counted->at, v->at) : !counted) {
+			*limit = lp->limit;
+			return read_log(rec, r, 0, lp->payload, lp->crc, sum);
+		}
+	}
+	*limit = v ? (struct kvp_log_at){ v->at.lsn + 1, 0 } : (struct kvp_log_at){ 0, 0 };
+	entry = kvp_table_parity(rec->pool, r->leaf, r->row);
+	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return -ENODATA;
+	if (v ? load_home(rec, r, 0) : !home_is_entry(rec, r, 0))
+		return -ENODATA;
+	memcpy(page_address(sum), page_address(r->p[0].home), KVP_BLOCK_SIZE);
+	return 0;
+}
+
+/* Version @v of a piece lives at home only and cannot be read there: take it out of the parity. */
+static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
+		   const struct kvp_version *v)
+{
 	struct page *sum = r->p[piece].page;
-	int ret = 0;
+	struct kvp_log_at limit;
+	int ret = parity_with(rec, r, piece, v, &limit, sum);
 	u32 i;
 
-	r->p[piece].kind = PIECE_LOST;
-	if (lp) {
-		limit = lp->limit;
-		ret = read_log(rec, r, 0, lp->payload, lp->crc, sum);
-	} else if (!read_home(rec, r, 0, sum)) {
-		return 0;
-	}
-	for (i = 1; !ret && i < r->leaf->v->nr_legs; i++)
+	for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
 		if (i != piece)
 			ret = add_counted(rec, r, i, limit, sum);
 	if (ret)
@@ -160,65 +311,103 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 	return 0;
 }
 
-/* The newest version of a piece: from the log, or else from home if that has it. */
-static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
+/* Version @v of a piece, or with NULL what the table says: PIECE_LOST if nobody has it. */
+static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
+			const struct kvp_version *v)
 {
-	u64 block = kvp_row_block(r->leaf->v->g, r->row, i);
-	const struct kvp_version *v = kvp_history_find(history_of(rec, r), block, rec->log_end);
 	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, i);
 	struct piece *p = &r->p[i];
 
-	p->logged = v;
-	p->kind = PIECE_ZERO;
-	if (v && kvp_log_before(r->newest, v->at))
-		r->newest = v->at;
-	if (v && v->kind == KVP_REC_DATA) {
-		p->kind = PIECE_LOG;
-		p->crc = v->crc;
-		return read_log(rec, r, i, v->payload, v->crc, p->page);
-	}
-	if (v || kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
-		return 0;
-	p->crc = kvp_entry_crc(entry);
-	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
-		p->kind = PIECE_POISONED;
+	p->kind = PIECE_LOST;
+	p->crc = v ? v->crc : kvp_entry_crc(entry);
+	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		p->kind = kvp_entry_state(entry) == KVP_ENTRY_POISONED ? PIECE_POISONED : PIECE_ZERO;
+	else if (home_is(rec, r, i, p->crc))
+		p->kind = PIECE_HOME;
 	else
-		p->kind = read_home(rec, r, i, p->page) ? PIECE_HOME : PIECE_LOST;
+		return rebuild(rec, r, i, v);
 	return 0;
 }
 
-static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r,
-		       const struct kvp_vdev *v, u64 row)
+/* Data or a discard is in the log, and nothing older counts. */
+static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
+			  const struct kvp_version *v)
+{
+	struct piece *p = &r->p[i];
+
+	if (!r->changes || kvp_log_before(r->newest, v->at))
+		r->newest = v->at;
+	r->changes = true;
+	p->kind = PIECE_ZERO;
+	if (v->kind == KVP_REC_DISCARD)
+		return 0;
+	p->kind = PIECE_LOG;
+	p->crc = v->crc;
+	return read_log(rec, r, i, v->payload, v->crc, p->page);
+}
+
+/* Nobody has the newest version, nor an older one: what a write left that was cut short (R5)? */
+static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
+{
+	struct piece *p = &r->p[i];
+
+	if (open && !load_home(rec, r, i)) {
+		p->kind = PIECE_TORN;
+		p->crc = kvp_row_sum(r->leaf, r->row, i, p->home);
+		return 0;
+	}
+	if (!rec->silent)
+		return 0;
+	return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
+			  "block %llu: no leg that answers has it",
+			  (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+}
+
+/* R4: the newest version of a piece; of intents that were cut short the next older one, if they are not home. */
+static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
+{
+	const struct kvp_version *found = version_before(rec, r, i, rec->log_end);
+	struct piece *p = &r->p[i];
+	struct kvp_version v;
+	bool open = false;
+	int ret;
+
+	p->logged = found;
+	do {
+		/* kvp_history_find() may use the same memory again */
+		if (found)
+			v = *found;
+		if (found && v.kind != KVP_REC_INTENT)
+			return resolve_logged(rec, r, i, &v);
+		ret = resolve_home(rec, r, i, found ? &v : NULL);
+		open = found && kvp_recovery_open(rec, v.at.lsn);
+		r->in_flight |= open;
+		if (ret || p->kind != PIECE_LOST || !open)
+			break;
+		found = version_before(rec, r, i, v.at);
+	} while (true);
+	return ret || p->kind != PIECE_LOST ? ret : resolve_torn(rec, r, i, r->in_flight);
+}
+
+static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
 {
 	int ret = 0;
 	u32 i;
 
-	r->row = row;
-	r->newest = (struct kvp_log_at){ 0, 0 };
-	r->leaf = kvp_table_load(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
-	if (IS_ERR(r->leaf)) {
-		ret = PTR_ERR(r->leaf);
-		r->leaf = NULL;
-		return ret;
-	}
+	r->changes = false;
+	r->in_flight = false;
 	rec->silent = false;
-	for (i = 1; !ret && i < v->nr_legs; i++)
+	for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
 		ret = resolve_piece(rec, r, i);
-	for (i = 1; !ret && i < v->nr_legs; i++)
-		if (r->p[i].kind == PIECE_LOST) {
-			ret = rebuild(rec, r, i);
-			if (!ret && r->p[i].kind == PIECE_LOST && rec->silent)
-				ret = kvp_refuse(rec->refusal, -EIO,
-						 "check the leg that does not answer and try again",
-						 "block %llu: no leg that answers has it",
-						 (unsigned long long)kvp_row_block_at(r->leaf, row, i));
-		}
 	return ret;
 }
 
-static bool has_contents(const struct piece *p)
+/* What the piece holds, or NULL: zeros. */
+static struct page *contents(const struct piece *p)
 {
-	return p->kind == PIECE_LOG || p->kind == PIECE_HOME || p->kind == PIECE_REBUILT;
+	if (p->kind == PIECE_LOG || p->kind == PIECE_REBUILT)
+		return p->page;
+	return p->kind == PIECE_HOME || p->kind == PIECE_TORN ? p->home : NULL;
 }
 
 /* Into the page of piece 0; its sum, or 0 with @zero when nothing of the row is written. */
@@ -229,27 +418,58 @@ static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 	*zero = true;
 	clear_page(page_address(sum));
-	for (i = 1; i < r->leaf->v->nr_legs; i++)
-		if (has_contents(&r->p[i])) {
-			kvp_xor(sum, r->p[i].page);
+	for (i = 1; i < vdev_of(r)->nr_legs; i++)
+		if (contents(&r->p[i])) {
+			kvp_xor(sum, contents(&r->p[i]));
 			*zero = false;
 		}
 	return kvp_row_sum(r->leaf, r->row, 0, sum);
 }
 
-static void put_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
-{
-	if (r->leaf)
-		kvp_table_put(rec->pool, r->leaf);
-	r->leaf = NULL;
-}
-
 /* --- rows that the log knows of --------------------------------------------------------- */
 
-typedef int (*row_fn)(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row);
+static void put_rows(struct kvp_recovery *rec)
+{
+	while (rec->nr_rows)
+		kvp_table_put(rec->pool, rec->rows[--rec->nr_rows].leaf);
+}
 
-/* Call @fn for the rows of one stripe of which the log has a block; @block is the first of them. */
-static int rows_of_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block, row_fn fn)
+/* What has gathered is resolved, and then @fn is called for all of it. */
+static int end_rows(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec))
+{
+	int ret = 0;
+	u32 i;
+
+	read_homes(rec);
+	for (i = 0; !ret && i < rec->nr_rows; i++)
+		ret = resolve_row(rec, &rec->rows[i]);
+	if (!ret)
+		ret = fn(rec);
+	put_rows(rec);
+	return ret ?: kvp_recovery_relieve(rec);
+}
+
+/* What is done with the rows that have gathered. */
+typedef int (*rows_fn)(struct kvp_recovery *rec);
+
+static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row, rows_fn fn)
+{
+	struct kvp_recovery_row *r = &rec->rows[rec->nr_rows];
+	u32 i;
+
+	r->row = row;
+	r->leaf = kvp_table_load(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
+	if (IS_ERR(r->leaf))
+		return PTR_ERR(r->leaf);
+	for (i = 0; i < v->nr_legs; i++) {
+		r->p[i].loaded = false;
+		r->p[i].error = 0;
+	}
+	return ++rec->nr_rows == KVP_RECOVERY_ROWS ? end_rows(rec, fn) : 0;
+}
+
+/* Gather the rows of one stripe of which the log has a block; @block is the first of them. */
+static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block, rows_fn fn)
 {
 	const struct kvp_geometry *g = v->g;
 	u64 first = block - block % kvp_stripe_blocks(g);
@@ -263,25 +483,26 @@ static int rows_of_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u6
 			if (xa_load(&rec->history[v->index].blocks, kvp_row_block(g, row, i)))
 				break;
 		if (i < g->leg_count)
-			ret = fn(rec, v, row);
+			ret = gather_row(rec, v, row, fn);
 	}
 	return ret;
 }
 
-static int rows_of_vdev(struct kvp_recovery *rec, const struct kvp_vdev *v, row_fn fn)
+static int gather_vdev(struct kvp_recovery *rec, const struct kvp_vdev *v, rows_fn fn)
 {
 	u32 stripe = kvp_stripe_blocks(v->g);
 	unsigned long block = 0;
 	int ret = 0;
 
 	while (!ret && xa_find(&rec->history[v->index].blocks, &block, ~0ul, XA_PRESENT)) {
-		ret = rows_of_stripe(rec, v, block, fn);
+		ret = gather_stripe(rec, v, block, fn);
 		block = block - block % stripe + stripe;
 	}
 	return ret;
 }
 
-static int each_row(struct kvp_recovery *rec, row_fn fn)
+/* All rows that the log knows of are resolved, and @fn called for some of them at a time. */
+static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 {
 	struct kvp_pool *pool = rec->pool;
 	int ret = 0;
@@ -289,42 +510,55 @@ static int each_row(struct kvp_recovery *rec, row_fn fn)
 
 	for (i = 0; !ret && i < pool->nr_vdevs; i++)
 		if (kvp_is_parity1(pool->vdevs[i].g))
-			ret = rows_of_vdev(rec, &pool->vdevs[i], fn);
+			ret = gather_vdev(rec, &pool->vdevs[i], fn);
+	if (!ret)
+		ret = end_rows(rec, fn);
+	put_rows(rec);
 	return ret;
 }
 
 /* --- phase 1: parity into the log ---------------------------------------------------------- */
 
-/* Does the row hold what is at home only, and does the log lack parity that counts all its versions? */
+/*
+ * Does the row hold what is at home only, and does the log lack parity that
+ * counts all its versions? What was under an intent that was cut short may be
+ * lost with a leg; and where the log has nothing that home may lack, nothing
+ * will be written but what is there.
+ */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
 	const struct kvp_logged_parity *lp = logged_parity(rec, r);
 	bool stays = false;
 	u32 i;
 
-	for (i = 1; i < r->leaf->v->nr_legs; i++)
+	if (r->in_flight || !r->changes)
+		return false;
+	for (i = 1; i < vdev_of(r)->nr_legs; i++)
 		stays |= r->p[i].kind == PIECE_HOME || r->p[i].kind == PIECE_REBUILT;
 	return stays && !(lp && kvp_log_before(r->newest, lp->limit));
 }
 
-static int log_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row)
+static int log_rows(struct kvp_recovery *rec)
 {
-	struct kvp_recovery_row *r = &rec->rows[0];
-	int ret = resolve_row(rec, r, v, row);
-	bool zero;
-	u32 crc;
+	int ret = 0;
+	u32 i;
 
-	if (!ret && needs_parity(rec, r)) {
+	for (i = 0; !ret && i < rec->nr_rows; i++) {
+		struct kvp_recovery_row *r = &rec->rows[i];
+		bool zero;
+		u32 crc;
+
+		if (!needs_parity(rec, r))
+			continue;
 		crc = compute_parity(rec, r, &zero);
-		ret = kvp_recovery_chain_add(rec, v, row, crc, r->p[0].page);
+		ret = kvp_recovery_chain_add(rec, vdev_of(r), r->row, crc, r->p[0].page);
 	}
-	put_row(rec, r);
 	return ret;
 }
 
 int kvp_recovery_rows_log(struct kvp_recovery *rec)
 {
-	int ret = each_row(rec, log_row);
+	int ret = each_rows(rec, log_rows);
 
 	return ret ?: kvp_recovery_chain_end(rec);
 }
@@ -334,19 +568,20 @@ int kvp_recovery_rows_log(struct kvp_recovery *rec)
 static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 crc, bool zero)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 n = r->leaf->v->nr_legs, i;
+	u32 n = vdev_of(r)->nr_legs, i;
 
 	kvp_table_lock(pool, r->leaf);
 	for (i = 1; i < n; i++) {
 		u64 block = kvp_row_block_at(r->leaf, r->row, i);
 		struct piece *p = &r->p[i];
 
-		if (p->kind == PIECE_LOG)
-			__kvp_table_set(pool, r->leaf, block, p->crc, KVP_ENTRY_VALID);
-		else if (p->kind == PIECE_LOST)
+		if (p->kind == PIECE_LOST)
 			__kvp_table_set(pool, r->leaf, block, 0, KVP_ENTRY_POISONED);
-		else if (p->kind == PIECE_ZERO && p->logged)
+		else if (p->logged && contents(p))
+			__kvp_table_set(pool, r->leaf, block, p->crc, KVP_ENTRY_VALID);
+		else if (p->logged && p->kind == PIECE_ZERO)
 			__kvp_table_set(pool, r->leaf, block, 0, KVP_ENTRY_UNWRITTEN);
+		rec->torn += p->kind == PIECE_TORN;
 	}
 	__kvp_table_set_parity(pool, r->leaf, r->row, crc, zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
 	kvp_table_unlock(pool);
@@ -356,53 +591,39 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 				  (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
 }
 
+/* Is the parity at home already, as it is of most rows that were written by intent? */
+static bool parity_is_home(const struct kvp_recovery_row *r)
+{
+	return r->p[0].loaded && !r->p[0].error &&
+	       !memcmp(page_address(r->p[0].home), page_address(r->p[0].page), KVP_BLOCK_SIZE);
+}
+
 static void add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool zero)
 {
-	const struct kvp_vdev *v = r->leaf->v;
+	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
 	for (i = 1; i < v->nr_legs; i++)
 		if (r->p[i].kind == PIECE_LOG || r->p[i].kind == PIECE_REBUILT)
 			kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i), r->p[i].page);
-	if (!zero)
+	if (!zero && !parity_is_home(r))
 		kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0), r->p[0].page);
 }
 
-/* What has gathered goes home. */
 static int write_rows(struct kvp_recovery *rec)
 {
-	int ret = kvp_batch_write(rec->batch);
-	u32 i;
+	u32 crc[KVP_RECOVERY_ROWS], i;
+	bool zero[KVP_RECOVERY_ROWS];
+	int ret;
 
 	for (i = 0; i < rec->nr_rows; i++) {
-		struct kvp_recovery_row *r = &rec->rows[i];
-		bool zero;
-		u32 crc;
-
-		if (!ret) {
-			crc = compute_parity(rec, r, &zero);
-			set_entries(rec, r, crc, zero);
-		}
-		put_row(rec, r);
+		crc[i] = compute_parity(rec, &rec->rows[i], &zero[i]);
+		add_row(rec, &rec->rows[i], zero[i]);
 	}
-	rec->nr_rows = 0;
-	return ret ?: kvp_recovery_relieve(rec);
-}
-
-static int take_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row)
-{
-	struct kvp_recovery_row *r = &rec->rows[rec->nr_rows];
-	int ret = resolve_row(rec, r, v, row);
-	bool zero;
-
-	if (ret) {
-		put_row(rec, r);
-		return ret;
-	}
-	compute_parity(rec, r, &zero);
-	add_row(rec, r, zero);
-	rec->nr_rows++;
-	return rec->nr_rows == KVP_RECOVERY_ROWS ? write_rows(rec) : 0;
+	ret = kvp_batch_write(rec->batch);
+	for (i = 0; !ret && i < rec->nr_rows; i++)
+		set_entries(rec, &rec->rows[i], crc[i], zero[i]);
+	return ret;
 }
 
 static int discard_stripes(struct kvp_recovery *rec, const struct kvp_vdev *v)
@@ -429,11 +650,5 @@ int kvp_recovery_rows_home(struct kvp_recovery *rec)
 
 	for (i = 0; !ret && i < pool->nr_vdevs; i++)
 		ret = discard_stripes(rec, &pool->vdevs[i]);
-	if (!ret)
-		ret = each_row(rec, take_row);
-	if (!ret)
-		ret = write_rows(rec);
-	while (rec->nr_rows)
-		put_row(rec, &rec->rows[--rec->nr_rows]);
-	return ret;
+	return ret ?: each_rows(rec, write_rows);
 }

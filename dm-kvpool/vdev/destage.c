@@ -438,7 +438,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
 	dg->round = MIN_ROUND;
-	dg->home = kvp_home_alloc(pool);
+	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;
 }
 

@@ -25,7 +25,7 @@ struct kvp_home {
 	struct locked locked[MAX_LOCKED];
 };
 
-struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
+struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 {
 	struct kvp_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
 	u32 i;
@@ -38,7 +38,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool)
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
 	if (pool->parity)
-		h->rows = kvp_row_home_alloc(pool);
+		h->rows = kvp_row_home_alloc(pool, whole);
 	h->batch = kvp_batch_alloc(pool);
 	if (!h->batch || (pool->parity && !h->rows)) {
 		kvp_home_free(h);

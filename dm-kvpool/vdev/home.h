@@ -14,8 +14,11 @@ struct kvp_dirty;
 struct kvp_home;
 struct kvp_pool;
 
-/** kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process. */
-struct kvp_home *kvp_home_alloc(struct kvp_pool *pool);
+/**
+ * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.
+ * @whole: of a parity1: for whole stripes, of which nothing has to be read: more at a time
+ */
+struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_home_free(struct kvp_home *h);
 
 /**

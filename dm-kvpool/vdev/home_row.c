@@ -19,6 +19,7 @@
 #include "vdev/row.h"
 
 #define MAX_ROWS	128	/* a chunk has no more */
+#define MAX_WHOLE_ROWS	512	/* for a bypass: long requests to each leg */
 #define MAX_STRIPES	64
 #define MAX_INPUTS	128	/* that are read at once */
 
@@ -59,12 +60,12 @@ struct row {
 struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
-	u32 nr_stripes, nr_rows;
+	u32 nr_stripes, nr_rows, max_rows;
 	u32 max_legs, max_stripe;	/* of any vdev; blocks */
 	struct stripe stripes[MAX_STRIPES];
-	struct row rows[MAX_ROWS];
-	struct kvp_row_parity records[MAX_ROWS];
-	struct page *parity[MAX_ROWS];
+	struct row *rows;
+	struct page **parity;		/* a page for each of them */
+	struct kvp_row_parity *records;
 	struct page *input[MAX_INPUTS];
 	struct kvp_io ios[MAX_INPUTS];
 	struct kvp_io_group group;
@@ -101,7 +102,13 @@ static void note_sizes(struct kvp_row_home *h)
 	}
 }
 
-struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
+/* What is written together is one batch. */
+static u32 whole_rows(const struct kvp_row_home *h)
+{
+	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, MAX_ROWS, MAX_WHOLE_ROWS);
+}
+
+struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 {
 	struct kvp_row_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
 	u32 i;
@@ -110,12 +117,17 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool)
 		return NULL;
 	h->pool = pool;
 	note_sizes(h);
+	h->max_rows = whole ? whole_rows(h) : MAX_ROWS;
+	h->rows = kvcalloc(h->max_rows, sizeof(*h->rows), GFP_KERNEL);
+	h->parity = kvcalloc(h->max_rows, sizeof(*h->parity), GFP_KERNEL);
+	h->records = kvcalloc(h->max_rows, sizeof(*h->records), GFP_KERNEL);
 	for (i = 0; i < MAX_STRIPES; i++)
 		INIT_LIST_HEAD(&h->stripes[i].versions);
 	h->batch = kvp_batch_alloc(pool);
 	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
-	if (!h->batch || !h->edge || alloc_pages_of(h->parity, MAX_ROWS) ||
-	    alloc_pages_of(h->input, MAX_INPUTS) || alloc_pages_of(&h->piece, 1) ||
+	if (!h->batch || !h->edge || !h->rows || !h->parity || !h->records ||
+	    alloc_pages_of(h->parity, h->max_rows) || alloc_pages_of(h->input, MAX_INPUTS) ||
+	    alloc_pages_of(&h->piece, 1) ||
 	    alloc_pages_of(&h->scratch, 1)) {
 		kvp_row_home_free(h);
 		return NULL;
@@ -138,7 +150,11 @@ void kvp_row_home_free(struct kvp_row_home *h)
 		return;
 	kvp_batch_free(h->batch);
 	kvfree(h->edge);
-	free_pages_of(h->parity, MAX_ROWS);
+	kvfree(h->rows);
+	kvfree(h->records);
+	if (h->parity)
+		free_pages_of(h->parity, h->max_rows);
+	kvfree(h->parity);
 	free_pages_of(h->input, MAX_INPUTS);
 	free_pages_of(&h->piece, 1);
 	free_pages_of(&h->scratch, 1);
@@ -573,7 +589,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 	while (!ret && !list_empty(versions)) {
 		ret = take_stripe(h, versions, limit);
 		if (!ret && (h->nr_stripes == MAX_STRIPES ||
-			     h->nr_rows + h->pool->max_chunk > MAX_ROWS))
+			     h->nr_rows + h->pool->max_chunk > h->max_rows))
 			ret = finish(h, versions, limit);
 	}
 	/* Without memory for one more page, the others go home: or it would not get better. */

@@ -13,7 +13,8 @@
 struct kvp_row_home;
 struct kvp_pool;
 
-struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool);
+/** kvp_row_home_alloc() - as kvp_home_alloc() */
+struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_row_home_free(struct kvp_row_home *h);
 
 /**

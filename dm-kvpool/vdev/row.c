@@ -43,7 +43,7 @@ static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry
 }
 
 /* Want of memory says nothing about the block. */
-static int read_patiently(struct kvp_leg *leg, u64 block, struct page *page)
+int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page)
 {
 	int error;
 
@@ -68,7 +68,7 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 	}
 	if (!kvp_leg_usable(leg))
 		return -ENXIO;
-	error = read_patiently(leg, at.block, page);
+	error = kvp_row_load(leg, at.block, page);
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -116,7 +116,7 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	if (!kvp_leg_usable(leg) || kvp_pool_readonly(pool))
 		return;
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
-	    read_patiently(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
+	    kvp_row_load(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
 		atomic64_inc(&leg->err_write);
 		kvp_leg_fail(leg, "a bad block cannot be repaired");
 		return;

@@ -16,6 +16,7 @@
 
 #include "format/format.h"
 
+struct kvp_leg;
 struct kvp_pool;
 struct kvp_tpage;
 struct page;
@@ -34,6 +35,9 @@ u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *p
 
 /** kvp_row_entry() - what the table says of a piece */
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece);
+
+/** kvp_row_load() - what is at @block of a leg, however long memory is short; its error */
+int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
 
 /**
  * kvp_row_read() - one piece from its home, verified; counts what is wrong

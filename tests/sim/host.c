@@ -53,7 +53,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
-	s->tunables[KVP_T_STRICT] = hs->strict || parity;
+	s->tunables[KVP_T_STRICT] = hs->strict;
 	/* Half of what the small pools have, so that blocks are evicted. */
 	s->tunables[KVP_T_RAM_CACHE] = 1ull << 20;
 	s->nr_legs = hs->legs;
@@ -189,6 +189,15 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 seq,
 	return judge(h, "FUA write", ret);
 }
 
+/* R7: a parity1 that lacks a leg logs everything, and so does one that is strict. */
+static bool whole_stripes_may_bypass(struct host *h, u64 block)
+{
+	const struct kvp_vdev *v = kvp_locate(h->pool, block).v;
+
+	return kvp_is_parity1(v->g) && !READ_ONCE(h->pool->tunables[KVP_T_STRICT]) &&
+	       kvp_vdev_usable(v) == v->nr_legs;
+}
+
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
 	struct kvp_dirty *spare = NULL;
@@ -204,6 +213,8 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 		if (!d)
 			return judge(h, "write", -EIO);
 		mark = oracle_write(h->o, block + i, page_address(d->page));
+		if (whole_stripes_may_bypass(h, block + i))
+			oracle_losable(h->o, block + i);
 		seq = kvp_wbuf_end_write(h->pool, d, i + 1 < count ? &spare : NULL);
 	}
 	kvp_wbuf_end_stream(h->pool, &spare);

@@ -134,7 +134,7 @@ static void add_version(struct oracle *o, u64 block, u64 id)
 		if (!b->v)
 			abort();
 	}
-	b->v[b->nr++] = (struct version){ id, ++o->order, disks.trace.nr };
+	b->v[b->nr++] = (struct version){ id, ++o->order, disks.trace.nr, false };
 }
 
 u64 oracle_write(struct oracle *o, u64 block, u8 *data)
@@ -222,6 +222,11 @@ void oracle_mixable(struct oracle *o, u64 block, u32 count)
 		o->b[block++].mixable = true;
 }
 
+void oracle_losable(struct oracle *o, u64 block)
+{
+	o->b[block].v[o->b[block].nr - 1].losable = true;
+}
+
 u32 oracle_acks_before(const struct oracle *o, u32 at)
 {
 	u32 i, j, n = 0;
@@ -304,15 +309,31 @@ static bool sectors_allowed(const struct oracle *o, u64 block, const u8 *data, u
 	return false;
 }
 
-bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, char why[160])
+/* So many versions of the block were acknowledged before @at. */
+static u32 acked(const struct oblock *b, u32 at)
 {
-	const struct oblock *b = &o->b[block];
 	u32 i, first = 0;
 
 	for (i = 0; i < b->nr_acks; i++)
 		if (b->acks[i].at <= at)
 			first = max(first, b->acks[i].count);
-	return sectors_allowed(o, block, data, first, at, why);
+	return first;
+}
+
+bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, char why[160])
+{
+	return sectors_allowed(o, block, data, acked(&o->b[block], at), at, why);
+}
+
+bool oracle_may_be_lost(const struct oracle *o, u64 block, u32 at)
+{
+	const struct oblock *b = &o->b[block];
+	u32 n;
+
+	for (n = acked(b, at); b->mixable && n < b->nr; n++)
+		if (b->v[n].losable && b->v[n].begun <= at)
+			return true;
+	return false;
 }
 
 u32 oracle_accepted(const struct oracle *o, u64 block)

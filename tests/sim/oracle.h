@@ -21,6 +21,7 @@ struct version {
 	u64 id;
 	u64 order;		/* of acceptance, over all blocks */
 	u32 begun;		/* position in the trace */
+	bool losable;		/* until it is durable, with a leg: by intent on a parity1 */
 };
 
 struct ack {
@@ -64,11 +65,15 @@ u64 oracle_mark(const struct oracle *o);
 void oracle_ack(struct oracle *o, u64 mark);
 void oracle_ack_blocks(struct oracle *o, u64 block, u32 count, u64 mark);
 void oracle_mixable(struct oracle *o, u64 block, u32 count);
+/** oracle_losable() - the newest version may be written by intent to a parity1 that has all legs */
+void oracle_losable(struct oracle *o, u64 block);
 
 /** oracle_ids() - which version each sector of @data is */
 void oracle_ids(const struct oracle *o, u64 block, const u8 *data, u64 ids[8]);
 /** oracle_allows() - may @data be read after a power cut at @at? Else the reason in @why. */
 bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, char why[160]);
+/** oracle_may_be_lost() - may a power cut at @at, together with the loss of a leg, lose the block? */
+bool oracle_may_be_lost(const struct oracle *o, u64 block, u32 at);
 /** oracle_accepted() - number of versions of @block accepted so far */
 u32 oracle_accepted(const struct oracle *o, u64 block);
 /** oracle_current() - is @data one of the versions from number @from on (0: the base)? */

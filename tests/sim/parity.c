@@ -24,6 +24,7 @@ struct parity_test {
 	u32 cuts_from, positions;
 	bool nothing_to_cut;
 	struct completion filled;
+	u64 pair_lsn[220];	/* of tail_inside_a_row(): behind the first block of each */
 };
 
 static void test_main(void *arg)
@@ -75,7 +76,8 @@ static void test_without(const char *name, void (*run)(struct parity_test *t), u
 	t = calloc(1, sizeof(*t));
 	t->name = name;
 	t->run = run;
-	t->start = (struct host_start){ .legs = legs, .parity = true, .missing = missing };
+	t->start = (struct host_start){ .legs = legs, .parity = true, .missing = missing,
+					.strict = !strstr(name, "intent") };
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 * rounds : rounds); i++)
 		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
 	result(name, good);
@@ -85,6 +87,15 @@ static void test_without(const char *name, void (*run)(struct parity_test *t), u
 static void parity_test(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 rounds)
 {
 	test_without(name, run, legs, 0, rounds);
+}
+
+/* Rows of which two blocks are written, the second one some rows later. */
+#define PAIRS		220
+#define PAIR_LAG	6
+
+static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
+{
+	return kvp_row_block(t->host.pool->vdevs[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)), piece);
 }
 
 /* --- at the disks ------------------------------------------------------------------------ */
@@ -138,6 +149,22 @@ static void hold_table(struct parity_test *t, bool hold)
 			disks_release(i);
 }
 
+/* What was logged goes home, because of what it takes of the buffer: no checkpoint follows. */
+static void home_without_checkpoint(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 checkpoints = pool->sb->checkpoint;
+	u32 limit = pool->wbuf.limit;
+
+	flush_work(&pool->log.post_work);
+	kvp_wbuf_set_limit(pool, 3);
+	kvp_destage_kick(pool, false);
+	flush_work(&pool->destage.work);
+	kvp_wbuf_set_limit(pool, limit);
+	if (pool->wbuf.nr_logged || pool->sb->checkpoint != checkpoints)
+		sim_fail("%u versions are not home: the test is not what it says", pool->wbuf.nr_logged);
+}
+
 /* --- cutting ------------------------------------------------------------------------------- */
 
 /* Parts of rows go home, one by one and together with others. */
@@ -164,25 +191,19 @@ static void newer_version_than_the_parity_counts(struct parity_test *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
-	hold_table(t, true);
-	kvp_destage_kick(t->host.pool, true);
-	host_sleep(100);
+	home_without_checkpoint(t);
 	/* Home and in the log's parity now, but not in the durable table. */
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
 	t->cuts_from = disks.trace.nr;
-	hold_table(t, false);
 	host_checkpoint(&t->host);
 }
 
 /* A row that was written in part, then as a whole, then in part again, before a checkpoint. */
 static void row_in_every_way(struct parity_test *t)
 {
-	hold_table(t, true);
 	host_write(&t->host, 64, 1, true);
-	kvp_destage_kick(t->host.pool, true);
-	host_sleep(100);
-	hold_table(t, false);
+	home_without_checkpoint(t);
 	host_write(&t->host, 64, 8, true);
 	host_checkpoint(&t->host);
 	host_write(&t->host, 68, 1, true);
@@ -304,6 +325,56 @@ static void superblock_on_one_leg_is_not_enough(struct parity_test *t)
 		sim_fail("a checkpoint of which only one leg knows");
 }
 
+static void pairs_task(void *arg)
+{
+	struct parity_test *t = arg;
+	u32 i;
+
+	for (i = 0; i < PAIRS + PAIR_LAG; i++) {
+		if (i < PAIRS) {
+			host_write(&t->host, pair_block(t, i, 1), 1, true);
+			t->pair_lsn[i] = t->host.pool->log.durable.lsn;
+		}
+		if (i >= PAIR_LAG)
+			host_write(&t->host, pair_block(t, i - PAIR_LAG, 2), 1, true);
+	}
+	complete_all(&t->filled);
+}
+
+/*
+ * A checkpoint between two rounds puts the tail between the two blocks of a row
+ * that went home: of one that is whole with them, or (five legs) in part.
+ */
+static void tail_inside_a_row(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 tail = pool->log.tail;
+	u32 i, inside = 0;
+
+	init_completion(&t->filled);
+	for (i = 0; i < disks.nr; i++)
+		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+	sim_spawn("pairs", pairs_task, t);
+	for (i = 0; i < 100 && !kvp_log_short(pool); i++)
+		host_sleep(50);
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	for (i = 0; i < 1000 && READ_ONCE(pool->log.tail) == tail; i++)
+		host_sleep(1);
+	hold_table(t, true);
+	t->cuts_from = disks.trace.nr;
+	t->positions = 12;
+	host_sleep(300);
+	tail = pool->log.tail;
+	for (i = PAIR_LAG; i < PAIRS; i++)
+		inside += t->pair_lsn[i - PAIR_LAG] && t->pair_lsn[i - PAIR_LAG] <= tail &&
+			  t->pair_lsn[i] > tail;
+	if (!inside)
+		sim_fail("the tail is inside no row: the test is not what it says");
+	hold_table(t, false);
+	wait_for_completion(&t->filled);
+}
+
 /* An orderly stop leaves nothing in the log, not even parity. */
 static void stop_is_clean(struct parity_test *t)
 {
@@ -311,6 +382,126 @@ static void stop_is_clean(struct parity_test *t)
 	kvp_pool_quiesce(t->host.pool);
 	if (!(t->host.pool->sb->flags & KVP_SB_CLEAN))
 		sim_fail("the log is not empty after a stop");
+}
+
+/* --- by intent (R7) --------------------------------------------------------------------------- */
+
+/* Until what was written has gone home by intent. */
+static void by_intent(struct parity_test *t, u64 block, u32 count)
+{
+	u64 before = t->host.pool->log.intent_blocks;
+
+	host_write(&t->host, block, count, false);
+	host_sleep(1500);
+	if (t->host.pool->log.intent_blocks == before)
+		sim_fail("no intents: the test is not what it says");
+}
+
+static void large_writes(struct parity_test *t)
+{
+	host_write(&t->host, 60, 40, false);
+	host_flush(&t->host);
+	by_intent(t, 16, 48);
+	by_intent(t, 24, 32);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+}
+
+/* Part of a stripe is written when it is home by intent, but for all that is known not durably. */
+static void part_over_an_open_intent(struct parity_test *t)
+{
+	by_intent(t, 64, 48);
+	host_write(&t->host, 66, 1, false);
+	host_write(&t->host, 77, 2, false);
+	kvp_commit_sync(t->host.pool);
+	home_without_checkpoint(t);
+	host_write(&t->host, 66, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* The same when a FLUSH has closed it: nothing of it may be lost any more. */
+static void part_over_a_closed_intent(struct parity_test *t)
+{
+	by_intent(t, 64, 48);
+	host_flush(&t->host);
+	t->cuts_from = disks.trace.nr;
+	host_write(&t->host, 66, 1, true);
+	host_write(&t->host, 77, 2, true);
+	home_without_checkpoint(t);
+	host_write(&t->host, 66, 1, true);
+	host_write(&t->host, 68, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* Older versions are in the log, as data and in parity, and at home, but not in the durable table. */
+static void intent_over_logged_rows(struct parity_test *t)
+{
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 73, 5, true);
+	host_discard(&t->host, 90, 4);
+	host_flush(&t->host);
+	home_without_checkpoint(t);
+	by_intent(t, 64, 48);
+	host_flush(&t->host);
+	host_write(&t->host, 74, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* One that is not known to be durable, over one that is. */
+static void intent_over_a_closed_intent(struct parity_test *t)
+{
+	by_intent(t, 64, 48);
+	host_flush(&t->host);
+	host_write(&t->host, 70, 1, true);
+	home_without_checkpoint(t);
+	t->cuts_from = disks.trace.nr;
+	by_intent(t, 64, 32);
+	host_flush(&t->host);
+}
+
+/* The log says that whole stripes are discarded; then they are written by intent. */
+static void intent_over_a_discard(struct parity_test *t)
+{
+	host_discard(&t->host, 64, 32);
+	host_flush(&t->host);
+	home_without_checkpoint(t);
+	by_intent(t, 64, 48);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+}
+
+/* Without a leg everything is logged: with the power alone nothing is lost. */
+static void large_writes_without_a_leg(struct parity_test *t)
+{
+	u64 before;
+
+	disks_kill(1);
+	t->crash.lost = 2;
+	host_write(&t->host, 3, 1, true);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	before = t->host.pool->log.intent_blocks;
+	host_write(&t->host, 64, 40, false);
+	host_sleep(1500);
+	host_flush(&t->host);
+	if (t->host.pool->log.intent_blocks != before)
+		sim_fail("intents on a pool that lacks a leg");
+	host_checkpoint(&t->host);
+}
+
+/* A leg dies with a large write on its way. What a FLUSH has answered for is there. */
+static void leg_dies_amid_a_large_write(struct parity_test *t)
+{
+	disks_stall(1, disks.data_start, disks.img[1].blocks - KVP_LABEL_BLOCKS - 1);
+	by_intent(t, 64, 48);
+	disks_kill(1);
+	disks_release(1);
+	t->crash.lost = 2;
+	host_flush(&t->host);
+	host_write(&t->host, 70, 1, true);
+	host_checkpoint(&t->host);
+	host_read_check(&t->host, 64);
+	host_read_check(&t->host, 71);
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */
@@ -527,7 +718,7 @@ static void chain_test(const char *name)
 	if (!wanted(name))
 		return;
 	t = calloc(1, sizeof(*t));
-	t->start = (struct host_start){ .legs = 3, .parity = true };
+	t->start = (struct host_start){ .legs = 3, .parity = true, .strict = true };
 	result(name, chain_is_cut_short(t));
 	free(t);
 }
@@ -535,6 +726,9 @@ static void chain_test(const char *name)
 #define NAMED(function) "parity:" #function, function
 #define NAMED_WITHOUT(function) "parity-without:" #function, function
 #define NAMED_WIDE(function) "parity5:" #function, function
+
+#define BY_INTENT(function) "parity-intent:" #function, function
+#define BY_INTENT_WIDE(function) "parity-intent5:" #function, function
 
 void run_parity(void)
 {
@@ -557,7 +751,21 @@ void run_parity(void)
 	parity_test(NAMED(second_leg_is_kept), 3, 2);
 	parity_test(NAMED(whole_stripes_for_long), 3, 1);
 	parity_test(NAMED(superblock_on_one_leg_is_not_enough), 3, 1);
+	parity_test(NAMED(tail_inside_a_row), 3, 1);
+	parity_test(NAMED_WIDE(tail_inside_a_row), 5, 1);
 	parity_test(NAMED(stop_is_clean), 3, 1);
+	parity_test(BY_INTENT(large_writes), 3, 2);
+	parity_test(BY_INTENT_WIDE(large_writes), 5, 1);
+	parity_test(BY_INTENT(part_over_an_open_intent), 3, 2);
+	parity_test(BY_INTENT_WIDE(part_over_an_open_intent), 5, 1);
+	parity_test(BY_INTENT(part_over_a_closed_intent), 3, 2);
+	parity_test(BY_INTENT_WIDE(part_over_a_closed_intent), 5, 1);
+	parity_test(BY_INTENT(intent_over_logged_rows), 3, 2);
+	parity_test(BY_INTENT_WIDE(intent_over_logged_rows), 5, 1);
+	parity_test(BY_INTENT(intent_over_a_closed_intent), 3, 2);
+	parity_test(BY_INTENT(intent_over_a_discard), 3, 1);
+	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
+	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
 	chain_test("parity:chain_is_cut_short");
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);

@@ -259,7 +259,7 @@ static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64
 	r->rng.s = seed;
 	r->trouble = trouble;
 	r->start.legs = legs;
-	r->start.strict = rng_chance(&r->rng, 250) || parity;
+	r->start.strict = rng_chance(&r->rng, 250);
 	r->start.parity = parity;
 	r->nr_tasks = 1 + rng_below(&r->rng, MAX_TASKS);
 	r->stop = rng_chance(&r->rng, 250);

@@ -113,6 +113,7 @@ static void name_sequence(const struct sequence *s, char name[128])
 	u32 i, n;
 
 	n = snprintf(name, 128, "sequence:%s", s->start.second ? shape_of(s) :
+		     s->start.parity && s->start.strict ? "parity-strict" :
 		     s->start.parity ? "parity" :
 		     s->start.legs == 1 ? "single" :
 		     s->start.strict ? "strict" : "mirror");
@@ -187,12 +188,15 @@ void run_sequences(void)
 {
 	static const enum op strict[] = { OP_LARGE, OP_OVERWRITE };
 	static const struct host_start strict_mirror = { .legs = 2, .strict = true };
+	static const struct host_start strict_parity = { .legs = 3, .strict = true, .parity = true };
 	u32 t;
 
 	short_sequences(&(struct host_start){ .legs = 1 }, OP_LEG_LOSS);
 	short_sequences(&(struct host_start){ .legs = 2 }, OPS);
-	for (t = 0; t < 3; t++)
+	for (t = 0; t < 3; t++) {
 		sequence(&strict_mirror, strict, 2, tails[t]);
+		sequence(&strict_parity, strict, 2, tails[t]);
+	}
 	short_sequences(&(struct host_start){ .legs = 3, .parity = true }, OPS);
 }
 
