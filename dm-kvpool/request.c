@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 
 #include "request.h"
+#include "vdev/missing.h"
 
 #define READ_PAGES	4	/* reads that get on when there is no memory at all */
 #define MAX_HOLES	1024	/* discards that may be pending: readers look through them */
@@ -333,6 +334,33 @@ static void hold_read(struct kvp_requests *r, struct bio *bio)
 		queue_work(r->wq, &r->read_work);
 }
 
+/* Where the blocks of a read go that come from elsewhere. */
+struct reader {
+	struct bio *bio;
+	struct bvec_iter iter;
+};
+
+static void give_block(void *to, struct page *page)
+{
+	struct reader *reader = to;
+
+	copy_to_bio(reader->bio, &reader->iter, page_address(page));
+}
+
+/* What a leg had that is out, all of it at once: false if it has to be block by block. */
+static bool read_missing(struct kvp_requests *r, struct bio *bio)
+{
+	struct reader reader = { bio, data_of(bio)->iter };
+	u64 block = reader.iter.bi_sector >> KVP_SECTORS_SHIFT;
+	u32 count = reader.iter.bi_size >> KVP_BLOCK_SHIFT;
+
+	if (count < 2 || !kvp_block_missing(r->pool, block) ||
+	    kvp_missing_read(r->pool, block, count, give_block, &reader))
+		return false;
+	end_bio(bio, BLK_STS_OK);
+	return true;
+}
+
 /*
  * Every block from scratch, each under its lock, through a private page. That
  * a block is lost is an answer, whatever becomes of the legs.
@@ -365,7 +393,8 @@ static void read_anew_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 
-	read_anew(k->requests, bio_of(k));
+	if (!read_missing(k->requests, bio_of(k)))
+		read_anew(k->requests, bio_of(k));
 }
 
 static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)

@@ -7,15 +7,20 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "format/stripe.h"
 #include "pool/pool.h"
 #include "vdev/row.h"
 
-#define STEP_BLOCKS	128u	/* under one range lock: 512 KiB */
+#define STEP_BLOCKS	128u	/* of each leg, under one range lock: 512 KiB */
+
+/* Of a parity1 the pieces of a step: no more than have their entries in one leaf. */
+#define MAX_PAGES	KVP_PTRS_PER_PAGE
 
 struct scrub_io {
 	struct kvp_io_group group;
-	struct kvp_io io;
-	struct page *pages[STEP_BLOCKS];
+	struct kvp_io io, ios[KVP_STRIPE_MAX_LEGS];
+	u32 nr_pages;
+	struct page *pages[MAX_PAGES];
 };
 
 static void free_buffer(struct scrub_io *s)
@@ -24,18 +29,21 @@ static void free_buffer(struct scrub_io *s)
 
 	if (!s)
 		return;
-	for (i = 0; i < STEP_BLOCKS; i++)
+	for (i = 0; i < s->nr_pages; i++)
 		if (s->pages[i])
 			__free_page(s->pages[i]);
 	kvfree(s);
 }
 
-static struct scrub_io *alloc_buffer(void)
+static struct scrub_io *alloc_buffer(struct kvp_pool *pool)
 {
 	struct scrub_io *s = kvzalloc(sizeof(*s), GFP_KERNEL);
 	u32 i;
 
-	for (i = 0; s && i < STEP_BLOCKS; i++) {
+	if (!s)
+		return NULL;
+	s->nr_pages = pool->parity ? MAX_PAGES : STEP_BLOCKS;
+	for (i = 0; i < s->nr_pages; i++) {
 		s->pages[i] = alloc_page(GFP_KERNEL);
 		if (!s->pages[i]) {
 			free_buffer(s);
@@ -69,6 +77,57 @@ static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_l
 			return false;
 	}
 	return true;
+}
+
+/* The same of one row of a parity1: all its pieces, of which leg i's begin at pages[i * rows]. */
+static bool row_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf, u64 row,
+			 u32 rows, u32 number)
+{
+	const struct kvp_vdev *v = leaf->v;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		u64 entry = kvp_row_entry(pool, leaf, row, i);
+		u32 leg = kvp_row_place(v->g, row, i).leg;
+
+		/* Parity that nobody knows can be computed. */
+		if (!i && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+			return false;
+		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !s->ios[leg].leg)
+			continue;
+		if (s->ios[leg].error ||
+		    kvp_row_sum(leaf, row, i, s->pages[leg * rows + number]) != kvp_entry_crc(entry))
+			return false;
+	}
+	return true;
+}
+
+/* @n blocks of a parity1: whole stripes, whose rows follow one another on every leg. */
+static bool stripes_verify(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf,
+			   u64 block, u32 n)
+{
+	const struct kvp_vdev *v = leaf->v;
+	u32 rows = n / (v->nr_legs - 1), i;
+	u64 row = kvp_row_of(v->g, block);
+	bool good = true;
+
+	memset(s->ios, 0, sizeof(s->ios));
+	kvp_io_group_init(&s->group);
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!kvp_leg_usable(&v->legs[i]))
+			continue;
+		s->ios[i].leg = &v->legs[i];
+		s->ios[i].op = KVP_IO_READ;
+		s->ios[i].background = true;
+		s->ios[i].block = v->g->data_start + row;
+		s->ios[i].nr = rows;
+		s->ios[i].pages = &s->pages[i * rows];
+		kvp_io_group_submit(&s->group, &s->ios[i]);
+	}
+	kvp_io_group_wait(&s->group);
+	for (i = 0; good && i < rows; i++)
+		good = row_verifies(pool, s, leaf, row + i, rows, i);
+	return good;
 }
 
 /* Is there anything to verify among @n blocks, from era @since? */
@@ -136,14 +195,31 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 	return ret == -ENOMEM ? ret : 0;
 }
 
+static bool whole_stripes(const struct kvp_spot *at, u32 n)
+{
+	u32 stripe = kvp_stripe_blocks(at->v->g);
+
+	return at->block % stripe == 0 && n % stripe == 0;
+}
+
+/* Blocks of a step from @at on; of a parity1 stripes, so that rows are seen as a whole. */
+static u32 step_blocks(const struct kvp_spot *at)
+{
+	u32 stripe = kvp_stripe_blocks(at->v->g), step = STEP_BLOCKS;
+
+	if (kvp_is_parity1(at->v->g))
+		step = at->block % stripe ? stripe : max(1u, STEP_BLOCKS / at->v->g->chunk_blocks) * stripe;
+	return min_t(u64, step - at->block % step, at->left);
+}
+
 /* Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it is. */
 static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	const struct kvp_vdev *v = kvp_locate(pool, block).v;
-	/* Each block of a parity1 is on another leg, and has parity. */
-	bool good = !kvp_is_parity1(v->g);
+	struct kvp_spot at = kvp_locate(pool, block);
+	const struct kvp_vdev *v = at.v;
 	struct kvp_range range;
+	bool good = true;
 	u32 i;
 
 	if (IS_ERR(leaf)) {
@@ -154,7 +230,9 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
 	if (!any_valid(pool, leaf, block, n, pool->scrub.since))
-		good = true;
+		;
+	else if (kvp_is_parity1(v->g))
+		good = whole_stripes(&at, n) && stripes_verify(pool, s, leaf, at.block, n);
 	else
 		for (i = 0; good && i < v->nr_legs; i++)
 			if (kvp_leg_usable(&v->legs[i]))
@@ -237,7 +315,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 		kvp_poison_settle(pool);
 	if (!(at.block % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool, false);
-	*blocks = min3((u64)STEP_BLOCKS - at.block % STEP_BLOCKS, (u64)at.left, end - block);
+	*blocks = min_t(u64, step_blocks(&at), end - block);
 	return scrub_step(pool, s, block, *blocks);
 }
 
@@ -288,11 +366,11 @@ static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
 	struct kvp_pool *pool = container_of(sc, struct kvp_pool, scrub);
-	struct scrub_io *s = alloc_buffer();
+	struct scrub_io *s = alloc_buffer(pool);
 
 	while (!s && !interrupted(sc)) {
 		kvp_wait_for_memory();
-		s = alloc_buffer();
+		s = alloc_buffer(pool);
 	}
 	if (s)
 		scrub_from_cursor(pool, s);

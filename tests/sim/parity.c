@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 
 #include "suite.h"
+#include "vdev/missing.h"
 #include "vdev/row.h"
 
 struct parity_test {
@@ -521,6 +522,19 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
 	expect_scrub(t, 0, 0);
 }
 
+/* Bad parity by itself, also of a row whose first block was never written. */
+static void bad_parity_heals(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+
+	t->nothing_to_cut = true;
+	rot(t, kvp_row_of(g, 64), 0);
+	expect_scrub(t, 1, 0);
+	rot(t, kvp_row_of(g, 300), 0);
+	expect_scrub(t, 1, 0);
+	expect_scrub(t, 0, 0);
+}
+
 /* Two bad ones are lost, they alone, and until they are overwritten. */
 static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 {
@@ -586,6 +600,57 @@ static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
 		expect_read(t, kvp_row_block(g, row + i, 2), false);
 	}
 	expect_scrub(t, 0, 0);
+}
+
+struct given {
+	u8 data[4][KVP_BLOCK_SIZE];
+	u32 nr;
+};
+
+static void give(void *to, struct page *page)
+{
+	struct given *g = to;
+
+	memcpy(g->data[g->nr++], page_address(page), KVP_BLOCK_SIZE);
+}
+
+/* Chunks whose leg is out, at once: what block by block gives, or nothing. */
+static void missing_chunks_are_read_at_once(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	struct given *g = malloc(sizeof(*g));
+	u32 missing = 0, i;
+	u64 block;
+
+	t->nothing_to_cut = true;
+	host_write(&t->host, 73, 1, true);
+	host_discard(&t->host, 85, 1);
+	host_checkpoint(&t->host);
+	rot(t, kvp_row_of(pool->vdevs[0].g, 100), kvp_piece_of(pool->vdevs[0].g, 100));
+	for (block = 64; block < 144; block += 4) {
+		bool in_rotten_row = kvp_row_of(pool->vdevs[0].g, block) ==
+				     kvp_row_of(pool->vdevs[0].g, 100) &&
+				     !kvp_block_missing(pool, 100);
+		int error;
+
+		if (!kvp_block_missing(pool, block))
+			continue;
+		missing++;
+		g->nr = 0;
+		error = kvp_missing_read(pool, block, 4, give, g);
+		if (!error == in_rotten_row)
+			sim_fail("chunk %llu: %d", block, error);
+		for (i = 0; i < g->nr; i++) {
+			u8 data[KVP_BLOCK_SIZE];
+
+			if (host_read(&t->host, block + i, data) ||
+			    memcmp(data, g->data[i], KVP_BLOCK_SIZE))
+				sim_fail("block %llu is not what was read at once", block + i);
+		}
+	}
+	free(g);
+	if (!missing)
+		sim_fail("no chunk is missing: the test is not what it says");
 }
 
 /* --- a recovery whose chain is cut short ------------------------------------------------------- */
@@ -766,9 +831,14 @@ void run_parity(void)
 	parity_test(BY_INTENT(intent_over_a_discard), 3, 1);
 	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
 	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
+	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
+	test_without("parity5-without:missing_chunks_are_read_at_once", missing_chunks_are_read_at_once,
+		     5, 4, 1);
 	chain_test("parity:chain_is_cut_short");
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
+	parity_test(NAMED(bad_parity_heals), 3, 1);
+	parity_test(NAMED_WIDE(bad_parity_heals), 5, 1);
 	parity_test(NAMED(two_bad_blocks_in_a_row_are_lost), 3, 1);
 	parity_test(NAMED_WIDE(two_bad_blocks_in_a_row_are_lost), 5, 1);
 	parity_test(NAMED(bad_block_and_bad_parity), 3, 1);
