@@ -16,7 +16,7 @@ KERNEL = "6.12"
 
 # What the program guest knows.
 KINDS = ("hdd", "ssd")
-STACKS = ("raw", "raid1", "integrity", "kvpool")
+STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1")
 JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit")
 
 
