@@ -69,7 +69,7 @@ void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
 	*__owed_at(pool, e->hdr.lsn) += e->owed;
 	WRITE_ONCE(pool->log.owed, pool->log.owed + e->owed);
 	list_for_each_entry(d, &e->versions, list)
-		d->owed = true;
+		d->owed = !d->intent;
 }
 
 void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
