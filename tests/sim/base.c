@@ -110,12 +110,12 @@ const struct base *base_pool(u32 legs, bool strict)
 	return make_base(&bases[legs][strict], &shape);
 }
 
-const struct base *base_parity(u32 legs)
+const struct base *base_parity(u32 legs, bool strict)
 {
-	static struct base bases[MAX_DISKS + 1];
-	struct host_start shape = { .legs = legs, .parity = true };
+	static struct base bases[MAX_DISKS + 1][2];
+	struct host_start shape = { .legs = legs, .strict = strict, .parity = true };
 
-	return make_base(&bases[legs], &shape);
+	return make_base(&bases[legs][strict], &shape);
 }
 
 const struct base *base_two(const struct host_start *shape)
@@ -128,7 +128,7 @@ const struct base *base_two(const struct host_start *shape)
 const struct base *base_parity_long_log(void)
 {
 	static struct base base;
-	struct host_start shape = { .legs = 3, .parity = true, .log_mib = 8 };
+	struct host_start shape = { .legs = 3, .strict = true, .parity = true, .log_mib = 8 };
 
 	return make_base(&base, &shape);
 }

@@ -397,7 +397,7 @@ static void victim_main(void *arg)
 
 static struct victim *make_victim(u32 legs, bool parity)
 {
-	const struct base *base = parity ? base_parity(legs) : base_pool(legs, false);
+	const struct base *base = parity ? base_parity(legs, false) : base_pool(legs, false);
 	struct sim_config config = { .seed = mix64(opt.seed, 808) };
 	struct victim *v = calloc(1, sizeof(*v));
 	u32 i;

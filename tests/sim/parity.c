@@ -40,7 +40,7 @@ static void test_main(void *arg)
 
 static bool run_one(struct parity_test *t, u64 seed)
 {
-	const struct base *base = base_parity(t->start.legs);
+	const struct base *base = base_parity(t->start.legs, t->start.strict);
 	struct sim_config config;
 	bool good;
 

@@ -276,7 +276,7 @@ static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64
 
 static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 {
-	const struct base *base = r->start.parity ? base_parity(legs) :
+	const struct base *base = r->start.parity ? base_parity(legs, r->start.strict) :
 				  base_pool(legs, r->start.strict);
 	bool silent = r->trouble >= TROUBLE_ROT && r->trouble <= TROUBLE_MISDIRECTED;
 	struct image img[MAX_DISKS];

@@ -125,7 +125,7 @@ static void name_sequence(const struct sequence *s, char name[128])
 static bool run_one(struct sequence *s, const char *name)
 {
 	const struct base *base = s->start.second ? base_two(&s->start) :
-				  s->start.parity ? base_parity(s->start.legs) :
+				  s->start.parity ? base_parity(s->start.legs, s->start.strict) :
 				  base_pool(s->start.legs, s->start.strict);
 	struct sim_config config;
 	struct crash crash = { .legs = base->legs, .parity = base->parity,

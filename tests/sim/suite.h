@@ -54,10 +54,10 @@ struct base {
 /** base_pool() - for 1 to 3 legs; strict: large writes are logged too */
 const struct base *base_pool(u32 legs, bool strict);
 /** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
-const struct base *base_parity(u32 legs);
+const struct base *base_parity(u32 legs, bool strict);
 /** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both */
 const struct base *base_two(const struct host_start *shape);
-/** base_parity_long_log() - of 3 legs, twice as large, with a log of 8 MiB */
+/** base_parity_long_log() - of 3 legs, strict, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
 void blank_disks(struct image *img, u32 legs, u32 blocks);
