@@ -408,6 +408,23 @@ static void large_writes(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
+/* What has gathered ends within a stripe, and nobody waits for that end: it becomes a stripe with the rest. */
+static void stream_in_pieces(struct parity_test *t)
+{
+	struct kvp_log *log = &t->host.pool->log;
+	u64 data = log->data_blocks;
+
+	by_intent(t, 64, 28);
+	by_intent(t, 92, 20);
+	if (log->data_blocks != data)
+		sim_fail("%llu blocks of a stream were logged", log->data_blocks - data);
+	/* A FLUSH does wait for it. */
+	host_write(&t->host, 200, 28, false);
+	host_flush(&t->host);
+	if (log->data_blocks != data + 4)
+		sim_fail("%llu blocks were logged for a FLUSH", log->data_blocks - data);
+}
+
 /* Part of a stripe is written when it is home by intent, but for all that is known not durably. */
 static void part_over_an_open_intent(struct parity_test *t)
 {
@@ -821,6 +838,7 @@ void run_parity(void)
 	parity_test(NAMED(stop_is_clean), 3, 1);
 	parity_test(BY_INTENT(large_writes), 3, 2);
 	parity_test(BY_INTENT_WIDE(large_writes), 5, 1);
+	parity_test(BY_INTENT(stream_in_pieces), 3, 1);
 	parity_test(BY_INTENT(part_over_an_open_intent), 3, 2);
 	parity_test(BY_INTENT_WIDE(part_over_an_open_intent), 5, 1);
 	parity_test(BY_INTENT(part_over_a_closed_intent), 3, 2);
