@@ -495,13 +495,6 @@ static inline u64 kvp_log_segment_end(const struct kvp_geometry *g, u64 lsn)
 	return lsn - lsn % g->segment_blocks + g->segment_blocks;
 }
 
-/** kvp_rec_row_known() - does the pool have the vdev and the row that a parity record names? */
-static inline bool kvp_rec_row_known(const struct kvp_sb *sb, const struct kvp_rec *r)
-{
-	return r->vdev < sb->vdev_count && kvp_is_parity1(&sb->vdevs[r->vdev]) &&
-	       r->block < kvp_row_count(&sb->vdevs[r->vdev]);
-}
-
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d);
 void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
 
@@ -525,13 +518,16 @@ void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce);
  * @why: on error, the reason
  *
  * Payload is not looked at; records can be read with kvp_rec_decode() from
- * buf + KVP_LOG_HDR_SIZE. Whether there is the row of a parity record, the caller
- * asks with kvp_rec_row_known(). Return: 0, -ENODATA (no entry of this log here),
+ * buf + KVP_LOG_HDR_SIZE. Whether there are the rows of parity records, the caller
+ * asks with kvp_log_rows_known(). Return: 0, -ENODATA (no entry of this log here),
  * -EUCLEAN (an entry, but not sound).
  */
 int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail,
 				u64 pool_nonce, u64 log_nonce, u64 lsn, u64 pool_blocks,
 				struct kvp_log_hdr *h, struct kvp_why *why);
+
+/** kvp_log_rows_known() - has the pool the vdev and row of each parity record of an entry that decodes? */
+bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct kvp_log_hdr *h);
 
 /**
  * kvp_log_epoch() - is here an entry header that this pool wrote, in whatever activation?

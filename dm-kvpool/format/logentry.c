@@ -189,3 +189,25 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 	fault = records_fault(buf, h, pool_blocks);
 	return fault ? refuse(why, lsn, fault) : 0;
 }
+
+static bool row_known(const struct kvp_sb *sb, const struct kvp_rec *r)
+{
+	return r->vdev < sb->vdev_count && kvp_is_parity1(&sb->vdevs[r->vdev]) &&
+	       r->block < kvp_row_count(&sb->vdevs[r->vdev]);
+}
+
+bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct kvp_log_hdr *h)
+{
+	const struct kvp_disk_rec *d =
+		(const struct kvp_disk_rec *)((const u8 *)buf + KVP_LOG_HDR_SIZE);
+	u32 i;
+
+	for (i = 0; i < h->rec_count; i++) {
+		struct kvp_rec r;
+
+		kvp_rec_decode(&d[i], &r);
+		if (r.kind == KVP_REC_PARITY && !row_known(sb, &r))
+			return false;
+	}
+	return true;
+}

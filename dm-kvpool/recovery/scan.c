@@ -72,21 +72,6 @@ static void load_segment(struct kvp_recovery *rec, u64 lsn)
 
 /* --- one entry ----------------------------------------------------------------------- */
 
-/* Do all records of parity name a row that there is? */
-static bool rows_known(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
-{
-	u32 i;
-
-	for (i = 0; i < h->rec_count; i++) {
-		struct kvp_rec r;
-
-		kvp_recovery_record(rec, i, &r);
-		if (r.kind == KVP_REC_PARITY && !kvp_rec_row_known(rec->pool->sb, &r))
-			return false;
-	}
-	return true;
-}
-
 /* The header at @lsn as @leg has it, in one piece in rec->hdr. */
 static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
@@ -101,7 +86,7 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_
 		       KVP_BLOCK_SIZE);
 	ret = kvp_log_decode(g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
 			     pool->sb->pool_blocks, h, why);
-	return ret || rows_known(rec, h) ? ret : -EUCLEAN;
+	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
 }
 
 /* What the payload of a record is summed as; of a row of parity by its vdev. */

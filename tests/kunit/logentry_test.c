@@ -186,7 +186,7 @@ static const struct change changes[] = {
 	{ "predecessor in the future", HDR(prev_lsn, ~0ull), -EUCLEAN, "order" },
 	{ "first of its log", HDR(prev_lsn, 0), 0, NULL },
 	{ "record without a kind", REC(0, addr, ADDR(0, 1)), -EUCLEAN, "kind of a record" },
-	{ "record of an unknown kind", REC(0, addr, ADDR(4, 1)), -EUCLEAN, "kind of a record" },
+	{ "record of an unknown kind", REC(0, addr, ADDR(5, 1)), -EUCLEAN, "kind of a record" },
 	{ "record of kind 255", REC(2, addr, ADDR(255, 1)), -EUCLEAN, "kind of a record" },
 	{ "reserved bit of the address", REC(0, addr, ADDR(KVP_REC_DATA, 1ull << 48)), -EUCLEAN,
 	  "range of a record" },

@@ -87,6 +87,8 @@ static void print_leg(json_object *o)
 	print_legs(json_at(o, "superblock.legs"));
 	print_object("geometry, in blocks", json_at(o, "superblock.geometry"));
 	print_object("tunables", json_at(o, "superblock.tunables"));
+	if (!json_at(o, "log"))
+		return;
 	print_object("log", json_at(o, "log"));
 	print_entries(json_at(o, "log"));
 	print_object("table", json_at(o, "table"));

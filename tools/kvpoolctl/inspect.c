@@ -255,8 +255,13 @@ json_object *inspect_object(const struct device *d, const struct label *l, struc
 	add_superblock(o, l->sb);
 	offline_init(&p, l->sb);
 	p.legs[p.leg_count++] = d;
-	/* Of several vdevs one leg has neither all of the table nor, but for one of them, the log. */
-	if (l->sb->vdev_count > 1 || (!add_log(o, &p) && !add_table(o, &p)))
+	/* Of several vdevs a leg has neither all of the table nor, but for one of them, the log. */
+	if (l->sb->vdev_count > 1) {
+		json_text(o, "log", NULL);
+		json_text(o, "table", NULL);
+		return o;
+	}
+	if (!add_log(o, &p) && !add_table(o, &p))
 		return o;
 	json_object_put(o);
 	err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");

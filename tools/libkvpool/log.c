@@ -108,6 +108,11 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 	}
 	ret = kvp_log_decode(p->g, buf, blocks, p->sb->nonce, p->sb->log_nonce, lsn,
 			     p->sb->pool_blocks, h, why);
+	if (!ret && !kvp_log_rows_known(p->sb, buf, h)) {
+		snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record",
+			 (unsigned long long)lsn);
+		ret = -EUCLEAN;
+	}
 	if (!ret && h->blocks > blocks) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: bad length",
 			 (unsigned long long)lsn);

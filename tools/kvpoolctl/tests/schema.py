@@ -32,7 +32,7 @@ class Map:
 
 
 LEG_STATE = Or("online", "offline", "faulted", "resilvering", "stale", "missing")
-KIND = Or("single", "mirror")
+KIND = Or("single", "mirror", "parity1")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE,
@@ -86,9 +86,9 @@ INSPECT = dict(
     labels=[Or(dict(offset=NUMBER, state="valid", epoch=NUMBER, sequence=NUMBER),
                dict(offset=NUMBER, state="empty"),
                dict(offset=NUMBER, state=Or("corrupt", "unsupported", "unreadable"), why=TEXT))],
-    log=dict(LOG, list=[Map(NUMBER)]),
-    table=dict.fromkeys(("pages_good", "pages_bad", "valid", "unwritten", "poisoned", "invalid"),
-                        NUMBER))
+    log=Or(dict(LOG, list=[Map(NUMBER)]), None),
+    table=Or(dict.fromkeys(("pages_good", "pages_bad", "valid", "unwritten", "poisoned", "invalid"),
+                           NUMBER), None))
 BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors"), NUMBER)
 CHECK_LEG = dict(path=Or(TEXT, None), uuid=UUID, state=Or(*LEG_STATE.choices, "fork"))
 LABELS = dict(labels_valid=NUMBER, labels_bad=NUMBER)
