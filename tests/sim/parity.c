@@ -418,7 +418,8 @@ static void stream_in_pieces(struct parity_test *t)
 	by_intent(t, 92, 20);
 	if (log->data_blocks != data)
 		sim_fail("%llu blocks of a stream were logged", log->data_blocks - data);
-	/* A FLUSH does wait for it. */
+	/* A FLUSH does wait for it. Before it no timer is running, which could cut the stream. */
+	host_checkpoint(&t->host);
 	host_write(&t->host, 200, 28, false);
 	host_flush(&t->host);
 	if (log->data_blocks != data + 4)
