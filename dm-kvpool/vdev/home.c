@@ -173,6 +173,8 @@ static bool repeated(struct kvp_dirty *d, struct list_head *versions)
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	/* Below one leaf the homes of neighbours are neighbours. */
+	u64 home = kvp_home_block(h->pool, d->block) - d->block;
 	struct list_head *end = versions;
 	u64 last = run_last(h->pool, versions);
 	struct locked *l;
@@ -193,8 +195,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 		}
 		/* cannot fail: finish() comes before the batch could be full */
 		if (!d->zero)
-			kvp_batch_add(h->batch, l->leaf->v, kvp_home_block(h->pool, d->block),
-				      d->page);
+			kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page);
 	}
 	list_cut_before(&taken, versions, end);
 	list_splice_tail(&taken, &l->versions);
