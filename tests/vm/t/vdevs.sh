@@ -37,11 +37,12 @@ run 0 import tank
 all_is v1
 
 table=$(dmsetup table tank)
+uuid=$(dmsetup info -c --noheadings -o uuid tank)
 run 0 export tank
 
 # Words of the table: 8 and 9 are the mirror, 12 to 14 the parity1.
 without() { awk -v words="$1" '{ n = split(words, w, " "); for (i = 1; i <= n; i++) $w[i] = "-"; print }' <<< "$table"; }
-restart_without() { dmsetup create tank --table "$(without "$1")" || fail "without '$1': $(last_refusal)"; }
+restart_without() { dmsetup create tank -u "$uuid" --table "$(without "$1")" || fail "without '$1': $(last_refusal)"; }
 
 echo "--- a leg of the mirror is away: nobody is asked, since the parity1 would know"
 restart_without 8
