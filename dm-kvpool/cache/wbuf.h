@@ -156,6 +156,13 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
  * Return: a seq that covers this write.
  */
 u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare);
+
+/**
+ * kvp_wbuf_end_stream() - give back the page that no write of the stream has used
+ *
+ * Also before the stream waits for space: the page may be the last one. Calls
+ * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
+ */
 void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
 
 /** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */

@@ -7,7 +7,7 @@
  * home, or not. A block that is at home only, and cannot be read there, is taken
  * out of the row's parity: the newest in the log, together with the versions
  * that it counts; or, if that does not count it, the one at home, since then
- * nothing of the row has been written since.
+ * nothing of the row has been written after it.
  *
  * Two phases. First the parity of all rows of which a part will be written goes
  * into the log, as a chain of its own (chain.c), unless it is there. Then the
@@ -434,8 +434,11 @@ static void put_rows(struct kvp_recovery *rec)
 		kvp_table_put(rec->pool, rec->rows[--rec->nr_rows].leaf);
 }
 
+/* What is done with the rows that have gathered. */
+typedef int (*rows_fn)(struct kvp_recovery *rec);
+
 /* What has gathered is resolved, and then @fn is called for all of it. */
-static int end_rows(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec))
+static int end_rows(struct kvp_recovery *rec, rows_fn fn)
 {
 	int ret = 0;
 	u32 i;
@@ -448,9 +451,6 @@ static int end_rows(struct kvp_recovery *rec, int (*fn)(struct kvp_recovery *rec
 	put_rows(rec);
 	return ret ?: kvp_recovery_relieve(rec);
 }
-
-/* What is done with the rows that have gathered. */
-typedef int (*rows_fn)(struct kvp_recovery *rec);
 
 static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row, rows_fn fn)
 {
