@@ -590,9 +590,11 @@ static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn 
 	u32 i;
 	int ret = 0;
 
+	/* In blocks, or device-mapper refuses a leg that has a few sectors more. */
 	for (i = 0; !ret && i < t->start.nr_legs; i++)
 		if (t->devs[i])
-			ret = fn(ti, t->devs[i], 0, bdev_nr_sectors(t->devs[i]->bdev), data);
+			ret = fn(ti, t->devs[i], 0,
+				 t->start.legs[i].size_blocks << KVP_SECTORS_SHIFT, data);
 	return ret;
 }
 
