@@ -215,13 +215,14 @@ static void relieve_memory(struct kvp_pool *pool)
 	kvp_commit_kick(pool, true);
 }
 
+/* None once they are given back: then all on the list belong to who does that. */
 static struct bio *next_write(struct kvp_requests *r)
 {
 	struct bio *bio;
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio = bio_list_peek(&r->writes);
+	bio = r->requeue ? NULL : bio_list_peek(&r->writes);
 	spin_unlock_irqrestore(&r->lock, flags);
 	return bio;
 }
@@ -284,7 +285,12 @@ void kvp_requests_requeue(struct kvp_requests *r, bool on)
 	WRITE_ONCE(r->pool->log.requeue, on);
 	if (!on)
 		return;
-	smp_mb();	/* a pool that faults from here on finds it set */
+	/* A pool that faults from here on finds it set. Pairs with the one in hold_read(). */
+	smp_mb();
+	/*
+	 * Space that comes free may start it again, but it takes nothing any more:
+	 * only one that had begun before must be waited for.
+	 */
 	cancel_work_sync(&r->write_work);
 	queue_work(r->wq, &r->read_work);
 	bio_list_init(&held);
