@@ -13,9 +13,10 @@ struct message {
 	char **argv;
 	char *result;
 	unsigned int maxlen;
+	bool refused;			/* in words */
 };
 
-static int refused(const struct message *m, const char *why, const char *mend, int error)
+static int refused(struct message *m, const char *why, const char *mend, int error)
 {
 	struct kvp_refusal r;
 
@@ -23,7 +24,23 @@ static int refused(const struct message *m, const char *why, const char *mend, i
 	snprintf(r.why, sizeof(r.why), "%s", why);
 	snprintf(r.mend, sizeof(r.mend), "%s", mend);
 	kvp_registry_refused(&r);
+	m->refused = true;
 	return error;
+}
+
+/* What failed without words of its own. */
+static int failed(struct message *m, int error)
+{
+	if (error == -EROFS)
+		return refused(m, "the pool was started read-only",
+			       "start it without the option readonly", error);
+	if (error == -ENOMEM)
+		return refused(m, "there is no memory for that", "free some and try again", error);
+	if (error == -EINVAL || error == -ERANGE)
+		return refused(m, "an argument is no number, or too large",
+			       "see docs/dm-interface.md", error);
+	return refused(m, "too few legs did what they had to",
+		       "see status and events; mend what is wrong, then 'clear'", error);
 }
 
 /* Argument @i as a number, 0 if it is not there. */
@@ -229,7 +246,8 @@ int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *resu
 		unsigned int maxlen)
 {
 	struct kvp_target *t = ti->private;
-	struct message m = { t, NULL, argc, argv, result, maxlen };
+	struct message m = { t, NULL, argc, argv, result, maxlen, false };
+	int ret;
 	u32 i;
 
 	if (!t->inst)
@@ -241,7 +259,8 @@ int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *resu
 		if (argc < messages[i].min || argc > messages[i].max)
 			return refused(&m, "wrong number of words", "see docs/dm-interface.md",
 				       -EINVAL);
-		return messages[i].act(&m);
+		ret = messages[i].act(&m);
+		return ret < 0 && !m.refused ? failed(&m, ret) : ret;
 	}
 	return refused(&m, "unknown message", "see docs/dm-interface.md", -EINVAL);
 }

@@ -373,13 +373,18 @@ static int message_failed(const char *name, const char *message, int e, struct e
 {
 	char refusal[1024], subject[64], doing[160];
 
-	read_refusal(refusal, sizeof(refusal));
-	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
-	if (!strncmp(refusal, subject, strlen(subject)))
-		return refusal_set(refusal, name, err);
 	if (e == EROFS)
 		return err_set(err, ERR_READ_ONLY, name, "export it and import it without --readonly",
 			       "it was imported read-only");
+	read_refusal(refusal, sizeof(refusal));
+	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
+	if (!strncmp(refusal, subject, strlen(subject))) {
+		refusal_set(refusal, name, err);
+		/* tried, and did not succeed: nobody can say that nothing was changed */
+		if (e == EIO || e == ENOMEM)
+			err->code = ERR_KERNEL;
+		return -1;
+	}
 	snprintf(doing, sizeof(doing), "message '%.100s'", message);
 	if (geteuid())
 		return task_failed(e, name, doing, err);

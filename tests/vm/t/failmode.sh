@@ -50,7 +50,7 @@ wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
 sleep 1
 kill -0 $reader || fail "a read did not wait: $(cat /tmp/read)"
-dmsetup message p 0 set failmode error || true
+expect_refusal "message set . too few legs did what they had to" dmsetup message p 0 set failmode error
 wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
 ! wait $writer || fail "a write succeeded without a leg"
 simset a dead 0
