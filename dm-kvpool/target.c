@@ -158,7 +158,7 @@ static const char *open_mend(int error)
 		return "find out who holds it: lsblk, fuser";
 	case -EACCES:
 	case -EROFS:
-		return "make it writable, or start with the option readonly";
+		return "make it writable, or start with the option readonly and dmsetup --readonly";
 	default:
 		return "check the path; '-' stands for a leg that is missing";
 	}
@@ -356,6 +356,22 @@ static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 	return ret;
 }
 
+/* What concerns the line as a whole. */
+static int check_line(struct dm_target *ti, struct kvp_target *t)
+{
+	if (ti->begin || ti->len % KVP_BLOCK_SECTORS) {
+		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
+		return -EINVAL;
+	}
+	/* Its legs were opened for reading: the log must not be brought home, nor a label written. */
+	if (!t->start.readonly && !(dm_table_get_mode(ti->table) & KVP_MODE_WRITE)) {
+		ti->error = "the device is read-only, and the pool is not";
+		return kvp_refuse(&t->refusal, -EROFS, "add the option readonly, or leave out --readonly",
+				  "the device is to be read-only, and the pool is not");
+	}
+	return 0;
+}
+
 static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct dm_arg_set as = { argc, argv };
@@ -379,10 +395,8 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ret = parse_options(ti, &t->start, &as);
 	if (!ret)
 		ret = parse_vdevs(ti, t, &as);
-	if (!ret && (ti->begin || ti->len % KVP_BLOCK_SECTORS)) {
-		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
-		ret = -EINVAL;
-	}
+	if (!ret)
+		ret = check_line(ti, t);
 	if (ret)
 		refuse_table(ti, &t->refusal);
 	else

@@ -16,6 +16,13 @@
 #define KVP_ASSIGN_STR(dst, src)	__assign_str(dst, src)
 #endif
 
+/* Modes of tables and devices got a type and names of their own in 6.5. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define KVP_MODE_WRITE	BLK_OPEN_WRITE
+#else
+#define KVP_MODE_WRITE	FMODE_WRITE
+#endif
+
 /* max_discard_sectors became the user's limit, max_hw_discard_sectors the device's. */
 static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsigned int sectors)
 {

@@ -130,11 +130,13 @@ dmsetup message p 0 mark none
 dmsetup remove --retry p
 
 echo "--- read only means that"
+expect_refusal "read-only.*add the option readonly" dmsetup create p --readonly --table "$table"
 for l in a b; do simset $l stats 0; done
 dmsetup create p --readonly --table "$len kvpool $uuid 1 readonly mirror 2 /dev/a /dev/b"
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
 expect_eq "$(dmsetup status p | awk '{ print $5 }')" ro "mode"
 expect_fail dd if=/dev/zero of=/dev/mapper/p bs=4k count=1 oflag=direct status=none
+expect_refusal "message set . .*started read-only" dmsetup message p 0 set strict 1
 dmsetup remove --retry p
 for l in a b; do
 	expect_eq "$(simstat $l writes) $(simstat $l discards) $(simstat $l flushes)" "0 0 0" "writes to $l"
@@ -157,6 +159,7 @@ done
 expect_refusal "strict" dmsetup message p 0 set strict 7
 expect_refusal "control characters" dmsetup message p 0 set comment $'a\001b'
 expect_refusal "wrong number of words" dmsetup message p 0 set strict
+expect_refusal "message events . an argument is no number" dmsetup message p 0 events x
 dmsetup message p 0 set comment text
 expect_stat p comment text
 dmsetup message p 0 set comment
