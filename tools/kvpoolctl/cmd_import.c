@@ -97,6 +97,7 @@ static int list_pools(struct ctl *ctl, const struct scan *s, const struct reques
 
 	for (i = 0; i < s->pool_count; i++) {
 		import_check(&s->pools[i], &q->o, &r);
+		import_check_devices(&s->pools[i], &q->o, &r);
 		o = import_object(&s->pools[i], &r);
 		json_object_array_add(pools, o);
 		if (!ctl->json)
@@ -146,10 +147,22 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 	return found;
 }
 
+static void print_plan_legs(json_object *legs)
+{
+	json_object *o;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(legs); i++) {
+		o = json_object_array_get_idx(legs, i);
+		printf("  %s, %s\n", json_text_at(o, json_at(o, "path") ? "path" : "uuid"),
+		       json_text_at(o, "state"));
+	}
+}
+
 static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *name,
 		       const char *params)
 {
-	json_object *root = import_plan(p, name, params), *plan = json_at(root, "plan"), *legs, *o;
+	json_object *root = import_plan(p, name, params), *plan = json_at(root, "plan"), *vdevs;
 	char size[SIZE_BUF];
 	size_t i;
 
@@ -159,33 +172,14 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *
 	}
 	printf("would import pool %s (%s), %u of %u legs\n", name, json_text_at(plan, "uuid"),
 	       p->sb->leg_count - scan_missing(p), p->sb->leg_count);
-	legs = json_at(json_object_array_get_idx(json_at(plan, "vdevs"), 0), "legs");
-	for (i = 0; i < json_object_array_length(legs); i++) {
-		o = json_object_array_get_idx(legs, i);
-		printf("  %s, %s\n", json_text_at(o, json_at(o, "path") ? "path" : "uuid"),
-		       json_text_at(o, "state"));
-	}
+	vdevs = json_at(plan, "vdevs");
+	for (i = 0; i < json_object_array_length(vdevs); i++)
+		print_plan_legs(json_at(json_object_array_get_idx(vdevs, i), "legs"));
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), size));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), size));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
 	printf("table     %s\n", json_text_at(plan, "table"));
 	json_object_put(root);
-}
-
-static int check_devices(const struct found_pool *p, struct err *err)
-{
-	u32 i;
-
-	for (i = 0; i < p->sb->leg_count; i++) {
-		if (!p->legs[i])
-			continue;
-		if (!p->legs[i]->dev.rdev)
-			return err_set(err, ERR_NOT_BLOCK_DEVICE, p->legs[i]->dev.path,
-				       "attach it with losetup first", "an image file");
-		if (device_unused(&p->legs[i]->dev, err))
-			return -1;
-	}
-	return 0;
 }
 
 /* At boot each leg has its turn, and it may be another's that started the pool. */
@@ -208,10 +202,9 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	struct err err;
 
 	import_check(p, &q->o, &r);
+	import_check_devices(p, &q->o, &r);
 	if (r.count)
 		return fail(ctl, p, q, &r.list[0]);
-	if (check_devices(p, &err))
-		return fail(ctl, p, q, &err);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
 	if (ctl->dry_run) {

@@ -221,6 +221,33 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
+/* One leg that is there: false if it cannot be had. */
+static bool check_device(const struct device *d, const struct import_options *o, struct err *err)
+{
+	if (!d->rdev)
+		err_set(err, ERR_NOT_BLOCK_DEVICE, d->path, "attach it with losetup first",
+			"an image file");
+	else if (d->readonly && !o->readonly)
+		err_set(err, ERR_READ_ONLY, d->path,
+			"make it writable: blockdev --setrw; or import the pool --readonly",
+			"it is read-only");
+	else
+		return !device_unused(d, err);
+	return false;
+}
+
+void import_check_devices(const struct found_pool *p, const struct import_options *o,
+			  struct refusals *r)
+{
+	u32 i;
+
+	if (r->count && r->list[0].code == ERR_ACTIVE)
+		return;
+	for (i = 0; i < p->sb->leg_count && r->count < MAX_REFUSALS; i++)
+		if (p->legs[i] && !check_device(&p->legs[i]->dev, o, &r->list[r->count]))
+			r->count++;
+}
+
 static bool add(char *buf, size_t size, const char *text)
 {
 	size_t len = strlen(buf);

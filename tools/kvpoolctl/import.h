@@ -25,6 +25,10 @@ struct refusals {
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r);
 
+/** import_check_devices() - after that: legs that are there, and cannot be had */
+void import_check_devices(const struct found_pool *p, const struct import_options *o,
+			  struct refusals *r);
+
 /** import_complete() - is every leg here that may hold something newer than the others? */
 bool import_complete(const struct found_pool *p);
 

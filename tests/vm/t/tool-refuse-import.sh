@@ -195,8 +195,15 @@ held=$(mktemp -u)
 retry 60 test -e "$held"
 changed
 refused 3 held '/dev/b: .*holds it' import tank
+run 0 import; has out '^refused: .*holds it'
 unchanged
 kill %1; wait %1 || true
+blockdev --setro /dev/b
+refused 3 read_only '/dev/b: it is read-only -- make it writable.*--readonly' import tank
+run 0 import; has out '^refused: it is read-only'
+run 0 import --readonly tank
+run 0 export tank
+blockdev --setrw /dev/b
 
 echo "--- split brain"
 run 0 import --degraded -d /dev/a tank; fill tank; stop tank
