@@ -2,6 +2,7 @@
 /* dmsetup message: one function a message, found in one table. */
 #include <linux/uuid.h>
 
+#include "io/inject.h"
 #include "message.h"
 #include "status.h"
 #include "target.h"
@@ -224,6 +225,29 @@ static int msg_mark(struct message *m)
 	return refused(m, "unknown mark", "use exported, destroyed or none", -EINVAL);
 }
 
+static int msg_inject(struct message *m)
+{
+	struct kvp_leg *leg = find_leg(m);
+	u64 count;
+	int ret;
+
+	if (!kvp_inject_allowed())
+		return refused(m, "the module was not loaded with fault_injection=1",
+			       "not on a machine that is needed; else load it so", -EPERM);
+	if (!leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	ret = number(m, 3, &count);
+	if (!ret && count > INT_MAX)
+		ret = -ERANGE;
+	if (ret)
+		return ret;
+	if (kvp_inject(leg, m->argv[2], count))
+		return refused(m, "unknown kind of request", "use read, write or flush", -EINVAL);
+	kvp_event(m->pool, "fault_injected leg=%u kind=%s count=%llu", leg->index, m->argv[2],
+		  count);
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	unsigned int min, max;		/* words, this one included */
@@ -240,6 +264,7 @@ static const struct {
 	{ "drop_caches", 1, 1, msg_drop_caches },
 	{ "clear", 1, 2, msg_clear },
 	{ "mark", 2, 2, msg_mark },
+	{ "inject", 4, 4, msg_inject },
 };
 
 int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,

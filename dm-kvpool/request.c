@@ -3,6 +3,7 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 
+#include "io/inject.h"
 #include "request.h"
 #include "vdev/missing.h"
 
@@ -698,7 +699,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	if (!leaf)
 		return DM_ENDIO_DONE;
 	kvp_leg_unchoose(k->leg);
-	good = !*error && verify(r->pool, bio, leaf);
+	good = !*error && !kvp_injected(k->leg, KVP_FAULT_READ) && verify(r->pool, bio, leaf);
 	kvp_table_put(r->pool, leaf);
 	k->leaf = NULL;
 	if (good)

@@ -4,6 +4,7 @@
 #include <linux/blkdev.h>
 #include <linux/ioprio.h>
 
+#include "io/inject.h"
 #include "io/io_bio.h"
 #include "pool/pool.h"
 
@@ -70,6 +71,12 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 	submit_bio_noacct(bio);
 }
 
+static enum kvp_fault fault_of(enum kvp_io_op op)
+{
+	return op == KVP_IO_READ ? KVP_FAULT_READ :
+	       op == KVP_IO_FLUSH ? KVP_FAULT_FLUSH : KVP_FAULT_WRITE;
+}
+
 void kvp_io_submit(struct kvp_io *io)
 {
 	u32 at, nr;
@@ -78,6 +85,8 @@ void kvp_io_submit(struct kvp_io *io)
 	atomic_set(&io->parts, 1);
 	if (!io->leg->bdev)
 		io->error = -ENODEV;
+	else if (kvp_injected(io->leg, fault_of(io->op)))
+		io->error = -EIO;
 	else if (io->op == KVP_IO_FLUSH)
 		submit_part(io, 0, 0);
 	else

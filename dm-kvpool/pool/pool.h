@@ -57,12 +57,16 @@ struct kvp_home;
 #define KVP_RETRY_MS	100	/* after memory was short */
 #define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
 
+/* Requests that can be made to fail by order (io/inject.h). */
+enum kvp_fault { KVP_FAULT_READ, KVP_FAULT_WRITE, KVP_FAULT_FLUSH, KVP_FAULTS };
+
 /**
  * struct kvp_leg - one device of the pool
  * @bdev: NULL while missing
  * @state: as recorded, or about to be, in the superblocks; written under
  *	pool->sb_lock or by kvp_leg_fail(), read with READ_ONCE
  * @in_flight, @next_block: for the choice of a mirror leg
+ * @faults: so many requests of a kind are to fail, by order
  */
 struct kvp_leg {
 	struct kvp_pool *pool;
@@ -77,6 +81,7 @@ struct kvp_leg {
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
+	atomic_t faults[KVP_FAULTS];
 };
 
 /** kvp_wait_for_memory() - before another try; Context: process, may sleep */

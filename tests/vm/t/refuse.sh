@@ -159,6 +159,7 @@ done
 expect_refusal "strict" dmsetup message p 0 set strict 7
 expect_refusal "control characters" dmsetup message p 0 set comment $'a\001b'
 expect_refusal "wrong number of words" dmsetup message p 0 set strict
+expect_refusal "message inject .*fault_injection=1" dmsetup message p 0 inject /dev/a read 1
 expect_refusal "message events . an argument is no number" dmsetup message p 0 events x
 dmsetup message p 0 set comment text
 expect_stat p comment text
