@@ -197,6 +197,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	    v->nr_legs);
 	say(p, "vdev.%u.leg_size=%llu\n", v->index,
 	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
 
 static void say_pool(struct printer *p, struct kvp_pool *pool)
@@ -230,6 +231,7 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	    i, atomic64_read(&leg->err_write));
 	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
 	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
+	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
 	    kvp_leg_usable(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
 }
@@ -238,6 +240,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
 
+	say_number(p, "log.vdev", pool->log.v->index);
 	say_number(p, "log.size", kvp_log_blocks(pool->log.v->g) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));

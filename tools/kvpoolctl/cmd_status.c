@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl status: the health of pools, in detail. */
 #include "advice.h"
+#include "layout_tree.h"
 #include "pool_object.h"
 
 struct view {
 	bool verbose, only_troubled;
 };
-
-static void print_leg(json_object *leg, bool verbose)
-{
-	bool here = json_at(leg, "path");
-
-	printf("  %-28s %-12s %6" PRIu64 " %6" PRIu64 " %8" PRIu64 " %6" PRIu64 "\n",
-	       here ? json_text_at(leg, "path") : json_text_at(leg, "uuid"),
-	       json_text_at(leg, "state"), json_number_at(leg, "errors.read"),
-	       json_number_at(leg, "errors.write"), json_number_at(leg, "errors.checksum"),
-	       json_number_at(leg, "errors.healed"));
-	if (verbose && here)
-		printf("    %s\n", json_text_at(leg, "uuid"));
-}
-
-static void print_vdevs(json_object *pool, bool verbose)
-{
-	json_object *vdevs = json_at(pool, "vdevs"), *legs;
-	size_t v, i;
-
-	printf("\n  %-28s %-12s %6s %6s %8s %6s\n", "LEG", "STATE", "READ", "WRITE", "CHECKSUM",
-	       "HEALED");
-	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
-		json_object *vdev = json_object_array_get_idx(vdevs, v);
-
-		printf(" %-29s %s\n", json_text_at(vdev, "kind"), json_text_at(vdev, "state"));
-		legs = json_at(vdev, "legs");
-		for (i = 0; legs && i < json_object_array_length(legs); i++)
-			print_leg(json_object_array_get_idx(legs, i), verbose);
-	}
-	putchar('\n');
-}
 
 static void print_scrub(json_object *pool)
 {
@@ -108,7 +78,9 @@ static void print_pool(const struct ctl *ctl, json_object *pool, const struct vi
 		       json_number_at(pool, "epoch"));
 		printf("  comment: %s\n", json_text_at(pool, "comment"));
 	}
-	print_vdevs(pool, view->verbose);
+	putchar('\n');
+	layout_tree(ctl, pool, view->verbose, stdout);
+	putchar('\n');
 	if (json_at(pool, "advice"))
 		printf("   advice: %s\n", json_text_at(pool, "advice"));
 }
@@ -205,7 +177,7 @@ const struct command cmd_status = {
 	.help = "Shows the health of one or all running pools. The worst comes last, and the\n"
 		"last line is an advice when something is wrong. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted\n"
 		"or suspended.\n\n"
-		"  -v  more: UUIDs, lost blocks, counters\n"
+		"  -v  more: sizes, where the log is, UUIDs, lost blocks, counters\n"
 		"  -x  only pools with an advice",
 	.shorts = "vx",
 	.run = run,

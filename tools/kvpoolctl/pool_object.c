@@ -36,6 +36,7 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 		  leg_path(path, buf, sizeof(buf)) : NULL);
 	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
 	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
+	json_number(leg, "size", stats_number(s, "leg.%u.size", i));
 	errors = json_child(leg, "errors");
 	json_number(errors, "read", stats_number(s, "leg.%u.err_read", i));
 	json_number(errors, "write", stats_number(s, "leg.%u.err_write", i));
@@ -54,6 +55,8 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 		vdev = json_item(vdevs);
 		json_text(vdev, "kind", kind);
 		json_text(vdev, "state", stats_text(s, "vdev.%u.state", v));
+		json_number(vdev, "size", stats_number(s, "vdev.%u.size", v));
+		json_flag(vdev, "log", stats_number(s, "log.vdev") == v);
 		legs = json_list(vdev, "legs");
 		leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
 		end = leg + (unsigned int)stats_number(s, "vdev.%u.legs", v);

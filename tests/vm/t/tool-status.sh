@@ -30,6 +30,8 @@ status 0 online
 run 0 status -x; has out healthy
 run 0 status -x -j; expect_eq "$(json pools)" "[]"
 
+run 0 status good; has out '^  good +online'; has out '^    single-0 +online'; has out '^      /dev/c +online +0 +0 +0 +0$'
+
 echo "--- a leg that goes under way keeps its path"
 dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=16 oflag=direct conv=fsync status=none
 run 0 export tank

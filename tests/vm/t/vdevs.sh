@@ -23,6 +23,10 @@ run 0 status -j tank
 expect_eq "$(json pools.0.vdevs.0.kind) $(json pools.0.vdevs.1.kind)" "mirror parity1"
 expect_eq "$(json pools.0.vdevs.1.legs.2.path)" /dev/e
 expect_eq "$(json pools.0.losses_survivable)" 1
+run 0 status tank
+has out '^  tank +online'; has out '^    mirror-0 +online'; has out '^      /dev/b +online +0 +0 +0 +0$'
+has out '^    parity1-1 +online'; has out '^      /dev/e +online'
+run 0 status -v tank; has out 'mirror-0 +online +[0-9.]+ MiB  has the log$'; hasnt out 'parity1-1.*log'
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 1
 
 echo "--- data on both, read back, also after a restart"

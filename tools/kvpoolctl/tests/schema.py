@@ -35,13 +35,14 @@ LEG_STATE = Or("online", "offline", "faulted", "resilvering", "stale", "missing"
 KIND = Or("single", "mirror", "parity1")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
-LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE,
+LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
     readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[TEXT],
     losses_survivable=NUMBER, spares=[None], cache=None,
-    vdevs=[dict(kind=KIND, state=Or("online", "degraded", "faulted", "suspended"), legs=[LEG])],
+    vdevs=[dict(kind=KIND, state=Or("online", "degraded", "faulted", "suspended"),
+                size=NUMBER, log=FLAG, legs=[LEG])],
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER,
              read_cache=NUMBER),
     log=dict(size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),

@@ -7,6 +7,7 @@
 #include "image.h"
 #include "import.h"
 #include "inspect.h"
+#include "layout_tree.h"
 #include "plan.h"
 #include "replay.h"
 #include "setting.h"
@@ -808,6 +809,65 @@ static void test_advice(void)
 	}
 }
 
+/* --- the drawing of status ------------------------------------------------------------- */
+
+#define TREE_LEG(path, uuid, state, healed) "{\"path\":" path ",\"uuid\":\"" uuid	\
+	"\",\"state\":\"" state "\",\"size\":1048576,\"errors\":{\"read\":1,"	\
+	"\"write\":2,\"checksum\":3,\"healed\":" healed "}}"
+
+static const char tree_pool[] =
+	"{\"name\":\"tank\",\"state\":\"degraded\",\"size\":3145728,\"vdevs\":["
+	"{\"kind\":\"mirror\",\"state\":\"online\",\"size\":1048576,\"log\":true,\"legs\":["
+	TREE_LEG("\"/dev/a\"", "uuid-a", "online", "4") ","
+	TREE_LEG("\"/dev/b\"", "uuid-b", "online", "123456") "]},"
+	"{\"kind\":\"single\",\"state\":\"degraded\",\"size\":2097152,\"log\":false,"
+	"\"legs\":[" TREE_LEG("null", "uuid-c", "missing", "0") "]}]}";
+
+static const char tree_short[] =
+	"  LAYOUT                         STATE          READ  WRITE CHECKSUM HEALED\n"
+	"  tank                           degraded    \n"
+	"    mirror-0                     online      \n"
+	"      /dev/a                     online            1      2        3      4\n"
+	"      /dev/b                     online            1      2        3 123456\n"
+	"    single-1                     degraded    \n"
+	"      uuid-c                     missing           1      2        3      0\n";
+
+static const char tree_long[] =
+	"  LAYOUT                         STATE                SIZE   READ  WRITE CHECKSUM HEALED\n"
+	"  tank                           degraded         3.00 MiB\n"
+	"    mirror-0                     online           1.00 MiB  has the log\n"
+	"      /dev/a                     online           1.00 MiB      1      2        3      4\n"
+	"        uuid-a\n"
+	"      /dev/b                     online           1.00 MiB      1      2        3 123456\n"
+	"        uuid-b\n"
+	"    single-1                     degraded         2.00 MiB\n"
+	"      uuid-c                     missing          1.00 MiB      1      2        3      0\n";
+
+static bool drawn(json_object *pool, bool verbose, const char *want)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	bool same;
+
+	layout_tree(&ctl, pool, verbose, f);
+	fclose(f);
+	same = !strcmp(text, want);
+	if (!same)
+		printf("drawn:\n%s", text);
+	free(text);
+	return same;
+}
+
+static void test_layout_tree(void)
+{
+	json_object *pool = json_tokener_parse(tree_pool);
+
+	expect(drawn(pool, false, tree_short));
+	expect(drawn(pool, true, tree_long));
+	json_object_put(pool);
+}
+
 int main(void)
 {
 	test_crc32c();
@@ -839,6 +899,7 @@ int main(void)
 	test_check_missing();
 	test_inspect();
 	test_advice();
+	test_layout_tree();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
