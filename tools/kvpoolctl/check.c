@@ -6,7 +6,7 @@
 
 struct check {
 	const struct found_pool *found;
-	struct offline_pool pool;	/* the legs that are verified */
+	struct offline_pool *pools;	/* of each vdev the legs that are verified */
 	struct verify v;
 };
 
@@ -32,15 +32,46 @@ static bool ring_lost(const struct label *l)
 	return false;
 }
 
-/* Place of superblock leg @index among the verified ones, or -1. */
-static int place_of(const struct check *c, u32 index)
+static const struct offline_pool *log_pool(const struct check *c)
+{
+	return &c->pools[c->found->sb->log_vdev];
+}
+
+/* Is leg @index of the superblock among the verified ones? @place: there, if it is one of the log's vdev, else -1. */
+static bool verified(const struct check *c, u32 index, int *place)
 {
 	unsigned int i;
+	u32 v;
 
-	for (i = 0; i < c->pool.leg_count; i++)
-		if (c->pool.index[i] == index)
-			return (int)i;
+	for (v = 0; v < c->found->sb->vdev_count; v++)
+		for (i = 0; i < c->pools[v].leg_count; i++) {
+			if (c->pools[v].index[i] != index)
+				continue;
+			*place = v == c->found->sb->log_vdev ? (int)i : -1;
+			return true;
+		}
+	return false;
+}
+
+/* A vdev of which too few legs are here for the pool to run; -1: there is none. */
+static int incomplete(const struct check *c)
+{
+	u32 v;
+
+	for (v = 0; v < c->found->sb->vdev_count; v++)
+		if (c->pools[v].leg_count < offline_needed(c->pools[v].g))
+			return (int)v;
 	return -1;
+}
+
+static unsigned int legs_verified(const struct check *c)
+{
+	unsigned int n = 0;
+	u32 v;
+
+	for (v = 0; v < c->found->sb->vdev_count; v++)
+		n += c->pools[v].leg_count;
+	return n;
 }
 
 static const char *leg_state(const struct check *c, u32 i)
@@ -60,27 +91,29 @@ static bool add_leg(json_object *list, const struct check *c, u32 i)
 	const struct found_leg *leg = c->found->legs[i];
 	const char *state = leg_state(c, i);
 	json_object *o = json_item(list);
-	int n = place_of(c, i);
+	const struct verify_leg *result = &c->v.legs[i];
+	u64 log_bad;
+	int place = -1;
 	char uuid[UUID_BUF];
 	bool bad = strcmp(state, "online");
 
 	json_text(o, "path", leg ? leg->dev.path : NULL);
 	json_text(o, "uuid", uuid_print(c->found->sb->legs[i].uuid, uuid));
 	json_text(o, "state", state);
-	json_flag(o, "verified", n >= 0);
+	json_flag(o, "verified", verified(c, i, &place));
 	if (leg) {
 		json_number(o, "labels_valid", leg->label.valid);
 		json_number(o, "labels_bad", leg->label.bad);
 		bad |= ring_lost(&leg->label);
 	}
-	if (n < 0)
+	if (!verified(c, i, &place))
 		return bad;
-	json_number(o, "log_bad", c->v.log.bad[n]);
-	json_number(o, "pages_bad", c->v.pages_bad[n]);
-	json_number(o, "blocks_bad", c->v.legs[n].blocks_bad);
-	json_number(o, "read_errors", c->v.legs[n].read_errors);
-	return bad || c->v.log.bad[n] || c->v.pages_bad[n] || c->v.legs[n].blocks_bad ||
-	       c->v.legs[n].read_errors;
+	log_bad = place < 0 ? 0 : c->v.log.bad[place];
+	json_number(o, "log_bad", log_bad);
+	json_number(o, "pages_bad", result->pages_bad);
+	json_number(o, "blocks_bad", result->blocks_bad);
+	json_number(o, "read_errors", result->read_errors);
+	return bad || log_bad || result->pages_bad || result->blocks_bad || result->read_errors;
 }
 
 static void add_blocks(json_object *parent, const struct check *c)
@@ -102,13 +135,23 @@ static void add_blocks(json_object *parent, const struct check *c)
 	}
 }
 
-/* What a start would say, in one line; NULL when nothing is wrong. */
-static const char *advice(const struct check *c, bool legs_bad)
-{
-	enum log_state state = log_state(&c->pool, &c->v.log);
+#define ADVICE_LEN	160
 
-	if (!c->pool.leg_count)
+/* What a start would say, in one line; NULL when nothing is wrong. */
+static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_LEN])
+{
+	enum log_state state = log_state(log_pool(c), &c->v.log);
+	int vdev = incomplete(c);
+
+	if (!legs_verified(c))
 		return "no leg that is in sync was given: find one";
+	if (vdev >= 0) {
+		snprintf(buf, ADVICE_LEN, "of vdev %d, a %s, %u of %u legs that are in sync were given, "
+			 "and it needs %u: find another", vdev, vdev_word(c->pools[vdev].g->kind),
+			 c->pools[vdev].leg_count, c->pools[vdev].g->leg_count,
+			 offline_needed(c->pools[vdev].g));
+		return buf;
+	}
 	if (c->found->fork)
 		return "the legs disagree about their history: see kvpoolctl import --accept-fork";
 	if (state == LOG_DAMAGED)
@@ -120,7 +163,7 @@ static const char *advice(const struct check *c, bool legs_bad)
 		       "them from a backup";
 	if (c->v.blocks[VERIFY_POISONED])
 		return "some blocks are recorded as lost: restore them from a backup";
-	if (c->pool.leg_count < c->found->sb->leg_count)
+	if (legs_verified(c) < c->found->sb->leg_count)
 		return "the data is whole, but not every leg holds it: bring the others back";
 	if (legs_bad)
 		return "the data is whole, its redundancy is not: import the pool and scrub it";
@@ -129,7 +172,8 @@ static const char *advice(const struct check *c, bool legs_bad)
 
 static int exit_of(const struct check *c, const char *text)
 {
-	if (!c->pool.leg_count || c->found->fork || log_state(&c->pool, &c->v.log) != LOG_SOUND)
+	if (incomplete(c) >= 0 || c->found->fork ||
+	    log_state(log_pool(c), &c->v.log) != LOG_SOUND)
 		return EXIT_FAULTED;
 	return text ? EXIT_DEGRADED : EXIT_DONE;
 }
@@ -138,8 +182,8 @@ static json_object *report(const struct check *c, int *status)
 {
 	const struct kvp_sb *sb = c->found->sb;
 	json_object *o = json_object_new_object(), *legs;
+	char uuid[UUID_BUF], words[ADVICE_LEN];
 	bool legs_bad = false;
-	char uuid[UUID_BUF];
 	const char *text;
 	u32 i;
 
@@ -152,9 +196,9 @@ static json_object *report(const struct check *c, int *status)
 	legs = json_list(o, "legs");
 	for (i = 0; i < sb->leg_count; i++)
 		legs_bad |= add_leg(legs, c, i);
-	log_object(o, &c->pool, &c->v.log);
+	log_object(o, log_pool(c), &c->v.log);
 	add_blocks(o, c);
-	text = advice(c, legs_bad);
+	text = advice(c, legs_bad, words);
 	*status = exit_of(c, text);
 	json_text(o, "result", *status == EXIT_DONE ? "sound" :
 		  *status == EXIT_DEGRADED ? "degraded" : "faulted");
@@ -190,14 +234,16 @@ static int check_scan(const struct scan *s, struct err *err)
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
 			       "it is no leg of pool %s any more", s->pools[0].sb->name);
-	if (kvp_is_parity1(&s->pools[0].sb->vdevs[0]))
-		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
-			       "import it and run kvpoolctl scrub",
-			       "this version checks no parity1 offline");
-	if (s->pools[0].sb->vdev_count > 1)
-		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
-			       "import it and run kvpoolctl scrub",
-			       "this version checks no pool of several vdevs offline");
+	return 0;
+}
+
+static int open_vdevs(struct check *c, struct err *err)
+{
+	u32 v;
+
+	for (v = 0; v < c->found->sb->vdev_count; v++)
+		if (offline_open(&c->pools[v], c->found, v, err))
+			return -1;
 	return 0;
 }
 
@@ -205,22 +251,27 @@ json_object *check_object(struct ctl *ctl, struct scan *s, int *status, struct e
 {
 	struct check *c;
 	json_object *o = NULL;
+	u32 v;
 
 	if (check_scan(s, err))
 		return NULL;
 	c = calloc(1, sizeof(*c));
-	if (!c) {
+	if (c)
+		c->pools = calloc(s->pools[0].sb->vdev_count, sizeof(*c->pools));
+	if (!c || !c->pools) {
+		free(c);
 		err_set(err, ERR_FAILED, "check", "free some memory", "out of memory");
 		return NULL;
 	}
 	c->found = &s->pools[0];
 	c->v.progress = draw;
 	c->v.progress_arg = ctl;
-	if (!offline_open(&c->pool, c->found, err) &&
-	    (!c->pool.leg_count || !verify_pool(&c->pool, &c->v, err)))
+	if (!open_vdevs(c, err) && (incomplete(c) >= 0 || !verify_pool(c->pools, &c->v, err)))
 		o = report(c, status);
 	ctl_progress(ctl, "check", 0, 0);
-	offline_close(&c->pool);
+	for (v = 0; v < c->found->sb->vdev_count; v++)
+		offline_close(&c->pools[v]);
+	free(c->pools);
 	free(c);
 	return o;
 }

@@ -68,10 +68,12 @@ static void print_entries(json_object *log)
 	for (i = 0; i < n; i++) {
 		e = json_object_array_get_idx(list, i);
 		printf("  lsn %" PRIu64 ": %" PRIu64 " blocks, data %" PRIu64 ", intents %" PRIu64
-		       ", discards %" PRIu64 ", open %" PRIu64 ", durable %" PRIu64 "\n",
+		       ", discards %" PRIu64 ", parity %" PRIu64 ", open %" PRIu64
+		       ", durable %" PRIu64 "\n",
 		       json_number_at(e, "lsn"), json_number_at(e, "blocks"),
 		       json_number_at(e, "data"), json_number_at(e, "intents"),
-		       json_number_at(e, "discards"), json_number_at(e, "open"),
+		       json_number_at(e, "discards"), json_number_at(e, "parity"),
+		       json_number_at(e, "open"),
 		       json_number_at(e, "durable"));
 	}
 	if (total > n)
@@ -87,10 +89,13 @@ static void print_leg(json_object *o)
 	print_legs(json_at(o, "superblock.legs"));
 	print_object("geometry, in blocks", json_at(o, "superblock.geometry"));
 	print_object("tunables", json_at(o, "superblock.tunables"));
-	if (!json_at(o, "log"))
-		return;
-	print_object("log", json_at(o, "log"));
-	print_entries(json_at(o, "log"));
+	if (json_at(o, "log")) {
+		print_object("log", json_at(o, "log"));
+		print_entries(json_at(o, "log"));
+	} else {
+		printf("log\n  on the legs of vdev %" PRIu64 "\n",
+		       json_number_at(o, "superblock.log_vdev"));
+	}
 	print_object("table", json_at(o, "table"));
 }
 

@@ -84,12 +84,6 @@ static bool starts_degraded(const struct kvp_sb *sb)
 	return module_starts_degraded() || tunable_of(sb, KVP_T_DEGRADED_START) == 1;
 }
 
-/* So many legs of the vdev must be in sync for the pool to run at all. */
-static unsigned int needed_legs(const struct kvp_geometry *g)
-{
-	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
-}
-
 /* Legs of the vdev that are there and in sync. */
 static unsigned int in_sync(const struct found_pool *p, const struct kvp_geometry *g)
 {
@@ -107,7 +101,7 @@ static const struct kvp_geometry *incomplete_vdev(const struct found_pool *p)
 	u32 i;
 
 	for (i = 0; i < p->sb->vdev_count; i++)
-		if (in_sync(p, &p->sb->vdevs[i]) < needed_legs(&p->sb->vdevs[i]))
+		if (in_sync(p, &p->sb->vdevs[i]) < offline_needed(&p->sb->vdevs[i]))
 			return &p->sb->vdevs[i];
 	return NULL;
 }
@@ -123,7 +117,7 @@ static bool may_have_gone_on(const struct found_pool *p)
 
 		for (l = g->first_leg; l < g->first_leg + g->leg_count; l++)
 			missing += !p->legs[l] && p->sb->legs[l].state == KVP_LEG_IN_SYNC;
-		if (missing < needed_legs(g))
+		if (missing < offline_needed(g))
 			return false;
 	}
 	return true;
@@ -136,7 +130,7 @@ static int losses_left(const struct found_pool *p)
 	u32 i;
 
 	for (i = 0; i < p->sb->vdev_count; i++) {
-		left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)needed_legs(&p->sb->vdevs[i]);
+		left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)offline_needed(&p->sb->vdevs[i]);
 		least = left < least ? left : least;
 	}
 	return least;
@@ -187,7 +181,7 @@ static bool log_holds_writes(const struct found_pool *p)
 	struct log_walk w;
 	bool found;
 
-	if (p->sb->flags & KVP_SB_CLEAN || offline_open(&pool, p, NULL))
+	if (p->sb->flags & KVP_SB_CLEAN || offline_open(&pool, p, p->sb->log_vdev, NULL))
 		return false;
 	found = pool.leg_count && log_walk(&pool, &w, entry_found, NULL) == 1;
 	offline_close(&pool);

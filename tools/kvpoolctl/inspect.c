@@ -106,13 +106,13 @@ static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
 }
 
 /* The vdev that the leg belongs to. */
-static const struct kvp_geometry *own_vdev(const struct kvp_sb *sb)
+static u32 own_vdev(const struct kvp_sb *sb)
 {
 	u32 i = 0;
 
 	while (i + 1 < sb->vdev_count && sb->leg_index >= sb->vdevs[i + 1].first_leg)
 		i++;
-	return &sb->vdevs[i];
+	return i;
 }
 
 static void add_superblock(json_object *parent, const struct kvp_sb *sb)
@@ -146,7 +146,10 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "scrub_cursor", sb->scrub.cursor);
 	add_forks(o, sb);
 	add_legs(o, sb);
-	add_geometry(o, own_vdev(sb));
+	add_geometry(o, &sb->vdevs[own_vdev(sb)]);
+	json_number(o, "vdev", own_vdev(sb));
+	json_number(o, "vdevs", sb->vdev_count);
+	json_number(o, "log_vdev", sb->log_vdev);
 	add_tunables(o, sb);
 }
 
@@ -172,6 +175,7 @@ static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
 	json_number(o, "data", count[KVP_REC_DATA]);
 	json_number(o, "intents", count[KVP_REC_INTENT]);
 	json_number(o, "discards", count[KVP_REC_DISCARD]);
+	json_number(o, "parity", count[KVP_REC_PARITY]);
 	return 0;
 }
 
@@ -192,22 +196,35 @@ json_object *log_object(json_object *parent, const struct offline_pool *p,
 	json_number(o, "data", w->data);
 	json_number(o, "intents", w->intents);
 	json_number(o, "discards", w->discards);
+	json_number(o, "parity", w->parity);
 	return o;
 }
 
+/* Of a parity1 a leg has some segments of the log only: of its chain nothing can be said. */
 static int add_log(json_object *parent, const struct offline_pool *p)
 {
-	json_object *list = json_object_new_array();
+	json_object *list = json_object_new_array(), *o;
+	bool part = kvp_is_parity1(p->g);
 	struct log_walk w;
-	int ret = log_walk(p, &w, add_entry, list);
+	int ret;
 
-	json_object_object_add(log_object(parent, p, &w), "list", list);
+	if (p->vdev != p->sb->log_vdev) {
+		json_object_put(list);
+		json_text(parent, "log", NULL);
+		return 0;
+	}
+	ret = part ? log_part(p, &w, add_entry, list) : log_walk(p, &w, add_entry, list);
+	o = log_object(parent, p, &w);
+	if (part)
+		json_text(o, "state", "partial");
+	json_object_object_add(o, "list", list);
 	return ret;
 }
 
 struct table_sum {
 	const struct table *t;
 	u64 count[4];		/* blocks, by enum kvp_entry_state */
+	u64 elsewhere;		/* blocks whose pages are on other legs */
 };
 
 /* A table_step_fn. */
@@ -217,6 +234,8 @@ static u64 sum_leaves(void *arg, u64 leaf, u64 next, enum page_state state)
 	u64 blocks = table_span(sum->t->pool, leaf, next);
 	u32 slot;
 
+	if (state == PAGE_ELSEWHERE)
+		sum->elsewhere += blocks;
 	if (state == PAGE_NULL)
 		sum->count[KVP_ENTRY_UNWRITTEN] += blocks;
 	for (slot = 0; state == PAGE_GOOD && slot < blocks; slot++)
@@ -233,12 +252,14 @@ static int add_table(json_object *parent, const struct offline_pool *p)
 	if (table_open(&t, p))
 		return -ENOMEM;
 	table_walk(&t, sum_leaves, &sum);
+	json_number(o, "vdev", p->vdev);
 	json_number(o, "pages_good", t.good);
 	json_number(o, "pages_bad", t.bad[0]);
 	json_number(o, "valid", sum.count[KVP_ENTRY_VALID]);
 	json_number(o, "unwritten", sum.count[KVP_ENTRY_UNWRITTEN]);
 	json_number(o, "poisoned", sum.count[KVP_ENTRY_POISONED]);
 	json_number(o, "invalid", sum.count[3]);
+	json_number(o, "elsewhere", sum.elsewhere);
 	table_close(&t);
 	return 0;
 }
@@ -253,14 +274,9 @@ json_object *inspect_object(const struct device *d, const struct label *l, struc
 	if (!l->sb)
 		return o;
 	add_superblock(o, l->sb);
-	offline_init(&p, l->sb);
+	offline_init(&p, l->sb, own_vdev(l->sb));
+	p.index[0] = l->sb->leg_index;
 	p.legs[p.leg_count++] = d;
-	/* Of several vdevs a leg has neither all of the table nor, but for one of them, the log. */
-	if (l->sb->vdev_count > 1) {
-		json_text(o, "log", NULL);
-		json_text(o, "table", NULL);
-		return o;
-	}
 	if (!add_log(o, &p) && !add_table(o, &p))
 		return o;
 	json_object_put(o);

@@ -8,6 +8,7 @@ struct walker {
 	const struct offline_pool *pool;
 	struct log_walk *w;
 	void *buf[2];		/* the entry found, and one to try with */
+	u64 nonce;
 	u64 lsn;		/* where the next entry is looked for */
 	u64 prev_lsn;
 	u32 prev_csum;
@@ -48,7 +49,7 @@ static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 
 		struct kvp_place place = kvp_log_place(p->g, lsn, copy);
 
 		*at = place.block;
-		if (place.leg == p->index[leg])
+		if (p->g->first_leg + place.leg == p->index[leg])
 			return true;
 	}
 	return false;
@@ -96,7 +97,7 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 	int ret = device_read(p->legs[leg], at, 1, buf);
 
 	if (!ret) {
-		blocks = claimed_blocks(buf, p->sb->log_nonce, room < KVP_MAX_ENTRY_BLOCKS ?
+		blocks = claimed_blocks(buf, k->nonce, room < KVP_MAX_ENTRY_BLOCKS ?
 					(u32)room : KVP_MAX_ENTRY_BLOCKS);
 		if (blocks > 1)
 			ret = device_read(p->legs[leg], at, blocks, buf);
@@ -106,7 +107,7 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 			 (unsigned long long)lsn, strerror(-ret));
 		return ret;
 	}
-	ret = kvp_log_decode(p->g, buf, blocks, p->sb->nonce, p->sb->log_nonce, lsn,
+	ret = kvp_log_decode(p->g, buf, blocks, p->sb->nonce, k->nonce, lsn,
 			     p->sb->pool_blocks, h, why);
 	if (!ret && !kvp_log_rows_known(p->sb, buf, h)) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record",
@@ -182,6 +183,7 @@ static void count_entry(struct walker *k, const struct kvp_log_hdr *h)
 		w->data += r.kind == KVP_REC_DATA;
 		w->intents += r.kind == KVP_REC_INTENT;
 		w->discards += r.kind == KVP_REC_DISCARD;
+		w->parity += r.kind == KVP_REC_PARITY;
 	}
 	k->prev_lsn = h->lsn;
 	k->prev_csum = h->csum;
@@ -206,7 +208,7 @@ static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
 	const struct kvp_disk_log_hdr *d = block;
 
 	return le32_to_cpu(d->magic) == KVP_LOG_MAGIC &&
-	       le64_to_cpu(d->nonce) == k->pool->sb->log_nonce && le64_to_cpu(d->lsn) == lsn;
+	       le64_to_cpu(d->nonce) == k->nonce && le64_to_cpu(d->lsn) == lsn;
 }
 
 /* Looks at block @i of @count that lie in buf[0]; the first is that of @lsn. */
@@ -280,37 +282,140 @@ static void judge(struct walker *k)
 	}
 }
 
-int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
+static void walker_free(struct walker *k)
 {
-	struct walker *k = calloc(1, sizeof(*k));
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
-	struct kvp_log_hdr h;
-	int ret = -ENOMEM;
-
-	memset(w, 0, sizeof(*w));
 	if (!k)
-		return ret;
-	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
-	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
-	if (k->buf[0] && k->buf[1]) {
-		k->pool = pool;
-		k->w = w;
-		k->lsn = pool->sb->log_tail;
-		k->prev_lsn = pool->sb->log_prev_lsn;
-		k->prev_csum = pool->sb->log_prev_csum;
-		w->watermark = pool->sb->log_commit;
-		ret = 0;
-		while (!ret && next_entry(k, limit, &h)) {
-			count_entry(k, &h);
-			if (fn)
-				ret = fn(arg, &h, k->buf[0]);
-		}
-		if (!ret)
-			look_beyond(k, limit);
-		judge(k);
-	}
+		return;
 	free(k->buf[0]);
 	free(k->buf[1]);
 	free(k);
+}
+
+static struct walker *walker_new(const struct offline_pool *pool, struct log_walk *w)
+{
+	struct walker *k = calloc(1, sizeof(*k));
+
+	memset(w, 0, sizeof(*w));
+	if (!k)
+		return NULL;
+	k->pool = pool;
+	k->w = w;
+	k->nonce = pool->sb->log_nonce;
+	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
+	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
+	if (k->buf[0] && k->buf[1])
+		return k;
+	walker_free(k);
+	return NULL;
+}
+
+int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
+{
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
+	struct walker *k = walker_new(pool, w);
+	struct kvp_log_hdr h;
+	int ret = 0;
+
+	if (!k)
+		return -ENOMEM;
+	k->lsn = pool->sb->log_tail;
+	k->prev_lsn = pool->sb->log_prev_lsn;
+	k->prev_csum = pool->sb->log_prev_csum;
+	w->watermark = pool->sb->log_commit;
+	while (!ret && next_entry(k, limit, &h)) {
+		count_entry(k, &h);
+		if (fn)
+			ret = fn(arg, &h, k->buf[0]);
+	}
+	if (!ret)
+		look_beyond(k, limit);
+	judge(k);
+	walker_free(k);
 	return ret;
+}
+
+/* Once along the chain; with @fn it is known to be complete. */
+static int walk_chain(struct walker *k, bool *complete, struct log_at *end, log_entry_fn fn,
+		      void *arg)
+{
+	const struct kvp_sb *sb = k->pool->sb;
+	u64 limit = sb->log_tail + kvp_log_blocks(k->pool->g);
+	struct kvp_log_hdr h;
+	int ret = 0;
+
+	k->nonce = sb->redo_nonce;
+	k->lsn = sb->redo_lsn;
+	k->prev_lsn = 0;
+	k->prev_csum = 0;
+	*complete = false;
+	while (!ret && !*complete && next_entry(k, limit, &h)) {
+		count_entry(k, &h);
+		*complete = h.flags & KVP_LOG_LAST;
+		*end = (struct log_at){ h.limit_lsn, h.limit_rec };
+		if (fn)
+			ret = fn(arg, &h, k->buf[0]);
+	}
+	return ret;
+}
+
+int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *end,
+	      log_entry_fn fn, void *arg)
+{
+	struct log_at found;
+	struct log_walk w;
+	struct walker *k;
+	int ret = 0;
+
+	*complete = false;
+	if (!pool->sb->redo_nonce)
+		return 0;
+	k = walker_new(pool, &w);
+	if (!k)
+		return -ENOMEM;
+	walk_chain(k, complete, &found, NULL, NULL);
+	if (*complete) {
+		*end = found;
+		ret = walk_chain(k, complete, &found, fn, arg);
+	}
+	walker_free(k);
+	return ret;
+}
+
+int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
+{
+	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g), at;
+	struct walker *k = walker_new(pool, w);
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	int ret = 0;
+
+	if (!k)
+		return -ENOMEM;
+	w->watermark = pool->sb->log_commit;
+	for (k->lsn = pool->sb->log_tail; !ret && k->lsn < limit;) {
+		if (!on_leg(pool, 0, k->lsn, &at) ||
+		    read_entry(k, 0, k->lsn, at, true, k->buf[0], &h, &why)) {
+			k->lsn = kvp_log_segment_end(pool->g, k->lsn);
+			continue;
+		}
+		count_entry(k, &h);
+		if (fn)
+			ret = fn(arg, &h, k->buf[0]);
+	}
+	w->head = w->entries ? w->last.lsn + w->last.blocks : pool->sb->log_tail;
+	walker_free(k);
+	return ret;
+}
+
+int log_read(const struct offline_pool *pool, u64 lsn, u32 crc,
+	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf)
+{
+	unsigned int i;
+	u64 at;
+
+	for (i = 0; i < pool->leg_count; i++)
+		if (on_leg(pool, i, lsn, &at) && !device_read(pool->legs[i], at, 1, buf) &&
+		    sum(arg, buf) == crc)
+			return 0;
+	return -EIO;
 }

@@ -11,12 +11,12 @@
 #define LOG_BAD_NOTES	64
 
 struct log_walk {
-	u64 entries, data, intents, discards;
+	u64 entries, data, intents, discards, parity;
 	u64 head;		/* lsn after the last entry */
 	u64 watermark;		/* every entry below was durable */
 	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
-	u64 bad[KVP_MAX_MIRROR_LEGS];	/* by leg: copies below the watermark that are not sound */
+	u64 bad[KVP_MAX_MIRROR_LEGS];	/* by place in legs[]: copies below the watermark that are not sound */
 	bool damaged;		/* ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
@@ -40,6 +40,38 @@ typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *
  * Return: 0, -ENOMEM, or what @fn returned.
  */
 int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
+
+/* A place in the log: of a record in its entry. Records of the same block are ordered by it. */
+struct log_at {
+	u64 lsn;
+	u32 rec;
+};
+
+static inline bool log_before(struct log_at a, struct log_at b)
+{
+	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
+}
+
+/**
+ * log_chain() - walk the parity that an unfinished recovery has appended to the log
+ * @complete: has it its last entry? Else it does not count, and @fn is not called
+ * @end: if so, where that recovery saw the log end
+ *
+ * Return: as log_walk().
+ */
+int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *end,
+	      log_entry_fn fn, void *arg);
+
+/**
+ * log_part() - what of the log is on one leg of a parity1, which has some segments only
+ *
+ * Entries need not follow one another, so nothing is said of its end.
+ */
+int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
+
+/** log_read() - a payload block that must sum to @crc, from any leg that has it; -EIO: none */
+int log_read(const struct offline_pool *pool, u64 lsn, u32 crc,
+	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 
 /** log_state() - what a walk found */
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w);

@@ -2,19 +2,26 @@
 /* Opening a pool to be read without the module. */
 #include "offline.h"
 
-void offline_init(struct offline_pool *p, const struct kvp_sb *sb)
+void offline_init(struct offline_pool *p, const struct kvp_sb *sb, u32 vdev)
 {
+	u32 i;
+
 	memset(p, 0, sizeof(*p));
 	p->sb = sb;
-	p->g = &sb->vdevs[sb->log_vdev];
-	p->seed = kvp_sum_seed(sb->nonce, 0);
+	p->vdev = vdev;
+	p->g = &sb->vdevs[vdev];
+	p->seed = kvp_sum_seed(sb->nonce, vdev);
+	p->data_seed = kvp_sum_seed(sb->nonce, 0);
+	for (i = 0; i < vdev; i++)
+		p->first_root += kvp_has_data(&sb->vdevs[i]) ? kvp_root_count(&sb->vdevs[i]) : 0;
 }
 
-int offline_open(struct offline_pool *p, const struct found_pool *found, struct err *err)
+int offline_open(struct offline_pool *p, const struct found_pool *found, u32 vdev,
+		 struct err *err)
 {
 	u32 i, n;
 
-	offline_init(p, found->sb);
+	offline_init(p, found->sb, vdev);
 	for (i = p->g->first_leg; i < p->g->first_leg + p->g->leg_count; i++) {
 		if (!scan_leg_in_sync(found, i))
 			continue;
@@ -34,4 +41,14 @@ void offline_close(struct offline_pool *p)
 {
 	while (p->leg_count)
 		device_close(&p->devs[--p->leg_count]);
+}
+
+int offline_leg(const struct offline_pool *p, u32 leg)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->leg_count; i++)
+		if (p->index[i] == p->g->first_leg + leg)
+			return (int)i;
+	return -1;
 }

@@ -23,9 +23,32 @@ static int append(struct replay_rec **list, size_t *count, size_t *room,
 	return 0;
 }
 
+static int append_parity(struct replay *r, const struct kvp_rec *d, const struct kvp_log_hdr *h,
+			 u64 payload)
+{
+	struct replay_parity *more;
+	size_t want = r->parity_room ? 2 * r->parity_room : 256;
+
+	if (r->parity_count == REPLAY_MAX_RECORDS)
+		return -E2BIG;
+	if (r->parity_count == r->parity_room) {
+		more = realloc(r->parity, want * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		r->parity = more;
+		r->parity_room = want;
+	}
+	r->parity[r->parity_count++] = (struct replay_parity) {
+		.row = d->block, .vdev = d->vdev, .crc = d->crc, .lsn = h->lsn,
+		.payload = payload, .limit = { h->limit_lsn, h->limit_rec },
+	};
+	return 0;
+}
+
 int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 {
 	struct replay *r = replay;
+	u64 payload = h->lsn + h->hdr_blocks;
 	int ret = 0;
 	u32 i;
 
@@ -36,9 +59,12 @@ int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 		log_rec(buf, i, &d);
 		rec = (struct replay_rec) {
 			.block = d.block, .lsn = h->lsn, .index = i,
-			.count = d.count, .crc = d.crc, .kind = d.kind,
+			.count = d.count, .crc = d.crc, .kind = d.kind, .payload = payload,
 		};
-		if (d.kind == KVP_REC_DISCARD)
+		payload += kvp_rec_has_payload(&d);
+		if (d.kind == KVP_REC_PARITY)
+			ret = append_parity(r, &d, h, rec.payload);
+		else if (d.kind == KVP_REC_DISCARD)
 			ret = append(&r->discards, &r->discard_count, &r->discard_room, &rec);
 		else
 			ret = append(&r->recs, &r->count, &r->room, &rec);
@@ -57,8 +83,21 @@ static int by_block(const void *a, const void *b)
 	return replay_newer(x, y) ? -1 : 1;
 }
 
+static int by_row(const void *a, const void *b)
+{
+	const struct replay_parity *x = a, *y = b;
+
+	if (x->vdev != y->vdev)
+		return x->vdev < y->vdev ? -1 : 1;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return x->lsn > y->lsn ? -1 : x->lsn < y->lsn;
+}
+
 int replay_sort(struct replay *r)
 {
+	if (r->parity_count)
+		qsort(r->parity, r->parity_count, sizeof(*r->parity), by_row);
 	if (r->count)
 		qsort(r->recs, r->count, sizeof(*r->recs), by_block);
 	if (!r->discard_count)
@@ -73,6 +112,7 @@ void replay_free(struct replay *r)
 	free(r->recs);
 	free(r->discards);
 	free(r->heap);
+	free(r->parity);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -140,4 +180,57 @@ size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
 			n++;
 	*recs = &r->recs[r->at];
 	return n;
+}
+
+/* The first record of @block or a later one. */
+static size_t lower_bound(const struct replay *r, u64 block)
+{
+	size_t low = 0, high = r->count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (r->recs[mid].block < block)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t replay_find(const struct replay *r, u64 block, const struct replay_rec **recs)
+{
+	size_t at = lower_bound(r, block), n = 0;
+
+	while (at + n < r->count && r->recs[at + n].block == block)
+		n++;
+	*recs = n ? &r->recs[at] : NULL;
+	return n;
+}
+
+bool replay_touches(const struct replay *r, u64 first, u64 end)
+{
+	size_t i = lower_bound(r, first);
+
+	if (i < r->count && r->recs[i].block < end)
+		return true;
+	for (i = 0; i < r->discard_count && r->discards[i].block < end; i++)
+		if (r->discards[i].block + r->discards[i].count > first)
+			return true;
+	return false;
+}
+
+const struct replay_parity *replay_row(const struct replay *r, u32 vdev, u64 row)
+{
+	const struct replay_parity want = { .row = row, .vdev = vdev, .lsn = ~0ull };
+	size_t low = 0, high = r->parity_count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (by_row(&r->parity[mid], &want) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->parity_count && r->parity[low].vdev == vdev &&
+	       r->parity[low].row == row ? &r->parity[low] : NULL;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which version of a block the log makes current: its records in memory,
- * sorted, and asked for in ascending order of blocks.
+ * sorted, and asked for in ascending order of blocks; of a parity1 in any order.
  */
 #ifndef KVPOOLCTL_REPLAY_H
 #define KVPOOLCTL_REPLAY_H
 
 #include "log.h"
 
-#define REPLAY_MAX_RECORDS	(16u << 20)	/* 512 MiB of memory */
+#define REPLAY_MAX_RECORDS	(16u << 20)	/* 640 MiB of memory */
 
 struct replay_rec {
 	u64 block;
@@ -17,6 +17,15 @@ struct replay_rec {
 	u32 count;
 	u32 crc;
 	u32 kind;	/* enum kvp_rec_kind */
+	u64 payload;	/* lsn of its contents, of data */
+};
+
+/* Parity of a row. */
+struct replay_parity {
+	u64 row;
+	u32 vdev, crc;
+	u64 lsn, payload;
+	struct log_at limit;	/* it counts the versions before this */
 };
 
 struct replay {
@@ -24,6 +33,8 @@ struct replay {
 	size_t count, room, at;
 	struct replay_rec *discards;	/* by block */
 	size_t discard_count, discard_room, discard_at;
+	struct replay_parity *parity;	/* by vdev and row, newest first */
+	size_t parity_count, parity_room;
 	struct replay_rec **heap;	/* discards that reach the block asked for; newest on top */
 	size_t heap_count;
 };
@@ -47,6 +58,15 @@ u64 replay_next(struct replay *r, u64 block);
  */
 size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
 		  const struct replay_rec **discard);
+
+/** replay_find() - the same records, of any block: their number */
+size_t replay_find(const struct replay *r, u64 block, const struct replay_rec **recs);
+
+/** replay_touches() - does the log say anything of a block from @first to before @end? */
+bool replay_touches(const struct replay *r, u64 first, u64 end);
+
+/** replay_row() - the newest parity of a row, NULL if there is none */
+const struct replay_parity *replay_row(const struct replay *r, u32 vdev, u64 row);
 
 /** replay_newer() - was @a accepted after @b? */
 static inline bool replay_newer(const struct replay_rec *a, const struct replay_rec *b)

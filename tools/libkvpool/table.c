@@ -2,6 +2,7 @@
 /* Streaming the checksum table. */
 #include <stdlib.h>
 
+#include "format/regions.h"
 #include "table.h"
 
 int table_open(struct table *t, const struct offline_pool *pool)
@@ -40,24 +41,27 @@ u64 table_leaves(const struct offline_pool *pool)
 static enum page_state read_page(struct table *t, u32 level, u64 index, u64 ptr)
 {
 	const struct offline_pool *p = t->pool;
-	u64 at = kvp_page_block(p->g, level, index, kvp_ptr_slot(ptr));
-	enum page_state state = PAGE_LOST;
-	unsigned int n, i;
+	enum page_state state = PAGE_ELSEWHERE;
+	u32 copy;
 
-	for (n = 0; n < p->leg_count * kvp_table_copies(p->g); n++) {
-		i = n % p->leg_count;
-		if (device_read(p->legs[i], kvp_page_copy(p->g, at, n / p->leg_count), 1, t->raw) ||
+	for (copy = 0; copy < kvp_page_copies(p->g); copy++) {
+		struct kvp_place at = kvp_page_place(p->g, level, index, kvp_ptr_slot(ptr), copy);
+		int leg = offline_leg(p, at.leg);
+
+		if (leg < 0)
+			continue;
+		if (device_read(p->legs[leg], at.block, 1, t->raw) ||
 		    kvp_page_sum(p->seed, level, index, t->raw) != kvp_ptr_sum(ptr)) {
-			t->bad[i]++;
-		} else if (state == PAGE_LOST) {
+			t->bad[leg]++;
+			state = state == PAGE_GOOD ? PAGE_GOOD : PAGE_LOST;
+		} else if (state != PAGE_GOOD) {
 			state = PAGE_GOOD;
 			memcpy(t->levels[level].page, t->raw, KVP_BLOCK_SIZE);
 		}
 	}
-	if (state == PAGE_GOOD)
-		t->good++;
-	else
-		t->lost++;
+	t->good += state == PAGE_GOOD;
+	t->lost += state == PAGE_LOST;
+	t->elsewhere += state == PAGE_ELSEWHERE;
 	return state;
 }
 
@@ -67,7 +71,7 @@ static bool find_ptr(struct table *t, u32 level, u64 index, u64 *ptr)
 	const struct table_level *up = &t->levels[level + 1];
 
 	if (level == t->pool->g->levels - 1) {
-		*ptr = t->pool->sb->roots[index];
+		*ptr = t->pool->sb->roots[t->pool->first_root + index];
 		return true;
 	}
 	if (up->state != PAGE_GOOD)
@@ -115,9 +119,12 @@ enum page_state table_leaf(struct table *t, u64 index, u64 *next)
 
 u64 table_span(const struct offline_pool *pool, u64 leaf, u64 next)
 {
-	u64 first = leaf * KVP_PTRS_PER_PAGE, end = next * KVP_PTRS_PER_PAGE;
+	u64 used = kvp_map_from(&pool->sb->map, pool->vdev, pool->sb->pool_blocks);
+	u64 first = leaf * kvp_leaf_blocks(pool->g), end = next * kvp_leaf_blocks(pool->g);
 
-	return (end < pool->g->data_blocks ? end : pool->g->data_blocks) - first;
+	if (used < end)
+		end = used;
+	return end > first ? end - first : 0;
 }
 
 void table_walk(struct table *t, table_step_fn step, void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The checksum table, read from the legs and streamed: one page a level is
- * held, whatever the size of the pool.
+ * The checksum table of a vdev, read from the legs and streamed: one page a
+ * level is held, whatever the size of the pool.
  */
 #ifndef KVPOOLCTL_TABLE_H
 #define KVPOOLCTL_TABLE_H
@@ -12,6 +12,7 @@ enum page_state {
 	PAGE_NULL,	/* everything below is unwritten */
 	PAGE_GOOD,
 	PAGE_LOST,	/* no copy matches its pointer */
+	PAGE_ELSEWHERE,	/* none of its copies is on the legs that may be read */
 };
 
 struct table_level {
@@ -28,8 +29,8 @@ struct table {
 	struct table_level levels[KVP_MAX_LEVELS];
 	struct kvp_disk_page *raw;
 	/* counts of pages */
-	u64 good, lost;
-	u64 bad[KVP_MAX_MIRROR_LEGS];	/* copies, by leg of the pool */
+	u64 good, lost, elsewhere;
+	u64 bad[KVP_MAX_MIRROR_LEGS];	/* copies, by place in pool->legs[] */
 };
 
 /** table_open() - 0, or -ENOMEM */

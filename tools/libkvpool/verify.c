@@ -2,24 +2,8 @@
 /* Verifying a whole pool. */
 #include <stdlib.h>
 
-#include "replay.h"
-#include "verify.h"
-
-#define LEAF_BLOCKS	KVP_PTRS_PER_PAGE
-
-/* What one leg holds at home of the blocks of one leaf. */
-struct leg_view {
-	u8 *data;			/* LEAF_BLOCKS blocks */
-	bool failed[LEAF_BLOCKS];	/* cannot be read */
-};
-
-struct checker {
-	const struct offline_pool *pool;
-	struct verify *v;
-	struct table table;
-	struct replay replay;
-	struct leg_view *views;		/* one a leg */
-};
+#include "format/regions.h"
+#include "verify_rows.h"
 
 static bool newest_first(const struct replay_rec *discard, const struct replay_rec *rec)
 {
@@ -40,20 +24,38 @@ static void note_range(struct verify *v, u64 block, enum verify_state state)
 		};
 }
 
-static void note(struct verify *v, u64 block, enum verify_state state)
+void verify_note(struct checker *c, u64 block, enum verify_state state)
 {
-	v->blocks[state]++;
+	c->v->blocks[state]++;
 	if (state == VERIFY_POISONED || state == VERIFY_UNREPAIRED)
-		note_range(v, block, state);
+		note_range(c->v, block, state);
+}
+
+static struct verify_leg *leg_result(struct checker *c, int leg)
+{
+	return &c->v->legs[c->pool->index[leg]];
+}
+
+void verify_blame(struct checker *c, int leg)
+{
+	if (leg >= 0)
+		leg_result(c, leg)->blocks_bad++;
+}
+
+u64 verify_entry(const struct checker *c, u64 index)
+{
+	if (c->state == PAGE_NULL)
+		return 0;
+	return c->state == PAGE_GOOD ? table_entry(c->table, (u32)(index % KVP_PTRS_PER_PAGE)) : ~0ull;
 }
 
 /* --- home ---------------------------------------------------------------- */
 
-static void read_view(struct checker *c, unsigned int leg, u64 first, u32 from, u32 count)
+static void read_view(struct checker *c, unsigned int leg, u32 from, u32 count)
 {
 	const struct offline_pool *p = c->pool;
 	struct leg_view *view = &c->views[leg];
-	u64 at = p->g->data_start + first + from;
+	u64 at = p->g->data_start + c->base + from;
 	u8 *buf = view->data + ((size_t)from << KVP_BLOCK_SHIFT);
 	u32 i;
 
@@ -64,21 +66,29 @@ static void read_view(struct checker *c, unsigned int leg, u64 first, u32 from, 
 		if (!device_read(p->legs[leg], at + i, 1, buf + ((size_t)i << KVP_BLOCK_SHIFT)))
 			continue;
 		view->failed[from + i] = true;
-		c->v->legs[leg].read_errors++;
+		leg_result(c, (int)leg)->read_errors++;
 	}
 }
 
-/* Bit per leg whose home of @block has the sum @crc. */
+void verify_read(struct checker *c, u32 from, u32 to)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->pool->leg_count; i++)
+		read_view(c, i, from, to - from);
+}
+
+/* Bit per leg whose home of @block of the pool has the sum @crc. */
 static u32 legs_with(struct checker *c, u64 block, u32 crc)
 {
-	u32 slot = (u32)(block % LEAF_BLOCKS), match = 0;
+	u32 slot = (u32)(block - c->first), match = 0;
 	unsigned int i;
 
 	for (i = 0; i < c->pool->leg_count; i++) {
 		const struct leg_view *view = &c->views[i];
 
 		if (!view->failed[slot] &&
-		    kvp_block_sum(c->pool->seed, block,
+		    kvp_block_sum(c->pool->data_seed, block,
 				  view->data + ((size_t)slot << KVP_BLOCK_SHIFT)) == crc)
 			match |= 1u << i;
 	}
@@ -90,21 +100,21 @@ static void blame(struct checker *c, u32 match)
 	unsigned int i;
 
 	for (i = 0; i < c->pool->leg_count; i++)
-		c->v->legs[i].blocks_bad += !(match >> i & 1);
+		if (!(match >> i & 1))
+			verify_blame(c, (int)i);
 }
 
 /* --- one block -------------------------------------------------------------- */
 
-/* May a mixture of old and new be there, and be accepted, because of @intent? */
-static bool may_be_torn(const struct checker *c, const struct replay_rec *intent)
+bool verify_open(const struct checker *c, u64 lsn)
 {
 	const struct kvp_log_hdr *last = &c->v->log.last;
 	u32 i;
 
-	if (intent->lsn >= last->lsn)
+	if (lsn >= last->lsn)
 		return true;
 	for (i = 0; i < last->open_count; i++)
-		if (last->open[i] == intent->lsn)
+		if (last->open[i] == lsn)
 			return true;
 	return false;
 }
@@ -148,89 +158,111 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 	if (discard)
 		return VERIFY_UNWRITTEN;
 	state = by_table(c, block, entry, n);
-	if (state == VERIFY_UNREPAIRED && n && may_be_torn(c, &recs[0]))
+	if (state == VERIFY_UNREPAIRED && n && verify_open(c, recs[0].lsn))
 		return VERIFY_TORN;
 	return state;
 }
 
-/* --- the whole pool ----------------------------------------------------------- */
+/* --- a leaf of a single or a mirror ------------------------------------------- */
 
 /* First and last block of the leaf that must be read from home; false: none. */
-static bool home_needed(struct checker *c, u64 first, u32 count, bool good, u32 *from, u32 *to)
+static bool home_needed(struct checker *c, u32 *from, u32 *to)
 {
-	u64 next = replay_next(&c->replay, first);
+	u64 next = replay_next(&c->replay, c->first);
 	u32 slot;
 
-	*from = count;
+	*from = c->count;
 	*to = 0;
-	for (slot = 0; slot < count; slot++) {
-		bool valid = good && kvp_entry_state(table_entry(&c->table, slot)) ==
-			KVP_ENTRY_VALID;
-		if (!valid && next != first + slot)
+	for (slot = 0; slot < c->count; slot++) {
+		bool valid = kvp_entry_state(verify_entry(c, slot)) == KVP_ENTRY_VALID;
+
+		if (!valid && next != c->first + slot)
 			continue;
-		if (*from == count)
+		if (*from == c->count)
 			*from = slot;
 		*to = slot + 1;
-		if (next == first + slot)
+		if (next == c->first + slot)
 			next = replay_next(&c->replay, next + 1);
 	}
 	/* the cursor went ahead; replay_get() asks again from the first block */
-	while (c->replay.at && c->replay.recs[c->replay.at - 1].block >= first)
+	while (c->replay.at && c->replay.recs[c->replay.at - 1].block >= c->first)
 		c->replay.at--;
 	return *to > *from;
 }
 
-static void check_leaf(struct checker *c, u64 leaf, enum page_state state)
+static void check_copies(struct checker *c)
 {
-	u32 count = (u32)table_span(c->pool, leaf, leaf + 1), from, to, slot;
-	u64 first = leaf * LEAF_BLOCKS;
-	unsigned int i;
+	u32 from, to, slot;
 
-	if (home_needed(c, first, count, state == PAGE_GOOD, &from, &to))
-		for (i = 0; i < c->pool->leg_count; i++)
-			read_view(c, i, first, from, to - from);
-	for (slot = 0; slot < count; slot++) {
-		/* an entry of a lost page is in no valid state */
-		u64 entry = state == PAGE_NULL ? 0 : state == PAGE_GOOD ?
-			table_entry(&c->table, slot) : ~0ull;
+	c->base = c->own;
+	if (home_needed(c, &from, &to))
+		verify_read(c, from, to);
+	for (slot = 0; slot < c->count; slot++)
+		verify_note(c, c->first + slot,
+			    resolve(c, c->first + slot, verify_entry(c, slot)));
+}
 
-		note(c->v, first + slot, resolve(c, first + slot, entry));
+/* --- the whole pool ----------------------------------------------------------- */
+
+/* The leaf that has @block, its first of the pool. Returns the first block behind it. */
+static u64 check_leaf(struct checker *c, u64 block)
+{
+	const struct kvp_sb *sb = c->pools->sb;
+	struct kvp_map_place at = kvp_map_find(&sb->map, block);
+	u64 left = at.left < sb->pool_blocks - block ? at.left : sb->pool_blocks - block, next;
+
+	c->pool = &c->pools[at.vdev];
+	c->table = &c->tables[at.vdev];
+	c->first = block;
+	c->own = at.block;
+	c->count = (u32)left;
+	c->state = table_leaf(c->table, at.block / kvp_leaf_blocks(c->pool->g), &next);
+	/* of one vdev all that is null lies together */
+	if (c->state == PAGE_NULL && sb->vdev_count == 1) {
+		next *= kvp_leaf_blocks(c->pool->g);
+		if (next > sb->pool_blocks)
+			next = sb->pool_blocks;
+		left = next - block;
 	}
+	if (c->state == PAGE_NULL && !replay_touches(&c->replay, block, block + left)) {
+		c->v->blocks[VERIFY_UNWRITTEN] += left;
+		return block + left;
+	}
+	if (kvp_is_parity1(c->pool->g))
+		verify_rows(c);
+	else
+		check_copies(c);
+	return block + c->count;
 }
 
-/* A null subtree needs a look only where the log has records. */
-static u64 skip_null(struct checker *c, u64 leaf, u64 next)
+static void check_blocks(struct checker *c)
 {
-	u64 block = replay_next(&c->replay, leaf * LEAF_BLOCKS);
+	u64 block = 0, end = c->pools->sb->pool_blocks;
 
-	if (block / LEAF_BLOCKS < next)
-		next = block / LEAF_BLOCKS;
-	if (next > leaf)
-		c->v->blocks[VERIFY_UNWRITTEN] += table_span(c->pool, leaf, next);
-	return next;
-}
-
-/* A table_step_fn. */
-static u64 check_leaves(void *arg, u64 leaf, u64 next, enum page_state state)
-{
-	struct checker *c = arg;
-
-	next = state == PAGE_NULL ? skip_null(c, leaf, next) : leaf;
-	if (next == leaf)
-		check_leaf(c, next++, state);
-	if (c->v->progress)
-		c->v->progress(c->v->progress_arg, next, table_leaves(c->pool));
-	return next;
+	while (block < end) {
+		block = check_leaf(c, block);
+		if (c->v->progress)
+			c->v->progress(c->v->progress_arg, block, end);
+	}
 }
 
 static int checker_open(struct checker *c)
 {
-	unsigned int i;
+	const struct kvp_sb *sb = c->pools->sb;
+	unsigned int legs = 0, i;
 
-	c->views = calloc(c->pool->leg_count + 1, sizeof(*c->views));
-	if (!c->views || table_open(&c->table, c->pool))
+	for (i = 0; i < sb->vdev_count; i++)
+		if (c->pools[i].leg_count > legs)
+			legs = c->pools[i].leg_count;
+	c->views = calloc(KVP_MAX_MIRROR_LEGS, sizeof(*c->views));
+	c->tables = calloc(sb->vdev_count, sizeof(*c->tables));
+	c->rows = verify_rows_alloc();
+	if (!c->views || !c->tables || !c->rows)
 		return -ENOMEM;
-	for (i = 0; i < c->pool->leg_count; i++) {
+	for (i = 0; i < sb->vdev_count; i++)
+		if (kvp_has_data(&sb->vdevs[i]) && table_open(&c->tables[i], &c->pools[i]))
+			return -ENOMEM;
+	for (i = 0; i < legs; i++) {
 		c->views[i].data = blocks_alloc(LEAF_BLOCKS);
 		if (!c->views[i].data)
 			return -ENOMEM;
@@ -242,27 +274,53 @@ static void checker_close(struct checker *c)
 {
 	unsigned int i;
 
-	for (i = 0; c->views && i < c->pool->leg_count; i++)
+	for (i = 0; c->views && i < KVP_MAX_MIRROR_LEGS; i++)
 		free(c->views[i].data);
+	for (i = 0; c->tables && i < c->pools->sb->vdev_count; i++)
+		table_close(&c->tables[i]);
 	free(c->views);
-	table_close(&c->table);
+	free(c->tables);
+	verify_rows_free(c->rows);
 	replay_free(&c->replay);
 }
 
-int verify_pool(const struct offline_pool *pool, struct verify *v, struct err *err)
+static void count_pages(struct checker *c)
 {
-	struct checker c = { .pool = pool, .v = v };
+	u32 v, i;
+
+	for (v = 0; v < c->pools->sb->vdev_count; v++) {
+		const struct table *t = &c->tables[v];
+
+		c->v->pages_good += t->good;
+		c->v->pages_lost += t->lost + t->elsewhere;
+		for (i = 0; i < c->pools[v].leg_count; i++)
+			c->v->legs[c->pools[v].index[i]].pages_bad = t->bad[i];
+	}
+}
+
+/* All that the log holds, an unfinished recovery's parity too. */
+static int read_all_of_log(struct checker *c)
+{
+	bool complete;
+	int ret = log_walk(c->log, &c->v->log, replay_add, &c->replay);
+
+	c->log_end = (struct log_at){ c->v->log.head, 0 };
+	return ret ?: log_chain(c->log, &complete, &c->log_end, replay_add, &c->replay);
+}
+
+int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *err)
+{
+	struct checker c = { .pools = pools, .log = &pools[pools->sb->log_vdev], .v = v };
+	const struct offline_pool *pool = pools;
 	int ret = checker_open(&c);
 
 	if (!ret)
-		ret = log_walk(pool, &v->log, replay_add, &c.replay);
+		ret = read_all_of_log(&c);
 	if (!ret)
 		ret = replay_sort(&c.replay);
 	if (!ret) {
-		table_walk(&c.table, check_leaves, &c);
-		v->pages_good = c.table.good;
-		v->pages_lost = c.table.lost;
-		memcpy(v->pages_bad, c.table.bad, sizeof(v->pages_bad));
+		check_blocks(&c);
+		count_pages(&c);
 	}
 	checker_close(&c);
 	if (ret == -E2BIG)

@@ -18,7 +18,7 @@ enum verify_state {
 	VERIFY_IN_LOG,		/* current version is in the log, verified there */
 	VERIFY_TORN,		/* a write was under way; a start accepts what is there */
 	VERIFY_POISONED,	/* recorded as lost */
-	VERIFY_UNREPAIRED,	/* no leg holds what the table or the log names */
+	VERIFY_UNREPAIRED,	/* no leg holds, and no parity gives, what the table or the log names */
 	VERIFY_STATES,
 };
 
@@ -28,6 +28,7 @@ struct verify_range {
 };
 
 struct verify_leg {
+	u64 pages_bad;		/* copies of table pages */
 	u64 blocks_bad;		/* home blocks that do not verify though they should */
 	u64 read_errors;
 };
@@ -35,8 +36,7 @@ struct verify_leg {
 struct verify {
 	struct log_walk log;
 	u64 pages_good, pages_lost;
-	u64 pages_bad[KVP_MAX_MIRROR_LEGS];
-	struct verify_leg legs[KVP_MAX_MIRROR_LEGS];
+	struct verify_leg legs[KVP_MAX_LEGS];	/* by their places in the superblock */
 	u64 blocks[VERIFY_STATES];
 	struct verify_range ranges[VERIFY_MAX_RANGES];
 	unsigned int range_count;
@@ -45,13 +45,13 @@ struct verify {
 };
 
 /**
- * verify_pool() - verify every block
- * @pool: its legs are those in sync
+ * verify_pool() - verify every block, and all parity
+ * @pools: one for each vdev; their legs are those in sync
  * @v: zeroed but for progress
  *
  * Return: 0, or -1 with @err (out of memory, or more log records than fit).
  * What is found wrong is in @v.
  */
-int verify_pool(const struct offline_pool *pool, struct verify *v, struct err *err);
+int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *err);
 
 #endif

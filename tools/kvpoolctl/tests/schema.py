@@ -80,16 +80,17 @@ SETTING = Or(
          min=NUMBER, max=NUMBER),
     dict(unit="bytes", value=NUMBER, fixed=True, meaning=TEXT),
     dict(unit="word", value=TEXT, default=TEXT, meaning=TEXT, words=TEXT))
-LOG = dict(state=Or("sound", "damaged", "newer"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
-           entries=NUMBER, data=NUMBER, intents=NUMBER, discards=NUMBER)
+LOG = dict(state=Or("sound", "damaged", "newer", "partial"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
+           entries=NUMBER, data=NUMBER, intents=NUMBER, discards=NUMBER,
+           parity=NUMBER)
 INSPECT = dict(
     path=TEXT, superblock=Map(...),
     labels=[Or(dict(offset=NUMBER, state="valid", epoch=NUMBER, sequence=NUMBER),
                dict(offset=NUMBER, state="empty"),
                dict(offset=NUMBER, state=Or("corrupt", "unsupported", "unreadable"), why=TEXT))],
     log=Or(dict(LOG, list=[Map(NUMBER)]), None),
-    table=Or(dict.fromkeys(("pages_good", "pages_bad", "valid", "unwritten", "poisoned", "invalid"),
-                           NUMBER), None))
+    table=dict.fromkeys(("vdev", "pages_good", "pages_bad", "valid", "unwritten", "poisoned",
+                         "invalid", "elsewhere"), NUMBER))
 BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors"), NUMBER)
 CHECK_LEG = dict(path=Or(TEXT, None), uuid=UUID, state=Or(*LEG_STATE.choices, "fork"))
 LABELS = dict(labels_valid=NUMBER, labels_bad=NUMBER)

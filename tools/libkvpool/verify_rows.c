@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verifying the rows of a parity1, as a recovery would (dm-kvpool/recovery/rows.c).
+ *
+ * What a row's blocks are is found first: the newest version of each in the
+ * log, or else what the table says, at home. What is at home only, and cannot
+ * be had there, is taken out of the row's parity: the newest in the log, with the
+ * versions that it counts; or the one at home. What comes out is believed only
+ * if it has its sum.
+ */
+#include <stdlib.h>
+
+#include "verify_rows.h"
+
+enum piece_kind {
+	PIECE_ZERO,		/* unwritten */
+	PIECE_POISONED,
+	PIECE_LOG,		/* the log has it */
+	PIECE_HOME,
+	PIECE_REBUILT,		/* home should have it, and does not */
+	PIECE_TORN,		/* what a write that was cut short left at home */
+	PIECE_LOST,
+};
+
+struct piece {
+	enum piece_kind kind;
+	bool logged;		/* the log says what it is */
+	u32 crc;
+};
+
+struct row {
+	u64 row;
+	bool known;		/* the log has something of it */
+	bool in_flight;		/* it was under an intent that may have been cut short */
+	struct piece p[KVP_MAX_MIRROR_LEGS];	/* [0]: parity */
+};
+
+/* What the log says of a block, once. */
+struct version {
+	struct log_at at;
+	u32 kind, crc;
+	u64 payload;
+};
+
+struct row_buffers {
+	u8 *sum, *scratch;
+};
+
+struct row_buffers *verify_rows_alloc(void)
+{
+	struct row_buffers *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->sum = blocks_alloc(1);
+	b->scratch = blocks_alloc(1);
+	if (b->sum && b->scratch)
+		return b;
+	verify_rows_free(b);
+	return NULL;
+}
+
+void verify_rows_free(struct row_buffers *b)
+{
+	if (!b)
+		return;
+	free(b->sum);
+	free(b->scratch);
+	free(b);
+}
+
+static void add_xor(u8 *sum, const u8 *data)
+{
+	u64 *to = (u64 *)sum;
+	const u64 *from = (const u64 *)data;
+	size_t i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE / sizeof(*to); i++)
+		to[i] ^= from[i];
+}
+
+/* --- places ------------------------------------------------------------------------- */
+
+/* The pool's block that a piece of data is. */
+static u64 block_of(const struct checker *c, const struct row *r, u32 piece)
+{
+	return c->first + (kvp_row_block(c->pool->g, r->row, piece) - c->own);
+}
+
+static u64 entry_of(const struct checker *c, const struct row *r, u32 piece)
+{
+	const struct kvp_geometry *g = c->pool->g;
+
+	return verify_entry(c, piece ? kvp_entry_index(g, kvp_row_block(g, r->row, piece)) :
+				       kvp_parity_index(g, r->row));
+}
+
+/* The leg that has it, as a place in legs[]; -1: it may not be read. */
+static int leg_of(const struct checker *c, const struct row *r, u32 piece)
+{
+	const struct kvp_geometry *g = c->pool->g;
+	struct kvp_place at = piece ? kvp_data_place(g, kvp_row_block(g, r->row, piece)) :
+				      kvp_parity_place(g, r->row);
+
+	return offline_leg(c->pool, at.leg);
+}
+
+/* What is at home, whatever it is; NULL: it cannot be read. */
+static const u8 *home(const struct checker *c, const struct row *r, u32 piece)
+{
+	int leg = leg_of(c, r, piece);
+	u64 slot = r->row - c->base;
+
+	if (leg < 0 || c->views[leg].failed[slot])
+		return NULL;
+	return c->views[leg].data + (slot << KVP_BLOCK_SHIFT);
+}
+
+struct piece_at {
+	const struct checker *c;
+	const struct row *r;
+	u32 piece;
+};
+
+static u32 sum_of(void *arg, const void *data)
+{
+	const struct piece_at *at = arg;
+
+	return at->piece ? kvp_block_sum(at->c->pool->data_seed,
+					 block_of(at->c, at->r, at->piece), data) :
+			   kvp_block_sum(at->c->pool->seed, kvp_parity_addr(at->r->row), data);
+}
+
+static bool home_is(const struct checker *c, const struct row *r, u32 piece, u32 crc)
+{
+	struct piece_at at = { c, r, piece };
+	const u8 *data = home(c, r, piece);
+
+	return data && sum_of(&at, data) == crc;
+}
+
+static bool home_is_entry(const struct checker *c, const struct row *r, u32 piece)
+{
+	return home_is(c, r, piece, kvp_entry_crc(entry_of(c, r, piece)));
+}
+
+static bool read_log(const struct checker *c, const struct row *r, u32 piece, u64 lsn, u32 crc,
+		     u8 *buf)
+{
+	struct piece_at at = { c, r, piece };
+
+	return !log_read(c->log, lsn, crc, sum_of, &at, buf);
+}
+
+/* --- the log -------------------------------------------------------------------------- */
+
+static struct version version_of(const struct replay_rec *rec)
+{
+	return (struct version){ { rec->lsn, rec->index }, rec->kind, rec->crc, rec->payload };
+}
+
+/* What the log says of a piece of data, last before @limit. */
+static bool version_before(const struct checker *c, const struct row *r, u32 piece,
+			   struct log_at limit, struct version *v)
+{
+	u64 block = block_of(c, r, piece);
+	const struct replay *all = &c->replay;
+	const struct replay_rec *recs, *newest = NULL;
+	size_t n = replay_find(all, block, &recs), i;
+
+	for (i = 0; !newest && i < n; i++)
+		if (log_before((struct log_at){ recs[i].lsn, recs[i].index }, limit))
+			newest = &recs[i];
+	for (i = 0; i < all->discard_count && all->discards[i].block <= block; i++) {
+		const struct replay_rec *d = &all->discards[i];
+
+		if (block - d->block < d->count &&
+		    log_before((struct log_at){ d->lsn, d->index }, limit) &&
+		    (!newest || replay_newer(d, newest)))
+			newest = d;
+	}
+	if (newest)
+		*v = version_of(newest);
+	return newest;
+}
+
+/* The newest parity in the log that says anything of what is at home. */
+static const struct replay_parity *logged_parity(const struct checker *c, const struct row *r)
+{
+	const struct replay_parity *p = r->known ?
+		replay_row(&c->replay, c->pool->vdev, r->row) : NULL;
+
+	return p && log_before((struct log_at){ c->log->sb->log_tail, 0 }, p->limit) ? p : NULL;
+}
+
+/* --- contents --------------------------------------------------------------------------- */
+
+/* Add to the sum what the parity counts of @piece; false: it cannot be told. */
+static bool add_counted(struct checker *c, const struct row *r, u32 piece, struct log_at limit)
+{
+	u64 entry = entry_of(c, r, piece);
+	struct version v;
+	bool found = r->known && version_before(c, r, piece, limit, &v);
+
+	if (found && v.kind == KVP_REC_DISCARD)
+		return true;
+	if (found && v.kind == KVP_REC_DATA) {
+		if (!read_log(c, r, piece, v.payload, v.crc, c->rows->scratch))
+			return false;
+		add_xor(c->rows->sum, c->rows->scratch);
+		return true;
+	}
+	if (!found && (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN ||
+		       kvp_entry_state(entry) == KVP_ENTRY_POISONED))
+		return true;
+	if (!(found ? home_is(c, r, piece, v.crc) : home_is_entry(c, r, piece)))
+		return false;
+	add_xor(c->rows->sum, home(c, r, piece));
+	return true;
+}
+
+/*
+ * Parity that counts version @v of a piece, or with NULL what the table says of
+ * it, into the sum, and the limit of what else it counts.
+ */
+static bool parity_with(struct checker *c, const struct row *r, u32 piece,
+			const struct version *v, struct log_at *limit)
+{
+	const struct replay_parity *lp = logged_parity(c, r);
+	struct version counted;
+	bool has;
+
+	if (lp) {
+		has = version_before(c, r, piece, lp->limit, &counted);
+		if (v ? has && counted.at.lsn == v->at.lsn && counted.at.rec == v->at.rec : !has) {
+			*limit = lp->limit;
+			return read_log(c, r, 0, lp->payload, lp->crc, c->rows->sum);
+		}
+	}
+	*limit = v ? (struct log_at){ v->at.lsn + 1, 0 } : (struct log_at){ 0, 0 };
+	if (!v && (kvp_entry_state(entry_of(c, r, 0)) != KVP_ENTRY_VALID ||
+		   !home_is_entry(c, r, 0)))
+		return false;
+	if (!home(c, r, 0))
+		return false;
+	memcpy(c->rows->sum, home(c, r, 0), KVP_BLOCK_SIZE);
+	return true;
+}
+
+static bool rebuilt(struct checker *c, struct row *r, u32 piece, const struct version *v)
+{
+	struct piece_at at = { c, r, piece };
+	struct log_at limit;
+	u32 i;
+
+	if (!parity_with(c, r, piece, v, &limit))
+		return false;
+	for (i = 1; i < c->pool->g->leg_count; i++)
+		if (i != piece && !add_counted(c, r, i, limit))
+			return false;
+	return sum_of(&at, c->rows->sum) == r->p[piece].crc;
+}
+
+/* Version @v of a piece, or with NULL what the table says, which is at home or nowhere. */
+static void resolve_home(struct checker *c, struct row *r, u32 i, const struct version *v)
+{
+	u64 entry = entry_of(c, r, i);
+	struct piece *p = &r->p[i];
+
+	p->kind = PIECE_LOST;
+	p->crc = v ? v->crc : kvp_entry_crc(entry);
+	if (!v && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
+		p->kind = PIECE_ZERO;
+	else if (!v && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+		p->kind = PIECE_POISONED;
+	else if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return;
+	else if (home_is(c, r, i, p->crc))
+		p->kind = PIECE_HOME;
+	else if (rebuilt(c, r, i, v))
+		p->kind = PIECE_REBUILT;
+}
+
+/* The newest version; of intents that were cut short the next older one, if they are not home. */
+static void resolve_piece(struct checker *c, struct row *r, u32 i)
+{
+	struct piece *p = &r->p[i];
+	struct version v;
+	bool found = r->known && version_before(c, r, i, c->log_end, &v), open;
+
+	p->logged = found;
+	for (;;) {
+		if (found && v.kind != KVP_REC_INTENT) {
+			p->kind = v.kind == KVP_REC_DATA ? PIECE_LOG : PIECE_ZERO;
+			return;
+		}
+		resolve_home(c, r, i, found ? &v : NULL);
+		open = found && verify_open(c, v.at.lsn);
+		r->in_flight |= open;
+		if (p->kind != PIECE_LOST || !open)
+			break;
+		found = version_before(c, r, i, v.at, &v);
+	}
+	if (p->kind == PIECE_LOST && r->in_flight && home(c, r, i))
+		p->kind = PIECE_TORN;
+}
+
+/* --- a leaf ------------------------------------------------------------------------------- */
+
+static const enum verify_state states[] = {
+	[PIECE_ZERO] = VERIFY_UNWRITTEN,
+	[PIECE_POISONED] = VERIFY_POISONED,
+	[PIECE_LOG] = VERIFY_IN_LOG,
+	[PIECE_HOME] = VERIFY_OK,
+	[PIECE_REBUILT] = VERIFY_OK,
+	[PIECE_TORN] = VERIFY_TORN,
+	[PIECE_LOST] = VERIFY_UNREPAIRED,
+};
+
+/* Has a leg something else than the table says, with nothing in the log to excuse it? */
+static void blame_row(struct checker *c, const struct row *r)
+{
+	u32 i;
+
+	for (i = 0; i < c->pool->g->leg_count; i++) {
+		bool bad = i ? !r->p[i].logged &&
+			       (r->p[i].kind == PIECE_REBUILT || r->p[i].kind == PIECE_LOST) &&
+			       kvp_entry_state(entry_of(c, r, i)) == KVP_ENTRY_VALID :
+			       kvp_entry_state(entry_of(c, r, 0)) == KVP_ENTRY_VALID;
+
+		/* what the log knows of is written anew, with its parity */
+		if (bad && !r->known && !home_is_entry(c, r, i))
+			verify_blame(c, leg_of(c, r, i));
+	}
+}
+
+static void check_row(struct checker *c, u64 row, bool logged, enum verify_state *found)
+{
+	struct row r = { .row = row };
+	struct version v;
+	u32 i;
+
+	for (i = 1; logged && !r.known && i < c->pool->g->leg_count; i++)
+		r.known = version_before(c, &r, i, c->log_end, &v);
+	for (i = 1; i < c->pool->g->leg_count; i++) {
+		resolve_piece(c, &r, i);
+		found[block_of(c, &r, i) - c->first] = states[r.p[i].kind];
+	}
+	blame_row(c, &r);
+}
+
+/* Has the row anything at home? */
+static bool row_used(const struct checker *c, u64 row)
+{
+	struct row r = { .row = row };
+	u32 i;
+
+	for (i = 0; i < c->pool->g->leg_count; i++)
+		if (kvp_entry_state(entry_of(c, &r, i)) == KVP_ENTRY_VALID)
+			return true;
+	return false;
+}
+
+void verify_rows(struct checker *c)
+{
+	const struct kvp_geometry *g = c->pool->g;
+	enum verify_state found[LEAF_BLOCKS];
+	bool logged = replay_touches(&c->replay, c->first, c->first + c->count);
+	u32 stripes = (c->count + kvp_stripe_blocks(g) - 1) / kvp_stripe_blocks(g);
+	u32 rows = stripes * g->chunk_blocks, from = rows, to = 0, i;
+
+	c->base = kvp_row_of(g, c->own);
+	for (i = 0; i < rows; i++)
+		if (logged || row_used(c, c->base + i)) {
+			from = i < from ? i : from;
+			to = i + 1;
+		}
+	if (from < to)
+		verify_read(c, from, to);
+	for (i = 0; i < LEAF_BLOCKS; i++)
+		found[i] = VERIFY_UNWRITTEN;
+	for (i = 0; i < rows; i++)
+		check_row(c, c->base + i, logged, found);
+	for (i = 0; i < c->count; i++)
+		verify_note(c, c->first + i, found[i]);
+}
