@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
+#include "suite.h"
 #include "vdev/row.h"
 
 #define RECRASHES 6
@@ -32,6 +34,7 @@ struct look {
 	bool may_refuse;
 	bool scrub, stop;
 	u32 started;		/* position in the trace when recovery was over */
+	u64 written, poisoned, torn;	/* blocks, after the recovery */
 };
 
 /* With a leg that is gone, or died before the cut, what was on its way by intent. */
@@ -150,6 +153,9 @@ static void look_main(void *arg)
 		return;
 	}
 	l->started = disks.trace.nr;
+	l->written = l->host.pool->table.written;
+	l->poisoned = l->host.pool->table.poisoned;
+	l->torn = l->host.pool->recovery.torn_accepted;
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 	for (block = 0; block < l->crash->o->blocks; block++)
 		look_at_block(l, block, data);
@@ -248,6 +254,52 @@ static void lose_a_leg(struct look *l, struct rng *rng)
 	l->start.degraded = true;
 }
 
+/* --- for kvpoolctl check ---------------------------------------------------------- */
+
+#define DUMP_ONE_IN	16
+#define DUMP_MOST	200
+
+static void dump_leg(const struct image *img, const char *path)
+{
+	FILE *f = fopen(path, "w");
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+
+	for (block = 0; f && block < img->blocks; block++) {
+		if (!image_blk(img, block))
+			continue;
+		image_read(img, block, data);
+		fseek(f, (long)(block * KVP_BLOCK_SIZE), SEEK_SET);
+		fwrite(data, sizeof(data), 1, f);
+	}
+	if (!f || ftruncate(fileno(f), (off_t)img->blocks * KVP_BLOCK_SIZE) || fclose(f)) {
+		perror(path);
+		exit(2);
+	}
+}
+
+/* The images that @l looked at, and what the engine made of them: another program must see the same. */
+static void dump(const struct crash *c, const struct look *l)
+{
+	static u32 crashes, dumped;
+	char path[512];
+	FILE *f;
+	u32 i;
+
+	if (!opt.dump || c->lost || c->unreadable || crashes++ % DUMP_ONE_IN || dumped == DUMP_MOST)
+		return;
+	for (i = 0; i < c->legs; i++) {
+		snprintf(path, sizeof(path), "%s/%03u.leg%u", opt.dump, dumped, i);
+		dump_leg(&c->images[i], path);
+	}
+	snprintf(path, sizeof(path), "%s/%03u.result", opt.dump, dumped++);
+	f = fopen(path, "w");
+	if (!f)
+		exit(2);
+	fprintf(f, "%llu %llu %llu\n", l->written, l->poisoned, l->torn);
+	fclose(f);
+}
+
 /* Cuts during recovery, and right behind it: the trace is the last look's. */
 static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, const u8 *seen,
 			 u32 count)
@@ -282,6 +334,9 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 		if (!look(&l, images, mix64(c->seed, 500 + i))) {
 			fprintf(stderr, "  ^ second cut at %u of %u\n", at, started);
 			bad += complain(c, "cut during or after the recovery");
+		} else if (!l.start.missing) {
+			again.images = images;
+			dump(&again, &l);
 		}
 		for (k = 0; k < c->legs; k++)
 			image_free(&images[k]);
@@ -304,6 +359,7 @@ u32 check_crash(const struct crash *c, enum check_depth depth)
 		free(seen);
 		return complain(c, "all legs");
 	}
+	dump(c, &l);
 	t = disks.trace;
 	memset(&disks.trace, 0, sizeof(disks.trace));
 	if (l.started)

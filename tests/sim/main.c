@@ -110,7 +110,7 @@ static const char *parse(int argc, char **argv)
 		{ "seed", 1, 0, 's' }, { "only", 1, 0, 'o' }, { "crash", 1, 0, 'c' },
 		{ "verbose", 0, 0, 'v' }, { "long", 0, 0, 'l' }, { "images", 1, 0, 'i' },
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
-		{ "keep-going", 0, 0, 'k' }, { 0 }
+		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -127,6 +127,7 @@ static const char *parse(int argc, char **argv)
 		case 'u': suite = optarg; break;
 		case 'b': opt.sabotage = find_sabotage(argv, optarg); break;
 		case 'k': opt.keep_going = true; break;
+		case 'd': opt.dump = optarg; break;
 		default: usage();
 		}
 	}

@@ -13,6 +13,7 @@ struct options {
 	u32 images;		/* images at one position, at most */
 	u32 rounds;		/* of random tests; 0: as the suite likes */
 	enum sabotage sabotage;
+	const char *dump;	/* folder for images of crashes, and what a recovery made of them */
 };
 
 extern struct options opt;
