@@ -574,8 +574,9 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 	struct kvp_bio *k = data_of(bio);
 
 	k->fill = keep;
+	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
+	k->token = 0;
 	if (keep) {
-		k->favoured = bio->bi_opf & (REQ_META | REQ_PRIO);
 		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
 	} else if (kvp_rcache_enabled(&pool->rcache)) {
 		this_cpu_add(pool->stats->ram_bypassed, block_count(bio));
