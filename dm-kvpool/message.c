@@ -80,6 +80,11 @@ static int msg_stats(struct message *m)
 	return kvp_print_stats(m->pool, m->result, m->maxlen);
 }
 
+static int msg_latency(struct message *m)
+{
+	return kvp_print_latency(m->pool, m->result, m->maxlen);
+}
+
 static int msg_poisoned(struct message *m)
 {
 	u64 from;
@@ -254,6 +259,7 @@ static const struct {
 	int (*act)(struct message *m);
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
+	{ "latency", 1, 1, msg_latency },
 	{ "poisoned", 1, 2, msg_poisoned },
 	{ "events", 1, 2, msg_events },
 	{ "scrub", 2, 3, msg_scrub },

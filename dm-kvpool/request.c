@@ -97,15 +97,20 @@ static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 blo
 
 static void waiter_done(struct kvp_waiter *w, int error)
 {
+	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
+
+	if (!error)
+		kvp_latency_add(&k->requests->flushes, ktime_get_ns() - k->since);
 	/* -EAGAIN: given back for the time after a noflush suspend. */
-	end_bio(bio_of(container_of(w, struct kvp_bio, waiter)),
-		error == -EAGAIN ? BLK_STS_DM_REQUEUE : errno_to_blk_status(error));
+	end_bio(bio_of(k), error == -EAGAIN ? BLK_STS_DM_REQUEUE : errno_to_blk_status(error));
 }
 
 static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
 {
 	struct kvp_bio *k = data_of(bio);
 
+	k->requests = pool->requests;
+	k->since = ktime_get_ns();
 	k->waiter.seq = seq;
 	k->waiter.internal = false;
 	k->waiter.done = waiter_done;
@@ -739,6 +744,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 {
 	r->pool = pool;
+	r->since = ktime_get_boottime();
 	spin_lock_init(&r->lock);
 	bio_list_init(&r->writes);
 	bio_list_init(&r->reads);

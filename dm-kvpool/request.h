@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "latency.h"
 #include "pool/pool.h"
 
 /**
@@ -17,6 +18,8 @@
  * @writes: wait for buffer pages, in order of arrival; by @lock
  * @reads: wait for legs (failmode=wait); by @lock
  * @requeue: bios that would have to wait go back to device-mapper instead
+ * @since: when the pool was started, by the clock that goes on in sleep
+ * @flushes: how long FLUSH took, and what came with FUA
  * @space_seq: counts calls of the pool's space callback
  */
 struct kvp_requests {
@@ -28,11 +31,14 @@ struct kvp_requests {
 	struct work_struct write_work, read_work;
 	mempool_t pages;		/* for reads through a private page */
 	bool requeue;
+	ktime_t since;
+	struct kvp_latency flushes;
 };
 
 /* Per-bio data; kept small. */
 struct kvp_bio {
 	struct kvp_waiter waiter;	/* FLUSH, FUA */
+	u64 since;			/* waits since then; ns of ktime_get_ns() */
 	struct kvp_requests *requests;
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	struct kvp_leg *leg;		/* read from home: from this leg */

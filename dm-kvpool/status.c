@@ -2,6 +2,7 @@
 /* What people and tools are told: docs/dm-interface.md lists every field. */
 #include <linux/uuid.h>
 
+#include "request.h"
 #include "status.h"
 #include "target.h"
 
@@ -202,6 +203,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 
 static void say_pool(struct printer *p, struct kvp_pool *pool)
 {
+	const struct kvp_requests *r = pool->requests;
 	const struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -217,6 +219,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
+	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
 	for (i = 0; i < pool->nr_vdevs; i++)
 		say_vdev(p, &pool->vdevs[i]);
 }
@@ -347,6 +350,25 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_io(&p, pool);
 	say_scrub(&p, pool);
 	say_tunables(&p, pool);
+	return 1;
+}
+
+/* --- latency ------------------------------------------------------------------------------------ */
+
+int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
+{
+	struct kvp_requests *r = pool->requests;
+	struct printer p = { result, maxlen, 0 };
+	u32 i;
+
+	*result = 0;
+	say(&p, "flush sum %lld\n", atomic64_read(&r->flushes.sum));
+	for (i = 0; i < KVP_LATENCY_BUCKETS; i++) {
+		s64 n = atomic64_read(&r->flushes.count[i]);
+
+		if (n)
+			say(&p, "flush %llu %lld\n", kvp_latency_bound(i), n);
+	}
 	return 1;
 }
 

@@ -103,6 +103,10 @@ CHECK = dict(
     table=dict(pages_good=NUMBER, pages_lost=NUMBER),
     blocks=dict.fromkeys(("valid", "in_log", "unwritten", "torn", "poisoned", "unrepaired"), NUMBER),
     damage=[dict(lba=NUMBER, blocks=NUMBER, state=Or("poisoned", "unrepaired"))])
+IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"), NUMBER)
+FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
+IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
+              ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER), log=dict(used=NUMBER))
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
 
 
@@ -154,6 +158,9 @@ def wanted(words, obj):
         return dict(want, comment=TEXT) if "comment" in obj else want
     if command == "events":
         return dict(root, pool=TEXT, seq=NUMBER, time=TIME, event=TEXT, fields=Map(TEXT))
+    if command == "iostat":
+        want = dict(root, **IOSTAT)
+        return dict(want, legs=[dict(path=TEXT, uuid=UUID, io=IO)]) if "-v" in words else want
     if command == "inspect":
         return dict(root, inspect=INSPECT)
     if command == "check":

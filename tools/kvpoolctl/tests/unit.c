@@ -4,9 +4,11 @@
 
 #include "advice.h"
 #include "check.h"
+#include "flush_latency.h"
 #include "image.h"
 #include "import.h"
 #include "inspect.h"
+#include "iocount.h"
 #include "layout_tree.h"
 #include "plan.h"
 #include "replay.h"
@@ -183,6 +185,54 @@ static void test_stats(void)
 	stats_free(&s);
 	expect(!stats_parse(strdup(""), &s) && !stats_text(&s, "name"));
 	stats_free(&s);
+}
+
+/* --- what is counted ----------------------------------------------------------------- */
+
+static void test_latency(void)
+{
+	struct latency l, later, diff;
+	unsigned int i;
+	char *text, *p;
+
+	/* 99 that took from 896 to 1024 us, one that took a second */
+	latency_parse("flush sum 1099000000\nflush 1048576 99\nread 1 7\nflush 1073741824 1\n", &l);
+	expect(l.count == 100 && l.buckets == 2 && l.sum == 1099000000);
+	expect(latency_quantile(&l, 500) > 917504 && latency_quantile(&l, 500) < 1048576);
+	expect(latency_quantile(&l, 990) == 1048576);
+	expect(latency_quantile(&l, 999) > 939524096 && latency_quantile(&l, 1000) == 1073741824);
+	latency_parse("flush sum 1200000000\nflush 1048576 99\nflush 5242880 3\nflush 1073741824 2\n",
+		      &later);
+	latency_since(&later, &l, &diff);
+	expect(diff.count == 4 && diff.sum == 101000000);
+	expect(latency_quantile(&diff, 500) > 4194304 && latency_quantile(&diff, 500) < 5242880);
+	/* the pool was started again */
+	latency_since(&l, &later, &diff);
+	expect(diff.count == 100 && diff.sum == l.sum);
+	/* none, no bound, no sense, too many */
+	latency_parse("", &l);
+	expect(!l.count && !latency_quantile(&l, 500));
+	latency_parse("flush 18446744073709551615 5", &l);
+	expect(l.count == 5 && !latency_quantile(&l, 500));
+	latency_parse("flush 0 3\nflush 0 2\nflush -\nflush\n", &l);
+	expect(l.buckets == 1 && !latency_quantile(&l, 500));
+	text = p = calloc(LATENCY_BUCKETS + 50, 32);
+	for (i = 0; i < LATENCY_BUCKETS + 50; i++)
+		p += sprintf(p, "flush %u 1\n", i + 1);
+	latency_parse(text, &l);
+	expect(l.buckets == LATENCY_BUCKETS && l.count == LATENCY_BUCKETS);
+	free(text);
+}
+
+static void test_iocount(void)
+{
+	struct iocount c;
+
+	expect(iocount_parse("  10 1 80 5 20 2 320 7 0 12 13 4 0 64 1 9 3\n", &c));
+	expect(c.reads == 10 && c.read_bytes == 40960 && c.writes == 20);
+	expect(c.write_bytes == 163840 && c.discards == 4);
+	expect(!iocount_parse("10 1 80 5", &c) && !c.reads && !c.read_bytes);
+	expect(!iocount_load(device_make(4095, 7), &c) && !c.writes);
 }
 
 static void test_errors(void)
@@ -879,6 +929,8 @@ int main(void)
 	test_word_escape();
 	test_device_word();
 	test_stats();
+	test_latency();
+	test_iocount();
 	test_errors();
 	test_vdevs();
 	test_label();

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl iostat: what a pool and its legs do. */
+#include <errno.h>
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "device.h"
+#include "iocount.h"
+#include "flush_latency.h"
+#include "pool_object.h"
+#include "stats.h"
+
+#define MAX_LEGS	64	/* bounds for what the module tells */
+#define HEAD_EVERY	20	/* lines for people between two heads */
+
+struct leg_sample {
+	char path[PATH_MAX], uuid[UUID_BUF];
+	struct iocount io;
+};
+
+/* All that is counted, at one moment. */
+struct sample {
+	double at;			/* seconds; of the first: since the pool's start */
+	struct iocount io;
+	struct latency flush;
+	u64 hits, misses, dirty, log_used;	/* the last two in bytes, as they are */
+	unsigned int legs;
+	struct leg_sample leg[MAX_LEGS];
+};
+
+struct view {
+	bool verbose;
+	unsigned long lines;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void take_leg(const struct stats *s, unsigned int i, struct leg_sample *leg)
+{
+	const char *path = stats_text(s, "leg.%u.path", i);
+	const char *uuid = stats_text(s, "leg.%u.uuid", i);
+	unsigned int ma, mi;
+	dev_t rdev = 0;
+
+	snprintf(leg->uuid, sizeof(leg->uuid), "%s", uuid);
+	if (!path || !strcmp(path, "-"))
+		snprintf(leg->path, sizeof(leg->path), "%s", uuid);
+	else
+		leg_path(path, leg->path, sizeof(leg->path));
+	if (path && sscanf(path, "%u:%u", &ma, &mi) == 2)
+		rdev = device_make(ma, mi);
+	else if (!path || device_find(path, &rdev))
+		rdev = 0;
+	iocount_load(rdev, &leg->io);
+}
+
+static int take(const char *name, struct sample *s, struct stats *stats, struct err *err)
+{
+	struct dm_entry e;
+
+	memset(s, 0, sizeof(*s));
+	if (dm_find(name, &e, err) || stats_load(e.name, stats, err))
+		return -1;
+	s->at = now();
+	iocount_load(e.rdev, &s->io);
+	s->hits = stats_number(stats, "ram.hits");
+	s->misses = stats_number(stats, "ram.misses");
+	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE;
+	s->log_used = stats_number(stats, "log.used");
+	while (s->legs < MAX_LEGS && stats_text(stats, "leg.%u.uuid", s->legs)) {
+		take_leg(stats, s->legs, &s->leg[s->legs]);
+		s->legs++;
+	}
+	if (latency_load(e.name, &s->flush, err)) {
+		stats_free(stats);
+		return -1;
+	}
+	return 0;
+}
+
+/* What came between two samples. A device that is another one began anew. */
+static void subtract(struct iocount *c, const struct iocount *before)
+{
+	if (c->reads < before->reads || c->writes < before->writes ||
+	    c->read_bytes < before->read_bytes || c->write_bytes < before->write_bytes ||
+	    c->discards < before->discards)
+		return;
+	c->reads -= before->reads;
+	c->writes -= before->writes;
+	c->discards -= before->discards;
+	c->read_bytes -= before->read_bytes;
+	c->write_bytes -= before->write_bytes;
+}
+
+static void difference(const struct sample *s, const struct sample *before, struct sample *d)
+{
+	unsigned int i, j;
+
+	*d = *s;
+	d->at = s->at - before->at;
+	subtract(&d->io, &before->io);
+	latency_since(&s->flush, &before->flush, &d->flush);
+	if (s->hits >= before->hits && s->misses >= before->misses) {
+		d->hits -= before->hits;
+		d->misses -= before->misses;
+	}
+	for (i = 0; i < d->legs; i++)
+		for (j = 0; j < before->legs; j++)
+			if (!strcmp(d->leg[i].uuid, before->leg[j].uuid))
+				subtract(&d->leg[i].io, &before->leg[j].io);
+}
+
+/* --- for people ---------------------------------------------------------------- */
+
+static u64 rate(u64 count, double seconds)
+{
+	return seconds > 0 ? (u64)llround((double)count / seconds) : 0;
+}
+
+static void print_io(const struct ctl *ctl, const char *name, const struct iocount *io,
+		     double seconds)
+{
+	char r[SIZE_BUF], w[SIZE_BUF];
+
+	printf("%-24s %8" PRIu64 " %8" PRIu64 " %10s %10s", name, rate(io->reads, seconds),
+	       rate(io->writes, seconds), ctl_size(ctl, rate(io->read_bytes, seconds), r),
+	       ctl_size(ctl, rate(io->write_bytes, seconds), w));
+}
+
+static void print_head(void)
+{
+	printf("%-24s %8s %8s %10s %10s %8s %7s %7s %7s %6s %10s\n", "", "READS", "WRITES",
+	       "READ", "WRITTEN", "FLUSHES", "P50", "P99", "P99.9", "RAM", "DIRTY");
+	printf("%-24s %8s %8s %10s %10s %8s %7s %7s %7s %6s %10s\n", "POOL", "/s", "/s", "/s",
+	       "/s", "/s", "ms", "ms", "ms", "hits", "");
+}
+
+static void print_ms(const struct latency *l, unsigned int permille)
+{
+	if (l->count)
+		printf(" %7.3f", (double)latency_quantile(l, permille) / 1e6);
+	else
+		printf(" %7s", "-");
+}
+
+static void print_sample(const struct ctl *ctl, const char *pool, const struct sample *d,
+			 struct view *view)
+{
+	u64 asked = d->hits + d->misses;
+	char dirty[SIZE_BUF], name[PATH_MAX + 2];
+	unsigned int i;
+
+	if (view->lines++ % HEAD_EVERY == 0)
+		print_head();
+	print_io(ctl, pool, &d->io, d->at);
+	printf(" %8" PRIu64, rate(d->flush.count, d->at));
+	print_ms(&d->flush, 500);
+	print_ms(&d->flush, 990);
+	print_ms(&d->flush, 999);
+	if (asked)
+		printf(" %5" PRIu64 "%%", d->hits * 100 / asked);
+	else
+		printf(" %6s", "-");
+	printf(" %10s\n", ctl_size(ctl, d->dirty, dirty));
+	for (i = 0; view->verbose && i < d->legs; i++) {
+		snprintf(name, sizeof(name), "  %s", d->leg[i].path);
+		print_io(ctl, name, &d->leg[i].io, d->at);
+		putchar('\n');
+	}
+}
+
+/* --- JSON ------------------------------------------------------------------------ */
+
+static void add_io(json_object *o, const struct iocount *io)
+{
+	json_number(o, "reads", io->reads);
+	json_number(o, "writes", io->writes);
+	json_number(o, "discards", io->discards);
+	json_number(o, "read_bytes", io->read_bytes);
+	json_number(o, "write_bytes", io->write_bytes);
+}
+
+static void json_sample(const char *pool, const struct sample *d, bool verbose)
+{
+	json_object *root = json_root(), *o, *legs;
+	unsigned int i;
+
+	json_text(root, "pool", pool);
+	json_time(root, "time", (u64)time(NULL));
+	json_number(root, "milliseconds", (u64)llround(d->at * 1000));
+	add_io(json_child(root, "io"), &d->io);
+	latency_json(json_child(root, "flush"), &d->flush);
+	o = json_child(root, "ram");
+	json_number(o, "hits", d->hits);
+	json_number(o, "misses", d->misses);
+	json_number(o, "dirty", d->dirty);
+	json_number(json_child(root, "log"), "used", d->log_used);
+	legs = verbose ? json_list(root, "legs") : NULL;
+	for (i = 0; legs && i < d->legs; i++) {
+		o = json_item(legs);
+		json_text(o, "path", d->leg[i].path);
+		json_text(o, "uuid", d->leg[i].uuid);
+		add_io(json_child(o, "io"), &d->leg[i].io);
+	}
+	ctl_json(root);
+}
+
+/* --- the command ------------------------------------------------------------------- */
+
+static void show(const struct ctl *ctl, const char *pool, const struct sample *d,
+		 struct view *view)
+{
+	if (ctl->json)
+		json_sample(pool, d, view->verbose);
+	else
+		print_sample(ctl, pool, d, view);
+}
+
+static void wait_until(double when)
+{
+	double left;
+
+	while ((left = when - now()) > 0) {
+		struct timespec t = { (time_t)left, (long)(fmod(left, 1) * 1e9) };
+
+		nanosleep(&t, NULL);
+	}
+}
+
+/* @count 0: until somebody ends it. */
+static int follow(struct ctl *ctl, const char *pool, double interval, unsigned long count,
+		  struct view *view)
+{
+	static struct sample one, two, diff;
+	struct sample *old = &one, *new = &two, *swap;
+	struct stats stats;
+	struct err err;
+	unsigned long i;
+	double start;
+
+	if (take(pool, old, &stats, &err))
+		return ctl_fail(ctl, &err);
+	diff = *old;
+	diff.at = (double)stats_number(&stats, "uptime_ms") / 1000;
+	stats_free(&stats);
+	show(ctl, pool, &diff, view);
+	start = old->at;
+	for (i = 1; interval > 0 && (!count || i < count) && !fflush(stdout); i++) {
+		wait_until(start + interval * (double)i);
+		if (take(pool, new, &stats, &err))
+			return ctl_fail(ctl, &err);
+		stats_free(&stats);
+		difference(new, old, &diff);
+		show(ctl, pool, &diff, view);
+		swap = old;
+		old = new;
+		new = swap;
+	}
+	return EXIT_DONE;
+}
+
+static bool parse_count(const char *text, unsigned long *count)
+{
+	char *end;
+
+	errno = 0;
+	*count = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno && *count;
+}
+
+static bool parse_interval(const char *text, double *interval)
+{
+	char *end;
+
+	*interval = strtod(text, &end);
+	return *text >= '0' && *text <= '9' && !*end && *interval >= 0.1 && *interval <= 86400;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct view view = { 0 };
+	unsigned long count = 0;
+	double interval = 0;
+	int n;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		view.verbose = true;
+	n = ctl_args(ctl, argc, 1, 3);
+	if (n > 1 && !parse_interval(argv[optind + 1], &interval))
+		return ctl_usage(ctl, "'%.64s' is no interval: seconds, 0.1 to 86400",
+				 argv[optind + 1]);
+	if (n > 2 && !parse_count(argv[optind + 2], &count))
+		return ctl_usage(ctl, "'%.64s' is no count: a number from 1 on",
+				 argv[optind + 2]);
+	return follow(ctl, argv[optind], interval, count, &view);
+}
+
+const struct command cmd_iostat = {
+	.name = "iostat",
+	.args = "[-v] POOL [INTERVAL [COUNT]]",
+	.help = "Shows what a pool does: requests and bytes a second, how long flushes take, how\n"
+		"many reads the RAM cache answers, and what is not yet home. The first line is the\n"
+		"average since the pool was started; with INTERVAL, in seconds, more lines follow,\n"
+		"each about the time since the one before, COUNT lines in all.\n\n"
+		"  -v  also each leg",
+	.shorts = "v",
+	.run = run,
+};

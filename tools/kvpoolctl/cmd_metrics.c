@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl metrics: all pools, in the text format of Prometheus. */
+#include "ctl.h"
+#include "flush_latency.h"
+#include "stats.h"
+
+#define MAX_LEGS	64	/* bounds for what the module tells */
+#define LABEL_BUF	1024
+
+struct pool {
+	char label[LABEL_BUF];		/* pool="NAME" */
+	struct stats stats;
+	struct latency flush;
+};
+
+enum { GAUGE, COUNTER };
+
+/* @unit: by what the module's number is to be multiplied, or divided if it is below 0. */
+static const struct metric {
+	const char *name, *key;
+	int type, unit;
+	const char *help;
+} metrics[] = {
+	{ "size_bytes", "size", GAUGE, 1, "Size of the device." },
+	{ "written_bytes", "written_blocks", GAUGE, KVP_BLOCK_SIZE, "What of it holds data." },
+	{ "uptime_seconds", "uptime_ms", GAUGE, -1000, "Since the pool was started." },
+	{ "losses_survivable", "losses_survivable", GAUGE, 1, "Legs that may still be lost." },
+	{ "poisoned_blocks", "poisoned_blocks", GAUGE, 1, "Blocks of 4 KiB that are lost." },
+	{ "dirty_bytes", "ram.dirty_blocks", GAUGE, KVP_BLOCK_SIZE,
+	  "In the write buffer, not yet home." },
+	{ "write_buffer_bytes", "ram.write_buffer", GAUGE, 1, "Size of the write buffer." },
+	{ "ram_cache_bytes", "ram.read_cache", GAUGE, 1, "Size of the RAM cache." },
+	{ "ram_cache_used_bytes", "ram.read_cache_used", GAUGE, 1, "What it holds." },
+	{ "ram_cache_hits_total", "ram.hits", COUNTER, 1, "Blocks that were found in it." },
+	{ "ram_cache_misses_total", "ram.misses", COUNTER, 1, "Blocks that were not." },
+	{ "ram_cache_fills_total", "ram.fills", COUNTER, 1, "Blocks that it took." },
+	{ "ram_cache_bypassed_total", "ram.bypassed", COUNTER, 1,
+	  "Blocks that it was not to keep: of long reads, streams, and read ahead." },
+	{ "table_cache_bytes", "ram.table_budget", GAUGE, 1, "Memory for the checksum table." },
+	{ "table_cache_used_bytes", "ram.table_used", GAUGE, 1, "What of it is in use." },
+	{ "table_page_reads_total", "table.page_reads", COUNTER, 1,
+	  "Pages of the table that were read." },
+	{ "table_page_writes_total", "table.page_writes", COUNTER, 1,
+	  "Pages of the table that were written." },
+	{ "checkpoints_total", "table.checkpoints", COUNTER, 1, "Checkpoints taken." },
+	{ "log_size_bytes", "log.size", GAUGE, 1, "Size of the log." },
+	{ "log_used_bytes", "log.used", GAUGE, 1, "What of it is in use." },
+	{ "log_commits_total", "log.commits", COUNTER, 1, "Entries written to the log." },
+	{ "log_data_bytes_total", "log.data_blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Data that went to the log." },
+	{ "log_bypass_bytes_total", "log.intent_blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Data that went home past the log." },
+	{ "log_failed", "log.failed", GAUGE, 1, "1 while no leg takes the log." },
+	{ "destaged_bytes_total", "destage.blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Data that was brought home from the log." },
+	{ "read_bytes_total", "io.read_blocks", COUNTER, KVP_BLOCK_SIZE, "Read from the device." },
+	{ "written_bytes_total", "io.write_blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Written to the device." },
+	{ "discarded_bytes_total", "io.discard_blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Discarded, or written as zeros." },
+	{ "coalesced_bytes_total", "io.coalesced_blocks", COUNTER, KVP_BLOCK_SIZE,
+	  "Overwritten in the buffer before they were committed." },
+	{ "read_retries_total", "read.retries", COUNTER, 1,
+	  "Reads that had to be done once more." },
+	{ "scrub_done_blocks", "scrub.done", GAUGE, 1, "Where the scrub is." },
+	{ "scrub_healed", "scrub.healed", GAUGE, 1, "Healed by this scrub, or the last one." },
+	{ "scrub_unrepaired", "scrub.unrepaired", GAUGE, 1, "What it could not heal." },
+	{ "scrub_finished_timestamp_seconds", "scrub.finished", GAUGE, 1,
+	  "When the last scrub ended." },
+	{ "recovery_seconds", "recovery.last_ms", GAUGE, -1000, "What the last recovery took." },
+};
+
+static const char *const pool_states[] = { "online", "degraded", "faulted", "suspended", NULL };
+static const char *const leg_states[] = {
+	"online", "offline", "faulted", "resilvering", "stale", "missing", NULL
+};
+
+/* As the format wants it: backslash, quote and newline are escaped. */
+static const char *escape(const char *text, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *text && n + 3 < size; text++) {
+		if (*text == '\\' || *text == '"' || *text == '\n')
+			buf[n++] = '\\';
+		buf[n++] = *text == '\n' ? 'n' : *text;
+	}
+	buf[n] = 0;
+	return buf;
+}
+
+static void head(const char *name, const char *type, const char *help)
+{
+	printf("# HELP kvpool_%s %s\n# TYPE kvpool_%s %s\n", name, help, name, type);
+}
+
+static void print_metric(const struct metric *m, const struct pool *pools, unsigned int count)
+{
+	unsigned int i;
+
+	head(m->name, m->type == GAUGE ? "gauge" : "counter", m->help);
+	for (i = 0; i < count; i++) {
+		u64 value = stats_number(&pools[i].stats, "%s", m->key);
+
+		printf("kvpool_%s{%s} ", m->name, pools[i].label);
+		if (m->unit < 0)
+			printf("%.3f\n", (double)value / -m->unit);
+		else
+			printf("%" PRIu64 "\n", value * (u64)m->unit);
+	}
+}
+
+/* One line for each state there is: 1 for the one that it has. */
+static void print_states(const char *name, const char *label, const char *state,
+			 const char *const *states)
+{
+	for (; *states; states++)
+		printf("kvpool_%s{%s,state=\"%s\"} %d\n", name, label, *states,
+		       state && !strcmp(state, *states));
+}
+
+static bool leg_label(const struct pool *p, unsigned int leg, char *buf, size_t size)
+{
+	const char *uuid = stats_text(&p->stats, "leg.%u.uuid", leg);
+	char path[LABEL_BUF];
+
+	if (!uuid || leg >= MAX_LEGS)
+		return false;
+	snprintf(buf, size, "%s,leg=\"%u\",uuid=\"%s\",path=\"%s\"", p->label, leg, uuid,
+		 escape(stats_text(&p->stats, "leg.%u.path", leg) ?: "-", path, sizeof(path)));
+	return true;
+}
+
+static void print_legs(const struct pool *pools, unsigned int count)
+{
+	static const char *const kinds[][2] = {
+		{ "read", "err_read" }, { "write", "err_write" }, { "checksum", "err_checksum" },
+	};
+	char label[2 * LABEL_BUF + 128];
+	unsigned int i, leg, k;
+
+	head("leg_state", "gauge", "1 for the state that a leg is in.");
+	for (i = 0; i < count; i++)
+		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
+			print_states("leg_state", label,
+				     stats_text(&pools[i].stats, "leg.%u.state", leg), leg_states);
+	head("leg_errors_total", "counter", "Errors of a leg, by kind; 'clear' resets them.");
+	for (i = 0; i < count; i++)
+		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
+			for (k = 0; k < 3; k++)
+				printf("kvpool_leg_errors_total{%s,kind=\"%s\"} %" PRIu64 "\n",
+				       label, kinds[k][0],
+				       stats_number(&pools[i].stats, "leg.%u.%s", leg, kinds[k][1]));
+	head("leg_healed_total", "counter", "Blocks of a leg that were healed.");
+	for (i = 0; i < count; i++)
+		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
+			printf("kvpool_leg_healed_total{%s} %" PRIu64 "\n", label,
+			       stats_number(&pools[i].stats, "leg.%u.healed", leg));
+}
+
+static void print_flushes(const struct pool *pools, unsigned int count)
+{
+	unsigned int i, b;
+
+	head("flush_seconds", "histogram", "How long FLUSH took, and writes with FUA.");
+	for (i = 0; i < count; i++) {
+		const struct latency *l = &pools[i].flush;
+		u64 sum = 0;
+
+		for (b = 0; b < l->buckets && l->bucket[b].bound != UINT64_MAX; b++) {
+			sum += l->bucket[b].count;
+			printf("kvpool_flush_seconds_bucket{%s,le=\"%.9g\"} %" PRIu64 "\n",
+			       pools[i].label, (double)l->bucket[b].bound / 1e9, sum);
+		}
+		printf("kvpool_flush_seconds_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n",
+		       pools[i].label, l->count);
+		printf("kvpool_flush_seconds_sum{%s} %.9f\n", pools[i].label,
+		       (double)l->sum / 1e9);
+		printf("kvpool_flush_seconds_count{%s} %" PRIu64 "\n", pools[i].label, l->count);
+	}
+}
+
+static void print_all(const struct pool *pools, unsigned int count)
+{
+	unsigned int i;
+
+	head("pool_state", "gauge", "1 for the state that a pool is in.");
+	for (i = 0; i < count; i++)
+		print_states("pool_state", pools[i].label, stats_text(&pools[i].stats, "state"),
+			     pool_states);
+	for (i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
+		print_metric(&metrics[i], pools, count);
+	print_flushes(pools, count);
+	print_legs(pools, count);
+}
+
+static int load(const struct dm_entry *e, struct pool *p, struct err *err)
+{
+	char name[LABEL_BUF / 2];
+
+	snprintf(p->label, sizeof(p->label), "pool=\"%s\"", escape(e->name, name, sizeof(name)));
+	if (stats_load(e->name, &p->stats, err))
+		return -1;
+	if (!latency_load(e->name, &p->flush, err))
+		return 0;
+	stats_free(&p->stats);
+	return -1;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct dm_entry *list;
+	struct pool *pools;
+	unsigned int i, count, good = 0;
+	struct err err;
+	int ret = EXIT_DONE;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	ctl_args(ctl, argc, 0, 0);
+	if (ctl->json)
+		return ctl_usage(ctl, "there is one format; 'status -j' tells the same as JSON");
+	if (dm_list(&list, &count, &err))
+		return ctl_fail(ctl, &err);
+	pools = calloc(count + 1, sizeof(*pools));
+	/* Of a pool that cannot be asked the others are told all the same. */
+	for (i = 0; pools && i < count; i++) {
+		if (load(&list[i], &pools[good], &err))
+			ret = ctl_fail(ctl, &err);
+		else
+			good++;
+	}
+	if (pools)
+		print_all(pools, good);
+	for (i = 0; i < good; i++)
+		stats_free(&pools[i].stats);
+	free(pools);
+	free(list);
+	return ret;
+}
+
+const struct command cmd_metrics = {
+	.name = "metrics",
+	.args = "",
+	.help = "Prints what there is to know of all running pools in the text format of Prometheus,\n"
+		"for the textfile collector of its node exporter, or whatever else takes that.",
+	.shorts = "",
+	.run = run,
+};
