@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 
 #include "io/inject.h"
+#include "io/leg_queue.h"
 #include "request.h"
 #include "vdev/missing.h"
 
@@ -507,7 +508,7 @@ static void read_home_work(struct work_struct *work)
 	else if (IS_ERR(leaf))
 		end_bio(bio, BLK_STS_IOERR);
 	else if (remap_home(r, bio, leaf))
-		submit_bio_noacct(bio);
+		kvp_leg_send(data_of(bio)->leg, bio);
 }
 
 /* Serve from the buffer; false when a block has left it meanwhile. */
@@ -641,7 +642,12 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 		defer_read(r, bio, read_home_work);
 		return DM_MAPIO_SUBMITTED;
 	}
-	return remap_home(r, bio, leaf) ? DM_MAPIO_REMAPPED : DM_MAPIO_SUBMITTED;
+	if (!remap_home(r, bio, leaf))
+		return DM_MAPIO_SUBMITTED;
+	if (!kvp_leg_crowded(k->leg))
+		return DM_MAPIO_REMAPPED;
+	kvp_leg_send(k->leg, bio);
+	return DM_MAPIO_SUBMITTED;
 }
 
 /*

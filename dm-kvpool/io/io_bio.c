@@ -6,6 +6,7 @@
 
 #include "io/inject.h"
 #include "io/io_bio.h"
+#include "io/leg_queue.h"
 #include "pool/pool.h"
 
 #define BIO_RESERVE	128
@@ -22,6 +23,8 @@ static void bio_done(struct bio *bio)
 
 	if (bio->bi_status)
 		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
+	if (op_is_write(bio_op(bio)))
+		kvp_leg_sent(io->leg);
 	bio_put(bio);
 	io_put(io);
 }
@@ -68,7 +71,10 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 		__bio_add_page(bio, io->pages[i], n * KVP_BLOCK_SIZE, 0);
 	}
 	atomic_inc(&io->parts);
-	submit_bio_noacct(bio);
+	if (io->urgent || io->op == KVP_IO_FLUSH)
+		kvp_leg_send_now(io->leg, bio);
+	else
+		kvp_leg_send(io->leg, bio);
 }
 
 static enum kvp_fault fault_of(enum kvp_io_op op)
@@ -109,14 +115,16 @@ int kvp_io_bio_init(struct kvp_pool *pool)
 	if (ret) {
 		kfree(pool->bios);
 		pool->bios = NULL;
+		return ret;
 	}
-	return ret;
+	return kvp_leg_queues_init(pool);
 }
 
 void kvp_io_bio_exit(struct kvp_pool *pool)
 {
 	if (!pool->bios)
 		return;
+	kvp_leg_queues_exit(pool);
 	bioset_exit(pool->bios);
 	kfree(pool->bios);
 	pool->bios = NULL;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bios for a leg that has no room for them now.
+ *
+ * A device takes as many requests as it has tags, and keeps whoever has one
+ * more until one of them ends: a disk behind a simple bridge has a single one.
+ * Whoever submits to several legs would then wait for the slowest of them at
+ * every step, while others have nothing to do. So what a leg has no room for is
+ * sent by a worker of its own. Reads and writes take turns there: a reader must
+ * not wait for all that destage has brought.
+ */
+#ifndef KVP_LEG_QUEUE_H
+#define KVP_LEG_QUEUE_H
+
+#include <linux/types.h>
+
+struct bio;
+struct kvp_leg;
+struct kvp_pool;
+
+/** kvp_leg_queues_init() - a queue for each leg that the pool may have; 0 or -ENOMEM */
+int kvp_leg_queues_init(struct kvp_pool *pool);
+
+/** kvp_leg_queues_exit() - after the last bio has ended. Context: process. */
+void kvp_leg_queues_exit(struct kvp_pool *pool);
+
+/** kvp_leg_crowded() - would a bio have to wait, for the device or for others? Any context. */
+bool kvp_leg_crowded(struct kvp_leg *leg);
+
+/**
+ * kvp_leg_send() - submit @bio, or leave it to the leg's worker
+ *
+ * Context: as submit_bio_noacct(). Of a write kvp_leg_sent() must be told.
+ */
+void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
+
+/**
+ * kvp_leg_send_now() - submit @bio at once; the caller waits for the device if need be
+ *
+ * For what must not stand behind others. Of a write kvp_leg_sent() must be told.
+ */
+void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
+
+/** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */
+void kvp_leg_sent(struct kvp_leg *leg);
+
+#endif /* KVP_LEG_QUEUE_H */
