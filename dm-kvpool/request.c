@@ -212,10 +212,15 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* The buffer is not full, yet there is no page: make those in use come home. */
+/*
+ * The buffer is not full, yet there is no page: make those in use come home. Not
+ * where no more may be buffered before it is committed: that comes by itself,
+ * if the log has space.
+ */
 static void relieve_memory(struct kvp_pool *pool)
 {
-	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2) {
+	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}

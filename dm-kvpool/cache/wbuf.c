@@ -319,7 +319,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 		this_cpu_inc(pool->stats->coalesced_blocks);
 		return old;
 	}
-	if (READ_ONCE(w->nr_buffered) < READ_ONCE(w->commit_limit))
+	if (!kvp_wbuf_to_be_committed(w))
 		d = take_spare(w, spare);
 	if (!d) {
 		spin_unlock(lock_of(w, block));

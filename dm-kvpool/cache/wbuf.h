@@ -136,6 +136,12 @@ void kvp_wbuf_exit(struct kvp_pool *pool);
 /** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 
+/** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */
+static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_buffered) >= READ_ONCE(w->commit_limit);
+}
+
 /**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
  * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL

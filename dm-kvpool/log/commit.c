@@ -99,6 +99,9 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		built = build_wanted(pool) && kvp_log_build_entry(pool);
 		mutex_unlock(&log->build_lock);
 		smp_mb();	/* pairs with the one above */
+		/* Somebody may wait for what was buffered to be committed. */
+		if (built)
+			kvp_pool_space(pool);
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
 			return;	/* whoever frees one kicks again */
 	}

@@ -273,6 +273,48 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
+/* Their number is nearly used up, and some are home: true for the first who asks. */
+static bool begin_to_close(struct kvp_log *log)
+{
+	u32 home = 0;
+	struct kvp_bypass *b;
+	unsigned long flags;
+	bool begin;
+
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(b, &log->bypass, list)
+		home += b->phase == KVP_BYPASS_HOME;
+	begin = log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2 && home >= KVP_MAX_OPEN_INTENTS / 4 &&
+		!log->closing;
+	log->closing |= begin;
+	spin_unlock_irqrestore(&log->lock, flags);
+	return begin;
+}
+
+/*
+ * A stream that nobody flushes uses up the places for open intents. Those that
+ * are home can be closed without a checkpoint, in the way of a FLUSH (R20), whose
+ * cases these are: the power goes before the flush has ended, or before a header
+ * is durable that does not list them: they are open, as before. After that they
+ * are closed, and durable at home since before. A leg that failed is given up by
+ * the flush, and that is recorded before (R16): what it lacks has not been
+ * closed as long as it may be taken for a leg in sync. Their records stay where
+ * they are: the table learns of them at the next checkpoint.
+ */
+void kvp_log_close_some(struct kvp_pool *pool)
+{
+	struct kvp_intents home;
+
+	/* A flush that succeeds after one that failed says nothing of what that lost. */
+	if (kvp_pool_faulted(pool) || test_bit(KVP_POOL_FLUSH_LOST, &pool->flags) ||
+	    !begin_to_close(&pool->log))
+		return;
+	kvp_log_home_intents(pool, &home);
+	if (!kvp_legs_flush(pool) && !kvp_members_settle(pool))
+		kvp_log_close(pool, &home);
+	WRITE_ONCE(pool->log.closing, false);
+}
+
 void kvp_log_retire(struct kvp_pool *pool, u64 tail)
 {
 	struct kvp_log *log = &pool->log;

@@ -30,7 +30,7 @@ struct page;
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_BYPASS_WORKERS	2
-#define KVP_MANY_INTENTS	(1u << 18) /* 1 GiB: a recovery reads every one of them */
+#define KVP_MANY_INTENTS	(1u << 16) /* 256 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
 /* A place between two records of the log: versions are in order by it. */
@@ -169,6 +169,7 @@ struct kvp_log {
 	struct list_head flush_waiters;		/* durable but for bypass and membership */
 	bool failed;				/* a commit failed; cleared by the one that succeeds */
 	bool due;				/* the interval is over, or a close is wanted */
+	bool closing;				/* somebody is about to close intents that are home */
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
@@ -258,6 +259,13 @@ struct kvp_intents {
 /** kvp_log_home_intents() - what is home now; after a flush of the legs it can be closed */
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
 void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
+
+/**
+ * kvp_log_close_some() - flush the legs and close intents, if many are open that nobody flushes
+ *
+ * For a bypass worker that has brought some home. Context: process, waits for I/O.
+ */
+void kvp_log_close_some(struct kvp_pool *pool);
 
 /* --- parity1 (parity.c) --- */
 

@@ -51,9 +51,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = &pool->destage;
 
-	/* Intents that nobody flushes are closed by a checkpoint, before their number is used up. */
 	return test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || log_half_full(pool) ||
-	       READ_ONCE(pool->log.nr_bypass) > KVP_MAX_OPEN_INTENTS / 2 ||
 	       READ_ONCE(pool->log.intents_since) > KVP_MANY_INTENTS ||
 	       READ_ONCE(pool->log.full) || table_half_dirty(pool);
 }
@@ -424,6 +422,7 @@ void kvp_bypass_work(struct work_struct *work)
 		}
 		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);
 		queue_work(pool->commit_wq, &pool->log.flush_work);
+		kvp_log_close_some(pool);
 	}
 	kvp_destage_kick(pool, false);
 	kvp_commit_kick(pool, true);

@@ -166,7 +166,8 @@ static struct kvp_dirty *begin_write(struct host *h, u64 block, struct kvp_dirty
 			kvp_wbuf_end_stream(pool, spare);
 		if (kvp_pool_faulted(pool))
 			return NULL;
-		if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2) {
+		if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
+		    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
 			kvp_commit_now(pool);
 			kvp_destage_kick(pool, true);
 		}

@@ -478,6 +478,30 @@ static void intent_over_a_closed_intent(struct parity_test *t)
 	host_flush(&t->host);
 }
 
+/* More intents than there are places for, of a stream that nobody flushes; no checkpoint comes. */
+static void intents_closed_without_a_checkpoint(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 checkpoint, intents;
+	u32 i;
+
+	host_write(&t->host, 0, 480, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	checkpoint = pool->sb->checkpoint;
+	intents = pool->log.intent_blocks;
+	t->cuts_from = disks.trace.nr;
+	for (i = 0; i < 12; i++) {
+		host_write(&t->host, 40 * i, 40, false);
+		kvp_commit_now(pool);
+		kvp_commit_kick(pool, true);
+		host_sleep(20);
+	}
+	if (pool->sb->checkpoint != checkpoint || pool->log.intent_blocks != intents + 12 * 40 ||
+	    pool->log.nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
+		sim_fail("%u intents are open: the test is not what it says", pool->log.nr_bypass);
+}
+
 /* The log says that whole stripes are discarded; then they are written by intent. */
 static void intent_over_a_discard(struct parity_test *t)
 {
@@ -893,6 +917,7 @@ void run_parity(void)
 	parity_test(BY_INTENT_WIDE(intent_over_logged_rows), 5, 1);
 	parity_test(BY_INTENT(intent_over_a_closed_intent), 3, 2);
 	parity_test(BY_INTENT(intent_over_a_discard), 3, 1);
+	parity_test(BY_INTENT(intents_closed_without_a_checkpoint), 3, 1);
 	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
 	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);

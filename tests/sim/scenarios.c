@@ -617,6 +617,36 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 		host_read_check(h, 100 * i + 7);
 }
 
+/*
+ * A stream that nobody flushes has more intents than there are places for: those
+ * that are home are closed after a flush of the legs, and no checkpoint comes.
+ */
+static void intents_are_closed_without_a_checkpoint(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 checkpoint, intents;
+	u32 i;
+
+	host_write(h, 0, 480, false);
+	host_checkpoint(h);
+	checkpoint = h->pool->sb->checkpoint;
+	intents = h->pool->log.intent_blocks;
+	s->cuts_from = disks.trace.nr;
+	s->positions = 200;
+	for (i = 0; i < 12; i++) {
+		host_write(h, 40 * i, 40, false);
+		kvp_commit_now(h->pool);
+		kvp_commit_kick(h->pool, true);
+		host_sleep(20);
+	}
+	if (h->pool->sb->checkpoint != checkpoint ||
+	    h->pool->log.intent_blocks != intents + 12 * 40 ||
+	    h->pool->log.nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
+		sim_fail("%u intents are open: the scenario is not what it says",
+			 h->pool->log.nr_bypass);
+	host_write(h, 490, 1, true);
+}
+
 static void reader_task(void *arg)
 {
 	struct scenario *s = arg;
@@ -1198,6 +1228,9 @@ void run_scenarios(void)
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
+	scenario(NAMED(intents_are_closed_without_a_checkpoint), 2, false, 2);
+	scenario("intents_are_closed_without_a_checkpoint_on_a_single",
+		 intents_are_closed_without_a_checkpoint, 1, false, 1);
 	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 8);
 	scenario(NAMED(fill_races_a_write), 2, false, 2);
 	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
