@@ -5,6 +5,7 @@
 
 #include "io/inject.h"
 #include "io/leg_queue.h"
+#include "long_read.h"
 #include "request.h"
 #include "vdev/missing.h"
 
@@ -365,6 +366,15 @@ static void give_block(void *to, struct page *page)
 	copy_to_bio(reader->bio, &reader->iter, page_address(page));
 }
 
+/* Of a parity1: blocks of one leg. */
+static bool in_one_chunk(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return !kvp_is_parity1(at.v->g) ||
+	       at.block % at.v->g->chunk_blocks + count <= at.v->g->chunk_blocks;
+}
+
 /* What a leg had that is out, all of it at once: false if it has to be block by block. */
 static bool read_missing(struct kvp_requests *r, struct bio *bio)
 {
@@ -372,7 +382,7 @@ static bool read_missing(struct kvp_requests *r, struct bio *bio)
 	u64 block = reader.iter.bi_sector >> KVP_SECTORS_SHIFT;
 	u32 count = reader.iter.bi_size >> KVP_BLOCK_SHIFT;
 
-	if (count < 2 || !kvp_block_missing(r->pool, block) ||
+	if (count < 2 || !in_one_chunk(r->pool, block, count) || !kvp_block_missing(r->pool, block) ||
 	    kvp_missing_read(r->pool, block, count, give_block, &reader))
 		return false;
 	end_bio(bio, BLK_STS_OK);
@@ -444,6 +454,8 @@ static void read_work(struct work_struct *work)
 			defer_read(r, bio, read_anew_work);
 }
 
+static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
+
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
 static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block,
@@ -470,7 +482,24 @@ static void read_zeros(struct kvp_pool *pool, struct bio *bio)
 	end_bio(bio, BLK_STS_OK);
 }
 
-/* Point the bio at a leg; takes over the leaf's reference. False: served or failed already. */
+/* Point the bio at the leg that has all of it, or one that has; false if there is none. */
+static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	u64 block = first_block(bio);
+
+	k->leg = kvp_leg_choose(pool, block, block_count(bio));
+	if (!k->leg)
+		return false;
+	bio_set_dev(bio, k->leg->bdev);
+	bio->bi_iter.bi_sector = kvp_home_block(pool, block) << KVP_SECTORS_SHIFT;
+	return true;
+}
+
+/*
+ * Point the bio at a leg, or read it from several; takes over the leaf's
+ * reference. False: nothing is to be submitted any more.
+ */
 static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
 {
 	struct kvp_pool *pool = r->pool;
@@ -482,14 +511,15 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	if (class == HOME_READ) {
 		if (kvp_rcache_enabled(&pool->rcache))
 			this_cpu_add(pool->stats->ram_misses, count);
-		k->leg = kvp_leg_choose(pool, block, count);
-		if (k->leg) {
-			k->requests = r;
-			k->leaf = leaf;
-			bio_set_dev(bio, k->leg->bdev);
-			bio->bi_iter.bi_sector = kvp_home_block(pool, block) << KVP_SECTORS_SHIFT;
+		k->requests = r;
+		k->leaf = leaf;
+		if (!in_one_chunk(pool, block, count)) {
+			if (kvp_long_read(r, bio, leaf, long_read_done))
+				return false;
+		} else if (point_at_leg(pool, bio)) {
 			return true;
 		}
+		k->leaf = NULL;
 	}
 	kvp_table_put(pool, leaf);
 	if (class == HOME_ZERO)
@@ -600,8 +630,8 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 n = min(count, at.left), chunk = at.v->g->chunk_blocks, i;
 
-	/* below one leaf; of a parity1 on one leg, too */
-	if (kvp_is_parity1(at.v->g))
+	/* below one leaf; of a parity1 that lacks a leg, on one leg, too */
+	if (kvp_is_parity1(at.v->g) && !kvp_long_read_whole(at.v))
 		n = min_t(u32, n, chunk - at.block % chunk);
 
 	*buffered = kvp_wbuf_any(pool, block, 1);
@@ -706,30 +736,45 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 	return true;
 }
 
-int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
+/*
+ * What legs were read for has come, if it was @good. If it is not what it should
+ * be the device need not be at fault: destage or a bypass may have written
+ * the block meanwhile, or the reader its buffer. From scratch, then: false.
+ */
+static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct kvp_tpage *leaf = k->leaf;
-	bool good;
 
-	/* Ended by ourselves: served, or read anew after a first try. */
-	if (!leaf)
-		return DM_ENDIO_DONE;
-	kvp_leg_unchoose(k->leg);
-	good = !*error && !kvp_injected(k->leg, KVP_FAULT_READ) && verify(r->pool, bio, leaf);
+	good = good && verify(r->pool, bio, leaf);
 	kvp_table_put(r->pool, leaf);
 	k->leaf = NULL;
 	if (good)
-		return DM_ENDIO_DONE;
-	/*
-	 * The device need not be at fault: destage or a bypass may have written
-	 * the block meanwhile, or the reader its buffer. From scratch, then.
-	 */
+		return true;
 	this_cpu_inc(r->pool->stats->read_retries);
+	defer_read(r, bio, read_anew_work);
+	return false;
+}
+
+static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
+{
+	if (came_well(r, bio, good))
+		end_bio(bio, BLK_STS_OK);
+}
+
+int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
+{
+	struct kvp_bio *k = data_of(bio);
+	bool good = !*error;
+
+	/* Ended by ourselves: served, or read anew after a first try. */
+	if (!k->leaf)
+		return DM_ENDIO_DONE;
+	kvp_leg_unchoose(k->leg);
+	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
-	defer_read(r, bio, read_anew_work);
-	return DM_ENDIO_INCOMPLETE;
+	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }
 
 /* --- all of them --------------------------------------------------------------------------------- */
@@ -768,6 +813,10 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 		kvp_requests_exit(r);
 		return -ENOMEM;
 	}
+	if (kvp_long_reads_init(r)) {
+		kvp_requests_exit(r);
+		return -ENOMEM;
+	}
 	pool->requests = r;
 	pool->space = space_came_free;
 	return 0;
@@ -782,6 +831,7 @@ void kvp_requests_exit(struct kvp_requests *r)
 	if (r->write_wq)
 		destroy_workqueue(r->write_wq);
 	mempool_exit(&r->pages);
+	kvp_long_reads_exit(r);
 	r->wq = NULL;
 	r->write_wq = NULL;
 }

@@ -33,6 +33,11 @@ struct kvp_requests {
 	bool requeue;
 	ktime_t since;
 	struct kvp_latency flushes;
+
+	/* Of long_read.c; of pools with a parity1. */
+	struct bio_set long_bios;
+	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
+	u32 junk_blocks;
 };
 
 /* Per-bio data; kept small. */
@@ -43,6 +48,9 @@ struct kvp_bio {
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	struct kvp_leg *leg;		/* read from home: from this leg */
 	struct kvp_tpage *leaf;		/* and verified against this leaf */
+	atomic_t parts;			/* of a long read: requests that have not ended, */
+	bool failed;			/* one that failed, */
+	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
 	u32 token;			/* of the RAM cache, taken before */
 	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
 	struct work_struct work;	/* a read that has to wait */

@@ -72,4 +72,10 @@ struct kvp_stripe_at kvp_stripe_at(u32 legs, u32 blocks, u32 block);
  */
 void kvp_stripe_home(u32 legs, u32 chunk, u64 stripe, u32 piece, struct kvp_piece *p);
 
+/** kvp_stripe_piece_on() - the piece of stripe @stripe that leg @leg has at home */
+static inline u32 kvp_stripe_piece_on(u32 legs, u64 stripe, u32 leg)
+{
+	return (leg + legs - (u32)(stripe % legs)) % legs;
+}
+
 #endif /* KVP_STRIPE_H */

@@ -375,6 +375,9 @@ static inline u64 kvp_home_block(struct kvp_pool *pool, u64 block)
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
+/** kvp_leg_choose_this() - count a read of @leg as in flight, where there is no choice */
+void kvp_leg_choose_this(struct kvp_leg *leg);
+
 /** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
 int kvp_legs_flush(struct kvp_pool *pool);
 

@@ -58,6 +58,11 @@ struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 	return best;
 }
 
+void kvp_leg_choose_this(struct kvp_leg *leg)
+{
+	atomic_inc(&leg->in_flight);
+}
+
 void kvp_leg_unchoose(struct kvp_leg *leg)
 {
 	atomic_dec(&leg->in_flight);

@@ -149,6 +149,9 @@ bool stripe_home_test(void)
 					good &= expect(p.blocks == chunk && p.block == stripe * chunk,
 						       "stripe %u piece %u: %u blocks at %llu", stripe,
 						       piece, p.blocks, p.block);
+					good &= expect(kvp_stripe_piece_on(n, stripe, p.leg) == piece,
+						       "stripe %u piece %u: found as %u", stripe, piece,
+						       kvp_stripe_piece_on(n, stripe, p.leg));
 					good &= expect(!piece || p.first == (piece - 1) * chunk, "first");
 					if (!piece)
 						parities[p.leg]++;

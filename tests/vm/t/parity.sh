@@ -41,6 +41,29 @@ dmsetup message p 0 checkpoint
 all_is v2
 scrub p
 
+echo "--- long reads: one request to each leg that seeks, else one for what lies between two chunks of parity"
+requests() { local d n=0; for d in a b c d; do n=$((n + $(simstat $d reads))); done; echo $n; }
+long_reads() { # 0 OR 1: do the legs say that they rotate? HOW-MANY-REQUESTS for 20 stripes
+	local d before
+	dmsetup remove --retry p
+	for d in a b c d; do echo "$1" > "/sys/block/$(basename "$(readlink -f /dev/$d)")/queue/rotational"; done
+	restart_without ""
+	expect_eq "$(oracle show /dev/mapper/p 0 240 bs=240)" "0 240 v2"
+	before=$(requests)
+	expect_eq "$(oracle show /dev/mapper/p 0 240 bs=240)" "0 240 v2"
+	expect_eq $(($(requests) - before)) "$2" "requests to the legs"
+	expect_eq "$(oracle show /dev/mapper/p 7 230 bs=230)" "7 230 v2"
+	expect_eq "$(oracle show /dev/mapper/p 300 200 bs=200)" "300 200 v2"	# two leaves
+	expect_eq "$(oracle show /dev/mapper/p 3 6 bs=6)" "3 6 v2"
+	rot_block 100; rot_parity 110
+	expect_eq "$(oracle show /dev/mapper/p 0 240 bs=240)" "0 240 v2"
+	expect_stat p read.retries 1
+	scrub p 1
+	scrub p
+}
+long_reads 0 22
+long_reads 1 4
+
 echo "--- rot in data and in parity"
 rot_block 100; rot_block 217; rot_parity 301
 expect_eq "$(oracle show /dev/mapper/p 96 8 bs=1)" "96 8 v2"
