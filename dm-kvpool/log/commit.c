@@ -19,10 +19,15 @@
 
 /* --- when to build ---------------------------------------------------------------- */
 
-/* Blocks that may gather before they are committed without being asked for. */
+/*
+ * Blocks that may gather before they are committed without being asked for. Of
+ * the limit not half: of a parity1 that is far below what an entry of intents holds.
+ */
 static u32 commit_batch(struct kvp_pool *pool)
 {
-	return max(1u, min(pool->wbuf.limit / 4, READ_ONCE(pool->wbuf.commit_limit) / 2));
+	u32 limit = READ_ONCE(pool->wbuf.commit_limit);
+
+	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 4));
 }
 
 static bool build_wanted(struct kvp_pool *pool)

@@ -22,7 +22,10 @@
 #define MAX_WHOLE_ROWS	512	/* for a bypass: long requests to each leg */
 #define MAX_STRIPES	64
 #define MAX_INPUTS	128	/* that are read at once */
+#define RUN_ORDER	4u	/* parity of so many rows lies side by side in memory, if it can */
+#define RUN_PAGES	(1u << RUN_ORDER)
 
+static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG);
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * MAX_ROWS);	/* chunks are powers of two */
 
 /* A locked stripe, and the versions that go home to it. */
@@ -65,6 +68,7 @@ struct kvp_row_home {
 	struct stripe stripes[MAX_STRIPES];
 	struct row *rows;
 	struct page **parity;		/* a page for each of them */
+	unsigned long parity_runs;	/* bit per RUN_PAGES of them: they were allocated together */
 	struct kvp_row_parity *records;
 	struct page *input[MAX_INPUTS];
 	struct kvp_io ios[MAX_INPUTS];
@@ -86,6 +90,30 @@ static int alloc_pages_of(struct page **pages, u32 n)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/*
+ * Pages for the parity of rows, neighbours where there are some: a long request
+ * of scattered pages has more segments than many a device takes, and becomes two.
+ */
+static int alloc_parity(struct kvp_row_home *h)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
+	u32 i, k;
+
+	for (i = 0; i + RUN_PAGES <= h->max_rows; i += RUN_PAGES) {
+		struct page *run = alloc_pages(gfp, RUN_ORDER);
+
+		if (!run) {
+			if (alloc_pages_of(&h->parity[i], RUN_PAGES))
+				return -ENOMEM;
+			continue;
+		}
+		for (k = 0; k < RUN_PAGES; k++)
+			h->parity[i + k] = virt_to_page(page_address(run) + k * KVP_BLOCK_SIZE);
+		__set_bit(i / RUN_PAGES, &h->parity_runs);
+	}
+	return alloc_pages_of(&h->parity[i], h->max_rows - i);
 }
 
 static void note_sizes(struct kvp_row_home *h)
@@ -126,7 +154,7 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	h->batch = kvp_batch_alloc(pool);
 	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
 	if (!h->batch || !h->edge || !h->rows || !h->parity || !h->records ||
-	    alloc_pages_of(h->parity, h->max_rows) || alloc_pages_of(h->input, MAX_INPUTS) ||
+	    alloc_parity(h) || alloc_pages_of(h->input, MAX_INPUTS) ||
 	    alloc_pages_of(&h->piece, 1) ||
 	    alloc_pages_of(&h->scratch, 1)) {
 		kvp_row_home_free(h);
@@ -144,6 +172,20 @@ static void free_pages_of(struct page **pages, u32 n)
 			__free_page(pages[i]);
 }
 
+static void free_parity(struct kvp_row_home *h)
+{
+	u32 i, n;
+
+	for (i = 0; h->parity && i < h->max_rows; i += n) {
+		n = min(RUN_PAGES, h->max_rows - i);
+		if (test_bit(i / RUN_PAGES, &h->parity_runs))
+			__free_pages(h->parity[i], RUN_ORDER);
+		else
+			free_pages_of(&h->parity[i], n);
+	}
+	kvfree(h->parity);
+}
+
 void kvp_row_home_free(struct kvp_row_home *h)
 {
 	if (!h)
@@ -152,9 +194,7 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvfree(h->edge);
 	kvfree(h->rows);
 	kvfree(h->records);
-	if (h->parity)
-		free_pages_of(h->parity, h->max_rows);
-	kvfree(h->parity);
+	free_parity(h);
 	free_pages_of(h->input, MAX_INPUTS);
 	free_pages_of(&h->piece, 1);
 	free_pages_of(&h->scratch, 1);
