@@ -179,6 +179,9 @@ static int msg_set(struct message *m)
 		snprintf(why.text, sizeof(why.text), "there is no tunable '%s'", m->argv[1]);
 		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
 	}
+	if (id == KVP_T_CACHE_MODE)
+		return refused(m, "cache_mode is chosen when the pool is made",
+			       "kvpoolctl create -o cache_mode=", -EOPNOTSUPP);
 	if (m->argc < 3)
 		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);

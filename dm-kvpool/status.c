@@ -37,6 +37,8 @@ static const char *vdev_word(u32 kind)
 		return "single";
 	case KVP_VDEV_PARITY1:
 		return "parity1";
+	case KVP_VDEV_CACHE:
+		return "cache";
 	default:
 		return "mirror";
 	}
@@ -80,6 +82,21 @@ static u64 scrub_done(const struct kvp_pool *pool)
 	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
 }
 
+static const char *vdev_state(const struct kvp_vdev *v);
+
+/* What it does, and whether all of it is there; "-": there is none. */
+static const char *cache_state(struct kvp_pool *pool)
+{
+	const struct kvp_vdev *v = kvp_pool_cache(pool);
+
+	return v ? vdev_state(v) : "-";
+}
+
+static bool log_on_cache(const struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
+}
+
 /* --- status line and table line ---------------------------------------------------------- */
 
 static void status_line(struct kvp_instance *inst, char *result, unsigned int maxlen)
@@ -99,14 +116,15 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 		sums += atomic64_read(&leg->err_checksum);
 		healed += atomic64_read(&leg->healed);
 	}
-	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu",
+	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu %s %s",
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
 	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),
 	       kvp_log_blocks(pool->log.v->g), reads, writes, sums, healed,
 	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
-	       scrub_done(pool), pool->sb->pool_blocks);
+	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
+	       log_on_cache(pool) ? "cache" : "legs");
 }
 
 static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
@@ -183,6 +201,8 @@ static const char *vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
+	if (!kvp_has_data(v->g) && !kvp_vdev_usable(v))
+		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;
 	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
@@ -196,8 +216,11 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	    vdev_state(v));
 	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
 	    v->nr_legs);
-	say(p, "vdev.%u.leg_size=%llu\n", v->index,
-	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	if (!kvp_has_data(g))
+		say_number(p, "cache.vdev", v->index);
+	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
+	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
+	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
 
@@ -209,6 +232,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
 	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment,
+	    sb->incompat & KVP_INCOMPAT_CACHE ? "vdevs,cache" :
 	    sb->incompat & KVP_INCOMPAT_VDEVS ? "vdevs" : "");
 	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	say_number(p, "epoch", sb->epoch);
@@ -245,6 +269,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 
 	say_number(p, "log.vdev", pool->log.v->index);
 	say_number(p, "log.size", kvp_log_blocks(pool->log.v->g) << KVP_BLOCK_SHIFT);
+	say(p, "log.on=%s\n", log_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));
 	say_number(p, "log.flushes", READ_ONCE(log->flushes));

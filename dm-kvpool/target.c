@@ -123,6 +123,7 @@ static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
 		{ "degraded", offsetof(struct kvp_start, degraded) },
 		{ "accept_fork", offsetof(struct kvp_start, accept_fork) },
 		{ "undestroy", offsetof(struct kvp_start, undestroy) },
+		{ "discard_log", offsetof(struct kvp_start, discard_log) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;
@@ -216,7 +217,19 @@ static u32 kind_of(const char *word)
 		return KVP_VDEV_MIRROR;
 	if (word && !strcmp(word, "parity1"))
 		return KVP_VDEV_PARITY1;
+	if (word && !strcmp(word, "cache"))
+		return KVP_VDEV_CACHE;
 	return 0;
+}
+
+static bool has_cache(const struct kvp_start *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_vdevs; i++)
+		if (s->vdevs[i].kind == KVP_VDEV_CACHE)
+			return true;
+	return false;
 }
 
 static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
@@ -229,19 +242,23 @@ static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_
 	int ret;
 
 	if (!kind) {
-		ti->error = "vdev is neither single nor mirror nor parity1";
+		ti->error = "vdev is neither single, mirror, parity1 nor cache";
 		return -EINVAL;
 	}
 	ret = dm_read_arg(&count, as, &n, &ti->error);
 	if (ret)
 		return ret;
-	if ((n == 1) != (kind == KVP_VDEV_SINGLE) || n > as->argc ||
+	if ((kind != KVP_VDEV_CACHE && (n == 1) != (kind == KVP_VDEV_SINGLE)) || n > as->argc ||
 	    (kind == KVP_VDEV_PARITY1 && n < KVP_STRIPE_MIN_LEGS)) {
 		ti->error = "number of legs does not fit";
 		return -EINVAL;
 	}
 	if (s->nr_vdevs == KVP_MAX_VDEVS || n > KVP_MAX_LEGS - s->nr_legs) {
 		ti->error = "more than 16 vdevs, or 48 legs";
+		return -EINVAL;
+	}
+	if (kind == KVP_VDEV_CACHE && (!s->nr_vdevs || has_cache(s))) {
+		ti->error = "a pool has one cache at most, behind a vdev with data";
 		return -EINVAL;
 	}
 	s->vdevs[s->nr_vdevs].kind = kind;

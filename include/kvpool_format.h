@@ -14,6 +14,8 @@
  *   data_start .... home of the data: data_blocks blocks
  *   last 1 MiB .... label area again: same superblock ring
  *
+ * A leg of a cache has labels and a log.
+ *
  * docs/on-disk-format.md explains every field; tests/kunit and tests/sim hold
  * sizes and offsets still.
  */
@@ -65,11 +67,12 @@ enum kvp_vdev_kind {
 	KVP_VDEV_SINGLE		= 1,
 	KVP_VDEV_MIRROR		= 2,
 	KVP_VDEV_PARITY1	= 3,
-	KVP_VDEV_CACHE		= 4,	/* reserved, not yet written */
+	KVP_VDEV_CACHE		= 4,	/* carries the log, and no blocks of the pool */
 };
 
 /* Incompatible features. */
 #define KVP_INCOMPAT_VDEVS	0x1ull	/* regions[] say which vdev holds what */
+#define KVP_INCOMPAT_CACHE	0x2ull	/* one of the vdevs is a cache */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -96,7 +99,7 @@ struct kvp_disk_vdev {
 	__le32	kind;			/* enum kvp_vdev_kind */
 	__le32	first_leg;		/* index into legs[] */
 	__le32	leg_count;
-	__le32	table_levels;		/* 1..3; the superblock's roots point at the top level */
+	__le32	table_levels;		/* 1..3; the superblock's roots point at the top level; a cache 0 */
 	__le64	table_start;		/* blocks, as all below */
 	__le64	log_start;
 	__le32	log_segments;
@@ -181,7 +184,8 @@ struct kvp_disk_sb {
 	/* parity1: chain of parity records that a recovery wrote, behind the log's end */
 	__le64	redo_nonce;		/* log nonce of that chain; 0: none */
 	__le64	redo_lsn;		/* where it begins */
-	__u8	reserved0[80];
+	__le64	checkpoint_time;	/* of the newest checkpoint, seconds since 1970; 0: unknown */
+	__u8	reserved0[72];
 
 	struct kvp_disk_vdev vdevs[KVP_MAX_VDEVS];
 	/* KVP_INCOMPAT_VDEVS; without it, the only vdev is all of the pool */

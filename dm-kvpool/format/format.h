@@ -170,6 +170,12 @@ static inline bool kvp_has_data(const struct kvp_geometry *g)
 	return g->kind != KVP_VDEV_CACHE;
 }
 
+/** kvp_losses() - so many of its legs may be lost */
+static inline u32 kvp_losses(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? 1 : g->leg_count - 1;
+}
+
 /** kvp_stripe_blocks() - blocks of data in a stripe; 0 if the vdev has no stripes */
 static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
 {
@@ -329,11 +335,23 @@ int __must_check kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks,
 			    u64 log_bytes, struct kvp_geometry *g, struct kvp_why *why);
 
 /**
- * kvp_layout_one() - the same for one of several vdevs
+ * kvp_layout_one() - the same for one of several vdevs, which may be a cache
  * @max_roots: so many roots may its table have: they share those of the superblock
  */
 int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
 				u32 max_roots, struct kvp_geometry *g, struct kvp_why *why);
+
+/**
+ * kvp_layout_cache() - lay out a cache vdev: its log takes what it can use of the device
+ * @legs: number of legs, which all hold the same
+ * @leg_blocks: size of the smallest leg
+ * @g: result; first_leg is left alone
+ * @why: on error, the reason
+ *
+ * Return: 0, -ENOSPC (too small), -EINVAL (count).
+ */
+int __must_check kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g,
+				  struct kvp_why *why);
 
 /** kvp_geometry_check() - is a geometry read from a device sound for a leg of @leg_blocks? */
 int __must_check kvp_geometry_check(const struct kvp_geometry *g, u64 leg_blocks,
@@ -397,6 +415,7 @@ struct kvp_sb {
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
 	u64 redo_nonce, redo_lsn;
+	u64 checkpoint_time;
 	u64 forks[KVP_MAX_FORKS];
 	u64 tunable_mask, tunables[KVP_MAX_TUNABLES];
 	struct kvp_scrub_info scrub;
@@ -415,7 +434,7 @@ struct kvp_sb {
 /* Features this code knows; a bit beyond them has the usual consequence. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-#define KVP_INCOMPAT_KNOWN	KVP_INCOMPAT_VDEVS
+#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE)
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);

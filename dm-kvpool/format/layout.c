@@ -222,6 +222,8 @@ static bool shape_known(const struct kvp_geometry *g)
 		return g->leg_count >= 2 && g->leg_count <= KVP_MAX_MIRROR_LEGS;
 	case KVP_VDEV_PARITY1:
 		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS;
+	case KVP_VDEV_CACHE:
+		return g->leg_count >= 1 && g->leg_count <= KVP_MAX_MIRROR_LEGS;
 	default:
 		return false;
 	}
@@ -246,8 +248,9 @@ static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 {
 	if (!shape_known(g)) {
 		snprintf(why->text, sizeof(why->text),
-			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d; this has %u",
-			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS, g->leg_count);
+			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d, a cache 1 to %d; this has %u",
+			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS,
+			 KVP_MAX_MIRROR_LEGS, g->leg_count);
 		return -EINVAL;
 	}
 	if (!chunk_known(g)) {
@@ -265,6 +268,8 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	u64 usable = leg_blocks, log;
 	int ret;
 
+	if (kind == KVP_VDEV_CACHE)
+		return kvp_layout_cache(legs, leg_blocks, g, why);
 	if (use_blocks && use_blocks < usable)
 		usable = use_blocks;
 	g->kind = kind;
@@ -312,6 +317,31 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	return kvp_layout_one(kind, legs, leg_blocks, use_blocks, log_bytes, KVP_MAX_ROOTS, g, why);
 }
 
+/*
+ * A recovery reads the whole log, and what is in the log is in RAM as well until
+ * it is home: so more than the largest log that legs get by themselves is of no use.
+ */
+int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
+{
+	u64 bytes = leg_blocks > 2 * KVP_LABEL_BLOCKS ?
+		(leg_blocks - 2 * KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT : 0;
+	u32 first_leg = g->first_leg;
+	int ret;
+
+	*g = (struct kvp_geometry){ .kind = KVP_VDEV_CACHE, .first_leg = first_leg, .leg_count = legs };
+	ret = check_shape(g, why);
+	if (ret)
+		return ret;
+	if (bytes < LOG_MIN_BYTES) {
+		snprintf(why->text, sizeof(why->text),
+			 "%llu KiB are too few for the labels and a log of 4 MiB of a cache",
+			 (unsigned long long)leg_blocks * 4);
+		return -ENOSPC;
+	}
+	g->log_start = KVP_LABEL_BLOCKS;
+	return lay_log(bytes < LOG_DEFAULT_MAX ? bytes : LOG_DEFAULT_MAX, g, why);
+}
+
 /* Is @start .. @start + @blocks between the labels, without overflow? */
 static bool inside(u64 start, u64 blocks, u64 leg_blocks)
 {
@@ -332,10 +362,27 @@ static bool copy_fits(const struct kvp_geometry *g)
 		blocks <= g->log_start - g->table_copy);
 }
 
+static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
+{
+	return g->segment_blocks >= KVP_MAX_ENTRY_BLOCKS && g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
+	       g->segments >= KVP_MIN_SEGMENTS && inside(g->log_start, kvp_log_region(g), leg_blocks);
+}
+
+/* Of a cache: a log and nothing else. */
+static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
+{
+	if (g->data_start || g->data_blocks || g->levels || g->table_start || g->table_copy ||
+	    g->chunk_blocks)
+		return "table or data of a cache";
+	return log_sound(g, leg_blocks) ? NULL : "log region";
+}
+
 static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
 	if (!shape_known(g))
 		return "kind or number of legs";
+	if (!kvp_has_data(g))
+		return cache_fault(g, leg_blocks);
 	if (!chunk_known(g))
 		return "chunk";
 	if (!g->data_blocks || (kvp_is_parity1(g) && g->data_blocks % kvp_stripe_blocks(g)) ||
@@ -344,8 +391,7 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->levels < 1 || g->levels > KVP_MAX_LEVELS ||
 	    kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS)
 		return "table levels";
-	if (g->segment_blocks < KVP_MAX_ENTRY_BLOCKS || g->segment_blocks > KVP_SEGMENT_BLOCKS ||
-	    g->segments < KVP_MIN_SEGMENTS || !inside(g->log_start, kvp_log_region(g), leg_blocks))
+	if (!log_sound(g, leg_blocks))
 		return "log region";
 	if (!kvp_log_holds_discard(g, g->chunk_blocks))
 		return "log size for its chunks";

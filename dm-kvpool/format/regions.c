@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "format/logplace.h"
 #include "format/regions.h"
 
 #define MAX_SHARE	16u	/* extents in a row on one vdev: a stream should use all */
@@ -240,20 +241,16 @@ static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region 
 	}
 }
 
-static u32 losses(const struct kvp_geometry *g)
-{
-	return kvp_is_parity1(g) ? 1 : g->leg_count - 1;
-}
-
 int kvp_regions_lay_out(struct kvp_sb *sb)
 {
 	u64 extents[KVP_MAX_VDEVS];
-	u32 v;
 
 	if (kvp_sb_roots(sb) > KVP_MAX_ROOTS)
 		return -EINVAL;
 	if (sb->vdev_count > 1) {
 		sb->incompat |= KVP_INCOMPAT_VDEVS;
+		if (kvp_cache_find(sb) >= 0)
+			sb->incompat |= KVP_INCOMPAT_CACHE;
 		count_extents(sb, extents);
 		while (least(extents)) {
 			if (sb->region_count == KVP_MAX_REGIONS)
@@ -261,8 +258,6 @@ int kvp_regions_lay_out(struct kvp_sb *sb)
 			share_once(sb, extents, &sb->regions[sb->region_count++]);
 		}
 	}
-	for (v = 1; v < sb->vdev_count; v++)
-		if (losses(&sb->vdevs[v]) > losses(&sb->vdevs[sb->log_vdev]))
-			sb->log_vdev = v;
+	kvp_log_choose(sb);
 	return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
 }

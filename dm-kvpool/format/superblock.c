@@ -84,6 +84,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
 	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
+	d->checkpoint_time = cpu_to_le64(sb->checkpoint_time);
 }
 
 static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
@@ -200,6 +201,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
 	sb->redo_lsn = le64_to_cpu(d->redo_lsn);
+	sb->checkpoint_time = le64_to_cpu(d->checkpoint_time);
 	sb->vdev_count = le32_to_cpu(d->vdev_count);
 	sb->leg_count = le32_to_cpu(d->leg_count);
 	sb->fork_count = le32_to_cpu(d->fork_count);
@@ -297,10 +299,22 @@ static u32 largest_chunk(const struct kvp_sb *sb)
 	return chunk;
 }
 
+/* One cache at most, behind a vdev with data; an older module must know of it. */
+static const char *cache_fault(const struct kvp_sb *sb)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		n += !kvp_has_data(&sb->vdevs[i]);
+	if (n > 1 || !kvp_has_data(&sb->vdevs[0]))
+		return "number or place of cache vdevs";
+	return !n != !(sb->incompat & KVP_INCOMPAT_CACHE) ? "feature bit of the cache" : NULL;
+}
+
 static const char *content_fault(struct kvp_sb *sb)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
-	const char *fault = kvp_map_build(sb, &sb->map);
+	const char *fault = cache_fault(sb) ?: kvp_map_build(sb, &sb->map);
 	u32 i, j;
 
 	if (fault)

@@ -30,6 +30,9 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"RAM for blocks that were read; 0: none" },
 	[KVP_T_SEQ_CUTOFF_READ] = { "seq_cutoff_read", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
 		1 * MIB, NULL, "streams of reads that are longer do not enter the RAM cache" },
+	[KVP_T_CACHE_MODE] = { "cache_mode", KVP_UNIT_WORD, 0, 2, KVP_CACHE_WRITEBACK,
+		"writeback|writethrough|writearound",
+		"writeback: the log is on the cache; chosen when the pool is made" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -21,10 +21,13 @@ enum kvp_tunable_id {
 	KVP_T_DESTAGE_IDLE_MS,
 	KVP_T_RAM_CACHE,
 	KVP_T_SEQ_CUTOFF_READ,
+	KVP_T_CACHE_MODE,
 	KVP_TUNABLES,
 };
 
 enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD };
+
+enum kvp_cache_mode { KVP_CACHE_WRITEBACK, KVP_CACHE_WRITETHROUGH, KVP_CACHE_WRITEAROUND };
 
 struct kvp_tunable {
 	const char *key;

@@ -11,11 +11,12 @@
  *
  * When no leg took an entry, everything not durable goes back into the buffer
  * in its old order, and the next attempt writes the same place again. Until an
- * attempt succeeds, FLUSH and FUA fail.
+ * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
+#include "log/move.h"
 
 /* --- when to build ---------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	unsigned long flags;
 	bool wanted;
 
-	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped))
+	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->moving))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :
@@ -246,6 +247,7 @@ static void rewind_log(struct kvp_pool *pool)
 	unsigned long flags;
 	LIST_HEAD(back);
 	LIST_HEAD(waiters);
+	bool moves = kvp_log_lost(pool);
 	u32 n = 0;
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
@@ -263,9 +265,11 @@ static void rewind_log(struct kvp_pool *pool)
 	log->built_seq = log->durable_seq;
 	log->failed = true;
 	log->due = false;
-	if (!READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
+	if (!moves && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
 	spin_unlock_irqrestore(&log->lock, flags);
+	if (moves)
+		return;
 	kvp_event(pool, "commit_failed why=no leg took the log entry");
 	kvp_answer(&waiters, -EIO);
 	/* With failmode=wait, whoever waits goes on waiting, for 'clear'. */
@@ -371,6 +375,17 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	spin_unlock(&w->lock);
 }
 
+/*
+ * An SSD that lacks an entry has no homes: without a record of that it would be a
+ * sound log, by itself, for legs on which the entry's versions are (R1). Of legs
+ * with data this needs no care, as one that is given up is not written at home.
+ */
+static void settle_cache(struct kvp_pool *pool)
+{
+	if (!kvp_has_data(pool->log.v->g) && kvp_members_dirty(pool))
+		kvp_members_settle(pool);
+}
+
 void kvp_post_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, post_work);
@@ -387,6 +402,7 @@ void kvp_post_work(struct work_struct *work)
 		spin_unlock_irqrestore(&log->lock, flags);
 		if (!e)
 			break;
+		settle_cache(pool);
 		/* The bypass first: a tail that sees the new mark must see the intents below it. */
 		if (e->bypass)
 			bypass_ready(pool, e);
@@ -395,5 +411,6 @@ void kvp_post_work(struct work_struct *work)
 		wake_up_all(&log->entry_wait);
 	}
 	kvp_destage_kick(pool, false);
+	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
 }

@@ -27,6 +27,9 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	struct kvp_waiter *w, *next;
 
 	lockdep_assert_held(&log->lock);
+	/* What was durable was so in a log that is lost: it is when the log has moved. */
+	if (READ_ONCE(log->moving))
+		return;
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
@@ -204,6 +207,8 @@ void kvp_long_flush_work(struct work_struct *work)
 		fail_waiters(pool);
 		return;
 	}
+	if (READ_ONCE(log->moving))
+		return;
 	intents = take_flush_waiters(pool, &waiters);
 	if (list_empty(&waiters))
 		return;

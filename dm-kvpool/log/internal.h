@@ -18,6 +18,9 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 /** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
+/** kvp_log_max_segments() - the most that a vdev's log has */
+u32 kvp_log_max_segments(const struct kvp_pool *pool);
+
 /** kvp_log_room() - blocks that an entry at log->head may have, after moving that on; by build_lock */
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget);
 

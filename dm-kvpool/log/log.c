@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
+#include "log/move.h"
 #include "vdev/home.h"
 
 /* --- life --------------------------------------------------------------------------------- */
@@ -35,6 +36,15 @@ static int init_workers(struct kvp_pool *pool)
 	return 0;
 }
 
+u32 kvp_log_max_segments(const struct kvp_pool *pool)
+{
+	u32 most = 0, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		most = max(most, pool->vdevs[i].g->segments);
+	return most;
+}
+
 int kvp_log_init(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -51,10 +61,11 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_WORK(&log->commit_work, kvp_commit_work);
 	INIT_WORK(&log->post_work, kvp_post_work);
 	INIT_WORK(&log->flush_work, kvp_long_flush_work);
+	INIT_WORK(&log->move_work, kvp_log_move_work);
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		INIT_LIST_HEAD(&log->bypasses[i].versions);
-	log->owed_of = kvcalloc(pool->log.v->g->segments, sizeof(*log->owed_of), GFP_KERNEL);
+	log->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*log->owed_of), GFP_KERNEL);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
 	if (!log->entries || !log->owed_of)
 		goto fail;
@@ -112,6 +123,7 @@ void kvp_log_stop(struct kvp_pool *pool)
 	/* From here on nothing is built, and nothing arms the timer. */
 	WRITE_ONCE(log->stopped, true);
 	cancel_work_sync(&log->commit_work);
+	cancel_work_sync(&log->move_work);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
 	flush_work(&log->post_work);
@@ -129,6 +141,7 @@ void kvp_log_unstop(struct kvp_pool *pool)
 	WRITE_ONCE(pool->log.stopped, false);
 	/* Workers were cancelled, which had intents to bring home if all was not well. */
 	kvp_bypass_kick(pool);
+	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, false);
 }
 

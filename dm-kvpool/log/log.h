@@ -20,6 +20,7 @@
 
 struct kvp_dirty;
 struct kvp_home;
+struct kvp_log_new;
 struct kvp_parity_append;
 struct kvp_pool;
 struct page;
@@ -148,7 +149,8 @@ struct kvp_bypass_worker {
 };
 
 struct kvp_log {
-	struct kvp_vdev *v;			/* whose legs carry it, where its geometry says */
+	/* Whose legs carry it, where its geometry says; changes while nothing is in flight (move.h). */
+	struct kvp_vdev *v;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];
@@ -172,6 +174,7 @@ struct kvp_log {
 	bool closing;				/* somebody is about to close intents that are home */
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
+	bool moving;				/* move.h; set under members_lock, taken back under lock */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
 
@@ -184,7 +187,8 @@ struct kvp_log {
 	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
 	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
 
-	struct work_struct commit_work, post_work, flush_work;
+	struct kvp_log_new *next;		/* what a checkpoint is to begin; by checkpoint_lock */
+	struct work_struct commit_work, post_work, flush_work, move_work;
 	struct delayed_work interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */
 

@@ -19,6 +19,7 @@
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
+#include "log/move.h"
 
 struct kvp_parity_append {
 	struct completion done;
@@ -211,11 +212,14 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	u32 done;
 	int ret = 0;
 
-	while (!ret && nr) {
+	/* A log that is lost protects nothing any more: what was in it must get home (move.h). */
+	while (!ret && nr && !READ_ONCE(pool->log.moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
 		nr -= done;
 	}
+	if (READ_ONCE(pool->log.moving))
+		return 0;
 	/* A leg that failed its copy is recorded out before anything relies on the other one. */
 	return ret ?: kvp_members_settle(pool);
 }

@@ -9,6 +9,7 @@
  */
 #include <linux/mm.h>
 
+#include "log/move.h"
 #include "pool/pool.h"
 
 u32 kvp_legs_usable(const struct kvp_pool *pool)
@@ -28,6 +29,12 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 		const struct kvp_vdev *v = &pool->vdevs[i];
 		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
 
+		/* A cache counts if acknowledged blocks would be lost with it and the power. */
+		if (!kvp_has_data(v->g)) {
+			if (v != pool->log.v)
+				continue;
+			needed = 1;
+		}
 		least = min(least, usable > needed ? usable - needed : 0);
 	}
 	return least;
@@ -93,6 +100,16 @@ static void note_counters(struct kvp_pool *pool)
 	}
 }
 
+/*
+ * While the log moves off a cache, that is where all is that was acknowledged: its
+ * last SSDs are recorded out by the superblock that names the new log, not before.
+ * If the power goes first, they may be there again.
+ */
+static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return READ_ONCE(pool->log.moving) && leg->v->index == pool->sb->log_vdev;
+}
+
 /* Legs that were given up since the last superblock: recorded out, under a new epoch. */
 static void note_losses(struct kvp_pool *pool)
 {
@@ -103,7 +120,8 @@ static void note_losses(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		u32 state = READ_ONCE(pool->legs[i].state);
 
-		if (sb->legs[i].state == state)
+		smp_rmb();	/* pairs with the one in take_out() */
+		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
 		sb->legs[i].state = state;
 		/* What changed since may carry the same era, which lasts a second. */
@@ -242,11 +260,17 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 
 	spin_lock_irqsave(&pool->members_lock, flags);
 	if (kvp_leg_usable(leg) && kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v)) {
+		/* First of all: nothing more is acknowledged from this log, and note_losses() knows. */
+		if (leg->v == pool->log.v && kvp_vdev_usable(leg->v) == 1) {
+			WRITE_ONCE(pool->log.moving, true);
+			smp_wmb();	/* pairs with the one in note_losses() */
+		}
 		WRITE_ONCE(leg->state, state);
 		atomic_inc_return_release(&pool->losses);
 		taken = true;
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_log_move_kick(pool);
 	return taken;
 }
 

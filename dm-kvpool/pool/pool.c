@@ -2,6 +2,7 @@
 /*
  * Life of a pool: start, quiesce, stop.
  */
+#include "log/move.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 
@@ -104,6 +105,9 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	if (ret)
 		return ret;
 	kvp_vdevs_init(pool);
+	ret = kvp_cache_settle(pool, s, refusal);
+	if (ret)
+		return ret;
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
@@ -423,6 +427,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	kvp_bypass_kick(pool);
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
+	kvp_log_move_kick(pool);
 	/* Before those who wait: if there is still no leg, they go on waiting. */
 	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))
 		kvp_event(pool, "resumed");

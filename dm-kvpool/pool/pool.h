@@ -145,6 +145,8 @@ struct kvp_scrub {
 
 struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
+	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
+	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
 };
 
 struct kvp_pool {
@@ -202,7 +204,7 @@ struct kvp_pool {
 
 /* How a pool is to be started; from the table line. */
 struct kvp_start {
-	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy;
+	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
@@ -333,6 +335,24 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool);
 u32 kvp_legs_usable(const struct kvp_pool *pool);
 
 void kvp_members_work(struct work_struct *work);
+
+/* --- the cache vdev (cachevdev.c) ------------------------------------------- */
+
+/** kvp_pool_cache() - the cache vdev, or NULL */
+struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
+
+/** kvp_log_refuge() - the vdev with data that can lose most now: where a log goes that leaves the cache */
+struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
+
+/**
+ * kvp_cache_settle() - before a start reads the log: is it there? (R14)
+ *
+ * With no leg of the cache that carries it, an empty log takes its place on the
+ * vdevs with data, in pool->sb; nothing is written yet. That is for a log that
+ * was empty; one that was not is given up by order only. Return: 0, or -errno
+ * with @r filled in.
+ */
+int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 
 /* --- starting (start.c, recovery/) ------------------------------------------ */
 

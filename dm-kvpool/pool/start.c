@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "format/logplace.h"
 #include "format/regions.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -352,8 +353,11 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 	return n;
 }
 
+/* A cache that is missing may have to be waited for, but cannot have gone on: cachevdev.c. */
 static u32 needed_of(const struct kvp_geometry *g)
 {
+	if (!kvp_has_data(g))
+		return 0;
 	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
 }
 
@@ -369,7 +373,7 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 		if (!usable && sb->vdev_count == 1)
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 					  "no leg that is in sync is present");
-		if (!usable && !kvp_is_parity1(g))
+		if (!usable && needed_of(g) && !kvp_is_parity1(g))
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 					  "of vdev %u no leg that is in sync is present", i);
 		if (usable < needed_of(g))
@@ -510,8 +514,6 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	sb->root_count = (u32)kvp_sb_roots(sb);
 	sb->pool_blocks = s->pool_blocks ?: kvp_map_blocks(&sb->map);
 	sb->flags = KVP_SB_CLEAN;
-	sb->tunable_mask = s->tunable_mask;
-	memcpy(sb->tunables, s->tunables, sizeof(s->tunables));
 	for (i = 0; i < s->nr_legs; i++) {
 		random_uuid(sb->legs[i].uuid);
 		sb->legs[i].state = KVP_LEG_IN_SYNC;
@@ -556,14 +558,16 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	if (ret)
 		return ret;
 	sb->vdev_count = s->nr_vdevs;
+	sb->tunable_mask = s->tunable_mask;
+	memcpy(sb->tunables, s->tunables, sizeof(s->tunables));
 	if (kvp_regions_lay_out(sb))
 		return kvp_refuse(r, -EINVAL, "use fewer vdevs, or less of each leg with size=",
 			"the vdevs are too large together, or their sizes too different, for one pool");
 	for (i = 0; i < sb->vdev_count; i++)
-		if (!kvp_log_holds_discard(&sb->vdevs[sb->log_vdev], sb->vdevs[i].chunk_blocks))
+		if (!kvp_logs_hold_discard(sb, sb->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give a larger log_size=, or smaller chunks",
-					  "the log of vdev %u is too small for chunks of %u KiB",
-					  sb->log_vdev, sb->vdevs[i].chunk_blocks * 4);
+					  "the log is too small for chunks of %u KiB",
+					  sb->vdevs[i].chunk_blocks * 4);
 	if (s->pool_blocks > kvp_map_blocks(&sb->map))
 		return kvp_refuse(r, -ENOSPC, "make the table shorter",
 				  "the legs hold %llu sectors of data, the table is %llu long",

@@ -176,6 +176,12 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 	for (i = 0; i < pool->nr_vdevs; i++)
 		info->replayed += rec->history[i].records;
 	info->torn_accepted = rec->torn;
+	if (info->discarded_lsn)
+		kvp_event(pool, "log_discarded lsn=%llu checkpoint=%llu",
+			  (unsigned long long)info->discarded_lsn,
+			  (unsigned long long)pool->sb->checkpoint);
+	if (info->log_moved)
+		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log.v->index);
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
 			  (unsigned long long)info->replayed, (unsigned long long)info->torn_accepted,

@@ -7,6 +7,7 @@
  * The pages are fixed before the first flush begins, so they hold no entry
  * whose home write that flush does not cover.
  */
+#include "log/move.h"
 #include "pool/pool.h"
 
 /* Everything that the new superblock says differently. */
@@ -18,6 +19,8 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	u64 durable;
 
 	lockdep_assert_held(&pool->sb_lock);
+	if (pool->log.next)
+		kvp_log_new_fill(pool);
 	if (tail) {
 		sb->log_tail = tail->lsn;
 		sb->log_prev_lsn = tail->prev_lsn;
@@ -30,6 +33,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
 	sb->era = era;
 	sb->checkpoint++;
+	sb->checkpoint_time = ktime_get_real_seconds();
 	sb->written_blocks = t->snap_written;
 	sb->poisoned_blocks = t->snap_poisoned;
 	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
@@ -39,12 +43,14 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 {
 	struct kvp_sb *sb = pool->sb;
 	struct kvp_log_mark old;
+	u64 old_time;
 	u32 old_era;
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
 	old = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 	old_era = sb->era;
+	old_time = sb->checkpoint_time;
 	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
@@ -54,6 +60,9 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_prev_lsn = old.prev_lsn;
 		sb->log_prev_csum = old.prev_csum;
 		sb->era = old_era;
+		if (pool->log.next)
+			kvp_log_new_undo(pool);
+		sb->checkpoint_time = old_time;
 		sb->checkpoint--;
 		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));
 	}

@@ -736,9 +736,12 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 	*next = end;
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
-		int error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since,
-					 &at, &behind);
+		int error;
 
+		if (!kvp_has_data(v->g))
+			continue;
+		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since, &at,
+				     &behind);
 		at = kvp_pool_block(v, at);
 		if (at >= first)
 			continue;

@@ -18,6 +18,7 @@
  */
 #include <linux/list_sort.h>
 
+#include "log/move.h"
 #include "pool/pool.h"
 #include "vdev/home.h"
 #include "vdev/pace.h"
@@ -304,6 +305,8 @@ static void destage_work(struct work_struct *work)
 	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
 		mod_delayed_work(pool->work_wq, &dg->idle_work,
 				 dg->error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
+	if (!dg->error)
+		kvp_log_move_kick(pool);
 	/* The builder may have found the log full just as there came space. */
 	kvp_commit_kick(pool, true);
 }
@@ -425,6 +428,7 @@ void kvp_bypass_work(struct work_struct *work)
 		kvp_log_close_some(pool);
 	}
 	kvp_destage_kick(pool, false);
+	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
 }
 

@@ -81,7 +81,8 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
-		if (!kvp_leg_usable(&pool->legs[i]))
+		/* All that a cache has was written with FUA. */
+		if (!kvp_leg_usable(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
 			continue;
 		ios[n].leg = &pool->legs[i];
 		ios[n].op = KVP_IO_FLUSH;

@@ -56,3 +56,12 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v)
 		n += kvp_leg_usable(&v->legs[i]);
 	return n;
 }
+
+u32 kvp_vdev_needed(const struct kvp_vdev *v)
+{
+	const struct kvp_pool *pool = v->pool;
+
+	if (!kvp_has_data(v->g))
+		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags);
+	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+}

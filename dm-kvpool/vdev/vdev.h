@@ -6,7 +6,7 @@
  * pool's blocks; whoever deals with a place on legs counts those of a vdev.
  * kvp_locate() leads from the one to the other, and nothing else does.
  *
- * Everything here is fixed while the pool runs.
+ * Everything here is fixed while the pool runs. A cache vdev has no blocks.
  */
 #ifndef KVP_VDEV_H
 #define KVP_VDEV_H
@@ -59,10 +59,12 @@ u64 kvp_pool_block(const struct kvp_vdev *v, u64 block);
 /** kvp_vdev_usable() - legs of @v that are in use */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);
 
-/** kvp_vdev_needed() - so many legs of @v must be in use: one, or all but one of a parity1 */
-static inline u32 kvp_vdev_needed(const struct kvp_vdev *v)
-{
-	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
-}
+/**
+ * kvp_vdev_needed() - so many legs of @v must be in use: one, or all but one of a parity1
+ *
+ * None of a cache, once the pool runs: what is in its log is in RAM as well
+ * (log/move.h). While a recovery reads that log, one.
+ */
+u32 kvp_vdev_needed(const struct kvp_vdev *v);
 
 #endif /* KVP_VDEV_H */

@@ -302,7 +302,7 @@ SPOIL(copy_between, g->log_start += 1024; g->data_start += 1024; g->data_blocks 
 
 static const struct spoilt spoilt[] = {
 	{ "nothing", spoil_nothing, NULL },
-	{ "cache", spoil_kind, "kind" },
+	{ "cache with data", spoil_kind, "of a cache" },
 	{ "parity1 of two", spoil_parity_of_two, "number of legs" },
 	{ "parity1 without chunks", spoil_no_chunk, "chunk" },
 	{ "unknown kind", spoil_kind_huge, "kind" },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which vdev holds which block: tests/sim looks at every shape of pool, this at one in a kernel. */
 #include "kvpool_kunit.h"
+#include "format/logplace.c"
 #include "format/regions.c"
 
 #define EXTENT	512u

@@ -94,6 +94,7 @@ static const struct base *make_base(struct base *b, const struct host_start *sha
 	free(m.places);
 	b->parity = shape->parity;
 	b->second = shape->second;
+	b->cache = shape->cache;
 	b->second_parity = shape->second_parity;
 	b->log_start = disks.log_start;
 	b->log_blocks = disks.log_blocks;
@@ -123,6 +124,13 @@ const struct base *base_two(const struct host_start *shape)
 	static struct base bases[2][2];
 
 	return make_base(&bases[shape->parity][shape->second_parity], shape);
+}
+
+const struct base *base_cache(const struct host_start *shape)
+{
+	static struct base bases[2][3][2];
+
+	return make_base(&bases[shape->parity][shape->cache][shape->writethrough], shape);
 }
 
 const struct base *base_parity_long_log(void)

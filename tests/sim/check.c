@@ -125,6 +125,8 @@ static void compare_legs(struct look *l)
 	for (n = 0; n < pool->nr_vdevs; n++) {
 		const struct kvp_vdev *v = &pool->vdevs[n];
 
+		if (!kvp_has_data(v->g))
+			continue;
 		if (kvp_is_parity1(v->g)) {
 			check_rows(l, v);
 			continue;
@@ -185,6 +187,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	l->start.parity = l->crash->parity;
 	l->start.second = l->crash->second;
 	l->start.second_parity = l->crash->second_parity;
+	l->start.cache = l->crash->cache;
 	end = sim_run(&config, look_main, l);
 	disks_end();
 	return end == SIM_RETURNED;
@@ -207,7 +210,11 @@ static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
 /* Can nothing be expected of a pool that has only @others, and of those not what is lost? */
 static bool too_many(const struct crash *c, u32 others)
 {
-	u32 first = c->legs - c->second, have = others & ~c->lost;
+	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
+
+	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
+	if (c->cache && vdev_lost(have, cache, c->cache, false))
+		return true;
 
 	return vdev_lost(have, 0, first, c->parity) ||
 	       (c->second && vdev_lost(have, first, c->second, c->second_parity));

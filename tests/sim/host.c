@@ -26,7 +26,7 @@ static void add_vdev(struct kvp_start *s, bool parity, u32 legs)
 /* Both have room for one extent: what a leaf of the first one's table covers. */
 u64 host_boundary(const struct host_start *s)
 {
-	u32 legs = s->legs - s->second;
+	u32 legs = s->legs - s->cache - s->second;
 
 	return s->parity ? KVP_PTRS_PER_PAGE / (4 * legs) * 4 * (legs - 1) : KVP_PTRS_PER_PAGE;
 }
@@ -42,14 +42,22 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->accept_fork = hs->accept_fork;
 	s->any_uuid = true;
 	snprintf(s->name, sizeof(s->name), "sim");
-	add_vdev(s, hs->parity, hs->legs - hs->second);
+	s->discard_log = hs->discard_log;
+	add_vdev(s, hs->parity, hs->legs - hs->cache - hs->second);
 	if (hs->second)
 		add_vdev(s, hs->second_parity, hs->second);
+	if (hs->cache) {
+		s->vdevs[s->nr_vdevs].kind = KVP_VDEV_CACHE;
+		s->vdevs[s->nr_vdevs++].nr_legs = hs->cache;
+		s->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
+		s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH :
+								   KVP_CACHE_WRITEBACK;
+	}
 	/* More than one leaf, and legs of the size that all tests have; part of an extent each time. */
 	s->pool_blocks = hs->second ? host_boundary(hs) + SECOND_BLOCKS : hs->parity ? 512 : 0;
 	s->chunk_bytes = parity ? 4 * KVP_BLOCK_SIZE : 0;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
-	s->tunable_mask = BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
+	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;

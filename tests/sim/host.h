@@ -33,6 +33,9 @@ struct host_start {
 	u32 second;		/* so many legs, the last ones, are another vdev */
 	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
+	u32 cache;		/* so many legs, behind all others, are a cache with the log */
+	bool writethrough;	/* without the log */
+	bool discard_log;
 };
 
 /** host_boundary() - of two vdevs: the first block of the second one */

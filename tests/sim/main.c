@@ -51,7 +51,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences parity vdevs random scenarios stories hostile trouble\nrules:");
+	       "suites: golden sequences parity vdevs cache random scenarios stories hostile trouble\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -99,6 +99,7 @@ static const struct suite {
 	{ "sequences", run_sequences },
 	{ "parity", run_parity },
 	{ "vdevs", run_vdevs },
+	{ "cache", run_cache },
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },

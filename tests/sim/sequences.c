@@ -10,12 +10,14 @@
 
 enum op {
 	OP_WRITE, OP_OVERWRITE, OP_WRITE_FLUSH, OP_FUA, OP_LARGE, OP_DISCARD, OP_CHECKPOINT,
-	OP_SCRUB, OP_LEG_LOSS, OP_LEG_OFFLINE, OPS
+	OP_SCRUB, OP_LEG_LOSS, OP_LEG_OFFLINE, OPS,
+	/* of a pool with a cache */
+	OP_SSD_LOSS = OPS, OP_SSD_OFFLINE, OP_SSDS_LOSS, CACHE_OPS
 };
 
-static const char * const op_names[OPS] = {
+static const char * const op_names[CACHE_OPS] = {
 	"write", "overwrite", "write+flush", "fua", "large", "discard", "checkpoint",
-	"scrub", "leg-loss", "leg-offline",
+	"scrub", "leg-loss", "leg-offline", "ssd-loss", "ssd-offline", "ssds-loss",
 };
 
 struct sequence {
@@ -33,6 +35,17 @@ struct sequence {
 static u64 at(const struct sequence *s, u64 block)
 {
 	return s->start.second && block >= 60 ? block - 66 + host_boundary(&s->start) : block;
+}
+
+/* The cache is behind all other legs. */
+static void lose_ssds(struct sequence *s, u32 n)
+{
+	u32 disk = s->start.legs - s->start.cache;
+
+	for (; n--; disk++) {
+		s->lost |= BIT(disk);
+		disks_kill(disk);
+	}
 }
 
 static void do_op(struct sequence *s, enum op op)
@@ -81,6 +94,16 @@ static void do_op(struct sequence *s, enum op op)
 		s->lost |= 2;
 		kvp_leg_offline(h->pool, host_leg(h, 1));
 		break;
+	case OP_SSD_LOSS:
+		lose_ssds(s, 1);
+		break;
+	case OP_SSD_OFFLINE:
+		s->lost |= BIT(s->start.legs - s->start.cache);
+		kvp_leg_offline(h->pool, host_leg(h, s->start.legs - s->start.cache));
+		break;
+	case OP_SSDS_LOSS:
+		lose_ssds(s, s->start.cache);
+		break;
 	default:
 		break;
 	}
@@ -112,7 +135,8 @@ static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "sequence:%s", s->start.second ? shape_of(s) :
+	n = snprintf(name, 128, "sequence:%s%s", s->start.cache > 1 ? "cache2-" : s->start.cache ? "cache-" : "",
+		     s->start.second ? shape_of(s) :
 		     s->start.parity && s->start.strict ? "parity-strict" :
 		     s->start.parity ? "parity" :
 		     s->start.legs == 1 ? "single" :
@@ -124,12 +148,14 @@ static void name_sequence(const struct sequence *s, char name[128])
 
 static bool run_one(struct sequence *s, const char *name)
 {
-	const struct base *base = s->start.second ? base_two(&s->start) :
+	const struct base *base = s->start.cache ? base_cache(&s->start) :
+				  s->start.second ? base_two(&s->start) :
 				  s->start.parity ? base_parity(s->start.legs, s->start.strict) :
 				  base_pool(s->start.legs, s->start.strict);
 	struct sim_config config;
 	struct crash crash = { .legs = base->legs, .parity = base->parity,
-			       .second = base->second, .second_parity = base->second_parity };
+			       .second = base->second, .cache = base->cache,
+			       .second_parity = base->second_parity };
 	struct oracle o;
 	bool good;
 
@@ -206,4 +232,12 @@ void run_vdevs(void)
 	short_sequences(&(struct host_start){ .legs = 4, .second = 2 }, OPS);
 	short_sequences(&(struct host_start){ .legs = 5, .second = 3, .second_parity = true }, OPS);
 	short_sequences(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS);
+}
+
+/* With the log on a cache of one SSD and of two. */
+void run_cache_sequences(void)
+{
+	short_sequences(&(struct host_start){ .legs = 3, .cache = 1 }, CACHE_OPS);
+	short_sequences(&(struct host_start){ .legs = 4, .cache = 2 }, CACHE_OPS);
+	short_sequences(&(struct host_start){ .legs = 5, .parity = true, .cache = 2 }, CACHE_OPS);
 }

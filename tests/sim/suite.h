@@ -48,7 +48,7 @@ struct base {
 	struct oracle o;
 	u32 legs;
 	bool parity, second_parity;
-	u32 second;
+	u32 second, cache;
 	u64 log_start, log_blocks, data_start;
 };
 
@@ -58,6 +58,8 @@ const struct base *base_pool(u32 legs, bool strict);
 const struct base *base_parity(u32 legs, bool strict);
 /** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both */
 const struct base *base_two(const struct host_start *shape);
+/** base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2 */
+const struct base *base_cache(const struct host_start *shape);
 /** base_parity_long_log() - of 3 legs, strict, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
@@ -78,6 +80,9 @@ void run_golden(void);
 void run_sequences(void);
 void run_parity(void);
 void run_vdevs(void);
+void run_cache(void);
+/** run_cache_sequences() - its part that is in sequences.c */
+void run_cache_sequences(void);
 void run_random(void);
 void run_scenarios(void);
 void run_stories(void);

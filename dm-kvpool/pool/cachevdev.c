@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cache vdev, as the pool starts (R14).
+ *
+ * Every superblock says where the log is, and whether it was empty at the last
+ * stop, which is taken back before anything is appended. So without the cache the
+ * legs that are here know whether something is missing.
+ *
+ *   empty, and the cache missing     the log begins anew on the vdevs with data
+ *   not empty, and missing           refused; given up with discard_log
+ *
+ * The new log is one superblock, which also records the SSDs out: they may come
+ * back with what they had, and are never read, nor does anything of theirs verify
+ * under the new log nonce. A cut before it, and nothing has happened.
+ */
+#include <linux/random.h>
+
+#include "format/logplace.h"
+#include "pool/pool.h"
+#include "pool/start.h"
+
+struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
+{
+	int v = kvp_cache_find(pool->sb);
+
+	return v < 0 ? NULL : &pool->vdevs[v];
+}
+
+struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
+{
+	struct kvp_vdev *best = NULL;
+	u32 most = 0, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v), left;
+
+		if (!kvp_has_data(v->g))
+			continue;
+		left = usable > needed ? usable - needed : 0;
+		if (!best || left > most) {
+			best = v;
+			most = left;
+		}
+	}
+	return best;
+}
+
+int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct kvp_vdev *refuge;
+	u64 nonce;
+
+	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_usable(pool->log.v))
+		return 0;
+	if (!(sb->flags & KVP_SB_CLEAN)) {
+		if (!s->discard_log)
+			return kvp_refuse(r, -ENOTCONN,
+				"connect an SSD of it; or discard_log (import --discard-log), which loses what was written since",
+				"the cache is missing, and its log holds writes since checkpoint %llu, lsn %llu",
+				(unsigned long long)sb->checkpoint,
+				(unsigned long long)sb->log_tail);
+		pool->recovery.discarded_lsn = sb->log_tail;
+	}
+	refuge = kvp_log_refuge(pool);
+	get_random_bytes(&nonce, sizeof(nonce));
+	kvp_log_anew(sb, refuge->index, nonce);
+	pool->log.v = refuge;
+	pool->recovery.log_moved = true;
+	return 0;
+}

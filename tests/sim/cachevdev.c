@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A cache that carries the log: sequences cut everywhere (sequences.c), and lives
+ * of which the later ones lack its SSDs, or find them again (R14).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+struct tale {
+	struct host host;
+	struct host_start start;
+	struct oracle o, old;		/* what was acknowledged, and what of it by the last checkpoint */
+	struct image img[MAX_DISKS];	/* what the disks hold */
+	void (*live)(struct tale *t);
+	u32 lives, legs, at;
+	u64 seed;
+	const struct oracle *expected;	/* of a life that looks at all blocks */
+	int refused;
+	bool flushed;
+	bool last;			/* the cut is at the end of the trace */
+};
+
+static u32 ssds(const struct tale *t)
+{
+	return (BIT(t->start.cache) - 1) << (t->legs - t->start.cache);
+}
+
+/* --- lives -------------------------------------------------------------------------- */
+
+static void look_at_all(struct tale *t)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	char why[160];
+	u64 block;
+
+	for (block = 0; block < t->expected->blocks; block++) {
+		if (host_read(&t->host, block, data))
+			sim_fail("block %llu cannot be read", block);
+		if (!oracle_allows(t->expected, block, data, t->at, why))
+			sim_fail("%s", why);
+	}
+}
+
+static void tale_main(void *arg)
+{
+	struct tale *t = arg;
+
+	t->refused = host_start(&t->host, &t->o, &t->start);
+	if (t->refused)
+		return;
+	if (t->expected)
+		look_at_all(t);
+	if (t->live)
+		t->live(t);
+}
+
+/* One life on @img; what it leaves is in disks. False: the test has failed. */
+static bool run_on(struct tale *t, const struct image *img, void (*live)(struct tale *t),
+		   const struct oracle *expected)
+{
+	struct sim_config config;
+	bool good;
+
+	check_seed_config(&config, mix64(t->seed, ++t->lives));
+	t->live = live;
+	t->expected = expected;
+	disks_begin(img, t->legs);
+	good = sim_run(&config, tale_main, t) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	return good;
+}
+
+/* The same, and the disks keep what it left. It must start. */
+static bool life(struct tale *t, u32 missing, bool discard, void (*live)(struct tale *t),
+		 const struct oracle *expected)
+{
+	u32 i;
+
+	t->start.missing = missing;
+	t->start.discard_log = discard;
+	t->at = ~0u;
+	if (!run_on(t, t->img, live, expected))
+		return false;
+	for (i = 0; i < t->legs; i++) {
+		image_free(&t->img[i]);
+		image_copy(&t->img[i], &disks.img[i]);
+	}
+	if (t->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "start refused (%d): %s", t->refused,
+			 t->host.refusal.why);
+	return !t->refused;
+}
+
+/* Refused without the cache, and nothing was written. */
+static bool refused(struct tale *t)
+{
+	t->start.missing = ssds(t);
+	t->start.discard_log = false;
+	if (!run_on(t, t->img, NULL, NULL))
+		return false;
+	if (t->refused == -ENOTCONN && strstr(t->host.refusal.why, "cache is missing") &&
+	    !disks.trace.nr)
+		return true;
+	snprintf(sim_failure, sizeof(sim_failure), "start gave %d, %u events", t->refused,
+		 disks.trace.nr);
+	return false;
+}
+
+/* Cuts of the last life's trace: @look says of each image what must hold. */
+static bool each_cut(struct tale *t, u32 positions,
+		     bool (*look)(struct tale *t, const struct image *img))
+{
+	struct cutter *cut = malloc(sizeof(*cut));
+	struct rng rng = { mix64(t->seed, 4711) };
+	struct trace trace = disks.trace;
+	bool good = true;
+	u32 p, i, k;
+
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	for (p = 0; good && p < positions; p++) {
+		u32 at = p ? rng_below(&rng, trace.nr + 1) : trace.nr, which[MAX_PENDING], n;
+		struct image img[MAX_DISKS];
+		u8 fates[MAX_PENDING];
+
+		cutter_init(cut, &trace);
+		cutter_seek(cut, at);
+		n = cutter_majors(cut, which);
+		for (k = 0; k < n; k++)
+			fates[k] = rng_below(&rng, 3);
+		cutter_images(cut, fates, &rng, img);
+		cutter_free(cut);
+		t->at = at;
+		t->last = at == trace.nr;
+		good = look(t, img);
+		if (!good)
+			fprintf(stderr, "  ^ cut at %u of %u\n", at, trace.nr);
+		for (i = 0; i < t->legs; i++)
+			image_free(&img[i]);
+	}
+	trace_free(&trace);
+	free(cut);
+	return good;
+}
+
+/* --- what happens in them -------------------------------------------------------------- */
+
+static void expect_log(struct tale *t, bool on_cache)
+{
+	if (kvp_has_data(t->host.pool->log.v->g) == on_cache)
+		sim_fail("the log is on vdev %u", t->host.pool->log.v->index);
+}
+
+/* Some are home, with a checkpoint; others, and newer ones, are in the log alone. */
+static void live_and_log(struct tale *t)
+{
+	struct host *h = &t->host;
+
+	expect_log(t, true);
+	host_write(h, 2, 6, false);
+	host_write(h, 64, 20, false);
+	host_checkpoint(h);
+	oracle_free(&t->old);
+	oracle_copy(&t->old, &t->o);
+	host_write(h, 4, 3, false);
+	host_write(h, 100, 5, false);
+	host_flush(h);
+}
+
+static void live_and_stop(struct tale *t)
+{
+	host_write(&t->host, 4, 3, false);
+	host_flush(&t->host);
+	host_stop(&t->host);
+}
+
+static void live_on_legs(struct tale *t)
+{
+	expect_log(t, false);
+	host_write(&t->host, 4, 2, false);
+	host_write(&t->host, 200, 2, false);
+	host_flush(&t->host);
+}
+
+static void stale_ssds(struct tale *t)
+{
+	u32 i;
+
+	expect_log(t, false);
+	for (i = t->legs - t->start.cache; i < t->legs; i++)
+		if (kvp_leg_usable(host_leg(&t->host, i)))
+			sim_fail("an SSD that was given up is in use");
+	host_write(&t->host, 5, 1, false);
+	host_flush(&t->host);
+}
+
+/* --- the tales --------------------------------------------------------------------------- */
+
+static bool missing_with_a_log_is_refused(struct tale *t)
+{
+	return life(t, 0, false, live_and_log, NULL) && refused(t) &&
+	       life(t, 0, false, NULL, &t->o);
+}
+
+static bool missing_with_an_empty_log_starts_on_the_legs(struct tale *t)
+{
+	return life(t, 0, false, live_and_stop, NULL) &&
+	       life(t, ssds(t), false, live_on_legs, &t->o) &&
+	       life(t, 0, false, stale_ssds, &t->o) && life(t, ssds(t), false, NULL, &t->o);
+}
+
+/* Whenever it is cut: given up once more, or not needed any more. */
+static bool given_up_again(struct tale *t, const struct image *img)
+{
+	t->start.missing = ssds(t);
+	t->start.discard_log = true;
+	t->at = ~0u;
+	if (!run_on(t, img, NULL, &t->old))
+		return false;
+	if (t->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
+	return !t->refused;
+}
+
+/* What the last checkpoint has is what counts from there on, SSD or not. */
+static bool given_up_log_does_not_come_back(struct tale *t)
+{
+	struct oracle all;
+	bool good;
+
+	if (!life(t, 0, false, live_and_log, NULL) ||
+	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again))
+		return false;
+	all = t->o;
+	oracle_copy(&t->o, &t->old);
+	good = life(t, ssds(t), false, live_on_legs, &t->o) &&
+	       life(t, 0, true, stale_ssds, &t->o) && life(t, 0, false, NULL, &t->o);
+	oracle_free(&all);
+	return good;
+}
+
+/* An option for what is lost loses nothing that is there. */
+static bool nothing_is_given_up_that_is_there(struct tale *t)
+{
+	return life(t, 0, false, live_and_log, NULL) && life(t, 0, true, NULL, &t->o);
+}
+
+static void flush_task(void *arg)
+{
+	struct tale *t = arg;
+
+	host_flush(&t->host);
+	t->flushed = true;
+}
+
+/* The last SSD dies with much in its log, while homes hang: nobody may hear that anything is durable. */
+static void live_and_lose_the_ssds(struct tale *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	expect_log(t, true);
+	host_write(h, 2, 6, false);
+	host_write(h, 64, 20, false);
+	host_flush(h);
+	host_write(h, 2, 3, false);
+	for (i = 0; i < t->legs - t->start.cache; i++)
+		disks_stall(i, disks.data_start, disks.data_start + 300);
+	for (i = t->legs - t->start.cache; i < t->legs; i++)
+		disks_kill(i);
+	sim_spawn("flush", flush_task, t);
+	host_sleep(400);
+	if (t->flushed)
+		sim_fail("FLUSH was answered before what the lost log held was home");
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	host_sleep(400);
+	if (!t->flushed)
+		sim_fail("FLUSH was not answered when the log had moved");
+	expect_log(t, false);
+	host_write(h, 3, 3, false);
+	host_flush(h);
+	host_write(h, 300, 40, false);
+	host_flush(h);
+	host_checkpoint(h);
+	host_write(h, 4, 1, true);
+}
+
+static void lose_the_ssds_by_order(struct tale *t)
+{
+	u32 i;
+
+	for (i = t->legs - t->start.cache; i < t->legs; i++)
+		if (kvp_leg_offline(t->host.pool, host_leg(&t->host, i)))
+			sim_fail("an SSD cannot be taken out");
+}
+
+/* Nothing is in the buffer: what a FLUSH asks for was durable, in a log that is not counted on any more. */
+static void live_and_take_the_ssds_out(struct tale *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	host_write(h, 2, 6, false);
+	host_flush(h);
+	for (i = 0; i < t->legs - t->start.cache; i++)
+		disks_stall(i, disks.data_start, disks.data_start + 300);
+	lose_the_ssds_by_order(t);
+	sim_spawn("flush", flush_task, t);
+	host_sleep(400);
+	if (t->flushed)
+		sim_fail("FLUSH was answered before what it asked for was home");
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	host_sleep(400);
+	if (!t->flushed)
+		sim_fail("FLUSH was not answered when the log had moved");
+	expect_log(t, false);
+	host_write(h, 4, 1, true);
+}
+
+/* Large writes over acknowledged blocks are half home: the log that has their intents must not be left. */
+static void live_and_lose_open_intents(struct tale *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	host_write(h, 64, 48, false);
+	host_flush(h);
+	for (i = 0; i < t->legs - t->start.cache; i++)
+		disks_stall(i, disks.data_start + 36, disks.data_start + 36 + 36);
+	host_write(h, 64, 48, false);
+	host_sleep(1500);
+	if (list_empty(&h->pool->log.bypass))
+		sim_fail("no intent is open: the tale is not what it says");
+	lose_the_ssds_by_order(t);
+	host_sleep(400);
+	expect_log(t, true);
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	host_sleep(400);
+	expect_log(t, false);
+	host_flush(h);
+}
+
+/* Without the SSDs: all that was acknowledged since one of them failed, or a refusal. */
+static bool all_there_or_refused(struct tale *t, const struct image *img)
+{
+	t->start.discard_log = false;
+	t->start.missing = ssds(t);
+	if (!run_on(t, img, NULL, &t->o))
+		return false;
+	if (t->refused && (t->last || t->refused != -ENOTCONN)) {
+		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
+		return false;
+	}
+	/* With what they held, all the more. */
+	t->start.missing = 0;
+	if (!run_on(t, img, NULL, &t->o))
+		return false;
+	if (t->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
+	return !t->refused;
+}
+
+static bool log_moves_to_the_legs(struct tale *t)
+{
+	return life(t, 0, false, live_and_lose_the_ssds, NULL) &&
+	       each_cut(t, 60, all_there_or_refused) &&
+	       life(t, ssds(t), false, live_on_legs, &t->o) && life(t, 0, false, stale_ssds, &t->o);
+}
+
+static bool log_moves_by_order(struct tale *t)
+{
+	return life(t, 0, false, live_and_take_the_ssds_out, NULL) &&
+	       each_cut(t, 40, all_there_or_refused) && life(t, ssds(t), false, live_on_legs, &t->o);
+}
+
+static bool log_moves_after_its_intents(struct tale *t)
+{
+	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
+	       each_cut(t, 40, all_there_or_refused) && life(t, ssds(t), false, live_on_legs, &t->o);
+}
+
+static bool idle_cache_may_go(struct tale *t)
+{
+	return life(t, 0, false, live_on_legs, NULL) && life(t, ssds(t), false, live_on_legs, &t->o) &&
+	       life(t, 0, false, NULL, &t->o);
+}
+
+/* --- running them --------------------------------------------------------------------------- */
+
+static bool run_tale(const struct host_start *shape, bool (*run)(struct tale *t), u64 seed)
+{
+	const struct base *base = base_cache(shape);
+	struct tale *t = calloc(1, sizeof(*t));
+	bool good;
+	u32 i;
+
+	t->start = *shape;
+	t->legs = base->legs;
+	t->seed = seed;
+	oracle_copy(&t->o, &base->o);
+	oracle_copy(&t->old, &base->o);
+	for (i = 0; i < t->legs; i++)
+		image_copy(&t->img[i], &base->img[i]);
+	good = run(t);
+	for (i = 0; i < t->legs; i++)
+		image_free(&t->img[i]);
+	oracle_free(&t->o);
+	oracle_free(&t->old);
+	free(t);
+	return good;
+}
+
+static void tale(const char *what, const struct host_start *shape, bool (*run)(struct tale *t))
+{
+	char name[128];
+	bool good = true;
+	u32 i;
+
+	snprintf(name, sizeof(name), "cache:%s%s:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache > 1 ? "+2" : "+1", what);
+	if (!wanted(name))
+		return;
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 3); i++)
+		good = run_tale(shape, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+	result(name, good);
+}
+
+void run_cache(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
+		{ .legs = 4, .parity = true, .cache = 1 }, { .legs = 5, .parity = true, .cache = 2 },
+	};
+	static const struct host_start idle = { .legs = 3, .cache = 1, .writethrough = true };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		tale("missing-with-a-log", &shapes[i], missing_with_a_log_is_refused);
+		tale("missing-empty", &shapes[i], missing_with_an_empty_log_starts_on_the_legs);
+		tale("given-up", &shapes[i], given_up_log_does_not_come_back);
+		tale("nothing-given-up", &shapes[i], nothing_is_given_up_that_is_there);
+		tale("log-moves", &shapes[i], log_moves_to_the_legs);
+		tale("moves-by-order", &shapes[i], log_moves_by_order);
+		tale("moves-after-intents", &shapes[i], log_moves_after_its_intents);
+	}
+	tale("idle", &idle, idle_cache_may_go);
+	run_cache_sequences();
+}
