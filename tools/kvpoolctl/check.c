@@ -234,6 +234,10 @@ static int check_scan(const struct scan *s, struct err *err)
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
 			       "it is no leg of pool %s any more", s->pools[0].sb->name);
+	if (s->pools[0].sb->incompat & KVP_INCOMPAT_CACHE)
+		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
+			       "import it and run kvpoolctl scrub",
+			       "this version checks no pool with a cache offline");
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "format/logplace.h"
 #include "plan.h"
 #include "signature.h"
 
@@ -31,8 +32,9 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 			       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
 	}
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
-	printf("log       %s, table %s, on each leg\n",
+	printf("log       %s on each leg%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
+	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" : " of the cache",
 	       ctl_size(ctl, json_number_at(plan, "table_size"), b));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), a));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
@@ -141,6 +143,16 @@ static void note_shared_disk(const struct ctl *ctl, const struct plan *p)
 			"lost together\n", p->legs[b].dev.path, p->legs[a].dev.path);
 }
 
+/* A cache that does nothing is not what was wanted. */
+static void note_idle_cache(const struct ctl *ctl, const struct plan *p)
+{
+	if (ctl->quiet || kvp_cache_find(&p->sb) < 0 || kvp_log_on_cache(&p->sb))
+		return;
+	fprintf(stderr, "kvpoolctl: note: the cache is idle, write-through: the log stays on the "
+		"legs%s\n", kvp_cache_lowers(&p->sb) ? ", as one SSD is less than they survive; "
+		"'cache mirror DEV DEV', or -o cache_mode=writeback -f, puts it there" : "");
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct plan *p = calloc(1, sizeof(*p));
@@ -153,8 +165,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = parse(ctl, p, argc, argv);
 	if (!ret && plan_make(p, &err))
 		ret = ctl_fail(ctl, &err);
-	if (!ret)
+	if (!ret) {
 		note_shared_disk(ctl, p);
+		note_idle_cache(ctl, p);
+	}
 	if (!ret && ctl->dry_run)
 		print_plan(ctl, p);
 	else if (!ret && execute(p, &err))
@@ -174,9 +188,11 @@ const struct command cmd_create = {
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n"
 		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV...; of several, which\n"
-		"take turns, all are needed.\n\n"
+		"take turns, all are needed. cache DEV or cache mirror DEV DEV... behind them puts the\n"
+		"log on SSDs.\n\n"
 		"  -f            wipe foreign signatures (file systems, partition tables, RAID)\n"
-		"                and take devices of an exported pool\n"
+		"                and take devices of an exported pool; let one SSD carry the\n"
+		"                log of a pool that survives more (-o cache_mode=writeback)\n"
 		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg) and chunk=\n"
 		"                (of a parity1) can be given only here",
 	.shorts = "fo:",

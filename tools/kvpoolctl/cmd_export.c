@@ -3,7 +3,7 @@
 #include "stop.h"
 
 static const struct option longs[] = {
-	/* Without a cache there is nothing to bring home that an export does not bring home. */
+	/* An export brings home all that a cache holds. */
 	{ "drain", no_argument, NULL, 'd' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -51,8 +51,8 @@ const struct command cmd_export = {
 	.args = "[-n] [-a] [--drain] [POOL]",
 	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then.\n\n"
 		"  -a       all pools\n"
-		"  --drain  what a cache alone holds goes home first; pools of this version have\n"
-		"           no cache, so that nothing but their legs has to travel",
+		"  --drain  what a cache alone holds goes home first. That is so in any case: the\n"
+		"           SSDs of a cache need not travel along",
 	.shorts = "a",
 	.longs = longs,
 	.dry_run = true,

@@ -194,6 +194,22 @@ static int fail(struct ctl *ctl, const struct found_pool *p, const struct reques
 	return ctl_fail(ctl, err);
 }
 
+/* What is lost by it, before and after. */
+static void note_discard(struct ctl *ctl, const struct found_pool *p)
+{
+	const struct kvp_sb *sb = p->sb;
+	char when[TIME_BUF], last[TIME_BUF];
+
+	if (!import_log_lost(p))
+		return;
+	ctl_say(ctl, "%s the log of pool %s: what was written after its last checkpoint, %" PRIu64
+		" of %s, lsn %" PRIu64 ", is lost; its labels were last written at %s. Blocks that "
+		"were on their way home read EIO; kvpoolctl scrub --wait %s finds them",
+		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->checkpoint,
+		sb->checkpoint_time ? time_print(sb->checkpoint_time, when) : "an unknown time",
+		sb->log_tail, time_print(sb->write_time, last), sb->name);
+}
+
 static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
@@ -209,6 +225,7 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		return ctl_usage(ctl, "the table line is too long");
 	if (ctl->dry_run) {
 		print_plan(ctl, p, name, params);
+		note_discard(ctl, p);
 		return EXIT_DONE;
 	}
 	if (module_load(&err) ||
@@ -217,6 +234,7 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
 		print_plan(ctl, p, name, params);
+	note_discard(ctl, p);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
 		scan_missing(p) ? ", degraded" : "");
 	return EXIT_DONE;
@@ -373,8 +391,8 @@ const struct command cmd_import = {
 		"  --degraded     start although legs are missing that may hold newer data\n"
 		"  --takeover     start although another host ran it last, and did not stop it\n"
 		"  --destroyed    bring back a destroyed pool\n"
-		"  --discard-log  give up the log of a cache that is lost; refused for pools\n"
-		"                 without a cache, whose log lies on their legs\n"
+		"  --discard-log  give up the log of a cache that is lost, and all that was written\n"
+		"                 after the last checkpoint; refused where nothing has to be given up\n"
 		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
 		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
 		"                 is 0 or it was exported or destroyed; waits for missing legs\n"

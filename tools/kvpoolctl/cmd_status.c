@@ -55,8 +55,13 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	printf("    reads: of %s of RAM cache, %" PRIu64 " hit(s), %" PRIu64 " miss(es)\n",
 	       ctl_size(ctl, json_number_at(pool, "ram.read_cache"), a),
 	       json_number_at(pool, "ram.hits"), json_number_at(pool, "ram.misses"));
-	printf("      log: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "log.used"), a),
-	       ctl_size(ctl, json_number_at(pool, "log.size"), b));
+	printf("      log: %s used of %s%s\n", ctl_size(ctl, json_number_at(pool, "log.used"), a),
+	       ctl_size(ctl, json_number_at(pool, "log.size"), b),
+	       strcmp(json_text_at(pool, "log.on"), "cache") ? "" : ", on the cache");
+	if (json_at(pool, "cache"))
+		printf("    cache: %s\n", strcmp(json_text_at(pool, "cache.mode"), "writeback") ?
+		       "write-through: idle, the log is on the legs" :
+		       "write-back: carries the log");
 	printf(" recovery: last %" PRIu64 " ms, at most about %" PRIu64 " ms\n",
 	       json_number_at(pool, "recovery.last_ms"),
 	       json_number_at(pool, "recovery.worst_case_ms"));

@@ -2,6 +2,7 @@
 /* Which pools could be imported, and what speaks against it. */
 #include <stdarg.h>
 
+#include "format/logplace.h"
 #include "format/tunables.h"
 #include "import.h"
 #include "log.h"
@@ -130,6 +131,12 @@ static int losses_left(const struct found_pool *p)
 	u32 i;
 
 	for (i = 0; i < p->sb->vdev_count; i++) {
+		if (!kvp_has_data(&p->sb->vdevs[i])) {
+			left = (int)in_sync(p, &p->sb->vdevs[i]) - 1;
+			if (i == p->sb->log_vdev && left >= 0)
+				least = left < least ? left : least;
+			continue;
+		}
 		left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)offline_needed(&p->sb->vdevs[i]);
 		least = left < least ? left : least;
 	}
@@ -168,6 +175,34 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       p->sb->leg_count);
 }
 
+bool import_log_lost(const struct found_pool *p)
+{
+	return kvp_log_on_cache(p->sb) && !(p->sb->flags & KVP_SB_CLEAN) &&
+	       !in_sync(p, &p->sb->vdevs[p->sb->log_vdev]);
+}
+
+/* Is the log of a cache there, or need it not be? (R14) */
+static void check_cache(const struct found_pool *p, const struct import_options *o,
+			struct refusals *r)
+{
+	const char *name = p->sb->name;
+	char when[TIME_BUF];
+
+	if (!o->discard_log && import_log_lost(p))
+		refuse(r, name, ERR_NO_CACHE, "connect an SSD of it; if none will come back, "
+		       "--discard-log gives up what was written since",
+		       "its cache is missing, whose log holds writes since the last checkpoint, at %s, lsn %llu",
+		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) : "an unknown time",
+		       (unsigned long long)p->sb->log_tail);
+	if (o->discard_log && kvp_cache_find(p->sb) < 0)
+		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log; what an import "
+		       "without it refuses, kvpoolctl check explains",
+		       "it has no cache: its log lies on its legs, and what it holds is needed");
+	else if (o->discard_log && !import_log_lost(p))
+		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log",
+		       "nothing has to be given up: its log is there, or empty");
+}
+
 static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
 {
 	(void)arg, (void)h, (void)buf;
@@ -204,10 +239,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		refuse(r, p->sb->name, ERR_UNSUPPORTED, "--readonly, or a newer kvpool",
 		       "it can only be read: features %#llx are not known",
 		       (unsigned long long)p->sb->ro_compat);
-	if (o->discard_log)
-		refuse(r, p->sb->name, ERR_NO_CACHE, "leave out --discard-log; what an import "
-		       "without it refuses, kvpoolctl check explains",
-		       "it has no cache: its log lies on its legs, and what it holds is needed");
+	check_cache(p, o, r);
 	if (o->readonly && log_holds_writes(p))
 		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly first",
 		       "its log holds writes that are not yet home");
@@ -265,6 +297,7 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 	n += o->readonly && add(words, sizeof(words), "readonly");
 	n += o->degraded && add(words, sizeof(words), "degraded");
 	n += o->accept_fork && add(words, sizeof(words), "accept_fork");
+	n += o->discard_log && add(words, sizeof(words), "discard_log");
 	n += undestroy && add(words, sizeof(words), "undestroy");
 	snprintf(head, sizeof(head), "%s %u%s%s", uuid_print(p->sb->pool_uuid, uuid), n,
 		 n ? " " : "", words);

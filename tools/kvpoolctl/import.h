@@ -29,6 +29,9 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 void import_check_devices(const struct found_pool *p, const struct import_options *o,
 			  struct refusals *r);
 
+/** import_log_lost() - is the log on a cache that is missing, and not empty? */
+bool import_log_lost(const struct found_pool *p);
+
 /** import_complete() - is every leg here that may hold something newer than the others? */
 bool import_complete(const struct found_pool *p);
 

@@ -277,7 +277,9 @@ json_object *inspect_object(const struct device *d, const struct label *l, struc
 	offline_init(&p, l->sb, own_vdev(l->sb));
 	p.index[0] = l->sb->leg_index;
 	p.legs[p.leg_count++] = d;
-	if (!add_log(o, &p) && !add_table(o, &p))
+	if (!kvp_has_data(p.g))
+		json_object_object_add(o, "table", NULL);
+	if (!add_log(o, &p) && (!kvp_has_data(p.g) || !add_table(o, &p)))
 		return o;
 	json_object_put(o);
 	err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");

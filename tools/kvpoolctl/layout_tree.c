@@ -29,20 +29,27 @@ static size_t length(json_object *list)
 	return list ? json_object_array_length(list) : 0;
 }
 
-/* So wide that the longest path has room, and states stand below one another. */
-static int width_of(json_object *vdevs)
+static int width_of_legs(json_object *legs, int width)
 {
-	int width = LEAST_WIDTH, need;
-	size_t v, i;
+	size_t i;
 
-	for (v = 0; v < length(vdevs); v++) {
-		json_object *legs = json_at(item(vdevs, v), "legs");
+	for (i = 0; i < length(legs); i++) {
+		int need = 3 * INDENT + (int)strlen(leg_name(item(legs, i)));
 
-		for (i = 0; i < length(legs); i++) {
-			need = 3 * INDENT + (int)strlen(leg_name(item(legs, i)));
-			width = need > width ? need : width;
-		}
+		width = need > width ? need : width;
 	}
+	return width;
+}
+
+/* So wide that the longest path has room, and states stand below one another. */
+static int width_of(json_object *pool)
+{
+	json_object *vdevs = json_at(pool, "vdevs");
+	int width = width_of_legs(json_at(pool, "cache.legs"), LEAST_WIDTH);
+	size_t v;
+
+	for (v = 0; v < length(vdevs); v++)
+		width = width_of_legs(json_at(item(vdevs, v), "legs"), width);
 	return width;
 }
 
@@ -68,23 +75,29 @@ static void draw_leg(const struct tree *t, json_object *leg)
 		fprintf(t->out, "%*s%s\n", 4 * INDENT, "", json_text_at(leg, "uuid"));
 }
 
-static void draw_vdev(const struct tree *t, json_object *vdev, size_t index)
+static void draw_group(const struct tree *t, json_object *vdev, const char *name, bool log)
 {
 	json_object *legs = json_at(vdev, "legs");
-	char name[32];
 	size_t i;
 
-	snprintf(name, sizeof(name), "%s-%zu", json_text_at(vdev, "kind"), index);
 	draw_name(t, 2, name, vdev);
-	fprintf(t->out, "%s\n", t->verbose && json_flag_at(vdev, "log") ? "  has the log" : "");
+	fprintf(t->out, "%s\n", t->verbose && log ? "  has the log" : "");
 	for (i = 0; i < length(legs); i++)
 		draw_leg(t, item(legs, i));
+}
+
+static void draw_vdev(const struct tree *t, json_object *vdev, size_t index)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s-%zu", json_text_at(vdev, "kind"), index);
+	draw_group(t, vdev, name, json_flag_at(vdev, "log"));
 }
 
 void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *out)
 {
 	json_object *vdevs = json_at(pool, "vdevs");
-	struct tree t = { ctl, out, verbose, width_of(vdevs) };
+	struct tree t = { ctl, out, verbose, width_of(pool) };
 	size_t v;
 
 	fprintf(out, "%*s%-*s %-12s", INDENT, "", t.width - INDENT, "LAYOUT", "STATE");
@@ -95,4 +108,7 @@ void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *o
 	fputc('\n', out);
 	for (v = 0; v < length(vdevs); v++)
 		draw_vdev(&t, item(vdevs, v), v);
+	/* Of a cache that does not carry the log the size is 0. */
+	if (json_at(pool, "cache"))
+		draw_group(&t, json_at(pool, "cache"), "cache", json_number_at(pool, "cache.size"));
 }

@@ -2,13 +2,14 @@
 /* The plan of a create. */
 #include <stdarg.h>
 
+#include "format/logplace.h"
 #include "format/regions.h"
 #include "format/stripe.h"
 #include "host.h"
 #include "plan.h"
 #include "signature.h"
 
-static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them";
+static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror] DEV...' behind them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
@@ -67,15 +68,39 @@ static int check_leg_count(const struct kvp_geometry *g, struct err *err)
 	return 0;
 }
 
+/* Alone, or as a mirror: then the word mirror stands between. */
+static int check_cache_legs(const struct kvp_geometry *g, bool mirror, struct err *err)
+{
+	if (mirror ? g->leg_count >= 2 && g->leg_count <= KVP_MAX_MIRROR_LEGS : g->leg_count == 1)
+		return 0;
+	return err_set(err, ERR_USAGE, "cache", "give 'cache DEV' or 'cache mirror DEV DEV...'",
+		       "a cache has one leg, a mirrored cache has 2 to %d; this has %u",
+		       KVP_MAX_MIRROR_LEGS, g->leg_count);
+}
+
+static int begin_cache(struct plan *p, struct err *err)
+{
+	static const char mend[] = "name the vdevs with data first, then one cache";
+
+	if (!p->sb.vdev_count)
+		return err_set(err, ERR_USAGE, "cache", mend, "a cache needs a vdev before it");
+	if (kvp_cache_find(&p->sb) >= 0)
+		return err_set(err, ERR_USAGE, "cache", mend, "a pool has one cache at most");
+	return 0;
+}
+
 static int begin_vdev(struct plan *p, const char *word, struct err *err)
 {
 	u32 kind = !strcmp(word, "single") ? KVP_VDEV_SINGLE :
 		   !strcmp(word, "mirror") ? KVP_VDEV_MIRROR :
-		   !strcmp(word, "parity1") ? KVP_VDEV_PARITY1 : 0;
+		   !strcmp(word, "parity1") ? KVP_VDEV_PARITY1 :
+		   !strcmp(word, "cache") ? KVP_VDEV_CACHE : 0;
 
 	if (!kind)
 		return err_set(err, ERR_USAGE, word, vdev_mend,
 			       "this version does not make vdevs of this kind");
+	if (kind == KVP_VDEV_CACHE && begin_cache(p, err))
+		return -1;
 	if (p->sb.vdev_count == KVP_MAX_VDEVS)
 		return err_set(err, ERR_USAGE, word, "make fewer, of more legs",
 			       "a pool has at most %d vdevs", KVP_MAX_VDEVS);
@@ -100,14 +125,22 @@ static int add_leg(struct plan *p, const char *word, struct err *err)
 
 int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 {
-	bool parity = false;
+	bool parity = false, mirrored_cache = false;
 	int i;
 	u32 v;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		if (is_kind(words[i]) ? begin_vdev(p, words[i], err) : add_leg(p, words[i], err))
 			return -1;
+		if (!strcmp(words[i], "cache") && i + 1 < count && !strcmp(words[i + 1], "mirror")) {
+			mirrored_cache = true;
+			i++;
+		}
+	}
 	for (v = 0; v < p->sb.vdev_count; v++) {
+		if (!kvp_has_data(&p->sb.vdevs[v]) &&
+		    check_cache_legs(&p->sb.vdevs[v], mirrored_cache, err))
+			return -1;
 		if (check_leg_count(&p->sb.vdevs[v], err))
 			return -1;
 		parity |= kvp_is_parity1(&p->sb.vdevs[v]);
@@ -212,10 +245,10 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
 		if (p->legs[i].dev.blocks < smallest->dev.blocks)
 			smallest = &p->legs[i];
-	if (p->use_bytes >> KVP_BLOCK_SHIFT > smallest->dev.blocks)
+	if (kvp_has_data(g) && p->use_bytes >> KVP_BLOCK_SHIFT > smallest->dev.blocks)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path, "give a smaller size=",
 			       "it has only %" PRIu64 " bytes", smallest->dev.bytes);
-	g->chunk_blocks = (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT);
+	g->chunk_blocks = kvp_has_data(g) ? (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT) : 0;
 	ret = kvp_layout_one(g->kind, g->leg_count, smallest->dev.blocks,
 			     p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes,
 			     KVP_MAX_ROOTS / p->sb.vdev_count, g, &why);
@@ -226,6 +259,33 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 	if (ret)
 		return err_set(err, ERR_USAGE, "log_size", "give a size that fits", "%s",
 			       why.text);
+	return 0;
+}
+
+/* What -o says of cache_mode, as the module will know it. */
+static void note_cache_mode(struct plan *p)
+{
+	struct kvp_why why;
+	unsigned int i;
+
+	for (i = 0; i < p->setting_count; i++)
+		if (!strcmp(p->settings[i].key, kvp_tunables[KVP_T_CACHE_MODE].key) &&
+		    !kvp_tunable_parse(KVP_T_CACHE_MODE, p->settings[i].value,
+				       &p->sb.tunables[KVP_T_CACHE_MODE], &why))
+			p->sb.tunable_mask |= 1ull << KVP_T_CACHE_MODE;
+}
+
+static int check_cache(const struct plan *p, struct err *err)
+{
+	bool given = p->sb.tunable_mask >> KVP_T_CACHE_MODE & 1;
+
+	if (kvp_cache_find(&p->sb) < 0)
+		return given ? err_set(err, ERR_USAGE, "cache_mode", "leave it out",
+				       "the pool has no cache") : 0;
+	if (kvp_log_on_cache(&p->sb) && kvp_cache_lowers(&p->sb) && !p->force)
+		return err_set(err, ERR_REFUSED, "cache_mode",
+			       "make the cache a mirror; or -f, if that is acceptable",
+			       "with its log on one SSD the pool would not survive the loss of that and a power cut");
 	return 0;
 }
 
@@ -240,15 +300,16 @@ static int lay_out(struct plan *p, struct err *err)
 	for (v = 0; v < p->sb.vdev_count; v++)
 		if (lay_out_vdev(p, &p->sb.vdevs[v], err))
 			return -1;
+	note_cache_mode(p);
 	if (kvp_regions_lay_out(&p->sb))
 		return err_set(err, ERR_USAGE, p->name, "use fewer vdevs, or less of each leg: -o size=",
 			       "the vdevs are too large together, or their sizes too different");
 	for (v = 0; v < p->sb.vdev_count; v++)
-		if (!kvp_log_holds_discard(&p->sb.vdevs[p->sb.log_vdev], p->sb.vdevs[v].chunk_blocks))
+		if (!kvp_logs_hold_discard(&p->sb, p->sb.vdevs[v].chunk_blocks))
 			return err_set(err, ERR_USAGE, "log_size", "give a larger one, or smaller chunks",
 				       "the log is too small for chunks of %u KiB",
 				       p->sb.vdevs[v].chunk_blocks * 4);
-	return 0;
+	return check_cache(p, err);
 }
 
 u64 plan_blocks(const struct plan *p)
@@ -262,7 +323,9 @@ int plan_losses(const struct plan *p)
 	u32 v;
 
 	for (v = 0; v < p->sb.vdev_count; v++) {
-		n = kvp_is_parity1(&p->sb.vdevs[v]) ? 1 : (int)p->sb.vdevs[v].leg_count - 1;
+		if (!kvp_has_data(&p->sb.vdevs[v]) && v != p->sb.log_vdev)
+			continue;
+		n = (int)kvp_losses(&p->sb.vdevs[v]);
 		least = n < least ? n : least;
 	}
 	return least;
@@ -379,6 +442,7 @@ json_object *plan_object(const struct plan *p)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdevs;
 	const struct kvp_geometry *g = &p->sb.vdevs[p->sb.log_vdev];
+	const struct kvp_geometry *data = kvp_has_data(g) ? g : &p->sb.vdevs[0];
 	char table[sizeof(p->params) + 64];
 	u32 v;
 
@@ -389,7 +453,8 @@ json_object *plan_object(const struct plan *p)
 	json_number(plan, "size", plan_blocks(p) << KVP_BLOCK_SHIFT);
 	json_number(plan, "log_size", kvp_log_region(g) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",
-		    kvp_table_blocks(g) * kvp_table_copies(g) << KVP_BLOCK_SHIFT);
+		    kvp_table_blocks(data) * kvp_table_copies(data) << KVP_BLOCK_SHIFT);
+	json_text(plan, "log_on", kvp_has_data(g) ? "legs" : "cache");
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE));
 	json_redundancy(plan, -1, plan_losses(p));

@@ -45,24 +45,57 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 	return leg;
 }
 
+static void add_legs(json_object *o, const struct stats *s, unsigned int vdev)
+{
+	unsigned int leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", vdev);
+	unsigned int end = leg + (unsigned int)stats_number(s, "vdev.%u.legs", vdev);
+	json_object *legs = json_list(o, "legs");
+
+	for (; leg < end && leg < MAX_LEGS; leg++)
+		json_object_array_add(legs, leg_object(s, leg));
+}
+
 static void add_vdevs(json_object *pool, const struct stats *s)
 {
-	json_object *vdevs = json_list(pool, "vdevs"), *vdev, *legs;
-	unsigned int v, leg, end;
+	json_object *vdevs = json_list(pool, "vdevs"), *vdev;
 	const char *kind;
+	unsigned int v;
 
 	for (v = 0; v < MAX_VDEVS && (kind = stats_text(s, "vdev.%u.kind", v)); v++) {
+		if (!strcmp(kind, "cache"))
+			continue;
 		vdev = json_item(vdevs);
 		json_text(vdev, "kind", kind);
 		json_text(vdev, "state", stats_text(s, "vdev.%u.state", v));
 		json_number(vdev, "size", stats_number(s, "vdev.%u.size", v));
 		json_flag(vdev, "log", stats_number(s, "log.vdev") == v);
-		legs = json_list(vdev, "legs");
-		leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
-		end = leg + (unsigned int)stats_number(s, "vdev.%u.legs", v);
-		for (; leg < end && leg < MAX_LEGS; leg++)
-			json_object_array_add(legs, leg_object(s, leg));
+		add_legs(vdev, s, v);
 	}
+}
+
+/* Its log is all that a cache holds: what is dirty is in RAM as well, and nothing is read from it. */
+static void add_cache(json_object *pool, const struct stats *s)
+{
+	const char *on = stats_text(s, "log.on");
+	bool log = on && !strcmp(on, "cache");
+	unsigned int v;
+	json_object *o;
+
+	if (!stats_text(s, "cache.vdev")) {
+		json_object_object_add(pool, "cache", NULL);
+		return;
+	}
+	v = (unsigned int)stats_number(s, "cache.vdev");
+	o = json_child(pool, "cache");
+	json_text(o, "mode", log ? "writeback" : "writethrough");
+	json_text(o, "state", stats_text(s, "vdev.%u.state", v));
+	json_number(o, "size", log ? stats_number(s, "log.size") : 0);
+	json_number(o, "dirty", log ? stats_number(s, "log.used") : 0);
+	json_number(o, "clean", 0);
+	json_number(o, "hits", 0);
+	json_number(o, "misses", 0);
+	json_number(o, "ram_bytes", 0);
+	add_legs(o, s, v);
 }
 
 static void add_features(json_object *pool, const struct stats *s)
@@ -92,6 +125,7 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_number(o, "write_buffer", wbuf);
 	json_number(o, "read_cache", stats_number(s, "ram.read_cache"));
 	o = json_child(pool, "log");
+	json_text(o, "on", stats_text(s, "log.on"));
 	json_number(o, "size", stats_number(s, "log.size"));
 	json_number(o, "used", stats_number(s, "log.used"));
 	json_number(o, "commits", stats_number(s, "log.commits"));
@@ -186,7 +220,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 	add_head(pool, e, &s);
 	add_vdevs(pool, &s);
 	json_list(pool, "spares");
-	json_object_object_add(pool, "cache", NULL);
+	add_cache(pool, &s);
 	add_ram_and_log(pool, &s);
 	add_work(pool, &s);
 	poisoned = stats_number(&s, "poisoned_blocks");
@@ -202,10 +236,12 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 json_object *pool_legs(json_object *pool)
 {
 	json_object *all = json_object_new_array(), *vdevs = json_at(pool, "vdevs"), *legs;
-	size_t v, i;
+	size_t v, i, n = vdevs ? json_object_array_length(vdevs) : 0;
 
-	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
-		legs = json_at(json_object_array_get_idx(vdevs, v), "legs");
+	/* and the cache, if there is one */
+	for (v = 0; v <= n; v++) {
+		legs = v < n ? json_at(json_object_array_get_idx(vdevs, v), "legs") :
+			       json_at(pool, "cache.legs");
 		for (i = 0; legs && i < json_object_array_length(legs); i++)
 			json_object_array_add(all, json_object_get(
 					      json_object_array_get_idx(legs, i)));

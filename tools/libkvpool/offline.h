@@ -29,9 +29,11 @@ void offline_close(struct offline_pool *p);
 /** offline_leg() - the place in legs[] of leg @leg of the vdev; -1: it may not be read */
 int offline_leg(const struct offline_pool *p, u32 leg);
 
-/** offline_needed() - so many legs of a vdev must be there for its pool to run */
+/** offline_needed() - so many legs of a vdev must be there for its pool to run; of a cache it depends */
 static inline u32 offline_needed(const struct kvp_geometry *g)
 {
+	if (!kvp_has_data(g))
+		return 0;
 	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
 }
 

@@ -152,12 +152,11 @@ create 2 usage 'needs the kind' tank /dev/c
 create 2 usage 'argument is missing' tank
 create 2 usage 'parity1 has 3 to 16' tank parity1 /dev/c /dev/d
 refused 2 usage 'only a parity1 has chunks' create -o chunk=64K tank mirror /dev/c /dev/d
-for kind in 'cache /dev/a' 'spare /dev/a'; do
-	# shellcheck disable=SC2086 # words
-	create 2 usage 'does not make' tank $kind
-done
+create 2 usage 'does not make' tank spare /dev/a
+create 2 usage 'vdev before it' tank cache /dev/a
 create 2 usage 'mirror has 2 to 16' tank single /dev/c mirror /dev/d
-create 2 usage 'does not make' tank mirror /dev/c /dev/d cache /dev/a
+create 2 usage 'has one leg' tank mirror /dev/c /dev/d cache /dev/a /dev/b
+create 2 usage 'cache has 2 to 16' tank mirror /dev/c /dev/d cache mirror /dev/a
 create 3 listed_twice 'same device' tank single /dev/c single /dev/c
 for name in 9tank -tank 'ta nk' ta/nk ../tank tänk "$(printf 'a%.0s' {1..65})" ''; do
 	refused 2 usage 'a name (is|has)' create "${log[@]}" -- "$name" single /dev/c

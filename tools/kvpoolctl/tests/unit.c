@@ -277,7 +277,11 @@ static void test_vdevs(void)
 	expect(vdevs(4, "parity1", "/dev/a", "/dev/b", "/dev/c") == 0);
 	expect(vdevs(3, "parity1", "/dev/a", "/dev/b") == EXIT_USAGE);
 	expect(vdevs(2, "cache", "/dev/a") == EXIT_USAGE);
-	expect(vdevs(4, "single", "/dev/a", "cache", "/dev/b") == EXIT_USAGE);
+	expect(vdevs(4, "single", "/dev/a", "cache", "/dev/b") == 0);
+	expect(vdevs(5, "single", "/dev/a", "cache", "/dev/b", "/dev/c") == EXIT_USAGE);
+	expect(vdevs(6, "single", "/dev/a", "cache", "mirror", "/dev/b", "/dev/c") == 0);
+	expect(vdevs(5, "single", "/dev/a", "cache", "mirror", "/dev/b") == EXIT_USAGE);
+	expect(vdevs(6, "single", "/dev/a", "cache", "/dev/b", "cache", "/dev/c") == EXIT_USAGE);
 	expect(vdevs(18, "mirror", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
 		     "13", "14", "15", "16", "17") == EXIT_USAGE);
 }

@@ -1,0 +1,151 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: the log on one SSD and on two: power cuts, SSDs that die, are missing and come back, and giving the log up
+# timeout: 300
+# needs: gcc python3 mkfs.ext4 fio
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper oracle
+load_modules
+for d in a b; do mksim $d 64; done
+for d in c d e; do mksim $d 32; done
+log=(-o log_size=8M)
+all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1)" "0 512 $1"; }
+# The power goes, and comes back for all but those named.
+cut_power() {
+	simset all cut_mode random
+	simset all power_cut now
+	dmsetup remove --retry tank
+	simset all power_cut none
+	simset all power_restore 1
+}
+blank() { for d in a b c d e; do simset $d faults clear; simset $d dead 0; blkdiscard -f /dev/$d; done; }
+
+echo "--- one SSD under a mirror: idle, unless it is asked for twice"
+refused 3 refused 'survive' create "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b cache /dev/c
+refused 2 usage 'no cache' create "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b
+refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /dev/b
+refused 2 usage 'one leg' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c /dev/d
+refused 2 usage 'one cache' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c cache /dev/d
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+has err 'note: the cache is idle'
+run 0 status -j tank
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.log.on)" "writethrough online legs"
+expect_eq "$(json pools.0.losses_survivable)" 1
+expect_eq "$(kvpoolctl get tank cache_mode)" writethrough
+oracle write /dev/mapper/tank 0 512 1 fsync bs=8
+run 0 export tank
+run 0 import tank
+all_is v1
+run 0 destroy tank
+blank
+
+echo "--- two SSDs: the plan, then the same for good"
+run 0 create -n "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +loss of 1 leg'
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
+[[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
+[[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
+run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ cache +online'; has out '/dev/d +online'
+run 0 status -j tank
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
+expect_eq "$(json pools.0.losses_survivable)" 1
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 3
+refused 1 kernel 'when the pool is made' set tank cache_mode=writethrough
+mkfs.ext4 -q -E nodiscard /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync=1 --verify=crc32c \
+	--output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
+for l in a b; do expect_eq "$(simstat $l writes | awk '{ print ($1 < 1000) }')" 1 "few writes to $l"; done
+umount /tmp/m
+
+echo "--- the power goes with much in the log"
+oracle write /dev/mapper/tank 0 512 2 fsync bs=4
+cut_power
+run 0 import tank
+all_is v2
+scrub tank
+
+echo "--- an SSD dies, and the power goes: the other one has it all"
+oracle write /dev/mapper/tank 0 512 3 fsync bs=4
+simset c dead 1
+oracle write /dev/mapper/tank 0 512 4 fsync bs=4
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.state) $(json pools.0.cache.legs.0.state)" "degraded faulted"
+cut_power
+simset c dead 0
+run 0 import tank
+all_is v4
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.losses_survivable)" "writeback 0"
+
+echo "--- the last SSD dies: the log moves to the legs, and nothing is lost"
+oracle write /dev/mapper/tank 0 512 5 fsync bs=4
+simset d dead 1
+oracle write /dev/mapper/tank 0 256 6 fsync bs=4
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v6,256 256 v5,"
+expect_eq "$(event_count tank log_moved)" 1 "events log_moved"
+expect_stat tank log.on legs
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.state)" "writethrough faulted degraded"
+expect_eq "$(json pools.0.losses_survivable)" 1
+oracle write /dev/mapper/tank 0 512 7 fsync bs=4
+cut_power
+simset d dead 0
+
+echo "--- the old SSDs come back, and what they hold does not"
+run 0 import tank
+all_is v7
+scrub tank
+oracle write /dev/mapper/tank 0 512 8 fsync bs=4
+run 0 export tank
+run 0 import -d /dev/a -d /dev/b tank
+all_is v8
+run 0 destroy tank
+blank
+
+echo "--- one SSD, by order; missing, the pool is refused as long as its log is needed"
+run 0 create -f "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b cache /dev/c
+expect_stat tank losses_survivable 0
+uuid=$(dmsetup table tank | awk '{ print $4 }')
+len=$(dmsetup table tank | cut -d ' ' -f 1-2)
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+dmsetup message tank 0 checkpoint
+oracle write /dev/mapper/tank 0 256 2 fsync bs=4
+cut_power
+refused 3 no_cache 'cache is missing.*last checkpoint, at 20' import -d /dev/a -d /dev/b tank
+expect_refusal "discard[_-]log" start tank "$len kvpool $uuid 0 mirror 2 /dev/a /dev/b cache 1 -"
+refused 3 no_cache 'nothing has to be given up' import --discard-log tank
+run 0 import -d /dev/a -d /dev/b; has out 'refused: its cache is missing'
+run 0 import tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v2,256 256 v1,"
+
+echo "--- given up: what the last checkpoint has, and the SSD that comes back is not replayed"
+dmsetup message tank 0 checkpoint
+oracle write /dev/mapper/tank 0 128 3 fsync bs=4
+cut_power
+run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn'
+run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*is lost'
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v2,256 256 v1,"
+expect_eq "$(event_count tank log_discarded)" 1 "events log_discarded"
+oracle write /dev/mapper/tank 0 64 4 fsync bs=4
+cut_power
+run 0 import tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 64 v4,64 192 v2,256 256 v1,"
+scrub tank
+run 4 status -j tank; expect_eq "$(json pools.0.cache.legs.0.state)" stale
+run 0 destroy tank
+blank
+
+echo "--- missing, but nothing was in its log: it starts, and the log is on the legs"
+run 0 create -f "${log[@]}" -o cache_mode=writeback tank single /dev/a cache /dev/e
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+run 0 export tank
+refused 3 no_cache 'nothing has to be given up' import --discard-log -d /dev/a tank
+run 0 import -d /dev/a tank
+all_is v1
+expect_stat tank log.on legs
+oracle write /dev/mapper/tank 0 512 2 fsync bs=4
+run 0 destroy tank
+check_json
