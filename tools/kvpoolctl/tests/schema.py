@@ -33,19 +33,24 @@ class Map:
 
 LEG_STATE = Or("online", "offline", "faulted", "resilvering", "stale", "missing")
 KIND = Or("single", "mirror", "parity1")
+ANY_KIND = Or(*KIND.choices, "cache")
+VDEV_STATE = Or("online", "degraded", "faulted", "suspended")
+LOG_ON = Or("legs", "cache")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
+CACHE = dict(dict.fromkeys(("size", "dirty", "clean", "hits", "misses", "ram_bytes"), NUMBER),
+             mode=Or("writeback", "writethrough"), state=VDEV_STATE, legs=[LEG])
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
     readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[TEXT],
-    losses_survivable=NUMBER, spares=[None], cache=None,
-    vdevs=[dict(kind=KIND, state=Or("online", "degraded", "faulted", "suspended"),
+    losses_survivable=NUMBER, spares=[None], cache=Or(CACHE, None),
+    vdevs=[dict(kind=KIND, state=VDEV_STATE,
                 size=NUMBER, log=FLAG, legs=[LEG])],
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER,
              read_cache=NUMBER),
-    log=dict(size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
+    log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
@@ -54,12 +59,12 @@ POOL = dict(
 )
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],
             redundancy=dict(before=NUMBER, after=None))
-FOUND_VDEV = dict(kind=KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])
+FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])
 PLANS = {
     "create": dict(
         action="create", pool=TEXT, uuid=UUID, comment=TEXT, size=NUMBER, log_size=NUMBER,
-        table_size=NUMBER, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
-        vdevs=[dict(kind=KIND, legs=[dict(path=TEXT, size=NUMBER, wipes=Or(TEXT, None),
+        table_size=NUMBER, log_on=LOG_ON, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
+        vdevs=[dict(kind=ANY_KIND, legs=[dict(path=TEXT, size=NUMBER, wipes=Or(TEXT, None),
                                           former_pool=Or(TEXT, None))])]),
     "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,
                    legs=NUMBER, missing=NUMBER, redundancy=dict(before=None, after=NUMBER),
