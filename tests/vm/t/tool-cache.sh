@@ -47,7 +47,7 @@ has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +l
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
 [[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
-run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ cache +online'; has out '/dev/d +online'
+run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ +cache +online'; has out '/dev/d +online'
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1

@@ -42,6 +42,7 @@ echo "--- clean"
 run 0 create -o log_size=8M -o chunk=16384 -o strict=1 tank parity1 "${legs[@]}"
 write 0 2000
 write 3001 99
+settle tank
 written=$(stat_of tank written_blocks)
 run 0 export tank
 check 0 "${legs[@]}"
