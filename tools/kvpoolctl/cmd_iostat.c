@@ -244,7 +244,6 @@ static int follow(struct ctl *ctl, const char *pool, double interval, unsigned l
 	struct stats stats;
 	struct err err;
 	unsigned long i;
-	double start;
 
 	if (take(pool, old, &stats, &err))
 		return ctl_fail(ctl, &err);
@@ -252,9 +251,8 @@ static int follow(struct ctl *ctl, const char *pool, double interval, unsigned l
 	diff.at = (double)stats_number(&stats, "uptime_ms") / 1000;
 	stats_free(&stats);
 	show(ctl, pool, &diff, view);
-	start = old->at;
 	for (i = 1; interval > 0 && (!count || i < count) && !fflush(stdout); i++) {
-		wait_until(start + interval * (double)i);
+		wait_until(old->at + interval);
 		if (take(pool, new, &stats, &err))
 			return ctl_fail(ctl, &err);
 		stats_free(&stats);
