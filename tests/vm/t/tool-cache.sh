@@ -52,7 +52,7 @@ run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 3
-refused 1 kernel 'when the pool is made' set tank cache_mode=writethrough
+refused 3 refused 'when the pool is made' set tank cache_mode=writethrough
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync=1 --verify=crc32c \
