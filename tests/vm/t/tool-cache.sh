@@ -57,7 +57,7 @@ mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync=1 --verify=crc32c \
 	--output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
-for l in a b; do expect_eq "$(simstat $l writes | awk '{ print ($1 < 1000) }')" 1 "few writes to $l"; done
+[ "$(simstat c writes)" -gt "$(simstat a writes)" ] || fail "writes to a: $(simstat a writes), to c: $(simstat c writes)"
 umount /tmp/m
 
 echo "--- the power goes with much in the log"
