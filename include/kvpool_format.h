@@ -62,6 +62,7 @@
 #define KVP_SB_EXPORTED		0x1u
 #define KVP_SB_DESTROYED	0x2u
 #define KVP_SB_CLEAN		0x4u	/* the log held nothing when the pool stopped */
+#define KVP_SB_JOINING		0x8u	/* on a leg that a pool was about to take in; nothing else counts */
 
 enum kvp_vdev_kind {
 	KVP_VDEV_SINGLE		= 1,

@@ -241,23 +241,43 @@ static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region 
 	}
 }
 
-int kvp_regions_lay_out(struct kvp_sb *sb)
+/* Regions for all vdevs from @first on, until they are used up. */
+static int share_out(struct kvp_sb *sb, u32 first)
 {
 	u64 extents[KVP_MAX_VDEVS];
+	u32 v;
 
+	sb->incompat |= KVP_INCOMPAT_VDEVS;
+	count_extents(sb, extents);
+	for (v = 0; v < first; v++)
+		extents[v] = 0;
+	while (least(extents)) {
+		if (sb->region_count == KVP_MAX_REGIONS)
+			return -EINVAL;
+		share_once(sb, extents, &sb->regions[sb->region_count++]);
+	}
+	return 0;
+}
+
+int kvp_regions_lay_out(struct kvp_sb *sb)
+{
 	if (kvp_sb_roots(sb) > KVP_MAX_ROOTS)
 		return -EINVAL;
-	if (sb->vdev_count > 1) {
-		sb->incompat |= KVP_INCOMPAT_VDEVS;
-		if (kvp_cache_find(sb) >= 0)
-			sb->incompat |= KVP_INCOMPAT_CACHE;
-		count_extents(sb, extents);
-		while (least(extents)) {
-			if (sb->region_count == KVP_MAX_REGIONS)
-				return -EINVAL;
-			share_once(sb, extents, &sb->regions[sb->region_count++]);
-		}
-	}
+	if (sb->vdev_count > 1 && share_out(sb, 0))
+		return -EINVAL;
+	if (sb->vdev_count > 1 && kvp_cache_find(sb) >= 0)
+		sb->incompat |= KVP_INCOMPAT_CACHE;
 	kvp_log_choose(sb);
 	return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
+}
+
+int kvp_regions_add(struct kvp_sb *sb, u32 first)
+{
+	if (kvp_sb_roots(sb) > KVP_MAX_ROOTS)
+		return -EINVAL;
+	/* Until now there was no need to say that the only vdev is all. */
+	if (!sb->region_count)
+		sb->regions[sb->region_count++] =
+			(struct kvp_region){ .blocks = sb->vdevs[0].data_blocks, .share = { 1 } };
+	return share_out(sb, first) || kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
 }

@@ -54,4 +54,13 @@ u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
  */
 int __must_check kvp_regions_lay_out(struct kvp_sb *sb);
 
+/**
+ * kvp_regions_add() - what vdevs hold that a pool gets later
+ * @first: number of the first new one; they are laid out and counted
+ *
+ * What the pool holds stays where it is: the new vdevs share regions behind it.
+ * Return: as kvp_regions_lay_out().
+ */
+int __must_check kvp_regions_add(struct kvp_sb *sb, u32 first);
+
 #endif /* KVP_FORMAT_REGIONS_H */

@@ -208,16 +208,48 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	return 0;
 }
 
+int kvp_sb_join(struct kvp_pool *pool, u32 first)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct sb_write *w = pool->sb_write;
+	u64 epoch = sb->epoch;
+	int ret = 0;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	/* Older than any that a pool has; and in a slot that its next ones leave alone. */
+	sb->epoch = 0;
+	sb->flags |= KVP_SB_JOINING;
+	sb->write_time = ktime_get_real_seconds();
+	w->nr = 0;
+	memset(w->ios, 0, sizeof(w->ios));
+	kvp_io_group_init(&w->group);
+	for (i = first; i < pool->nr_legs; i++) {
+		submit_sb(pool, w, &pool->legs[i], 0);
+		submit_sb(pool, w, &pool->legs[i], 1);
+	}
+	kvp_io_group_wait(&w->group);
+	for (i = 0; i < w->nr; i++)
+		ret = ret ?: w->ios[i].error;
+	sb->flags &= ~KVP_SB_JOINING;
+	sb->epoch = epoch;
+	return ret;
+}
+
+/* What is there already stays: a pool may get more legs. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 {
 	u32 i;
 
-	pool->sb_write = kzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
-	pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
+	if (!pool->sb_write)
+		pool->sb_write = kzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
+	if (!pool->sb_disk)
+		pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
 	if (!pool->sb_write || !pool->sb_disk)
 		return -ENOMEM;
 	for (i = 0; i < pool->nr_legs * 2 * KVP_SB_BLOCKS; i++) {
-		pool->sb_pages[i] = alloc_page(GFP_KERNEL);
+		if (!pool->sb_pages[i])
+			pool->sb_pages[i] = alloc_page(GFP_KERNEL);
 		if (!pool->sb_pages[i])
 			return -ENOMEM;
 	}

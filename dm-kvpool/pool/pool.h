@@ -301,6 +301,14 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 int kvp_sb_commit(struct kvp_pool *pool);
 
 /**
+ * kvp_sb_join() - label legs[@first] and on as such that are about to join the pool
+ *
+ * The label says what pool->sb says, and that nobody is to start by it. It is
+ * durable when 0 is returned; -EIO: some ring did not take it. Caller holds sb_lock.
+ */
+int kvp_sb_join(struct kvp_pool *pool, u32 first);
+
+/**
  * kvp_leg_fail() - a leg did not take what it had to take: never use it again
  *
  * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails

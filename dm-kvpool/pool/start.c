@@ -272,6 +272,10 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 	if (!s->any_uuid && memcmp(s->uuid, sb->pool_uuid, 16))
 		return kvp_refuse(r, -EINVAL, "give the UUID that the legs carry, or '-'",
 				  "the table names another pool UUID than the legs carry");
+	if (sb->flags & KVP_SB_JOINING)
+		return kvp_refuse(r, -ENXIO, "name the pool's own legs, or clear the label",
+				  "the legs were about to be added to the pool '%s', and no leg of that is here",
+				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
 				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of other kinds",
@@ -467,19 +471,18 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 
 /* --- format -------------------------------------------------------------------------- */
 
-static int check_blank(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_leg *leg,
-		       struct kvp_refusal *r)
+int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r)
 {
 	u64 starts[2] = { 0, leg->size_blocks - KVP_LABEL_BLOCKS }, block;
 	u32 end;
 
 	for (end = 0; end < 2; end++)
 		for (block = starts[end]; block < starts[end] + KVP_LABEL_BLOCKS; block++) {
-			if (kvp_io_page(leg, KVP_IO_READ, block, l->pages[0]))
+			if (kvp_io_page(leg, KVP_IO_READ, block, page))
 				return kvp_refuse(r, -EIO, "use a device that can be read",
 						  "%s: block %llu cannot be read", leg->path,
 						  (unsigned long long)block);
-			if (memchr_inv(page_address(l->pages[0]), 0, KVP_BLOCK_SIZE))
+			if (memchr_inv(page_address(page), 0, KVP_BLOCK_SIZE))
 				return kvp_refuse(r, -EEXIST,
 					"zero the first and last MiB, or let kvpoolctl create -f do it",
 					"%s is not blank: block %llu holds data", leg->path,
@@ -488,7 +491,7 @@ static int check_blank(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_l
 	return 0;
 }
 
-static void random_uuid(u8 *uuid)
+void kvp_random_uuid(u8 *uuid)
 {
 	get_random_bytes(uuid, 16);
 	uuid[6] = (uuid[6] & 0x0f) | 0x40;
@@ -501,7 +504,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	u32 i;
 
 	if (s->any_uuid)
-		random_uuid(sb->pool_uuid);
+		kvp_random_uuid(sb->pool_uuid);
 	else
 		memcpy(sb->pool_uuid, s->uuid, 16);
 	snprintf(sb->name, sizeof(sb->name), "%s", s->name[0] ? s->name : "pool");
@@ -515,7 +518,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	sb->pool_blocks = s->pool_blocks ?: kvp_map_blocks(&sb->map);
 	sb->flags = KVP_SB_CLEAN;
 	for (i = 0; i < s->nr_legs; i++) {
-		random_uuid(sb->legs[i].uuid);
+		kvp_random_uuid(sb->legs[i].uuid);
 		sb->legs[i].state = KVP_LEG_IN_SYNC;
 		sb->legs[i].size_blocks = pool->legs[i].size_blocks;
 		pool->legs[i].state = KVP_LEG_IN_SYNC;
@@ -588,7 +591,7 @@ int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 		if (l->legs[i].valid || l->legs[i].bad)
 			return kvp_refuse(r, -EEXIST, "destroy the pool, or clear the label, first",
 					  "%s carries a kvpool label already", pool->legs[i].path);
-		ret = check_blank(pool, l, &pool->legs[i], r);
+		ret = kvp_check_blank(&pool->legs[i], l->pages[0], r);
 		if (ret)
 			return ret;
 	}

@@ -49,6 +49,12 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 /** kvp_vdevs_match() - does the table name the vdevs that the superblock has? */
 bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
 
+/** kvp_check_blank() - are the first and the last MiB of @leg zeros? @page: to read into */
+int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
+
+/** kvp_random_uuid() - a new UUID */
+void kvp_random_uuid(u8 *uuid);
+
 /** kvp_format() - a new superblock in pool->sb for blank legs; writes nothing yet */
 int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 	       struct kvp_refusal *r);

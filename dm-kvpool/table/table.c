@@ -375,7 +375,8 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
 	struct kvp_table *t = &pool->table;
 	const struct kvp_geometry *g = leaf->v->g;
 	u64 first = leaf->first, block;
-	u64 end = min(first + span(leaf->v, 0), pool->sb->pool_blocks);
+	/* Behind the last leaf of a region that ends within it lies what is another vdev's. */
+	u64 end = min(first + kvp_locate(pool, first).left, pool->sb->pool_blocks);
 
 	mutex_lock(&t->lock);
 	clear_page(page_address(leaf->page));

@@ -37,6 +37,12 @@ struct look {
 	u64 written, poisoned, torn;	/* blocks, after the recovery */
 };
 
+/* That can be looked at: a pool that was to grow may not have. */
+static u64 blocks_of(const struct look *l)
+{
+	return min_t(u64, l->crash->o->blocks, l->host.pool->sb->pool_blocks);
+}
+
 /* With a leg that is gone, or died before the cut, what was on its way by intent. */
 static bool may_be_lost(const struct look *l, u64 block)
 {
@@ -76,7 +82,7 @@ static void check_rows(struct look *l, const struct kvp_vdev *v)
 
 	if (kvp_vdev_usable(v) < v->nr_legs)
 		return;
-	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < l->crash->o->blocks;
+	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < blocks_of(l);
 	     row++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool, first);
 		bool known = kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_POISONED;
@@ -104,7 +110,7 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 	struct kvp_pool *pool = l->host.pool;
 	u64 block;
 
-	for (block = 0; block < l->crash->o->blocks; block++) {
+	for (block = 0; block < blocks_of(l); block++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool, block);
 		u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
 		bool own = leaf->v == v;
@@ -149,6 +155,15 @@ static void look_main(void *arg)
 	u8 *data;
 
 	l->refused = host_start(&l->host, l->crash->o, &l->start);
+	/* The growth that was cut short may not have happened. */
+	if (l->refused && l->crash->growing && l->crash->at < l->crash->grown_at) {
+		struct host_start old = l->start;
+
+		old.legs -= old.second;
+		old.missing &= BIT(old.legs) - 1;
+		old.second = 0;
+		l->refused = host_start(&l->host, l->crash->o, &old);
+	}
 	if (l->refused) {
 		if (!l->may_refuse)
 			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
@@ -159,7 +174,7 @@ static void look_main(void *arg)
 	l->poisoned = l->host.pool->table.poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
-	for (block = 0; block < l->crash->o->blocks; block++)
+	for (block = 0; block < blocks_of(l); block++)
 		look_at_block(l, block, data);
 	kfree(data);
 	if (!l->crash->heal_allowed)
@@ -188,6 +203,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	l->start.second = l->crash->second;
 	l->start.second_parity = l->crash->second_parity;
 	l->start.cache = l->crash->cache;
+	l->start.grown = l->crash->growing;
 	end = sim_run(&config, look_main, l);
 	disks_end();
 	return end == SIM_RETURNED;

@@ -23,6 +23,8 @@ struct crash {
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
 	u64 seed;
 	bool poison_allowed;	/* EIO on some blocks is no failure */
+	bool growing;		/* the second vdev was being added: */
+	u32 grown_at;		/* from this position on it must be there */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

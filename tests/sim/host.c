@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 
 #include "host.h"
+#include "pool/grow.h"
 
 #define SECOND_BLOCKS	128	/* of the second vdev, that are used */
 
@@ -55,6 +56,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	}
 	/* More than one leaf, and legs of the size that all tests have; part of an extent each time. */
 	s->pool_blocks = hs->second ? host_boundary(hs) + SECOND_BLOCKS : hs->parity ? 512 : 0;
+	if (hs->grown)
+		s->pool_blocks = 0;
 	s->chunk_bytes = parity ? 4 * KVP_BLOCK_SIZE : 0;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
@@ -109,6 +112,19 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	return 0;
+}
+
+int host_grow(struct host *h, const struct host_start *hs)
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	fill_start(s, hs);
+	kvp_pool_quiesce(h->pool);
+	ret = kvp_pool_grow(h->pool, s, &h->refusal);
+	kvp_pool_unquiesce(h->pool);
+	kfree(s);
+	return ret;
 }
 
 void host_stop(struct host *h)

@@ -36,6 +36,7 @@ struct host_start {
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
 	bool writethrough;	/* without the log */
 	bool discard_log;
+	bool grown;		/* the second vdev was added: the size is what both have */
 };
 
 /** host_boundary() - of two vdevs: the first block of the second one */
@@ -43,6 +44,8 @@ u64 host_boundary(const struct host_start *s);
 
 /** host_start() - start the pool on the disks; the engine's error */
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
+/** host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's error */
+int host_grow(struct host *h, const struct host_start *hs);
 /** host_stop() - orderly end; fails the test if anything stays allocated */
 void host_stop(struct host *h);
 

@@ -51,7 +51,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences parity vdevs cache random scenarios stories hostile trouble\nrules:");
+	       "suites: golden sequences parity vdevs cache random scenarios stories hostile trouble grow\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -103,6 +103,7 @@ static const struct suite {
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },
+	{ "grow", run_grow },
 };
 
 static const char *parse(int argc, char **argv)

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A pool gets another vdev, and the power goes at every step of that: it is the
+ * old pool or the grown one, and with what was acknowledged in either.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define MOST_BLOCKS	2560u	/* that any of these pools comes to have */
+
+/* What there is, and what is added. */
+static const struct shape {
+	const char *name;
+	u32 legs, more;
+	bool parity, more_parity;
+} shapes[] = {
+	{ .name = "mirror+mirror", .legs = 2, .more = 2 },
+	{ .name = "mirror+single", .legs = 2, .more = 1 },
+	{ .name = "single+single", .legs = 1, .more = 1 },
+	{ .name = "mirror+parity1", .legs = 2, .more = 3, .more_parity = true },
+	{ .name = "parity1+mirror", .legs = 3, .more = 2, .parity = true },
+};
+
+struct growing {
+	const struct shape *shape;
+	struct host host;
+	struct host_start old, new;
+	struct oracle o;
+	struct crash crash;
+	u32 victim, after;	/* disk that dies after so many of its requests; NOBODY */
+	u32 from;
+	struct image img[MAX_DISKS];
+};
+
+#define NOBODY		MAX_DISKS
+#define BLANK_READS	(2 * KVP_LABEL_BLOCKS)	/* by which a new leg is found to be blank */
+
+static void start(struct growing *g, const struct host_start *hs)
+{
+	if (host_start(&g->host, &g->o, hs))
+		sim_fail("start: %s", g->host.refusal.why);
+}
+
+/* --- the power goes ------------------------------------------------------------------ */
+
+static void try_to_grow(struct growing *g)
+{
+	struct host *h = &g->host;
+	u64 before = h->pool->sb->pool_blocks, epoch = h->pool->sb->epoch;
+
+	if (!host_grow(h, &g->new)) {
+		if (h->pool->sb->pool_blocks <= before || h->pool->nr_legs != g->new.legs)
+			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
+		g->crash.grown_at = disks.trace.nr;
+		host_write(h, before - 2, 70, false);
+		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
+		return;
+	}
+	if (g->victim == NOBODY)
+		sim_fail("not grown: %s", h->refusal.why);
+	if (h->pool->sb->pool_blocks != before || h->pool->nr_legs != g->old.legs ||
+	    h->pool->sb->epoch < epoch)
+		sim_fail("not grown, and yet another pool");
+}
+
+static void grow_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host *h = &g->host;
+	u32 i;
+
+	start(g, &g->old);
+	host_write(h, 20, 30, false);
+	host_write(h, 500, 3, true);
+	if (g->victim != NOBODY) {
+		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after =
+			g->after + (g->victim < g->old.legs ? 0 : BLANK_READS);
+		h->may_fail = true;
+	}
+	g->from = disks.trace.nr;
+	try_to_grow(g);
+	host_write(h, 21, 4, true);
+	host_flush(h);
+	host_discard(h, 300, 20);
+	host_checkpoint(h);
+	for (i = 0; i < h->pool->nr_legs; i++)
+		if (!kvp_leg_usable(&h->pool->legs[i]))
+			g->crash.lost |= BIT(i);
+}
+
+/* --- it does not ------------------------------------------------------------------------ */
+
+/* An orderly end leaves no memory behind, and what was written is there at the next start. */
+static void whole_main(void *arg)
+{
+	struct growing *g = arg;
+	u64 block, blocks;
+
+	start(g, &g->old);
+	try_to_grow(g);
+	blocks = g->host.pool->sb->pool_blocks;
+	host_stop(&g->host);
+	start(g, &g->new);
+	if (g->host.pool->sb->pool_blocks != blocks)
+		sim_fail("the grown pool has another size at its next start");
+	for (block = 0; block < blocks; block++)
+		host_read_check(&g->host, block);
+	host_stop(&g->host);
+}
+
+static void expect_refusal(struct growing *g, const struct host_start *hs, const char *words)
+{
+	if (!host_start(&g->host, &g->o, hs))
+		sim_fail("started, though %s", words);
+	if (!strstr(g->host.refusal.why, words))
+		sim_fail("refused, but not because %s: %s", words, g->host.refusal.why);
+}
+
+/* New legs that were labelled, and no more: alone they are refused in words, and the old pool goes on. */
+static void joining_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host_start alone = g->new;
+
+	alone.missing = BIT(g->old.legs) - 1;
+	alone.degraded = true;
+	start(g, &g->old);
+	disks_fault(FAULT_WRITE_EIO, g->new.legs - 1, POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
+	g->host.may_fail = true;
+	if (!host_grow(&g->host, &g->new))
+		sim_fail("grown, though a leg did not take its label");
+	g->host.may_fail = false;
+	host_write(&g->host, 20, 30, true);
+	host_stop(&g->host);
+	disks.nr_faults = 0;
+	expect_refusal(g, &alone, "about to be added");
+	expect_refusal(g, &g->new, "the pool has");
+	start(g, &g->old);
+	host_read_check(&g->host, 20);
+	if (!host_grow(&g->host, &g->new))
+		sim_fail("legs were taken that are not blank");
+	if (!strstr(g->host.refusal.why, "is not blank"))
+		sim_fail("refused: %s", g->host.refusal.why);
+	host_stop(&g->host);
+}
+
+/* The last leaf of what the pool was is lost: that is no matter of the blocks behind it. */
+static void lost_leaf_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host *h = &g->host;
+	u8 data[KVP_BLOCK_SIZE];
+	u64 end, at;
+	u32 i;
+
+	g->old.format = true;
+	start(g, &g->old);
+	end = h->pool->sb->pool_blocks;
+	if (end <= KVP_PTRS_PER_PAGE || end % KVP_PTRS_PER_PAGE == 0)
+		sim_fail("%llu blocks end with a whole leaf", end);
+	if (host_grow(h, &g->new))
+		sim_fail("not grown: %s", h->refusal.why);
+	host_write(h, end - 5, 12, false);
+	host_checkpoint(h);
+	at = kvp_page_place(h->pool->vdevs[0].g, 0, 1,
+			    kvp_ptr_slot(h->pool->table.roots[1]), 0).block;
+	memset(data, 0x77, sizeof(data));
+	for (i = 0; i < g->old.legs; i++)
+		image_write_data(&disks.img[i], at, data);
+	kvp_table_shrink(h->pool, true);
+	if (!host_read(h, end - 5, data))
+		sim_fail("a block was read, though nobody knows its sum");
+	host_read_check(h, end);
+	if (h->pool->sb->poisoned_blocks != end % KVP_PTRS_PER_PAGE)
+		sim_fail("%llu blocks are poisoned, not %llu", h->pool->sb->poisoned_blocks,
+			 end % KVP_PTRS_PER_PAGE);
+	host_stop(h);
+}
+
+static void lost_leaf_case(void)
+{
+	struct growing *g = calloc(1, sizeof(*g));
+	struct sim_config config;
+	u32 i;
+
+	g->old = (struct host_start){ .legs = 2 };
+	g->new = (struct host_start){ .legs = 4, .second = 2, .grown = true };
+	oracle_init(&g->o, MOST_BLOCKS);
+	blank_disks(g->img, 4, POOL_LEG_BLOCKS + 300);
+	check_seed_config(&config, opt.seed);
+	disks_begin(g->img, 4);
+	result("grow-lost-leaf", sim_run(&config, lost_leaf_main, g) == SIM_RETURNED);
+	disks_end();
+	for (i = 0; i < 4; i++)
+		image_free(&g->img[i]);
+	oracle_free(&g->o);
+	free(g);
+}
+
+/* --- the cases ------------------------------------------------------------------------------ */
+
+static void larger_oracle(struct oracle *to, const struct oracle *from)
+{
+	u64 block;
+
+	oracle_init(to, MOST_BLOCKS);
+	to->next_id = from->next_id;
+	to->order = from->order;
+	for (block = 0; block < from->blocks; block++)
+		memcpy(to->b[block].base, from->b[block].base, sizeof(to->b[block].base));
+}
+
+static void set_up(struct growing *g, const struct shape *s)
+{
+	const struct base *base = s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
+	u32 legs = s->legs + s->more, i;
+
+	g->old = (struct host_start){ .legs = s->legs, .parity = s->parity, .grown = true };
+	g->new = (struct host_start){ .legs = legs, .parity = s->parity, .second = s->more,
+				      .second_parity = s->more_parity, .grown = true };
+	g->crash = (struct crash){ .legs = legs, .parity = s->parity, .second = s->more,
+				   .second_parity = s->more_parity, .o = &g->o, .growing = true,
+				   .grown_at = ~0u };
+	larger_oracle(&g->o, &base->o);
+	for (i = 0; i < s->legs; i++)
+		image_copy(&g->img[i], &base->img[i]);
+	blank_disks(g->img + s->legs, s->more, POOL_LEG_BLOCKS);
+}
+
+/* One life of the machine; what the power may leave of it is looked at if @cut. */
+static void case_of(const char *what, const struct shape *s, void (*main)(void *arg), u32 victim,
+		    u32 after, bool cut)
+{
+	struct growing *g = calloc(1, sizeof(*g));
+	struct sim_config config;
+	char name[64];
+	bool good;
+	u32 i;
+
+	snprintf(name, sizeof(name), victim == NOBODY ? "%s:%s" : "%s:%s:%u:%u", what, s->name,
+		 victim, after);
+	if (wanted(name)) {
+		set_up(g, s);
+		g->victim = victim;
+		g->after = after;
+		g->crash.heal_allowed = victim != NOBODY;
+		check_seed_config(&config, mix64(opt.seed, 700 + 100 * victim + after));
+		disks_begin(g->img, g->new.legs);
+		good = sim_run(&config, main, g) == SIM_RETURNED;
+		disks_end();
+		if (good && cut)
+			good = victim == NOBODY ?
+				!cut_everywhere(name, &g->crash, g->from, CHECK_RECRASH) :
+				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 8);
+		result(name, good);
+		for (i = 0; i < g->new.legs; i++)
+			image_free(&g->img[i]);
+		oracle_free(&g->o);
+	}
+	free(g);
+}
+
+void run_grow(void)
+{
+	u32 i, victim, after;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct shape *s = &shapes[i];
+
+		case_of("grow", s, grow_main, NOBODY, 0, true);
+		case_of("grow-whole", s, whole_main, NOBODY, 0, false);
+		case_of("grow-joining", s, joining_main, NOBODY, 0, false);
+	}
+	if (wanted("grow-lost-leaf"))
+		lost_leaf_case();
+	/* The first two writes to a new leg are its labels, the next two the superblock. */
+	for (i = 0; i < 2; i++)
+		for (victim = 0; victim < shapes[i].legs + shapes[i].more; victim++)
+			for (after = 0; after < 6; after++)
+				case_of("grow-lost", &shapes[i], grow_main, victim, after, true);
+}
