@@ -32,7 +32,7 @@ timeout 50 dmsetup message p 0 stats > /dev/null || fail "stats hang"
 for l in a b; do simset $l stall 0; done
 wait $syncer || fail "sync after the stall"
 expect_eq "$(awk '{ print $4, $5, $9, $10 }' /tmp/status)" "online rw 2/2 AA" "status"
-expect_eq "$(awk '{ print NF }' /tmp/status)" 16 "fields of the status line: $(cat /tmp/status)"
+expect_eq "$(awk '{ print NF }' /tmp/status)" 18 "fields of the status line: $(cat /tmp/status)"
 
 echo "--- everything at once, under load"
 load one 16
