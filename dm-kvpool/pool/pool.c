@@ -403,24 +403,19 @@ static bool superblock_settled(struct kvp_pool *pool)
 	return settled;
 }
 
-void kvp_pool_clear(struct kvp_pool *pool, int only)
+static void zero_counters(struct kvp_leg *leg)
+{
+	atomic64_set(&leg->err_read, 0);
+	atomic64_set(&leg->err_write, 0);
+	atomic64_set(&leg->err_checksum, 0);
+	atomic64_set(&leg->healed, 0);
+}
+
+/* A pool that stood goes on if it can: a commit finds out. */
+static void go_on(struct kvp_pool *pool)
 {
 	bool stood = kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed);
-	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		if (only >= 0 && (u32)only != i)
-			continue;
-		atomic64_set(&leg->err_read, 0);
-		atomic64_set(&leg->err_write, 0);
-		atomic64_set(&leg->err_checksum, 0);
-		atomic64_set(&leg->healed, 0);
-	}
-	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
-	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
-		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	if (!superblock_settled(pool))
 		return;
@@ -428,8 +423,25 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
 	kvp_log_move_kick(pool);
-	/* Before those who wait: if there is still no leg, they go on waiting. */
 	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))
 		kvp_event(pool, "resumed");
+}
+
+void kvp_pool_clear(struct kvp_pool *pool, int only)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (only < 0 || (u32)only == i)
+			zero_counters(&pool->legs[i]);
+	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
+	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
+		return;
+	/* Those who wait go on waiting until it is known: a read that met the old legs would fail. */
+	set_bit(KVP_POOL_CLEARING, &pool->flags);
+	smp_mb__after_atomic();	/* before they can see that it is not faulted */
+	go_on(pool);
+	clear_bit(KVP_POOL_CLEARING, &pool->flags);
+	smp_mb__after_atomic();	/* pairs with the barrier in hold_read() */
 	kvp_pool_space(pool);
 }

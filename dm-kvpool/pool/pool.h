@@ -116,6 +116,7 @@ enum kvp_pool_flags {
 	KVP_POOL_RUNNING,	/* between start and stop */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
+	KVP_POOL_CLEARING,	/* 'clear' is finding out whether the legs take a commit again */
 	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
 	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */
 };
@@ -283,10 +284,11 @@ static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_FAULTED, &pool->flags);
 }
 
-/* Do requests wait, rather than fail, for want of legs? */
+/* Do requests wait, rather than fail, for want of legs? Also until it is known whether some are back. */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
-	return kvp_pool_faulted(pool) && READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
+	return READ_ONCE(pool->tunables[KVP_T_FAILMODE]) &&
+	       (kvp_pool_faulted(pool) || test_bit(KVP_POOL_CLEARING, &pool->flags));
 }
 
 /* --- superblock and members (members.c) ----------------------------------- */
