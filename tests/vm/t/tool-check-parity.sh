@@ -3,6 +3,7 @@
 # test: kvpoolctl check of a parity1 finds what the module finds: whole, damaged, without a leg, after power cuts
 # timeout: 400
 # needs: python3 gcc
+# long: many checks after power cuts
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
