@@ -94,8 +94,8 @@ INSPECT = dict(
                dict(offset=NUMBER, state="empty"),
                dict(offset=NUMBER, state=Or("corrupt", "unsupported", "unreadable"), why=TEXT))],
     log=Or(dict(LOG, list=[Map(NUMBER)]), None),
-    table=dict.fromkeys(("vdev", "pages_good", "pages_bad", "valid", "unwritten", "poisoned",
-                         "invalid", "elsewhere"), NUMBER))
+    table=Or(dict.fromkeys(("vdev", "pages_good", "pages_bad", "valid", "unwritten", "poisoned",
+                            "invalid", "elsewhere"), NUMBER), None))
 BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors"), NUMBER)
 CHECK_LEG = dict(path=Or(TEXT, None), uuid=UUID, state=Or(*LEG_STATE.choices, "fork"))
 LABELS = dict(labels_valid=NUMBER, labels_bad=NUMBER)
