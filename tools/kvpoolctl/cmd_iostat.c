@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl iostat: what a pool and its legs do. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ctl.h"
-#include "device.h"
 #include "iocount.h"
 #include "flush_latency.h"
 #include "pool_object.h"
@@ -47,19 +47,13 @@ static void take_leg(const struct stats *s, unsigned int i, struct leg_sample *l
 {
 	const char *path = stats_text(s, "leg.%u.path", i);
 	const char *uuid = stats_text(s, "leg.%u.uuid", i);
-	unsigned int ma, mi;
-	dev_t rdev = 0;
 
 	snprintf(leg->uuid, sizeof(leg->uuid), "%s", uuid);
 	if (!path || !strcmp(path, "-"))
 		snprintf(leg->path, sizeof(leg->path), "%s", uuid);
 	else
 		leg_path(path, leg->path, sizeof(leg->path));
-	if (path && sscanf(path, "%u:%u", &ma, &mi) == 2)
-		rdev = device_make(ma, mi);
-	else if (!path || device_find(path, &rdev))
-		rdev = 0;
-	iocount_load(rdev, &leg->io);
+	iocount_load(path ? leg_device(path) : 0, &leg->io);
 }
 
 static int take(const char *name, struct sample *s, struct stats *stats, struct err *err)

@@ -13,7 +13,8 @@ _kvpoolctl() {
 		return
 	else
 		case $cmd in
-		create) words='single mirror' ;;
+		create) words='single mirror parity1 cache' ;;
+		metrics | version) ;;
 		import) words=$(kvpoolctl import 2>/dev/null | sed -n 's/^ *pool: //p') ;;
 		inspect | check | labelclear) ;;
 		*) words=$(kvpoolctl list -H -o name 2>/dev/null) ;;

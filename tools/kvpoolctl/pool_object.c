@@ -16,6 +16,13 @@ static dev_t parse_numbers(const char *text)
 	return sscanf(text, "%u:%u%c", &ma, &mi, &end) == 2 ? device_make(ma, mi) : 0;
 }
 
+dev_t leg_device(const char *path)
+{
+	dev_t rdev = parse_numbers(path);
+
+	return rdev || !device_find(path, &rdev) ? rdev : 0;
+}
+
 const char *leg_path(const char *path, char *buf, size_t size)
 {
 	dev_t rdev = parse_numbers(path);
@@ -252,19 +259,14 @@ json_object *pool_legs(json_object *pool)
 int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid[UUID_BUF],
 	     unsigned int *index, struct err *err)
 {
-	dev_t want = parse_numbers(dev), have;
+	dev_t want = leg_device(dev);
 	const char *leg, *path;
 	unsigned int i;
 
-	if (!want && device_find(dev, &want))
-		want = 0;
 	for (i = 0; i < MAX_LEGS && (leg = stats_text(s, "leg.%u.uuid", i)); i++) {
 		path = stats_text(s, "leg.%u.path", i) ?: "-";
-		have = parse_numbers(path);
-		if (!have && device_find(path, &have))
-			have = 0;
 		/* the path by which the pool knows it will do when the device has gone */
-		if (strcasecmp(leg, dev) && !(want && want == have) && strcmp(path, dev))
+		if (strcasecmp(leg, dev) && !(want && want == leg_device(path)) && strcmp(path, dev))
 			continue;
 		snprintf(uuid, UUID_BUF, "%s", leg);
 		*index = i;

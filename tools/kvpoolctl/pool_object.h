@@ -14,6 +14,9 @@ json_object *pool_object(const struct dm_entry *e, struct err *err);
 /** pool_legs() - array of a pool's legs, of all its vdevs; to be released */
 json_object *pool_legs(json_object *pool);
 
+/** leg_device() - of what the module calls @path, or a person: a path or MAJOR:MINOR; 0: there is none */
+dev_t leg_device(const char *path);
+
 /** leg_path() - how people know the device that the module calls @path */
 const char *leg_path(const char *path, char *buf, size_t size);
 
