@@ -4,31 +4,7 @@
 # timeout: 300
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error
-. "$KVPOOL_TOP/tests/vm/lib.sh"
-. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
-helper oracle
-load_modules
-for d in a b; do mksim $d 64; done
-for d in c d e; do mksim $d 32; done
-log=(-o log_size=8M)
-all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1)" "0 512 $1"; }
-# The power goes, and comes back for all but those named.
-cut_power() {
-	simset all cut_mode random
-	simset all power_cut now
-	dmsetup remove --retry tank
-	simset all power_cut none
-	simset all power_restore 1
-}
-# For good: what was discarded and not flushed may be back after a power cut.
-blank() {
-	for d in a b c d e; do
-		simset $d faults clear
-		simset $d dead 0
-		blkdiscard -f /dev/$d 2> /dev/null
-		dd if=/dev/zero of=/dev/$d bs=4K count=1 oflag=direct conv=fsync status=none
-	done
-}
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 
 echo "--- one SSD under a mirror: idle, unless it is asked for twice"
 refused 3 refused 'survive' create "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b cache /dev/c

@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# For the tests tool-cache*: disks a and b, SSDs c, d and e, and the pool tank on them.
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper oracle
+load_modules
+for d in a b; do mksim $d 64; done
+for d in c d e; do mksim $d 32; done
+# shellcheck disable=SC2034 # for the tests
+log=(-o log_size=8M)
+all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1)" "0 512 $1"; }
+# The power goes, and comes back; what is dead stays so.
+cut_power() {
+	simset all cut_mode random
+	simset all power_cut now
+	dmsetup remove --retry tank
+	simset all power_cut none
+	simset all power_restore 1
+}
+# For good: what was discarded and not flushed may be back after a power cut.
+blank() {
+	for d in a b c d e; do
+		simset $d faults clear
+		simset $d dead 0
+		blkdiscard -f /dev/$d 2> /dev/null
+		dd if=/dev/zero of=/dev/$d bs=4K count=1 oflag=direct conv=fsync status=none
+	done
+}
