@@ -183,7 +183,8 @@ static void levels_lie_one_behind_the_other(struct kunit *test)
 
 static void slots_lie_in_groups_of_sixteen(struct kunit *test)
 {
-	struct kvp_geometry g = { .table_start = 256, .data_blocks = 512 * 40, .levels = 1 };
+	struct kvp_geometry g = { .kind = KVP_VDEV_MIRROR, .leg_count = 2, .table_start = 256,
+				  .data_blocks = 512 * 40, .levels = 1 };
 	u64 index;
 
 	for (index = 0; index < 40; index++) {
