@@ -272,11 +272,19 @@ static void restore(const char *path)
 	fclose(f);
 }
 
-/* A block that is not all zeros, if there is one to be found. */
+/*
+ * A block that is not all zeros, if there is one to be found. Where a forged
+ * label has the log may be nowhere: then any block.
+ */
 static uint64_t used_block(uint64_t first, uint64_t n, uint64_t *buf)
 {
-	uint64_t b = first;
+	uint64_t b;
 
+	if (!n || first >= leg.blocks || n > leg.blocks - first) {
+		first = 0;
+		n = leg.blocks;
+	}
+	b = first;
 	for (int tries = 0; tries < 200; tries++) {
 		b = first + rnd(n);
 		get(b, buf, 1);

@@ -66,7 +66,7 @@ each_allocation() {
 			! dmsetup info p > /dev/null 2>&1 || dmsetup remove p
 		fi
 		tries=$((tries + 1))
-		n=$((n + 1 + n / 5))
+		n=$((n + 1 + n / 2))
 	done
 	echo "$tries starts, $refused refused, the last with $n allocations to go"
 	[ $refused -gt 10 ] || fail "only $refused starts met a failed allocation"
