@@ -5,6 +5,8 @@
 #include "io/leg_queue.h"
 #include "pool/pool.h"
 
+#define JOINED_RESERVE	4
+
 /* Of one leg. */
 struct kvp_leg_queue {
 	spinlock_t lock;		/* irqsave */
@@ -12,11 +14,18 @@ struct kvp_leg_queue {
 	struct work_struct work;
 	bool wrote;			/* a write was sent last; by the worker */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
+	struct bio_set *joined;
+};
+
+struct kvp_leg_queues {
+	struct workqueue_struct *wq;
+	struct bio_set joined;
+	struct kvp_leg_queue leg[KVP_MAX_LEGS];
 };
 
 static struct kvp_leg_queue *queue_of(const struct kvp_leg *leg)
 {
-	return &leg->pool->leg_queues[leg->index];
+	return &leg->pool->leg_queues->leg[leg->index];
 }
 
 static bool is_write(const struct bio *bio)
@@ -24,20 +33,113 @@ static bool is_write(const struct bio *bio)
 	return op_is_write(bio_op(bio));
 }
 
-static struct bio *next_bio(struct kvp_leg_queue *q)
-{
-	unsigned long flags;
-	struct bio *bio;
+/* --- neighbours as one request --------------------------------------------------------- */
 
+/* Bios that follow one another on the device. */
+struct run {
+	struct bio_list bios;
+	unsigned int bytes, vecs;
+};
+
+/* One request for all of a run. */
+struct joined {
+	struct bio_list bios;
+	struct bio bio;
+};
+
+static unsigned int vecs_of(struct bio *bio)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	unsigned int n = 0;
+
+	bio_for_each_bvec(bv, bio, iter)
+		n++;
+	return n;
+}
+
+/* Is @bio what comes behind the run, and may it be part of the same request? */
+static bool goes_on(const struct run *run, struct bio *bio)
+{
+	const struct bio *last = run->bios.tail;
+
+	return bio->bi_opf == last->bi_opf && !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
+	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
+	       bio->bi_iter.bi_sector == bio_end_sector(last) &&
+	       run->bytes + bio->bi_iter.bi_size <=
+			queue_max_sectors(bdev_get_queue(bio->bi_bdev)) << SECTOR_SHIFT &&
+	       run->vecs + vecs_of(bio) <= BIO_MAX_VECS;
+}
+
+static void joined_done(struct bio *bio)
+{
+	struct joined *j = container_of(bio, struct joined, bio);
+	struct bio *part;
+
+	while ((part = bio_list_pop(&j->bios))) {
+		part->bi_status = bio->bi_status;
+		bio_endio(part);
+	}
+	bio_put(bio);
+}
+
+static void add_bio(struct bio *to, struct bio *bio)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	bio_for_each_bvec(bv, bio, iter)
+		__bio_add_page(to, bv.bv_page, bv.bv_len, bv.bv_offset);
+}
+
+/* Without memory for it the bios go one by one. */
+static bool send_joined(struct kvp_leg_queue *q, struct run *run)
+{
+	struct bio *first = run->bios.head, *bio, *part;
+	struct joined *j;
+
+	bio = bio_alloc_bioset(first->bi_bdev, run->vecs, first->bi_opf, GFP_NOWAIT | __GFP_NOWARN,
+			       q->joined);
+	if (!bio)
+		return false;
+	j = container_of(bio, struct joined, bio);
+	j->bios = run->bios;
+	bio_clone_blkg_association(bio, first);
+	bio->bi_ioprio = first->bi_ioprio;
+	bio->bi_iter.bi_sector = first->bi_iter.bi_sector;
+	bio->bi_end_io = joined_done;
+	bio_list_for_each(part, &j->bios)
+		add_bio(bio, part);
+	submit_bio_noacct(bio);
+	return true;
+}
+
+/* --- the worker ---------------------------------------------------------------------------- */
+
+static bool next_run(struct kvp_leg_queue *q, struct run *run)
+{
+	struct bio_list *from = &q->reads;
+	unsigned long flags;
+
+	bio_list_init(&run->bios);
+	run->bytes = 0;
+	run->vecs = 0;
 	spin_lock_irqsave(&q->lock, flags);
 	if (bio_list_empty(&q->reads) || (!q->wrote && !bio_list_empty(&q->writes)))
-		bio = bio_list_pop(&q->writes);
-	else
-		bio = bio_list_pop(&q->reads);
+		from = &q->writes;
+	while (!bio_list_empty(from) &&
+	       (bio_list_empty(&run->bios) || goes_on(run, bio_list_peek(from)))) {
+		struct bio *bio = bio_list_pop(from);
+
+		run->bytes += bio->bi_iter.bi_size;
+		run->vecs += vecs_of(bio);
+		bio_list_add(&run->bios, bio);
+	}
 	spin_unlock_irqrestore(&q->lock, flags);
-	if (bio)
-		q->wrote = is_write(bio);
-	return bio;
+	if (bio_list_empty(&run->bios))
+		return false;
+	q->wrote = from == &q->writes;
+	return true;
 }
 
 /* One at a time: the device keeps us until it has room. */
@@ -45,10 +147,17 @@ static void send_work(struct work_struct *work)
 {
 	struct kvp_leg_queue *q = container_of(work, struct kvp_leg_queue, work);
 	struct bio *bio;
+	struct run run;
 
-	while ((bio = next_bio(q)))
-		submit_bio_noacct(bio);
+	while (next_run(q, &run)) {
+		if (run.bios.head != run.bios.tail && send_joined(q, &run))
+			continue;
+		while ((bio = bio_list_pop(&run.bios)))
+			submit_bio_noacct(bio);
+	}
 }
+
+/* --- what others call ----------------------------------------------------------------------- */
 
 bool kvp_leg_crowded(struct kvp_leg *leg)
 {
@@ -68,7 +177,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	spin_lock_irqsave(&q->lock, flags);
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
-	queue_work(leg->pool->legs_wq, &q->work);
+	queue_work(leg->pool->leg_queues->wq, &q->work);
 }
 
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
@@ -95,31 +204,40 @@ void kvp_leg_sent(struct kvp_leg *leg)
 
 int kvp_leg_queues_init(struct kvp_pool *pool)
 {
+	struct kvp_leg_queues *qs = kvzalloc(sizeof(*qs), GFP_KERNEL);
 	u32 i;
 
+	pool->leg_queues = qs;
+	if (!qs)
+		return -ENOMEM;
 	/* Of their own: a worker that waits for its device must not keep other work waiting. */
-	pool->legs_wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	pool->leg_queues = kvcalloc(KVP_MAX_LEGS, sizeof(*pool->leg_queues), GFP_KERNEL);
-	if (!pool->legs_wq || !pool->leg_queues) {
+	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!qs->wq || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
+				   BIOSET_NEED_BVECS)) {
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;
 	}
 	for (i = 0; i < KVP_MAX_LEGS; i++) {
-		struct kvp_leg_queue *q = &pool->leg_queues[i];
+		struct kvp_leg_queue *q = &qs->leg[i];
 
 		spin_lock_init(&q->lock);
 		bio_list_init(&q->reads);
 		bio_list_init(&q->writes);
 		INIT_WORK(&q->work, send_work);
+		q->joined = &qs->joined;
 	}
 	return 0;
 }
 
 void kvp_leg_queues_exit(struct kvp_pool *pool)
 {
-	if (pool->legs_wq)
-		destroy_workqueue(pool->legs_wq);
-	kvfree(pool->leg_queues);
-	pool->legs_wq = NULL;
+	struct kvp_leg_queues *qs = pool->leg_queues;
+
+	if (!qs)
+		return;
+	if (qs->wq)
+		destroy_workqueue(qs->wq);
+	bioset_exit(&qs->joined);
+	kvfree(qs);
 	pool->leg_queues = NULL;
 }

@@ -7,7 +7,8 @@
  * Whoever submits to several legs would then wait for the slowest of them at
  * every step, while others have nothing to do. So what a leg has no room for is
  * sent by a worker of its own. Reads and writes take turns there: a reader must
- * not wait for all that destage has brought.
+ * not wait for all that destage has brought. And what follows one another on the
+ * device goes as one request: with so few tags its own queue has nothing to join.
  */
 #ifndef KVP_LEG_QUEUE_H
 #define KVP_LEG_QUEUE_H

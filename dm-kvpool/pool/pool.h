@@ -53,7 +53,7 @@ struct block_device;
 struct kvp_refusal;
 struct sb_write;
 struct kvp_home;
-struct kvp_leg_queue;
+struct kvp_leg_queues;
 
 #define KVP_RETRY_MS	100	/* after memory was short */
 #define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
@@ -190,8 +190,7 @@ struct kvp_pool {
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never stand in the way of those */
 
 	struct bio_set *bios;			/* of io_bio.c */
-	struct kvp_leg_queue *leg_queues;	/* of leg_queue.c, by index of the leg */
-	struct workqueue_struct *legs_wq;
+	struct kvp_leg_queues *leg_queues;	/* of leg_queue.c */
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
