@@ -30,7 +30,7 @@ struct page;
 	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
-#define KVP_BYPASS_WORKERS	2
+#define KVP_BYPASS_WORKERS	4	/* while one waits for its slowest leg, others keep the rest busy */
 #define KVP_MANY_INTENTS	(1u << 16) /* 256 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 

@@ -19,7 +19,7 @@
 #include "vdev/row.h"
 
 #define MAX_ROWS	128	/* a chunk has no more */
-#define MAX_WHOLE_ROWS	512	/* for a bypass: long requests to each leg */
+#define MAX_WHOLE_ROWS	256	/* for a bypass: a request of 1 MiB to each leg */
 #define MAX_STRIPES	64
 #define MAX_INPUTS	128	/* that are read at once */
 #define RUN_ORDER	4u	/* parity of so many rows lies side by side in memory, if it can */
