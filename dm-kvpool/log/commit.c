@@ -146,6 +146,8 @@ static bool __advance(struct kvp_pool *pool)
 		log->commits++;
 		if (e->append)
 			kvp_append_ended(e, 0);
+		if (log->failed)
+			kvp_event(pool, "resumed");
 		log->failed = false;
 		moved = true;
 	}

@@ -414,7 +414,8 @@ static void zero_counters(struct kvp_leg *leg)
 /* A pool that stood goes on if it can: a commit finds out. */
 static void go_on(struct kvp_pool *pool)
 {
-	bool stood = kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed);
+	/* Of a log that failed and does not any more, the first entry that counts tells. */
+	bool stood = kvp_pool_faulted(pool) && !READ_ONCE(pool->log.failed);
 
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	if (!superblock_settled(pool))

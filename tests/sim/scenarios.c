@@ -395,6 +395,18 @@ static void cure_all(void)
 		disks.faults[i].kind = FAULT_NONE;
 }
 
+/* How many events of this text are in the ring. */
+static u32 events_of(struct kvp_pool *pool, const char *text)
+{
+	struct kvp_disk_event e;
+	u64 seq, next = pool->events.next;
+	u32 n = 0;
+
+	for (seq = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0; seq < next; seq++)
+		n += kvp_event_get(pool, seq, &e) && !strcmp((char *)e.text, text);
+	return n;
+}
+
 /*
  * An entry that no leg took may be on one all the same. The next one would not
  * fit behind it and would go to the next segment; recovery would then find the
@@ -424,6 +436,8 @@ static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
 	for (i = 0; i < 40; i++)
 		host_write(h, 150 + 2 * i, 1, false);
 	host_flush(h);
+	if (events_of(h->pool, "resumed") != 1)
+		sim_fail("no event tells that the log is taken again");
 	host_write(h, 3, 1, true);
 }
 
@@ -531,18 +545,6 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	wait_for_completion(&s->flushed);
 	h->may_fail = false;
 	host_flush(h);
-}
-
-/* How many events of this text are in the ring. */
-static u32 events_of(struct kvp_pool *pool, const char *text)
-{
-	struct kvp_disk_event e;
-	u64 seq, next = pool->events.next;
-	u32 n = 0;
-
-	for (seq = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0; seq < next; seq++)
-		n += kvp_event_get(pool, seq, &e) && !strcmp((char *)e.text, text);
-	return n;
 }
 
 /* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
