@@ -221,6 +221,8 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
 	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
 	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	if (kvp_is_parity1(g))
+		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
 

@@ -6,9 +6,11 @@
 /* What can be given only when a pool is made. */
 static const struct {
 	const char *key, *stat, *meaning;
+	bool of_any;			/* the first vdev that has it; not every pool does */
 } fixed[] = {
-	{ "log_size", "log.size", "of the log on each leg" },
-	{ "size", "vdev.0.leg_size", "how much of each leg is used" },
+	{ "log_size", "log.size", "of the log on each leg", false },
+	{ "size", "vdev.0.leg_size", "how much of each leg is used", false },
+	{ "chunk", "chunk", "neighbouring blocks on one leg of a parity1", true },
 };
 
 #define FIXED	((int)(sizeof(fixed) / sizeof(*fixed)))
@@ -26,11 +28,26 @@ static int find_key(const char *key)
 	return strcmp(key, KEY_COMMENT) ? kvp_tunable_find(key) : COMMENT;
 }
 
+/* 0: the pool has no such thing */
+static u64 fixed_bytes(const struct stats *s, unsigned int i)
+{
+	u64 bytes = 0;
+	unsigned int v;
+
+	if (!fixed[i].of_any)
+		return stats_number(s, "%s", fixed[i].stat);
+	for (v = 0; !bytes && v < KVP_MAX_VDEVS; v++)
+		bytes = stats_number(s, "vdev.%u.%s", v, fixed[i].stat);
+	return bytes;
+}
+
 static const char *fixed_value(const struct ctl *ctl, const struct stats *s, unsigned int i,
 			       char buf[SIZE_BUF])
 {
-	u64 bytes = stats_number(s, "%s", fixed[i].stat);
+	u64 bytes = fixed_bytes(s, i);
 
+	if (!bytes)
+		return "-";
 	return ctl->plain ? ctl_size(ctl, bytes, buf) : size_exact(bytes, buf);
 }
 
@@ -70,7 +87,10 @@ static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
 	json_object *o = json_child(all, fixed[i].key);
 
 	json_text(o, "unit", "bytes");
-	json_number(o, "value", stats_number(s, "%s", fixed[i].stat));
+	if (fixed_bytes(s, i))
+		json_number(o, "value", fixed_bytes(s, i));
+	else
+		json_text(o, "value", NULL);
 	json_flag(o, "fixed", true);
 	json_text(o, "meaning", fixed[i].meaning);
 }
@@ -166,8 +186,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_get = {
 	.name = "get",
 	.args = "POOL [KEY]",
-	.help = "Shows the tunables of a running pool, or the value of one; also log_size and size,\n"
-		"which are given when a pool is made.",
+	.help = "Shows the tunables of a running pool, or the value of one; also log_size, size and\n"
+		"chunk, which are given when a pool is made.",
 	.shorts = "",
 	.run = run,
 };

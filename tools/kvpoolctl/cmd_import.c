@@ -216,6 +216,7 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	char params[PARAMS_MAX], uuid[UUID_BUF];
 	struct refusals r;
 	struct err err;
+	int ret;
 
 	import_check(p, &q->o, &r);
 	import_check_devices(p, &q->o, &r);
@@ -228,9 +229,13 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		note_discard(ctl, p);
 		return EXIT_DONE;
 	}
-	if (module_load(&err) ||
-	    dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
-		     p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err))
+	if (module_load(&err))
+		return fail(ctl, p, q, &err);
+	ctl_busy(ctl, "the pool starts; what its log holds is recovered");
+	ret = dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
+		       p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err);
+	ctl_busy_end();
+	if (ret)
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
 		print_plan(ctl, p, name, params);

@@ -70,6 +70,10 @@ int ctl_done(const struct ctl *ctl);
 /** ctl_progress() - draw a progress bar, on a terminal, after two seconds; @total 0 clears it */
 void ctl_progress(const struct ctl *ctl, const char *what, u64 done, u64 total);
 
+/** ctl_busy() - until ctl_busy_end() say how long @what takes, on a terminal, after two seconds */
+void ctl_busy(const struct ctl *ctl, const char *what);
+void ctl_busy_end(void);
+
 /** ctl_size() - a size for people, or plain bytes with -p */
 const char *ctl_size(const struct ctl *ctl, u64 bytes, char buf[SIZE_BUF]);
 

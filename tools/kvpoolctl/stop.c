@@ -94,6 +94,7 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark)
 	struct dm_entry now = *e;
 	json_object *plan = NULL;
 	struct err err;
+	int ret = 0;
 
 	if (refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
@@ -102,7 +103,12 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark)
 		if (!plan)
 			return ctl_fail(ctl, &err);
 	}
-	if (!ctl->dry_run && stop(e, mark, now.readonly, &err)) {
+	if (!ctl->dry_run) {
+		ctl_busy(ctl, "what is in memory goes home");
+		ret = stop(e, mark, now.readonly, &err);
+		ctl_busy_end();
+	}
+	if (ret) {
 		json_object_put(plan);
 		return ctl_fail(ctl, &err);
 	}

@@ -77,6 +77,8 @@ run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 
 run 0 get -j tank comment
 run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
 run 0 get tank; has out '^log_size +4M +- +at create'; has out '^size +32M +- +at create'
+run 0 get tank chunk; expect_eq "$(cat /tmp/out)" -
+run 0 get -j tank chunk; expect_eq "$(json tunables.chunk.value)" null
 run 0 get tank log_size; expect_eq "$(cat /tmp/out)" 4M
 run 0 get -p tank size; expect_eq "$(cat /tmp/out)" 33554432
 run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit": "bytes", "value": 4194304, "fixed": true, "meaning": "of the log on each leg"}'
