@@ -78,16 +78,31 @@ static bool share_a_leg(const struct kvp_sb *a, const struct kvp_sb *b)
 	return false;
 }
 
-/* Two devices about to format the same blank legs have no UUID in common. */
-static bool share_a_device(const struct kvp_pool *a, const struct kvp_pool *b)
+/* A leg of it, or about to be one? */
+static bool has_device(const struct kvp_instance *inst, struct block_device *bdev)
 {
-	u32 i, j;
+	const struct kvp_pool *pool = inst->pool;
+	u32 i;
 
-	for (i = 0; i < a->nr_legs; i++)
-		for (j = 0; j < b->nr_legs; j++)
-			if (a->legs[i].bdev && b->legs[j].bdev &&
-			    kvp_bdevs_overlap(a->legs[i].bdev, b->legs[j].bdev))
-				return true;
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev && kvp_bdevs_overlap(pool->legs[i].bdev, bdev))
+			return true;
+	/* Some of these it may have by now. */
+	for (i = 0; inst->joining && i < inst->joining->nr_legs; i++)
+		if (inst->joining->legs[i].bdev &&
+		    kvp_bdevs_overlap(inst->joining->legs[i].bdev, bdev))
+			return true;
+	return false;
+}
+
+/* Two devices about to format the same blank legs have no UUID in common. */
+static bool share_a_device(const struct kvp_instance *inst, const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev && has_device(inst, pool->legs[i].bdev))
+			return true;
 	return false;
 }
 
@@ -101,7 +116,7 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 		const struct kvp_sb *sb = inst->pool->sb;
 
 		if (!same_pool(sb, pool->sb) && !share_a_leg(sb, pool->sb) &&
-		    !share_a_device(inst->pool, pool))
+		    !share_a_device(inst, pool))
 			continue;
 		ret = kvp_refuse(refusal, -EBUSY, "remove that device first",
 				 "the pool '%s' is in use by another device", sb->name);
@@ -115,6 +130,44 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	}
 	mutex_unlock(&lock);
 	return ret;
+}
+
+/* The other device that has one of the legs that @s names behind the pool's own, or NULL. */
+static const struct kvp_instance *holder_of_new(const struct kvp_instance *mine,
+						const struct kvp_start *s)
+{
+	const struct kvp_instance *inst;
+	u32 i;
+
+	list_for_each_entry(inst, &instances, list)
+		for (i = mine->pool->nr_legs; inst != mine && i < s->nr_legs; i++)
+			if (has_device(inst, s->legs[i].bdev))
+				return inst;
+	return NULL;
+}
+
+int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
+			 struct kvp_refusal *refusal)
+{
+	const struct kvp_instance *other;
+	int ret = 0;
+
+	mutex_lock(&lock);
+	other = holder_of_new(inst, s);
+	if (other)
+		ret = kvp_refuse(refusal, -EBUSY, "use other devices, or remove that one first",
+				 "a new leg is in use by the pool '%s'", other->pool->sb->name);
+	else
+		inst->joining = s;
+	mutex_unlock(&lock);
+	return ret;
+}
+
+void kvp_registry_reserved(struct kvp_instance *inst)
+{
+	mutex_lock(&lock);
+	inst->joining = NULL;
+	mutex_unlock(&lock);
 }
 
 void kvp_registry_refused(const struct kvp_refusal *r)

@@ -19,6 +19,8 @@ struct mapped_device;
  * @refs: tables that use it; 0 while it starts or stops, when only claims see
  *	it; by the registry's lock
  * @table: its mapped device hears of events; NULL once that table is gone
+ * @joining: names legs that the pool is about to take in, behind its own; by the
+ *	registry's lock
  */
 struct kvp_instance {
 	struct list_head list;
@@ -28,6 +30,7 @@ struct kvp_instance {
 	struct kvp_requests requests;
 	struct kvp_shrinker table_shrinker, ram_shrinker;
 	struct dm_table *table;
+	const struct kvp_start *joining;
 };
 
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */
@@ -56,6 +59,16 @@ void kvp_registry_leave(struct kvp_instance *inst);
  * or one of its legs; kvp_registry_started() or kvp_registry_leave() follows
  */
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
+
+/**
+ * kvp_registry_reserve() - keep others off the legs that @inst is to get, unless one has them
+ * @s: names the pool's legs, then those; stays until kvp_registry_reserved()
+ *
+ * kvp_registry_reserved() ends it: the pool has them now, or does not want them any more.
+ */
+int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
+			 struct kvp_refusal *refusal);
+void kvp_registry_reserved(struct kvp_instance *inst);
 
 /**
  * kvp_bdevs_overlap() - is it the same device, or is one a partition of the other?

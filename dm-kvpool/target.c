@@ -16,6 +16,7 @@
 #include "crc.h"
 #include "io/io_bio.h"
 #include "message.h"
+#include "pool/grow.h"
 #include "pool/start.h"
 #include "registry.h"
 #include "status.h"
@@ -124,6 +125,7 @@ static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
 		{ "accept_fork", offsetof(struct kvp_start, accept_fork) },
 		{ "undestroy", offsetof(struct kvp_start, undestroy) },
 		{ "discard_log", offsetof(struct kvp_start, discard_log) },
+		{ "add", offsetof(struct kvp_start, add) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;
@@ -318,29 +320,64 @@ static struct block_device *same_device(struct kvp_target *t, struct block_devic
 	return NULL;
 }
 
+/* Does the table name more vdevs than the pool has, as it should? */
+static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return t->start.add && !kvp_vdevs_match(pool->sb, &t->start);
+}
+
+/* Could they be added? No I/O: that comes when the device is resumed. */
+static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	u32 i, j;
+	int ret;
+
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_grow_plan(pool, &t->start, next, r);
+	kvfree(next);
+	for (i = pool->nr_legs; !ret && i < t->start.nr_legs; i++)
+		for (j = 0; j < pool->nr_legs; j++)
+			if (pool->legs[j].bdev &&
+			    kvp_bdevs_overlap(pool->legs[j].bdev, t->start.legs[i].bdev))
+				ret = kvp_refuse(r, -EINVAL,
+					"name the pool's own legs first, in their vdevs",
+					"%s is a leg of the pool already", t->start.legs[i].path);
+	return ret;
+}
+
+/* Is it this pool's table at all, whatever its legs are? */
+static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
+	    t->start.readonly != kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EINVAL, "load a table of this pool, in its mode",
+				  "the new table is of another pool or mode");
+	if (adds_vdevs(t, pool))
+		return check_growth(t, pool, r);
+	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
+		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
+				  "the new table names other vdevs than the pool has, or another size");
+	return 0;
+}
+
 /* May the running pool go on with this table? @devs: its legs there, in the pool's order. */
 static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs,
 			struct kvp_refusal *r)
 {
+	int ret;
 	u32 i;
 
-	*r = (struct kvp_refusal){ .what = "table reload", .mend = "load a table that names them" };
-	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
-	    t->start.pool_blocks != pool->sb->pool_blocks ||
-	    !kvp_vdevs_match(pool->sb, &t->start) || t->start.readonly != kvp_pool_readonly(pool)) {
-		snprintf(r->why, sizeof(r->why),
-			 "the new table is of another pool, size, kind or mode");
-		return -EINVAL;
-	}
-	for (i = 0; i < pool->nr_legs; i++) {
+	*r = (struct kvp_refusal){ .what = "table reload" };
+	ret = check_shape(t, pool, r);
+	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
-		if (pool->legs[i].bdev && !devs[i]) {
-			snprintf(r->why, sizeof(r->why), "the new table lacks the leg %s",
-				 pool->legs[i].path);
-			return -EINVAL;
-		}
+		if (pool->legs[i].bdev && !devs[i])
+			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
+					 "the new table lacks the leg %s", pool->legs[i].path);
 	}
-	return 0;
+	return ret;
 }
 
 struct loaded {
@@ -507,21 +544,44 @@ fail:
 	return ret;
 }
 
-/* A reload: the pool goes on with the new table's references to its devices. */
+/*
+ * The device is suspended, so the pool is quiesced, and no message finds it: the
+ * old table is gone, and the new one does not have it yet.
+ */
+static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	int ret = kvp_registry_reserve(inst, &t->start, r);
+
+	if (ret)
+		return ret;
+	ret = kvp_pool_grow(inst->pool, &t->start, r);
+	kvp_registry_reserved(inst);
+	return ret;
+}
+
+/*
+ * A reload: the pool goes on with the new table's references to its devices.
+ * If that fails the old table is let go of, and the pool stops in good order;
+ * the next table that fits starts it anew.
+ */
 static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
 {
 	struct block_device *devs[KVP_MAX_LEGS] = { NULL };
 	struct kvp_pool *pool = inst->pool;
 	struct kvp_refusal refusal;
+	int ret;
 	u32 i;
 
 	/* Again: the pool that it was loaded for may have been another. */
-	if (check_reload(t, pool, devs, &refusal)) {
-		kvp_registry_refused(&refusal);
-		return -EINVAL;
-	}
-	for (i = 0; i < pool->nr_legs; i++)
+	ret = check_reload(t, pool, devs, &refusal);
+	for (i = 0; !ret && i < pool->nr_legs; i++)
 		pool->legs[i].bdev = devs[i];
+	if (!ret && adds_vdevs(t, pool))
+		ret = add_vdevs(t, inst, &refusal);
+	if (ret) {
+		kvp_registry_refused(&refusal);
+		return ret;
+	}
 	WRITE_ONCE(inst->table, ti->table);
 	t->inst = inst;
 	return 0;

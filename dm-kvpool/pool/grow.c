@@ -95,13 +95,27 @@ static bool names_cache(const struct kvp_start *s)
 	return false;
 }
 
+/* Could it take in anything, as it is? */
+static int check_able(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
+				  "the pool is read-only");
+	if (kvp_pool_faulted(pool))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
+				  "the pool is faulted");
+	return 0;
+}
+
 int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		  struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = pool->sb;
 	u32 roots = (u32)kvp_sb_roots(sb), i, max_roots;
-	int ret = 0;
+	int ret = check_able(pool, r);
 
+	if (ret)
+		return ret;
 	/* The cache is the last of its vdevs: none can follow. */
 	if (kvp_cache_find(sb) >= 0 || names_cache(s))
 		return kvp_refuse(r, -EOPNOTSUPP, "add vdevs of data to a pool without a cache",
@@ -195,8 +209,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 
 static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 {
-	if (kvp_pool_readonly(pool) || kvp_pool_faulted(pool) ||
-	    !test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "not all that was written is home, so the pool stays as it is");
 	return 0;
@@ -332,6 +345,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 		memset(&pool->table.roots[known], 0,
 		       (KVP_MAX_ROOTS - known) * sizeof(pool->table.roots[0]));
 		kvp_log_limit_buffered(pool);
+		kvp_estimate_recovery(pool);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->nr_vdevs - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}

@@ -165,11 +165,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_events_exit(pool);
 }
 
-/*
- * How long a recovery takes at worst, at 100 MB/s in sequence: the log read
- * twice, every block of it random at home, the homes of all intents read.
- */
-static u64 worst_recovery_ms(const struct kvp_pool *pool)
+void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	u64 blocks = kvp_log_blocks(pool->log.v->g), us_per_block = 40;
 	u32 i;
@@ -180,7 +176,8 @@ static u64 worst_recovery_ms(const struct kvp_pool *pool)
 	/* A third of the log is data; each block's row is read twice, and written. */
 	if (pool->parity)
 		us_per_block = us_per_block * 2 * pool->nr_legs / 3;
-	return div_u64(blocks * us_per_block + (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
+	pool->recovery.worst_case_ms = div_u64(blocks * us_per_block +
+					       (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
 }
 
 /* A new pool's first superblock; later ones come from recovery. */
@@ -209,7 +206,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		ret = kvp_recover(pool, &head, refusal);
 	if (ret)
 		return ret;
-	pool->recovery.worst_case_ms = worst_recovery_ms(pool);
+	kvp_estimate_recovery(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))

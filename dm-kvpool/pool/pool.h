@@ -205,6 +205,7 @@ struct kvp_pool {
 /* How a pool is to be started; from the table line. */
 struct kvp_start {
 	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
+	bool add;			/* vdevs may follow those that the running pool has */
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
@@ -257,6 +258,14 @@ void kvp_pool_unquiesce(struct kvp_pool *pool);
 
 /** kvp_pool_stop() - free everything that start made; after quiesce */
 void kvp_pool_stop(struct kvp_pool *pool);
+
+/**
+ * kvp_estimate_recovery() - how long one takes at worst, for those who ask
+ *
+ * At 100 MB/s in sequence: the log read twice, every block of it random at home,
+ * the homes of all intents read.
+ */
+void kvp_estimate_recovery(struct kvp_pool *pool);
 
 /** kvp_pool_space() - buffer pages or log space came free */
 void kvp_pool_space(struct kvp_pool *pool);

@@ -231,9 +231,14 @@ static int check_scan(const struct scan *s, struct err *err)
 	if (s->pools[0].duplicate)
 		return err_set(err, ERR_DUPLICATE_LEG, s->pools[0].duplicate->dev.path,
 			       "leave out the copy", "it carries the same leg UUID as another");
+	if (s->pools[0].sb->flags & KVP_SB_JOINING)
+		return err_set(err, ERR_MISSING_LEGS, s->pools[0].sb->name, "name the pool's own legs",
+			       "only legs are named that were about to be added to it");
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
-			       "it is no leg of pool %s any more", s->pools[0].sb->name);
+			       "it is no leg of pool %s%s", s->pools[0].sb->name,
+			       s->pools[0].odd->label.sb->flags & KVP_SB_JOINING ?
+			       ", but was about to be added to it" : " any more");
 	if (s->pools[0].sb->incompat & KVP_INCOMPAT_CACHE)
 		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
 			       "import it and run kvpoolctl scrub",

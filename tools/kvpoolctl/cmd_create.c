@@ -1,36 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl create: a new pool on blank or wiped devices. */
-#include <linux/fs.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "format/logplace.h"
 #include "plan.h"
-#include "signature.h"
-
-#define LABEL_BYTES	((size_t)KVP_LABEL_BLOCKS << KVP_BLOCK_SHIFT)
 
 static void print_plan(struct ctl *ctl, const struct plan *p)
 {
 	json_object *root = plan_object(p), *plan = json_at(root, "plan");
 	char a[SIZE_BUF], b[SIZE_BUF];
-	unsigned int i;
-	u32 v;
 
 	if (ctl->json) {
 		ctl_json(root);
 		return;
 	}
 	printf("would create pool %s:", p->name);
-	for (v = 0; v < p->sb.vdev_count; v++) {
-		const struct kvp_geometry *g = &p->sb.vdevs[v];
-
-		printf("%s%s of %u\n", v ? "and " : " ", vdev_word(g->kind), g->leg_count);
-		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
-			printf("  %s, %s%s%s\n", p->legs[i].dev.path,
-			       ctl_size(ctl, p->legs[i].dev.bytes, a),
-			       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
-	}
+	plan_print_vdevs(ctl, p);
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
 	printf("log       %s on each leg%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
@@ -44,50 +27,15 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	json_object_put(root);
 }
 
-static int zero_label(int fd, u64 at, const struct device *d, struct err *err)
-{
-	static const char zeros[1 << 20];
-
-	_Static_assert(sizeof(zeros) == KVP_LABEL_BLOCKS * KVP_BLOCK_SIZE, "a label area");
-	if (pwrite(fd, zeros, LABEL_BYTES, (off_t)at) != (ssize_t)LABEL_BYTES)
-		return err_set(err, ERR_IO, d->path, "check the device",
-			       "its label area cannot be zeroed: %s", strerror(errno));
-	return 0;
-}
-
-static int wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err)
-{
-	int fd = device_claim(&leg->dev, err), ret = 0;
-
-	if (fd < 0)
-		return -1;
-	if (p->force)
-		ret = signature_wipe(fd, leg->dev.path, err);
-	if (!ret)
-		ret = zero_label(fd, 0, &leg->dev, err);
-	if (!ret)
-		ret = zero_label(fd, (leg->dev.blocks - KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT,
-				 &leg->dev, err);
-	if (!ret && fsync(fd))
-		ret = err_set(err, ERR_IO, leg->dev.path, "check the device", "%s",
-			      strerror(errno));
-	/* partitions that are gone; one that is not a whole disk has none */
-	if (!ret && *leg->signature && ioctl(fd, BLKRRPART))
-		errno = 0;
-	close(fd);
-	return ret;
-}
-
 static int execute(struct plan *p, struct err *err)
 {
 	char why[sizeof(err->why)];
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	if (module_load(err))
 		return -1;
-	for (i = 0; !ret && i < p->leg_count; i++)
-		ret = wipe_leg(p, &p->legs[i], err);
+	ret = plan_wipe(p, err);
 	plan_close(p);
 	if (!ret)
 		ret = dm_start(p->name, p->uuid, plan_blocks(p) << KVP_SECTORS_SHIFT, p->params,

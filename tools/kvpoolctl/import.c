@@ -230,6 +230,12 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_active(p, r);
 	if (r->count)
 		return;
+	if (p->sb->flags & KVP_SB_JOINING) {
+		refuse(r, p->sb->name, ERR_MISSING_LEGS, "connect the pool's own legs; if it runs "
+		       "without these: kvpoolctl labelclear -f DEV",
+		       "only legs are here that were about to be added to it");
+		return;
+	}
 	if (p->sb->flags & KVP_SB_DESTROYED && !o->destroyed)
 		refuse(r, p->sb->name, ERR_DESTROYED, "--destroyed brings it back",
 		       "it was destroyed");

@@ -128,6 +128,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_flag(o, "exported", sb->flags & KVP_SB_EXPORTED);
 	json_flag(o, "destroyed", sb->flags & KVP_SB_DESTROYED);
 	json_flag(o, "clean", sb->flags & KVP_SB_CLEAN);
+	json_flag(o, "joining", sb->flags & KVP_SB_JOINING);
 	json_number(o, "compat", sb->compat);
 	json_number(o, "ro_compat", sb->ro_compat);
 	json_number(o, "incompat", sb->incompat);

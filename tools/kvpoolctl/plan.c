@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The plan of a create. */
+/* What new devices are to become: of a new pool, or of one that runs. */
 #include <stdarg.h>
 
 #include "format/logplace.h"
@@ -82,6 +82,9 @@ static int begin_cache(struct plan *p, struct err *err)
 {
 	static const char mend[] = "name the vdevs with data first, then one cache";
 
+	if (p->first_vdev)
+		return err_set(err, ERR_USAGE, "cache", "make the pool with its cache",
+			       "this version cannot add a cache to a pool");
 	if (!p->sb.vdev_count)
 		return err_set(err, ERR_USAGE, "cache", mend, "a cache needs a vdev before it");
 	if (kvp_cache_find(&p->sb) >= 0)
@@ -111,7 +114,7 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 
 static int add_leg(struct plan *p, const char *word, struct err *err)
 {
-	if (!p->sb.vdev_count)
+	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, word, vdev_mend,
 			       "a device needs the kind of its vdev before it");
 	if (p->leg_count == KVP_MAX_LEGS)
@@ -137,7 +140,7 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 			i++;
 		}
 	}
-	for (v = 0; v < p->sb.vdev_count; v++) {
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++) {
 		if (!kvp_has_data(&p->sb.vdevs[v]) &&
 		    check_cache_legs(&p->sb.vdevs[v], mirrored_cache, err))
 			return -1;
@@ -157,7 +160,7 @@ static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 	dev_t disk = device_disk(d->rdev);
 	unsigned int i;
 
-	for (i = 0; i < leg; i++) {
+	for (i = p->first_leg; i < leg; i++) {
 		other = &p->legs[i].dev;
 		if (device_same(other, d))
 			return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
@@ -170,6 +173,21 @@ static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 				       "a partition" : "the disk", other->path);
 	}
 	return 0;
+}
+
+/* Left behind by an add that did not get to its end: that pool may try again. */
+static int check_joining(const struct plan *p, const struct kvp_sb *sb, const char *path,
+			 struct err *err)
+{
+	u32 i;
+
+	for (i = 0; i < p->first_leg && !memcmp(sb->pool_uuid, p->sb.pool_uuid, 16); i++)
+		if (!memcmp(p->sb.legs[i].uuid, sb->leg_uuid, 16))
+			break;
+	if (p->first_leg && i == p->first_leg)
+		return 0;
+	return err_set(err, ERR_MEMBER, path, "if that pool runs without it: kvpoolctl labelclear -f DEV",
+		       "it was about to be added to the pool %s", sb->name);
 }
 
 /* A label of another pool: fine if that pool is gone, -f if it was exported. */
@@ -187,6 +205,8 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	else if (label_fault(&l))
 		ret = err_set(err, ERR_MEMBER, path, mend, "it carries a kvpool label: %s",
 			      label_fault(&l));
+	else if (l.sb->flags & KVP_SB_JOINING)
+		ret = check_joining(p, l.sb, path, err);
 	else if (!(l.sb->flags & (KVP_SB_DESTROYED | KVP_SB_EXPORTED)))
 		ret = err_set(err, ERR_MEMBER, path, mend,
 			      "it is a member of pool %s, which was not destroyed", l.sb->name);
@@ -251,7 +271,7 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 	g->chunk_blocks = kvp_has_data(g) ? (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT) : 0;
 	ret = kvp_layout_one(g->kind, g->leg_count, smallest->dev.blocks,
 			     p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes,
-			     KVP_MAX_ROOTS / p->sb.vdev_count, g, &why);
+			     p->max_roots, g, &why);
 	if (ret == -ENOSPC)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path,
 			       "use larger devices, or a smaller log: -o log_size=4M", "%s",
@@ -297,14 +317,15 @@ static int lay_out(struct plan *p, struct err *err)
 	if (p->chunk_bytes % KVP_BLOCK_SIZE)
 		return err_set(err, ERR_USAGE, "chunk", "give a multiple of 4K",
 			       "chunks have whole blocks of 4 KiB");
-	for (v = 0; v < p->sb.vdev_count; v++)
+	p->max_roots = (KVP_MAX_ROOTS - p->roots) / (p->sb.vdev_count - p->first_vdev);
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		if (lay_out_vdev(p, &p->sb.vdevs[v], err))
 			return -1;
 	note_cache_mode(p);
-	if (kvp_regions_lay_out(&p->sb))
+	if (p->first_vdev ? kvp_regions_add(&p->sb, p->first_vdev) : kvp_regions_lay_out(&p->sb))
 		return err_set(err, ERR_USAGE, p->name, "use fewer vdevs, or less of each leg: -o size=",
 			       "the vdevs are too large together, or their sizes too different");
-	for (v = 0; v < p->sb.vdev_count; v++)
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		if (!kvp_logs_hold_discard(&p->sb, p->sb.vdevs[v].chunk_blocks))
 			return err_set(err, ERR_USAGE, "log_size", "give a larger one, or smaller chunks",
 				       "the log is too small for chunks of %u KiB",
@@ -331,7 +352,7 @@ int plan_losses(const struct plan *p)
 	return least;
 }
 
-static void __attribute__((format(printf, 2, 3))) add(struct plan *p, const char *format, ...)
+void plan_write(struct plan *p, const char *format, ...)
 {
 	size_t len = strlen(p->params);
 	va_list ap;
@@ -341,51 +362,70 @@ static void __attribute__((format(printf, 2, 3))) add(struct plan *p, const char
 	va_end(ap);
 }
 
-static void write_params(struct plan *p)
+void plan_write_vdevs(struct plan *p)
 {
-	char word[DEVICE_WORD], host[HOST_WORD];
-	struct host self;
+	char word[DEVICE_WORD];
 	unsigned int i;
 	u32 v;
+
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb.vdevs[v];
+
+		plan_write(p, " %s %u", vdev_word(g->kind), g->leg_count);
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			plan_write(p, " %s", device_word(&p->legs[i].dev, word));
+	}
+}
+
+void plan_write_sizes(struct plan *p)
+{
+	if (p->log_bytes)
+		plan_write(p, " log_size=%" PRIu64, p->log_bytes);
+	if (p->use_bytes)
+		plan_write(p, " size=%" PRIu64, p->use_bytes);
+	if (p->chunk_bytes)
+		plan_write(p, " chunk=%" PRIu64, p->chunk_bytes);
+}
+
+static void write_params(struct plan *p)
+{
+	char host[HOST_WORD];
+	struct host self;
+	unsigned int i;
 
 	host_self(&self);
 	host_word(&self, host);
 	*p->params = 0;
-	add(p, "%s %u format name=%s%s%s", p->uuid,
+	plan_write(p, "%s %u format name=%s%s%s", p->uuid,
 	    2 + !!*host + p->setting_count + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes, p->name,
 	    *host ? " " : "", host);
-	if (p->log_bytes)
-		add(p, " log_size=%" PRIu64, p->log_bytes);
-	if (p->use_bytes)
-		add(p, " size=%" PRIu64, p->use_bytes);
-	if (p->chunk_bytes)
-		add(p, " chunk=%" PRIu64, p->chunk_bytes);
+	plan_write_sizes(p);
 	for (i = 0; i < p->setting_count; i++)
-		add(p, " %s=%s", p->settings[i].key, p->settings[i].value);
-	for (v = 0; v < p->sb.vdev_count; v++) {
-		const struct kvp_geometry *g = &p->sb.vdevs[v];
+		plan_write(p, " %s=%s", p->settings[i].key, p->settings[i].value);
+	plan_write_vdevs(p);
+}
 
-		add(p, " %s %u", vdev_word(g->kind), g->leg_count);
-		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
-			add(p, " %s", device_word(&p->legs[i].dev, word));
-	}
+int plan_devices(struct plan *p, struct err *err)
+{
+	unsigned int i;
+
+	for (i = p->first_leg; i < p->leg_count; i++)
+		if (open_leg(p, i, err))
+			return -1;
+	for (i = p->first_leg; i < p->leg_count; i++)
+		if (check_leg(p, &p->legs[i], err))
+			return -1;
+	return lay_out(p, err);
 }
 
 int plan_make(struct plan *p, struct err *err)
 {
-	unsigned int i;
 	u8 uuid[16];
 
 	if (dm_name_used(p->name))
 		return err_set(err, ERR_NAME_IN_USE, p->name, "choose another name",
 			       "a mapped device has this name");
-	for (i = 0; i < p->leg_count; i++)
-		if (open_leg(p, i, err))
-			return -1;
-	for (i = 0; i < p->leg_count; i++)
-		if (check_leg(p, &p->legs[i], err))
-			return -1;
-	if (lay_out(p, err))
+	if (plan_devices(p, err))
 		return -1;
 	if (uuid_make(uuid))
 		return err_set(err, ERR_FAILED, p->name, "try again", "no random numbers");
@@ -396,18 +436,36 @@ int plan_make(struct plan *p, struct err *err)
 
 bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b)
 {
-	for (*a = 0; *a < p->leg_count; (*a)++)
-		for (*b = 0; *b < *a; (*b)++)
+	for (*a = p->first_leg; *a < p->leg_count; (*a)++)
+		for (*b = p->first_leg; *b < *a; (*b)++)
 			if (device_disk(p->legs[*a].dev.rdev) == device_disk(p->legs[*b].dev.rdev))
 				return true;
 	return false;
+}
+
+void plan_print_vdevs(const struct ctl *ctl, const struct plan *p)
+{
+	char size[SIZE_BUF];
+	unsigned int i;
+	u32 v;
+
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb.vdevs[v];
+
+		printf("%s%s of %u\n", v > p->first_vdev ? "and " : " ", vdev_word(g->kind),
+		       g->leg_count);
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			printf("  %s, %s%s%s\n", p->legs[i].dev.path,
+			       ctl_size(ctl, p->legs[i].dev.bytes, size),
+			       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
+	}
 }
 
 void plan_close(struct plan *p)
 {
 	unsigned int i;
 
-	for (i = 0; i < p->leg_count; i++)
+	for (i = p->first_leg; i < p->leg_count; i++)
 		device_close(&p->legs[i].dev);
 }
 
@@ -422,7 +480,7 @@ static u64 tunable_value(const struct plan *p, unsigned int id)
 	return kvp_tunables[id].def;
 }
 
-static void add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g)
+void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g)
 {
 	json_object *vdev = json_item(vdevs), *legs, *leg;
 	unsigned int i;
@@ -460,7 +518,7 @@ json_object *plan_object(const struct plan *p)
 	json_redundancy(plan, -1, plan_losses(p));
 	vdevs = json_list(plan, "vdevs");
 	for (v = 0; v < p->sb.vdev_count; v++)
-		add_vdev(vdevs, p, &p->sb.vdevs[v]);
+		plan_add_vdev(vdevs, p, &p->sb.vdevs[v]);
 	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s",
 		 plan_blocks(p) << KVP_SECTORS_SHIFT, p->params);
 	json_text(plan, "table", table);

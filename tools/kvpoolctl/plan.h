@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create: every refusal is checked while it is made, and the run
- * does what it says and nothing else.
+ * The plan of a create or an add: every refusal is checked while it is made, and
+ * the run does what it says and nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
 #define KVPOOLCTL_PLAN_H
@@ -22,6 +22,8 @@ struct plan {
 	struct kvp_sb sb;	/* vdevs and regions, as the module will lay them out */
 	struct plan_leg legs[KVP_MAX_LEGS];	/* of one vdev behind those of the other */
 	unsigned int leg_count;
+	u32 first_vdev, first_leg, roots;	/* of an add: what the pool has without them */
+	u32 max_roots;		/* for each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];
 	unsigned int setting_count;
 	struct setting comment;	/* as the module takes it in a message; empty key: none */
@@ -39,6 +41,25 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err);
 
 /** plan_make() - check everything, lay out, write the table line; opens the devices */
 int plan_make(struct plan *p, struct err *err);
+
+/** plan_devices() - open and check the new devices, and lay them out; a part of plan_make() */
+int plan_devices(struct plan *p, struct err *err);
+
+/** plan_write() - append to the table line */
+void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** plan_write_sizes(), plan_write_vdevs() - the options for sizes, and the new vdevs, likewise */
+void plan_write_sizes(struct plan *p);
+void plan_write_vdevs(struct plan *p);
+
+/** plan_wipe() - make the new devices blank, as the module wants them */
+int plan_wipe(const struct plan *p, struct err *err);
+
+/** plan_print_vdevs() - the new vdevs, for people */
+void plan_print_vdevs(const struct ctl *ctl, const struct plan *p);
+
+/** plan_add_vdev() - a new vdev as JSON */
+void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g);
 
 /** plan_blocks() - size of the device */
 u64 plan_blocks(const struct plan *p);

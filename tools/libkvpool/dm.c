@@ -349,6 +349,62 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 	return *refusal ? refusal_set(refusal, name, err) : task_failed(e, name, doing, err);
 }
 
+int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
+{
+	struct dm_task *t = task_new(DM_DEVICE_TABLE, name);
+	char *type = NULL, *text = NULL;
+	uint64_t start, length = 0;
+	int ret = 0;
+
+	*params = NULL;
+	if (!t || !dm_task_run(t))
+		return task_failed(task_errno(t), name, "its table cannot be read", err);
+	dm_get_next_target(t, NULL, &start, &length, &type, &text);
+	if (type && text && !strcmp(type, TARGET))
+		*params = strdup(text);
+	*sectors = length;
+	if (!*params)
+		ret = err_set(err, ERR_KERNEL, name, "see dmsetup table", "it has no table of a pool");
+	dm_task_destroy(t);
+	return ret;
+}
+
+/* The table that was loaded, in use: what waits, waits for that. Back to @old if it cannot be. */
+static int resume_or_go_back(const char *name, u64 sectors, const char *old, struct err *err)
+{
+	char refusal[1024];
+	int e = dev_resume(name);
+
+	if (!e)
+		return 0;
+	read_refusal(refusal, sizeof(refusal));
+	if (*refusal)
+		refusal_set(refusal, name, err);
+	else
+		task_failed(e, name, "cannot be resumed", err);
+	/* The pool stopped in good order when its table was taken away: it starts anew. */
+	if (dev_load(name, sectors, old, false) || dev_resume(name))
+		return err_set(err, ERR_FAILED, name, "dmsetup resume, once that is mended; or export "
+			       "and import it", "it is suspended, and what waits for it goes on waiting");
+	err->code = ERR_FAILED;
+	return -1;
+}
+
+int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
+	      struct err *err)
+{
+	char refusal[1024];
+	int e;
+
+	clear_refusal();
+	e = dev_load(name, sectors, params, false);
+	if (!e)
+		return resume_or_go_back(name, old_sectors, old, err);
+	read_refusal(refusal, sizeof(refusal));
+	return *refusal ? refusal_set(refusal, name, err) :
+			  task_failed(e, name, "its table cannot be loaded", err);
+}
+
 int dm_stop(const char *name, struct err *err)
 {
 	int e = dev_remove(name);

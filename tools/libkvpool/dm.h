@@ -40,6 +40,19 @@ bool dm_is_pool(dev_t rdev);
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err);
 
+/** dm_table() - the table of a mapped device; *@params, behind the target's name, is to be freed */
+int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
+
+/**
+ * dm_reload() - a running pool goes on with another table
+ * @old: the table that it has; if the new one cannot be resumed, that is started anew
+ *
+ * Return: 0; or -1: it has the old one. If it was refused before anything
+ * changed, err->code says so.
+ */
+int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
+	      struct err *err);
+
 /** dm_stop() - remove the mapped device */
 int dm_stop(const char *name, struct err *err);
 

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: vdevs are added under a mounted filesystem; with the power cut at many steps; to legs that fail
+# timeout: 300
+# needs: gcc python3 mkfs.ext4 resize2fs fio
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper oracle
+load_modules
+for d in a b c d e f; do mksim $d 64; done
+log=(-o log_size=8M)
+blank() {
+	for d; do
+		dd if=/dev/zero of=/dev/$d bs=1M count=1 oflag=direct status=none
+		dd if=/dev/zero of=/dev/$d bs=1M seek=63 count=1 oflag=direct conv=fsync status=none
+	done
+}
+size() { blockdev --getsize64 /dev/mapper/tank; }
+
+echo "--- what is refused, and changes nothing"
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+small=$(size)
+refused 2 usage 'kind of its vdev' add tank /dev/c
+refused 2 usage 'is missing' add tank
+refused 2 usage 'cannot add a cache' add tank cache /dev/c
+refused 2 usage 'log_size=, size= and chunk=' add -o failmode=error tank mirror /dev/c /dev/d
+refused 1 not_found 'no such pool' add nix mirror /dev/c /dev/d
+refused 3 refused 'not of 1: all its vdevs are needed' add tank single /dev/c
+refused 3 listed_twice 'same device' add tank mirror /dev/c /dev/c
+refused 3 held 'tank' add tank mirror /dev/a /dev/c
+mkfs.ext4 -q /dev/f
+refused 3 signature ext4 add tank mirror /dev/c /dev/f
+table=$(dmsetup table tank)
+expect_fail dmsetup load tank --table "0 $((small / 512)) kvpool ${table#* * kvpool } mirror 2 /dev/c /dev/d"
+has_refusal() { [[ $(last_refusal) = *"$1"* ]] || fail "refused, but: $(last_refusal)"; }
+has_refusal 'names other vdevs'
+words=$(sed 's/kvpool \([^ ]*\) 0 /kvpool \1 1 add /' <<< "$table")
+expect_fail dmsetup load tank --table "$words mirror 2 /dev/c /dev/d"
+has_refusal 'the pool would be'
+expect_eq "$(dmsetup table tank)" "$table"
+
+echo "--- under a filesystem that is written to"
+mkfs.ext4 -q -E nodiscard,resize=1G /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+fio --name=c --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --fdatasync=8 --time_based --runtime=20 \
+	--verify=crc32c --do_verify=0 --output=/tmp/fio.log &
+writer=$!
+retry 20 test -s /tmp/m/c.0.0
+run 0 add -n tank parity1 /dev/c /dev/d /dev/e
+has out 'would add to pool tank: parity1 of 3'; has out '^survives +loss of 1 leg.s., now 1$'
+expect_eq "$(size)" "$small"
+run 0 add -n -j tank parity1 /dev/c /dev/d /dev/e; large=$(json plan.size)
+expect_eq "$(json plan.size_before)" "$small"
+run 0 add -j tank parity1 /dev/c /dev/d /dev/e
+expect_eq "$(size)" "$large" "the plan's size, and the device's"
+resize2fs /dev/mapper/tank > /tmp/resize.log 2>&1 || fail "resize2fs: $(cat /tmp/resize.log)"
+run 0 status tank; has out '^    mirror-0 +online'; has out '^    parity1-1 +online'; has out '/dev/e +online'
+[[ $(dmsetup table tank) = *" 0 mirror 2 "*" parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
+run 0 events tank; has out 'grown'
+wait $writer || fail "fio: $(cat /tmp/fio.log)"
+dd if=/dev/urandom of=/tmp/m/large bs=1M count=96 conv=fsync status=none
+sum=$(md5sum < /tmp/m/large)
+umount /tmp/m
+run 0 scrub --wait tank
+run 0 export tank
+run 0 import tank
+expect_eq "$(size)" "$large"
+e2fsck -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "e2fsck: $(cat /tmp/fsck.log)"
+mount /dev/mapper/tank /tmp/m
+expect_eq "$(md5sum < /tmp/m/large)" "$sum"
+umount /tmp/m
+refused 3 refused 'not of 1' add tank single /dev/f
+run 0 destroy tank
+
+echo "--- the power goes at a step of it: the old pool, or the new one"
+old=0 new=0 joining=0
+for ((k = 1; k <= 17; k += 2)); do
+	blank a b c d
+	dmsetup create tank -u KVPOOL-7a5c3dd0-6a0e-4f0b-8f3d-0000000000$((10 + k)) --table \
+		"0 $((small / 512)) kvpool 7a5c3dd0-6a0e-4f0b-8f3d-0000000000$((10 + k)) 3 format name=tank log_size=8M mirror 2 /dev/a /dev/b"
+	oracle write /dev/mapper/tank 0 256 $k fsync
+	dmsetup message tank 0 checkpoint
+	table=$(dmsetup table tank)
+	run 0 add -n -j tank mirror /dev/c /dev/d
+	grown=$(json plan.size)
+	echo "$(json plan.table)" | dmsetup load tank
+	simset all seed $k; simset all cut_mode random; simset all power_cut in $k
+	dmsetup resume tank 2> /dev/null || true
+	simset all power_cut now 2> /dev/null || true
+	dmsetup remove --force tank
+	simset all power_cut none
+	simset all power_restore 1
+	if kvpoolctl inspect -j /dev/c 2> /dev/null | grep -q '"joining":true'; then
+		joining=$((joining + 1))
+		refused 3 missing_legs 'about to be added' import -d /dev/c -d /dev/d tank
+		refused 3 missing_legs 'about to be added' check /dev/c
+	fi
+	run 0 import tank
+	expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v$k"
+	case $(size) in
+	"$small") old=$((old + 1)) ;;
+	"$grown") new=$((new + 1))
+		oracle write /dev/mapper/tank $((small / 4096)) 64 $k fsync ;;
+	*) fail "cut $k: $(size) bytes" ;;
+	esac
+	dmsetup remove --retry tank
+done
+echo "the old pool $old times, the grown one $new times, labels left behind $joining times"
+[ $old -gt 0 ] && [ $new -gt 0 ] && [ $joining -gt 0 ] || fail "all cuts had the same outcome"
+
+echo "--- a new leg that fails: the pool goes on as it was, and takes others, or the same ones"
+blank a b c d
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+oracle write /dev/mapper/tank 0 256 90 fsync
+simset d fail_after 400
+run 1 add tank mirror /dev/c /dev/d
+has err 'nothing was added'
+expect_eq "$(size)" "$small"
+expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v90"
+oracle write /dev/mapper/tank 0 256 91 fsync
+simset d fail_after -1; simset d dead 0
+run 0 import
+hasnt out /dev/c
+run 0 add tank mirror /dev/c /dev/d
+expect_eq "$(size)" "$grown"
+expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v91"
+run 0 export tank
+run 4 check -q /dev/a /dev/c
+check_json

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl add: more vdevs for a pool that runs. */
+#include "format/logplace.h"
+#include "format/regions.h"
+#include "host.h"
+#include "plan.h"
+#include "pool_object.h"
+
+/* What the pool is without them. */
+struct before {
+	struct dm_entry entry;
+	u64 sectors;
+	char *params;		/* of its table */
+	int losses;		/* that it can take now */
+	u32 designed;		/* and could, with all its legs */
+};
+
+/* --- what there is ------------------------------------------------------------ */
+
+/* The label of a leg in use: it tells the layout. */
+static int read_label(struct plan *p, const struct stats *s, struct err *err)
+{
+	const char *state, *path;
+	char name[PATH_MAX];
+	struct device dev;
+	struct label l;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
+		if (!strcmp(state, "online"))
+			break;
+	path = state ? stats_text(s, "leg.%u.path", i) : NULL;
+	if (!path)
+		return err_set(err, ERR_MISSING_LEGS, p->name, "see kvpoolctl status; mend that first",
+			       "no leg of it is online");
+	if (device_open(leg_path(path, name, sizeof(name)), false, &dev, err))
+		return -1;
+	ret = label_read(&dev, &l, err);
+	device_close(&dev);
+	if (ret)
+		return -1;
+	if (label_fault(&l))
+		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));
+	else
+		p->sb = *l.sb;
+	label_free(&l);
+	return ret;
+}
+
+static u32 least_losses(const struct kvp_sb *sb, u32 first)
+{
+	u32 least = KVP_MAX_LEGS, v, n;
+
+	for (v = first; v < sb->vdev_count; v++) {
+		n = (u32)kvp_losses(&sb->vdevs[v]);
+		if (kvp_has_data(&sb->vdevs[v]) && n < least)
+			least = n;
+	}
+	return least;
+}
+
+static int find_pool(struct plan *p, struct before *b, struct err *err)
+{
+	struct stats s;
+	int ret;
+
+	if (b->entry.readonly)
+		return err_set(err, ERR_READ_ONLY, p->name, "export it and import it without --readonly",
+			       "it was imported read-only");
+	if (dm_table(b->entry.name, &b->sectors, &b->params, err) || stats_load(b->entry.name, &s, err))
+		return -1;
+	b->losses = (int)stats_number(&s, "losses_survivable");
+	ret = read_label(p, &s, err);
+	stats_free(&s);
+	if (ret)
+		return -1;
+	p->first_vdev = p->sb.vdev_count;
+	p->first_leg = p->sb.leg_count;
+	p->leg_count = p->first_leg;
+	p->roots = (u32)kvp_sb_roots(&p->sb);
+	snprintf(p->uuid, sizeof(p->uuid), "%s", b->entry.uuid);
+	b->designed = least_losses(&p->sb, 0);
+	return 0;
+}
+
+/* --- what there is to be ----------------------------------------------------------- */
+
+static int check_redundancy(const struct plan *p, const struct before *b, struct err *err)
+{
+	u32 after = least_losses(&p->sb, p->first_vdev);
+
+	if (after >= b->designed || p->force)
+		return 0;
+	return err_set(err, ERR_REFUSED, p->name,
+		       "add vdevs that survive as much; or -f, if that is acceptable",
+		       "it would survive the loss of %u leg(s), not of %u: all its vdevs are needed",
+		       after, b->designed);
+}
+
+/* The words of the table that stand before the vdevs: UUID, number of options, options. */
+static const char *vdev_words(const char *params)
+{
+	unsigned int n;
+	int at = 0;
+
+	if (sscanf(params, "%*s %u%n", &n, &at) != 1)
+		return NULL;
+	while (n-- && params[at])
+		at += 1 + (int)strcspn(params + at + 1, " ");
+	return params + at;
+}
+
+static int write_table(struct plan *p, const struct before *b, struct err *err)
+{
+	const char *vdevs = vdev_words(b->params);
+
+	if (!vdevs)
+		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table", "its table is unreadable");
+	plan_write(p, "%s %u add", p->uuid, 1 + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes);
+	plan_write_sizes(p);
+	plan_write(p, "%s", vdevs);
+	plan_write_vdevs(p);
+	return 0;
+}
+
+static json_object *plan_json(const struct plan *p, const struct before *b)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdevs;
+	int after = (int)least_losses(&p->sb, p->first_vdev);
+	char table[sizeof(p->params) + 64];
+	u32 v;
+
+	json_text(plan, "action", "add");
+	json_text(plan, "pool", p->name);
+	json_text(plan, "uuid", p->uuid);
+	json_number(plan, "size_before", b->sectors << 9);
+	json_number(plan, "size", plan_blocks(p) << KVP_BLOCK_SHIFT);
+	json_redundancy(plan, b->losses, after < b->losses ? after : b->losses);
+	vdevs = json_list(plan, "vdevs");
+	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
+		plan_add_vdev(vdevs, p, &p->sb.vdevs[v]);
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s",
+		 plan_blocks(p) << KVP_SECTORS_SHIFT, p->params);
+	json_text(plan, "table", table);
+	return root;
+}
+
+static void report(struct ctl *ctl, const struct plan *p, const struct before *b)
+{
+	json_object *root = plan_json(p, b), *plan = json_at(root, "plan");
+	char was[SIZE_BUF], is[SIZE_BUF];
+
+	ctl_size(ctl, json_number_at(plan, "size_before"), was);
+	ctl_size(ctl, json_number_at(plan, "size"), is);
+	if (ctl->json) {
+		ctl_json(json_object_get(root));
+	} else if (ctl->dry_run) {
+		printf("would add to pool %s:", p->name);
+		plan_print_vdevs(ctl, p);
+		printf("usable    %s, now %s\n", is, was);
+		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
+		       json_number_at(plan, "redundancy.after"),
+		       json_number_at(plan, "redundancy.before"));
+		printf("table     %s\n", json_text_at(plan, "table"));
+	} else {
+		ctl_say(ctl, "added to pool %s: %s, was %s", p->name, is, was);
+	}
+	json_object_put(root);
+}
+
+/* --- doing it ------------------------------------------------------------------------ */
+
+/* The table that the pool has, so that it can be started by it: with this host's name. */
+static void old_table(const struct plan *p, const struct before *b, char *buf, size_t size)
+{
+	char word[HOST_WORD];
+	struct host self;
+
+	host_self(&self);
+	host_word(&self, word);
+	snprintf(buf, size, "%s %u%s%s%s", p->uuid, !!*word, *word ? " " : "", word,
+		 vdev_words(b->params));
+}
+
+static int execute(struct ctl *ctl, struct plan *p, const struct before *b, struct err *err)
+{
+	char old[sizeof(p->params)], why[sizeof(err->why)];
+	unsigned int i;
+	int ret = plan_wipe(p, err);
+
+	plan_close(p);
+	old_table(p, b, old, sizeof(old));
+	ctl_busy(ctl, "what is in memory goes home");
+	/* What can go home before the device is suspended need not be waited for then. */
+	if (!ret)
+		dm_message(b->entry.name, "checkpoint", NULL, NULL);
+	if (!ret)
+		ret = dm_reload(b->entry.name, plan_blocks(p) << KVP_SECTORS_SHIFT, p->params,
+				b->sectors, old, err);
+	ctl_busy_end();
+	for (i = p->first_leg; i < p->leg_count; i++)
+		device_announce(p->legs[i].dev.rdev);
+	if (!ret)
+		return 0;
+	/* a refusal would say that nothing was changed */
+	if (err_exit(err->code) == EXIT_REFUSED)
+		err->code = ERR_FAILED;
+	snprintf(why, sizeof(why), "%.340s (nothing was added; first and last MiB of the new "
+		 "devices may be overwritten)", err->why);
+	memcpy(err->why, why, sizeof(why));
+	return -1;
+}
+
+static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
+{
+	struct err err;
+	int c;
+
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
+		if (c == 'f')
+			p->force = true;
+		else if (plan_option(p, optarg, &err))
+			return ctl_fail(ctl, &err);
+	}
+	ctl_args(ctl, argc, 2, -1);
+	if (!p->setting_count && !*p->comment.key)
+		return 0;
+	err_set(&err, ERR_USAGE, "-o", "kvpoolctl set changes tunables",
+		"add takes only log_size=, size= and chunk=, of the new vdevs");
+	return ctl_fail(ctl, &err);
+}
+
+static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
+{
+	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err))
+		return -1;
+	if (p->sb.vdev_count == p->first_vdev)
+		return err_set(err, ERR_USAGE, "VDEV", "name it", "there is nothing to add");
+	if (kvp_cache_find(&p->sb) >= 0)
+		return err_set(err, ERR_REFUSED, p->name, "make another pool",
+			       "this version adds nothing to a pool with a cache");
+	if (check_redundancy(p, b, err) || plan_devices(p, err))
+		return -1;
+	return write_table(p, b, err);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	struct before b = { .params = NULL };
+	struct err err;
+	int ret;
+
+	if (!p)
+		abort();
+	ret = parse(ctl, p, argc, argv);
+	if (!ret)
+		ret = ctl_find(ctl, argv[optind], &b.entry);
+	p->name = b.entry.name;
+	if (!ret && (make_plan(p, &b, argc - optind - 1, argv + optind + 1, &err) ||
+		     (!ctl->dry_run && execute(ctl, p, &b, &err))))
+		ret = ctl_fail(ctl, &err);
+	if (!ret)
+		report(ctl, p, &b);
+	plan_close(p);
+	free(b.params);
+	free(p);
+	return ret;
+}
+
+const struct command cmd_add = {
+	.name = "add",
+	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
+	.help = "Adds vdevs to a running pool; its device grows at once, and a filesystem on it can\n"
+		"grow after it. What is there stays where it is; what is new goes to the new vdevs\n"
+		"once it lies behind that. Writes wait while what is in memory goes home. VDEV is as\n"
+		"for create, without cache. No vdev can be taken out again.\n\n"
+		"  -f            wipe foreign signatures, take devices of an exported pool, and\n"
+		"                let the pool survive less than it does now\n"
+		"  -o KEY=VALUE  log_size=, size= (use less of each leg) and chunk=, as for create",
+	.shorts = "fo:",
+	.dry_run = true,
+	.run = run,
+};
