@@ -45,6 +45,26 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool)
 	return most;
 }
 
+static void init_bypass(struct kvp_bypass *b)
+{
+	u32 i;
+
+	INIT_LIST_HEAD(&b->versions);
+	for (i = 0; i < KVP_BYPASS_SLICES; i++)
+		INIT_LIST_HEAD(&b->slices[i]);
+}
+
+void kvp_bypass_collect(struct kvp_bypass *b)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_BYPASS_SLICES; i++)
+		list_splice_tail_init(&b->slices[i], &b->versions);
+	b->nr_slices = 0;
+	b->taken = 0;
+	b->failed = false;
+}
+
 int kvp_log_init(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -64,7 +84,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_WORK(&log->move_work, kvp_log_move_work);
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
-		INIT_LIST_HEAD(&log->bypasses[i].versions);
+		init_bypass(&log->bypasses[i]);
 	log->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*log->owed_of), GFP_KERNEL);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
 	if (!log->entries || !log->owed_of)
@@ -89,8 +109,10 @@ void kvp_log_exit(struct kvp_pool *pool)
 		log->workers[i].home = NULL;
 	}
 	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
-	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++)
+	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
+		kvp_bypass_collect(&log->bypasses[i]);
 		list_splice_init(&log->bypasses[i].versions, &pool->wbuf.logged);
+	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		if (log->entries[i].pool)
 			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
@@ -161,9 +183,9 @@ bool kvp_log_idle(struct kvp_pool *pool)
 
 void kvp_bypass_kick(struct kvp_pool *pool)
 {
-	u32 i;
+	u32 i, n = pool->parity ? KVP_BYPASS_WORKERS : KVP_MIRROR_WORKERS;
 
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+	for (i = 0; i < n; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
 }
 

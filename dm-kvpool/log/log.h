@@ -30,7 +30,9 @@ struct page;
 	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
-#define KVP_BYPASS_WORKERS	4	/* while one waits for its slowest leg, others keep the rest busy */
+#define KVP_BYPASS_WORKERS	4
+#define KVP_MIRROR_WORKERS	2	/* of those, in a pool without parity */
+#define KVP_BYPASS_SLICES	8
 #define KVP_MANY_INTENTS	(1u << 16) /* 256 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
@@ -113,12 +115,19 @@ enum kvp_bypass_phase {
  * @list: on log->bypass, in lsn order; by log->lock
  * @mark: of the entry, for a tail that has to stop here
  * @versions: what goes home
+ * @slices: the same, cut up for several workers, while the phase is KVP_BYPASS_HOMING
+ * @nr_slices: 0 while they are being cut
+ * @taken, @in_hand: slices that some worker has got, and that it still has; by log->lock
+ * @failed: some of them are not home, and all begin anew; by log->lock
  */
 struct kvp_bypass {
 	struct list_head list;
 	enum kvp_bypass_phase phase;
 	struct kvp_log_mark mark;
 	struct list_head versions;
+	struct list_head slices[KVP_BYPASS_SLICES];
+	u32 nr_slices, taken, in_hand;
+	bool failed;
 };
 
 /**
@@ -208,6 +217,9 @@ void kvp_log_unstop(struct kvp_pool *pool);
 
 /** kvp_log_idle() - is there nothing in buffer, log and table that a checkpoint does not have? */
 bool kvp_log_idle(struct kvp_pool *pool);
+
+/** kvp_bypass_collect() - no slices any more: @b->versions has all. No worker has any. */
+void kvp_bypass_collect(struct kvp_bypass *b);
 
 /** kvp_bypass_kick() - intents that are ready to go home do so */
 void kvp_bypass_kick(struct kvp_pool *pool);

@@ -117,30 +117,6 @@ static void put_back(struct kvp_pool *pool, struct list_head *versions)
 	spin_unlock(&w->lock);
 }
 
-static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
-{
-	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
-	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
-
-	/* list_sort() is stable: versions of one block stay in order */
-	return x->block > y->block;
-}
-
-/* What comes from a stream is in order already. */
-static void sort_by_block(struct list_head *versions)
-{
-	struct kvp_dirty *d;
-	u64 last = 0;
-
-	list_for_each_entry(d, versions, list) {
-		if (d->block < last) {
-			list_sort(NULL, versions, by_block);
-			return;
-		}
-		last = d->block;
-	}
-}
-
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
 {
 	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
@@ -186,7 +162,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	kvp_trace_destage(pool, *taken);
 	ret = apply_holes(pool, &holes);
 	if (!ret) {
-		sort_by_block(&data);
+		kvp_home_sort(&data);
 		ret = kvp_home_write(pool->destage.home, &data, next);
 	}
 	if (ret) {
@@ -370,66 +346,6 @@ int kvp_destage_all(struct kvp_pool *pool)
 	if (!ret && pool->parity)
 		ret = destage_to_end(pool);
 	return ret;
-}
-
-/* --- bypass ---------------------------------------------------------------------------- */
-
-static struct kvp_bypass *next_bypass(struct kvp_log *log)
-{
-	struct kvp_bypass *b, *found = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&log->lock, flags);
-	list_for_each_entry(b, &log->bypass, list)
-		if (b->phase == KVP_BYPASS_READY) {
-			b->phase = KVP_BYPASS_HOMING;
-			found = b;
-			break;
-		}
-	spin_unlock_irqrestore(&log->lock, flags);
-	return found;
-}
-
-static void bypass_phase(struct kvp_log *log, struct kvp_bypass *b, enum kvp_bypass_phase phase)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&log->lock, flags);
-	b->phase = phase;
-	spin_unlock_irqrestore(&log->lock, flags);
-}
-
-void kvp_bypass_work(struct work_struct *work)
-{
-	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
-	struct kvp_pool *pool = worker->pool;
-	struct kvp_bypass *b;
-	bool faulted;
-	int ret;
-
-	while ((b = next_bypass(&pool->log))) {
-		faulted = kvp_pool_faulted(pool);
-		sort_by_block(&b->versions);
-		ret = kvp_home_write(worker->home, &b->versions, (struct kvp_log_at){ 0, 0 });
-		if (ret) {
-			bypass_phase(&pool->log, b, KVP_BYPASS_READY);
-			if (ret != -ENOMEM) {
-				if (!faulted)
-					kvp_pool_fault(pool, "large writes cannot be brought home");
-				break;
-			}
-			/* For the checkpoint, after which table pages can be had again. */
-			kvp_destage_kick(pool, true);
-			kvp_wait_for_memory();
-			continue;
-		}
-		bypass_phase(&pool->log, b, KVP_BYPASS_HOME);
-		queue_work(pool->commit_wq, &pool->log.flush_work);
-		kvp_log_close_some(pool);
-	}
-	kvp_destage_kick(pool, false);
-	kvp_log_move_kick(pool);
-	kvp_commit_kick(pool, true);
 }
 
 /* --- life --------------------------------------------------------------------------------- */

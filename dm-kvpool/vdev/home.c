@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/list_sort.h>
+
 #include "vdev/home.h"
 #include "io/batch.h"
 #include "pool/pool.h"
@@ -240,6 +242,30 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions, stru
 	list_for_each_entry_safe(d, next, versions, list)
 		if (kvp_is_parity1(kvp_locate(pool, d->block).v->g))
 			list_move_tail(&d->list, striped);
+}
+
+static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
+	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+
+	/* list_sort() is stable: versions of one block stay in order */
+	return x->block > y->block;
+}
+
+/* What comes from a stream is in order already. */
+void kvp_home_sort(struct list_head *versions)
+{
+	struct kvp_dirty *d;
+	u64 last = 0;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->block < last) {
+			list_sort(NULL, versions, by_block);
+			return;
+		}
+		last = d->block;
+	}
 }
 
 int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)

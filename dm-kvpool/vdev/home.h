@@ -21,6 +21,9 @@ struct kvp_pool;
 struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_home_free(struct kvp_home *h);
 
+/** kvp_home_sort() - versions by block, those of one block in the order that they had */
+void kvp_home_sort(struct list_head *versions);
+
 /**
  * kvp_home_write() - bring versions home, update the table, forget them
  * @h: memory, used by one caller at a time
