@@ -70,6 +70,7 @@ e2fsck -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "e2fsck: $(cat /tmp/fsc
 mount /dev/mapper/tank /tmp/m
 expect_eq "$(md5sum < /tmp/m/large)" "$sum"
 umount /tmp/m
+dmsetup message tank 0 checkpoint # nothing is left to be written
 refused 3 refused 'not of 1' add tank single /dev/f
 run 0 destroy tank
 

@@ -98,7 +98,7 @@ run 0 create -n "${log[@]}" tank mirror '/tmp/two words/c' /dev/a; has out 'mirr
 echo "--- a partition beside its disk"
 loop=$(losetup -f --show -P /dev/c)
 addpart "$loop" 1 0 16384; addpart "$loop" 2 16384 16384
-udevadm settle
+retry 60 test -b "${loop}p1"; retry 60 test -b "${loop}p2"
 create 3 listed_twice "${loop}p1: a partition of $loop" tank mirror "$loop" "${loop}p1"
 create 3 listed_twice "$loop: the disk of ${loop}p2 -- name the disk, or" tank mirror "${loop}p2" "$loop"
 run 0 create -n -j "${log[@]}" tank mirror /dev/a "${loop}p1"; hasnt err .

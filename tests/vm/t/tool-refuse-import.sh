@@ -60,9 +60,9 @@ refused 3 refused 'no such scrub.*start one' scrub --pause tank
 refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
-refused 2 usage 'unknown option' scrub --since 3 tank
-for c in online add remove attach detach replace grow cancel wait rename iostat top history \
-	metrics trim whois diff extract upgrade; do
+refused 3 refused 'still to come' scrub --since 99 tank
+for c in online remove attach detach replace grow cancel wait rename top history \
+	trim whois diff extract upgrade; do
 	refused 2 usage "no command '$c'" $c tank
 done
 refused 2 usage 'unknown option' import --discard-data tank
