@@ -33,7 +33,7 @@ struct page;
 #define KVP_BYPASS_WORKERS	4
 #define KVP_MIRROR_WORKERS	2	/* of those, in a pool without parity */
 #define KVP_BYPASS_SLICES	8
-#define KVP_MANY_INTENTS	(1u << 16) /* 256 MiB: a recovery reads every one of them */
+#define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
 /* A place between two records of the log: versions are in order by it. */
