@@ -12,8 +12,8 @@ for d in a b c d e f; do mksim $d 64; done
 log=(-o log_size=8M)
 blank() {
 	for d; do
-		dd if=/dev/zero of=/dev/$d bs=1M count=1 oflag=direct status=none
-		dd if=/dev/zero of=/dev/$d bs=1M seek=63 count=1 oflag=direct conv=fsync status=none
+		dd if=/dev/zero of="/dev/$d" bs=1M count=1 oflag=direct status=none
+		dd if=/dev/zero of="/dev/$d" bs=1M seek=63 count=1 oflag=direct conv=fsync status=none
 	done
 }
 size() { blockdev --getsize64 /dev/mapper/tank; }
@@ -35,7 +35,7 @@ table=$(dmsetup table tank)
 expect_fail dmsetup load tank --table "0 $((small / 512)) kvpool ${table#* * kvpool } mirror 2 /dev/c /dev/d"
 has_refusal() { [[ $(last_refusal) = *"$1"* ]] || fail "refused, but: $(last_refusal)"; }
 has_refusal 'names other vdevs'
-words=$(sed 's/kvpool \([^ ]*\) 0 /kvpool \1 1 add /' <<< "$table")
+words=${table/ 0 mirror/ 1 add mirror}
 expect_fail dmsetup load tank --table "$words mirror 2 /dev/c /dev/d"
 has_refusal 'the pool would be'
 expect_eq "$(dmsetup table tank)" "$table"
@@ -85,7 +85,7 @@ for ((k = 1; k <= 17; k += 2)); do
 	table=$(dmsetup table tank)
 	run 0 add -n -j tank mirror /dev/c /dev/d
 	grown=$(json plan.size)
-	echo "$(json plan.table)" | dmsetup load tank
+	json plan.table | dmsetup load tank
 	simset all seed $k; simset all cut_mode random; simset all power_cut in $k
 	dmsetup resume tank 2> /dev/null || true
 	simset all power_cut now 2> /dev/null || true
@@ -108,7 +108,7 @@ for ((k = 1; k <= 17; k += 2)); do
 	dmsetup remove --retry tank
 done
 echo "the old pool $old times, the grown one $new times, labels left behind $joining times"
-[ $old -gt 0 ] && [ $new -gt 0 ] && [ $joining -gt 0 ] || fail "all cuts had the same outcome"
+[ $((old * new * joining)) -gt 0 ] || fail "there was no cut of some kind"
 
 echo "--- a new leg that fails: the pool goes on as it was, and takes others, or the same ones"
 blank a b c d
