@@ -8,6 +8,8 @@
 helper oracle; helper leg
 load_modules
 no_udev
+# What earlier tests left in the page cache would have the kernel ask for memory back in the middle of this one.
+sync; echo 1 > /proc/sys/vm/drop_caches
 mksim a 96; mksim b 96
 dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M ram_cache=8M seq_cutoff_read=1G mirror 2 /dev/a /dev/b"
 table=$(dmsetup table p)

@@ -97,6 +97,8 @@ run 0 create -n "${log[@]}" tank mirror '/tmp/two words/c' /dev/a; has out 'mirr
 
 echo "--- a partition beside its disk"
 loop=$(losetup -f --show -P /dev/c)
+# udev leaves locked disks alone. Else it has the kernel read the table of partitions again, and there is none.
+exec 9< "$loop"; flock 9
 addpart "$loop" 1 0 16384; addpart "$loop" 2 16384 16384
 retry 60 test -b "${loop}p1"; retry 60 test -b "${loop}p2"
 create 3 listed_twice "${loop}p1: a partition of $loop" tank mirror "$loop" "${loop}p1"
@@ -104,6 +106,7 @@ create 3 listed_twice "$loop: the disk of ${loop}p2 -- name the disk, or" tank m
 run 0 create -n -j "${log[@]}" tank mirror /dev/a "${loop}p1"; hasnt err .
 run 0 create -n "${log[@]}" tank mirror "${loop}p1" "${loop}p2"
 has err "note: ${loop}p1 and ${loop}p2 are partitions of one disk"
+exec 9<&-
 losetup -d "$loop"
 udevadm settle
 
