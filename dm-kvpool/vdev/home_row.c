@@ -263,14 +263,27 @@ static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
 	return reconstruct ? stays : 0;
 }
 
+static bool changes_as_a_whole(const struct row *r)
+{
+	u32 i;
+
+	for (i = 1; i < vdev_of(r)->nr_legs; i++)
+		if (!r->new[i])
+			return false;
+	return true;
+}
+
 /* Begin to read what the row's parity is told from. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
 	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
-	r->partial = valid_pieces(h, r, false);
 	r->lost = 0;
+	r->inputs = 0;
+	r->partial = !changes_as_a_whole(r) && valid_pieces(h, r, false);
+	if (!r->partial)
+		return;
 	r->inputs = choose_inputs(h, r);
 	r->first_input = h->nr_inputs;
 	for (i = 0; i < v->nr_legs; i++) {
@@ -345,21 +358,29 @@ static bool has_contents(const struct kvp_dirty *d)
 /* What was to be read is there: tell the parity. */
 static int end_row(struct kvp_row_home *h, struct row *r)
 {
-	bool any = false;
+	bool any = r->partial;
 	int ret = 0;
 	u32 i;
 
-	clear_page(page_address(r->parity));
-	if (r->partial && !add_inputs(h, r)) {
+	if (r->partial) {
 		clear_page(page_address(r->parity));
-		ret = reconstruct_slowly(h, r);
+		if (!add_inputs(h, r)) {
+			clear_page(page_address(r->parity));
+			ret = reconstruct_slowly(h, r);
+		}
 	}
 	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
-		if (has_contents(r->new[i]))
+		if (!has_contents(r->new[i]))
+			continue;
+		if (any)
 			kvp_xor(r->parity, r->new[i]->page);
-		any |= has_contents(r->new[i]);
+		else
+			copy_page(page_address(r->parity), page_address(r->new[i]->page));
+		any = true;
 	}
-	r->state = any || r->partial ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
+	if (!any)
+		clear_page(page_address(r->parity));
+	r->state = any ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
 	r->crc = kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity);
 	return ret;
 }
@@ -419,18 +440,16 @@ static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp
 static int add_piece(struct kvp_row_home *h, struct row *r, u32 leg)
 {
 	const struct kvp_vdev *v = vdev_of(r);
-	u32 i;
+	struct kvp_place at;
+	u32 piece;
 
-	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_place at = kvp_row_place(v->g, r->row, i);
-
-		if (at.leg != leg)
-			continue;
-		if (!i)
-			return r->state == KVP_ENTRY_VALID ? add_page(h, v, at, r->parity) : 0;
-		return has_contents(r->new[i]) ? add_page(h, v, at, r->new[i]->page) : 0;
-	}
-	return 0;
+	if (leg >= v->nr_legs)
+		return 0;
+	piece = kvp_stripe_piece_on(v->nr_legs, r->row / v->g->chunk_blocks, leg);
+	at = kvp_row_place(v->g, r->row, piece);
+	if (!piece)
+		return r->state == KVP_ENTRY_VALID ? add_page(h, v, at, r->parity) : 0;
+	return has_contents(r->new[piece]) ? add_page(h, v, at, r->new[piece]->page) : 0;
 }
 
 /* Leg by leg, so that stripes that follow one another make one request. */

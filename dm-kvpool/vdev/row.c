@@ -11,9 +11,12 @@ void kvp_xor(struct page *sum, struct page *source)
 	kvp_compat_xor(page_address(sum), page_address(source), KVP_BLOCK_SIZE);
 }
 
+/* What kvp_data_place() and kvp_parity_place() say, told faster: all of a row is at one height. */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 {
-	return piece ? kvp_data_place(g, kvp_row_block(g, row, piece)) : kvp_parity_place(g, row);
+	u32 stripe = row / g->chunk_blocks % g->leg_count;
+
+	return (struct kvp_place){ (piece + stripe) % g->leg_count, g->data_start + row };
 }
 
 u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)

@@ -458,6 +458,7 @@ void run_golden(void)
 	test("stripe_example", stripe_example_test);
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
+	test("stripe_rows", stripe_rows_test);
 	test("history", history_test);
 	test("regions_example", regions_example_test);
 	test("regions_of_many_pools", regions_property_test);

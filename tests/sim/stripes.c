@@ -4,6 +4,7 @@
 
 #include "format/stripe.h"
 #include "suite.h"
+#include "vdev/row.h"
 
 #define MAX_ROWS	4096
 
@@ -163,5 +164,27 @@ bool stripe_home_test(void)
 					       piece, parities[piece], 2 * n);
 			good &= expect(legs.rows == 2ull * n * chunk, "%llu rows", legs.rows);
 		}
+	return good;
+}
+
+/* Where a row's pieces are is told in two ways. */
+bool stripe_rows_test(void)
+{
+	struct kvp_geometry g = { .kind = KVP_VDEV_PARITY1, .data_start = 1000 };
+	bool good = true;
+	u32 piece, row;
+
+	for (g.leg_count = KVP_STRIPE_MIN_LEGS; good && g.leg_count <= KVP_STRIPE_MAX_LEGS; g.leg_count++)
+		for (g.chunk_blocks = 1; good && g.chunk_blocks <= 16; g.chunk_blocks *= 4)
+			for (row = 0; good && row < 3 * g.leg_count * g.chunk_blocks; row++)
+				for (piece = 0; good && piece < g.leg_count; piece++) {
+					struct kvp_place at = kvp_row_place(&g, row, piece), as =
+						piece ? kvp_data_place(&g, kvp_row_block(&g, row, piece)) :
+							kvp_parity_place(&g, row);
+
+					good = expect(at.leg == as.leg && at.block == as.block,
+						      "%u legs, row %u piece %u: leg %u block %llu, and leg %u block %llu",
+						      g.leg_count, row, piece, at.leg, at.block, as.leg, as.block);
+				}
 	return good;
 }

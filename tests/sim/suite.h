@@ -94,6 +94,7 @@ void run_grow(void);
 bool stripe_example_test(void);
 bool stripe_requests_test(void);
 bool stripe_home_test(void);
+bool stripe_rows_test(void);
 bool history_test(void);
 bool regions_example_test(void);
 bool regions_property_test(void);
