@@ -236,9 +236,10 @@ int kvp_long_reads_init(struct kvp_requests *r)
 {
 	u32 order = JUNK_ORDER;
 
-	if (!r->pool->parity)
-		return 0;
-	/* One for all: what comes there is not looked at. */
+	/*
+	 * Also where no vdev has parity: one that has may be added while this runs.
+	 * One for all: what comes there is not looked at.
+	 */
 	for (; !r->junk; order--) {
 		r->junk = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
 		r->junk_blocks = 1u << order;

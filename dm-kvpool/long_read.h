@@ -13,7 +13,7 @@
 
 #include "request.h"
 
-/** kvp_long_reads_init() - memory for them, if the pool has a parity1; 0 or -ENOMEM */
+/** kvp_long_reads_init() - memory for them; 0 or -ENOMEM */
 int kvp_long_reads_init(struct kvp_requests *r);
 void kvp_long_reads_exit(struct kvp_requests *r);
 

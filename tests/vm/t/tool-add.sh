@@ -61,6 +61,8 @@ run 0 events tank; has out 'grown'
 wait $writer || fail "fio: $(cat /tmp/fio.log)"
 dd if=/dev/urandom of=/tmp/m/large bs=1M count=96 conv=fsync status=none
 sum=$(md5sum < /tmp/m/large)
+dmsetup message tank 0 checkpoint; dmsetup message tank 0 drop_caches
+expect_eq "$(dd if=/tmp/m/large bs=1M iflag=direct status=none | md5sum)" "$sum" "long reads, of the new vdev too"
 umount /tmp/m
 run 0 scrub --wait tank
 run 0 export tank
@@ -109,6 +111,25 @@ for ((k = 1; k <= 17; k += 2)); do
 done
 echo "the old pool $old times, the grown one $new times, labels left behind $joining times"
 [ $((old * new * joining)) -gt 0 ] || fail "there was no cut of some kind"
+
+echo "--- a leg that another pool has got meanwhile"
+blank a b c d
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+oracle write /dev/mapper/tank 0 256 80 fsync
+table=$(dmsetup table tank)
+run 0 add -n -j tank mirror /dev/c /dev/d
+json plan.table | dmsetup load tank
+run 0 create "${log[@]}" pond single /dev/d
+oracle write /dev/mapper/pond 0 256 81 fsync
+expect_fail dmsetup resume tank
+has_refusal "in use by the pool 'pond'"
+dmsetup load tank --table "$table"
+dmsetup resume tank
+expect_eq "$(size)" "$small"
+expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v80"
+expect_eq "$(oracle show /dev/mapper/pond 0 256)" "0 256 v81"
+run 0 destroy tank
+run 0 destroy pond
 
 echo "--- a new leg that fails: the pool goes on as it was, and takes others, or the same ones"
 blank a b c d
