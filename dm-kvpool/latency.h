@@ -10,7 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
-#define KVP_LATENCY_BUCKETS	128	/* the last one takes what is longer: over an hour */
+#define KVP_LATENCY_BUCKETS	132	/* the last one takes what is longer: over an hour */
 
 struct kvp_latency {
 	atomic64_t count[KVP_LATENCY_BUCKETS];
