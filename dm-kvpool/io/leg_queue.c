@@ -66,8 +66,8 @@ static bool goes_on(const struct run *run, struct bio *bio)
 	return bio->bi_opf == last->bi_opf && !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
 	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
 	       bio->bi_iter.bi_sector == bio_end_sector(last) &&
-	       run->bytes + bio->bi_iter.bi_size <=
-			queue_max_sectors(bdev_get_queue(bio->bi_bdev)) << SECTOR_SHIFT &&
+	       (run->bytes + bio->bi_iter.bi_size) >> SECTOR_SHIFT <=
+			queue_max_sectors(bdev_get_queue(bio->bi_bdev)) &&
 	       run->vecs + vecs_of(bio) <= BIO_MAX_VECS;
 }
 

@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: neighbours that wait for a busy leg go as one request; what is bad among them, and a leg that fails them, costs no data
+# timeout: 240
+# needs: gcc fio losetup
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper leg
+load_modules
+no_udev
+modprobe loop
+# A loop device keeps who sends it more than it has requests, as a disk does; simdisk takes any number.
+for d in a b c; do
+	mksim $d 64
+	loop=$(losetup --direct-io=on -b 4096 -f --show /dev/$d)
+	at_exit "losetup -d $loop"
+	queue=/sys/block/${loop#/dev/}/queue
+	echo none > "$queue/scheduler"
+	echo 2 > "$queue/nomerges" # what is joined, we joined
+	echo 4 > "$queue/nr_requests"
+	loops+=("$loop")
+done
+dmsetup create p --table \
+	"0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M chunk=65536 ram_cache=0 parity1 3 ${loops[*]}"
+home=$(leg label /dev/a | sed -n 's/^data_start=//p')
+counted() { local d n=0; for d in a b c; do n=$((n + $(simstat $d "$1"))); done; echo $n; }
+busy() { # FIO-OPTION...
+	fio --name=busy --filename=/dev/mapper/p --size=48M --direct=1 --ioengine=libaio --iodepth=256 \
+		--verify=crc32c --randrepeat=1 --verify_state_save=0 --output=/tmp/fio.log "$@" || { cat /tmp/fio.log; fail "fio $*"; }
+}
+delay() { for d in a b c; do simset $d delay_us "$1"; done; }
+
+echo "--- reads, one after the other"
+busy --rw=write --bs=4k --do_verify=0
+dmsetup message p 0 checkpoint
+delay 2000
+before=$(counted reads)
+busy --rw=write --bs=4k --verify_only=1
+reads=$(($(counted reads) - before))
+echo "$reads requests for 12288 blocks"
+[ $reads -lt 9000 ] || fail "$reads requests: next to none were joined"
+
+echo "--- the same, some blocks unreadable"
+parity=0
+for ((i = 0; i < 40; i++)); do
+	simset b faults "add bad $(((home + i * 61) * 8)) 8"
+	[ $((i * 61 / 16 % 3)) != 1 ] || parity=$((parity + 1)) # of stripes of 16 rows, on leg 1
+done
+busy --rw=write --bs=4k --verify_only=1
+[ "$(stat_of p leg.1.err_read)" -ge 20 ] || fail "$(stat_of p leg.1.err_read) errors of leg 1"
+expect_stat p leg.1.state online
+expect_stat p leg.0.err_read 0
+expect_stat p poisoned_blocks 0
+scrub p $parity # which nobody has read
+scrub p
+busy --rw=write --bs=4k --verify_only=1
+
+echo "--- writes"
+before=$(counted writes)
+busy --rw=randwrite --bs=64k --iodepth=64 --do_verify=0
+dmsetup message p 0 checkpoint
+echo "$(($(counted writes) - before)) writes"
+busy --rw=randwrite --bs=64k --verify_only=1
+scrub p
+
+echo "--- a leg that fails them"
+simset c faults "add write_error $(((home + 2000) * 8)) 800"
+busy --rw=randwrite --bs=64k --iodepth=64 --do_verify=0 --verify_pattern=0x5a --verify=pattern
+expect_stat p leg.2.state faulted
+expect_stat p state degraded
+busy --rw=randwrite --bs=64k --verify_only=1 --verify_pattern=0x5a --verify=pattern
+delay 0
