@@ -33,6 +33,9 @@ struct page;
 #define KVP_BYPASS_WORKERS	4
 #define KVP_MIRROR_WORKERS	2	/* of those, in a pool without parity */
 #define KVP_BYPASS_SLICES	8
+#ifndef KVP_BYPASS_SLICE	/* the simulator's pools are small */
+#define KVP_BYPASS_SLICE	512	/* versions, or a few more: up to the end of a stripe */
+#endif
 #define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 

@@ -12,8 +12,6 @@
 #include "pool/pool.h"
 #include "vdev/home.h"
 
-#define SLICE	512	/* versions, or a few more */
-
 /* May two workers bring home @a, and what comes before, and @b? */
 static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const struct kvp_dirty *b)
 {
@@ -36,7 +34,7 @@ static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 		return 1;
 	}
 	list_for_each_entry_safe(d, next, &b->versions, list) {
-		if (in >= SLICE && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
+		if (in >= KVP_BYPASS_SLICE && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
 			n++;
 			in = 0;
 		}
