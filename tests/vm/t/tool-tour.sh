@@ -82,6 +82,7 @@ run 0 get -j tank chunk; expect_eq "$(json tunables.chunk.value)" null
 run 0 get tank log_size; expect_eq "$(cat /tmp/out)" 4M
 run 0 get -p tank size; expect_eq "$(cat /tmp/out)" 33554432
 run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit": "bytes", "value": 4194304, "fixed": true, "meaning": "of the log on each leg"}'
+dmsetup message tank 0 checkpoint # nothing is left to be written
 refused 2 usage 'only when a pool is made' set tank size=16M
 refused 2 usage 'only when a pool is made' set tank chunk=16K
 run 0 set tank comment=; expect_stat tank comment ""
