@@ -143,6 +143,8 @@ refused 3 read_only 'read-only' scrub tank
 expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct status=none
 run 0 export tank
 unchanged
+run 0 import tank # its log is still to be recovered, by the host that had it
+run 0 export tank
 
 echo "--- another host"
 be() { # HOST DIGIT: this machine is called so, and has an ID of such digits
