@@ -491,20 +491,16 @@ static void update_row(struct kvp_row_home *h, struct row *r)
 static void pay(struct kvp_row_home *h)
 {
 	struct kvp_dirty *d;
-	u32 i, s;
+	u32 i;
 
 	for (i = 0; i < h->nr_rows; i++) {
 		struct row *r = &h->rows[i];
 
 		if (!r->partial)
 			continue;
-		for (s = 0; s < h->nr_stripes; s++) {
-			if (r->stripe != &h->stripes[s])
-				continue;
-			list_for_each_entry(d, &h->stripes[s].versions, list)
-				if (row_number(&h->stripes[s], d->block) == r->row)
-					kvp_log_covered(h->pool, d);
-		}
+		list_for_each_entry(d, &r->stripe->versions, list)
+			if (row_number(r->stripe, d->block) == r->row)
+				kvp_log_covered(h->pool, d);
 	}
 }
 
