@@ -46,7 +46,7 @@ mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 fio --name=c --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --fdatasync=8 --time_based --runtime=20 \
 	--verify=crc32c --do_verify=0 --output=/tmp/fio.log &
 writer=$!
-retry 20 test -s /tmp/m/c.0.0
+retry 90 test -s /tmp/m/c.0.0
 run 0 add -n tank parity1 /dev/c /dev/d /dev/e
 has out 'would add to pool tank: parity1 of 3'; has out '^survives +loss of 1 leg.s., now 1$'
 expect_eq "$(size)" "$small"
@@ -119,7 +119,7 @@ oracle write /dev/mapper/tank 0 256 80 fsync
 table=$(dmsetup table tank)
 run 0 add -n -j tank mirror /dev/c /dev/d
 json plan.table | dmsetup load tank
-run 0 create "${log[@]}" pond single /dev/d
+dmsetup create pond --table "0 $(sectors_of 40) kvpool - 3 format name=pond log_size=8M single 1 /dev/d"
 oracle write /dev/mapper/pond 0 256 81 fsync
 expect_fail dmsetup resume tank
 has_refusal "in use by the pool 'pond'"
@@ -129,7 +129,7 @@ expect_eq "$(size)" "$small"
 expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v80"
 expect_eq "$(oracle show /dev/mapper/pond 0 256)" "0 256 v81"
 run 0 destroy tank
-run 0 destroy pond
+dmsetup remove --retry pond
 
 echo "--- a new leg that fails: the pool goes on as it was, and takes others, or the same ones"
 blank a b c d
