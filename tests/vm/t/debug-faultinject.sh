@@ -4,8 +4,7 @@
 # timeout: 280
 # kernels: debug
 # needs: gcc size
-# kmsg-allow: I/O error|lost (a?sync )?page write|Call Trace:
-# A slab cache that cannot be made has its caller in the log. What is wrong has a line of its own before its trace.
+# kmsg-allow: I/O error|lost (a?sync )?page write|vmalloc error|kmem_cache_create|page allocation failure
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle; helper leg
 load_modules

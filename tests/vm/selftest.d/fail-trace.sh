@@ -1,0 +1,9 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: fails: a second trace, which nothing that is allowed has left
+# kmsg-allow: vmalloc error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+
+echo "<4>dmsetup: vmalloc error: size 65536, vm_struct allocation failed" > /dev/kmsg
+echo "<4>Call Trace:" > /dev/kmsg
+echo "<4>Call Trace:" > /dev/kmsg
