@@ -234,8 +234,11 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	log->flushes++;
 	__add_waiter(log, w);
 	__kvp_collect_waiters(pool, &done);
-	/* Or on the longer way; it may be gone once others are answered. */
-	taken = w->seq <= log->durable_seq;
+	/*
+	 * Or on the longer way; it may be gone once others are answered. Of a log that
+	 * moves nobody is taken: if the pool is faulted by now it will not get there.
+	 */
+	taken = w->seq <= log->durable_seq && !READ_ONCE(log->moving);
 	internal = w->internal;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);

@@ -345,6 +345,32 @@ static void live_and_lose_open_intents(struct tale *t)
 	host_flush(h);
 }
 
+/*
+ * The power goes, for all there is: the pool is faulted before the loss of the SSDs lets its log
+ * move, which it cannot any more. Who asks whether all is durable must hear something, or the
+ * device could not be removed.
+ */
+static void live_and_lose_everything(struct tale *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	host_write(h, 2, 6, false);
+	host_flush(h);
+	for (i = 0; i < t->legs; i++)
+		disks_kill(i);
+	host_sleep(8000);
+	if (!kvp_pool_faulted(h->pool))
+		sim_fail("nobody has noticed: the tale is not what it says");
+	for (i = t->legs - t->start.cache; i < t->legs; i++)
+		kvp_leg_fail(host_leg(h, i), "a superblock write failed");
+	if (!READ_ONCE(h->pool->log.moving))
+		sim_fail("the log does not move: the tale is not what it says");
+	if (!kvp_commit_sync(h->pool))
+		sim_fail("all is durable in a log that is lost");
+	host_stop(h);
+}
+
 /* Without the SSDs: all that was acknowledged since one of them failed, or a refusal. */
 static bool all_there_or_refused(struct tale *t, const struct image *img)
 {
@@ -382,6 +408,11 @@ static bool log_moves_after_its_intents(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
 	       each_cut(t, 40, all_there_or_refused) && life(t, ssds(t), false, live_on_legs, &t->o);
+}
+
+static bool all_is_lost_at_once(struct tale *t)
+{
+	return life(t, 0, false, live_and_lose_everything, NULL) && life(t, 0, false, NULL, &t->o);
 }
 
 static bool idle_cache_may_go(struct tale *t)
@@ -447,6 +478,7 @@ void run_cache(void)
 		tale("log-moves", &shapes[i], log_moves_to_the_legs);
 		tale("moves-by-order", &shapes[i], log_moves_by_order);
 		tale("moves-after-intents", &shapes[i], log_moves_after_its_intents);
+		tale("all-at-once", &shapes[i], all_is_lost_at_once);
 	}
 	tale("idle", &idle, idle_cache_may_go);
 	run_cache_sequences();
