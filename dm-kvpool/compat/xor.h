@@ -11,15 +11,19 @@
 #if defined(CONFIG_XOR_BLOCKS) || defined(CONFIG_XOR_BLOCKS_MODULE)
 #include <linux/raid/xor.h>
 
-/** kvp_compat_xor() - add @source to @sum, @bytes of them, whole words. Context: process. */
-static inline void kvp_compat_xor(void *sum, void *source, unsigned int bytes)
+#define KVP_XOR_SOURCES	MAX_XOR_BLOCKS
+
+/** kvp_compat_xor() - add up to KVP_XOR_SOURCES @sources to @sum, @bytes of each, whole words. Context: process. */
+static inline void kvp_compat_xor(void *sum, void **sources, unsigned int nr, unsigned int bytes)
 {
-	xor_blocks(1, bytes, sum, &source);
+	xor_blocks(nr, bytes, sum, sources);
 }
 #else
-static inline void kvp_compat_xor(void *sum, void *source, unsigned int bytes)
+#define KVP_XOR_SOURCES	1
+
+static inline void kvp_compat_xor(void *sum, void **sources, unsigned int nr, unsigned int bytes)
 {
-	unsigned long *to = sum, *from = source;
+	unsigned long *to = sum, *from = sources[0];
 	unsigned int i;
 
 	for (i = 0; i < bytes / sizeof(*to); i++)

@@ -9,9 +9,8 @@
  * behind it. Row r of the parity is the XOR of row r of all other pieces that
  * have one.
  *
- * Home is to use it with the stripes of the vdev, all of one size, whose parity
- * goes from leg to leg; a log of parity1 with the size of each write. Nothing in
- * the module does so yet.
+ * Home uses it with the stripes of the vdev, all of one size, whose parity goes
+ * from leg to leg. A log of parity1 would use it with the size of each write.
  */
 #ifndef KVP_STRIPE_H
 #define KVP_STRIPE_H

@@ -158,6 +158,7 @@ struct kvp_pool {
 	u32 nr_vdevs;
 	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
 	bool parity;			/* some vdev has parity, which the log must have room for */
+	bool plain;			/* some vdev with data has none */
 	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */

@@ -25,7 +25,7 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const stru
 /* Returns the number of slices. */
 static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 {
-	struct kvp_dirty *d, *next, *last = NULL;
+	struct kvp_dirty *d, *last = NULL;
 	u32 n = 0, in = 0;
 
 	kvp_home_sort(&b->versions);
@@ -33,15 +33,15 @@ static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 		list_splice_tail_init(&b->versions, &b->slices[0]);
 		return 1;
 	}
-	list_for_each_entry_safe(d, next, &b->versions, list) {
+	list_for_each_entry(d, &b->versions, list) {
 		if (in >= KVP_BYPASS_SLICE && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
-			n++;
+			list_cut_before(&b->slices[n++], &b->versions, &d->list);
 			in = 0;
 		}
-		list_move_tail(&d->list, &b->slices[n]);
 		last = d;
 		in++;
 	}
+	list_splice_tail_init(&b->versions, &b->slices[n]);
 	return n + 1;
 }
 

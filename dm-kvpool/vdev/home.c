@@ -238,10 +238,21 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
 {
 	struct kvp_dirty *d, *next;
+	struct kvp_spot at = { NULL };
+	u64 from = 0;
 
-	list_for_each_entry_safe(d, next, versions, list)
-		if (kvp_is_parity1(kvp_locate(pool, d->block).v->g))
+	if (!pool->plain) {
+		list_splice_init(versions, striped);
+		return;
+	}
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (!at.v || d->block < from || d->block - from >= at.left) {
+			at = kvp_locate(pool, d->block);
+			from = d->block;
+		}
+		if (kvp_is_parity1(at.v->g))
 			list_move_tail(&d->list, striped);
+	}
 }
 
 static int by_block(void *priv, const struct list_head *a, const struct list_head *b)

@@ -16,23 +16,37 @@
 #include "io/batch.h"
 #include "pool/pool.h"
 #include "vdev/home_row.h"
+#include "vdev/pace.h"
 #include "vdev/row.h"
 
-#define MAX_ROWS	128	/* a chunk has no more */
+#define CHUNK_ROWS	128	/* a chunk has no more */
+#define MAX_ROWS	256	/* their parity is an entry of the log, or little more */
 #define MAX_WHOLE_ROWS	256	/* for a bypass: a request of 1 MiB to each leg */
-#define MAX_STRIPES	64
-#define MAX_INPUTS	128	/* that are read at once */
+#define MIN_STRIPES	16
+#define MAX_STRIPES	256
+#define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
+#define MAX_INPUTS	256	/* that are read at once */
+#define WHOLE_INPUTS	64	/* for a bypass, which has few rows that need any */
 #define RUN_ORDER	4u	/* parity of so many rows lies side by side in memory, if it can */
 #define RUN_PAGES	(1u << RUN_ORDER)
 
 static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG);
-static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * MAX_ROWS);	/* chunks are powers of two */
+static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
 
-/* A locked stripe, and the versions that go home to it. */
+/**
+ * struct stripe - a locked stripe, and the versions that go home to it
+ * @first: its first block, as the pool counts
+ * @row: its first row
+ * @parity_leg: piece i is on the i-th leg from there, around
+ * @end: behind the last of its rows that change
+ * @next: index of the row that is likely to be asked for next
+ */
 struct stripe {
 	struct kvp_range range;
 	struct kvp_tpage *leaf;
 	struct list_head versions;
+	u64 first, row, end;
+	u32 parity_leg, next;
 };
 
 /**
@@ -64,6 +78,7 @@ struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	u32 nr_stripes, nr_rows, max_rows;
+	u32 most_stripes;		/* at a time, by kvp_pace() */
 	u32 max_legs, max_stripe;	/* of any vdev; blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct row *rows;
@@ -73,7 +88,7 @@ struct kvp_row_home {
 	struct page *input[MAX_INPUTS];
 	struct kvp_io ios[MAX_INPUTS];
 	struct kvp_io_group group;
-	u32 nr_inputs;
+	u32 nr_inputs, max_inputs;
 	struct page *piece, *scratch;	/* to look at one piece after another */
 	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
 };
@@ -133,7 +148,7 @@ static void note_sizes(struct kvp_row_home *h)
 /* What is written together is one batch. */
 static u32 whole_rows(const struct kvp_row_home *h)
 {
-	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, MAX_ROWS, MAX_WHOLE_ROWS);
+	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, MAX_WHOLE_ROWS);
 }
 
 struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
@@ -144,8 +159,10 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	if (!h)
 		return NULL;
 	h->pool = pool;
+	h->most_stripes = MIN_STRIPES;
 	note_sizes(h);
 	h->max_rows = whole ? whole_rows(h) : MAX_ROWS;
+	h->max_inputs = whole ? WHOLE_INPUTS : MAX_INPUTS;
 	h->rows = kvcalloc(h->max_rows, sizeof(*h->rows), GFP_KERNEL);
 	h->parity = kvcalloc(h->max_rows, sizeof(*h->parity), GFP_KERNEL);
 	h->records = kvcalloc(h->max_rows, sizeof(*h->records), GFP_KERNEL);
@@ -154,7 +171,7 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	h->batch = kvp_batch_alloc(pool);
 	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
 	if (!h->batch || !h->edge || !h->rows || !h->parity || !h->records ||
-	    alloc_parity(h) || alloc_pages_of(h->input, MAX_INPUTS) ||
+	    alloc_parity(h) || alloc_pages_of(h->input, h->max_inputs) ||
 	    alloc_pages_of(&h->piece, 1) ||
 	    alloc_pages_of(&h->scratch, 1)) {
 		kvp_row_home_free(h);
@@ -195,7 +212,7 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvfree(h->rows);
 	kvfree(h->records);
 	free_parity(h);
-	free_pages_of(h->input, MAX_INPUTS);
+	free_pages_of(h->input, h->max_inputs);
 	free_pages_of(&h->piece, 1);
 	free_pages_of(&h->scratch, 1);
 	kvfree(h);
@@ -210,7 +227,7 @@ static const struct kvp_vdev *vdev_of(const struct row *r)
 /* The row that @block, a block of the pool, is in. */
 static u64 row_number(const struct stripe *s, u64 block)
 {
-	return kvp_row_of(s->leaf->v->g, kvp_vdev_block(s->leaf, block));
+	return s->row + (u32)(block - s->first) % s->leaf->v->g->chunk_blocks;
 }
 
 /* --- what the parity will be -------------------------------------------------------------- */
@@ -265,9 +282,9 @@ static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
 
 static bool changes_as_a_whole(const struct row *r)
 {
-	u32 i;
+	u32 i, legs = vdev_of(r)->nr_legs;
 
-	for (i = 1; i < vdev_of(r)->nr_legs; i++)
+	for (i = 1; i < legs; i++)
 		if (!r->new[i])
 			return false;
 	return true;
@@ -302,10 +319,10 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 	}
 }
 
-/* Add what was read to the parity. False if any of it is not what it should be. */
-static bool add_inputs(struct kvp_row_home *h, struct row *r)
+/* What was read, to @sources: how many, or 0 if any of it is not what it should be. */
+static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sources)
 {
-	u32 i, n = r->first_input;
+	u32 i, n = r->first_input, nr = 0;
 
 	for (i = 0; i < vdev_of(r)->nr_legs; i++) {
 		if (!(r->inputs & BIT(i)))
@@ -313,19 +330,20 @@ static bool add_inputs(struct kvp_row_home *h, struct row *r)
 		if (h->ios[n].error ||
 		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input[n]) !=
 		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
-			return false;
-		kvp_xor(r->parity, h->input[n++]);
+			return 0;
+		sources[nr++] = h->input[n++];
 	}
-	return r->inputs;
+	return nr;
 }
 
-/* Something is not what it should be: piece by piece, from others where need be (R8). */
+/* Something is not what it should be: piece by piece, from others where need be (R8), into the parity. */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {
 	unsigned long pieces = valid_pieces(h, r, false);
 	struct kvp_tpage *leaf = r->stripe->leaf;
 	u32 i;
 
+	clear_page(page_address(r->parity));
 	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
 		int error;
 
@@ -358,29 +376,22 @@ static bool has_contents(const struct kvp_dirty *d)
 /* What was to be read is there: tell the parity. */
 static int end_row(struct kvp_row_home *h, struct row *r)
 {
-	bool any = r->partial;
+	struct page *sources[2 * KVP_STRIPE_MAX_LEGS];
+	u32 i, n = 0, legs = vdev_of(r)->nr_legs;
 	int ret = 0;
-	u32 i;
 
 	if (r->partial) {
-		clear_page(page_address(r->parity));
-		if (!add_inputs(h, r)) {
-			clear_page(page_address(r->parity));
+		n = take_inputs(h, r, sources);
+		if (!n) {
 			ret = reconstruct_slowly(h, r);
+			sources[n++] = r->parity;
 		}
 	}
-	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
-		if (!has_contents(r->new[i]))
-			continue;
-		if (any)
-			kvp_xor(r->parity, r->new[i]->page);
-		else
-			copy_page(page_address(r->parity), page_address(r->new[i]->page));
-		any = true;
-	}
-	if (!any)
-		clear_page(page_address(r->parity));
-	r->state = any ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
+	for (i = 1; i < legs; i++)
+		if (has_contents(r->new[i]))
+			sources[n++] = r->new[i]->page;
+	kvp_xor_sum(r->parity, sources, n);
+	r->state = n ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
 	r->crc = kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity);
 	return ret;
 }
@@ -395,7 +406,7 @@ static int compute_rows(struct kvp_row_home *h)
 		kvp_io_group_init(&h->group);
 		h->nr_inputs = 0;
 		for (next = first; next < h->nr_rows; next++) {
-			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > MAX_INPUTS)
+			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > h->max_inputs)
 				break;
 			begin_row(h, &h->rows[next]);
 		}
@@ -436,31 +447,55 @@ static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp
 	return ret;
 }
 
-/* What of the row lies on @leg. */
-static int add_piece(struct kvp_row_home *h, struct row *r, u32 leg)
+/* What a row's piece has to become; NULL: it stays as it is, or has no contents. */
+static struct page *new_contents(const struct row *r, u32 piece)
 {
-	const struct kvp_vdev *v = vdev_of(r);
-	struct kvp_place at;
-	u32 piece;
+	if (!piece)
+		return r->state == KVP_ENTRY_VALID ? r->parity : NULL;
+	return has_contents(r->new[piece]) ? r->new[piece]->page : NULL;
+}
+
+/* Behind the last row of the stripe that row @i is in. */
+static u32 end_of_stripe(const struct kvp_row_home *h, u32 i)
+{
+	const struct stripe *s = h->rows[i].stripe;
+
+	while (i < h->nr_rows && h->rows[i].stripe == s)
+		i++;
+	return i;
+}
+
+/* What lies on @leg of the rows from @first to @end, of one stripe. */
+static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
+{
+	const struct row *r = &h->rows[first], *behind = &h->rows[end];
+	const struct kvp_vdev *v = r->stripe->leaf->v;
+	u32 from = r->stripe->parity_leg, piece = leg >= from ? leg - from : leg + v->nr_legs - from;
+	u64 start = v->g->data_start;
+	int ret = 0;
 
 	if (leg >= v->nr_legs)
 		return 0;
-	piece = kvp_stripe_piece_on(v->nr_legs, r->row / v->g->chunk_blocks, leg);
-	at = kvp_row_place(v->g, r->row, piece);
-	if (!piece)
-		return r->state == KVP_ENTRY_VALID ? add_page(h, v, at, r->parity) : 0;
-	return has_contents(r->new[piece]) ? add_page(h, v, at, r->new[piece]->page) : 0;
+	for (; !ret && r < behind; r++) {
+		struct page *page = new_contents(r, piece);
+
+		if (page)
+			ret = add_page(h, v, (struct kvp_place){ leg, start + r->row }, page);
+	}
+	return ret;
 }
 
 /* Leg by leg, so that stripes that follow one another make one request. */
 static int write_home(struct kvp_row_home *h)
 {
+	u32 leg, i, end;
 	int ret = 0;
-	u32 leg, i;
 
 	for (leg = 0; leg < h->max_legs; leg++)
-		for (i = 0; !ret && i < h->nr_rows; i++)
-			ret = add_piece(h, &h->rows[i], leg);
+		for (i = 0; !ret && i < h->nr_rows; i = end) {
+			end = end_of_stripe(h, i);
+			ret = add_pieces(h, i, end, leg);
+		}
 	if (!ret)
 		ret = kvp_batch_write(h->batch);
 	kvp_batch_reset(h->batch);
@@ -470,21 +505,31 @@ static int write_home(struct kvp_row_home *h)
 	return ret;
 }
 
-static void update_row(struct kvp_row_home *h, struct row *r)
+static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct row *r)
 {
-	struct kvp_pool *pool = h->pool;
-	u32 n = vdev_of(r)->nr_legs, i;
+	u32 i, legs = leaf->v->nr_legs;
 
-	for (i = 1; i < n; i++)
-		if (r->lost & BIT(i))
-			kvp_row_poison(pool, r->stripe->leaf, r->row, i);
-	kvp_table_lock(pool, r->stripe->leaf);
-	for (i = 1; i < n; i++)
+	for (i = 1; i < legs; i++)
 		if (r->new[i])
-			__kvp_table_set(pool, r->stripe->leaf, r->new[i]->block, r->new[i]->crc,
+			__kvp_table_set(pool, leaf, r->new[i]->block, r->new[i]->crc,
 					r->new[i]->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
-	__kvp_table_set_parity(pool, r->stripe->leaf, r->row, r->crc, r->state);
-	kvp_table_unlock(pool);
+	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
+}
+
+/* Rows from @first to @end, of one stripe. */
+static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
+{
+	struct kvp_tpage *leaf = h->rows[first].stripe->leaf;
+	u32 r, i;
+
+	for (r = first; r < end; r++)
+		for (i = 1; h->rows[r].lost && i < leaf->v->nr_legs; i++)
+			if (h->rows[r].lost & BIT(i))
+				kvp_row_poison(h->pool, leaf, h->rows[r].row, i);
+	kvp_table_lock(h->pool, leaf);
+	for (r = first; r < end; r++)
+		__update_row(h->pool, leaf, &h->rows[r]);
+	kvp_table_unlock(h->pool);
 }
 
 /* Rows in the log need no more room there; of the others it is the tail that says so. */
@@ -545,10 +590,11 @@ static void forget_versions(struct kvp_row_home *h)
 /* All that is locked goes home. */
 static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
+	unsigned long start = jiffies;
+	u32 i, end, stripes = h->nr_stripes;
 	int ret;
-	u32 i;
 
-	if (!h->nr_stripes)
+	if (!stripes)
 		return 0;
 	ret = compute_rows(h);
 	if (!ret)
@@ -561,14 +607,31 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 		put_back(h, versions);
 		return ret;
 	}
-	for (i = 0; i < h->nr_rows; i++)
-		update_row(h, &h->rows[i]);
+	for (i = 0; i < h->nr_rows; i = end) {
+		end = end_of_stripe(h, i);
+		update_rows(h, i, end);
+	}
 	forget_versions(h);
 	unlock_all(h);
+	if (stripes * 2 > h->most_stripes)
+		h->most_stripes = kvp_pace(h->most_stripes, start, BATCH_JIFFIES, MIN_STRIPES,
+					   MAX_STRIPES);
 	return 0;
 }
 
 /* --- taking stripes ------------------------------------------------------------------------------ */
+
+static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, u64 first)
+{
+	const struct kvp_geometry *g = leaf->v->g;
+
+	s->leaf = leaf;
+	s->first = first;
+	s->row = kvp_row_of(g, kvp_vdev_block(leaf, first));
+	s->parity_leg = kvp_row_place(g, s->row, 0).leg;
+	s->end = 0;
+	s->next = 0;
+}
 
 static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
 				  struct kvp_log_at limit, int *error)
@@ -591,49 +654,65 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		s = &h->stripes[0];
 		kvp_range_lock(&h->pool->ranges, &s->range, first, last);
 	}
-	s->leaf = leaf;
+	begin_stripe(s, leaf, first);
 	h->nr_stripes++;
 	return s;
 }
 
-static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
+static struct row *add_row(struct kvp_row_home *h, struct stripe *s, u64 number)
 {
-	struct row *r;
-	u32 i;
+	struct row *r = &h->rows[h->nr_rows];
 
-	for (i = h->nr_rows; i && h->rows[i - 1].stripe == s; i--)
-		if (h->rows[i - 1].row == number)
-			return &h->rows[i - 1];
-	r = &h->rows[h->nr_rows];
 	memset(r, 0, sizeof(*r));
 	r->row = number;
 	r->stripe = s;
 	r->parity = h->parity[h->nr_rows++];
+	s->end = max(s->end, number + 1);
 	return r;
+}
+
+/* They are asked for in order of blocks: chunk after chunk, and in each row after row. */
+static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
+{
+	u32 i = s->next;
+
+	if (i < h->nr_rows && h->rows[i].stripe == s && h->rows[i].row == number) {
+		s->next++;
+		return &h->rows[i];
+	}
+	if (number >= s->end)
+		return add_row(h, s, number);
+	for (i = h->nr_rows; i && h->rows[i - 1].stripe == s; i--)
+		if (h->rows[i - 1].row == number) {
+			s->next = i;
+			return &h->rows[i - 1];
+		}
+	return add_row(h, s, number);
 }
 
 /* Lock the stripe at the head of @versions, and take all versions that go there. */
 static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
-	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
 	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	const struct kvp_geometry *g = at.v->g;
 	u64 first = d->block - at.block % kvp_stripe_blocks(g);
+	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks;
 	struct stripe *s;
 	int error = 0;
-	u32 piece;
 
 	s = lock_stripe(h, versions, first, limit, &error);
 	if (!s)
 		return error;
-	list_for_each_entry_safe(d, next, versions, list) {
-		if (d->block - first >= kvp_stripe_blocks(g))
+	list_for_each_entry(d, versions, list) {
+		u32 in = d->block - first;
+
+		if (d->block - first >= blocks)
 			break;
 		/* Of several versions of a block the last one counts, which is the newest. */
-		piece = 1 + (d->block - first) / g->chunk_blocks;
-		row_of(h, s, row_number(s, d->block))->new[piece] = d;
-		list_move_tail(&d->list, &s->versions);
+		row_of(h, s, s->row + in % chunk)->new[1 + in / chunk] = d;
 	}
+	list_cut_before(&s->versions, versions, &d->list);
 	return 0;
 }
 
@@ -643,7 +722,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 
 	while (!ret && !list_empty(versions)) {
 		ret = take_stripe(h, versions, limit);
-		if (!ret && (h->nr_stripes == MAX_STRIPES ||
+		if (!ret && (h->nr_stripes >= h->most_stripes ||
 			     h->nr_rows + h->pool->max_chunk > h->max_rows))
 			ret = finish(h, versions, limit);
 	}

@@ -9,6 +9,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 
 	pool->nr_vdevs = sb->vdev_count;
 	pool->parity = false;
+	pool->plain = false;
 	pool->max_legs = 0;
 	pool->max_chunk = 0;
 	for (i = 0; i < pool->nr_vdevs; i++) {
@@ -25,6 +26,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		pool->max_legs = max(pool->max_legs, v->nr_legs);
 		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
 		pool->parity |= kvp_is_parity1(v->g);
+		pool->plain |= kvp_has_data(v->g) && !kvp_is_parity1(v->g);
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
