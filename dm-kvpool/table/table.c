@@ -856,19 +856,39 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 	return era;
 }
 
+static u32 newest_in_leaf(const __le64 *words, bool *poison)
+{
+	u32 era = 0, i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words[i]);
+
+		era = max(era, kvp_entry_era(word));
+		*poison |= kvp_entry_state(word) == KVP_ENTRY_POISONED;
+	}
+	return era;
+}
+
+static u32 newest_below(const __le64 *words, bool *poison)
+{
+	u32 era = 0, i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words[i]);
+
+		era = max(era, kvp_ptr_era(word));
+		*poison |= kvp_ptr_poison(word);
+	}
+	return era;
+}
+
 /* What a pointer says of the page below it: newest era, any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
-	u32 era = 0, i;
 	bool poison = false;
+	u32 era = tp->level ? newest_below(words(tp), &poison) :
+			      newest_in_leaf(words(tp), &poison);
 
-	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
-		u64 word = le64_to_cpu(words(tp)[i]);
-
-		era = max(era, tp->level ? kvp_ptr_era(word) : kvp_entry_era(word));
-		poison |= tp->level ? kvp_ptr_poison(word) :
-				      kvp_entry_state(word) == KVP_ENTRY_POISONED;
-	}
 	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, words(tp)), era, slot,
 		       poison);
 }
