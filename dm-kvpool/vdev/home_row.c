@@ -35,6 +35,9 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
 
 /**
  * struct stripe - a locked stripe, and the versions that go home to it
+ * @range: the lock
+ * @leaf: that has its entries
+ * @versions: in order of blocks
  * @first: its first block, as the pool counts
  * @row: its first row
  * @parity_leg: piece i is on the i-th leg from there, around
