@@ -151,6 +151,23 @@ static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 	return (u64)g->segments * g->segment_blocks;
 }
 
+#ifndef KVP_LOG_WINDOW		/* the simulator's disks are small */
+#define KVP_LOG_WINDOW		(1u << 18)	/* blocks, whole segments: 1 GiB */
+#endif
+
+/**
+ * kvp_log_window() - so many blocks, from the segment of the tail on, may hold what counts
+ *
+ * A cache's log is as large as the cache, and most of it is there to be read from. A
+ * recovery need not look at more than the window.
+ */
+static inline u64 kvp_log_window(const struct kvp_geometry *g)
+{
+	u64 blocks = kvp_log_blocks(g);
+
+	return g->kind == KVP_VDEV_CACHE && blocks > KVP_LOG_WINDOW ? KVP_LOG_WINDOW : blocks;
+}
+
 /* A block of a leg. */
 struct kvp_place {
 	u32 leg;		/* of the vdev */

@@ -12,6 +12,7 @@
 #define LOG_DEFAULT_MAX		(1ull << 30)
 #define LOG_DEFAULT_SHARE	32		/* of the leg */
 #define LOG_MAX_BYTES		(64ull << 30)
+#define CACHE_MAX_BLOCKS	(1ull << 31)	/* 8 TiB: what an index of it can number */
 #define DATA_MIN_BLOCKS		256ull
 
 static u64 round_up_to(u64 n, u64 unit)
@@ -163,20 +164,23 @@ static u64 default_log_bytes(u64 leg_blocks)
 	return bytes;
 }
 
-static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
+static void cut_segments(u64 blocks, struct kvp_geometry *g)
 {
-	u64 blocks = bytes >> KVP_BLOCK_SHIFT;
-
-	if (bytes < LOG_MIN_BYTES || bytes > LOG_MAX_BYTES) {
-		snprintf(why->text, sizeof(why->text),
-			 "log size %llu is not between 4 MiB and 64 GiB", (unsigned long long)bytes);
-		return -EINVAL;
-	}
 	g->segment_blocks = KVP_SEGMENT_BLOCKS;
 	while (blocks / g->segment_blocks < 2 * KVP_MIN_SEGMENTS &&
 	       g->segment_blocks > KVP_MAX_ENTRY_BLOCKS)
 		g->segment_blocks /= 2;
 	g->segments = (u32)(blocks / g->segment_blocks);
+}
+
+static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
+{
+	if (bytes < LOG_MIN_BYTES || bytes > LOG_MAX_BYTES) {
+		snprintf(why->text, sizeof(why->text),
+			 "log size %llu is not between 4 MiB and 64 GiB", (unsigned long long)bytes);
+		return -EINVAL;
+	}
+	cut_segments(bytes >> KVP_BLOCK_SHIFT, g);
 	return 0;
 }
 
@@ -241,7 +245,7 @@ static bool chunk_known(const struct kvp_geometry *g)
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks)
 {
 	return !chunk_blocks ||
-	       kvp_log_blocks(log) >= 4ull * chunk_blocks + 3 * log->segment_blocks;
+	       kvp_log_window(log) >= 4ull * chunk_blocks + 3 * log->segment_blocks;
 }
 
 static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
@@ -317,14 +321,9 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	return kvp_layout_one(kind, legs, leg_blocks, use_blocks, log_bytes, KVP_MAX_ROOTS, g, why);
 }
 
-/*
- * A recovery reads the whole log, and what is in the log is in RAM as well until
- * it is home: so more than the largest log that legs get by themselves is of no use.
- */
 int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
 {
-	u64 bytes = leg_blocks > 2 * KVP_LABEL_BLOCKS ?
-		(leg_blocks - 2 * KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT : 0;
+	u64 blocks = leg_blocks > 2 * KVP_LABEL_BLOCKS ? leg_blocks - 2 * KVP_LABEL_BLOCKS : 0;
 	u32 first_leg = g->first_leg;
 	int ret;
 
@@ -332,14 +331,15 @@ int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kv
 	ret = check_shape(g, why);
 	if (ret)
 		return ret;
-	if (bytes < LOG_MIN_BYTES) {
+	if (blocks < LOG_MIN_BYTES >> KVP_BLOCK_SHIFT) {
 		snprintf(why->text, sizeof(why->text),
 			 "%llu KiB are too few for the labels and a log of 4 MiB of a cache",
 			 (unsigned long long)leg_blocks * 4);
 		return -ENOSPC;
 	}
 	g->log_start = KVP_LABEL_BLOCKS;
-	return lay_log(bytes < LOG_DEFAULT_MAX ? bytes : LOG_DEFAULT_MAX, g, why);
+	cut_segments(blocks < CACHE_MAX_BLOCKS ? blocks : CACHE_MAX_BLOCKS, g);
+	return 0;
 }
 
 /* Is @start .. @start + @blocks between the labels, without overflow? */
@@ -365,7 +365,8 @@ static bool copy_fits(const struct kvp_geometry *g)
 static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 {
 	return g->segment_blocks >= KVP_MAX_ENTRY_BLOCKS && g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
-	       g->segments >= KVP_MIN_SEGMENTS && inside(g->log_start, kvp_log_region(g), leg_blocks);
+	       !(g->segment_blocks & (g->segment_blocks - 1)) && g->segments >= KVP_MIN_SEGMENTS &&
+	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
 }
 
 /* Of a cache: a log and nothing else. */

@@ -325,11 +325,11 @@ static const char *content_fault(struct kvp_sb *sb)
 		return "number of roots";
 	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
 	    sb->log_commit < sb->log_tail ||
-	    sb->log_commit - sb->log_tail > kvp_log_blocks(g))
+	    sb->log_commit - sb->log_tail > kvp_log_window(g))
 		return "log position";
 	if (sb->redo_nonce &&
 	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
-	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_blocks(g)))
+	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_window(g)))
 		return "place of a recovery's chain";
 	if (!kvp_log_holds_discard(g, largest_chunk(sb)))
 		return "log size for the chunks";

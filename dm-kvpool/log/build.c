@@ -358,7 +358,7 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 	u64 limit = READ_ONCE(log->tail);
 
 	lockdep_assert_held(&log->build_lock);
-	limit = limit - limit % g->segment_blocks + kvp_log_blocks(g);
+	limit = limit - limit % g->segment_blocks + kvp_log_window(g);
 	if (log->redo >= log->head.lsn) {
 		log->head.lsn = log->redo;
 		end = kvp_log_segment_end(g, log->redo);

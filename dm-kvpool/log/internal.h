@@ -18,7 +18,13 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 /** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
-/** kvp_log_max_segments() - the most that a vdev's log has */
+/** kvp_log_window_segments() - segments of a log that can be in use at once */
+static inline u32 kvp_log_window_segments(const struct kvp_geometry *g)
+{
+	return (u32)(kvp_log_window(g) / g->segment_blocks);
+}
+
+/** kvp_log_max_segments() - the most of them that a vdev's log has */
 u32 kvp_log_max_segments(const struct kvp_pool *pool);
 
 /** kvp_log_room() - blocks that an entry at log->head may have, after moving that on; by build_lock */

@@ -41,7 +41,7 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool)
 	u32 most = 0, i;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
-		most = max(most, pool->vdevs[i].g->segments);
+		most = max(most, kvp_log_window_segments(pool->vdevs[i].g));
 	return most;
 }
 
@@ -202,7 +202,7 @@ u64 kvp_log_used(struct kvp_pool *pool)
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
-	u64 step = kvp_log_blocks(pool->log.v->g) / (KVP_MILESTONES / 2);
+	u64 step = kvp_log_window(pool->log.v->g) / (KVP_MILESTONES / 2);
 
 	lockdep_assert_held(&pool->wbuf.lock);
 	if (log->nr_milestones &&
@@ -233,7 +233,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_blocks(pool->log.v->g) - pool->log.v->g->segment_blocks;
+	u64 blocks = kvp_log_window(pool->log.v->g) - pool->log.v->g->segment_blocks;
 	unsigned long flags;
 	u64 used, free;
 
@@ -255,7 +255,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 bool kvp_log_short(struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->log.full) ||
-	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_blocks(pool->log.v->g) / 32;
+	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_window(pool->log.v->g) / 32;
 }
 
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)

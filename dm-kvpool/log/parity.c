@@ -58,7 +58,7 @@ static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
 	const struct kvp_geometry *g = pool->log.v->g;
 
 	lockdep_assert_held(&pool->log.lock);
-	return &pool->log.owed_of[kvp_log_pos(g, lsn) / g->segment_blocks];
+	return &pool->log.owed_of[lsn / g->segment_blocks % kvp_log_window_segments(g)];
 }
 
 void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -92,7 +92,8 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 		return;
 	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
-		memset(log->owed_of, 0, log->v->g->segments * sizeof(*log->owed_of));
+		memset(log->owed_of, 0,
+		       kvp_log_window_segments(log->v->g) * sizeof(*log->owed_of));
 		WRITE_ONCE(log->owed, 0);
 		return;
 	}

@@ -167,7 +167,7 @@ static void free_parts(struct kvp_pool *pool)
 
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_blocks(pool->log.v->g), us_per_block = 40;
+	u64 blocks = kvp_log_window(pool->log.v->g), us_per_block = 40;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)

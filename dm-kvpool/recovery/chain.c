@@ -60,7 +60,7 @@ static u64 log_limit(const struct kvp_recovery *rec)
 	const struct kvp_geometry *g = rec->pool->log.v->g;
 	u64 tail = rec->pool->sb->log_tail;
 
-	return tail - tail % g->segment_blocks + kvp_log_blocks(g);
+	return tail - tail % g->segment_blocks + kvp_log_window(g);
 }
 
 static int no_room(struct kvp_recovery *rec)

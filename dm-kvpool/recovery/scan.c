@@ -241,7 +241,7 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log.v->g;
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(g);
+	u64 limit = pool->sb->log_tail + kvp_log_window(g);
 	u64 places[2] = { rec->end.lsn, kvp_log_segment_end(g, rec->end.lsn) };
 	u32 i;
 	int leg;
@@ -295,7 +295,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->log.v->g), lsn;
+	u64 limit = pool->sb->log_tail + kvp_log_window(pool->log.v->g), lsn;
 	u64 durable = pool->sb->log_commit;
 	int ret = 0;
 

@@ -40,7 +40,7 @@ static bool log_half_full(struct kvp_pool *pool)
 	/* What is kept free for parity nobody else can have. */
 	if (pool->parity)
 		used += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
-	return used > kvp_log_blocks(pool->log.v->g) / 2;
+	return used > kvp_log_window(pool->log.v->g) / 2;
 }
 
 static bool table_half_dirty(struct kvp_pool *pool)
@@ -70,7 +70,7 @@ static u32 round_versions(struct kvp_pool *pool)
 {
 	u32 n = pool->destage.round;
 
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_blocks(pool->log.v->g) / 8, n) : n;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
 }
 
 /*

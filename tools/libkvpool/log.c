@@ -311,7 +311,7 @@ static struct walker *walker_new(const struct offline_pool *pool, struct log_wal
 
 int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
 {
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g);
+	u64 limit = pool->sb->log_tail + kvp_log_window(pool->g);
 	struct walker *k = walker_new(pool, w);
 	struct kvp_log_hdr h;
 	int ret = 0;
@@ -339,7 +339,7 @@ static int walk_chain(struct walker *k, bool *complete, struct log_at *end, log_
 		      void *arg)
 {
 	const struct kvp_sb *sb = k->pool->sb;
-	u64 limit = sb->log_tail + kvp_log_blocks(k->pool->g);
+	u64 limit = sb->log_tail + kvp_log_window(k->pool->g);
 	struct kvp_log_hdr h;
 	int ret = 0;
 
@@ -383,7 +383,7 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 
 int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg)
 {
-	u64 limit = pool->sb->log_tail + kvp_log_blocks(pool->g), at;
+	u64 limit = pool->sb->log_tail + kvp_log_window(pool->g), at;
 	struct walker *k = walker_new(pool, w);
 	struct kvp_log_hdr h;
 	struct kvp_why why;
