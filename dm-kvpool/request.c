@@ -417,10 +417,23 @@ static void read_anew(struct kvp_requests *r, struct bio *bio)
 		end_bio(bio, status);
 }
 
+/* It came from the SSD cache, and was not what it should be. */
+static void mistrust(struct kvp_requests *r, struct kvp_bio *k)
+{
+	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
+
+	if (!k->ssd)
+		return;
+	kvp_scache_mistrust(r->pool, k->iter.bi_sector >> KVP_SECTORS_SHIFT, count);
+	this_cpu_add(r->pool->stats->ssd_mistrusted, count);
+	k->ssd = 0;
+}
+
 static void read_anew_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 
+	mistrust(k->requests, k);
 	if (!read_missing(k->requests, bio_of(k)))
 		read_anew(k->requests, bio_of(k));
 }
@@ -482,18 +495,40 @@ static void read_zeros(struct kvp_pool *pool, struct bio *bio)
 	end_bio(bio, BLK_STS_OK);
 }
 
+/* Point the bio at @leg, unless there is none. */
+static bool point_at(struct bio *bio, struct kvp_leg *leg, u64 at)
+{
+	data_of(bio)->leg = leg;
+	if (!leg)
+		return false;
+	bio_set_dev(bio, leg->bdev);
+	bio->bi_iter.bi_sector = at << KVP_SECTORS_SHIFT;
+	return true;
+}
+
 /* Point the bio at the leg that has all of it, or one that has; false if there is none. */
 static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
 {
-	struct kvp_bio *k = data_of(bio);
 	u64 block = first_block(bio);
 
-	k->leg = kvp_leg_choose(pool, block, block_count(bio));
-	if (!k->leg)
+	return point_at(bio, kvp_leg_choose(pool, block, block_count(bio)),
+			kvp_home_block(pool, block));
+}
+
+/* The same of the SSD cache, if it has all of it. */
+static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio);
+
+	if (!k->ssd)
 		return false;
-	bio_set_dev(bio, k->leg->bdev);
-	bio->bi_iter.bi_sector = kvp_home_block(pool, block) << KVP_SECTORS_SHIFT;
-	return true;
+	if (point_at(bio, kvp_scache_choose(pool, k->ssd, count), k->ssd)) {
+		this_cpu_add(pool->stats->ssd_hits, count);
+		return true;
+	}
+	k->ssd = 0;
+	return false;
 }
 
 /*
@@ -513,6 +548,9 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 			this_cpu_add(pool->stats->ram_misses, count);
 		k->requests = r;
 		k->leaf = leaf;
+		if (point_at_ssd(pool, bio))
+			return true;
+		this_cpu_add(pool->stats->ssd_misses, kvp_scache_asked(pool, count) ? count : 0);
 		if (!in_one_chunk(pool, block, count)) {
 			if (kvp_long_read(r, bio, leaf, long_read_done))
 				return false;
@@ -522,6 +560,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->leaf = NULL;
 	}
 	kvp_table_put(pool, leaf);
+	k->ssd = 0;
 	if (class == HOME_ZERO)
 		read_zeros(pool, bio);
 	else
@@ -643,6 +682,19 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	return i;
 }
 
+/* What lies on the SSD cache is read from there, and the rest with a bio of its own. */
+static void cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio), n = kvp_scache_alike(pool, first_block(bio), count, &k->ssd);
+
+	if (n == count)
+		return;
+	dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
+	k->iter = bio->bi_iter;
+	this_cpu_sub(pool->stats->read_blocks, count - n);
+}
+
 static int map_read(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_pool *pool = r->pool;
@@ -650,13 +702,14 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	u64 block = first_block(bio);
 	u32 count = block_count(bio), n;
 	struct kvp_tpage *leaf;
-	bool buffered, keep;
+	bool buffered, cached, keep;
 
 	n = alike(pool, block, count, &buffered);
 	if (n < count)
 		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
 	this_cpu_add(pool->stats->read_blocks, n);
 	k->iter = bio->bi_iter;
+	k->ssd = 0;
 	if (buffered) {
 		if (read_buffer(pool, bio)) {
 			this_cpu_add(pool->stats->buffer_read_blocks, n);
@@ -666,8 +719,11 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 		}
 		return DM_MAPIO_SUBMITTED;
 	}
+	cached = read_cached(pool, bio);
+	if (!cached)
+		cut_for_ssd(pool, bio);
 	keep = kvp_rcache_enabled(&pool->rcache) && worth_keeping(pool, bio, n == count);
-	if (read_cached(pool, bio)) {
+	if (cached) {
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -772,6 +828,9 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 		return DM_ENDIO_DONE;
 	kvp_leg_unchoose(k->leg);
 	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
+	/* Of a leg with data the second try counts. */
+	if (!good && k->ssd)
+		atomic64_inc(&k->leg->err_read);
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;

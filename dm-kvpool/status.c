@@ -319,6 +319,9 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ram_misses += s->ram_misses;
 		sum.ram_fills += s->ram_fills;
 		sum.ram_bypassed += s->ram_bypassed;
+		sum.ssd_hits += s->ssd_hits;
+		sum.ssd_misses += s->ssd_misses;
+		sum.ssd_mistrusted += s->ssd_mistrusted;
 	}
 	say_number(p, "io.read_blocks", sum.read_blocks);
 	say_number(p, "io.write_blocks", sum.write_blocks);
@@ -331,6 +334,12 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.misses", sum.ram_misses);
 	say_number(p, "ram.fills", sum.ram_fills);
 	say_number(p, "ram.bypassed", sum.ram_bypassed);
+	say_number(p, "ssd.hits", sum.ssd_hits);
+	say_number(p, "ssd.misses", sum.ssd_misses);
+	say_number(p, "ssd.mistrusted", sum.ssd_mistrusted);
+	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)

@@ -45,6 +45,7 @@ enum kvp_dirty_state {
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
+ * @payload: so many blocks behind @lsn lie its contents, if its record is data
  * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
  *	read without a lock
  * @superseded: a newer version exists; set under the bucket's lock
@@ -67,6 +68,7 @@ struct kvp_dirty {
 	u32 rec;
 	u32 count;
 	u32 crc;
+	u16 payload;
 	u8 state;
 	bool superseded;
 	bool hole;

@@ -256,6 +256,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		d->rec = i;
 		kvp_rec_encode(&r, &recs[i++]);
 		if (r.kind == KVP_REC_DATA) {
+			d->payload = page;
 			e->pages[page++] = d->page;
 			e->data++;
 		}
@@ -379,6 +380,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
+	kvp_scache_overwrite(pool, e->hdr.lsn, e->hdr.blocks);
 	submit_entry(pool, e);
 }
 

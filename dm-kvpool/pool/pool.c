@@ -144,6 +144,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
+	kvp_scache_exit(pool);
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
 	pool->scrub_wq = NULL;
@@ -208,6 +209,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		return ret;
 	kvp_estimate_recovery(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
+	if (kvp_scache_start(pool))
+		kvp_event(pool, "ssd_cache_off why=no_memory");
 	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");

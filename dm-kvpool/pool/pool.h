@@ -37,6 +37,7 @@
 #include <linux/workqueue.h>
 
 #include "cache/rcache.h"
+#include "cache/scache.h"
 #include "cache/streams.h"
 #include "cache/wbuf.h"
 #include "format/format.h"
@@ -102,6 +103,7 @@ struct kvp_stats {
 	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
 	u64 coalesced_blocks, buffer_read_blocks, read_retries;
 	u64 ram_hits, ram_misses, ram_fills, ram_bypassed;	/* blocks */
+	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
 };
 
 /* Counters of background work. */
@@ -175,6 +177,7 @@ struct kvp_pool {
 	struct kvp_wbuf wbuf;
 	struct kvp_rcache rcache;
 	struct kvp_streams streams;	/* of reads */
+	struct kvp_scache scache;
 	struct kvp_log log;
 	struct kvp_table table;
 	struct kvp_range_locks ranges;
@@ -413,6 +416,9 @@ static inline u64 kvp_home_block(struct kvp_pool *pool, u64 block)
  */
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
+
+/** kvp_leg_choose_copy() - the same of legs of @v, which all have the same at @block of each */
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr);
 
 /** kvp_leg_choose_this() - count a read of @leg as in flight, where there is no choice */
 void kvp_leg_choose_this(struct kvp_leg *leg);

@@ -234,7 +234,7 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
 	__mark_dirty(t, leaf);
 }
 
-/* Of data: that is counted, and what the RAM cache has of it is out of date. */
+/* Of data: that is counted, and what caches have of it is out of date. */
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry)
 {
 	u32 word = word_of(leaf, block);
@@ -247,6 +247,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 	}
 	__set(t, leaf, word, entry);
 	kvp_rcache_forget(pool, block);
+	kvp_scache_forget(pool, block);
 }
 
 /* --- reading ------------------------------------------------------------------------- */

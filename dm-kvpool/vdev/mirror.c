@@ -45,17 +45,26 @@ static struct kvp_leg *its_leg(const struct kvp_vdev *v, u64 block)
 	return kvp_leg_usable(leg) ? leg : NULL;
 }
 
+static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
+{
+	if (leg) {
+		atomic_inc(&leg->in_flight);
+		WRITE_ONCE(leg->next_block, block + nr);
+	}
+	return leg;
+}
+
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	struct kvp_leg *best = kvp_is_parity1(at.v->g) ? its_leg(at.v, at.block) :
-							 choose_copy(at.v, at.block);
 
-	if (best) {
-		atomic_inc(&best->in_flight);
-		WRITE_ONCE(best->next_block, at.block + nr);
-	}
-	return best;
+	return chosen(kvp_is_parity1(at.v->g) ? its_leg(at.v, at.block) :
+						choose_copy(at.v, at.block), at.block, nr);
+}
+
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)
+{
+	return chosen(choose_copy(v, block), block, nr);
 }
 
 void kvp_leg_choose_this(struct kvp_leg *leg)

@@ -400,14 +400,38 @@ static void plan_fill(struct host *h, u64 block, struct kvp_rfill *fill)
 	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
 }
 
-/* Straight from a leg, without a lock; verified against the table as it is afterwards. */
+/* Straight from a leg, without a lock: of the SSD cache, if it is there, else from home. */
+static int read_leg(struct host *h, u64 block, struct page *page, bool *ssd)
+{
+	struct kvp_pool *pool = h->pool;
+	struct kvp_leg *leg = NULL;
+	u64 at;
+	int error;
+
+	kvp_scache_alike(pool, block, 1, &at);
+	sim_maybe_preempt();
+	if (at)
+		leg = kvp_scache_choose(pool, at, 1);
+	*ssd = leg;
+	if (!leg) {
+		at = kvp_home_block(pool, block);
+		leg = kvp_leg_choose(pool, block, 1);
+	}
+	if (!leg)
+		return -EIO;
+	error = kvp_io_page(leg, KVP_IO_READ, at, page);
+	kvp_leg_unchoose(leg);
+	h->ssd_reads += *ssd && !error;
+	return error;
+}
+
+/* Verified against the table as it is afterwards. */
 static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
 		      const struct kvp_rfill *fill)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 entry = kvp_table_entry(pool, leaf, block);
-	struct kvp_leg *leg;
-	int error;
+	bool ssd, good;
 
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
 		clear_page(page_address(page));
@@ -415,19 +439,16 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	}
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return false;
-	leg = kvp_leg_choose(pool, block, 1);
-	if (!leg)
-		return false;
-	error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
-	kvp_leg_unchoose(leg);
-	if (error)
-		return false;
+	good = !read_leg(h, block, page, &ssd);
 	entry = kvp_table_entry(pool, leaf, block);
-	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
+	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
-	else if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !verify(h, block, page, entry, fill))
-		return false;
-	return true;
+	else
+		good = good && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+		       verify(h, block, page, entry, fill);
+	if (!good && ssd)
+		kvp_scache_mistrust(pool, block, 1);
+	return good;
 }
 
 static bool read_fast(struct host *h, u64 block, struct page *page)
@@ -491,7 +512,7 @@ void host_read_check(struct host *h, u64 block)
 	kfree(data);
 }
 
-/* --- the RAM cache ------------------------------------------------------------------------------ */
+/* --- the caches ------------------------------------------------------------------------------ */
 
 bool host_cached(struct host *h, u64 block)
 {
@@ -517,13 +538,53 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 	kvp_table_put(h->pool, leaf);
 }
 
+/* What the index says of a block is what the table says, and lies on every SSD in use. */
+static void check_on_ssd(struct host *h, u64 block, u64 at, struct page *page)
+{
+	struct kvp_pool *pool = h->pool;
+	struct kvp_tpage *leaf = kvp_table_find(pool, block);
+	u64 entry;
+	u32 i;
+
+	if (!leaf)
+		return;
+	entry = kvp_table_entry(pool, leaf, block);
+	kvp_table_put(pool, leaf);
+	for (i = 0; i < pool->scache.v->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->scache.v->legs[i];
+
+		if (!kvp_leg_usable(leg))
+			continue;
+		image_read(&disks.img[leg->bdev - disks.bdev], at, page_address(page));
+		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
+		    kvp_block_sum(pool->seed, block, page_address(page)))
+			sim_fail("the SSD cache holds another version of block %llu than the table", block);
+	}
+}
+
+static void check_ssd(struct host *h, struct page *page)
+{
+	const char *wrong = h->pool->scache.v ? kvp_index_check(&h->pool->scache.index) : NULL;
+	u64 block, at;
+
+	if (wrong)
+		sim_fail("the index of the SSD cache: %s", wrong);
+	for (block = 0; h->pool->scache.v && block < h->o->blocks; block++) {
+		kvp_scache_alike(h->pool, block, 1, &at);
+		if (at && !kvp_wbuf_any(h->pool, block, 1))
+			check_on_ssd(h, block, at, page);
+	}
+}
+
 void host_cache_check(struct host *h)
 {
+	struct page *spare = alloc_page(GFP_KERNEL);
 	const char *wrong;
 	struct page *page;
 	u64 block;
 
 	rcu_read_lock();	/* nobody comes between */
+	check_ssd(h, spare);
 	wrong = kvp_rcache_check(h->pool);
 	if (wrong)
 		sim_fail("the RAM cache: %s", wrong);
@@ -535,4 +596,5 @@ void host_cache_check(struct host *h)
 		kvp_rcache_put(page);
 	}
 	rcu_read_unlock();
+	__free_page(spare);
 }

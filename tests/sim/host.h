@@ -16,6 +16,7 @@ struct host {
 	struct kvp_refusal refusal;
 	wait_queue_head_t space;
 	u32 space_seq;
+	u32 ssd_reads;		/* that were answered by the SSD cache */
 	bool stopped;
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	/* What happens once, in the middle of the next read: */

@@ -251,7 +251,7 @@ static void run_main(void *arg)
 		host_stop(&r->host);
 }
 
-static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64 seed)
+static void plan(struct run *r, u32 legs, bool parity, u32 cache, enum trouble trouble, u64 seed)
 {
 	u32 i;
 
@@ -261,6 +261,9 @@ static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64
 	r->start.legs = legs;
 	r->start.strict = rng_chance(&r->rng, 250);
 	r->start.parity = parity;
+	r->start.cache = cache;
+	if (cache)
+		r->start.strict = false;	/* as those of which there are images */
 	r->nr_tasks = 1 + rng_below(&r->rng, MAX_TASKS);
 	r->stop = rng_chance(&r->rng, 250);
 	for (i = 0; i < r->nr_tasks; i++) {
@@ -276,12 +279,14 @@ static void plan(struct run *r, u32 legs, bool parity, enum trouble trouble, u64
 
 static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 {
-	const struct base *base = r->start.parity ? base_parity(legs, r->start.strict) :
+	const struct base *base = r->start.cache ? base_cache(&r->start) :
+				  r->start.parity ? base_parity(legs, r->start.strict) :
 				  base_pool(legs, r->start.strict);
 	bool silent = r->trouble >= TROUBLE_ROT && r->trouble <= TROUBLE_MISDIRECTED;
 	struct image img[MAX_DISKS];
 	struct sim_config config;
-	struct crash crash = { .legs = legs, .parity = base->parity, .o = &r->o };
+	struct crash crash = { .legs = legs, .parity = base->parity, .cache = r->start.cache,
+			       .o = &r->o };
 	bool good;
 	u32 i;
 
@@ -309,18 +314,18 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 
 void run_random(void)
 {
-	/* A single, mirrors of two and three legs, a parity1 of three. */
-	static const char * const kinds[] = { "", "1", "2", "3", "parity" };
+	/* A single, mirrors of two and three legs, a parity1 of three, a mirror with two SSDs. */
+	static const char * const kinds[] = { "", "1", "2", "3", "parity", "cache" };
 	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, t, kind;
 	struct run *r = malloc(sizeof(*r));
 	u32 images = opt.images;
 
 	opt.images = min(opt.images, 3u);
 	for (t = 0; t < TROUBLES; t++)
-		for (kind = 1; kind <= 4; kind++)
+		for (kind = 1; kind <= 5; kind++)
 			for (round = 0; round < rounds; round++) {
 				u64 seed = mix64(opt.seed, round * 100 + t * 10 + kind);
-				u32 legs = min(kind, 3u);
+				u32 legs = kind == 5 ? 4 : min(kind, 3u);
 				char name[64];
 
 				/* What needs a good copy elsewhere. */
@@ -330,7 +335,7 @@ void run_random(void)
 					 kinds[kind], round);
 				if (!wanted(name))
 					continue;
-				plan(r, legs, kind == 4, t, seed);
+				plan(r, legs, kind == 4, kind == 5 ? 2 : 0, t, seed);
 				result(name, run_random_one(r, name, legs, seed));
 			}
 	opt.images = images;

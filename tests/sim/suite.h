@@ -81,6 +81,7 @@ void run_sequences(void);
 void run_parity(void);
 void run_vdevs(void);
 void run_cache(void);
+void run_scache(void);
 /** run_cache_sequences() - its part that is in sequences.c */
 void run_cache_sequences(void);
 void run_random(void);

@@ -25,7 +25,9 @@ struct sample {
 	double at;			/* seconds; of the first: since the pool's start */
 	struct iocount io;
 	struct latency flush;
-	u64 hits, misses, dirty, log_used;	/* the last two in bytes, as they are */
+	u64 hits, misses;			/* of the RAM cache */
+	u64 ssd_hits, ssd_misses;
+	u64 dirty, log_used;			/* bytes, as they are */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
 };
@@ -67,6 +69,8 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	iocount_load(e.rdev, &s->io);
 	s->hits = stats_number(stats, "ram.hits");
 	s->misses = stats_number(stats, "ram.misses");
+	s->ssd_hits = stats_number(stats, "ssd.hits");
+	s->ssd_misses = stats_number(stats, "ssd.misses");
 	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE;
 	s->log_used = stats_number(stats, "log.used");
 	while (s->legs < MAX_LEGS && stats_text(stats, "leg.%u.uuid", s->legs)) {
@@ -105,6 +109,10 @@ static void difference(const struct sample *s, const struct sample *before, stru
 	if (s->hits >= before->hits && s->misses >= before->misses) {
 		d->hits -= before->hits;
 		d->misses -= before->misses;
+	}
+	if (s->ssd_hits >= before->ssd_hits && s->ssd_misses >= before->ssd_misses) {
+		d->ssd_hits -= before->ssd_hits;
+		d->ssd_misses -= before->ssd_misses;
 	}
 	for (i = 0; i < d->legs; i++)
 		for (j = 0; j < before->legs; j++)
@@ -196,6 +204,9 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	json_number(o, "hits", d->hits);
 	json_number(o, "misses", d->misses);
 	json_number(o, "dirty", d->dirty);
+	o = json_child(root, "cache");
+	json_number(o, "hits", d->ssd_hits);
+	json_number(o, "misses", d->ssd_misses);
 	json_number(json_child(root, "log"), "used", d->log_used);
 	legs = verbose ? json_list(root, "legs") : NULL;
 	for (i = 0; legs && i < d->legs; i++) {

@@ -38,6 +38,21 @@ static void print_poisoned(json_object *pool)
 	}
 }
 
+static void print_cache(const struct ctl *ctl, json_object *pool)
+{
+	char a[SIZE_BUF], b[SIZE_BUF];
+
+	if (strcmp(json_text_at(pool, "cache.mode"), "writeback")) {
+		printf("    cache: write-through: idle, the log is on the legs\n");
+		return;
+	}
+	printf("    cache: write-back: carries the log; %s of %s can be read there, %" PRIu64
+	       " hit(s), %" PRIu64 " miss(es)\n",
+	       ctl_size(ctl, json_number_at(pool, "cache.clean"), a),
+	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
+	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"));
+}
+
 static void print_head(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF];
@@ -59,9 +74,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	       ctl_size(ctl, json_number_at(pool, "log.size"), b),
 	       strcmp(json_text_at(pool, "log.on"), "cache") ? "" : ", on the cache");
 	if (json_at(pool, "cache"))
-		printf("    cache: %s\n", strcmp(json_text_at(pool, "cache.mode"), "writeback") ?
-		       "write-through: idle, the log is on the legs" :
-		       "write-back: carries the log");
+		print_cache(ctl, pool);
 	printf(" recovery: last %" PRIu64 " ms, at most about %" PRIu64 " ms\n",
 	       json_number_at(pool, "recovery.last_ms"),
 	       json_number_at(pool, "recovery.worst_case_ms"));

@@ -9,6 +9,8 @@
 #include "plan.h"
 #include "signature.h"
 
+#define CACHE_RAM	16	/* bytes of memory for each 4 KiB of a cache, at most */
+
 static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror] DEV...' behind them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
@@ -515,7 +517,8 @@ json_object *plan_object(const struct plan *p)
 		    kvp_table_blocks(data) * kvp_table_copies(data) << KVP_BLOCK_SHIFT);
 	json_text(plan, "log_on", kvp_has_data(g) ? "legs" : "cache");
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
-		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE));
+		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE) +
+		    (kvp_has_data(g) ? 0 : kvp_log_blocks(g) * CACHE_RAM));
 	json_redundancy(plan, -1, plan_losses(p));
 	vdevs = json_list(plan, "vdevs");
 	for (v = 0; v < p->sb.vdev_count; v++)

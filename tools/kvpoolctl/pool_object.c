@@ -80,7 +80,7 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 	}
 }
 
-/* Its log is all that a cache holds: what is dirty is in RAM as well, and nothing is read from it. */
+/* What is in the log of a cache and is not home yet is dirty, and what came home and is known is clean. */
 static void add_cache(json_object *pool, const struct stats *s)
 {
 	const char *on = stats_text(s, "log.on");
@@ -96,12 +96,12 @@ static void add_cache(json_object *pool, const struct stats *s)
 	o = json_child(pool, "cache");
 	json_text(o, "mode", log ? "writeback" : "writethrough");
 	json_text(o, "state", stats_text(s, "vdev.%u.state", v));
-	json_number(o, "size", log ? stats_number(s, "log.size") : 0);
+	json_number(o, "size", stats_number(s, "ssd.size"));
 	json_number(o, "dirty", log ? stats_number(s, "log.used") : 0);
-	json_number(o, "clean", 0);
-	json_number(o, "hits", 0);
-	json_number(o, "misses", 0);
-	json_number(o, "ram_bytes", 0);
+	json_number(o, "clean", stats_number(s, "ssd.clean"));
+	json_number(o, "hits", stats_number(s, "ssd.hits"));
+	json_number(o, "misses", stats_number(s, "ssd.misses"));
+	json_number(o, "ram_bytes", stats_number(s, "ssd.ram"));
 	add_legs(o, s, v);
 }
 

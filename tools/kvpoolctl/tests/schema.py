@@ -111,7 +111,8 @@ CHECK = dict(
 IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"), NUMBER)
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
-              ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER), log=dict(used=NUMBER))
+              ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER), log=dict(used=NUMBER),
+              cache=dict(hits=NUMBER, misses=NUMBER))
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
 
 

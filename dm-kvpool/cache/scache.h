@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The SSD cache as a cache of reads: what was logged there stays there, and is read from
+ * there when it has come home and has left the write buffer, until the log comes round
+ * to it.
+ *
+ * For each such block index.h knows the place. Which version of a block is its newest,
+ * the table says, unless the write buffer has a newer one; the rule is that of the RAM
+ * cache (rcache.h): if a block is in the index and not in the buffer, then what lies at
+ * its place is the version that the table names. It holds because
+ *
+ *   - a block enters when it has come home, after its entry in the table was set, under
+ *     its range lock;
+ *   - every change of an entry forgets the block, in the one place in table.c that
+ *     changes entries;
+ *   - an entry of the log forgets what lies where it goes before it is written.
+ *
+ * And nothing that is read there is believed because of that: the reader verifies it
+ * against the table as it is when the data has come, as what comes from home (R26).
+ * What does not verify is a miss: the block may have changed meanwhile, or the log have
+ * come round, or the SSD be rotten.
+ *
+ * A place is counted from where the log stood when the pool was started: so the index
+ * grows as the log moves on, and costs no memory for what is not known.
+ */
+#ifndef KVP_SCACHE_H
+#define KVP_SCACHE_H
+
+#include <linux/workqueue.h>
+
+#include "cache/index.h"
+
+struct kvp_dirty;
+struct kvp_leg;
+struct kvp_pool;
+struct kvp_vdev;
+
+#define KVP_SCACHE_READ	64u	/* blocks: of longer reads nobody asks whether they are here */
+
+/**
+ * struct kvp_scache - what is known of the SSD cache
+ * @v: the cache; NULL while nothing is known of any: then nothing else is valid
+ * @blocks: of its log
+ * @base: lsn that has place 0
+ * @grow_work: more memory for @index, before the log comes to where it is needed
+ */
+struct kvp_scache {
+	struct kvp_pool *pool;
+	struct kvp_vdev *v;
+	u32 blocks;
+	u64 base;
+	struct kvp_index index;
+	struct work_struct grow_work;
+};
+
+/**
+ * kvp_scache_start() - begin to note what comes home, if the log is on a cache
+ *
+ * The log has been started, and nothing is appended yet.
+ * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
+ */
+int kvp_scache_start(struct kvp_pool *pool);
+
+/** kvp_scache_exit() - forget everything. When nobody else uses the pool; may sleep. */
+void kvp_scache_exit(struct kvp_pool *pool);
+
+/** kvp_scache_came_home() - @d is home, and in the table. Under its range lock; process context. */
+void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
+
+/** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
+void kvp_scache_forget(struct kvp_pool *pool, u64 block);
+
+/** kvp_scache_overwrite() - the log is about to write @nr blocks at @lsn. Under log->build_lock. */
+void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
+
+/** kvp_scache_asked() - is there a cache that is asked for reads of so many blocks? Any context. */
+bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);
+
+/**
+ * kvp_scache_alike() - are blocks on the SSD, or not?
+ * @block: the first of @count
+ * @at: set to where it lies, a block of the cache's legs; or 0: it is not there
+ *
+ * Ask the buffer first. What lies there is to be verified against the table.
+ * Return: so many are there one behind the other; or so many from the first on are not.
+ * Context: process.
+ */
+u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, u64 *at);
+
+/**
+ * kvp_scache_choose() - the leg to read @nr blocks at @at from; NULL: none is left
+ *
+ * To be given back with kvp_leg_unchoose(). Context: any.
+ */
+struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr);
+
+/** kvp_scache_mistrust() - what was read for these was not what it should be: forget them. Process context. */
+void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
+
+/** kvp_scache_size() - blocks that it has room for; 0: it is not in use */
+u64 kvp_scache_size(const struct kvp_pool *pool);
+
+/** kvp_scache_used() - blocks that can be read there. Takes each lock of the index. */
+u64 kvp_scache_used(struct kvp_pool *pool);
+
+/** kvp_scache_bytes() - memory that the index takes */
+u64 kvp_scache_bytes(const struct kvp_pool *pool);
+
+#endif /* KVP_SCACHE_H */

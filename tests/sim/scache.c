@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What has come home is read from the SSD that carries the log, as long as it is there
+ * and the block's newest version.
+ */
+#include <linux/mm.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define SMALL	3u	/* blocks of a write that is logged as data */
+#define LARGE	64u	/* of one that goes home by intent */
+
+struct scene {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*play)(struct scene *s);
+	bool read;
+};
+
+static void drop_ram(struct scene *s)
+{
+	kvp_rcache_drop(s->host.pool);
+}
+
+/* Blocks are read anew, and so many of them from the SSD. */
+static void expect_hits(struct scene *s, u64 first, u32 count, u32 hits)
+{
+	u32 before = s->host.ssd_reads, i;
+
+	drop_ram(s);
+	for (i = 0; i < count; i++)
+		host_read_check(&s->host, first + i);
+	if (s->host.ssd_reads - before != hits)
+		sim_fail("%u of %u blocks from %llu on were read from the SSD, not %u",
+			 s->host.ssd_reads - before, count, first, hits);
+}
+
+static void write_small(struct scene *s, u64 first, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i += SMALL) {
+		host_write(&s->host, first + i, min(SMALL, count - i), false);
+		host_flush(&s->host);
+	}
+}
+
+static struct kvp_leg *ssd(struct scene *s, u32 n)
+{
+	return host_leg(&s->host, s->start.legs - s->start.cache + n);
+}
+
+/* --- scenes ----------------------------------------------------------------------------- */
+
+static void read_back(struct scene *s)
+{
+	struct host *h = &s->host;
+
+	write_small(s, 0, 39);
+	host_checkpoint(h);
+	expect_hits(s, 0, 39, 39);
+	host_cache_check(h);
+	write_small(s, 12, 9);
+	host_checkpoint(h);
+	expect_hits(s, 0, 39, 39);
+	host_discard(h, 5, 4);
+	host_checkpoint(h);
+	expect_hits(s, 0, 39, 35);
+	host_write_zeros(h, 20, 2);
+	host_checkpoint(h);
+	expect_hits(s, 0, 39, 33);
+	host_cache_check(h);
+	/* By intent: it never was in the log. */
+	host_write(h, 0, LARGE, false);
+	host_checkpoint(h);
+	host_cache_check(h);
+	expect_hits(s, 0, LARGE, 0);
+}
+
+/* The log comes round, several times. */
+static void round_and_round(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 begin = pool->log.head.lsn;
+	u32 i;
+
+	for (i = 0; pool->log.head.lsn - begin < 3 * kvp_log_blocks(pool->log.v->g); i++) {
+		u32 count = 1 + rng_below(&sim_rng, 12);
+
+		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
+		host_flush(&s->host);
+		if (i % 16 == 15)
+			host_checkpoint(&s->host);
+		if (i % 64 == 63)
+			host_cache_check(&s->host);
+	}
+	host_checkpoint(&s->host);
+	host_cache_check(&s->host);
+	if (!kvp_scache_used(pool))
+		sim_fail("nothing is known of the SSD");
+	for (i = 0; i < POOL_BLOCKS; i++)
+		host_read_check(&s->host, i);
+}
+
+/* What is rotten there is a miss, no error of home, and is not asked for again. */
+static void rotten(struct scene *s)
+{
+	struct host *h = &s->host;
+	u8 junk[KVP_BLOCK_SIZE];
+	u64 at;
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	kvp_scache_alike(h->pool, 31, 1, &at);
+	memset(junk, 0x55, sizeof(junk));
+	for (i = 0; i < s->start.cache; i++)
+		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], at, junk);
+	expect_hits(s, 31, 1, 1);
+	expect_hits(s, 30, 3, 2);
+	for (i = 0; i < s->start.legs; i++)
+		if (atomic64_read(&h->pool->legs[i].err_checksum))
+			sim_fail("leg %u was blamed for what the SSD had", i);
+}
+
+static void cannot_be_read(struct scene *s)
+{
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(&s->host);
+	for (i = 0; i < s->start.cache; i++)
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
+	expect_hits(s, 30, 3, 0);
+	if (kvp_scache_used(s->host.pool))
+		sim_fail("blocks that cannot be read are still known");
+}
+
+static void read_task(void *arg)
+{
+	struct scene *s = arg;
+
+	host_read_check(&s->host, 31);
+	s->read = true;
+}
+
+/* A read of the SSD hangs, and the block changes and comes home meanwhile. */
+static void changes_meanwhile(struct scene *s)
+{
+	struct host *h = &s->host;
+	u64 at;
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	kvp_scache_alike(h->pool, 31, 1, &at);
+	drop_ram(s);
+	for (i = 0; i < s->start.cache; i++)
+		disks_stall(ssd(s, i)->bdev - disks.bdev, at, at + 1);
+	sim_spawn("reader", read_task, s);
+	host_sleep(50);
+	write_small(s, 31, 1);
+	host_checkpoint(h);
+	if (s->read)
+		sim_fail("the read did not hang: the scene is not what it says");
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+	host_sleep(50);
+	if (!s->read)
+		sim_fail("the read has not ended");
+	host_cache_check(h);
+}
+
+/* The SSDs die: the log moves, and everything is read from home. */
+static void ssds_die(struct scene *s)
+{
+	u64 at;
+	u32 i;
+
+	write_small(s, 0, 30);
+	host_checkpoint(&s->host);
+	expect_hits(s, 0, 30, 30);
+	for (i = 0; i < s->start.cache; i++)
+		disks_kill(ssd(s, i)->bdev - disks.bdev);
+	write_small(s, 15, 6);
+	host_checkpoint(&s->host);
+	for (i = 15; i < 21; i++) {
+		kvp_scache_alike(s->host.pool, i, 1, &at);
+		if (at)
+			sim_fail("block %u is known to lie on the SSD, and never was there", i);
+	}
+	expect_hits(s, 0, 30, 0);
+	host_cache_check(&s->host);
+}
+
+/* --- running them --------------------------------------------------------------------------- */
+
+static void scene_main(void *arg)
+{
+	struct scene *s = arg;
+
+	if (host_start(&s->host, &s->o, &s->start))
+		sim_fail("start: %s", s->host.refusal.why);
+	s->play(s);
+	host_stop(&s->host);
+}
+
+static void scene(const char *what, const struct host_start *shape, void (*play)(struct scene *s))
+{
+	const struct base *base = base_cache(shape);
+	struct sim_config config;
+	char name[128];
+	u32 i;
+
+	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, what);
+	if (!wanted(name))
+		return;
+	for (i = 0; i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
+		struct scene s = { .start = *shape, .play = play };
+		bool good;
+
+		oracle_copy(&s.o, &base->o);
+		check_seed_config(&config, mix64(opt.seed, i));
+		disks_begin(base->img, base->legs);
+		good = sim_run(&config, scene_main, &s) == SIM_RETURNED;
+		disks_end();
+		check_stats.machines++;
+		oracle_free(&s.o);
+		if (!good) {
+			result(name, false);
+			return;
+		}
+	}
+	result(name, true);
+}
+
+void run_scache(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
+		{ .legs = 4, .parity = true, .cache = 1 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		scene("read-back", &shapes[i], read_back);
+		scene("round-and-round", &shapes[i], round_and_round);
+		scene("rotten", &shapes[i], rotten);
+		scene("cannot-be-read", &shapes[i], cannot_be_read);
+		scene("changes-meanwhile", &shapes[i], changes_meanwhile);
+		scene("ssds-die", &shapes[i], ssds_die);
+	}
+}

@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: what came home is read from the SSD: after writes, overwrites, discards, with rot there, without SSDs, the log coming round, under a file system
+# timeout: 300
+# needs: gcc fio mkfs.ext4
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle
+load_modules
+no_udev
+for d in a b; do mksim $d 96; done
+for d in c d; do mksim $d 12; done
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G mirror 2 /dev/a /dev/b cache 2 /dev/c /dev/d"
+table=$(dmsetup table p)
+dev=/dev/mapper/p
+show() { # FIRST COUNT [BLOCKS]: so many blocks a request, on one line
+	local seen
+	seen=$(oracle show $dev "$1" "$2" "bs=${3:-1}")
+	echo "${seen//$'\n'/,}"
+}
+home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
+hits() { stat_of p ssd.hits; }
+# from_ssd WHAT FIRST COUNT VERSIONS [BLOCKS]: all of it, and nothing from a disk.
+from_ssd() {
+	local reads hits
+	reads=$(home_reads) hits=$(hits)
+	expect_eq "$(show "$2" "$3" "${5:-1}")" "$4" "$1"
+	expect_eq "$(home_reads)" "$reads" "$1: reads of the disks"
+	expect_eq "$(hits)" $((hits + $3)) "$1: hits"
+}
+
+echo "--- what is home is read there"
+oracle write $dev 0 1024 1 fsync bs=4
+dmsetup message p 0 checkpoint
+expect_stat p ssd.clean $((1024 * 4096))
+expect_stat p ssd.size $(((12 - 2) << 20))
+from_ssd "block by block" 0 1024 "0 1024 v1"
+from_ssd "64 KiB a request, of blocks that were logged together or not" 0 1024 "0 1024 v1" 16
+for d in c d; do [ "$(simstat $d reads)" -gt 100 ] || fail "$d was read $(simstat $d reads) times"; done
+
+echo "--- what was overwritten, discarded, or went home past the log"
+for b in 3 40 41 42 700; do oracle write $dev $b 1 2; done
+dmsetup message p 0 checkpoint
+from_ssd overwritten 0 1024 "0 3 v1,3 1 v2,4 36 v1,40 3 v2,43 657 v1,700 1 v2,701 323 v1" 8
+blkdiscard -o $((100 * 4096)) -l $((10 * 4096)) $dev
+dmsetup message p 0 checkpoint
+expect_eq "$(show 98 14)" "98 2 v1,100 10 zero,110 2 v1"
+expect_stat p ssd.clean $((1014 * 4096))
+dmsetup message p 0 set seq_cutoff_write 1M
+oracle write $dev 256 512 3 fsync bs=256
+dmsetup message p 0 checkpoint
+[ "$(stat_of p log.intent_blocks)" -ge 512 ] || fail "no large write went past the log"
+expect_stat p ssd.clean $((502 * 4096))
+expect_eq "$(show 250 524 8)" "250 6 v1,256 512 v3,768 6 v1"
+dmsetup message p 0 set seq_cutoff_write 1G
+
+echo "--- rot on both SSDs: from the disks, which are not blamed; and once only"
+for d in c d; do simset $d corrupt "$((512 * 8)) $((4 * 256 * 8)) 9"; done
+expect_eq "$(show 0 100 4)" "0 3 v1,3 1 v2,4 36 v1,40 3 v2,43 57 v1"
+[ "$(stat_of p ssd.mistrusted)" -gt 50 ] || fail "$(stat_of p ssd.mistrusted) blocks were mistrusted"
+before=$(stat_of p ssd.mistrusted)
+expect_eq "$(show 0 100)" "0 3 v1,3 1 v2,4 36 v1,40 3 v2,43 57 v1"
+expect_stat p ssd.mistrusted "$before"
+for l in 0 1 2 3; do expect_stat p leg.$l.err_checksum 0; done
+
+echo "--- the log comes round, while others read"
+blkdiscard -l $((2048 * 4096)) $dev
+oracle new /tmp/state 2048 1 2048 1
+oracle run /tmp/state $dev 1 4 200
+oracle check /tmp/state $dev
+oracle write $dev 0 2048 4 fsync bs=2
+dmsetup message p 0 checkpoint
+before=$(hits)
+expect_eq "$(show 0 2048)" "0 2048 v4"
+[ "$(hits)" -gt $((before + 500)) ] || fail "$(($(hits) - before)) hits of 2048"
+
+echo "--- one SSD dies: from the other; both: from the disks"
+oracle write $dev 0 256 5 fsync bs=4
+dmsetup message p 0 checkpoint
+simset c dead 1
+oracle write $dev 1000 1 5 fsync
+expect_stat p leg.2.state faulted
+from_ssd "one SSD" 0 256 "0 256 v5" 4
+simset d dead 1
+oracle write $dev 1000 1 6 fsync
+expect_stat p log.on legs
+before=$(hits)
+expect_eq "$(show 0 256 4)" "0 256 v5"
+expect_eq "$(hits)" "$before" "hits without an SSD"
+dmsetup remove --retry p
+
+echo "--- a restart begins with nothing; a file system, and a database's kind of load"
+for d in e f; do mksim $d 96; done
+for d in g h; do mksim $d 12; done
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 4 format name=p log_size=8M ram_cache=0 mirror 2 /dev/e /dev/f cache 2 /dev/g /dev/h"
+table=$(dmsetup table p)
+mkfs.ext4 -q $dev
+mkdir -p /tmp/m
+mount $dev /tmp/m
+fio --name=f --directory=/tmp/m --size=6m --bs=4k --rw=randrw --fdatasync=8 --direct=1 --time_based --runtime=5 \
+	--ioengine=libaio --iodepth=4 --verify=crc32c --verify_backlog=64 --output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
+[ "$(hits)" -gt 100 ] || fail "$(hits) hits under a file system"
+# Once through the SSDs, and later from the disks.
+sum_of() { dd if=/tmp/m/f.0.0 bs=16K iflag=direct status=none | sha256sum; }
+sum=$(sum_of)
+umount /tmp/m
+dmsetup remove --retry p
+dmsetup create p --table "$table"
+expect_stat p ssd.clean 0
+mount $dev /tmp/m
+expect_eq "$(sum_of)" "$sum" "the file, from the disks"
+umount /tmp/m
+fsck.ext4 -fn $dev > /tmp/fsck.log || fail "fsck: $(cat /tmp/fsck.log)"
+scrub p
