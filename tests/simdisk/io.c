@@ -419,7 +419,7 @@ static struct sim_io *sim_io_alloc(struct sim_dev *dev, struct bio *bio)
 {
 	struct sim_io *io;
 
-	io = kmem_cache_zalloc(sim.io_cache, GFP_NOIO | __GFP_NOWARN);
+	io = kmem_cache_zalloc(sim.io_cache, SIM_GFP);
 	if (!io)
 		return NULL;
 	io->dev = dev;

@@ -40,6 +40,12 @@
 #define SIM_BLOCK_SECTORS	(SIM_BLOCK_SIZE >> SECTOR_SHIFT)
 #define SIM_FULL_MASK		((1u << SIM_BLOCK_SECTORS) - 1)
 #define SIM_MAX_SECTORS		2048	/* largest read or write, 1 MiB */
+/*
+ * Of what a request needs. A device has memory of its own, and does not look for some
+ * among that of others: reclaim that may not do I/O can take minutes to find none, and
+ * what it would free waits for this request. What is left for emergencies serves.
+ */
+#define SIM_GFP			(GFP_NOIO | __GFP_MEMALLOC | __GFP_NOWARN)
 #define SIM_HIST		12	/* 512 B, 1 KiB, ... 1 MiB */
 
 enum sim_kind {

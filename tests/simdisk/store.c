@@ -16,7 +16,7 @@
 /* Take over the caller's reference to @page; drop that of the old page. */
 static int sim_xa_put(struct xarray *xa, u64 block, struct page *page)
 {
-	struct page *old = xa_store(xa, block, page, GFP_NOIO);
+	struct page *old = xa_store(xa, block, page, SIM_GFP);
 
 	if (xa_is_err(old)) {
 		put_page(page);
@@ -56,7 +56,7 @@ static struct page *sim_view(struct sim_dev *dev, u64 block)
 /* Copy of @src (NULL: zeroes) that the caller may change before sharing it. */
 static struct page *sim_page_copy(struct page *src)
 {
-	struct page *page = alloc_page(GFP_NOIO | __GFP_NOWARN);
+	struct page *page = alloc_page(SIM_GFP);
 
 	if (!page)
 		return NULL;
@@ -93,7 +93,7 @@ struct sim_entry *sim_entry_alloc(sector_t sector, sector_t nr, bool zero)
 	unsigned int nr_pages = zero ? 0 : blocks;
 	struct sim_entry *e;
 
-	e = kzalloc(struct_size(e, pages, nr_pages), GFP_NOIO | __GFP_NOWARN);
+	e = kzalloc(struct_size(e, pages, nr_pages), SIM_GFP);
 	if (!e)
 		return NULL;
 	INIT_LIST_HEAD(&e->list);
@@ -149,7 +149,7 @@ struct sim_entry *sim_entry_from_bio(struct bio *bio)
 	if (!e)
 		return NULL;
 	for (i = 0; i < e->nr_pages; i++) {
-		e->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN);
+		e->pages[i] = alloc_page(SIM_GFP);
 		if (!e->pages[i]) {
 			sim_entry_free(e);
 			return NULL;
@@ -196,7 +196,7 @@ static int sim_overlay_write(struct sim_dev *dev, struct sim_entry *e)
 	int r;
 
 	for (i = 0; i < e->nr_pages; i++) {
-		r = xa_reserve(&dev->overlay, first + i, GFP_NOIO);
+		r = xa_reserve(&dev->overlay, first + i, SIM_GFP);
 		if (r)
 			goto release;
 	}
