@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/log2.h>
 
 #include "io/leg_queue.h"
 #include "pool/pool.h"
 
 #define JOINED_RESERVE	4
+#define GAP_BLOCKS	16u	/* 64 KiB: a disk is past it sooner than it has begun another request */
 
 /* Of one leg. */
 struct kvp_leg_queue {
@@ -13,13 +15,16 @@ struct kvp_leg_queue {
 	struct bio_list reads, writes;	/* that the worker has not sent yet; by lock */
 	struct work_struct work;
 	bool wrote;			/* a write was sent last; by the worker */
+	bool rotational;		/* the leg seeks; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
-	struct bio_set *joined;
+	struct kvp_leg_queues *all;
 };
 
 struct kvp_leg_queues {
 	struct workqueue_struct *wq;
 	struct bio_set joined;
+	struct page *junk;		/* for what is read along and not looked at; 1 << @junk_order blocks */
+	unsigned int junk_order;
 	struct kvp_leg_queue leg[KVP_MAX_LEGS];
 };
 
@@ -58,17 +63,49 @@ static unsigned int vecs_of(struct bio *bio)
 	return n;
 }
 
+/*
+ * Sectors between the run and @bio that may be read along: where a disk seeks, what it
+ * passes over costs less than to come round again. So a stream's pieces on a leg of a
+ * parity1, between which lies parity, are one request. ~0: too many, or it lies before.
+ */
+static sector_t gap_before(const struct kvp_leg_queue *q, const struct run *run,
+			   const struct bio *bio)
+{
+	sector_t end = bio_end_sector(run->bios.tail), at = bio->bi_iter.bi_sector;
+	sector_t most = q->rotational && bio_op(bio) == REQ_OP_READ ?
+			GAP_BLOCKS << KVP_SECTORS_SHIFT : 0;
+
+	return at >= end && at - end <= most ? at - end : ~0ull;
+}
+
+static unsigned int junk_vecs(const struct kvp_leg_queue *q, sector_t gap)
+{
+	sector_t each = KVP_BLOCK_SECTORS << q->all->junk_order;
+
+	return (unsigned int)((gap + each - 1) / each);
+}
+
 /* Is @bio what comes behind the run, and may it be part of the same request? */
-static bool goes_on(const struct run *run, struct bio *bio)
+static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct bio *bio)
 {
 	const struct bio *last = run->bios.tail;
+	sector_t gap = gap_before(q, run, bio);
 
-	return bio->bi_opf == last->bi_opf && !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
+	return gap != ~0ull && bio->bi_opf == last->bi_opf &&
+	       !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
 	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
-	       bio->bi_iter.bi_sector == bio_end_sector(last) &&
-	       (run->bytes + bio->bi_iter.bi_size) >> SECTOR_SHIFT <=
+	       gap + ((run->bytes + bio->bi_iter.bi_size) >> SECTOR_SHIFT) <=
 			queue_max_sectors(bdev_get_queue(bio->bi_bdev)) &&
-	       run->vecs + vecs_of(bio) <= BIO_MAX_VECS;
+	       run->vecs + junk_vecs(q, gap) + vecs_of(bio) <= BIO_MAX_VECS;
+}
+
+static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bio *bio)
+{
+	sector_t gap = bio_list_empty(&run->bios) ? 0 : gap_before(q, run, bio);
+
+	run->bytes += (unsigned int)(gap << SECTOR_SHIFT) + bio->bi_iter.bi_size;
+	run->vecs += junk_vecs(q, gap) + vecs_of(bio);
+	bio_list_add(&run->bios, bio);
 }
 
 static void joined_done(struct bio *bio)
@@ -83,11 +120,17 @@ static void joined_done(struct bio *bio)
 	bio_put(bio);
 }
 
-static void add_bio(struct bio *to, struct bio *bio)
+static void add_bio(const struct kvp_leg_queue *q, struct bio *to, struct bio *bio)
 {
+	unsigned int left = (unsigned int)(bio->bi_iter.bi_sector - bio_end_sector(to)) << SECTOR_SHIFT;
+	unsigned int n, most = KVP_BLOCK_SIZE << q->all->junk_order;
 	struct bvec_iter iter;
 	struct bio_vec bv;
 
+	for (; left; left -= n) {
+		n = min(left, most);
+		__bio_add_page(to, q->all->junk, n, 0);
+	}
 	bio_for_each_bvec(bv, bio, iter)
 		__bio_add_page(to, bv.bv_page, bv.bv_len, bv.bv_offset);
 }
@@ -99,7 +142,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 	struct joined *j;
 
 	bio = bio_alloc_bioset(first->bi_bdev, run->vecs, first->bi_opf, GFP_NOWAIT | __GFP_NOWARN,
-			       q->joined);
+			       &q->all->joined);
 	if (!bio)
 		return false;
 	j = container_of(bio, struct joined, bio);
@@ -109,7 +152,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 	bio->bi_iter.bi_sector = first->bi_iter.bi_sector;
 	bio->bi_end_io = joined_done;
 	bio_list_for_each(part, &j->bios)
-		add_bio(bio, part);
+		add_bio(q, bio, part);
 	submit_bio_noacct(bio);
 	return true;
 }
@@ -128,13 +171,8 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 	if (bio_list_empty(&q->reads) || (!q->wrote && !bio_list_empty(&q->writes)))
 		from = &q->writes;
 	while (!bio_list_empty(from) &&
-	       (bio_list_empty(&run->bios) || goes_on(run, bio_list_peek(from)))) {
-		struct bio *bio = bio_list_pop(from);
-
-		run->bytes += bio->bi_iter.bi_size;
-		run->vecs += vecs_of(bio);
-		bio_list_add(&run->bios, bio);
-	}
+	       (bio_list_empty(&run->bios) || goes_on(q, run, bio_list_peek(from))))
+		add_to_run(q, run, bio_list_pop(from));
 	spin_unlock_irqrestore(&q->lock, flags);
 	if (bio_list_empty(&run->bios))
 		return false;
@@ -175,6 +213,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
+	q->rotational = leg->rotational;
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
 	queue_work(leg->pool->leg_queues->wq, &q->work);
@@ -202,6 +241,19 @@ void kvp_leg_sent(struct kvp_leg *leg)
 	atomic_dec(&queue_of(leg)->in_flight);
 }
 
+/* As much in one piece as there is. */
+static struct page *alloc_junk(unsigned int *order)
+{
+	struct page *page;
+
+	for (*order = ilog2(GAP_BLOCKS); *order; --*order) {
+		page = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, *order);
+		if (page)
+			return page;
+	}
+	return alloc_page(GFP_KERNEL);
+}
+
 int kvp_leg_queues_init(struct kvp_pool *pool)
 {
 	struct kvp_leg_queues *qs = kvzalloc(sizeof(*qs), GFP_KERNEL);
@@ -212,7 +264,8 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		return -ENOMEM;
 	/* Of their own: a worker that waits for its device must not keep other work waiting. */
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!qs->wq || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
+	qs->junk = alloc_junk(&qs->junk_order);
+	if (!qs->wq || !qs->junk || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
 				   BIOSET_NEED_BVECS)) {
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;
@@ -224,7 +277,7 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		bio_list_init(&q->reads);
 		bio_list_init(&q->writes);
 		INIT_WORK(&q->work, send_work);
-		q->joined = &qs->joined;
+		q->all = qs;
 	}
 	return 0;
 }
@@ -238,6 +291,8 @@ void kvp_leg_queues_exit(struct kvp_pool *pool)
 	if (qs->wq)
 		destroy_workqueue(qs->wq);
 	bioset_exit(&qs->joined);
+	if (qs->junk)
+		__free_pages(qs->junk, qs->junk_order);
 	kvfree(qs);
 	pool->leg_queues = NULL;
 }

@@ -40,6 +40,27 @@ reads=$(($(counted reads) - before))
 echo "$reads requests for 12288 blocks"
 [ $reads -lt 9000 ] || fail "$reads requests: next to none were joined"
 
+echo "--- a stream that skips parity: where the legs seek, it is read along"
+stream() { # sets reads
+	before=$(counted reads)
+	fio --name=stream --filename=/dev/mapper/p --size=48M --direct=1 --ioengine=libaio --iodepth=128 --rw=read \
+		--bs=128k --output=/tmp/fio.log || { cat /tmp/fio.log; fail "fio"; }
+	reads=$(($(counted reads) - before))
+	busy --rw=write --bs=128k --verify_only=1 --verify_interval=4k
+}
+delay 20000
+stream
+skipped=$reads
+table=$(dmsetup table p)
+dmsetup remove --retry p
+for loop in "${loops[@]}"; do echo 1 > "/sys/block/${loop#/dev/}/queue/rotational"; done
+dmsetup create p --table "$table"
+stream # reads the table, too
+stream
+echo "$skipped requests without, $reads with parity"
+[ $((reads * 3)) -lt $((skipped * 2)) ] || fail "$reads requests where it may be read along, $skipped where not"
+delay 2000
+
 echo "--- the same, some blocks unreadable"
 parity=0
 for ((i = 0; i < 40; i++)); do
