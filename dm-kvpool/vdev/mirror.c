@@ -5,11 +5,14 @@
 #include "pool/pool.h"
 
 #define FLUSH_LEGS	16u	/* at once: what a stack has room for */
+#define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */
+#define STREAM_AHEAD	32	/* requests that a stream's leg may have beyond the least */
 
 /*
  * Less in flight wins. Between equals a disk whose head is there already, and
  * else the block's address decides, in steps of 1 MiB: so that a long stream
- * goes to all legs, and to each in long pieces.
+ * goes to all legs, and to each in long pieces. A stream of small requests stays with
+ * its leg for such a piece, so that what waits there can go as one request.
  */
 static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 {
@@ -23,9 +26,16 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 	return false;
 }
 
+/* Does @leg read what comes right before @block, within a step, and has it not too much to do? */
+static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
+{
+	return READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
+	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
+}
+
 static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
 {
-	u32 n = v->nr_legs, first = n > 1 ? (u32)(block >> 8) % n : 0, i;
+	u32 n = v->nr_legs, first = n > 1 ? (u32)(block / STEP_BLOCKS) % n : 0, i;
 	struct kvp_leg *best = NULL;
 
 	for (i = 0; i < n; i++) {
@@ -34,6 +44,9 @@ static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
 		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
 			best = leg;
 	}
+	for (i = 0; n > 1 && best && i < n; i++)
+		if (kvp_leg_usable(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
+			return &v->legs[i];
 	return best;
 }
 
