@@ -24,12 +24,15 @@ static void add_vdev(struct kvp_start *s, bool parity, u32 legs)
 	s->vdevs[s->nr_vdevs++].nr_legs = legs;
 }
 
-/* Both have room for one extent: what a leaf of the first one's table covers. */
+/*
+ * Of a mirror there is room for one extent, what a leaf of its table covers; of a
+ * parity1 of 3 legs for 3, and they come one after the other.
+ */
 u64 host_boundary(const struct host_start *s)
 {
 	u32 legs = s->legs - s->cache - s->second;
 
-	return s->parity ? KVP_PTRS_PER_PAGE / (4 * legs) * 4 * (legs - 1) : KVP_PTRS_PER_PAGE;
+	return s->parity ? 3 * (KVP_PTRS_PER_PAGE / (4 * legs) * 4 * (legs - 1)) : KVP_PTRS_PER_PAGE;
 }
 
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
@@ -88,6 +91,18 @@ static void note_geometry(const struct kvp_pool *pool)
 	disks.data_start = pool->vdevs[0].g->data_start;
 }
 
+/* Is it between the two, as tests believe? */
+static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
+{
+	u64 boundary = host_boundary(hs);
+
+	if (!hs->second || hs->grown)
+		return;
+	if (kvp_locate(pool, boundary - 1).v != &pool->vdevs[0] ||
+	    kvp_locate(pool, boundary).v != &pool->vdevs[1])
+		sim_fail("block %llu is not the first one of the second vdev", boundary);
+}
+
 int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -111,6 +126,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	}
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
+	check_boundary(h->pool, hs);
 	return 0;
 }
 
