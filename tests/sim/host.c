@@ -322,6 +322,21 @@ int host_checkpoint(struct host *h)
 	return judge(h, "destage", ret);
 }
 
+void host_home_without_checkpoint(struct host *h)
+{
+	struct kvp_pool *pool = h->pool;
+	u64 checkpoints = pool->sb->checkpoint;
+	u32 limit = pool->wbuf.limit;
+
+	flush_work(&pool->log.post_work);
+	kvp_wbuf_set_limit(pool, 3);
+	kvp_destage_kick(pool, false);
+	flush_work(&pool->destage.work);
+	kvp_wbuf_set_limit(pool, limit);
+	if (pool->wbuf.nr_logged || pool->sb->checkpoint != checkpoints)
+		sim_fail("%u versions are not home: the test is not what it says", pool->wbuf.nr_logged);
+}
+
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired)
 {
 	host_scrub_since(h, 0, healed, unrepaired);

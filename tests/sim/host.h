@@ -56,6 +56,8 @@ int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
+/** host_home_without_checkpoint() - what was logged goes home, because of what it takes of the buffer */
+void host_home_without_checkpoint(struct host *h);
 /** host_scrub() - to its end; how many were healed and could not be */
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
 

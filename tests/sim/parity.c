@@ -150,22 +150,6 @@ static void hold_table(struct parity_test *t, bool hold)
 			disks_release(i);
 }
 
-/* What was logged goes home, because of what it takes of the buffer: no checkpoint follows. */
-static void home_without_checkpoint(struct parity_test *t)
-{
-	struct kvp_pool *pool = t->host.pool;
-	u64 checkpoints = pool->sb->checkpoint;
-	u32 limit = pool->wbuf.limit;
-
-	flush_work(&pool->log.post_work);
-	kvp_wbuf_set_limit(pool, 3);
-	kvp_destage_kick(pool, false);
-	flush_work(&pool->destage.work);
-	kvp_wbuf_set_limit(pool, limit);
-	if (pool->wbuf.nr_logged || pool->sb->checkpoint != checkpoints)
-		sim_fail("%u versions are not home: the test is not what it says", pool->wbuf.nr_logged);
-}
-
 /* --- cutting ------------------------------------------------------------------------------- */
 
 /* Parts of rows go home, one by one and together with others. */
@@ -192,7 +176,7 @@ static void newer_version_than_the_parity_counts(struct parity_test *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	/* Home and in the log's parity now, but not in the durable table. */
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
@@ -204,7 +188,7 @@ static void newer_version_than_the_parity_counts(struct parity_test *t)
 static void row_in_every_way(struct parity_test *t)
 {
 	host_write(&t->host, 64, 1, true);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	host_write(&t->host, 64, 8, true);
 	host_checkpoint(&t->host);
 	host_write(&t->host, 68, 1, true);
@@ -433,7 +417,7 @@ static void part_over_an_open_intent(struct parity_test *t)
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
 	kvp_commit_sync(t->host.pool);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	host_write(&t->host, 66, 1, true);
 	host_checkpoint(&t->host);
 }
@@ -446,7 +430,7 @@ static void part_over_a_closed_intent(struct parity_test *t)
 	t->cuts_from = disks.trace.nr;
 	host_write(&t->host, 66, 1, true);
 	host_write(&t->host, 77, 2, true);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	host_write(&t->host, 66, 1, true);
 	host_write(&t->host, 68, 1, true);
 	host_checkpoint(&t->host);
@@ -459,7 +443,7 @@ static void intent_over_logged_rows(struct parity_test *t)
 	host_write(&t->host, 73, 5, true);
 	host_discard(&t->host, 90, 4);
 	host_flush(&t->host);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	by_intent(t, 64, 48);
 	host_flush(&t->host);
 	host_write(&t->host, 74, 1, true);
@@ -472,7 +456,7 @@ static void intent_over_a_closed_intent(struct parity_test *t)
 	by_intent(t, 64, 48);
 	host_flush(&t->host);
 	host_write(&t->host, 70, 1, true);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	t->cuts_from = disks.trace.nr;
 	by_intent(t, 64, 32);
 	host_flush(&t->host);
@@ -507,7 +491,7 @@ static void intent_over_a_discard(struct parity_test *t)
 {
 	host_discard(&t->host, 64, 32);
 	host_flush(&t->host);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	by_intent(t, 64, 48);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
@@ -826,7 +810,7 @@ static void close_an_intent(void *arg)
 	only_start(t);
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
-	home_without_checkpoint(t);
+	host_home_without_checkpoint(&t->host);
 	by_intent(t, 64, 48);
 	host_flush(&t->host);
 	for (i = 1; i < 3; i++)
