@@ -56,25 +56,27 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 }
 
 /*
- * What of @n blocks from @block on may go by intent (R7): of a parity1 whole
- * stripes, while all its legs are there. Without one the write would destroy what
- * only the parity has, and a power cut alone would lose it. Mirrors beside a
- * parity1 log everything.
+ * How many of @n blocks from @block on may go home by intent: all of a mirror; of a
+ * parity1 whole stripes, while all its legs are there (R7). Without one the write
+ * would destroy what only the parity has, and a power cut alone would lose it.
  */
-static u32 whole_stripes(struct kvp_pool *pool, u64 block, u32 n)
+static u32 may_bypass(struct kvp_pool *pool, u64 block, u32 n)
 {
-	u32 whole = 0;
+	u32 may = 0;
 
-	while (pool->parity && whole < n) {
-		struct kvp_spot at = kvp_locate(pool, block + whole);
-		u32 stripe = kvp_stripe_blocks(at.v->g), part = min(n - whole, at.left);
+	while (pool->parity && may < n) {
+		struct kvp_spot at = kvp_locate(pool, block + may);
+		u32 stripe = kvp_stripe_blocks(at.v->g), part = min(n - may, at.left);
 
-		if (!kvp_is_parity1(at.v->g) || at.block % stripe || part < stripe ||
-		    kvp_vdev_usable(at.v) < at.v->nr_legs)
-			break;
-		whole += part - part % stripe;
+		if (kvp_is_parity1(at.v->g)) {
+			if (at.block % stripe || part < stripe ||
+			    kvp_vdev_usable(at.v) < at.v->nr_legs)
+				break;
+			part -= part % stripe;
+		}
+		may += part;
 	}
-	return pool->parity ? whole : n;
+	return pool->parity ? may : n;
 }
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
@@ -153,9 +155,9 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 		*stop = n < cutoff && e->records;
 		n = n ?: max;
 	}
-	n = whole_stripes(pool, d->block, n);
+	n = may_bypass(pool, d->block, n);
 	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
-		n = whole_stripes(pool, d->block, n / 2);
+		n = may_bypass(pool, d->block, n / 2);
 	if (n >= cutoff)
 		return n;
 	*stop |= stream_goes_on(pool, e, d, run);

@@ -5,8 +5,9 @@
  * A few workers. With parity what one entry brings is cut into slices, so that they
  * share it: while one computes, or waits for its slowest leg, the others keep the
  * rest busy. Whole stripes, and all versions of a block, are in one slice. Intents
- * are home when all their slices are. To a mirror all goes at once, and two workers
- * are enough: where the processor is the limit more of them cost 2 %.
+ * are home when all their slices are, those of mirrors beside a parity1, too. Where
+ * there are only mirrors all goes at once, and two workers are enough: where the
+ * processor is the limit more of them cost 2 %.
  */
 #include "log/move.h"
 #include "pool/pool.h"

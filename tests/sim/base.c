@@ -41,8 +41,8 @@ static void make_pool(void *arg)
 		sim_fail("format: %s", m->host.refusal.why);
 	/* Two leaves' worth would be nicer, but tiny pools have one page; leave some unwritten. */
 	host_write(&m->host, 0, 12, false);
-	/* Of two vdevs, at the end of the first one's and on into the other's. */
-	host_write(&m->host, m->start.second ? host_boundary(&m->start) - 2 : 64, 80, false);
+	/* Of two vdevs, as much of the first one's end as of the other's begin. */
+	host_write(&m->host, m->start.second ? host_boundary(&m->start) - 40 : 64, 80, false);
 	host_write(&m->host, 300, 8, true);
 	host_checkpoint(&m->host);
 	note_places(m);
@@ -121,9 +121,9 @@ const struct base *base_parity(u32 legs, bool strict)
 
 const struct base *base_two(const struct host_start *shape)
 {
-	static struct base bases[2][2];
+	static struct base bases[2][2][2];
 
-	return make_base(&bases[shape->parity][shape->second_parity], shape);
+	return make_base(&bases[shape->parity][shape->second_parity][shape->cache], shape);
 }
 
 const struct base *base_cache(const struct host_start *shape)

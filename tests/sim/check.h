@@ -25,6 +25,7 @@ struct crash {
 	bool poison_allowed;	/* EIO on some blocks is no failure */
 	bool growing;		/* the second vdev was being added: */
 	u32 grown_at;		/* from this position on it must be there */
+	bool each_leg;		/* look at every image without each of the legs, too */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

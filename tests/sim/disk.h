@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "sched.h"
 
-#define MAX_DISKS	5
+#define MAX_DISKS	6
 
 /* What engine and kernel know of a device. */
 struct block_device {

@@ -63,7 +63,8 @@ static void check_choice(struct walk *w, const u8 *fates)
 		/* The costly questions for some of them. */
 		w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
 				      w->checked % 5 == 0 ? w->depth :
-				      w->checked % 5 == 2 || w->crash->parity ? CHECK_LEGS :
+				      w->checked % 5 == 2 || w->crash->parity || w->crash->each_leg ?
+				      CHECK_LEGS :
 				      CHECK_CONTENTS);
 		w->checked++;
 		if (w->bad)

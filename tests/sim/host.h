@@ -56,7 +56,13 @@ int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
-/** host_home_without_checkpoint() - what was logged goes home, because of what it takes of the buffer */
+/**
+ * host_try_home() - what was logged goes home, because of what it takes of the buffer
+ *
+ * Return: false if there was a checkpoint, which a builder that runs just then may bring about.
+ */
+bool host_try_home(struct host *h);
+/** host_home_without_checkpoint() - the same, and there must not be one */
 void host_home_without_checkpoint(struct host *h);
 /** host_scrub() - to its end; how many were healed and could not be */
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);

@@ -56,7 +56,7 @@ struct base {
 const struct base *base_pool(u32 legs, bool strict);
 /** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
 const struct base *base_parity(u32 legs, bool strict);
-/** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both */
+/** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both; and a cache of 1, or none */
 const struct base *base_two(const struct host_start *shape);
 /** base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2 */
 const struct base *base_cache(const struct host_start *shape);
@@ -80,6 +80,8 @@ void run_golden(void);
 void run_sequences(void);
 void run_parity(void);
 void run_vdevs(void);
+/** run_mixed() - its part that is in mixed.c */
+void run_mixed(void);
 void run_cache(void);
 void run_scache(void);
 /** run_cache_sequences() - its part that is in sequences.c */

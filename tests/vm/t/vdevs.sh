@@ -36,6 +36,8 @@ blocks=4096 # several rounds of both
 all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 $blocks)" "0 $blocks $1"; }
 oracle write /dev/mapper/tank 0 $blocks 1 fsync bs=64
 dmsetup message tank 0 checkpoint
+# two thirds are the parity1's
+[ "$(stat_of tank log.intent_blocks)" -gt $((blocks * 3 / 4)) ] || fail "$(stat_of tank log.intent_blocks) blocks by intent"
 all_is v1
 run 0 scrub --wait tank
 written=$(stat_of tank written_blocks)

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Intents of a mirror beside a parity1, and of both in one entry: situations set
+ * up on purpose, cut everywhere, and each image looked at with any one leg gone.
+ * A block of the mirror may never be lost by that (oracle.h: only what a parity1
+ * has is losable).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define AREA	40	/* blocks of each vdev that are written from the start, on both sides of the boundary */
+
+#define MAX_SPOILT	4
+
+struct mixed {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const char *name;
+	void (*run)(struct mixed *t);
+	struct crash crash;
+	u32 cuts_from;
+	bool spoilt;		/* the order of events did not let it become what it is about */
+};
+
+/* --- where blocks and legs are ------------------------------------------------------------ */
+
+/* Block @i of AREA that the mirror has. */
+static u64 on_mirror(const struct mixed *t, u32 i)
+{
+	return host_boundary(&t->start) - (t->start.parity ? 0 : AREA) + i;
+}
+
+/* The same of the parity1, where it is the first of a stripe if @i is. */
+static u64 on_parity(const struct mixed *t, u32 i)
+{
+	return host_boundary(&t->start) - (t->start.parity ? AREA : 0) + i;
+}
+
+/* A block @before the first one behind the boundary. */
+static u64 across(const struct mixed *t, u32 before)
+{
+	return host_boundary(&t->start) - before;
+}
+
+/* Block @i of AREA counted from its end that is away from the boundary. */
+static u64 mirror_away(const struct mixed *t, u32 i)
+{
+	return on_mirror(t, t->start.parity ? AREA - 1 - i : i);
+}
+
+static u64 parity_away(const struct mixed *t, u32 i)
+{
+	return on_parity(t, t->start.parity ? i : AREA - 1 - i);
+}
+
+static u32 mirror_disk(const struct mixed *t, u32 leg)
+{
+	return t->start.parity ? t->start.legs - t->start.cache - t->start.second + leg : leg;
+}
+
+static u32 parity_disk(const struct mixed *t, u32 leg)
+{
+	return t->start.parity ? leg : t->start.legs - t->start.cache - t->start.second + leg;
+}
+
+static void lose(struct mixed *t, u32 disk)
+{
+	disks_kill(disk);
+	t->crash.lost |= BIT(disk);
+}
+
+/* --- by intent ------------------------------------------------------------------------------ */
+
+/* Written, and committed; @count blocks of it by intent: not one more, not one less. */
+static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
+{
+	u64 before = t->host.pool->log.intent_blocks;
+
+	host_write(&t->host, block, n, false);
+	host_sleep(1500);
+	if (t->host.pool->log.intent_blocks != before + count)
+		sim_fail("%llu blocks from %llu on went by intent, not %u: the test is not what it says",
+			 t->host.pool->log.intent_blocks - before, block, count);
+}
+
+static void by_intent(struct mixed *t, u64 block, u32 n)
+{
+	write_by_intent(t, block, n, n);
+}
+
+/* Until nothing is on its way: what is written over that would be data. */
+static void wait_for_homes(struct mixed *t)
+{
+	struct kvp_log_mark floor = { .lsn = 0 };
+
+	while (floor.lsn != ~0ull) {
+		host_sleep(10);
+		floor.lsn = ~0ull;
+		kvp_log_floor(t->host.pool, &floor);
+	}
+}
+
+/* If not, the test has to be done in another order of events. */
+static bool home_without_checkpoint(struct mixed *t)
+{
+	t->spoilt = !host_try_home(&t->host);
+	return !t->spoilt;
+}
+
+/* Of the mirror only, over what is home and in the table. */
+static void mirror_alone(struct mixed *t)
+{
+	by_intent(t, on_mirror(t, 8), 24);
+	host_flush(&t->host);
+	by_intent(t, on_mirror(t, 0), 20);
+	host_checkpoint(&t->host);
+}
+
+/* One entry that has intents of both; then one that has data of both as well. */
+static void both_in_one_entry(struct mixed *t)
+{
+	by_intent(t, across(t, 24), 40);
+	host_flush(&t->host);
+	host_write(&t->host, mirror_away(t, 2), 1, false);
+	host_write(&t->host, parity_away(t, 5), 1, false);
+	by_intent(t, across(t, 16), 32);
+	host_write(&t->host, mirror_away(t, 30), 1, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+}
+
+/* Older versions are in the log as data, and home, but not in the durable table. */
+static void over_data_in_the_log(struct mixed *t)
+{
+	host_write(&t->host, across(t, 3), 6, true);
+	host_write(&t->host, on_mirror(t, 20), 2, true);
+	if (!home_without_checkpoint(t))
+		return;
+	t->cuts_from = disks.trace.nr;
+	by_intent(t, across(t, 24), 40);
+	host_flush(&t->host);
+	host_write(&t->host, on_mirror(t, 20), 1, true);
+	host_checkpoint(&t->host);
+}
+
+/*
+ * Data of both over intents that nobody has closed, and parts of rows that no intent
+ * is about: a recovery resolves the mirror's intents, then writes a chain.
+ */
+static void data_over_open_intents(struct mixed *t)
+{
+	by_intent(t, across(t, 24), 40);
+	wait_for_homes(t);
+	host_write(&t->host, across(t, 2), 4, false);
+	host_write(&t->host, parity_away(t, 5), 1, false);
+	/* No FLUSH, which would close them. */
+	host_sleep(1500);
+	if (t->host.pool->log.nr_bypass != 1)
+		sim_fail("%u intents are open: the test is not what it says", t->host.pool->log.nr_bypass);
+	t->cuts_from = disks.trace.nr;
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, on_mirror(t, 20), 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* The same when a FLUSH has closed them: nothing of them may be lost any more. */
+static void data_over_closed_intents(struct mixed *t)
+{
+	by_intent(t, across(t, 24), 40);
+	host_flush(&t->host);
+	t->cuts_from = disks.trace.nr;
+	host_write(&t->host, across(t, 2), 4, true);
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, across(t, 1), 2, true);
+	host_checkpoint(&t->host);
+}
+
+/* One that is not known to be durable over one that is, of which data is newer in part. */
+static void over_closed_intents(struct mixed *t)
+{
+	by_intent(t, across(t, 24), 40);
+	host_flush(&t->host);
+	host_write(&t->host, across(t, 4), 6, true);
+	if (!home_without_checkpoint(t))
+		return;
+	t->cuts_from = disks.trace.nr;
+	by_intent(t, across(t, 24), 40);
+	wait_for_homes(t);
+	by_intent(t, on_mirror(t, 10), 16);
+	host_flush(&t->host);
+}
+
+/* The log says that the blocks are discarded, on both; while it is pending all is logged. */
+static void over_a_discard(struct mixed *t)
+{
+	host_discard(&t->host, across(t, 24), 40);
+	write_by_intent(t, on_mirror(t, 4), 16, 0);
+	host_flush(&t->host);
+	if (!home_without_checkpoint(t))
+		return;
+	t->cuts_from = disks.trace.nr;
+	by_intent(t, across(t, 24), 40);
+	host_flush(&t->host);
+	host_discard(&t->host, across(t, 3), 9);
+	host_checkpoint(&t->host);
+}
+
+/* A leg of the mirror hangs, and dies: the other has all that a FLUSH answers for. */
+static void leg_of_the_mirror_dies(struct mixed *t)
+{
+	u64 data_start = kvp_locate(t->host.pool, on_mirror(t, 0)).v->g->data_start;
+	u32 disk = mirror_disk(t, 1);
+
+	disks_stall(disk, data_start, disks.img[disk].blocks - KVP_LABEL_BLOCKS - 1);
+	by_intent(t, across(t, 24), 40);
+	lose(t, disk);
+	disks_release(disk);
+	host_flush(&t->host);
+	/* A mirror needs no second leg for that. */
+	by_intent(t, on_mirror(t, 6), 20);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	host_read_check(&t->host, on_mirror(t, 7));
+}
+
+/* Without a leg of the parity1 that logs everything, and the mirror does not. */
+static void leg_of_the_parity_is_out(struct mixed *t)
+{
+	lose(t, parity_disk(t, 1));
+	host_write(&t->host, on_parity(t, 3), 1, true);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	write_by_intent(t, across(t, 24), 40, t->start.parity ? 16 : 24);
+	host_flush(&t->host);
+	host_write(&t->host, across(t, 2), 4, true);
+	host_checkpoint(&t->host);
+}
+
+/* --- running them ------------------------------------------------------------------------------ */
+
+static void test_main(void *arg)
+{
+	struct mixed *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	/* Checkpoints come when a test asks for them. */
+	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
+	t->cuts_from = disks.trace.nr;
+	t->run(t);
+}
+
+static bool run_one(struct mixed *t, u64 seed)
+{
+	const struct base *base = base_two(&t->start);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&t->o, &base->o);
+	t->spoilt = false;
+	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
+				   .second = base->second, .second_parity = base->second_parity,
+				   .cache = base->cache, .o = &t->o, .each_leg = true };
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, test_main, t) == SIM_RETURNED;
+	disks_end();
+	/* Each image is started once for each leg: where few are asked for, not at every position. */
+	if (t->spoilt)
+		;
+	else if (good && opt.images < 3)
+		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, 12);
+	else if (good)
+		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void mixed(const char *name, void (*run)(struct mixed *t), const struct host_start *shape)
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 4 : 1, spoilt = 0, i;
+	char full[128];
+	struct mixed *t;
+	bool good = true;
+
+	snprintf(full, sizeof(full), "mixed:%s%s:%s", shape->cache ? "cache-" : "",
+		 shape->parity ? "parity+mirror" : "mirror+parity", name);
+	if (!wanted(full))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = full;
+	t->run = run;
+	t->start = *shape;
+	for (i = 0; good && i < rounds + spoilt; i++) {
+		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+		spoilt += t->spoilt;
+		good &= spoilt < MAX_SPOILT;
+	}
+	result(full, good);
+	free(t);
+}
+
+#define NAMED(function) #function, function
+
+void run_mixed(void)
+{
+	/* The log is on the mirror, on the parity1, and on a cache. */
+	static const struct host_start shapes[] = {
+		{ .legs = 5, .second = 3, .second_parity = true },
+		{ .legs = 5, .parity = true, .second = 2 },
+		{ .legs = 6, .second = 3, .second_parity = true, .cache = 1 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		mixed(NAMED(mirror_alone), &shapes[i]);
+		mixed(NAMED(both_in_one_entry), &shapes[i]);
+		mixed(NAMED(over_data_in_the_log), &shapes[i]);
+		mixed(NAMED(data_over_open_intents), &shapes[i]);
+		mixed(NAMED(data_over_closed_intents), &shapes[i]);
+		mixed(NAMED(over_closed_intents), &shapes[i]);
+		mixed(NAMED(over_a_discard), &shapes[i]);
+		mixed(NAMED(leg_of_the_mirror_dies), &shapes[i]);
+		mixed(NAMED(leg_of_the_parity_is_out), &shapes[i]);
+	}
+}
