@@ -26,6 +26,8 @@ struct crash {
 	bool growing;		/* the second vdev was being added: */
 	u32 grown_at;		/* from this position on it must be there */
 	bool each_leg;		/* look at every image without each of the legs, too */
+	bool astray;		/* home writes were lost or went elsewhere, and nobody was told: */
+				/* what is in flight by intent may hold anything (R5) */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

@@ -302,6 +302,7 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	disks_end();
 	crash.lost = r->lost;
 	/* Damage that was there before is no fault of the recovery. */
+	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED;
 	crash.heal_allowed = silent || r->trouble == TROUBLE_BAD_SECTORS;
 	if (good)
 		good = !cut_sampled(name, &crash, r->served,
