@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
 #include <linux/random.h>
 
 #include "cache/scache.h"
@@ -163,6 +164,24 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
 
 	for (i = 0; i < count; i++)
 		kvp_scache_forget(pool, block + i);
+}
+
+/* Each SSD is asked: one of them may be rotten, too. */
+bool kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page)
+{
+	struct kvp_vdev *v = in_use(&pool->scache);
+	u64 at;
+	u32 i;
+
+	kvp_scache_alike(pool, block, 1, &at);
+	if (!at)
+		return false;
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_usable(&v->legs[i]) &&
+		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, page) &&
+		    kvp_block_sum(pool->seed, block, page_address(page)) == crc)
+			return true;
+	return false;
 }
 
 /* --- for status ---------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ struct kvp_dirty;
 struct kvp_leg;
 struct kvp_pool;
 struct kvp_vdev;
+struct page;
 
 #define KVP_SCACHE_READ	64u	/* blocks: of longer reads nobody asks whether they are here */
 
@@ -96,6 +97,16 @@ struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr);
 
 /** kvp_scache_mistrust() - what was read for these was not what it should be: forget them. Process context. */
 void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
+
+/**
+ * kvp_scache_rescue() - no leg has @block any more, nor what it could be rebuilt from: has an SSD?
+ * @crc: of its version, as the table has it
+ * @page: where to
+ *
+ * What has that sum is as good as any copy. Return: true, and @page is that version; false,
+ * and it may hold anything. Context: process, waits for I/O; under the block's range lock.
+ */
+bool kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page);
 
 /** kvp_scache_size() - blocks that it has room for; 0: it is not in use */
 u64 kvp_scache_size(const struct kvp_pool *pool);

@@ -106,8 +106,9 @@ static bool silent(int error)
 	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
 }
 
-int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		    struct page *page, struct page *scratch)
+/* From the other pieces of the row. */
+static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		   struct page *page, struct page *scratch)
 {
 	u64 entry = kvp_row_entry(pool, leaf, row, piece);
 	bool unknown = !piece && kvp_entry_state(entry) != KVP_ENTRY_VALID;
@@ -125,6 +126,19 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 		kvp_xor(page, scratch);
 	}
 	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
+}
+
+/* A block that the others do not give, the SSD cache may have. */
+int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		    struct page *page, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	int ret = rebuild(pool, leaf, row, piece, page, scratch);
+
+	if (ret && piece && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	    kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece), kvp_entry_crc(entry), page))
+		return 0;
+	return ret;
 }
 
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,

@@ -54,7 +54,7 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 		 struct page *page);
 
 /**
- * kvp_row_rebuild() - one piece from all others, verified; the piece itself is not read
+ * kvp_row_rebuild() - one piece from all others, or the SSD cache, verified; the piece itself is not read
  * @page: receives it
  * @scratch: another page
  *

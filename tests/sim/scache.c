@@ -195,6 +195,55 @@ static void ssds_die(struct scene *s)
 	host_cache_check(&s->host);
 }
 
+static u8 seen[KVP_BLOCK_SIZE];
+
+/* Every home of @block, or of its row, and one SSD's copy if there are two. */
+static void spoil(struct scene *s, u64 block)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_spot spot = kvp_locate(pool, block);
+	struct kvp_place home = kvp_data_place(spot.v->g, spot.block);
+	u64 at;
+	u32 i;
+
+	memset(seen, 0x33, sizeof(seen));
+	for (i = 0; i < spot.v->nr_legs; i++)
+		image_write_data(&disks.img[spot.v->legs[i].bdev - disks.bdev], home.block, seen);
+	kvp_scache_alike(pool, block, 1, &at);
+	if (!at)
+		sim_fail("block %llu is not on the SSD: the scene is not what it says", block);
+	if (s->start.cache > 1)
+		image_write_data(&disks.img[ssd(s, 0)->bdev - disks.bdev], at, seen);
+}
+
+/* No leg has it any more, and the SSD has: a scrub brings it back. */
+static void rescued(struct scene *s)
+{
+	struct host *h = &s->host;
+	struct kvp_vdev *cache = h->pool->scache.v;
+	u64 healed, unrepaired;
+
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	drop_ram(s);
+	spoil(s, 31);
+	host_scrub(h, &healed, &unrepaired);
+	if (!healed)
+		sim_fail("nothing was healed");
+	if (kvp_has_data(h->pool->log.v->g))
+		sim_fail("the log is not on the cache");
+	/* Of a parity1 the other blocks of the row are gone, which were not written lately. */
+	if (unrepaired && !s->start.parity)
+		sim_fail("%llu blocks are lost", unrepaired);
+	/* From home. */
+	h->pool->scache.v = NULL;
+	drop_ram(s);
+	host_read_check(h, 31);
+	h->pool->scache.v = cache;
+	/* One SSD's copy is rotten, and host_cache_check() would see it. */
+	kvp_scache_mistrust(h->pool, 31, 1);
+}
+
 /* --- running them --------------------------------------------------------------------------- */
 
 static void scene_main(void *arg)
@@ -252,5 +301,6 @@ void run_scache(void)
 		scene("cannot-be-read", &shapes[i], cannot_be_read);
 		scene("changes-meanwhile", &shapes[i], changes_meanwhile);
 		scene("ssds-die", &shapes[i], ssds_die);
+		scene("rescued", &shapes[i], rescued);
 	}
 }
