@@ -13,6 +13,7 @@
 struct kvp_leg_queue {
 	spinlock_t lock;		/* irqsave */
 	struct bio_list reads, writes;	/* that the worker has not sent yet; by lock */
+	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
 	struct work_struct work;
 	bool wrote;			/* a write was sent last; by the worker */
 	bool rotational;		/* the leg seeks; by lock */
@@ -48,6 +49,7 @@ struct run {
 
 /* One request for all of a run. */
 struct joined {
+	struct kvp_leg_queue *q;
 	struct bio_list bios;
 	struct bio bio;
 };
@@ -111,11 +113,21 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
 static void joined_done(struct bio *bio)
 {
 	struct joined *j = container_of(bio, struct joined, bio);
+	struct kvp_leg_queue *q = j->q;
 	struct bio *part;
+	unsigned long flags;
 
-	while ((part = bio_list_pop(&j->bios))) {
-		part->bi_status = bio->bi_status;
-		bio_endio(part);
+	if (bio->bi_status) {
+		/* Which of them is bad, or only what lies between, is not known. */
+		spin_lock_irqsave(&q->lock, flags);
+		bio_list_merge(&q->alone, &j->bios);
+		spin_unlock_irqrestore(&q->lock, flags);
+		queue_work(q->all->wq, &q->work);
+	} else {
+		while ((part = bio_list_pop(&j->bios))) {
+			part->bi_status = BLK_STS_OK;
+			bio_endio(part);
+		}
 	}
 	bio_put(bio);
 }
@@ -146,6 +158,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 	if (!bio)
 		return false;
 	j = container_of(bio, struct joined, bio);
+	j->q = q;
 	j->bios = run->bios;
 	bio_clone_blkg_association(bio, first);
 	bio->bi_ioprio = first->bi_ioprio;
@@ -163,11 +176,18 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
 	struct bio_list *from = &q->reads;
 	unsigned long flags;
+	struct bio *alone;
 
 	bio_list_init(&run->bios);
 	run->bytes = 0;
 	run->vecs = 0;
 	spin_lock_irqsave(&q->lock, flags);
+	alone = bio_list_pop(&q->alone);
+	if (alone) {
+		spin_unlock_irqrestore(&q->lock, flags);
+		bio_list_add(&run->bios, alone);
+		return true;
+	}
 	if (bio_list_empty(&q->reads) || (!q->wrote && !bio_list_empty(&q->writes)))
 		from = &q->writes;
 	while (!bio_list_empty(from) &&
@@ -276,6 +296,7 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		spin_lock_init(&q->lock);
 		bio_list_init(&q->reads);
 		bio_list_init(&q->writes);
+		bio_list_init(&q->alone);
 		INIT_WORK(&q->work, send_work);
 		q->all = qs;
 	}

@@ -26,10 +26,13 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 	return false;
 }
 
-/* Does @leg read what comes right before @block, within a step, and has it not too much to do? */
+/*
+ * Is @leg, a disk that seeks, reading what comes right before @block, within a step, and
+ * has it not too much to do? What does not seek gains more by sharing.
+ */
 static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
 {
-	return READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
+	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
