@@ -417,25 +417,25 @@ static void read_anew(struct kvp_requests *r, struct bio *bio)
 		end_bio(bio, status);
 }
 
-/* It came from the SSD cache, and was not what it should be. */
-static void mistrust(struct kvp_requests *r, struct kvp_bio *k)
-{
-	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
-
-	if (!k->ssd)
-		return;
-	kvp_scache_mistrust(r->pool, k->iter.bi_sector >> KVP_SECTORS_SHIFT, count);
-	this_cpu_add(r->pool->stats->ssd_mistrusted, count);
-	k->ssd = 0;
-}
-
 static void read_anew_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	u64 block = k->iter.bi_sector >> KVP_SECTORS_SHIFT;
+	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
+	struct kvp_pool *pool = k->requests->pool;
+	bool ssd = k->ssd;
 
-	mistrust(k->requests, k);
+	k->ssd = 0;
 	if (!read_missing(k->requests, bio_of(k)))
 		read_anew(k->requests, bio_of(k));
+	/*
+	 * The bio is gone. What came from the SSD cache was not what it should be: to be
+	 * forgotten now that home has been read, for which another SSD may have been needed.
+	 */
+	if (!ssd)
+		return;
+	kvp_scache_mistrust(pool, block, count);
+	this_cpu_add(pool->stats->ssd_mistrusted, count);
 }
 
 static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
@@ -577,6 +577,9 @@ static void read_home_work(struct work_struct *work)
 	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
 
 	kvp_table_shrink(r->pool, false);
+	/* The SSD cache was not read, if it ends here. */
+	if (IS_ERR(leaf))
+		k->ssd = 0;
 	if (leaf == ERR_PTR(-ENOMEM) || (IS_ERR(leaf) && kvp_pool_waits(r->pool)))
 		read_anew(r, bio);	/* which waits for memory, or legs */
 	else if (IS_ERR(leaf))

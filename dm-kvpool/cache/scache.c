@@ -42,7 +42,7 @@ static void grow_work(struct work_struct *work)
 {
 	struct kvp_scache *s = container_of(work, struct kvp_scache, grow_work);
 
-	while (s->index.places < places_wanted(s->pool) && !kvp_index_grow(&s->index))
+	while (s->index.places < READ_ONCE(s->wanted) && !kvp_index_grow(&s->index))
 		;
 }
 
@@ -120,7 +120,8 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
-	if (READ_ONCE(s->index.places) < places_wanted(pool))
+	WRITE_ONCE(s->wanted, places_wanted(pool));
+	if (READ_ONCE(s->index.places) < s->wanted)
 		queue_work(pool->scrub_wq, &s->grow_work);
 }
 
@@ -128,7 +129,10 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
-	return count <= KVP_SCACHE_READ && in_use(&pool->scache);
+	const struct kvp_vdev *v = in_use(&pool->scache);
+
+	/* Once the log has moved, no SSD is left. */
+	return count <= KVP_SCACHE_READ && v && v == READ_ONCE(pool->log.v);
 }
 
 u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, u64 *at)

@@ -43,12 +43,13 @@ struct page;
  * @v: the cache; NULL while nothing is known of any: then nothing else is valid
  * @blocks: of its log
  * @base: lsn that has place 0
+ * @wanted: places that there should be by now; by log->build_lock, read without it
  * @grow_work: more memory for @index, before the log comes to where it is needed
  */
 struct kvp_scache {
 	struct kvp_pool *pool;
 	struct kvp_vdev *v;
-	u32 blocks;
+	u32 blocks, wanted;
 	u64 base;
 	struct kvp_index index;
 	struct work_struct grow_work;
