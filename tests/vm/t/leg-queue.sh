@@ -91,3 +91,32 @@ expect_stat p leg.2.state faulted
 expect_stat p state degraded
 busy --rw=randwrite --bs=64k --verify_only=1 --verify_pattern=0x5a --verify=pattern
 delay 0
+dmsetup remove --retry p
+
+echo "--- what is bad between them is nobody's: on a disk of which there is no other"
+mksim d 64
+loop=$(losetup --direct-io=on -b 4096 -f --show /dev/d)
+at_exit "losetup -d $loop"
+queue=/sys/block/${loop#/dev/}/queue
+echo none > "$queue/scheduler"
+echo 4 > "$queue/nr_requests"
+echo 1 > "$queue/rotational"
+dmsetup create p --table "0 $(sectors_of 32) kvpool - 4 format name=p log_size=8M ram_cache=0 single 1 $loop"
+home=$(leg label /dev/d | sed -n 's/^data_start=//p')
+# 16 KiB of every 32 are written.
+every_second() {
+	fio --name=gaps --filename=/dev/mapper/p --size=32M --direct=1 --ioengine=libaio --iodepth=128 --rw=write --bs=16k \
+		--zonemode=strided --zonesize=16k --zoneskip=16k --verify=crc32c --verify_state_save=0 --output=/tmp/fio.log "$@" ||
+		{ cat /tmp/fio.log; fail "fio $*"; }
+}
+every_second --do_verify=0
+dmsetup message p 0 checkpoint
+expect_stat p written_blocks 4096
+for ((i = 0; i < 1024; i += 5)); do simset d faults "add bad $(((home + i * 8 + 5) * 8)) 8"; done
+simset d delay_us 2000
+before=$(simstat d injected)
+every_second --verify_only=1
+[ $(($(simstat d injected) - before)) -gt 10 ] || fail "nobody read what is bad: nothing was joined over it"
+expect_stat p leg.0.err_read 0
+expect_stat p poisoned_blocks 0
+simset d delay_us 0
