@@ -382,7 +382,8 @@ u64 kvp_index_bytes(u32 places, u32 most)
 
 static struct kvp_index_chunk *alloc_chunk(void)
 {
-	struct kvp_index_chunk *c = vmalloc(sizeof(*c));
+	/* Whoever needs one can do without: nothing is to be killed for it. */
+	struct kvp_index_chunk *c = __vmalloc(sizeof(*c), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
 	if (!c)
 		return NULL;

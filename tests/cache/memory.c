@@ -46,7 +46,7 @@ size_t memory_bytes(void)
 	return bytes;
 }
 
-void *vmalloc(unsigned long size)
+void *__vmalloc(unsigned long size, gfp_t gfp)
 {
 	return sim_alloc(size, 0);
 }

@@ -214,9 +214,14 @@ void free_pages(unsigned long addr, unsigned int order)
 		__free_pages(virt_to_page((void *)addr), order);
 }
 
+void *__vmalloc(unsigned long size, gfp_t gfp)
+{
+	return (void *)__get_free_pages(gfp, get_order(size));
+}
+
 void *vmalloc(unsigned long size)
 {
-	return (void *)__get_free_pages(GFP_KERNEL, get_order(size));
+	return __vmalloc(size, GFP_KERNEL);
 }
 
 void vfree(const void *p)
