@@ -391,9 +391,9 @@ static bool read_missing(struct kvp_requests *r, struct bio *bio)
 
 /*
  * Every block from scratch, each under its lock, through a private page. That
- * a block is lost is an answer, whatever becomes of the legs.
+ * a block is lost is an answer, whatever becomes of the legs. False: not all was read.
  */
-static void read_anew(struct kvp_requests *r, struct bio *bio)
+static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct bvec_iter iter = k->iter;
@@ -411,10 +411,12 @@ static void read_anew(struct kvp_requests *r, struct bio *bio)
 		copy_to_bio(bio, &iter, status ? NULL : page_address(page));
 	}
 	mempool_free(page, &r->pages);
-	if (iter.bi_size)
+	if (iter.bi_size) {
 		hold_read(r, bio);
-	else
-		end_bio(bio, status);
+		return false;
+	}
+	end_bio(bio, status);
+	return !status;
 }
 
 static void read_anew_work(struct work_struct *work)
@@ -422,17 +424,17 @@ static void read_anew_work(struct work_struct *work)
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 	u64 block = k->iter.bi_sector >> KVP_SECTORS_SHIFT;
 	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
-	struct kvp_pool *pool = k->requests->pool;
-	bool ssd = k->ssd;
+	struct kvp_requests *r = k->requests;
+	struct kvp_pool *pool = r->pool;
+	bool ssd = k->ssd.block;
 
-	k->ssd = 0;
-	if (!read_missing(k->requests, bio_of(k)))
-		read_anew(k->requests, bio_of(k));
+	k->ssd.block = 0;
 	/*
-	 * The bio is gone. What came from the SSD cache was not what it should be: to be
-	 * forgotten now that home has been read, for which another SSD may have been needed.
+	 * After this the bio is gone. What came from the SSD cache was not what it should be: to be
+	 * forgotten once home has been read, for which another SSD may have been needed, and
+	 * which, as long as home does not give it, may be needed once more.
 	 */
-	if (!ssd)
+	if ((!read_missing(r, bio_of(k)) && !read_anew(r, bio_of(k))) || !ssd)
 		return;
 	kvp_scache_mistrust(pool, block, count);
 	this_cpu_add(pool->stats->ssd_mistrusted, count);
@@ -521,13 +523,13 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 	struct kvp_bio *k = data_of(bio);
 	u32 count = block_count(bio);
 
-	if (!k->ssd)
+	if (!k->ssd.block)
 		return false;
-	if (point_at(bio, kvp_scache_choose(pool, k->ssd, count), k->ssd)) {
+	if (point_at(bio, kvp_scache_choose(pool, k->ssd.block, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;
 	}
-	k->ssd = 0;
+	k->ssd.block = 0;
 	return false;
 }
 
@@ -560,7 +562,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->leaf = NULL;
 	}
 	kvp_table_put(pool, leaf);
-	k->ssd = 0;
+	k->ssd.block = 0;
 	if (class == HOME_ZERO)
 		read_zeros(pool, bio);
 	else
@@ -579,7 +581,7 @@ static void read_home_work(struct work_struct *work)
 	kvp_table_shrink(r->pool, false);
 	/* The SSD cache was not read, if it ends here. */
 	if (IS_ERR(leaf))
-		k->ssd = 0;
+		k->ssd.block = 0;
 	if (leaf == ERR_PTR(-ENOMEM) || (IS_ERR(leaf) && kvp_pool_waits(r->pool)))
 		read_anew(r, bio);	/* which waits for memory, or legs */
 	else if (IS_ERR(leaf))
@@ -712,7 +714,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
 	this_cpu_add(pool->stats->read_blocks, n);
 	k->iter = bio->bi_iter;
-	k->ssd = 0;
+	k->ssd.block = 0;
 	if (buffered) {
 		if (read_buffer(pool, bio)) {
 			this_cpu_add(pool->stats->buffer_read_blocks, n);
@@ -832,8 +834,10 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	kvp_leg_unchoose(k->leg);
 	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
 	/* Of a leg with data the second try counts. */
-	if (!good && k->ssd)
+	if (!good && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
+	if (k->ssd.block)
+		good = good && kvp_scache_intact(r->pool, &k->ssd);
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;

@@ -53,7 +53,7 @@ struct kvp_bio {
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
 	u32 token;			/* of the RAM cache, taken before */
 	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
-	u64 ssd;			/* it lies on the SSD cache, too: at this block of its legs; or 0 */
+	struct kvp_on_ssd ssd;		/* it lies on the SSD cache, too, unless its block is 0 */
 	struct work_struct work;	/* a read that has to wait */
 };
 

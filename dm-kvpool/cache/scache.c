@@ -42,8 +42,12 @@ static void grow_work(struct work_struct *work)
 {
 	struct kvp_scache *s = container_of(work, struct kvp_scache, grow_work);
 
-	while (s->index.places < READ_ONCE(s->wanted) && !kvp_index_grow(&s->index))
-		;
+	int error = 0;
+
+	while (!error && s->index.places < READ_ONCE(s->wanted))
+		error = kvp_index_grow(&s->index);
+	if (error)
+		WRITE_ONCE(s->grow_at, jiffies + HZ);
 }
 
 int kvp_scache_start(struct kvp_pool *pool)
@@ -58,6 +62,8 @@ int kvp_scache_start(struct kvp_pool *pool)
 	INIT_WORK(&s->grow_work, grow_work);
 	s->blocks = min_t(u64, kvp_log_blocks(v->g), KVP_INDEX_MAX_PLACES);
 	s->base = pool->log.head.lsn - pool->log.head.lsn % v->g->segment_blocks;
+	s->wiped = pool->log.head.lsn;
+	s->grow_at = jiffies - 1;
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
 	if (!ret)
 		smp_store_release(&s->v, v);
@@ -120,8 +126,11 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
+	/* Whoever finds something there now has not seen this, and will when he has read. */
+	if (lsn + nr > s->wiped)
+		smp_store_release(&s->wiped, lsn + nr);
 	WRITE_ONCE(s->wanted, places_wanted(pool));
-	if (READ_ONCE(s->index.places) < s->wanted)
+	if (READ_ONCE(s->index.places) < s->wanted && time_after(jiffies, READ_ONCE(s->grow_at)))
 		queue_work(pool->scrub_wq, &s->grow_work);
 }
 
@@ -135,26 +144,45 @@ bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 	return count <= KVP_SCACHE_READ && v && v == READ_ONCE(pool->log.v);
 }
 
-u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, u64 *at)
+/* The log stands at @wiped: up to where may it go before it comes over @nr places? */
+static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
+{
+	u32 now = place_of(s, wiped);
+	u32 ahead = place >= now ? place - now : s->blocks - now + place;
+
+	return wiped + (ahead > s->blocks - nr ? 0 : ahead);
+}
+
+u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
 {
 	struct kvp_scache *s = &pool->scache;
+	/* Before the index is asked: what it has after that was not overwritten up to here. */
+	u64 wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
+	u32 first = 0, i;
 	bool here;
-	u32 i;
 
-	*at = 0;
+	at->block = 0;
 	if (!kvp_scache_asked(pool, count))
 		return count;
 	for (i = 0; i < count; i++) {
 		here = kvp_index_find(&s->index, block + i, &e);
-		if (i && (here != !!*at || (here && block_at(s, e.place) != *at + i)))
+		if (i && (here != !!at->block || (here && block_at(s, e.place) != at->block + i)))
 			break;
-		if (here && !i)
-			*at = block_at(s, e.place);
+		if (here && !i) {
+			at->block = block_at(s, e.place);
+			first = e.place;
+		}
 		if (here)
 			kvp_index_hit(&s->index, block + i, e.place);
 	}
+	at->until = safe_until(s, wiped, first, i);
 	return i;
+}
+
+bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
+{
+	return smp_load_acquire(&pool->scache.wiped) <= at->until;
 }
 
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr)
@@ -170,29 +198,53 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
 		kvp_scache_forget(pool, block + i);
 }
 
-/* Each SSD is asked: one of them may be rotten, too. */
-bool kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page)
+/* One SSD's copy. What is wrong with it is counted, but for want of memory, which says nothing of it. */
+static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct page *page)
 {
-	struct kvp_vdev *v = in_use(&pool->scache);
-	u64 at;
+	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
+
+	if (error == -ENOMEM)
+		return error;
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return error == -ENODATA ? -ENOENT : -EIO;
+	}
+	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -ENOENT;
+}
+
+/* Each SSD is asked: one of them may be rotten, too. */
+int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page)
+{
+	struct kvp_scache *s = &pool->scache;
+	struct kvp_vdev *v = in_use(s);
+	struct kvp_index_entry e;
+	int ret = -ENOENT;
 	u32 i;
 
-	kvp_scache_alike(pool, block, 1, &at);
-	if (!at)
-		return false;
-	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]) &&
-		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, page) &&
-		    kvp_block_sum(pool->seed, block, page_address(page)) == crc)
-			return true;
-	return false;
+	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, block, &e))
+		return -ENOENT;
+	for (i = 0; i < v->nr_legs; i++) {
+		int error;
+
+		if (!kvp_leg_usable(&v->legs[i]))
+			continue;
+		error = rescue_from(&v->legs[i], block_at(s, e.place), block, crc, page);
+		if (!error)
+			return 0;
+		if (error != -ENOENT)
+			ret = error;
+	}
+	return ret;
 }
 
 /* --- for status ---------------------------------------------------------------------------- */
 
 u64 kvp_scache_size(const struct kvp_pool *pool)
 {
-	return in_use(&pool->scache) ? pool->scache.blocks : 0;
+	return kvp_scache_asked(pool, 1) ? pool->scache.blocks : 0;
 }
 
 u64 kvp_scache_used(struct kvp_pool *pool)

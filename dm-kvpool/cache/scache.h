@@ -39,20 +39,32 @@ struct page;
 #define KVP_SCACHE_READ	64u	/* blocks: of longer reads nobody asks whether they are here */
 
 /**
+ * struct kvp_on_ssd - where some neighbours lie on the SSD cache
+ * @block: the first of them, on each of its legs; 0: they are not there
+ * @until: they lie there for as long as the log has not gone beyond this lsn
+ */
+struct kvp_on_ssd {
+	u64 block, until;
+};
+
+/**
  * struct kvp_scache - what is known of the SSD cache
  * @v: the cache; NULL while nothing is known of any: then nothing else is valid
  * @blocks: of its log
  * @base: lsn that has place 0
+ * @wiped: lsn up to which the log may have written; by log->build_lock, read without it
  * @wanted: places that there should be by now; by log->build_lock, read without it
  * @grow_work: more memory for @index, before the log comes to where it is needed
+ * @grow_at: there was none; not before, in jiffies, is it worth another try
  */
 struct kvp_scache {
 	struct kvp_pool *pool;
 	struct kvp_vdev *v;
 	u32 blocks, wanted;
-	u64 base;
+	u64 base, wiped;
 	struct kvp_index index;
 	struct work_struct grow_work;
+	unsigned long grow_at;
 };
 
 /**
@@ -79,15 +91,19 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);
 
 /**
- * kvp_scache_alike() - are blocks on the SSD, or not?
+ * kvp_scache_alike() - are blocks on the SSD, or not? Those that are count as hit.
  * @block: the first of @count
- * @at: set to where it lies, a block of the cache's legs; or 0: it is not there
+ * @at: set to where it lies
  *
- * Ask the buffer first. What lies there is to be verified against the table.
+ * Ask the buffer first. What was read there is theirs if kvp_scache_intact() says so then, and
+ * it is to be verified against the table.
  * Return: so many are there one behind the other; or so many from the first on are not.
  * Context: process.
  */
-u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, u64 *at);
+u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at);
+
+/** kvp_scache_intact() - was what has been read at @at still theirs? Any context. */
+bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at);
 
 /**
  * kvp_scache_choose() - the leg to read @nr blocks at @at from; NULL: none is left
@@ -104,12 +120,14 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
  * @crc: of its version, as the table has it
  * @page: where to
  *
- * What has that sum is as good as any copy. Return: true, and @page is that version; false,
- * and it may hold anything. Context: process, waits for I/O; under the block's range lock.
+ * What has that sum is as good as any copy.
+ * Return: 0: @page is that version. Else it may hold anything: -ENOENT: no SSD has it; -EIO or
+ * -ENOMEM: one that may have it did not answer. Context: process, waits for I/O; under the
+ * block's range lock.
  */
-bool kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page);
+int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page);
 
-/** kvp_scache_size() - blocks that it has room for; 0: it is not in use */
+/** kvp_scache_size() - blocks that it has room for; 0: it is not in use, or no more */
 u64 kvp_scache_size(const struct kvp_pool *pool);
 
 /** kvp_scache_used() - blocks that can be read there. Takes each lock of the index. */

@@ -116,8 +116,13 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 			silent |= error != -EILSEQ && error != -ENODATA;
 		}
 	}
-	if (!found && bad)
-		found = kvp_scache_rescue(pool, block, kvp_entry_crc(entry), page);
+	if (!found && bad) {
+		int error = kvp_scache_rescue(pool, block, kvp_entry_crc(entry), page);
+
+		found = !error;
+		no_memory |= error == -ENOMEM;
+		silent |= error == -EIO;
+	}
 	if (found)
 		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
 	/* A reader has what it wants; the next one, or a scrub, heals. */

@@ -133,12 +133,18 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 		    struct page *page, struct page *scratch)
 {
 	u64 entry = kvp_row_entry(pool, leaf, row, piece);
-	int ret = rebuild(pool, leaf, row, piece, page, scratch);
+	int ret = rebuild(pool, leaf, row, piece, page, scratch), error;
 
-	if (ret && piece && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
-	    kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece), kvp_entry_crc(entry), page))
-		return 0;
-	return ret;
+	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return ret;
+	do {
+		error = kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece),
+					  kvp_entry_crc(entry), page);
+		if (error == -ENOMEM)
+			kvp_wait_for_memory();
+	} while (error == -ENOMEM && !kvp_pool_faulted(pool));
+	/* An SSD that did not answer may still have it. */
+	return error == -ENOENT ? ret : error ? -EIO : 0;
 }
 
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,

@@ -443,29 +443,31 @@ static int read_leg(struct host *h, u64 block, struct page *page, bool *ssd)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_leg *leg = NULL;
-	u64 at;
+	struct kvp_on_ssd at;
 	int error;
 
 	kvp_scache_alike(pool, block, 1, &at);
 	sim_maybe_preempt();
-	if (at)
-		leg = kvp_scache_choose(pool, at, 1);
+	if (at.block)
+		leg = kvp_scache_choose(pool, at.block, 1);
 	*ssd = leg;
 	if (!leg) {
-		at = kvp_home_block(pool, block);
+		at.block = kvp_home_block(pool, block);
 		leg = kvp_leg_choose(pool, block, 1);
 	}
 	if (!leg)
 		return -EIO;
-	error = kvp_io_page(leg, KVP_IO_READ, at, page);
+	error = kvp_io_page(leg, KVP_IO_READ, at.block, page);
 	kvp_leg_unchoose(leg);
+	if (*ssd && !error && !kvp_scache_intact(pool, &at))
+		error = -ESTALE;
 	h->ssd_reads += *ssd && !error;
 	return error;
 }
 
-/* Verified against the table as it is afterwards. */
+/* Verified against the table as it is afterwards. *@doubt: what the SSD cache had is not what it should be. */
 static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
-		      const struct kvp_rfill *fill)
+		      const struct kvp_rfill *fill, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 entry = kvp_table_entry(pool, leaf, block);
@@ -484,12 +486,11 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	else
 		good = good && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		       verify(h, block, page, entry, fill);
-	if (!good && ssd)
-		kvp_scache_mistrust(pool, block, 1);
+	*doubt = !good && ssd;
 	return good;
 }
 
-static bool read_fast(struct host *h, u64 block, struct page *page)
+static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_tpage *leaf;
@@ -519,7 +520,7 @@ static bool read_fast(struct host *h, u64 block, struct page *page)
 		if (IS_ERR(leaf))
 			return false;
 	}
-	good = read_home(h, leaf, block, page, &fill);
+	good = read_home(h, leaf, block, page, &fill, doubt);
 	kvp_table_put(pool, leaf);
 	return good;
 }
@@ -527,10 +528,14 @@ static bool read_fast(struct host *h, u64 block, struct page *page)
 int host_read(struct host *h, u64 block, u8 *data)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
+	bool doubt = false;
 	int ret = 0;
 
-	if (!read_fast(h, block, page))
-		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0; /* as request.c does */
+	/* As request.c does. */
+	if (!read_fast(h, block, page, &doubt))
+		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
+	if (doubt && !ret)
+		kvp_scache_mistrust(h->pool, block, 1);
 	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
 	__free_page(page);
 	return ret;
@@ -603,14 +608,15 @@ static void check_on_ssd(struct host *h, u64 block, u64 at, struct page *page)
 static void check_ssd(struct host *h, struct page *page)
 {
 	const char *wrong = h->pool->scache.v ? kvp_index_check(&h->pool->scache.index) : NULL;
-	u64 block, at;
+	struct kvp_on_ssd at;
+	u64 block;
 
 	if (wrong)
 		sim_fail("the index of the SSD cache: %s", wrong);
 	for (block = 0; h->pool->scache.v && block < h->o->blocks; block++) {
 		kvp_scache_alike(h->pool, block, 1, &at);
-		if (at && !kvp_wbuf_any(h->pool, block, 1))
-			check_on_ssd(h, block, at, page);
+		if (at.block && !kvp_wbuf_any(h->pool, block, 1))
+			check_on_ssd(h, block, at.block, page);
 	}
 }
 

@@ -109,7 +109,7 @@ static void rotten(struct scene *s)
 {
 	struct host *h = &s->host;
 	u8 junk[KVP_BLOCK_SIZE];
-	u64 at;
+	struct kvp_on_ssd at;
 	u32 i;
 
 	write_small(s, 30, 3);
@@ -117,7 +117,7 @@ static void rotten(struct scene *s)
 	kvp_scache_alike(h->pool, 31, 1, &at);
 	memset(junk, 0x55, sizeof(junk));
 	for (i = 0; i < s->start.cache; i++)
-		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], at, junk);
+		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], at.block, junk);
 	expect_hits(s, 31, 1, 1);
 	expect_hits(s, 30, 3, 2);
 	for (i = 0; i < s->start.legs; i++)
@@ -150,7 +150,7 @@ static void read_task(void *arg)
 static void changes_meanwhile(struct scene *s)
 {
 	struct host *h = &s->host;
-	u64 at;
+	struct kvp_on_ssd at;
 	u32 i;
 
 	write_small(s, 30, 3);
@@ -158,7 +158,7 @@ static void changes_meanwhile(struct scene *s)
 	kvp_scache_alike(h->pool, 31, 1, &at);
 	drop_ram(s);
 	for (i = 0; i < s->start.cache; i++)
-		disks_stall(ssd(s, i)->bdev - disks.bdev, at, at + 1);
+		disks_stall(ssd(s, i)->bdev - disks.bdev, at.block, at.block + 1);
 	sim_spawn("reader", read_task, s);
 	host_sleep(50);
 	write_small(s, 31, 1);
@@ -201,17 +201,17 @@ static void spoil(struct scene *s, u64 block)
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_spot spot = kvp_locate(pool, block);
 	struct kvp_place home = kvp_data_place(spot.v->g, spot.block);
-	u64 at;
+	struct kvp_on_ssd at;
 	u32 i;
 
 	memset(seen, 0x33, sizeof(seen));
 	for (i = 0; i < spot.v->nr_legs; i++)
 		image_write_data(&disks.img[spot.v->legs[i].bdev - disks.bdev], home.block, seen);
 	kvp_scache_alike(pool, block, 1, &at);
-	if (!at)
+	if (!at.block)
 		sim_fail("block %llu is not on the SSD: the scene is not what it says", block);
 	if (s->start.cache > 1)
-		image_write_data(&disks.img[ssd(s, 0)->bdev - disks.bdev], at, seen);
+		image_write_data(&disks.img[ssd(s, 0)->bdev - disks.bdev], at.block, seen);
 }
 
 /* No leg has it any more, and the SSD has: a scrub brings it back. */
@@ -240,6 +240,54 @@ static void rescued(struct scene *s)
 	h->pool->scache.v = cache;
 	/* One SSD's copy is rotten, and host_cache_check() would see it. */
 	kvp_scache_mistrust(h->pool, 31, 1);
+}
+
+/* No leg has it any more, and the SSD does not answer: it may have it, so nothing is given up. */
+static void rescue_is_silent(struct scene *s)
+{
+	struct host *h = &s->host;
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	drop_ram(s);
+	spoil(s, 31);
+	for (i = 0; i < s->start.cache; i++)
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
+	if (!host_read(h, 31, data))
+		sim_fail("a block was read of which there is no copy");
+	if (h->pool->table.poisoned)
+		sim_fail("poisoned, and the SSD has it");
+	disks.nr_faults = 0;
+	host_read_check(h, 31);
+	kvp_scache_mistrust(h->pool, 31, 1);
+}
+
+/* What a reader has found can be told from what the log has written there since. */
+static void comes_round(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 all = kvp_log_blocks(pool->log.v->g), found;
+	struct kvp_on_ssd at, still;
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(&s->host);
+	found = pool->log.head.lsn;
+	kvp_scache_alike(pool, 31, 1, &at);
+	for (i = 0; pool->log.head.lsn - found < all + 8; i++) {
+		kvp_scache_alike(pool, 31, 1, &still);
+		if (still.block == at.block && !kvp_scache_intact(pool, &at))
+			sim_fail("it lies there, and is said not to");
+		if (!still.block && kvp_scache_intact(pool, &at))
+			sim_fail("it lies there no more, and is said to");
+		write_small(s, 64 + i % 64, 1);
+		if (i % 16 == 15)
+			host_checkpoint(&s->host);
+	}
+	if (kvp_scache_intact(pool, &at))
+		sim_fail("the log has come round, and it is said to lie there");
 }
 
 /* --- running them --------------------------------------------------------------------------- */
@@ -300,5 +348,7 @@ void run_scache(void)
 		scene("changes-meanwhile", &shapes[i], changes_meanwhile);
 		scene("ssds-die", &shapes[i], ssds_die);
 		scene("rescued", &shapes[i], rescued);
+		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
+		scene("comes-round", &shapes[i], comes_round);
 	}
 }
