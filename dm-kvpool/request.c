@@ -590,7 +590,7 @@ static void read_home_work(struct work_struct *work)
 		kvp_leg_send(data_of(bio)->leg, bio);
 }
 
-/* Serve from the buffer; false when a block has left it meanwhile. */
+/* Serve from the buffer; false when a block has left it meanwhile, or is parked. */
 static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 {
 	struct bvec_iter iter = bio->bi_iter;
@@ -600,8 +600,13 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
 
 		if (d) {
-			copy_to_bio(bio, &iter, page_address(d->page));
+			struct page *page = READ_ONCE(d->page);
+
+			if (page)
+				copy_to_bio(bio, &iter, page_address(page));
 			kvp_wbuf_unlock(pool, block);
+			if (!page)
+				return false;
 		} else if (kvp_wbuf_in_hole(pool, block)) {
 			copy_to_bio(bio, &iter, NULL);
 		} else {

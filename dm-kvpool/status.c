@@ -339,6 +339,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ssd.mistrusted", sum.ssd_mistrusted);
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 

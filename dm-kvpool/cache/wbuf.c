@@ -171,14 +171,18 @@ static void free_chunks(struct list_head *chunks)
 		free_chunk(c);
 }
 
-/* Holes have no page, and no chunk. */
-static void free_holes(struct list_head *list)
+/* Discards, and what was parked, which are part of no chunk. */
+static void free_lone(struct list_head *list)
 {
 	struct kvp_dirty *d, *next;
 
-	list_for_each_entry_safe(d, next, list, list)
-		if (d->hole)
-			kfree(d);
+	list_for_each_entry_safe(d, next, list, list) {
+		if (d->chunk)
+			continue;
+		if (d->page)
+			__free_page(d->page);
+		kfree(d);
+	}
 	INIT_LIST_HEAD(list);
 }
 
@@ -197,6 +201,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	INIT_LIST_HEAD(&w->partial);
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
+	INIT_LIST_HEAD(&w->parked);
 	INIT_LIST_HEAD(&w->holes);
 	w->buckets = kvcalloc(1 << KVP_WBUF_BUCKET_BITS, sizeof(*w->buckets), GFP_KERNEL);
 	if (!w->buckets)
@@ -223,8 +228,11 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 
 	if (!w->buckets)
 		return;	/* a refused start: nothing was set up, not even the lists */
-	free_holes(&w->buffered);
-	free_holes(&w->logged);
+	free_lone(&w->buffered);
+	free_lone(&w->logged);
+	free_lone(&w->parked);
+	while (w->nr_reserve)
+		__free_page(w->reserve[--w->nr_reserve]);
 	list_for_each_entry_safe(c, next, &w->chunks, all)
 		free_chunk(c);
 	w->chunk = NULL;
@@ -473,7 +481,7 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 	struct kvp_wbuf *w = &pool->wbuf;
 	u64 b;
 
-	if (READ_ONCE(w->used))
+	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
 		for (b = block; b < block + count; b++)
 			/* An empty bucket needs no lock: what arrives now is concurrent with us. */
 			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
@@ -560,34 +568,42 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 		spin_unlock(lock);
 }
 
-static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *holes,
+static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *lone,
 		     struct list_head *excess)
 {
 	lockdep_assert_held(&w->lock);
+	if (d->chunk) {
+		__give_back(w, d, excess);
+		return;
+	}
 	if (d->hole) {
 		list_del(&d->hole_list);
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
-		list_move(&d->list, holes);
-		return;
+	} else {
+		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
+		if (d->page && w->nr_reserve < KVP_WBUF_RESERVE) {
+			w->reserve[w->nr_reserve++] = d->page;
+			d->page = NULL;
+		}
 	}
-	__give_back(w, d, excess);
+	list_move(&d->list, lone);
 }
 
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *d, *next;
-	LIST_HEAD(holes);
+	LIST_HEAD(lone);
 	LIST_HEAD(excess);
 
 	unhash(w, list);
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, list, list)
-		__retire(w, d, &holes, &excess);
+		__retire(w, d, &lone, &excess);
 	spin_unlock(&w->lock);
 	/* Versions that are free are on no list. */
 	INIT_LIST_HEAD(list);
-	free_holes(&holes);
+	free_lone(&lone);
 	free_chunks(&excess);
 	kvp_pool_space(pool);
 }
@@ -598,4 +614,121 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
 
 	list_add(&d->list, &one);
 	kvp_wbuf_drop_list(pool, &one);
+}
+
+/* --- versions without pages (park.h) ---------------------------------------------------- */
+
+struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w)
+{
+	lockdep_assert_held(&w->lock);
+	return list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
+	       list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+}
+
+/* To the end of @parked: @p in the place of @d, or itself. */
+static void __park(struct kvp_wbuf *w, struct kvp_dirty *d, struct kvp_dirty *p)
+{
+	lockdep_assert_held(&w->lock);
+	list_del(&d->list);
+	list_add_tail(&p->list, &w->parked);
+	w->nr_logged--;
+	WRITE_ONCE(w->nr_parked, w->nr_parked + 1);
+}
+
+/* Is @first still the oldest that has a page? Then @p takes its place, and its page is free. */
+static bool replace_first(struct kvp_wbuf *w, struct kvp_dirty *first, u64 block, struct kvp_dirty *p)
+{
+	struct kvp_dirty *d;
+	LIST_HEAD(excess);
+	bool same;
+
+	spin_lock(lock_of(w, block));
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	same = d && d == first && !d->hole && d->block == block;
+	if (same) {
+		*p = *d;
+		p->page = NULL;
+		p->chunk = NULL;
+		INIT_HLIST_NODE(&p->hash);
+		if (!hlist_unhashed(&d->hash)) {
+			hlist_del_init(&d->hash);
+			hlist_add_head(&p->hash, bucket_of(w, block));
+		}
+		__park(w, d, p);
+		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
+		__give_back(w, d, &excess);
+	}
+	spin_unlock(&w->lock);
+	spin_unlock(lock_of(w, block));
+	free_chunks(&excess);
+	return same;
+}
+
+bool kvp_wbuf_park_oldest(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *p, *d;
+	u64 block = 0;
+	bool as_is;
+
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	as_is = d && (d->hole || !d->chunk);
+	if (as_is)
+		__park(w, d, d);
+	else if (d)
+		block = d->block;
+	spin_unlock(&w->lock);
+	if (!d || as_is)
+		return d;
+	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (!p)
+		return false;
+	/* Destage may have come first: then there is another one. */
+	if (!replace_first(w, d, block, p))
+		kfree(p);
+	return true;
+}
+
+bool kvp_wbuf_reserve(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	while (w->nr_reserve < KVP_WBUF_RESERVE) {
+		struct page *page = alloc_page(GFP_KERNEL);
+
+		if (!page)
+			return false;
+		w->reserve[w->nr_reserve++] = page;
+	}
+	return true;
+}
+
+struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
+{
+	struct page *page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	if (page)
+		return page;
+	spin_lock(&w->lock);
+	if (w->nr_reserve)
+		page = w->reserve[--w->nr_reserve];
+	spin_unlock(&w->lock);
+	return page;
+}
+
+void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	bool kept;
+
+	spin_lock(&w->lock);
+	kept = w->nr_reserve < KVP_WBUF_RESERVE;
+	if (kept)
+		w->reserve[w->nr_reserve++] = page;
+	spin_unlock(&w->lock);
+	if (!kept)
+		__free_page(page);
 }

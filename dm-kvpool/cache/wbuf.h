@@ -12,7 +12,8 @@
  *              block goes into the same page
  *   COMMITTING in a log entry that is not yet durable; the page is fixed from
  *              here on, a rewrite makes a new version
- *   LOGGED     on wbuf->logged, in log order; the record is durable
+ *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest
+ *              may be on wbuf->parked instead, and have no page (park.h)
  *   HOMING     taken by destage or bypass
  *
  * A discard is a version without a page: a hole of one or more blocks.
@@ -55,8 +56,10 @@ enum kvp_dirty_state {
  *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @owed: of a parity1: log space is kept for its row's parity; by log->lock
- * @page: contents
- * @chunk: what the page is part of; NULL for a hole
+ * @page: contents; NULL: it is parked (park.h), or a hole. Given back, or had again, by the
+ *	bucket's lock
+ * @chunk: what the page is part of; NULL for a hole, and what was parked once: this has
+ *	memory of its own, and a page of its own if any
  */
 struct kvp_dirty {
 	struct hlist_node hash;
@@ -102,6 +105,8 @@ struct kvp_chunk {
 	struct kvp_dirty dirty[KVP_CHUNK_PAGES];
 };
 
+#define KVP_WBUF_RESERVE	32u	/* pages */
+
 #define KVP_WBUF_BUCKET_BITS	14
 #define KVP_WBUF_GROUP_BITS	4	/* neighbours under one lock */
 #define KVP_WBUF_LOCK_BITS	8
@@ -121,6 +126,7 @@ struct kvp_wbuf {
 	struct kvp_chunk *chunk;	/* pages are taken from here */
 	struct list_head buffered;
 	struct list_head logged;
+	struct list_head parked;	/* logged before all of @logged; most of it without pages */
 	struct list_head holes;		/* pending, in order of acceptance */
 	u64 seq;			/* last one given */
 	u32 limit;			/* pages that may exist */
@@ -129,6 +135,10 @@ struct kvp_wbuf {
 	u32 nr_buffered;
 	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
 	u32 nr_logged;
+	u32 nr_parked;			/* on @parked */
+	u32 nr_lone;			/* versions with memory of their own, discards left out */
+	u32 nr_reserve;
+	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that have to go home */
 	u32 nr_holes;			/* read without the lock as a hint */
 };
 
@@ -172,6 +182,30 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_di
  * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
  */
 void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
+
+/** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
+static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
+}
+
+/** __kvp_wbuf_oldest() - the first of them, or NULL. Context: caller holds @w->lock. */
+struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w);
+
+/**
+ * kvp_wbuf_park_oldest() - the oldest version on @logged goes to @parked, without its page
+ *
+ * A discard goes there as it is. Return: false if there is none, or no memory.
+ * Context: process; does not wait. The caller calls kvp_pool_space().
+ */
+bool kvp_wbuf_park_oldest(struct kvp_pool *pool);
+
+/** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
+bool kvp_wbuf_reserve(struct kvp_pool *pool);
+
+/** kvp_wbuf_lone_page() - a page for a version that was parked, or NULL. Context: may sleep, not for I/O. */
+struct page *kvp_wbuf_lone_page(struct kvp_pool *pool);
+void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
 
 /** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
 u64 kvp_wbuf_seq(struct kvp_pool *pool);

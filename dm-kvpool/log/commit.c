@@ -13,6 +13,7 @@
  * in its old order, and the next attempt writes the same place again. Until an
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
+#include "cache/park.h"
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
@@ -412,6 +413,7 @@ void kvp_post_work(struct work_struct *work)
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
+	kvp_park(pool);
 	kvp_destage_kick(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);

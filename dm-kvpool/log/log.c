@@ -177,7 +177,8 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
 	       list_empty(&log->finished) && list_empty(&log->bypass);
 	spin_unlock_irqrestore(&log->lock, flags);
-	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_holes) &&
+	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_lone) &&
+	       !READ_ONCE(pool->wbuf.nr_holes) &&
 	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
 }
 
@@ -219,7 +220,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	u32 i;
 
 	spin_lock(&pool->wbuf.lock);
-	first = list_first_entry_or_null(&pool->wbuf.logged, struct kvp_dirty, list);
+	first = __kvp_wbuf_oldest(&pool->wbuf);
 	if (first)
 		limit = min(limit, first->lsn);
 	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {

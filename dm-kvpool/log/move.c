@@ -73,7 +73,7 @@ static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = ~0ull };
 
-	if (READ_ONCE(pool->wbuf.nr_logged)) {
+	if (kvp_wbuf_nr_logged(&pool->wbuf)) {
 		kvp_destage_kick(pool, true);
 		return false;
 	}

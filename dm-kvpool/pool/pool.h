@@ -55,6 +55,7 @@ struct kvp_refusal;
 struct sb_write;
 struct kvp_home;
 struct kvp_leg_queues;
+struct kvp_recall;
 
 #define KVP_RETRY_MS	100	/* after memory was short */
 #define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
@@ -133,6 +134,7 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
+	struct kvp_recall *recall;	/* of a pool with a cache */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
@@ -446,6 +448,15 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
  * kvp_poison_settle() before anybody is told, without the lock.
  */
 int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare);
+
+/**
+ * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)
+ *
+ * Not if something newer is durable: then nothing is lost. @d is gone after that.
+ * Return: 0, or the error of the table, and nothing is changed. Context: the destage worker,
+ * which has brought home what was logged before; waits for I/O.
+ */
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d);
 
 /**
  * kvp_block_read() - the newest version of one block into a private page, from scratch

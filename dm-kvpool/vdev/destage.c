@@ -18,6 +18,8 @@
  */
 #include <linux/list_sort.h>
 
+#include "cache/park.h"
+#include "format/logplace.h"
 #include "log/move.h"
 #include "pool/pool.h"
 #include "vdev/home.h"
@@ -60,7 +62,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 static bool destage_wanted(struct kvp_pool *pool)
 {
 	return checkpoint_wanted(pool) || READ_ONCE(pool->wbuf.nr_holes) > MANY_HOLES ||
-	       READ_ONCE(pool->wbuf.nr_logged) > pool->wbuf.limit / 4;
+	       kvp_wbuf_nr_logged(&pool->wbuf) > pool->wbuf.limit / 4;
 }
 
 /* --- a round ------------------------------------------------------------------- */
@@ -73,36 +75,52 @@ static u32 round_versions(struct kvp_pool *pool)
 	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
 }
 
-/*
- * Move versions below @limit from the head of the logged list: data to @data,
- * discards to @holes. @next_at: of the first version that stays, which is where
- * those that were taken end.
- */
-static u32 take_versions(struct kvp_pool *pool, u64 limit, struct list_head *data,
-			 struct list_head *holes, struct kvp_log_at *next_at)
-{
-	struct kvp_wbuf *w = &pool->wbuf;
-	u32 n = 0, max = round_versions(pool);
-	struct kvp_dirty *d, *next;
+/* What a round takes: data and discards, in log order. */
+struct round {
+	struct list_head data, holes;
+	u32 nr;
+	struct kvp_log_at next;		/* of the first version that stays: where these end */
+};
 
-	*next_at = (struct kvp_log_at){ limit, 0 };
-	spin_lock(&w->lock);
-	list_for_each_entry_safe(d, next, &w->logged, list) {
+/* Take versions below @limit from the head of @from, up to @max in all; how many of these. */
+static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round *r)
+{
+	struct kvp_dirty *d, *next;
+	u32 n = 0;
+
+	list_for_each_entry_safe(d, next, from, list) {
 		if (d->lsn < limit)
-			*next_at = (struct kvp_log_at){ d->lsn, d->rec };
-		if (d->lsn >= limit || n == max || (d->hole && !list_empty(data)))
+			r->next = (struct kvp_log_at){ d->lsn, d->rec };
+		if (d->lsn >= limit || r->nr == max || (d->hole && !list_empty(&r->data)))
 			break;
-		list_move_tail(&d->list, d->hole ? holes : data);
-		*next_at = (struct kvp_log_at){ limit, 0 };
+		list_move_tail(&d->list, d->hole ? &r->holes : &r->data);
+		r->next = (struct kvp_log_at){ limit, 0 };
+		r->nr++;
 		n++;
 	}
-	w->nr_logged -= n;
-	spin_unlock(&w->lock);
-	list_for_each_entry(d, data, list)
-		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
 	return n;
 }
 
+static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 max = round_versions(pool);
+	struct kvp_dirty *d;
+
+	INIT_LIST_HEAD(&r->data);
+	INIT_LIST_HEAD(&r->holes);
+	r->nr = 0;
+	r->next = (struct kvp_log_at){ limit, 0 };
+	spin_lock(&w->lock);
+	w->nr_parked -= __take_from(&w->parked, limit, max, r);
+	if (list_empty(&w->parked))
+		w->nr_logged -= __take_from(&w->logged, limit, max, r);
+	spin_unlock(&w->lock);
+	list_for_each_entry(d, &r->data, list)
+		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
+}
+
+/* Before all others; whether they have pages or not, that is among the parked. */
 static void put_back(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
@@ -112,8 +130,8 @@ static void put_back(struct kvp_pool *pool, struct list_head *versions)
 	list_for_each_entry(d, versions, list)
 		n++;
 	spin_lock(&w->lock);
-	list_splice_init(versions, &w->logged);
-	w->nr_logged += n;
+	list_splice_init(versions, &w->parked);
+	w->nr_parked += n;
 	spin_unlock(&w->lock);
 }
 
@@ -146,31 +164,70 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	return ret;
 }
 
+/* No SSD has these any more: their blocks are lost, unless something newer is durable. */
+static int give_up(struct kvp_pool *pool, struct list_head *lost)
+{
+	struct kvp_dirty *d, *next;
+	int ret = 0;
+
+	list_for_each_entry_safe(d, next, lost, list) {
+		ret = kvp_block_lose(pool, d);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+/*
+ * Have in memory what was parked. The round ends before what cannot be had now, and begins
+ * with what is lost: so the table changes, and parity counts, in log order all the same.
+ */
+static int recall(struct kvp_pool *pool, struct round *r)
+{
+	struct kvp_dirty *first;
+	LIST_HEAD(lost);
+	LIST_HEAD(rest);
+	int ret;
+
+	if (!pool->destage.recall)
+		return 0;
+	ret = kvp_recall(pool->destage.recall, &r->data, &lost, &rest);
+	if (!ret)
+		ret = give_up(pool, &lost);
+	list_splice(&lost, &rest);
+	first = list_first_entry_or_null(&rest, struct kvp_dirty, list);
+	if (first)
+		r->next = (struct kvp_log_at){ first->lsn, first->rec };
+	put_back(pool, &rest);
+	return ret;
+}
+
 /* Bring home a round of versions below @limit. */
 static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
 	struct kvp_destage *dg = &pool->destage;
 	unsigned long start = jiffies;
-	struct kvp_log_at next;
-	LIST_HEAD(data);
-	LIST_HEAD(holes);
+	struct round r;
 	int ret;
 
-	*taken = take_versions(pool, limit, &data, &holes, &next);
-	if (!*taken)
+	take_versions(pool, limit, &r);
+	*taken = r.nr;
+	if (!r.nr)
 		return 0;
-	kvp_trace_destage(pool, *taken);
-	ret = apply_holes(pool, &holes);
-	if (!ret) {
-		kvp_home_sort(&data);
-		ret = kvp_home_write(pool->destage.home, &data, next);
+	kvp_trace_destage(pool, r.nr);
+	ret = apply_holes(pool, &r.holes);
+	if (!ret)
+		ret = recall(pool, &r);
+	if (!ret && !list_empty(&r.data)) {
+		kvp_home_sort(&r.data);
+		ret = kvp_home_write(pool->destage.home, &r.data, r.next);
 	}
 	if (ret) {
-		list_splice_tail(&holes, &data);
-		list_sort(NULL, &data, by_lsn);
-		put_back(pool, &data);
+		list_splice_tail(&r.holes, &r.data);
+		list_sort(NULL, &r.data, by_lsn);
+		put_back(pool, &r.data);
 	}
-	if (*taken * 2 > dg->round)
+	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	return ret;
 }
@@ -202,24 +259,48 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 }
 
 /*
- * Rounds, with checkpoints in between. When there is no memory for a table
+ * A round, and a checkpoint if somebody needs one. When there is no memory for a table
  * page, the dirty ones are what holds it: written, they can make room for
  * others. So each turn gets somewhere (R24).
  */
+static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
+{
+	u32 taken;
+	int ret = destage_round(pool, limit, &taken);
+
+	if (ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty)) {
+		*more = true;
+		return kvp_checkpoint(pool, NULL);
+	}
+	if (!ret)
+		ret = checkpoint_between(pool, limit);
+	*more = taken && (all || destage_wanted(pool));
+	return ret;
+}
+
+/* Between turns others may take a checkpoint: what is parked may take minutes to come home. */
 static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 {
-	bool no_memory;
-	u32 taken;
+	bool more;
 	int ret;
 
 	do {
-		ret = destage_round(pool, limit, &taken);
-		no_memory = ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty);
-		if (no_memory)
-			ret = kvp_checkpoint(pool, NULL);
-		else if (!ret)
-			ret = checkpoint_between(pool, limit);
-	} while (!ret && (no_memory || (taken && (all || destage_wanted(pool)))));
+		mutex_lock(&pool->checkpoint_lock);
+		ret = destage_turn(pool, limit, all, &more);
+		mutex_unlock(&pool->checkpoint_lock);
+	} while (!ret && more);
+	return ret;
+}
+
+/* All below @mark is home, for good or before the log moved: then this is no tail any more. */
+static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
+{
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (mark->lsn > pool->log.tail || READ_ONCE(pool->table.nr_dirty))
+		ret = kvp_checkpoint(pool, mark->lsn < pool->log.tail ? NULL : mark);
+	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
 
@@ -229,27 +310,21 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 	struct kvp_log_mark mark;
 	int ret;
 
-	mutex_lock(&pool->checkpoint_lock);
 	current_mark(pool, &mark);
 	ret = destage_below(pool, mark.lsn, true);
-	if (!ret && (mark.lsn > pool->log.tail || READ_ONCE(pool->table.nr_dirty)))
-		ret = kvp_checkpoint(pool, &mark);
+	if (!ret)
+		ret = move_tail(pool, &mark);
 	if (!ret)
 		WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
-	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
 
 static int destage_some(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
-	int ret;
 
-	mutex_lock(&pool->checkpoint_lock);
 	current_mark(pool, &mark);
-	ret = destage_below(pool, mark.lsn, false);
-	mutex_unlock(&pool->checkpoint_lock);
-	return ret;
+	return destage_below(pool, mark.lsn, false);
 }
 
 static void destage_work(struct work_struct *work)
@@ -263,7 +338,7 @@ static void destage_work(struct work_struct *work)
 	do {
 		faulted = kvp_pool_faulted(pool);
 		before = READ_ONCE(pool->log.tail);
-		used = READ_ONCE(pool->wbuf.nr_logged);
+		used = kvp_wbuf_nr_logged(&pool->wbuf);
 		if (checkpoint_wanted(pool)) {
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
 			dg->error = destage_and_checkpoint(pool);
@@ -271,7 +346,7 @@ static void destage_work(struct work_struct *work)
 			dg->error = destage_some(pool);
 		}
 		/* No progress: intents on their way home stand in the way. They kick when they are. */
-		if (before == READ_ONCE(pool->log.tail) && used <= READ_ONCE(pool->wbuf.nr_logged))
+		if (before == READ_ONCE(pool->log.tail) && used <= kvp_wbuf_nr_logged(&pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
@@ -358,12 +433,18 @@ int kvp_destage_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
 	dg->round = MIN_ROUND;
 	dg->home = kvp_home_alloc(pool, false);
-	return dg->home ? 0 : -ENOMEM;
+	if (!dg->home)
+		return -ENOMEM;
+	if (kvp_cache_find(pool->sb) >= 0)
+		dg->recall = kvp_recall_alloc(pool);
+	return dg->recall || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
 }
 
 void kvp_destage_exit(struct kvp_pool *pool)
 {
+	kvp_recall_free(pool->destage.recall);
 	kvp_home_free(pool->destage.home);
+	pool->destage.recall = NULL;
 	pool->destage.home = NULL;
 }
 

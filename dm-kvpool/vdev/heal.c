@@ -10,6 +10,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "cache/park.h"
 #include "pool/pool.h"
 #include "vdev/row.h"
 
@@ -90,6 +91,29 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 	return -EBADMSG;
 }
 
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, d->block);
+	struct kvp_spot at = kvp_locate(pool, d->block);
+	struct kvp_range range;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	kvp_block_lock(pool, &range, d->block);
+	if (kvp_wbuf_outlived(pool, d))
+		;
+	else if (kvp_is_parity1(at.v->g))
+		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
+	else
+		poison(pool, leaf, d->block);
+	/* Still locked: who waits must not find it as not yet home. */
+	list_del(&d->list);
+	kvp_wbuf_drop(pool, d);
+	kvp_range_unlock(&pool->ranges, &range);
+	kvp_table_put(pool, leaf);
+	return 0;
+}
+
 static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
 		      struct page *page, struct page *spare)
 {
@@ -159,20 +183,27 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 	return ret;
 }
 
-/* The newest version, if it is in the buffer. */
-static bool read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
+/* The newest version, if it is in the buffer, or parked; -ENOENT: neither. */
+static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+	bool zero, parked;
+	u64 lsn;
+	u32 crc;
 
-	if (d) {
+	if (!d && !kvp_wbuf_in_hole(pool, block))
+		return -ENOENT;
+	zero = !d || d->zero;
+	parked = !zero && !d->page;
+	if (zero)
+		clear_page(page_address(page));
+	else if (!parked)
 		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+	else
+		lsn = d->lsn + d->payload, crc = d->crc;
+	if (d)
 		kvp_wbuf_unlock(pool, block);
-		return true;
-	}
-	if (!kvp_wbuf_in_hole(pool, block))
-		return false;
-	clear_page(page_address(page));
-	return true;
+	return parked ? kvp_park_read(pool, block, lsn, crc, page) : 0;
 }
 
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
@@ -191,7 +222,9 @@ static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 	int ret;
 
 	kvp_block_lock(pool, &range, block);
-	ret = read_buffered(pool, block, page) ? 0 : kvp_home_read(pool, block, page, NULL);
+	ret = read_buffered(pool, block, page);
+	if (ret == -ENOENT)
+		ret = kvp_home_read(pool, block, page, NULL);
 	kvp_range_unlock(&pool->ranges, &range);
 	return ret;
 }

@@ -18,6 +18,7 @@ struct host {
 	u32 space_seq;
 	u32 ssd_reads;		/* that were answered by the SSD cache */
 	bool stopped;
+	bool ssds_lie;		/* the SSD cache may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */

@@ -224,6 +224,12 @@ static void run_main(void *arg)
 	if (host_start(&r->host, &r->o, &r->start))
 		sim_fail("start: %s", r->host.refusal.why);
 	r->served = disks.trace.nr;
+	/* The last leg is one. */
+	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES ||
+					      r->trouble == TROUBLE_MISDIRECTED);
+	/* So that versions are parked. */
+	if (r->start.cache && rng_chance(&r->rng, 700))
+		kvp_wbuf_set_limit(r->host.pool, 12 + rng_below(&r->rng, 60));
 	for (i = 0; i < ARRAY_SIZE(r->region); i++)
 		mutex_init(&r->region[i]);
 	init_completion(&r->all_done);

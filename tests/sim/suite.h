@@ -84,6 +84,7 @@ void run_vdevs(void);
 void run_mixed(void);
 void run_cache(void);
 void run_scache(void);
+void run_park(void);
 /** run_cache_sequences() - its part that is in sequences.c */
 void run_cache_sequences(void);
 void run_random(void);

@@ -71,7 +71,8 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	s->misses = stats_number(stats, "ram.misses");
 	s->ssd_hits = stats_number(stats, "ssd.hits");
 	s->ssd_misses = stats_number(stats, "ssd.misses");
-	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE;
+	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
+		   stats_number(stats, "ssd.parked");
 	s->log_used = stats_number(stats, "log.used");
 	while (s->legs < MAX_LEGS && stats_text(stats, "leg.%u.uuid", s->legs)) {
 		take_leg(stats, s->legs, &s->leg[s->legs]);

@@ -37,6 +37,8 @@ static const struct metric {
 	{ "ram_cache_bypassed_total", "ram.bypassed", COUNTER, 1,
 	  "Blocks that it was not to keep: of long reads, streams, and read ahead." },
 	{ "ssd_cache_bytes", "ssd.size", GAUGE, 1, "Size of the SSD cache; 0: it is not in use." },
+	{ "ssd_cache_parked_bytes", "ssd.parked", GAUGE, 1,
+	  "What is not home and has left RAM: only the cache has it." },
 	{ "ssd_cache_clean_bytes", "ssd.clean", GAUGE, 1, "What of it can be read there and is home." },
 	{ "ssd_cache_hits_total", "ssd.hits", COUNTER, 1, "Blocks that were read there." },
 	{ "ssd_cache_misses_total", "ssd.misses", COUNTER, 1, "Blocks that were not there." },

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "cache/park.h"
+#include "pool/pool.h"
+
+#define BATCH	256u	/* versions that are read at a time */
+#define RUNS	32u	/* requests for that */
+#define TRIES	8u	/* of a round whose first version an SSD does not give */
+
+/**
+ * struct kvp_recall - parked versions on their way back
+ * @pool: whose
+ * @silent: rounds in a row of which the first version was not had, from SSDs that are in use
+ * @nr: versions that are being read
+ * @nr_ios: requests for them
+ * @of: the versions
+ * @pages: where to
+ * @io_of: by which request; of no meaning for zeros
+ * @ios: the requests
+ */
+struct kvp_recall {
+	struct kvp_pool *pool;
+	u32 silent;
+	u32 nr, nr_ios;
+	struct kvp_dirty *of[BATCH];
+	struct page *pages[BATCH];
+	u8 io_of[BATCH];
+	struct kvp_io ios[RUNS];
+};
+
+struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
+{
+	struct kvp_recall *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r)
+		return NULL;
+	r->pool = pool;
+	if (!kvp_wbuf_reserve(pool)) {
+		kvp_recall_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void kvp_recall_free(struct kvp_recall *r)
+{
+	kvfree(r);
+}
+
+/* --- parking ------------------------------------------------------------------------- */
+
+void kvp_park(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 limit = READ_ONCE(w->limit);
+	bool parked = false;
+
+	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) || READ_ONCE(pool->log.moving) ||
+	    READ_ONCE(w->used) <= limit - limit / 4)
+		return;
+	while (READ_ONCE(w->used) > limit / 2 && kvp_wbuf_park_oldest(pool))
+		parked = true;
+	if (parked)
+		kvp_pool_space(pool);
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+/*
+ * May @leg be asked? One that failed a write as well, as long as the log has not moved: all that
+ * was acknowledged is there, superblocks say so, and SSDs often fail by taking no writes any more.
+ */
+static bool may_ask(const struct kvp_leg *leg)
+{
+	const struct kvp_pool *pool = leg->pool;
+
+	return kvp_leg_usable(leg) ||
+	       (leg->bdev && READ_ONCE(pool->log.moving) &&
+		READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC);
+}
+
+static bool any_ssd(const struct kvp_pool *pool)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (may_ask(&v->legs[i]))
+			return true;
+	return false;
+}
+
+static u64 block_of(struct kvp_pool *pool, u64 lsn)
+{
+	return kvp_log_place(pool->log.v->g, lsn, 0).block;
+}
+
+/* One SSD's copy; counts what is wrong with it, but for want of memory. */
+static int read_copy(struct kvp_leg *leg, u64 block, u64 lsn, u32 crc, struct page *page)
+{
+	int error = kvp_io_page(leg, KVP_IO_READ, block_of(leg->pool, lsn), page);
+
+	if (error == -ENOMEM)
+		return error;
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return -EIO;
+	}
+	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -EIO;
+}
+
+int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	int ret = -EIO, error;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg *leg = &v->legs[(i + (u32)(block >> 8)) % v->nr_legs];
+
+		if (!may_ask(leg))
+			continue;
+		error = read_copy(leg, block, lsn, crc, page);
+		if (!error)
+			return 0;
+		if (error == -ENOMEM)
+			ret = error;
+	}
+	return ret;
+}
+
+/* --- back into memory ------------------------------------------------------------------- */
+
+static u64 contents_of(const struct kvp_dirty *d)
+{
+	return d->lsn + d->payload;
+}
+
+/* Does @d lie behind the one before, on the SSD too? */
+static bool goes_on(const struct kvp_recall *r, const struct kvp_dirty *d)
+{
+	const struct kvp_dirty *last = r->nr ? r->of[r->nr - 1] : NULL;
+
+	return last && !last->zero && contents_of(d) == contents_of(last) + 1 &&
+	       block_of(r->pool, contents_of(d)) == block_of(r->pool, contents_of(last)) + 1;
+}
+
+/* Have @d read into a page; false: there is no page, or no room for one more. */
+static bool add_version(struct kvp_recall *r, struct kvp_dirty *d)
+{
+	bool own = !d->zero && !goes_on(r, d);
+	struct kvp_io *io = &r->ios[r->nr_ios];
+	struct page *page;
+
+	if (r->nr == BATCH || (own && r->nr_ios == RUNS))
+		return false;
+	page = kvp_wbuf_lone_page(r->pool);
+	if (!page)
+		return false;
+	r->of[r->nr] = d;
+	r->pages[r->nr] = page;
+	if (own) {
+		memset(io, 0, sizeof(*io));
+		io->op = KVP_IO_READ;
+		io->block = block_of(r->pool, contents_of(d));
+		io->pages = &r->pages[r->nr];
+		r->nr_ios++;
+	}
+	if (!d->zero) {
+		r->io_of[r->nr] = r->nr_ios - 1;
+		r->ios[r->nr_ios - 1].nr++;
+	}
+	r->nr++;
+	return true;
+}
+
+/* What comes wrong, or not at all, is read once more, by itself. */
+static void read_all(struct kvp_recall *r)
+{
+	struct kvp_io_group group;
+	u32 i;
+
+	kvp_io_group_init(&group);
+	for (i = 0; i < r->nr_ios; i++) {
+		struct kvp_io *io = &r->ios[i];
+
+		io->leg = kvp_leg_choose_copy(r->pool->log.v, io->block, io->nr);
+		if (io->leg)
+			kvp_io_group_submit(&group, io);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < r->nr_ios; i++)
+		if (r->ios[i].leg)
+			kvp_leg_unchoose(r->ios[i].leg);
+}
+
+/* Has version @i come, as it was written? If not, ask each SSD. */
+static int settle(struct kvp_recall *r, u32 i)
+{
+	const struct kvp_io *io = &r->ios[r->io_of[i]];
+	const struct kvp_dirty *d = r->of[i];
+	struct page *page = r->pages[i];
+
+	if (d->zero) {
+		clear_page(page_address(page));
+		return 0;
+	}
+	if (io->leg && !io->error &&
+	    kvp_block_sum(r->pool->seed, d->block, page_address(page)) == d->crc)
+		return 0;
+	return kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page);
+}
+
+/* Read what was added. Return: 0, or the error of the first that was not had, which is in *@first. */
+static int finish_batch(struct kvp_recall *r, struct kvp_dirty **first)
+{
+	int ret = 0;
+	u32 i;
+
+	read_all(r);
+	for (i = 0; i < r->nr; i++) {
+		int error = ret ?: settle(r, i);
+
+		/* Readers find it with the bucket locked, and see what it holds. */
+		if (!error) {
+			smp_store_release(&r->of[i]->page, r->pages[i]);
+			continue;
+		}
+		kvp_wbuf_lone_page_free(r->pool, r->pages[i]);
+		if (!ret)
+			*first = r->of[i];
+		ret = error;
+	}
+	r->nr = 0;
+	r->nr_ios = 0;
+	return ret;
+}
+
+/* Read from the first version on; *@stop is the first that has no page then, if any. */
+static int recall_some(struct kvp_recall *r, struct list_head *versions, struct kvp_dirty **stop)
+{
+	struct kvp_dirty *d;
+	int ret = 0;
+
+	*stop = NULL;
+	list_for_each_entry(d, versions, list) {
+		if (d->page || add_version(r, d))
+			continue;
+		ret = r->nr ? finish_batch(r, stop) : 0;
+		if (ret)
+			return ret;
+		if (!add_version(r, d)) {
+			*stop = d;
+			return -ENOMEM;
+		}
+	}
+	return r->nr ? finish_batch(r, stop) : 0;
+}
+
+static bool is_lost(struct kvp_recall *r, const struct kvp_dirty *d, struct page *page)
+{
+	if (d->page || d->zero)
+		return false;
+	return kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page) == -EIO;
+}
+
+/* The first version is on no SSD: it, and those that follow of which the same is true. */
+static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_head *lost)
+{
+	struct page *page = kvp_wbuf_lone_page(r->pool);
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, rest, list) {
+		if (!list_empty(lost) && (!page || !is_lost(r, d, page)))
+			break;
+		list_move_tail(&d->list, lost);
+	}
+	if (page)
+		kvp_wbuf_lone_page_free(r->pool, page);
+}
+
+int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,
+	       struct list_head *rest)
+{
+	struct kvp_dirty *stop;
+	int ret = recall_some(r, versions, &stop);
+	LIST_HEAD(good);
+
+	if (!ret)
+		return 0;
+	list_cut_before(&good, versions, &stop->list);
+	list_splice_init(versions, rest);
+	list_splice(&good, versions);
+	if (!list_empty(versions)) {
+		r->silent = 0;
+		return 0;
+	}
+	/* What does not answer may do so later; but not for ever may all others wait for that. */
+	if (ret == -ENOMEM || (any_ssd(r->pool) && ++r->silent < TRIES))
+		return -ENOMEM;
+	r->silent = 0;
+	take_lost(r, rest, lost);
+	return 0;
+}

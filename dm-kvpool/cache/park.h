@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Parking: versions in the log of an SSD cache that have given their pages back.
+ *
+ * The write buffer is small, and an SSD that carries the log is not. So a version whose
+ * record is durable there need not keep its page until it is home: it is parked, and its
+ * contents are read from the log when destage, or a reader, wants them. What is left of it
+ * in memory is its struct kvp_dirty, in the same place of all orders, so that nothing else
+ * about it changes: whoever comes later supersedes it, and it goes home in log order.
+ *
+ * The oldest are parked first: wbuf->parked holds what was logged before all that is on
+ * wbuf->logged. A place in the log is not written again before the tail has passed it, and
+ * the tail does not pass a version that is not home. So under the block's range lock,
+ * without which nothing comes home, the contents of a version that was found in the buffer
+ * lie where they were written.
+ *
+ * They are believed if they have the sum of the version, which is in memory. Every SSD of
+ * the cache is asked; if none has them the version is lost, and its block is poisoned.
+ */
+#ifndef KVP_PARK_H
+#define KVP_PARK_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct kvp_pool;
+struct kvp_recall;
+struct page;
+
+/** kvp_recall_alloc() - what destage needs to read parked versions; NULL: no memory. May sleep. */
+struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool);
+void kvp_recall_free(struct kvp_recall *r);
+
+/**
+ * kvp_park() - if the buffer is getting full, give back pages of what the log of a cache has
+ *
+ * Wakes who waits for them. Context: process; does not wait.
+ */
+void kvp_park(struct kvp_pool *pool);
+
+/**
+ * kvp_park_read() - the contents of a parked version
+ * @block: of the pool
+ * @lsn: where in the log they lie
+ * @crc: their sum
+ * @page: private page that receives them
+ *
+ * Caller holds the block's range lock, and has found the version in the buffer under it.
+ * Return: 0; -ENOMEM: try again; -EIO: no SSD has them now, which says nothing about later.
+ * Context: process, waits for I/O.
+ */
+int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page);
+
+/**
+ * kvp_recall() - give parked versions pages again, with their contents
+ * @versions: HOMING, in log order; those from the first on that have pages then stay
+ * @lost: if there are none: the first ones, if no SSD has them any more
+ * @rest: all others, in order
+ *
+ * Return: 0, or -ENOMEM: nothing is on @versions or @lost, for now.
+ * Context: the destage worker; waits for I/O.
+ */
+int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,
+	       struct list_head *rest);
+
+#endif /* KVP_PARK_H */

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Versions that are durable on an SSD cache and have given their pages back: whoever reads
+ * them gets them, they go home in order, and what no SSD has any more is lost, and nothing
+ * else, and says so.
+ */
+#include <string.h>
+
+#include "cache/park.h"
+#include "suite.h"
+
+#define BUFFER	16u	/* pages: so that there is not room for much */
+#define FIRST	64u	/* blocks that are written */
+#define COUNT	120u
+
+struct scene {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct image img[MAX_DISKS];
+	u32 legs;
+	u64 seed, lives;
+	void (*play)(struct scene *s);
+	bool lost[POOL_BLOCKS];
+};
+
+static u32 first_ssd(const struct scene *s)
+{
+	return s->legs - s->start.cache;
+}
+
+/* Nothing comes home; what destage has in hand stays there. */
+static void hold_homes(struct scene *s)
+{
+	u32 i;
+
+	for (i = 0; i < first_ssd(s); i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+}
+
+static void let_homes_go(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+}
+
+static void write_each(struct scene *s, u64 first, u32 count)
+{
+	u64 block;
+
+	for (block = first; block < first + count; block++) {
+		host_write(&s->host, block, 1, false);
+		host_flush(&s->host);
+	}
+}
+
+static void read_each(struct scene *s, u64 first, u32 count)
+{
+	u64 block;
+
+	for (block = first; block < first + count; block++)
+		host_read_check(&s->host, block);
+}
+
+/* While homes are held. Of a parity1 what is in hand has whole stripes locked. */
+static void read_parked(struct scene *s)
+{
+	if (!s->start.parity)
+		read_each(s, FIRST, COUNT);
+}
+
+static void park(struct scene *s)
+{
+	hold_homes(s);
+	write_each(s, FIRST, COUNT);
+	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
+		sim_fail("%u of %u versions are parked: the scene is not what it says",
+			 s->host.pool->wbuf.nr_lone, COUNT);
+}
+
+static void come_home(struct scene *s)
+{
+	let_homes_go();
+	host_checkpoint(&s->host);
+	if (s->host.pool->wbuf.nr_lone || s->host.pool->wbuf.nr_parked)
+		sim_fail("some are still parked");
+	host_cache_check(&s->host);
+}
+
+/* A block whose newest version is parked, and where its contents lie on each SSD. */
+static u64 some_parked(struct scene *s, u64 *at)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 block;
+
+	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block++) {
+		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+		bool parked = d && !d->page && d->state == KVP_DIRTY_LOGGED;
+
+		if (parked)
+			*at = kvp_log_place(pool->log.v->g, d->lsn + d->payload, 0).block;
+		if (d)
+			kvp_wbuf_unlock(pool, block);
+		if (parked)
+			return block;
+	}
+	sim_fail("none is parked: the scene is not what it says");
+	return 0;
+}
+
+static void rot(struct scene *s, u64 at, u32 ssds)
+{
+	u8 junk[KVP_BLOCK_SIZE];
+	u32 i;
+
+	memset(junk, 0x3c, sizeof(junk));
+	for (i = 0; i < ssds; i++)
+		image_write_data(&disks.img[first_ssd(s) + i], at, junk);
+}
+
+static void expect_lost(struct scene *s, u64 block)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 poisoned = 0;
+
+	if (!host_read(&s->host, block, data))
+		sim_fail("block %llu is lost, and was read", block);
+	if (s->host.pool->table.poisoned != 1 ||
+	    kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != block)
+		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", block,
+			 s->host.pool->table.poisoned, poisoned);
+}
+
+static void expect_none_lost(struct scene *s)
+{
+	if (s->host.pool->table.poisoned)
+		sim_fail("%llu blocks are poisoned", s->host.pool->table.poisoned);
+	read_each(s, FIRST, COUNT);
+}
+
+/* --- scenes ------------------------------------------------------------------------------ */
+
+static void read_back(struct scene *s)
+{
+	park(s);
+	read_parked(s);
+	/* Its log has no room for more. */
+	if (s->start.parity)
+		let_homes_go();
+	/* What is newer is what counts: a version, a discard, one in the discard, zeros. */
+	write_each(s, FIRST + 60, 12);
+	host_discard(&s->host, FIRST + 66, 20);
+	write_each(s, FIRST + 70, 2);
+	host_write_zeros(&s->host, FIRST + 90, 2);
+	host_flush(&s->host);
+	write_each(s, FIRST + 91, 1);
+	read_parked(s);
+	come_home(s);
+	read_each(s, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* Blocks of zeros have nothing in the log. */
+static void zeros(struct scene *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(h);
+	hold_homes(s);
+	for (i = 0; i < COUNT; i++) {
+		if (i % 2)
+			host_write_zeros(h, FIRST + i, 1);
+		else
+			host_write(h, FIRST + i, 1, false);
+		host_flush(h);
+	}
+	if (h->pool->wbuf.nr_lone < COUNT / 2)
+		sim_fail("%u are parked: the scene is not what it says", h->pool->wbuf.nr_lone);
+	read_parked(s);
+	come_home(s);
+	read_each(s, FIRST, COUNT);
+	host_stop(h);
+}
+
+/* One SSD's copy is rotten: the other has it. With one SSD it is lost, and nothing else. */
+static void rotten(struct scene *s)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 at = 0, block;
+
+	park(s);
+	block = some_parked(s, &at);
+	rot(s, at, 1);
+	if (s->start.cache > 1) {
+		read_each(s, FIRST, COUNT);
+		let_homes_go();
+		host_checkpoint(&s->host);
+		expect_none_lost(s);
+		/* host_cache_check() would see the rotten copy. */
+		kvp_scache_mistrust(s->host.pool, block, 1);
+		host_stop(&s->host);
+		return;
+	}
+	if (!s->start.parity && !host_read(&s->host, block, data))
+		sim_fail("block %llu is rotten, and was read", block);
+	come_home(s);
+	expect_lost(s, block);
+	read_each(s, FIRST, block - FIRST);
+	read_each(s, block + 1, FIRST + COUNT - block - 1);
+	write_each(s, block, 1);
+	host_checkpoint(&s->host);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* A version that is rotten, and was overwritten since, is missed by nobody. */
+static void rotten_and_overwritten(struct scene *s)
+{
+	u64 at = 0, block;
+
+	park(s);
+	block = some_parked(s, &at);
+	write_each(s, block, 1);
+	rot(s, at, s->start.cache);
+	read_parked(s);
+	come_home(s);
+	expect_none_lost(s);
+	if (atomic64_read(&s->host.pool->work_stats.unrepaired))
+		sim_fail("it was poisoned");
+	host_stop(&s->host);
+}
+
+/* The SSDs are silent for a time: nothing is given up, and all comes home later. */
+static void silent_for_a_time(struct scene *s)
+{
+	u32 i;
+
+	park(s);
+	for (i = first_ssd(s); i < s->legs; i++)
+		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
+	let_homes_go();
+	kvp_destage_kick(s->host.pool, true);
+	host_sleep(3 * KVP_RETRY_MS);
+	if (!s->host.pool->wbuf.nr_lone)
+		sim_fail("none is parked any more: the scene is not what it says");
+	disks.nr_faults = 0;
+	come_home(s);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* They take no writes any more, as SSDs do in the end: what is parked is read, and the log moves. */
+static void no_more_writes(struct scene *s)
+{
+	u32 i;
+
+	park(s);
+	for (i = first_ssd(s); i < s->legs; i++)
+		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
+	let_homes_go();
+	host_write(&s->host, 8, 1, false);
+	host_flush(&s->host);
+	if (!kvp_has_data(s->host.pool->log.v->g))
+		sim_fail("the log has not moved");
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* The SSDs die with more than RAM holds: that is lost, listed, and nothing else. */
+static void ssds_die(struct scene *s)
+{
+	struct host *h = &s->host;
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i, lost = 0, parked;
+
+	park(s);
+	for (i = first_ssd(s); i < s->legs; i++)
+		disks_kill(i);
+	parked = h->pool->wbuf.nr_lone;
+	let_homes_go();
+	/* Somebody finds out: from then on nobody is told that anything is durable, until the log has moved. */
+	host_write(h, 8, 1, false);
+	host_flush(h);
+	if (!kvp_has_data(h->pool->log.v->g))
+		sim_fail("the log has not moved");
+	host_checkpoint(h);
+	for (i = 0; i < COUNT; i++) {
+		s->lost[FIRST + i] = host_read(h, FIRST + i, data);
+		lost += s->lost[FIRST + i];
+		if (!s->lost[FIRST + i])
+			host_read_check(h, FIRST + i);
+	}
+	/* Until they are found dead, some more may be parked. */
+	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table.poisoned)
+		sim_fail("%u were parked, %u are lost, %llu poisoned", parked, lost,
+			 h->pool->table.poisoned);
+	host_cache_check(h);
+	host_stop(h);
+}
+
+/* And the power cut at the end: what was lost says so afterwards, too. */
+static void still_lost(struct scene *s)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i;
+
+	for (i = 0; i < COUNT; i++)
+		if (s->lost[FIRST + i] != !!host_read(&s->host, FIRST + i, data))
+			sim_fail("block %u was %slost before the restart", FIRST + i,
+				 s->lost[FIRST + i] ? "" : "not ");
+		else if (!s->lost[FIRST + i])
+			host_read_check(&s->host, FIRST + i);
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* More than the log has room for: the tail moves while some are parked. */
+static void write_much(struct scene *s)
+{
+	u32 i;
+
+	for (i = 0; i < 900; i++)
+		write_each(s, FIRST + i % COUNT, 1);
+}
+
+/* The next life begins with whatever is in the log. */
+static void leave_parked(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_log_mark mark;
+
+	park(s);
+	/* The tail may not pass them. */
+	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
+	    mark.lsn > list_first_entry(&pool->wbuf.parked, struct kvp_dirty, list)->lsn)
+		sim_fail("a place behind what is parked may become the tail");
+}
+
+static void look_again(struct scene *s)
+{
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* --- running them --------------------------------------------------------------------------- */
+
+static void scene_main(void *arg)
+{
+	struct scene *s = arg;
+
+	if (host_start(&s->host, &s->o, &s->start))
+		sim_fail("start: %s", s->host.refusal.why);
+	kvp_wbuf_set_limit(s->host.pool, BUFFER);
+	s->play(s);
+}
+
+/* A life on what the last one has left, as if the power had gone in the end. */
+static bool life(struct scene *s, void (*play)(struct scene *s))
+{
+	struct sim_config config;
+	bool good;
+	u32 i;
+
+	check_seed_config(&config, mix64(s->seed, ++s->lives));
+	s->play = play;
+	disks_begin(s->img, s->legs);
+	good = sim_run(&config, scene_main, s) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &disks.img[i]);
+	}
+	return good;
+}
+
+static void scene(const char *what, const struct host_start *shape, void (*first)(struct scene *s),
+		  void (*second)(struct scene *s))
+{
+	const struct base *base = base_cache(shape);
+	bool good = true;
+	char name[128];
+	u32 i, k;
+
+	snprintf(name, sizeof(name), "park:%s+%u:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, what);
+	if (!wanted(name))
+		return;
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
+		struct scene s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i) };
+
+		oracle_copy(&s.o, &base->o);
+		for (k = 0; k < s.legs; k++)
+			image_copy(&s.img[k], &base->img[k]);
+		good = life(&s, first) && (!second || life(&s, second));
+		for (k = 0; k < s.legs; k++)
+			image_free(&s.img[k]);
+		oracle_free(&s.o);
+	}
+	result(name, good);
+}
+
+void run_park(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
+		{ .legs = 4, .parity = true, .cache = 1 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		scene("read-back", &shapes[i], read_back, NULL);
+		scene("zeros", &shapes[i], zeros, NULL);
+		scene("rotten", &shapes[i], rotten, NULL);
+		scene("rotten-and-overwritten", &shapes[i], rotten_and_overwritten, NULL);
+		scene("silent-for-a-time", &shapes[i], silent_for_a_time, NULL);
+		scene("ssds-die", &shapes[i], ssds_die, still_lost);
+		scene("no-more-writes", &shapes[i], no_more_writes, NULL);
+		scene("log-is-full", &shapes[i], write_much, look_again);
+		scene("power-cut", &shapes[i], leave_parked, look_again);
+	}
+}
