@@ -333,8 +333,6 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 		spin_unlock(lock_of(w, block));
 		return NULL;
 	}
-	if (old)
-		__supersede(old);
 	d->block = block;
 	d->count = 1;
 	d->crc = 0;
@@ -347,7 +345,10 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	d->follows = old;
 	d->zero = false;
 	d->owed = false;
+	/* In this order: see kvp_wbuf_any(). */
 	hlist_add_head(&d->hash, bucket_of(w, block));
+	if (old)
+		__supersede(old);
 	return d;
 }
 
@@ -483,7 +484,10 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 
 	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
 		for (b = block; b < block + count; b++)
-			/* An empty bucket needs no lock: what arrives now is concurrent with us. */
+			/*
+			 * An empty bucket needs no lock: what arrives now is concurrent with us. What
+			 * takes another's place comes before that goes, so that none ever looks empty.
+			 */
 			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
 				kvp_wbuf_unlock(pool, b);
 				return true;
@@ -651,9 +655,10 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_dirty *first, u64 block
 		p->page = NULL;
 		p->chunk = NULL;
 		INIT_HLIST_NODE(&p->hash);
+		/* In this order: see kvp_wbuf_any(). */
 		if (!hlist_unhashed(&d->hash)) {
-			hlist_del_init(&d->hash);
 			hlist_add_head(&p->hash, bucket_of(w, block));
+			hlist_del_init(&d->hash);
 		}
 		__park(w, d, p);
 		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
