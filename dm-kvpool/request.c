@@ -841,8 +841,11 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* Of a leg with data the second try counts. */
 	if (!good && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
-	if (k->ssd.block)
-		good = good && kvp_scache_intact(r->pool, &k->ssd);
+	/* That the log has come round is no fault of the SSD. */
+	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {
+		good = false;
+		k->ssd.block = 0;
+	}
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;

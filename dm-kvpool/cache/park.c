@@ -8,12 +8,17 @@
 
 #define BATCH	256u	/* versions that are read at a time */
 #define RUNS	32u	/* requests for that */
-#define TRIES	8u	/* of a round whose first version an SSD does not give */
+#define SHARE	256u	/* versions that are parked at a time */
+
+/* So long what does not answer may come back: a dead SSD does not, and while the log moves nobody is answered. */
+#define PATIENCE	(60 * HZ)
+#define PATIENCE_MOVING	(3 * HZ)
 
 /**
  * struct kvp_recall - parked versions on their way back
  * @pool: whose
- * @silent: rounds in a row of which the first version was not had, from SSDs that are in use
+ * @silent: an SSD has not answered since @since, and none was of use meanwhile
+ * @since: jiffies
  * @nr: versions that are being read
  * @nr_ios: requests for them
  * @of: the versions
@@ -23,7 +28,8 @@
  */
 struct kvp_recall {
 	struct kvp_pool *pool;
-	u32 silent;
+	bool silent;
+	unsigned long since;
 	u32 nr, nr_ios;
 	struct kvp_dirty *of[BATCH];
 	struct page *pages[BATCH];
@@ -55,16 +61,19 @@ void kvp_recall_free(struct kvp_recall *r)
 void kvp_park(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	u32 limit = READ_ONCE(w->limit);
-	bool parked = false;
+	u32 limit = READ_ONCE(w->limit), n = 0;
 
-	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) || READ_ONCE(pool->log.moving) ||
+	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) ||
 	    READ_ONCE(w->used) <= limit - limit / 4)
 		return;
-	while (READ_ONCE(w->used) > limit / 2 && kvp_wbuf_park_oldest(pool))
-		parked = true;
-	if (parked)
+	/* What RAM has is not given back once the SSDs are found dead. */
+	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log.moving) && n < SHARE &&
+	       kvp_wbuf_park_oldest(pool))
+		n++;
+	if (n)
 		kvp_pool_space(pool);
+	if (n == SHARE)
+		queue_work(pool->commit_wq, &pool->log.post_work);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
@@ -77,20 +86,11 @@ static bool may_ask(const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
 
-	return kvp_leg_usable(leg) ||
-	       (leg->bdev && READ_ONCE(pool->log.moving) &&
-		READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC);
-}
-
-static bool any_ssd(const struct kvp_pool *pool)
-{
-	const struct kvp_vdev *v = pool->log.v;
-	u32 i;
-
-	for (i = 0; i < v->nr_legs; i++)
-		if (may_ask(&v->legs[i]))
-			return true;
-	return false;
+	if (kvp_leg_usable(leg))
+		return true;
+	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
+	return leg->bdev && READ_ONCE(pool->log.moving) &&
+	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
 static u64 block_of(struct kvp_pool *pool, u64 lsn)
@@ -98,7 +98,7 @@ static u64 block_of(struct kvp_pool *pool, u64 lsn)
 	return kvp_log_place(pool->log.v->g, lsn, 0).block;
 }
 
-/* One SSD's copy; counts what is wrong with it, but for want of memory. */
+/* One SSD's copy; counts what is wrong with it, but for want of memory. -EILSEQ: it has not got it. */
 static int read_copy(struct kvp_leg *leg, u64 block, u64 lsn, u32 crc, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, block_of(leg->pool, lsn), page);
@@ -107,18 +107,18 @@ static int read_copy(struct kvp_leg *leg, u64 block, u64 lsn, u32 crc, struct pa
 		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
-		return -EIO;
+		return error == -ENODATA ? -EILSEQ : -EIO;
 	}
 	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
 		return 0;
 	atomic64_inc(&leg->err_checksum);
-	return -EIO;
+	return -EILSEQ;
 }
 
 int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page)
 {
 	const struct kvp_vdev *v = pool->log.v;
-	int ret = -EIO, error;
+	int ret = -EILSEQ, error;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
@@ -129,7 +129,7 @@ int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct pag
 		error = read_copy(leg, block, lsn, crc, page);
 		if (!error)
 			return 0;
-		if (error == -ENOMEM)
+		if (error == -ENOMEM || ret == -EILSEQ)
 			ret = error;
 	}
 	return ret;
@@ -263,21 +263,33 @@ static int recall_some(struct kvp_recall *r, struct list_head *versions, struct 
 	return r->nr ? finish_batch(r, stop) : 0;
 }
 
-static bool is_lost(struct kvp_recall *r, const struct kvp_dirty *d, struct page *page)
+/* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
+static bool gave_up_waiting(struct kvp_recall *r)
 {
-	if (d->page || d->zero)
-		return false;
-	return kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page) == -EIO;
+	unsigned long patience = READ_ONCE(r->pool->log.moving) ? PATIENCE_MOVING : PATIENCE;
+
+	if (!r->silent)
+		r->since = jiffies;
+	r->silent = true;
+	return time_after(jiffies, r->since + patience);
 }
 
-/* The first version is on no SSD: it, and those that follow of which the same is true. */
+/* Is no SSD going to give @d, for which @error is the answer now? */
+static bool is_lost(struct kvp_recall *r, int error)
+{
+	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r));
+}
+
+/* The first version is lost: it, and those that follow of which the same is true. */
 static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_head *lost)
 {
 	struct page *page = kvp_wbuf_lone_page(r->pool);
 	struct kvp_dirty *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
-		if (!list_empty(lost) && (!page || !is_lost(r, d, page)))
+		if (!list_empty(lost) &&
+		    (!page || d->page || d->zero ||
+		     !is_lost(r, kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page))))
 			break;
 		list_move_tail(&d->list, lost);
 	}
@@ -292,19 +304,20 @@ int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_hea
 	int ret = recall_some(r, versions, &stop);
 	LIST_HEAD(good);
 
-	if (!ret)
+	if (!ret) {
+		r->silent = false;
 		return 0;
+	}
 	list_cut_before(&good, versions, &stop->list);
 	list_splice_init(versions, rest);
 	list_splice(&good, versions);
 	if (!list_empty(versions)) {
-		r->silent = 0;
+		r->silent = false;
 		return 0;
 	}
 	/* What does not answer may do so later; but not for ever may all others wait for that. */
-	if (ret == -ENOMEM || (any_ssd(r->pool) && ++r->silent < TRIES))
+	if (!is_lost(r, ret))
 		return -ENOMEM;
-	r->silent = 0;
 	take_lost(r, rest, lost);
 	return 0;
 }

@@ -46,7 +46,8 @@ void kvp_park(struct kvp_pool *pool);
  * @page: private page that receives them
  *
  * Caller holds the block's range lock, and has found the version in the buffer under it.
- * Return: 0; -ENOMEM: try again; -EIO: no SSD has them now, which says nothing about later.
+ * Return: 0; -EILSEQ: no SSD has them; -EIO: one that may have them does not answer; -ENOMEM:
+ * try again.
  * Context: process, waits for I/O.
  */
 int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page);

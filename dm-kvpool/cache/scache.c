@@ -220,18 +220,22 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 {
 	struct kvp_scache *s = &pool->scache;
 	struct kvp_vdev *v = in_use(s);
+	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry e;
 	int ret = -ENOENT;
 	u32 i;
 
 	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, block, &e))
 		return -ENOENT;
+	at.until = safe_until(s, at.until, e.place, 1);
 	for (i = 0; i < v->nr_legs; i++) {
 		int error;
 
 		if (!kvp_leg_usable(&v->legs[i]))
 			continue;
 		error = rescue_from(&v->legs[i], block_at(s, e.place), block, crc, page);
+		if (!kvp_scache_intact(pool, &at))
+			return -ENOENT;
 		if (!error)
 			return 0;
 		if (error != -ENOENT)

@@ -72,8 +72,13 @@ static bool all_entries_free(struct kvp_log *log)
 static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = ~0ull };
+	bool logged;
 
-	if (kvp_wbuf_nr_logged(&pool->wbuf)) {
+	/* Some may be about to be parked. */
+	spin_lock(&pool->wbuf.lock);
+	logged = __kvp_wbuf_oldest(&pool->wbuf);
+	spin_unlock(&pool->wbuf.lock);
+	if (logged) {
 		kvp_destage_kick(pool, true);
 		return false;
 	}
