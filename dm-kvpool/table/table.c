@@ -231,6 +231,8 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
 {
 	lockdep_assert_held(&t->lock);
 	WRITE_ONCE(words(leaf)[word], cpu_to_le64(entry));
+	smp_wmb();	/* pairs with those in stripe_read.c */
+	WRITE_ONCE(leaf->changes, leaf->changes + 1);
 	__mark_dirty(t, leaf);
 }
 

@@ -50,6 +50,8 @@ enum kvp_tpage_flags {
  * @first: of a leaf: the pool's block that its first entry is of
  * @own: the same block as the vdev counts it
  * @flags: bits of enum kvp_tpage_flags
+ * @changes: of its entries since it came into memory; may wrap. Raised after an entry has changed,
+ *	by table->lock, read with READ_ONCE
  * @durable: pointer by which the durable root reaches it; null if it does not
  * @pending: pointer by which the root of the checkpoint under way will
  * @parent: holds a reference; NULL at the top level
@@ -65,6 +67,7 @@ struct kvp_tpage {
 	u64 index;
 	u64 first, own;
 	unsigned long flags;
+	u32 changes;
 	u64 durable, pending;
 	struct kvp_tpage *parent;
 	struct page *page;

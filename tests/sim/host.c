@@ -529,6 +529,16 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	return good;
 }
 
+int host_read_slowly(struct host *h, u64 block, u8 *data)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	int ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
+
+	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
+	__free_page(page);
+	return ret;
+}
+
 int host_read(struct host *h, u64 block, u8 *data)
 {
 	struct page *page = alloc_page(GFP_KERNEL);

@@ -23,6 +23,7 @@ struct host {
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
 	void (*amid_hit)(struct host *h);	/* half of it copied from the RAM cache */
+	void (*amid_wide)(struct host *h);	/* one leg has answered, the others were not yet asked */
 };
 
 struct host_start {
@@ -74,6 +75,17 @@ void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired);
 int host_read(struct host *h, u64 block, u8 *data);
 /** host_read_check() - and see that it is current */
 void host_read_check(struct host *h, u64 block);
+/** host_read_slowly() - one block under its lock, from scratch; the engine's error */
+int host_read_slowly(struct host *h, u64 block, u8 *data);
+/**
+ * host_read_wide() - @count neighbours of a parity1 at once (wide.c)
+ * @errors: of each block
+ *
+ * Return: how many, of a leg that is out, were made without a lock, and verified.
+ */
+u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors);
+/** host_read_wide_check() - and see that all are current */
+u32 host_read_wide_check(struct host *h, u64 block, u32 count);
 /** host_cached() - does the RAM cache have the block? */
 bool host_cached(struct host *h, u64 block);
 /** host_cache_check() - everything in the RAM cache is what the table names, but for what the buffer has */

@@ -679,6 +679,212 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 		sim_fail("no chunk is missing: the test is not what it says");
 }
 
+/* --- reads of neighbours from all legs at once, without a lock -------------------------------- */
+
+static enum kvp_entry_state state_of(struct parity_test *t, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(t->host.pool, block);
+	u64 entry = kvp_table_entry(t->host.pool, leaf, block);
+
+	kvp_table_put(t->host.pool, leaf);
+	return kvp_entry_state(entry);
+}
+
+static u32 count_missing(struct parity_test *t, u64 block, u32 count)
+{
+	u32 n = 0;
+
+	for (; count--; block++)
+		n += kvp_block_missing(t->host.pool, block) &&
+		     state_of(t, block) == KVP_ENTRY_VALID;
+	return n;
+}
+
+/* Whatever part of stripes it is, over unwritten blocks and across leaves: all is made, at once. */
+static void wide_reads_rebuild(struct parity_test *t)
+{
+	u32 edge = kvp_leaf_blocks(t->host.pool->vdevs[0].g), count, made, all = 0, want;
+	u64 from, block;
+
+	t->nothing_to_cut = true;
+	host_write(&t->host, 73, 1, true);
+	host_discard(&t->host, 85, 1);
+	host_discard(&t->host, 91, 12);
+	host_write(&t->host, 99, 2, true);
+	host_write(&t->host, edge - 40, 60, true);
+	host_checkpoint(&t->host);
+	for (from = 64; from < edge; from += edge - 70 - 64)
+		for (block = from; block < from + 17; block++)
+			for (count = 1; count < 80; count += 1 + count / 3) {
+				want = count_missing(t, block, count);
+				made = host_read_wide_check(&t->host, block, count);
+				if (made != want)
+					sim_fail("%u of %u missing blocks made, of %u from %llu on",
+						 made, want, count, block);
+				all += made;
+			}
+	if (!all == !!t->start.missing)
+		sim_fail("%u blocks made: the test is not what it says", all);
+}
+
+/* The first block from @block on whose leg is out, and another one of its row. */
+static u64 missing_block(struct parity_test *t, u64 block, u64 *other)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u32 piece;
+
+	while (!kvp_block_missing(t->host.pool, block))
+		block++;
+	piece = kvp_piece_of(g, block);
+	*other = kvp_row_block(g, kvp_row_of(g, block), piece == 1 ? 2 : 1);
+	return block;
+}
+
+/* All but @lost[0 .. 2] can be read, time and again. */
+static void expect_wide(struct parity_test *t, u64 block, u32 count, const u64 *lost)
+{
+	u8 *data = malloc(count * KVP_BLOCK_SIZE);
+	int *errors = calloc(count, sizeof(*errors));
+	char why[160];
+	u32 i;
+
+	host_read_wide(&t->host, block, count, data, errors);
+	for (i = 0; i < count; i++) {
+		u64 b = block + i;
+		bool gone = b == lost[0] || b == lost[1] || b == lost[2];
+
+		if (!!errors[i] != gone)
+			sim_fail("block %llu: %d", b, errors[i]);
+		if (!gone && !oracle_current(&t->o, b, data + i * KVP_BLOCK_SIZE,
+					     oracle_accepted(&t->o, b), why))
+			sim_fail("%s", why);
+	}
+	free(data);
+	free(errors);
+}
+
+/* What a second fault takes is lost, and costs nobody else anything. */
+static void wide_reads_of_bad_blocks(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 lost[3], other;
+	u32 made, i;
+
+	t->nothing_to_cut = true;
+	host_write(&t->host, 64, 64, true);
+	host_checkpoint(&t->host);
+	/* The parity of one row, and data of the next. */
+	lost[0] = missing_block(t, 72, &other);
+	rot(t, kvp_row_of(g, lost[0]), 0);
+	lost[1] = missing_block(t, lost[0] + 1, &lost[2]);
+	rot(t, kvp_row_of(g, lost[1]), kvp_piece_of(g, lost[2]));
+	for (i = 0; i < 3; i++)
+		expect_wide(t, 66, 60, lost);
+	/* The rows are good again once they are written. */
+	host_write(&t->host, 64, 64, true);
+	host_checkpoint(&t->host);
+	made = host_read_wide_check(&t->host, 66, 60);
+	if (made != count_missing(t, 66, 60))
+		sim_fail("%u blocks made", made);
+}
+
+/* Two contents of one sum, for a block beside one that is missing. */
+static struct {
+	u8 data[2][KVP_BLOCK_SIZE];
+	u64 block, other;
+	u32 stalled;
+} twins;
+
+static void make_twins(struct parity_test *t)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE; i++)
+		twins.data[0][i] = (u8)(i * 7 + 1);
+	same_sum(twins.data[0], twins.data[1]);
+	host_write(&t->host, 64, 64, true);
+	twins.block = missing_block(t, 72, &twins.other);
+	host_write_special(&t->host, twins.other, twins.data[0]);
+	host_checkpoint(&t->host);
+}
+
+static void write_the_twin(struct host *h)
+{
+	host_write_special(h, twins.other, twins.data[1]);
+	host_checkpoint(h);
+}
+
+/* The old parity and the new data make something else that has the right sum. */
+static void wide_read_across_a_write(struct parity_test *t)
+{
+	t->nothing_to_cut = true;
+	make_twins(t);
+	t->host.amid_wide = write_the_twin;
+	if (host_read_wide_check(&t->host, twins.block, 1))
+		sim_fail("a block was made of a row that was written meanwhile");
+	if (t->host.amid_wide)
+		sim_fail("nothing happened: the test is not what it says");
+	if (host_read_wide_check(&t->host, twins.block, 1) != 1)
+		sim_fail("a block was not made of a row that nobody writes");
+}
+
+static void twin_task(void *arg)
+{
+	write_the_twin(arg);
+}
+
+static void release_task(void *arg)
+{
+	host_sleep(300);
+	disks_release(twins.stalled);
+}
+
+/* Of the leg that was read, the home write is held up; the other's is done. */
+static void begin_to_write_the_twin(struct host *h)
+{
+	disks_stall(twins.stalled, disks.data_start, disks.data_start + POOL_BLOCKS);
+	sim_spawn("twin", twin_task, h);
+	host_sleep(200);
+	sim_spawn("release", release_task, h);
+}
+
+/* The same, with half of the row written and the table not yet changed. */
+static void wide_read_amid_a_write(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row;
+
+	t->nothing_to_cut = true;
+	make_twins(t);
+	row = kvp_row_of(g, twins.block);
+	twins.stalled = min(place_of(t, row, 0).leg, place_of(t, row, kvp_piece_of(g, twins.other)).leg);
+	t->host.amid_wide = begin_to_write_the_twin;
+	if (host_read_wide_check(&t->host, twins.block, 1))
+		sim_fail("a block was made of a row that is being written");
+}
+
+/* Parity that counts what is lost: it, and nothing else, would make something with the right sum. */
+static void wide_read_of_unknown_parity(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u8 nothing[KVP_BLOCK_SIZE];
+	u64 lost[3];
+	u32 i;
+
+	t->nothing_to_cut = true;
+	make_twins(t);
+	for (i = 0; i < KVP_BLOCK_SIZE; i++)
+		nothing[i] = twins.data[0][i] ^ twins.data[1][i];
+	host_write_special(&t->host, twins.other, nothing);
+	host_checkpoint(&t->host);
+	rot(t, kvp_row_of(g, twins.other), kvp_piece_of(g, twins.other));
+	expect_read(t, twins.other, true);
+	lost[0] = lost[1] = twins.block;
+	lost[2] = twins.other;
+	expect_wide(t, twins.block, 1, lost);
+	expect_wide(t, 66, 60, lost);
+}
+
 /* --- a recovery whose chain is cut short ------------------------------------------------------- */
 
 /* One block of each row is in the log, all others at home only. */
@@ -861,6 +1067,7 @@ static void lives_test(const char *name, bool (*run)(struct parity_test *t), boo
 
 #define NAMED(function) "parity:" #function, function
 #define NAMED_WITHOUT(function) "parity-without:" #function, function
+#define NAMED_WITHOUT_WIDE(function) "parity5-without:" #function, function
 #define NAMED_WIDE(function) "parity5:" #function, function
 
 #define BY_INTENT(function) "parity-intent:" #function, function
@@ -905,8 +1112,16 @@ void run_parity(void)
 	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
 	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
-	test_without("parity5-without:missing_chunks_are_read_at_once", missing_chunks_are_read_at_once,
-		     5, 4, 1);
+	test_without(NAMED_WITHOUT_WIDE(missing_chunks_are_read_at_once), 5, 4, 1);
+	parity_test(NAMED(wide_reads_rebuild), 3, 1);
+	test_without(NAMED_WITHOUT(wide_reads_rebuild), 3, 1, 1);
+	test_without("parity-without-2:wide_reads_rebuild", wide_reads_rebuild, 3, 4, 1);
+	test_without(NAMED_WITHOUT_WIDE(wide_reads_rebuild), 5, 4, 1);
+	test_without(NAMED_WITHOUT(wide_reads_of_bad_blocks), 3, 2, 1);
+	test_without(NAMED_WITHOUT_WIDE(wide_reads_of_bad_blocks), 5, 1, 1);
+	test_without(NAMED_WITHOUT(wide_read_across_a_write), 3, 1, 2);
+	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
+	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
 	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
 	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);

@@ -98,6 +98,11 @@ static void random_reads(struct run *r, struct rng *rng)
 	u32 n = 1 + rng_below(rng, 10);
 	u64 block = rng_chance(rng, 500) ? rng_below(rng, 24) : rng_below(rng, POOL_BLOCKS - n);
 
+	if (r->start.parity && rng_chance(rng, 500)) {
+		n = 1 + rng_below(rng, min(60u, (u32)(POOL_BLOCKS - block)));
+		host_read_wide_check(&r->host, block, n);
+		return;
+	}
 	while (n--)
 		host_read_check(&r->host, block++);
 }

@@ -41,6 +41,9 @@ void result(const char *name, bool good);
 
 /* A pool to begin with, made once: disks with some blocks written and home. */
 #define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */
+/** same_sum() - @b: contents that differ from those of @a and have their sum, whatever the seed: crc32c is linear */
+void same_sum(const u8 *a, u8 *b);
+
 #define POOL_BLOCKS	512u
 
 struct base {
