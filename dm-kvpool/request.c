@@ -366,49 +366,100 @@ static void give_block(void *to, struct page *page)
 	copy_to_bio(reader->bio, &reader->iter, page_address(page));
 }
 
+/* How many blocks from @block on, of @count, lie in its chunk? Of a mirror, all. */
+static u32 in_chunk(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 chunk = at.v->g->chunk_blocks;
+
+	return kvp_is_parity1(at.v->g) ? min(count, chunk - (u32)(at.block % chunk)) : count;
+}
+
 /* Of a parity1: blocks of one leg. */
 static bool in_one_chunk(struct kvp_pool *pool, u64 block, u32 count)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
-
-	return !kvp_is_parity1(at.v->g) ||
-	       at.block % at.v->g->chunk_blocks + count <= at.v->g->chunk_blocks;
-}
-
-/* What a leg had that is out, all of it at once: false if it has to be block by block. */
-static bool read_missing(struct kvp_requests *r, struct bio *bio)
-{
-	struct reader reader = { bio, data_of(bio)->iter };
-	u64 block = reader.iter.bi_sector >> KVP_SECTORS_SHIFT;
-	u32 count = reader.iter.bi_size >> KVP_BLOCK_SHIFT;
-
-	if (count < 2 || !in_one_chunk(r->pool, block, count) || !kvp_block_missing(r->pool, block) ||
-	    kvp_missing_read(r->pool, block, count, give_block, &reader))
-		return false;
-	end_bio(bio, BLK_STS_OK);
-	return true;
+	return in_chunk(pool, block, count) == count;
 }
 
 /*
- * Every block from scratch, each under its lock, through a private page. That
- * a block is lost is an answer, whatever becomes of the legs. False: not all was read.
+ * What a leg had that is out, as much at once as lies together: how many blocks were read, or 0.
+ * Where it fails once, what is left of that chunk, up to @tried, is read block by block.
+ */
+static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter, u64 block,
+			u64 *tried)
+{
+	struct reader reader = { bio, *iter };
+	u32 n = in_chunk(r->pool, block, iter->bi_size >> KVP_BLOCK_SHIFT);
+
+	if (n < 2 || block < *tried || !kvp_block_missing(r->pool, block))
+		return 0;
+	*tried = block + n;
+	if (kvp_missing_read(r->pool, block, n, give_block, &reader))
+		return 0;
+	*iter = reader.iter;
+	return n;
+}
+
+/*
+ * Did the block at @iter come, and is it what the table says? The others of its read need not
+ * be. Goes on behind it if so.
+ */
+static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block)
+{
+	const struct kvp_bio *k = data_of(bio);
+	struct bvec_iter behind = *iter;
+	struct kvp_tpage *leaf;
+	u64 entry;
+	bool good;
+
+	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
+		return false;
+	leaf = kvp_table_load(pool, block);
+	if (IS_ERR(leaf))
+		return false;
+	entry = kvp_table_entry(pool, leaf, block);
+	kvp_table_put(pool, leaf);
+	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
+		copy_to_bio(bio, iter, NULL);
+		return true;
+	}
+	good = kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	       sum_of_bio(bio, &behind, pool->seed, block) == kvp_entry_crc(entry);
+	if (good)
+		*iter = behind;
+	return good;
+}
+
+/*
+ * Every block from scratch that is not what it should be, each under its lock, through a
+ * private page. That a block is lost is an answer, whatever becomes of the legs. False: not
+ * all was read.
  */
 static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct bvec_iter iter = k->iter;
-	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
+	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT, tried = 0;
 	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
 	blk_status_t status = BLK_STS_OK;
+	u32 n;
 
-	for (; iter.bi_size; block++) {
-		int error = kvp_block_read(r->pool, block, page);
+	for (; iter.bi_size; block += n) {
+		int error;
 
+		n = 1;
+		if (is_in_place(r->pool, bio, &iter, block))
+			continue;
+		n = read_missing(r, bio, &iter, block, &tried);
+		if (n)
+			continue;
+		n = 1;
+		error = kvp_block_read(r->pool, block, page);
 		if (error == -EIO && kvp_pool_waits(r->pool))
 			break;
 		if (error)
 			status = BLK_STS_IOERR;
-		copy_to_bio(bio, &iter, status ? NULL : page_address(page));
+		copy_to_bio(bio, &iter, error ? NULL : page_address(page));
 	}
 	mempool_free(page, &r->pages);
 	if (iter.bi_size) {
@@ -434,7 +485,7 @@ static void read_anew_work(struct work_struct *work)
 	 * forgotten once home has been read, for which another SSD may have been needed, and
 	 * which, as long as home does not give it, may be needed once more.
 	 */
-	if ((!read_missing(r, bio_of(k)) && !read_anew(r, bio_of(k))) || !ssd)
+	if (!read_anew(r, bio_of(k)) || !ssd)
 		return;
 	kvp_scache_mistrust(pool, block, count);
 	this_cpu_add(pool->stats->ssd_mistrusted, count);
@@ -471,6 +522,7 @@ static void read_work(struct work_struct *work)
 
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
 
+/* How blocks are to be read: what is not valid among others is seen when they have come. */
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
 static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block,
@@ -483,9 +535,9 @@ static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *l
 		unsigned int state = kvp_entry_state(kvp_table_entry(pool, leaf, b));
 
 		if (state == KVP_ENTRY_VALID)
-			class = HOME_READ;
-		else if (state != KVP_ENTRY_UNWRITTEN)
-			return HOME_POISON;
+			return HOME_READ;
+		if (state != KVP_ENTRY_UNWRITTEN)
+			class = HOME_POISON;
 	}
 	return class;
 }
@@ -553,12 +605,10 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		if (point_at_ssd(pool, bio))
 			return true;
 		this_cpu_add(pool->stats->ssd_misses, kvp_scache_asked(pool, count) ? count : 0);
-		if (!in_one_chunk(pool, block, count)) {
-			if (kvp_long_read(r, bio, leaf, long_read_done))
-				return false;
-		} else if (point_at_leg(pool, bio)) {
+		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
 			return true;
-		}
+		if (kvp_is_parity1(leaf->v->g) && kvp_long_read(r, bio, leaf, long_read_done))
+			return false;
 		k->leaf = NULL;
 	}
 	kvp_table_put(pool, leaf);
@@ -677,11 +727,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u32 n = min(count, at.left), chunk = at.v->g->chunk_blocks, i;
-
-	/* below one leaf; of a parity1 that lacks a leg, on one leg, too */
-	if (kvp_is_parity1(at.v->g) && !kvp_long_read_whole(at.v))
-		n = min_t(u32, n, chunk - at.block % chunk);
+	u32 n = min(count, at.left), i;	/* below one leaf */
 
 	*buffered = kvp_wbuf_any(pool, block, 1);
 	if (!*buffered && !kvp_wbuf_any(pool, block, n))
@@ -812,7 +858,8 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 	struct kvp_bio *k = data_of(bio);
 	struct kvp_tpage *leaf = k->leaf;
 
-	good = good && verify(r->pool, bio, leaf);
+	k->came = good;
+	good = good && !k->lacks && verify(r->pool, bio, leaf);
 	kvp_table_put(r->pool, leaf);
 	k->leaf = NULL;
 	if (good)
@@ -822,9 +869,27 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 	return false;
 }
 
+/* What a leg had that is out; in a worker, since vector instructions may not be used everywhere. */
+static void rebuild_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct kvp_requests *r = k->requests;
+	u32 made = kvp_long_rebuild(r, bio_of(k), k->came);
+
+	if (!came_well(r, bio_of(k), k->came))
+		return;
+	this_cpu_add(r->pool->stats->rebuilt_blocks, made);
+	end_bio(bio_of(k), BLK_STS_OK);
+}
+
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 {
-	if (came_well(r, bio, good))
+	struct kvp_bio *k = data_of(bio);
+
+	k->came = good;
+	if (k->rebuild)
+		defer_read(r, bio, rebuild_work);
+	else if (came_well(r, bio, good))
 		end_bio(bio, BLK_STS_OK);
 }
 
@@ -856,6 +921,9 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 {
 	data_of(bio)->leaf = NULL;
+	data_of(bio)->rebuild = NULL;
+	data_of(bio)->lacks = NULL;
+	data_of(bio)->came = false;
 	if (bio->bi_opf & REQ_PREFLUSH)
 		return map_flush(r->pool, bio);
 	switch (bio_op(bio)) {

@@ -38,7 +38,10 @@ struct kvp_requests {
 	struct bio_set long_bios;
 	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
 	u32 junk_blocks;
+	atomic_t own_pages;		/* of reads while a leg is out: for what the reader does not want */
 };
+
+struct kvp_rebuild;
 
 /* Per-bio data; kept small. */
 struct kvp_bio {
@@ -51,6 +54,9 @@ struct kvp_bio {
 	atomic_t parts;			/* of a long read: requests that have not ended, */
 	bool failed;			/* one that failed, */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
+	struct kvp_rebuild *rebuild;	/* what a leg has that is out is to be made of what comes */
+	const struct kvp_leg *lacks;	/* of what this leg has nothing is in the reader's pages */
+	bool came;			/* all else was read without an error, and is there */
 	u32 token;			/* of the RAM cache, taken before */
 	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
 	struct kvp_on_ssd ssd;		/* it lies on the SSD cache, too, unless its block is 0 */

@@ -315,6 +315,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.coalesced_blocks += s->coalesced_blocks;
 		sum.buffer_read_blocks += s->buffer_read_blocks;
 		sum.read_retries += s->read_retries;
+		sum.rebuilt_blocks += s->rebuilt_blocks;
 		sum.ram_hits += s->ram_hits;
 		sum.ram_misses += s->ram_misses;
 		sum.ram_fills += s->ram_fills;
@@ -330,6 +331,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
 	say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
 	say_number(p, "read.retries", sum.read_retries);
+	say_number(p, "read.rebuilt_blocks", sum.rebuilt_blocks);
 	say_number(p, "ram.hits", sum.ram_hits);
 	say_number(p, "ram.misses", sum.ram_misses);
 	say_number(p, "ram.fills", sum.ram_fills);

@@ -102,7 +102,7 @@ static inline bool kvp_leg_usable(const struct kvp_leg *leg)
 /* Counters that every request touches: per processor. */
 struct kvp_stats {
 	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
-	u64 coalesced_blocks, buffer_read_blocks, read_retries;
+	u64 coalesced_blocks, buffer_read_blocks, read_retries, rebuilt_blocks;
 	u64 ram_hits, ram_misses, ram_fills, ram_bypassed;	/* blocks */
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
 };

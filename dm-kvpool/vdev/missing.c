@@ -143,12 +143,18 @@ static int read_locked(struct missing *m, u64 block)
 	return error;
 }
 
-bool kvp_block_missing(struct kvp_pool *pool, u64 block)
+const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	return kvp_is_parity1(at.v->g) &&
-	       !kvp_leg_usable(&at.v->legs[kvp_data_place(at.v->g, at.block).leg]);
+	return kvp_is_parity1(at.v->g) ? &at.v->legs[kvp_data_place(at.v->g, at.block).leg] : NULL;
+}
+
+bool kvp_block_missing(struct kvp_pool *pool, u64 block)
+{
+	const struct kvp_leg *leg = kvp_block_leg(pool, block);
+
+	return leg && !kvp_leg_usable(leg);
 }
 
 int kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr,

@@ -5,8 +5,12 @@
 
 #include <linux/types.h>
 
+struct kvp_leg;
 struct kvp_pool;
 struct page;
+
+/** kvp_block_leg() - the leg that @block of the pool lies on; NULL unless it is of a parity1. Any context. */
+const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block);
 
 /** kvp_block_missing() - is the leg out that @block of the pool, of a parity1, lies on? Any context. */
 bool kvp_block_missing(struct kvp_pool *pool, u64 block);
