@@ -285,10 +285,6 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->write_time = ktime_get_real_seconds();
 	h->flags = 0;
 	h->open_count = 0;
-	if (!e->append) {
-		h->limit_lsn = 0;
-		h->limit_rec = 0;
-	}
 
 	spin_lock_irqsave(&log->lock, flags);
 	h->durable = log->durable.lsn;
@@ -303,7 +299,8 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	list_add_tail(&e->list, &log->in_flight);
 	__kvp_log_owe(pool, e);
 	log->built_seq = e->last_seq;
-	log->due = false;
+	if (!e->appended)
+		log->due = false;
 	log->data_blocks += e->data;
 	log->intent_blocks += e->intents;
 	log->intents_since += e->intents;
@@ -439,10 +436,13 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->intents = 0;
 	e->records = 0;
 	e->owed = 0;
+	e->appended = false;
 	e->append = NULL;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);
 	e->bypass = free_bypass(log);
+	e->hdr.limit_lsn = 0;
+	e->hdr.limit_rec = 0;
 	collect(pool, e, cap);
 	if (!e->intents)
 		e->bypass = NULL;

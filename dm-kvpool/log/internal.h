@@ -33,6 +33,22 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget);
 /** kvp_log_send() - seal a filled entry and write it; by build_lock */
 void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e);
 
+/* --- append.c: entries that take nothing from the write buffer --- */
+
+/**
+ * kvp_append_begin() - make @e, which is free, an entry of @nr records with a payload each
+ * @nr: at most KVP_ENTRY_MAX_DATA
+ * @limit: of parity records; else zeros
+ *
+ * Then kvp_append_add() for each record, and kvp_log_send(). Whoever is to hear of it stands
+ * in the entry before that. Context: process; under build_lock. Cannot fail.
+ */
+void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
+		      struct kvp_log_at limit);
+
+/** kvp_append_add() - the next record; @page stays the caller's, and must stay until the entry has ended */
+void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page *page);
+
 /* --- parity.c: log space that is kept for parity --- */
 
 /** kvp_log_owed_by() - rows whose parity @d makes necessary, at most */

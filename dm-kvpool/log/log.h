@@ -83,6 +83,7 @@ enum kvp_entry_phase {
  * @budget: blocks from its place to where the log is full
  * @wanted: somebody waits for everything accepted up to here
  * @bypass: if it holds intents
+ * @appended: it takes nothing from the buffer (append.c)
  * @append: if it holds parity: who waits for it
  * @ios: one a leg of the log
  */
@@ -101,6 +102,7 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, failed;
 	struct kvp_bypass *bypass;
+	bool appended;
 	struct kvp_parity_append *append;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };

@@ -14,7 +14,6 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include "pool/pool.h"
 #include "log/log.h"
@@ -131,28 +130,17 @@ void kvp_append_ended(struct kvp_entry_io *e, int error)
 	complete(&a->done);
 }
 
-static void fill_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows, u32 nr,
-			struct kvp_log_at limit)
+static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows, u32 nr)
 {
-	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
-	struct kvp_log_hdr *h = &e->hdr;
 	u32 i;
 
-	h->hdr_blocks = kvp_log_hdr_blocks(nr);
-	h->rec_count = nr;
-	h->blocks = h->hdr_blocks + nr;
-	h->limit_lsn = limit.lsn;
-	h->limit_rec = limit.rec;
-	for (i = 0; i < h->hdr_blocks; i++)
-		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
 	for (i = 0; i < nr; i++) {
 		struct kvp_rec r = {
 			.block = rows[i].row, .vdev = rows[i].v->index, .count = 1,
 			.crc = rows[i].crc, .kind = KVP_REC_PARITY,
 		};
 
-		kvp_rec_encode(&r, &recs[i]);
-		e->pages[h->hdr_blocks + i] = rows[i].page;
+		kvp_append_add(e, &r, rows[i].page);
 	}
 }
 
@@ -172,15 +160,9 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 	*full = e && cap < 2;
 	nr = cap < 2 ? 0 : min3(nr, cap - 1, (u32)KVP_ENTRY_MAX_DATA);
 	if (nr) {
-		e->phase = KVP_ENTRY_WRITING;
-		e->data = 0;
-		e->intents = 0;
-		e->records = nr;
-		e->owed = 0;
-		e->last_seq = log->built_seq;
-		e->bypass = NULL;
+		kvp_append_begin(pool, e, nr, limit);
 		e->append = a;
-		fill_parity(e, rows, nr, limit);
+		add_parity(e, rows, nr);
 		kvp_log_send(pool, e);
 	}
 	mutex_unlock(&log->build_lock);
