@@ -267,6 +267,7 @@ enum kvp_rec_kind {
 	KVP_REC_INTENT		= 2,	/* crc of what goes straight home */
 	KVP_REC_DISCARD		= 3,	/* range becomes unwritten; crc is 0 */
 	KVP_REC_PARITY		= 4,	/* payload is the parity of a row, as of the header's limit */
+	KVP_REC_CLEAN		= 5,	/* payload is what is at home anyway: of use to a cache of reads only */
 };
 
 /* Flags of an entry. */
@@ -275,7 +276,7 @@ enum kvp_rec_kind {
 /*
  * One line of an entry, 16 bytes. Bits 0..47 of addr: first block, or the row
  * of a parity; bits 48..55: the vdev of a parity; bits 56..63: kind. count is
- * 1 for data, intent and parity.
+ * 1 for all but a discard.
  */
 struct kvp_disk_rec {
 	__le64	addr;

@@ -505,7 +505,18 @@ struct kvp_rec {
 /** kvp_rec_has_payload() - does a block follow for this record? */
 static inline bool kvp_rec_has_payload(const struct kvp_rec *r)
 {
-	return r->kind == KVP_REC_DATA || r->kind == KVP_REC_PARITY;
+	return r->kind == KVP_REC_DATA || r->kind == KVP_REC_PARITY || r->kind == KVP_REC_CLEAN;
+}
+
+/**
+ * kvp_rec_counts() - does it say anything of what the pool holds?
+ *
+ * A record that does not is passed over by whoever reads a log, and nobody looks at its
+ * payload: what is there is at home, or was superseded since.
+ */
+static inline bool kvp_rec_counts(const struct kvp_rec *r)
+{
+	return r->kind != KVP_REC_CLEAN;
 }
 
 /* Header of a log entry in host byte order, without its records. */

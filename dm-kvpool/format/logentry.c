@@ -84,6 +84,7 @@ static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
 	switch (r->kind) {
 	case KVP_REC_DATA:
 	case KVP_REC_INTENT:
+	case KVP_REC_CLEAN:
 		return r->count == 1 ? NULL : "count of a record";
 	case KVP_REC_DISCARD:
 		return NULL;

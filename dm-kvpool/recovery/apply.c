@@ -61,7 +61,7 @@ static int apply_data_batch(struct kvp_recovery *rec, const u64 *blocks, const u
 /* Bring home what of the entry at @h is the newest of its block. */
 static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
 {
-	u64 payload = h->lsn + h->hdr_blocks;
+	u64 payload, next = h->lsn + h->hdr_blocks;
 	u32 i, n = 0;
 
 	for (i = 0; i < h->rec_count; i++) {
@@ -69,6 +69,8 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 		struct kvp_rec r;
 
 		kvp_recovery_record(rec, i, &r);
+		payload = next;
+		next += kvp_rec_has_payload(&r);
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);
@@ -79,7 +81,6 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 			rec->blocks[n] = r.block;
 			rec->crcs[n++] = r.crc;
 		}
-		payload++;
 	}
 	return apply_data_batch(rec, rec->blocks, rec->crcs, n);
 }

@@ -97,6 +97,7 @@ static u32 record_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void
 	       kvp_block_sum(pool->seed, r->block, data);
 }
 
+/* Of clean blocks nobody uses it: that one of them is rotten or torn must not end the log (R10). */
 static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
 {
 	u64 at = h->lsn + h->hdr_blocks;
@@ -106,11 +107,10 @@ static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp
 		struct kvp_rec r;
 
 		kvp_recovery_record(rec, i, &r);
-		if (!kvp_rec_has_payload(&r))
-			continue;
-		if (record_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at++))) !=
-		    r.crc)
+		if (kvp_rec_counts(&r) && kvp_rec_has_payload(&r) &&
+		    record_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at))) != r.crc)
 			return false;
+		at += kvp_rec_has_payload(&r);
 	}
 	return true;
 }
@@ -210,15 +210,18 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
-	u64 payload = h->lsn + h->hdr_blocks;
+	u64 next = h->lsn + h->hdr_blocks;
 	u32 i;
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_rec r;
-		int ret;
+		u64 payload;
+		int ret = 0;
 
 		kvp_recovery_record(rec, i, &r);
-		ret = plan_record(rec, h, i, &r, kvp_rec_has_payload(&r) ? payload++ : 0);
+		payload = kvp_rec_has_payload(&r) ? next++ : 0;
+		if (kvp_rec_counts(&r))
+			ret = plan_record(rec, h, i, &r, payload);
 		if (ret)
 			return kvp_refuse(rec->refusal, ret, "free some memory and try again",
 					  "out of memory while reading the log");

@@ -186,7 +186,7 @@ static const struct change changes[] = {
 	{ "predecessor in the future", HDR(prev_lsn, ~0ull), -EUCLEAN, "order" },
 	{ "first of its log", HDR(prev_lsn, 0), 0, NULL },
 	{ "record without a kind", REC(0, addr, ADDR(0, 1)), -EUCLEAN, "kind of a record" },
-	{ "record of an unknown kind", REC(0, addr, ADDR(5, 1)), -EUCLEAN, "kind of a record" },
+	{ "record of an unknown kind", REC(0, addr, ADDR(6, 1)), -EUCLEAN, "kind of a record" },
 	{ "record of kind 255", REC(2, addr, ADDR(255, 1)), -EUCLEAN, "kind of a record" },
 	{ "reserved bit of the address", REC(0, addr, ADDR(KVP_REC_DATA, 1ull << 48)), -EUCLEAN,
 	  "range of a record" },
@@ -200,6 +200,10 @@ static const struct change changes[] = {
 	{ "discard beyond the end", REC(2, count, POOL_BLOCKS - 1), -EUCLEAN, "range of a record" },
 	{ "endless discard", REC(2, count, ~0u), -EUCLEAN, "range of a record" },
 	{ "intent that became data", REC(1, addr, ADDR(KVP_REC_DATA, 1)), -EUCLEAN, "length" },
+	{ "data that became clean", REC(0, addr, ADDR(KVP_REC_CLEAN, 1)), 0, NULL },
+	{ "intent that became clean", REC(1, addr, ADDR(KVP_REC_CLEAN, 1)), -EUCLEAN, "length" },
+	{ "clean beyond the end", REC(0, addr, ADDR(KVP_REC_CLEAN, POOL_BLOCKS)), -EUCLEAN,
+	  "range of a record" },
 };
 KUNIT_ARRAY_PARAM_DESC(change, changes, name);
 

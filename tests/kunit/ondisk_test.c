@@ -227,6 +227,7 @@ static const struct number numbers[] = {
 	{ "data record", KVP_REC_DATA, 1 },
 	{ "intent record", KVP_REC_INTENT, 2 },
 	{ "discard record", KVP_REC_DISCARD, 3 },
+	{ "clean record", KVP_REC_CLEAN, 5 },
 	{ "unwritten", KVP_ENTRY_UNWRITTEN, 0 },
 	{ "valid", KVP_ENTRY_VALID, 1 },
 	{ "poisoned", KVP_ENTRY_POISONED, 2 },

@@ -68,12 +68,12 @@ static void print_entries(json_object *log)
 	for (i = 0; i < n; i++) {
 		e = json_object_array_get_idx(list, i);
 		printf("  lsn %" PRIu64 ": %" PRIu64 " blocks, data %" PRIu64 ", intents %" PRIu64
-		       ", discards %" PRIu64 ", parity %" PRIu64 ", open %" PRIu64
+		       ", discards %" PRIu64 ", parity %" PRIu64 ", clean %" PRIu64 ", open %" PRIu64
 		       ", durable %" PRIu64 "\n",
 		       json_number_at(e, "lsn"), json_number_at(e, "blocks"),
 		       json_number_at(e, "data"), json_number_at(e, "intents"),
 		       json_number_at(e, "discards"), json_number_at(e, "parity"),
-		       json_number_at(e, "open"),
+		       json_number_at(e, "clean"), json_number_at(e, "open"),
 		       json_number_at(e, "durable"));
 	}
 	if (total > n)

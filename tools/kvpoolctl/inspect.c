@@ -156,7 +156,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 
 static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
 {
-	u64 count[KVP_REC_PARITY + 1] = { 0 };
+	u64 count[KVP_REC_CLEAN + 1] = { 0 };
 	json_object *list = arg, *o;
 	struct kvp_rec r;
 	u32 i;
@@ -177,6 +177,7 @@ static int add_entry(void *arg, const struct kvp_log_hdr *h, const void *buf)
 	json_number(o, "intents", count[KVP_REC_INTENT]);
 	json_number(o, "discards", count[KVP_REC_DISCARD]);
 	json_number(o, "parity", count[KVP_REC_PARITY]);
+	json_number(o, "clean", count[KVP_REC_CLEAN]);
 	return 0;
 }
 
@@ -198,6 +199,7 @@ json_object *log_object(json_object *parent, const struct offline_pool *p,
 	json_number(o, "intents", w->intents);
 	json_number(o, "discards", w->discards);
 	json_number(o, "parity", w->parity);
+	json_number(o, "clean", w->clean);
 	return o;
 }
 

@@ -55,6 +55,7 @@ static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 
 	return false;
 }
 
+/* Of clean blocks nobody uses it. */
 static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, const void *buf,
 			 struct kvp_why *why)
 {
@@ -66,7 +67,7 @@ static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, co
 		log_rec(buf, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		if (payload_sum(k->pool->sb, &r, data) != r.crc) {
+		if (kvp_rec_counts(&r) && payload_sum(k->pool->sb, &r, data) != r.crc) {
 			snprintf(why->text, sizeof(why->text),
 				 "log entry %llu: bad payload of block %llu",
 				 (unsigned long long)h->lsn, (unsigned long long)r.block);
@@ -184,6 +185,7 @@ static void count_entry(struct walker *k, const struct kvp_log_hdr *h)
 		w->intents += r.kind == KVP_REC_INTENT;
 		w->discards += r.kind == KVP_REC_DISCARD;
 		w->parity += r.kind == KVP_REC_PARITY;
+		w->clean += r.kind == KVP_REC_CLEAN;
 	}
 	k->prev_lsn = h->lsn;
 	k->prev_csum = h->csum;

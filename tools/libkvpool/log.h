@@ -11,7 +11,7 @@
 #define LOG_BAD_NOTES	64
 
 struct log_walk {
-	u64 entries, data, intents, discards, parity;
+	u64 entries, data, intents, discards, parity, clean;
 	u64 head;		/* lsn after the last entry */
 	u64 watermark;		/* every entry below was durable */
 	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */

@@ -62,6 +62,8 @@ int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 			.count = d.count, .crc = d.crc, .kind = d.kind, .payload = payload,
 		};
 		payload += kvp_rec_has_payload(&d);
+		if (!kvp_rec_counts(&d))
+			continue;
 		if (d.kind == KVP_REC_PARITY)
 			ret = append_parity(r, &d, h, rec.payload);
 		else if (d.kind == KVP_REC_DISCARD)

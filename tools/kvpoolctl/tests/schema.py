@@ -87,7 +87,7 @@ SETTING = Or(
     dict(unit="word", value=TEXT, default=TEXT, meaning=TEXT, words=TEXT))
 LOG = dict(state=Or("sound", "damaged", "newer", "partial"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
            entries=NUMBER, data=NUMBER, intents=NUMBER, discards=NUMBER,
-           parity=NUMBER)
+           parity=NUMBER, clean=NUMBER)
 INSPECT = dict(
     path=TEXT, superblock=Map(...),
     labels=[Or(dict(offset=NUMBER, state="valid", epoch=NUMBER, sequence=NUMBER),

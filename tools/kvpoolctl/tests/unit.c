@@ -629,6 +629,38 @@ static void test_check_standard(u64 blocks)
 	image_free(&m);
 }
 
+/* Clean records, of versions that are not the newest, one with a payload that rots: passed over. */
+static void test_check_clean(void)
+{
+	const struct image_rec recs[] = {
+		{ KVP_REC_CLEAN, 2, 0, 7 }, { KVP_REC_CLEAN, 40, 0, 1 }, { KVP_REC_CLEAN, 900, 0, 1 },
+		{ KVP_REC_DATA, 700, 0, 3 },
+	};
+	struct image m;
+	json_object *o;
+	unsigned int i;
+	int status;
+
+	image_make(&m, 2, IMAGE_SMALL);
+	m.sb.flags &= ~KVP_SB_CLEAN;
+	image_valid(&m, 2, 1);
+	image_log(&m, (struct image_rec[]){ { KVP_REC_DATA, 40, 0, 2 } }, 1);
+	image_skip(&m);
+	image_log(&m, recs, sizeof(recs) / sizeof(*recs));
+	image_log(&m, (struct image_rec[]){ { KVP_REC_DATA, 701, 0, 3 } }, 1);
+	image_seal(&m);
+	for (i = 0; i < 2; i++)
+		image_flip(&m, i, ((m.sb.vdevs[0].log_start + kvp_log_pos(&m.sb.vdevs[0], m.prev_lsn)) <<
+				   KVP_BLOCK_SHIFT) - 3 * KVP_BLOCK_SIZE + 9, 1);
+	o = check(&m, &status);
+	expect(status == EXIT_DONE && !strcmp(json_text_at(o, "log.state"), "sound"));
+	expect(json_number_at(o, "log.entries") == 3 && json_number_at(o, "log.clean") == 3);
+	expect(json_number_at(o, "blocks.valid") == 1 && json_number_at(o, "blocks.in_log") == 3);
+	expect(!leg_number(o, 0, "log_bad") && !leg_number(o, 0, "blocks_bad"));
+	json_object_put(o);
+	image_free(&m);
+}
+
 static u64 home_at(const struct image *m, u64 block)
 {
 	return (m->sb.vdevs[0].data_start + block) << KVP_BLOCK_SHIFT;
@@ -948,6 +980,7 @@ int main(void)
 	test_replay();
 	test_check_standard(IMAGE_SMALL);
 	test_check_standard(IMAGE_LARGE);
+	test_check_clean();
 	test_check_home_damage();
 	test_check_table_damage();
 	test_check_log_damage();

@@ -146,7 +146,7 @@ static void put_record(struct image *m, u8 *buf, struct kvp_log_hdr *h,
 		rec.count = r->count;
 		rec.crc = 0;
 	}
-	if (r->kind == KVP_REC_DATA)
+	if (kvp_rec_has_payload(&rec))
 		memcpy(buf + ((size_t)h->blocks++ << KVP_BLOCK_SHIFT), data, sizeof(data));
 	kvp_rec_encode(&rec, (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE) + i);
 }
