@@ -708,11 +708,20 @@ static bool worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
 	return !(bio->bi_opf & REQ_RAHEAD) && run <= cutoff >> KVP_BLOCK_SHIFT;
 }
 
-/* It comes from home: prepare that it is kept, or not. */
+/* What the policy of the SSD cache asks of a read. */
+static u32 ask_of(const struct bio *bio)
+{
+	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |
+	       (bio->bi_opf & (REQ_RAHEAD | REQ_BACKGROUND) ? KVP_ASK_AHEAD : 0);
+}
+
+/* It comes from home, or the SSD: prepare that it is kept, or not. */
 static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 {
 	struct kvp_bio *k = data_of(bio);
 
+	k->may_fill = !k->ssd.block && kvp_fill_plan(pool, first_block(bio), block_count(bio),
+						     ask_of(bio), &k->plan);
 	k->fill = keep;
 	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
 	k->token = 0;
@@ -798,7 +807,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 }
 
 /*
- * One block of those that came back. What the cache is to keep is verified there,
+ * One block of those that came back. What the caches are to keep is verified there,
  * where the reader cannot change it any more (R23).
  */
 static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
@@ -806,6 +815,9 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 {
 	const struct kvp_bio *k = data_of(bio);
 	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
+	struct kvp_candidate *c = k->may_fill ? kvp_fill_begin(pool, block, &k->plan) : NULL;
+	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
+	bool good;
 	struct kvp_rfill fill = {
 		.first = k->iter.bi_sector >> KVP_SECTORS_SHIFT,
 		.count = k->iter.bi_size >> KVP_BLOCK_SHIFT,
@@ -813,15 +825,22 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 		.favoured = k->favoured,
 	};
 
-	if (!page)
+	if (!kept)
 		return sum_of_bio(bio, iter, pool->seed, block) == crc;
-	copy_from_bio(bio, iter, page_address(page));
-	if (kvp_block_sum(pool->seed, block, page_address(page)) != crc) {
-		kvp_rcache_unpage(pool, block, page);
-		return false;
+	copy_from_bio(bio, iter, kept);
+	good = kvp_block_sum(pool->seed, block, kept) == crc;
+	if (c && good) {
+		if (page)
+			memcpy(page_address(c->page), kept, KVP_BLOCK_SIZE);
+		kvp_fill_add(pool, c, crc);
+	} else if (c) {
+		kvp_fill_drop(pool, c);
 	}
-	kvp_rcache_insert(pool, block, page, &fill);
-	return true;
+	if (page && good)
+		kvp_rcache_insert(pool, block, page, &fill);
+	else if (page)
+		kvp_rcache_unpage(pool, block, page);
+	return good;
 }
 
 /* Verify against the table as it is now; unwritten blocks among written ones become zeros. */

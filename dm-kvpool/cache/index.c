@@ -225,6 +225,12 @@ int kvp_index_set(struct kvp_index *ix, const struct kvp_index_entry *e,
 
 int kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e)
 {
+	return kvp_index_fill_unless(ix, e, NULL, 0);
+}
+
+int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
+			  const atomic_t *changes, u32 seen)
+{
 	struct kvp_index_stripe *s;
 	int ret = -EEXIST;
 	u32 *link;
@@ -232,6 +238,10 @@ int kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e)
 	if (!may_be(ix, e))
 		return -EINVAL;
 	s = lock_key(ix, e->key);
+	if (changes && (u32)atomic_read(changes) != seen) {
+		spin_unlock(&s->lock);
+		return -ESTALE;
+	}
 	link = link_to(ix, e->key);
 	if (*link == NONE && is_free(ix, e->place)) {
 		put_in(ix, s, link, e);

@@ -36,6 +36,7 @@
 #ifndef KVP_INDEX_H
 #define KVP_INDEX_H
 
+#include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -179,6 +180,19 @@ int __must_check kvp_index_set(struct kvp_index *ix, const struct kvp_index_entr
  * Context: any but interrupt.
  */
 int __must_check kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e);
+
+/**
+ * kvp_index_fill_unless() - kvp_index_fill(), unless a change of the block was counted
+ * @changes: a count that grows before whoever changed the block calls kvp_index_remove()
+ * @seen: what it was before the block was read
+ *
+ * Looked at under the block's lock: either the change is seen here, or who made it finds the
+ * block here. So the caller need not hold a lock.
+ *
+ * Return: as kvp_index_fill(); -ESTALE: it is not @seen any more.
+ */
+int __must_check kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
+				       const atomic_t *changes, u32 seen);
 
 /**
  * kvp_index_move() - block @key has been copied from place @from to place @to

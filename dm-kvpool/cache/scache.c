@@ -97,10 +97,23 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
 		WARN_ON_ONCE(kvp_index_set(&s->index, &e, &old) < 0);
 }
 
+int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+		    const atomic_t *changes, u32 seen)
+{
+	struct kvp_scache *s = &pool->scache;
+	struct kvp_vdev *v = in_use(s);
+
+	if (!v || v != READ_ONCE(pool->log.v) || READ_ONCE(pool->log.moving))
+		return -EINVAL;
+	e->place = place_of(s, lsn);
+	return kvp_index_fill_unless(&s->index, e, changes, seen);
+}
+
 void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_index_entry old;
 
+	kvp_fill_changed(pool, block);
 	if (in_use(&pool->scache))
 		kvp_index_remove(&pool->scache.index, block, &old);
 }
@@ -245,6 +258,14 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 }
 
 /* --- for status ---------------------------------------------------------------------------- */
+
+u32 kvp_scache_unused(const struct kvp_pool *pool)
+{
+	const struct kvp_scache *s = &pool->scache;
+	u64 passed = READ_ONCE(pool->log.head.lsn) - s->base;
+
+	return in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
+}
 
 u64 kvp_scache_size(const struct kvp_pool *pool)
 {

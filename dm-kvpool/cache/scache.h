@@ -81,6 +81,18 @@ void kvp_scache_exit(struct kvp_pool *pool);
 /** kvp_scache_came_home() - @d is home, and in the table. Under its range lock; process context. */
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
 
+/**
+ * kvp_scache_fill() - @e->key lies at @lsn of the log, in a durable entry that the tail has not passed
+ * @e: all but the place
+ * @changes: of the block's table entry, a count
+ * @seen: what it was before the block was read
+ *
+ * Return: 0: it is known from now on; -ESTALE: its entry has changed since; -EEXIST: something is
+ * known of it; -EINVAL: there is no memory for it, or no cache. Context: process.
+ */
+int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+		    const atomic_t *changes, u32 seen);
+
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
 void kvp_scache_forget(struct kvp_pool *pool, u64 block);
 
@@ -126,6 +138,9 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
  * block's range lock.
  */
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page);
+
+/** kvp_scache_unused() - of those that it has room for, so many were not written since the start. Any context. */
+u32 kvp_scache_unused(const struct kvp_pool *pool);
 
 /** kvp_scache_size() - blocks that it has room for; 0: it is not in use, or no more */
 u64 kvp_scache_size(const struct kvp_pool *pool);

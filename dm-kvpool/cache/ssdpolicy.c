@@ -120,6 +120,11 @@ static bool spend(struct kvp_ssd_policy *p, u64 now)
 	return true;
 }
 
+void kvp_ssd_refund(struct kvp_ssd_policy *p)
+{
+	p->credit = min(p->credit + CREDIT_UNIT, DAY * p->capacity * p->fill_percent);
+}
+
 enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 				   const struct kvp_ssd_state *st)
 {

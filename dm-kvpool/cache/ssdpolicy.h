@@ -128,6 +128,9 @@ bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
 enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 				   const struct kvp_ssd_state *st);
 
+/** kvp_ssd_refund() - a block that was admitted was not written after all: the budget has it back. Any context. */
+void kvp_ssd_refund(struct kvp_ssd_policy *p);
+
 /**
  * kvp_ssd_reinsert() - which blocks of the oldest segment are to be written again
  * @e: those that are live, @n of them, at most a segment's

@@ -27,6 +27,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	e->bypass = NULL;
 	e->appended = true;
 	e->append = NULL;
+	e->clean = false;
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->blocks = h->hdr_blocks + nr;
@@ -42,4 +43,36 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 
 	kvp_rec_encode(r, &recs[e->records]);
 	e->pages[e->hdr.hdr_blocks + e->records++] = page;
+}
+
+/*
+ * A checkpoint comes when half of the log is used. What nobody needs may bring that about,
+ * or it would never be, and the tail stay where it is; and goes on for an eighth while it is
+ * on its way. No further.
+ */
+bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
+{
+	struct kvp_log *log = &pool->log;
+	const struct kvp_geometry *g = log->v->g;
+	u64 window = kvp_log_window(g), used = kvp_log_used(pool);
+
+	lockdep_assert_held(&log->build_lock);
+	/* It may begin with the next segment. */
+	blocks += 32;
+	if (pool->parity)
+		used += kvp_log_reserve(g, READ_ONCE(log->owed));
+	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&
+	       READ_ONCE(pool->wbuf.nr_buffered) + window / 16 <= kvp_log_limit_after(pool, blocks);
+}
+
+bool kvp_log_is_wanted(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&log->lock, flags);
+	wanted = !list_empty(&log->waiters);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return wanted;
 }

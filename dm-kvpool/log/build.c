@@ -438,6 +438,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->owed = 0;
 	e->appended = false;
 	e->append = NULL;
+	e->clean = false;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);
 	e->bypass = free_bypass(log);

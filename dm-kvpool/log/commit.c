@@ -32,6 +32,18 @@ static u32 commit_batch(struct kvp_pool *pool)
 	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 4));
 }
 
+/* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's. */
+static bool __nothing_in_flight(struct kvp_log *log)
+{
+	struct kvp_entry_io *e;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry(e, &log->in_flight, list)
+		if (!e->clean)
+			return false;
+	return true;
+}
+
 static bool build_wanted(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -45,7 +57,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	w = list_empty(&log->waiters) ? NULL :
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
 	/* Flushes that arrive while a commit is in flight share the next one. */
-	wanted = list_empty(&log->in_flight) && (log->due || (w && w->seq > log->built_seq));
+	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only when somebody asks. */
 	if (!log->failed)
 		wanted |= READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
@@ -224,6 +236,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		d->zero = false;
 	}
 	kvp_wbuf_unfix(pool, &e->versions);
+	if (e->clean)
+		kvp_fill_failed(pool);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->bypass) {
@@ -374,6 +388,8 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	pool->log.logged.lsn = e->hdr.lsn + e->hdr.blocks;
 	pool->log.logged.prev_lsn = e->hdr.lsn;
 	pool->log.logged.prev_csum = e->hdr.csum;
+	if (!e->clean)
+		WRITE_ONCE(pool->log.counts, pool->log.logged.lsn);
 	__kvp_log_milestone(pool);
 	spin_unlock(&w->lock);
 }
@@ -409,6 +425,9 @@ void kvp_post_work(struct work_struct *work)
 		/* The bypass first: a tail that sees the new mark must see the intents below it. */
 		if (e->bypass)
 			bypass_ready(pool, e);
+		/* While the tail cannot pass them, and so the log not go where they lie. */
+		if (e->clean)
+			kvp_fill_durable(pool, e);
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
@@ -417,4 +436,5 @@ void kvp_post_work(struct work_struct *work)
 	kvp_destage_kick(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
+	kvp_fill_kick(pool);
 }

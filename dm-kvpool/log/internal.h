@@ -18,6 +18,9 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 /** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
+/** kvp_log_limit_after() - what that would be with @more blocks in use */
+u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more);
+
 /** kvp_log_window_segments() - segments of a log that can be in use at once */
 static inline u32 kvp_log_window_segments(const struct kvp_geometry *g)
 {
@@ -48,6 +51,17 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 
 /** kvp_append_add() - the next record; @page stays the caller's, and must stay until the entry has ended */
 void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page *page);
+
+/**
+ * kvp_log_has_spare() - would the log have plenty of space left with an entry of @blocks more?
+ *
+ * So that none is missing for what users write, nor for the parity of what they have written, and
+ * what is buffered finds space as it was promised. Context: process; under build_lock.
+ */
+bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks);
+
+/** kvp_log_is_wanted() - does somebody wait for an entry? Any context. */
+bool kvp_log_is_wanted(struct kvp_pool *pool);
 
 /* --- parity.c: log space that is kept for parity --- */
 

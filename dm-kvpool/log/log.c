@@ -132,6 +132,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->head = *head;
 	log->durable = *head;
 	log->logged = *head;
+	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	log->tail = head->lsn;
 	kvp_log_limit_buffered(pool);
@@ -199,6 +200,11 @@ u64 kvp_log_used(struct kvp_pool *pool)
 	return head > tail ? head - tail : 0;
 }
 
+bool kvp_log_counts(struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->log.counts) > READ_ONCE(pool->log.tail);
+}
+
 /* A log is cut into half as many pieces as there are milestones. */
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
@@ -232,16 +238,11 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 }
 
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
-void kvp_log_limit_buffered(struct kvp_pool *pool)
+u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
 	u64 blocks = kvp_log_window(pool->log.v->g) - pool->log.v->g->segment_blocks;
-	unsigned long flags;
-	u64 used, free;
-
-	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
-	spin_lock_irqsave(&pool->log.lock, flags);
-	used = kvp_log_used(pool);
-	free = used < blocks ? blocks - used : 0;
+	u64 used = kvp_log_used(pool) + more;
+	u64 free = used < blocks ? blocks - used : 0;
 
 	/* Each block owes a row of parity, with a header at worst. */
 	if (pool->parity) {
@@ -249,7 +250,16 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 
 		free = free > kept ? (free - kept) / 3 : 0;
 	}
-	WRITE_ONCE(pool->wbuf.commit_limit, free - free / 16);
+	return (u32)(free - free / 16);
+}
+
+void kvp_log_limit_buffered(struct kvp_pool *pool)
+{
+	unsigned long flags;
+
+	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
+	spin_lock_irqsave(&pool->log.lock, flags);
+	WRITE_ONCE(pool->wbuf.commit_limit, kvp_log_limit_after(pool, 0));
 	spin_unlock_irqrestore(&pool->log.lock, flags);
 }
 

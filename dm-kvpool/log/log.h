@@ -85,6 +85,7 @@ enum kvp_entry_phase {
  * @bypass: if it holds intents
  * @appended: it takes nothing from the buffer (append.c)
  * @append: if it holds parity: who waits for it
+ * @clean: it holds blocks for the SSD cache, and nothing else
  * @ios: one a leg of the log
  */
 struct kvp_entry_io {
@@ -104,6 +105,7 @@ struct kvp_entry_io {
 	struct kvp_bypass *bypass;
 	bool appended;
 	struct kvp_parity_append *append;
+	bool clean;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };
 
@@ -198,6 +200,7 @@ struct kvp_log {
 	wait_queue_head_t entry_wait;		/* for an entry that is free */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
+	u64 counts;				/* the same of entries that hold more than clean blocks; by wbuf->lock */
 	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
 	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
 
@@ -255,6 +258,9 @@ int kvp_commit_sync(struct kvp_pool *pool);
 
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);
+
+/** kvp_log_counts() - does it hold anything that a recovery would miss? May say so of what is not yet durable. */
+bool kvp_log_counts(struct kvp_pool *pool);
 
 /**
  * __kvp_log_milestone() - note @log->logged as a place for a tail, if the last one is far behind

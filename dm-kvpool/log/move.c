@@ -97,6 +97,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	mutex_lock(&log->build_lock);
 	spin_lock(&pool->wbuf.lock);
 	log->logged = *head;
+	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	spin_unlock(&pool->wbuf.lock);
 	spin_lock_irqsave(&log->lock, flags);

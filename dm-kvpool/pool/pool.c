@@ -144,6 +144,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
+	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
@@ -211,6 +212,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 	if (kvp_scache_start(pool))
 		kvp_event(pool, "ssd_cache_off why=no_memory");
+	else if (kvp_fill_start(pool))
+		kvp_event(pool, "ssd_fills_off why=no_memory");
 	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
@@ -266,6 +269,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
+	kvp_fill_stop(pool);
 	kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
@@ -287,6 +291,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);
 		kvp_log_unstop(pool);
+		kvp_fill_unstop(pool);
 	}
 	kvp_scrub_unquiesce(pool);
 }

@@ -15,7 +15,8 @@
  *   pool->sb_lock             superblock and membership
  *   wbuf bucket locks         spinlocks from here on
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
- *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave)
+ *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
+ *   a stripe's lock of the SSD cache's index
  */
 #ifndef KVP_POOL_H
 #define KVP_POOL_H
@@ -36,6 +37,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "cache/fill.h"
 #include "cache/rcache.h"
 #include "cache/scache.h"
 #include "cache/streams.h"
@@ -180,6 +182,7 @@ struct kvp_pool {
 	struct kvp_rcache rcache;
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache scache;
+	struct kvp_fill fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;
 	struct kvp_range_locks ranges;

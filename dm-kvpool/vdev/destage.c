@@ -368,7 +368,7 @@ static void idle_work(struct work_struct *work)
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
 	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
 
-	if (kvp_log_used(pool) || READ_ONCE(pool->table.nr_dirty))
+	if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
 		kvp_destage_kick(pool, true);
 }
 

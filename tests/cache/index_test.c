@@ -101,6 +101,7 @@ static bool test_set(void)
 static bool test_fill(void)
 {
 	struct kvp_index_entry a = entry(1, 10), b = entry(1, 11), c = entry(2, 10);
+	const atomic_t changes = ATOMIC_INIT(7);
 	struct kvp_index ix;
 	bool good = make(&ix, MANY);
 
@@ -111,6 +112,11 @@ static bool test_fill(void)
 	good &= set(&ix, 1, 20, true);
 	good &= expect(kvp_index_fill(&ix, &a) == -EEXIST, "a newer one was written");
 	good &= is_at(&ix, 1, 20) && counts(&ix, 1, 1, 0) && sound(&ix);
+	/* A change was counted: nobody knows of what. */
+	c.place = 30;
+	good &= expect(kvp_index_fill_unless(&ix, &c, &changes, 6) == -ESTALE, "it has changed");
+	good &= is_gone(&ix, 2) && expect(!kvp_index_fill_unless(&ix, &c, &changes, 7), "it has not");
+	good &= is_at(&ix, 2, 30) && counts(&ix, 2, 1, 0) && sound(&ix);
 	kvp_index_exit(&ix);
 	return good;
 }

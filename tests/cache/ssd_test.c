@@ -230,6 +230,15 @@ static bool test_budget(void)
 	/* Nothing is saved up beyond a day's. */
 	st.now += 5 * DAY;
 	good &= filled(CAPACITY, CAPACITY / 2);
+	/* What was not written comes back, once. */
+	kvp_ssd_refund(&p);
+	kvp_ssd_refund(&p);
+	good &= filled(10, 2);
+	st.now += 5 * DAY;
+	good &= filled(0, 0) && admit(1, KVP_ASK_META, KVP_SSD_ADMIT);
+	kvp_ssd_refund(&p);
+	kvp_ssd_refund(&p);
+	good &= expect(!kvp_ssd_check(&p), "more than a day's") && filled(CAPACITY, CAPACITY / 2);
 	/* A budget of a few blocks is not lost by rounding. */
 	p.fill_percent = 1;
 	for (i = 0; i < 3 * DAY; i++) {

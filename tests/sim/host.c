@@ -145,8 +145,13 @@ int host_grow(struct host *h, const struct host_start *hs)
 
 void host_stop(struct host *h)
 {
+	const char *wrong;
+
 	kvp_pool_quiesce(h->pool);
 	host_cache_check(h);
+	wrong = kvp_fill_check(h->pool);
+	if (wrong)
+		sim_fail("fills: %s", wrong);
 	kvp_pool_stop(h->pool);
 	kvp_pool_free(h->pool);
 	h->pool = NULL;
@@ -383,6 +388,14 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
+/* What is known before a block is read. */
+struct read_plan {
+	struct kvp_rfill ram;
+	struct kvp_fill_plan ssd;
+	bool may_fill;		/* the SSD cache */
+	struct kvp_on_ssd at;	/* it lies on the SSD, unless the block is 0 */
+};
+
 /* Once. */
 static void happen(struct host *h, void (**what)(struct host *h))
 {
@@ -410,44 +423,66 @@ static bool read_cached(struct host *h, u64 block, struct page *page)
 
 /* Is what was read the version that the table names? Then it may enter the cache. */
 static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
-		   const struct kvp_rfill *fill)
+		   const struct read_plan *plan)
 {
 	struct page *keep = kvp_rcache_page(h->pool, block);
+	struct kvp_candidate *c = plan->may_fill ? kvp_fill_begin(h->pool, block, &plan->ssd) : NULL;
+	bool good;
 
+	if (c)
+		happen(h, &h->before_ssd_fill);
+	if (c)
+		memcpy(page_address(c->page), page_address(page), KVP_BLOCK_SIZE);
+	if (keep)
+		memcpy(page_address(keep), page_address(page), KVP_BLOCK_SIZE);
+	good = kvp_block_sum(h->pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
+	if (c) {
+		if (good)
+			kvp_fill_add(h->pool, c, kvp_entry_crc(entry));
+		else
+			kvp_fill_drop(h->pool, c);
+	}
 	if (!keep)
-		return kvp_block_sum(h->pool->seed, block, page_address(page)) ==
-		       kvp_entry_crc(entry);
-	memcpy(page_address(keep), page_address(page), KVP_BLOCK_SIZE);
-	if (kvp_block_sum(h->pool->seed, block, page_address(keep)) != kvp_entry_crc(entry)) {
+		return good;
+	if (!good) {
 		kvp_rcache_unpage(h->pool, block, keep);
 		return false;
 	}
 	sim_maybe_preempt();
 	happen(h, &h->before_fill);
-	kvp_rcache_insert(h->pool, block, keep, fill);
+	kvp_rcache_insert(h->pool, block, keep, &plan->ram);
 	return true;
 }
 
-/* As if the block had been one of several of a request. */
-static void plan_fill(struct host *h, u64 block, struct kvp_rfill *fill)
+static u32 random_ask(void)
 {
+	return (rng_chance(&sim_rng, 100) ? KVP_ASK_META : 0) |
+	       (rng_chance(&sim_rng, 50) ? KVP_ASK_AHEAD : 0);
+}
+
+/* As if the block had been one of several of a request. The SSD is asked first. */
+static void plan_read(struct host *h, u64 block, struct read_plan *plan)
+{
+	struct kvp_rfill *fill = &plan->ram;
 	u32 before = min_t(u64, block, rng_below(&sim_rng, 8));
 
 	fill->first = block - before;
 	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_REGION - before);
 	fill->favoured = rng_chance(&sim_rng, 100);
+	kvp_scache_alike(h->pool, block, 1, &plan->at);
+	sim_maybe_preempt();
+	plan->may_fill = h->pool->fill.candidates && !plan->at.block &&
+			 kvp_fill_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
 	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
 }
 
 /* Straight from a leg, without a lock: of the SSD cache, if it is there, else from home. */
-static int read_leg(struct host *h, u64 block, struct page *page, bool *ssd)
+static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_ssd at, bool *ssd)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_leg *leg = NULL;
-	struct kvp_on_ssd at;
 	int error;
 
-	kvp_scache_alike(pool, block, 1, &at);
 	sim_maybe_preempt();
 	if (at.block)
 		leg = kvp_scache_choose(pool, at.block, 1);
@@ -468,7 +503,7 @@ static int read_leg(struct host *h, u64 block, struct page *page, bool *ssd)
 
 /* Verified against the table as it is afterwards. *@doubt: what the SSD cache had is not what it should be. */
 static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
-		      const struct kvp_rfill *fill, bool *doubt)
+		      const struct read_plan *plan, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 entry = kvp_table_entry(pool, leaf, block);
@@ -480,13 +515,13 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	}
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return false;
-	good = !read_leg(h, block, page, &ssd);
+	good = !read_leg(h, block, page, plan->at, &ssd);
 	entry = kvp_table_entry(pool, leaf, block);
 	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
 	else
 		good = good && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
-		       verify(h, block, page, entry, fill);
+		       verify(h, block, page, entry, plan);
 	*doubt = !good && ssd;
 	return good;
 }
@@ -495,7 +530,7 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_tpage *leaf;
-	struct kvp_rfill fill;
+	struct read_plan plan;
 	bool good;
 
 	if (kvp_wbuf_any(pool, block, 1)) {
@@ -517,14 +552,14 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	sim_maybe_preempt();
 	if (read_cached(h, block, page))
 		return true;
-	plan_fill(h, block, &fill);
+	plan_read(h, block, &plan);
 	leaf = kvp_table_find(pool, block);
 	if (!leaf) {
 		leaf = kvp_table_load(pool, block);
 		if (IS_ERR(leaf))
 			return false;
 	}
-	good = read_home(h, leaf, block, page, &fill, doubt);
+	good = read_home(h, leaf, block, page, &plan, doubt);
 	kvp_table_put(pool, leaf);
 	return good;
 }

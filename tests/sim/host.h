@@ -22,6 +22,7 @@ struct host {
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
+	void (*before_ssd_fill)(struct host *h);	/* read, not yet verified for the SSD cache */
 	void (*amid_hit)(struct host *h);	/* half of it copied from the RAM cache */
 	void (*amid_wide)(struct host *h);	/* one leg has answered, the others were not yet asked */
 };

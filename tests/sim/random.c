@@ -252,6 +252,9 @@ static void run_main(void *arg)
 	}
 	wait_for_completion(&r->all_done);
 	r->host.may_fail = false;
+	/* Reads fill the cache, and so may write to it: what is lost is lost by now. */
+	if (r->trouble == TROUBLE_LOG_FAILS)
+		disks.nr_faults = 0;
 	for (i = 0; i < r->start.legs; i++)
 		if (!kvp_leg_usable(&r->host.pool->legs[i]))
 			r->lost |= BIT(i);

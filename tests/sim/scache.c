@@ -350,5 +350,6 @@ void run_scache(void)
 		scene("rescued", &shapes[i], rescued);
 		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
 		scene("comes-round", &shapes[i], comes_round);
+		run_fills(&shapes[i]);
 	}
 }

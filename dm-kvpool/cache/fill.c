@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/hash.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "cache/fill.h"
+#include "log/internal.h"
+#include "pool/pool.h"
+
+/* No fill is worth reclaim, nor the reserves of who frees memory. */
+#define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
+#define FILL_PERCENT	100	/* of the cache a day */
+#define NOTHING		(~0ull)
+
+static bool in_use(const struct kvp_fill *f)
+{
+	return smp_load_acquire(&f->candidates);
+}
+
+/* --- changes ------------------------------------------------------------------------ */
+
+static atomic_t *count_of(const struct kvp_fill *f, u64 block)
+{
+	return &f->changes[hash_64(block >> KVP_FILL_REGION_SHIFT, KVP_FILL_COUNT_BITS)];
+}
+
+void kvp_fill_changed(struct kvp_pool *pool, u64 block)
+{
+	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
+	if (in_use(&pool->fill))
+		atomic_inc_return(count_of(&pool->fill, block));
+}
+
+/* Counts only grow: the sum is the same if and only if all of them are. */
+static u32 changes_of(const struct kvp_fill *f, u64 first, u32 count)
+{
+	u64 region = first >> KVP_FILL_REGION_SHIFT;
+	u32 sum = 0;
+
+	for (; region <= (first + count - 1) >> KVP_FILL_REGION_SHIFT; region++)
+		sum += (u32)atomic_read(count_of(f, region << KVP_FILL_REGION_SHIFT));
+	return sum;
+}
+
+/* --- what is to enter ----------------------------------------------------------------- */
+
+bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+		   struct kvp_fill_plan *plan)
+{
+	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
+	struct kvp_fill *f = &pool->fill;
+	unsigned long flags;
+	bool fills;
+
+	if (!in_use(f) || READ_ONCE(f->stopped))
+		return false;
+	spin_lock_irqsave(&f->lock, flags);
+	fills = !kvp_ssd_bypass(ask, false, count, kvp_run_note(&f->runs, first, count, false),
+				cutoff);
+	spin_unlock_irqrestore(&f->lock, flags);
+	if (!fills || !kvp_scache_asked(pool, count))
+		return false;
+	plan->first = first;
+	plan->count = count;
+	plan->ask = ask;
+	plan->token = changes_of(f, first, count);
+	smp_rmb();	/* before the entries are read; pairs with kvp_fill_changed() */
+	return true;
+}
+
+/* Is it on its way already? Somebody else has read it. */
+static bool __is_known(const struct kvp_fill *f, u64 block)
+{
+	u32 i;
+
+	lockdep_assert_held(&f->lock);
+	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+		if (f->candidates[i].block == block)
+			return true;
+	return false;
+}
+
+static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_ssd_state st = {
+		.now = ktime_get_seconds(),
+		.unused = kvp_scache_unused(pool),
+		.count = f->count,
+	};
+
+	lockdep_assert_held(&f->lock);
+	return kvp_ssd_admit(&f->policy, block, ask, &st) == KVP_SSD_ADMIT;
+}
+
+/* What was not written has cost nothing. */
+static void give_back(struct kvp_fill *f, struct kvp_candidate *c, bool written)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	if (!written)
+		kvp_ssd_refund(&f->policy);
+	c->block = NOTHING;
+	list_add(&c->list, &f->free);
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
+	if (c && (__is_known(f, block) || !__admitted(pool, block, ask)))
+		c = NULL;
+	if (c) {
+		list_del(&c->list);
+		c->block = block;
+		c->meta = ask & KVP_ASK_META;
+	}
+	spin_unlock_irqrestore(&f->lock, flags);
+	return c;
+}
+
+struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
+				     const struct kvp_fill_plan *plan)
+{
+	struct kvp_fill *f = &pool->fill;
+	u32 changes = (u32)atomic_read(count_of(f, block));
+	struct kvp_candidate *c;
+
+	/* The count is the block's only if none of the read's has moved since before it. */
+	smp_rmb();
+	if (READ_ONCE(f->stopped) || changes_of(f, plan->first, plan->count) != plan->token)
+		return NULL;
+	c = take_free(pool, block, plan->ask);
+	if (!c)
+		return NULL;
+	c->changes = changes;
+	if (!c->page)
+		c->page = alloc_page(FILL_GFP);
+	if (c->page)
+		return c;
+	give_back(f, c, false);
+	return NULL;
+}
+
+void kvp_fill_drop(struct kvp_pool *pool, struct kvp_candidate *c)
+{
+	give_back(&pool->fill, c, false);
+}
+
+void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
+{
+	struct kvp_fill *f = &pool->fill;
+	unsigned long flags;
+
+	c->crc = crc;
+	spin_lock_irqsave(&f->lock, flags);
+	list_add_tail(&c->list, &f->waiting);
+	spin_unlock_irqrestore(&f->lock, flags);
+	kvp_fill_kick(pool);
+}
+
+/* --- into the log ------------------------------------------------------------------------ */
+
+void kvp_fill_kick(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+
+	if (!in_use(f))
+		return;
+	/* Who adds, then looks; who has ended an entry, then looks: one of them sees the other. */
+	smp_mb();
+	if (!list_empty(&f->waiting) && !READ_ONCE(f->busy) &&
+	    !READ_ONCE(f->stopped))
+		queue_work(pool->scrub_wq, &f->work);
+}
+
+/* May nothing be appended, now and for some time? */
+static bool log_is_closed(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+
+	return READ_ONCE(pool->fill.stopped) || kvp_pool_faulted(pool) ||
+	       READ_ONCE(log->stopped) || READ_ONCE(log->moving) || READ_ONCE(log->failed) ||
+	       !kvp_scache_asked(pool, 1);
+}
+
+/* Would it be of use, if it were in the log? */
+static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
+{
+	return (u32)atomic_read(count_of(&pool->fill, c->block)) == c->changes &&
+	       !kvp_wbuf_any(pool, c->block, 1);
+}
+
+static void give_all_back(struct kvp_fill *f, struct list_head *list, bool written)
+{
+	struct kvp_candidate *c, *next;
+
+	list_for_each_entry_safe(c, next, list, list) {
+		list_del(&c->list);
+		give_back(f, c, written);
+	}
+}
+
+/* From the head of those that wait: what is still of use, up to an entry; how many. */
+static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	unsigned long flags;
+	u32 n = 0;
+
+	while (n < KVP_FILL_ENTRY) {
+		spin_lock_irqsave(&f->lock, flags);
+		c = list_first_entry_or_null(&f->waiting, struct kvp_candidate, list);
+		if (c)
+			list_del(&c->list);
+		spin_unlock_irqrestore(&f->lock, flags);
+		if (!c)
+			break;
+		if (!is_current(pool, c)) {
+			give_back(f, c, false);
+			continue;
+		}
+		list_add_tail(&c->list, taken);
+		n++;
+	}
+	return n;
+}
+
+static void put_back(struct kvp_fill *f, struct list_head *taken)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	list_splice_init(taken, &f->waiting);
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+/* Into an entry, and off with it. Caller holds build_lock, and knows that there is room. */
+static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
+{
+	struct kvp_log_at none = { 0, 0 };
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	unsigned long flags;
+
+	kvp_append_begin(pool, e, n, none);
+	e->clean = true;
+	list_for_each_entry(c, taken, list) {
+		struct kvp_rec r = {
+			.block = c->block, .count = 1, .crc = c->crc, .kind = KVP_REC_CLEAN,
+		};
+
+		kvp_append_add(e, &r, c->page);
+	}
+	WRITE_ONCE(f->busy, true);
+	spin_lock_irqsave(&f->lock, flags);
+	list_splice_init(taken, &f->sent);
+	spin_unlock_irqrestore(&f->lock, flags);
+	kvp_log_send(pool, e);
+}
+
+enum outcome { SENT, LATER, NEVER };
+
+/* Nobody waits for it, and it must stand in nobody's way. */
+static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_entry_io *e;
+	u64 budget;
+
+	lockdep_assert_held(&log->build_lock);
+	if (log_is_closed(pool) || !kvp_log_has_spare(pool, n + 1))
+		return NEVER;
+	e = kvp_log_free_entry(log);
+	if (!e || pool->fill.busy || kvp_log_is_wanted(pool))
+		return LATER;
+	/* There are as many left in a segment as are wanted, up to 32. */
+	if (kvp_log_room(pool, n + 1, &budget) < n + 1)
+		return NEVER;
+	send(pool, e, taken, n);
+	return SENT;
+}
+
+/* How much there is, for the policy; once a second. */
+static void count_index(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_index_count count;
+	unsigned long flags;
+	u64 now = ktime_get_seconds();
+
+	if (now == f->counted)
+		return;
+	f->counted = now;
+	kvp_index_count(&pool->scache.index, &count);
+	spin_lock_irqsave(&f->lock, flags);
+	f->count = count;
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+/* One entry at a time: who ends it looks for more. */
+static void fill_work(struct work_struct *work)
+{
+	struct kvp_fill *f = container_of(work, struct kvp_fill, work);
+	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+	enum outcome outcome;
+	LIST_HEAD(taken);
+	u32 n;
+
+	count_index(pool);
+	if (READ_ONCE(f->busy))
+		return;
+	n = take_waiting(pool, &taken);
+	if (!n)
+		return;
+	mutex_lock(&pool->log.build_lock);
+	outcome = append(pool, &taken, n);
+	mutex_unlock(&pool->log.build_lock);
+	/* Who found the lock taken relies on us to look again. */
+	kvp_commit_kick(pool, true);
+	if (outcome == LATER) {
+		put_back(f, &taken);
+		/* What was in the way may be gone, and have found nothing that waits. */
+		smp_mb();
+		if (kvp_log_free_entry(&pool->log) && !kvp_log_is_wanted(pool))
+			kvp_fill_kick(pool);
+	} else if (outcome == NEVER) {
+		/* Those that wait would fare no better. */
+		do
+			give_all_back(f, &taken, false);
+		while (take_waiting(pool, &taken));
+	}
+}
+
+static void take_sent(struct kvp_fill *f, struct list_head *sent)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	list_splice_init(&f->sent, sent);
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+{
+	struct kvp_fill *f = &pool->fill;
+	u64 lsn = e->hdr.lsn + e->hdr.hdr_blocks;
+	struct kvp_candidate *c;
+	LIST_HEAD(sent);
+
+	take_sent(f, &sent);
+	list_for_each_entry(c, &sent, list) {
+		struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
+
+		/* What the buffer has will take it out again when it comes home. */
+		if (!kvp_wbuf_any(pool, c->block, 1))
+			kvp_scache_fill(pool, lsn, &x, count_of(f, c->block), c->changes);
+		lsn++;
+	}
+	give_all_back(f, &sent, true);
+	WRITE_ONCE(f->busy, false);
+}
+
+void kvp_fill_failed(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	LIST_HEAD(sent);
+
+	take_sent(f, &sent);
+	give_all_back(f, &sent, false);
+	WRITE_ONCE(f->busy, false);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+void kvp_fill_stop(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	LIST_HEAD(waiting);
+
+	if (!in_use(f))
+		return;
+	WRITE_ONCE(f->stopped, true);
+	cancel_work_sync(&f->work);
+	wait_event(pool->log.entry_wait, !READ_ONCE(f->busy));
+	spin_lock_irq(&f->lock);
+	list_splice_init(&f->waiting, &waiting);
+	spin_unlock_irq(&f->lock);
+	give_all_back(f, &waiting, false);
+}
+
+void kvp_fill_unstop(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->fill.stopped, false);
+}
+
+static int alloc_policy(struct kvp_pool *pool)
+{
+	struct kvp_scache *s = &pool->scache;
+	/* Two bytes for each block of the cache: there may be no such memory, and no harm in that. */
+	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
+
+	return kvp_ssd_init(&pool->fill.policy, s->blocks, s->v->g->segment_blocks, FILL_PERCENT,
+			    ktime_get_seconds(), get_random_u64(), gfp);
+}
+
+int kvp_fill_start(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *candidates;
+	u32 i;
+
+	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool))
+		return 0;
+	spin_lock_init(&f->lock);
+	INIT_LIST_HEAD(&f->free);
+	INIT_LIST_HEAD(&f->waiting);
+	INIT_LIST_HEAD(&f->sent);
+	INIT_WORK(&f->work, fill_work);
+	candidates = kvcalloc(KVP_FILL_BLOCKS, sizeof(*candidates), GFP_KERNEL);
+	f->changes = kvcalloc(1 << KVP_FILL_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
+	if (!candidates || !f->changes || alloc_policy(pool)) {
+		kvfree(candidates);
+		kvfree(f->changes);
+		f->changes = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i < KVP_FILL_BLOCKS; i++) {
+		candidates[i].block = NOTHING;
+		list_add_tail(&candidates[i].list, &f->free);
+	}
+	smp_store_release(&f->candidates, candidates);
+	return 0;
+}
+
+void kvp_fill_exit(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	u32 i;
+
+	if (!in_use(f))
+		return;
+	cancel_work_sync(&f->work);
+	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+		if (f->candidates[i].page)
+			__free_page(f->candidates[i].page);
+	kvfree(f->candidates);
+	kvfree(f->changes);
+	kvp_ssd_exit(&f->policy);
+	memset(f, 0, sizeof(*f));
+}
+
+/* --- for tests ---------------------------------------------------------------------------------- */
+
+const char *kvp_fill_check(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	u32 n = 0;
+
+	if (!in_use(f))
+		return NULL;
+	list_for_each_entry(c, &f->free, list)
+		n++;
+	if (n != KVP_FILL_BLOCKS || f->busy)
+		return "candidates are missing";
+	return kvp_ssd_check(&f->policy);
+}

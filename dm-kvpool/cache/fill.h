@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is read from home enters the SSD cache, if it is worth it.
+ *
+ * A read that neither RAM nor SSD could answer, and that was verified, leaves a copy of a
+ * block here; a worker appends some of them to the log as clean records, when nobody waits
+ * for the log and it has room; and when the entry is durable they are in the index. What
+ * is worth it, ssdpolicy.h decides. Nothing ever waits for any of this: who finds no
+ * page, no room or somebody in the way drops what he has.
+ *
+ * The rule is that of scache.h: if a block is in the index and not in the buffer, then
+ * what lies at its place is the version that the table names. For what was read before its
+ * entry was even built, that needs more than a look at the table: other contents may have
+ * the same sum, and may be made to. So changes are counted by regions of neighbours
+ * (kvp_fill_changed(), called where the table's entries change), and a block that was read
+ * enters only if none was counted in its region since before it was read. That is looked
+ * up under the lock of the index under which a change takes the block out.
+ *
+ * The place cannot be another block's by then: a block enters before its entry is handed
+ * to destage, so the tail has not passed it, and the log does not go there before.
+ */
+#ifndef KVP_FILL_H
+#define KVP_FILL_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "cache/runs.h"
+#include "cache/ssdpolicy.h"
+
+struct kvp_entry_io;
+struct kvp_pool;
+struct page;
+
+#define KVP_FILL_BLOCKS		128u	/* on their way: 512 KiB of pages */
+#define KVP_FILL_ENTRY		31u	/* blocks of an entry, 128 KiB with its header: a FLUSH may have to wait for one */
+#define KVP_FILL_REGION_SHIFT	4
+#define KVP_FILL_COUNT_BITS	14
+
+/**
+ * struct kvp_fill_plan - a read of some blocks, that may fill
+ * @first, @count: its blocks
+ * @token: changes that were counted before it
+ * @ask: KVP_ASK_*
+ */
+struct kvp_fill_plan {
+	u64 first;
+	u32 count, token;
+	u8 ask;
+};
+
+/**
+ * struct kvp_candidate - a block on its way
+ * @list: of those that are free, wait, or are in the entry in flight; by kvp_fill.lock
+ * @block: ~0: none
+ * @crc: of what is in the page
+ * @changes: counted in its region before it was read
+ * @meta: it is metadata
+ * @page: allocated when it is first needed, and kept
+ */
+struct kvp_candidate {
+	struct list_head list;
+	u64 block;
+	u32 crc, changes;
+	bool meta;
+	struct page *page;
+};
+
+/**
+ * struct kvp_fill - fills of a pool
+ * @lock: irqsave; for all down to @count
+ * @free, @waiting, @sent: candidates; the last are in the entry in flight, in its order
+ * @runs: which reads are parts of long streams
+ * @count: of the index
+ * @counted: second of which that is; by @work
+ * @candidates: KVP_FILL_BLOCKS of them; NULL: nothing is ever filled
+ * @changes: counted, by region
+ * @busy: an entry is in flight; set under log->build_lock
+ * @stopped: nothing is appended, and nothing taken
+ */
+struct kvp_fill {
+	spinlock_t lock;
+	struct list_head free, waiting, sent;
+	struct kvp_ssd_policy policy;
+	struct kvp_runs runs;
+	struct kvp_index_count count;
+	u64 counted;
+	struct kvp_candidate *candidates;
+	atomic_t *changes;
+	bool busy, stopped;
+	struct work_struct work;
+};
+
+/**
+ * kvp_fill_start() - begin to fill, if what is in the log is noted (kvp_scache_start())
+ *
+ * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
+ */
+int kvp_fill_start(struct kvp_pool *pool);
+
+/** kvp_fill_exit() - when nobody else uses the pool; before kvp_scache_exit(). May sleep. */
+void kvp_fill_exit(struct kvp_pool *pool);
+
+/** kvp_fill_stop() - append nothing more, and wait until what is in flight has ended. May sleep. */
+void kvp_fill_stop(struct kvp_pool *pool);
+void kvp_fill_unstop(struct kvp_pool *pool);
+
+/**
+ * kvp_fill_changed() - the entry of @block in the table has changed
+ *
+ * Before it is taken out of the index, and before the version that the entry names leaves
+ * the buffer. Context: any.
+ */
+void kvp_fill_changed(struct kvp_pool *pool, u64 block);
+
+/**
+ * kvp_fill_plan() - @count blocks at @first are about to be read from home
+ * @ask: KVP_ASK_*
+ * @plan: filled in
+ *
+ * Before anything of them is read, also their entries.
+ * Return: may some of them fill? Context: any.
+ */
+bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+		   struct kvp_fill_plan *plan);
+
+/**
+ * kvp_fill_begin() - block @block of the read has come: is it to enter?
+ *
+ * After its entry was read with which it is going to be verified. The caller copies it to
+ * c->page, verifies it there (R23), and calls kvp_fill_add(), or kvp_fill_drop().
+ * Return: NULL: no. Context: any.
+ */
+struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
+				     const struct kvp_fill_plan *plan);
+
+/** kvp_fill_add() - c->page holds the block, verified, with sum @crc. Context: any. */
+void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc);
+
+/** kvp_fill_drop() - it does not verify. Context: any. */
+void kvp_fill_drop(struct kvp_pool *pool, struct kvp_candidate *c);
+
+/** kvp_fill_kick() - append what waits, if something does. Context: any. */
+void kvp_fill_kick(struct kvp_pool *pool);
+
+/** kvp_fill_durable() - @e, an entry of clean blocks, is: they enter. Before the tail can pass it; process. */
+void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e);
+
+/** kvp_fill_failed() - no SSD took the entry. Context: process. */
+void kvp_fill_failed(struct kvp_pool *pool);
+
+/** kvp_fill_check() - for tests: NULL, or what is wrong. Nobody may be using it, and nothing be in flight. */
+const char *kvp_fill_check(struct kvp_pool *pool);
+
+#endif /* KVP_FILL_H */

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What was read from home enters the SSD that carries the log, and nothing else does: the
+ * races of that, each cut everywhere. Part of the suite scache.
+ */
+#include <linux/mm.h>
+#include <string.h>
+
+#include "log/internal.h"
+#include "suite.h"
+
+#define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
+#define COUNT	80u
+
+struct play {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*scene)(struct play *p);
+	void (*again)(struct play *p);	/* in a second life, on what the first one left */
+	u32 served;			/* where the trace began */
+	u64 at;				/* where a clean block lies on each SSD */
+	bool done;
+};
+
+static struct kvp_leg *ssd(struct play *p, u32 n)
+{
+	return host_leg(&p->host, p->start.legs - p->start.cache + n);
+}
+
+static bool is_known(struct play *p, u64 block)
+{
+	struct kvp_index_entry e;
+
+	return kvp_index_find(&p->host.pool->scache.index, block, &e);
+}
+
+/* Read from home, or from the SSD: not from RAM. */
+static void read_anew(struct play *p, u64 first, u32 count)
+{
+	u32 i;
+
+	kvp_rcache_drop(p->host.pool);
+	for (i = 0; i < count; i++)
+		host_read_check(&p->host, first + i);
+}
+
+static void expect_known(struct play *p, u64 first, u32 count, bool known)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (is_known(p, first + i) != known)
+			sim_fail("block %llu is %sknown to lie on the SSD", first + i, known ? "not " : "");
+}
+
+/* What the log is going to write next hangs, on every SSD. */
+static void stall_log(struct play *p)
+{
+	u64 lsn = p->host.pool->log.head.lsn;
+	struct kvp_place at = kvp_log_place(p->host.pool->log.v->g, lsn, 0);
+	u32 i;
+
+	for (i = 0; i < p->start.cache; i++)
+		disks_stall(ssd(p, i)->bdev - disks.bdev, at.block, at.block + 32);
+}
+
+static void release(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+}
+
+static void expect_in_flight(struct play *p)
+{
+	if (!p->host.pool->fill.busy)
+		sim_fail("no fill is in flight: the scene is not what it says");
+}
+
+/* --- scenes ----------------------------------------------------------------------------- */
+
+static void enter(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u32 before;
+
+	expect_known(p, FIRST, COUNT, false);
+	read_anew(p, FIRST, COUNT);
+	host_sleep(50);
+	expect_known(p, FIRST, COUNT, true);
+	host_cache_check(&p->host);
+	before = p->host.ssd_reads;
+	read_anew(p, FIRST, COUNT);
+	if (p->host.ssd_reads - before != COUNT)
+		sim_fail("%u of %u blocks were read from the SSD", p->host.ssd_reads - before, COUNT);
+	/* They are no reason for a checkpoint, and do not stand in the way of one. */
+	before = pool->sb->checkpoint;
+	host_sleep(20000);
+	if (pool->sb->checkpoint != before || !kvp_log_used(pool))
+		sim_fail("a checkpoint for what nobody would miss");
+	host_checkpoint(&p->host);
+	if (kvp_log_used(pool))
+		sim_fail("%llu blocks of the log are in use", kvp_log_used(pool));
+	host_write(&p->host, FIRST + 3, 2, true);
+	expect_known(p, FIRST, COUNT, true);
+	host_checkpoint(&p->host);
+	host_cache_check(&p->host);
+}
+
+/* In the worker's hands, and in the log behind a version that was written meanwhile. */
+static void fill_behind(struct play *p, u64 block, bool discard)
+{
+	struct kvp_pool *pool = p->host.pool;
+
+	mutex_lock(&pool->log.build_lock);
+	kvp_rcache_drop(pool);
+	host_read_check(&p->host, block);
+	host_sleep(5);
+	if (discard)
+		host_discard(&p->host, block, 1);
+	else
+		host_write(&p->host, block, 1, false);
+	if (!kvp_log_build_entry(pool))
+		sim_fail("no entry can be built: the scene is not what it says");
+	stall_log(p);
+	mutex_unlock(&pool->log.build_lock);
+	host_sleep(5);
+	expect_in_flight(p);
+}
+
+/* And it comes home before the fill is durable: which is the older version by then. */
+static void race(struct play *p, bool discard)
+{
+	fill_behind(p, FIRST + 5, discard);
+	host_flush(&p->host);
+	host_checkpoint(&p->host);
+	if (kvp_wbuf_any(p->host.pool, FIRST + 5, 1))
+		sim_fail("it is not home: the scene is not what it says");
+	release();
+	host_sleep(50);
+	/* If anything lies there, it is what the table says. */
+	host_cache_check(&p->host);
+	expect_known(p, FIRST + 5, 1, !discard);
+	read_anew(p, FIRST, COUNT);
+}
+
+static void race_write(struct play *p)
+{
+	race(p, false);
+}
+
+static void race_discard(struct play *p)
+{
+	race(p, true);
+}
+
+/* It is durable, and behind a newer version in the log when the power goes. */
+static void race_cut(struct play *p)
+{
+	fill_behind(p, FIRST + 5, false);
+	host_flush(&p->host);
+	release();
+	host_sleep(50);
+	expect_known(p, FIRST + 5, 1, false);
+	host_write(&p->host, FIRST + 20, 2, true);
+}
+
+/* A write is accepted while the fill is in flight. */
+static void under_newer(struct play *p)
+{
+	stall_log(p);
+	read_anew(p, FIRST, 8);
+	host_sleep(20);
+	expect_in_flight(p);
+	host_write(&p->host, FIRST + 2, 1, false);
+	release();
+	host_sleep(50);
+	expect_known(p, FIRST + 2, 1, false);
+	host_flush(&p->host);
+	host_checkpoint(&p->host);
+	host_cache_check(&p->host);
+	read_anew(p, FIRST, 8);
+}
+
+/* The read is late: what it got is there no more, and nothing is known of the block. */
+static void forget(struct host *h)
+{
+	host_discard(h, FIRST + 1, 1);
+	host_checkpoint(h);
+}
+
+static void late_read(struct play *p)
+{
+	p->host.before_ssd_fill = forget;
+	/* The reader gets what was there when he asked. */
+	kvp_rcache_drop(p->host.pool);
+	host_read_check(&p->host, FIRST + 1);
+	host_sleep(50);
+	host_cache_check(&p->host);
+	read_anew(p, FIRST, 4);
+}
+
+static void flush_task(void *arg)
+{
+	struct play *p = arg;
+
+	host_flush(&p->host);
+	p->done = true;
+}
+
+/* A FLUSH does not wait for a fill to end before its own entry is sent. */
+static void flush_meanwhile(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+
+	stall_log(p);
+	read_anew(p, FIRST, 8);
+	host_sleep(20);
+	expect_in_flight(p);
+	host_write(&p->host, 300, 2, false);
+	sim_spawn("flush", flush_task, p);
+	host_sleep(20);
+	if (p->done || pool->log.built_seq < kvp_wbuf_seq(pool))
+		sim_fail("the entry that a FLUSH waits for was not sent");
+	release();
+	host_sleep(50);
+	if (!p->done)
+		sim_fail("the FLUSH has not ended");
+}
+
+static void fill_again(struct play *p, u32 i)
+{
+	kvp_scache_mistrust(p->host.pool, FIRST, COUNT);
+	read_anew(p, FIRST, COUNT);
+	host_sleep(i % 8);
+}
+
+/* As much as can be read, again and again: the log stays far from full, and goes on. */
+static void flood(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 begin = pool->log.head.lsn, window = kvp_log_window(pool->log.v->g);
+	u32 i;
+
+	/* There is no checkpoint. */
+	mutex_lock(&pool->checkpoint_lock);
+	for (i = 0; i < 30; i++)
+		fill_again(p, i);
+	if (kvp_log_used(pool) > window / 8 * 5 || kvp_log_short(pool))
+		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool), window);
+	/* So there is room for what is written. */
+	host_write(&p->host, 300, 8, true);
+	mutex_unlock(&pool->checkpoint_lock);
+	for (i = 0; i < 200; i++) {
+		fill_again(p, i);
+		if (i % 16 == 15)
+			host_write(&p->host, 300 + i % 8, 1, true);
+	}
+	/* The day's budget is not much more. */
+	if (pool->log.head.lsn - begin < window + window / 2)
+		sim_fail("only %llu blocks were appended", pool->log.head.lsn - begin);
+	host_cache_check(&p->host);
+}
+
+/* The SSDs die while a fill is in flight. */
+static void ssds_die(struct play *p)
+{
+	u32 i;
+
+	stall_log(p);
+	read_anew(p, FIRST, 8);
+	host_sleep(20);
+	expect_in_flight(p);
+	for (i = 0; i < p->start.cache; i++)
+		disks_kill(ssd(p, i)->bdev - disks.bdev);
+	release();
+	host_write(&p->host, FIRST + 2, 1, true);
+	read_anew(p, FIRST, COUNT);
+	host_checkpoint(&p->host);
+	host_cache_check(&p->host);
+}
+
+/* The device is suspended while fills are on their way: its label says that the log is empty. */
+static void suspend(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+
+	read_anew(p, FIRST, COUNT);
+	kvp_pool_quiesce(pool);
+	if (!(pool->sb->flags & KVP_SB_CLEAN))
+		sim_fail("the label does not say that the log is empty");
+	kvp_pool_unquiesce(pool);
+	kvp_scache_mistrust(pool, FIRST, COUNT);
+	read_anew(p, FIRST, COUNT);
+	host_sleep(50);
+	expect_known(p, FIRST, COUNT, true);
+}
+
+/* What was filled rots, with writes that count before and behind it. */
+static void fill_and_go(struct play *p)
+{
+	host_write(&p->host, 300, 2, true);
+	p->at = kvp_log_place(p->host.pool->log.v->g, p->host.pool->log.head.lsn + 1, 0).block;
+	read_anew(p, FIRST, 8);
+	host_sleep(50);
+	expect_known(p, FIRST, 8, true);
+	host_write(&p->host, 302, 2, true);
+}
+
+static void rot_is_no_loss(struct play *p)
+{
+	u32 i;
+
+	for (i = 0; i < POOL_BLOCKS; i++)
+		host_read_check(&p->host, i);
+}
+
+/* --- running them ------------------------------------------------------------------------- */
+
+static void first_life(void *arg)
+{
+	struct play *p = arg;
+
+	if (host_start(&p->host, &p->o, &p->start))
+		sim_fail("start: %s", p->host.refusal.why);
+	p->served = disks.trace.nr;
+	p->scene(p);
+	if (!p->again)
+		host_stop(&p->host);
+}
+
+static void second_life(void *arg)
+{
+	struct play *p = arg;
+
+	if (host_start(&p->host, &p->o, &p->start))
+		sim_fail("start: %s", p->host.refusal.why);
+	p->again(p);
+	host_stop(&p->host);
+}
+
+/* All that was written is there, but the clean blocks are not what they were. */
+static bool live_on(struct play *p, const struct sim_config *config)
+{
+	struct image img[MAX_DISKS];
+	u8 junk[KVP_BLOCK_SIZE];
+	bool good;
+	u32 i;
+
+	memset(junk, 0x77, sizeof(junk));
+	for (i = 0; i < p->start.legs; i++) {
+		image_copy(&img[i], &disks.img[i]);
+		if (i >= p->start.legs - p->start.cache)
+			image_write_data(&img[i], p->at, junk);
+	}
+	disks_begin(img, p->start.legs);
+	good = sim_run(config, second_life, p) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	for (i = 0; i < p->start.legs; i++)
+		image_free(&img[i]);
+	return good;
+}
+
+static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
+{
+	const struct base *base = base_cache(&p->start);
+	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
+			       .cache = p->start.cache, .o = &p->o };
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&p->o, &base->o);
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, first_life, p) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	if (good && cut)
+		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH, opt.thorough ? 200 : 25);
+	if (good && p->again)
+		good = live_on(p, &config);
+	oracle_free(&p->o);
+	return good;
+}
+
+static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p),
+		 bool cut, void (*again)(struct play *p))
+{
+	u32 images = opt.images, i;
+	char name[128];
+	bool good = true;
+
+	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, what);
+	if (!wanted(name))
+		return;
+	opt.images = min(opt.images, 3u);
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
+		struct play p = { .start = *shape, .scene = scene, .again = again };
+
+		good = play_once(name, &p, mix64(opt.seed, i), cut);
+	}
+	opt.images = images;
+	result(name, good);
+}
+
+void run_fills(const struct host_start *shape)
+{
+	play("fills-enter", shape, enter, true, NULL);
+	/* Of a parity1 parity is logged, behind the fill, before anything comes home. */
+	if (!shape->parity) {
+		play("fill-races-write", shape, race_write, true, NULL);
+		play("fill-races-discard", shape, race_discard, true, NULL);
+	}
+	play("fill-races-write-cut", shape, race_cut, true, NULL);
+	play("fill-under-newer", shape, under_newer, true, NULL);
+	play("fill-late", shape, late_read, true, NULL);
+	play("fill-and-flush", shape, flush_meanwhile, false, NULL);
+	play("fill-flood", shape, flood, false, NULL);
+	play("fill-ssds-die", shape, ssds_die, false, NULL);
+	play("fill-suspend", shape, suspend, true, NULL);
+	play("fill-rots", shape, fill_and_go, false, rot_is_no_loss);
+}
