@@ -300,10 +300,44 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
 }
 
+static const char *const refusals[KVP_FILL_REFUSALS] = {
+	[KVP_FILL_EVIDENCE] = "ssd.refused_evidence",
+	[KVP_FILL_STREAM] = "ssd.refused_stream",
+	[KVP_FILL_BUDGET] = "ssd.refused_budget",
+	[KVP_FILL_MEMORY] = "ssd.refused_memory",
+	[KVP_FILL_LOG] = "ssd.refused_log",
+	[KVP_FILL_CHANGED] = "ssd.refused_changed",
+};
+
+static const char *const causes[KVP_LOG_CAUSES] = {
+	[KVP_LOG_DATA] = "ssd.written_data",
+	[KVP_LOG_HEADERS] = "ssd.written_headers",
+	[KVP_LOG_PARITY] = "ssd.written_parity",
+	[KVP_LOG_FILLS] = "ssd.written_fills",
+};
+
+static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
+{
+	u32 i;
+
+	say_number(p, "ssd.hits", sum->ssd_hits);
+	say_number(p, "ssd.misses", sum->ssd_misses);
+	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
+	say_number(p, "ssd.fills", sum->ssd_fills);
+	for (i = 0; i < KVP_FILL_REFUSALS; i++)
+		say_number(p, refusals[i], sum->ssd_refused[i]);
+	for (i = 0; i < KVP_LOG_CAUSES; i++)
+		say_number(p, causes[i], READ_ONCE(pool->log.ssd_blocks[i]) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
+}
+
 static void say_io(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_stats sum = { 0 };
-	int cpu;
+	int cpu, i;
 
 	for_each_possible_cpu(cpu) {
 		const struct kvp_stats *s = per_cpu_ptr(pool->stats, cpu);
@@ -323,6 +357,9 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ssd_hits += s->ssd_hits;
 		sum.ssd_misses += s->ssd_misses;
 		sum.ssd_mistrusted += s->ssd_mistrusted;
+		sum.ssd_fills += s->ssd_fills;
+		for (i = 0; i < KVP_FILL_REFUSALS; i++)
+			sum.ssd_refused[i] += s->ssd_refused[i];
 	}
 	say_number(p, "io.read_blocks", sum.read_blocks);
 	say_number(p, "io.write_blocks", sum.write_blocks);
@@ -336,13 +373,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.misses", sum.ram_misses);
 	say_number(p, "ram.fills", sum.ram_fills);
 	say_number(p, "ram.bypassed", sum.ram_bypassed);
-	say_number(p, "ssd.hits", sum.ssd_hits);
-	say_number(p, "ssd.misses", sum.ssd_misses);
-	say_number(p, "ssd.mistrusted", sum.ssd_mistrusted);
-	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
+	say_ssd(p, pool, &sum);
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)

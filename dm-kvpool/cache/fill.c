@@ -45,6 +45,11 @@ static u32 changes_of(const struct kvp_fill *f, u64 first, u32 count)
 	return sum;
 }
 
+static void refuse(struct kvp_pool *pool, enum kvp_fill_refusal why, u32 blocks)
+{
+	this_cpu_add(pool->stats->ssd_refused[why], blocks);
+}
+
 /* --- what is to enter ----------------------------------------------------------------- */
 
 bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
@@ -61,6 +66,8 @@ bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 	fills = !kvp_ssd_bypass(ask, false, count, kvp_run_note(&f->runs, first, count, false),
 				cutoff);
 	spin_unlock_irqrestore(&f->lock, flags);
+	if (!fills)
+		refuse(pool, KVP_FILL_STREAM, count);
 	if (!fills || !kvp_scache_asked(pool, count))
 		return false;
 	plan->first = first;
@@ -91,9 +98,13 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 		.unused = kvp_scache_unused(pool),
 		.count = f->count,
 	};
+	enum kvp_ssd_verdict verdict;
 
 	lockdep_assert_held(&f->lock);
-	return kvp_ssd_admit(&f->policy, block, ask, &st) == KVP_SSD_ADMIT;
+	verdict = kvp_ssd_admit(&f->policy, block, ask, &st);
+	if (verdict != KVP_SSD_ADMIT)
+		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_FILL_BUDGET : KVP_FILL_EVIDENCE, 1);
+	return verdict == KVP_SSD_ADMIT;
 }
 
 /* What was not written has cost nothing. */
@@ -117,6 +128,8 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask
 
 	spin_lock_irqsave(&f->lock, flags);
 	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
+	if (!c)
+		refuse(pool, KVP_FILL_MEMORY, 1);
 	if (c && (__is_known(f, block) || !__admitted(pool, block, ask)))
 		c = NULL;
 	if (c) {
@@ -137,8 +150,12 @@ struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 
 	/* The count is the block's only if none of the read's has moved since before it. */
 	smp_rmb();
-	if (READ_ONCE(f->stopped) || changes_of(f, plan->first, plan->count) != plan->token)
+	if (READ_ONCE(f->stopped))
 		return NULL;
+	if (changes_of(f, plan->first, plan->count) != plan->token) {
+		refuse(pool, KVP_FILL_CHANGED, 1);
+		return NULL;
+	}
 	c = take_free(pool, block, plan->ask);
 	if (!c)
 		return NULL;
@@ -147,6 +164,7 @@ struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
 		return c;
+	refuse(pool, KVP_FILL_MEMORY, 1);
 	give_back(f, c, false);
 	return NULL;
 }
@@ -227,6 +245,7 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 		if (!c)
 			break;
 		if (!is_current(pool, c)) {
+			refuse(pool, KVP_FILL_CHANGED, 1);
 			give_back(f, c, false);
 			continue;
 		}
@@ -336,9 +355,10 @@ static void fill_work(struct work_struct *work)
 			kvp_fill_kick(pool);
 	} else if (outcome == NEVER) {
 		/* Those that wait would fare no better. */
-		do
+		for (; n; n = take_waiting(pool, &taken)) {
+			refuse(pool, KVP_FILL_LOG, n);
 			give_all_back(f, &taken, false);
-		while (take_waiting(pool, &taken));
+		}
 	}
 }
 
@@ -362,10 +382,16 @@ void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 	list_for_each_entry(c, &sent, list) {
 		struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
 
+		int ret = -ESTALE;
+
 		/* What the buffer has will take it out again when it comes home. */
 		if (!kvp_wbuf_any(pool, c->block, 1))
-			kvp_scache_fill(pool, lsn, &x, count_of(f, c->block), c->changes);
+			ret = kvp_scache_fill(pool, lsn, &x, count_of(f, c->block), c->changes);
 		lsn++;
+		if (ret)
+			refuse(pool, ret == -EINVAL ? KVP_FILL_MEMORY : KVP_FILL_CHANGED, 1);
+		else
+			this_cpu_inc(pool->stats->ssd_fills);
 	}
 	give_all_back(f, &sent, true);
 	WRITE_ONCE(f->busy, false);

@@ -38,6 +38,17 @@ struct page;
 #define KVP_FILL_REGION_SHIFT	4
 #define KVP_FILL_COUNT_BITS	14
 
+/** enum kvp_fill_refusal - why a block that was read from home did not enter; for statistics */
+enum kvp_fill_refusal {
+	KVP_FILL_EVIDENCE,	/* seen too seldom, or only read ahead */
+	KVP_FILL_STREAM,	/* part of a long one */
+	KVP_FILL_BUDGET,	/* enough has been written */
+	KVP_FILL_MEMORY,	/* no page, or no memory for the index */
+	KVP_FILL_LOG,		/* is short of space, or does not work */
+	KVP_FILL_CHANGED,	/* since it was read; or somebody else has it there */
+	KVP_FILL_REFUSALS
+};
+
 /**
  * struct kvp_fill_plan - a read of some blocks, that may fill
  * @first, @count: its blocks

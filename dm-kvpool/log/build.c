@@ -269,6 +269,20 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->blocks = page;
 }
 
+static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
+{
+	enum kvp_log_cause payload = e->clean ? KVP_LOG_FILLS : e->append ? KVP_LOG_PARITY : KVP_LOG_DATA;
+
+	lockdep_assert_held(&log->lock);
+	log->data_blocks += e->data;
+	log->intent_blocks += e->intents;
+	log->intents_since += e->intents;
+	if (kvp_has_data(log->v->g))
+		return;
+	log->ssd_blocks[KVP_LOG_HEADERS] += e->hdr.hdr_blocks;
+	log->ssd_blocks[payload] += e->hdr.blocks - e->hdr.hdr_blocks;
+}
+
 /* Put the entry among those in flight, and its header on paper. */
 static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
@@ -301,9 +315,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->built_seq = e->last_seq;
 	if (!e->appended)
 		log->due = false;
-	log->data_blocks += e->data;
-	log->intent_blocks += e->intents;
-	log->intents_since += e->intents;
+	__count_blocks(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 
 	kvp_log_seal(e->hdr_buf, h, pool->sb->nonce);

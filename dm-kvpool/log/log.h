@@ -63,6 +63,15 @@ struct kvp_log_mark {
 	u32 prev_csum;
 };
 
+/** enum kvp_log_cause - why blocks were written to a log; for statistics */
+enum kvp_log_cause {
+	KVP_LOG_DATA,		/* that users wrote */
+	KVP_LOG_HEADERS,
+	KVP_LOG_PARITY,
+	KVP_LOG_FILLS,		/* clean blocks that were read from home */
+	KVP_LOG_CAUSES
+};
+
 enum kvp_entry_phase {
 	KVP_ENTRY_FREE,
 	KVP_ENTRY_WRITING,	/* on its way to the legs */
@@ -211,6 +220,7 @@ struct kvp_log {
 
 	u64 intents_since;			/* intents recorded since the last checkpoint */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
+	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD */
 };
 
 int kvp_log_init(struct kvp_pool *pool);

@@ -107,6 +107,7 @@ struct kvp_stats {
 	u64 coalesced_blocks, buffer_read_blocks, read_retries, rebuilt_blocks;
 	u64 ram_hits, ram_misses, ram_fills, ram_bypassed;	/* blocks */
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
+	u64 ssd_fills, ssd_refused[KVP_FILL_REFUSALS];		/* blocks */
 };
 
 /* Counters of background work. */

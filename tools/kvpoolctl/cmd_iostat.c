@@ -26,7 +26,7 @@ struct sample {
 	struct iocount io;
 	struct latency flush;
 	u64 hits, misses;			/* of the RAM cache */
-	u64 ssd_hits, ssd_misses;
+	u64 ssd_hits, ssd_misses, ssd_fills;
 	u64 dirty, log_used;			/* bytes, as they are */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
@@ -71,6 +71,7 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	s->misses = stats_number(stats, "ram.misses");
 	s->ssd_hits = stats_number(stats, "ssd.hits");
 	s->ssd_misses = stats_number(stats, "ssd.misses");
+	s->ssd_fills = stats_number(stats, "ssd.fills");
 	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
 		   stats_number(stats, "ssd.parked");
 	s->log_used = stats_number(stats, "log.used");
@@ -111,9 +112,11 @@ static void difference(const struct sample *s, const struct sample *before, stru
 		d->hits -= before->hits;
 		d->misses -= before->misses;
 	}
-	if (s->ssd_hits >= before->ssd_hits && s->ssd_misses >= before->ssd_misses) {
+	if (s->ssd_hits >= before->ssd_hits && s->ssd_misses >= before->ssd_misses &&
+	    s->ssd_fills >= before->ssd_fills) {
 		d->ssd_hits -= before->ssd_hits;
 		d->ssd_misses -= before->ssd_misses;
+		d->ssd_fills -= before->ssd_fills;
 	}
 	for (i = 0; i < d->legs; i++)
 		for (j = 0; j < before->legs; j++)
@@ -208,6 +211,7 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	o = json_child(root, "cache");
 	json_number(o, "hits", d->ssd_hits);
 	json_number(o, "misses", d->ssd_misses);
+	json_number(o, "fills", d->ssd_fills);
 	json_number(json_child(root, "log"), "used", d->log_used);
 	legs = verbose ? json_list(root, "legs") : NULL;
 	for (i = 0; legs && i < d->legs; i++) {

@@ -47,10 +47,11 @@ static void print_cache(const struct ctl *ctl, json_object *pool)
 		return;
 	}
 	printf("    cache: write-back: carries the log; %s of %s can be read there, %" PRIu64
-	       " hit(s), %" PRIu64 " miss(es)\n",
+	       " hit(s), %" PRIu64 " miss(es), %" PRIu64 " fill(s)\n",
 	       ctl_size(ctl, json_number_at(pool, "cache.clean"), a),
 	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
-	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"));
+	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
+	       json_number_at(pool, "cache.fills"));
 }
 
 static void print_head(const struct ctl *ctl, json_object *pool)

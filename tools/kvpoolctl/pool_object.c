@@ -80,6 +80,22 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 	}
 }
 
+static const char *const refusals[] = {
+	"evidence", "stream", "budget", "memory", "log", "changed", NULL
+};
+
+static const char *const causes[] = { "data", "headers", "parity", "fills", NULL };
+
+/* ssd.WHAT_KEY of each key, as an object @what. */
+static void add_numbers(json_object *o, const struct stats *s, const char *what,
+			const char *const *keys)
+{
+	json_object *child = json_child(o, what);
+
+	for (; *keys; keys++)
+		json_number(child, *keys, stats_number(s, "ssd.%s_%s", what, *keys));
+}
+
 /* What is in the log of a cache and is not home yet is dirty, and what came home and is known is clean. */
 static void add_cache(json_object *pool, const struct stats *s)
 {
@@ -102,6 +118,9 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_number(o, "clean", stats_number(s, "ssd.clean"));
 	json_number(o, "hits", stats_number(s, "ssd.hits"));
 	json_number(o, "misses", stats_number(s, "ssd.misses"));
+	json_number(o, "fills", stats_number(s, "ssd.fills"));
+	add_numbers(o, s, "refused", refusals);
+	add_numbers(o, s, "written", causes);
 	json_number(o, "ram_bytes", stats_number(s, "ssd.ram"));
 	add_legs(o, s, v);
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what came home is read from the SSD: after writes, overwrites, discards, with rot there, without SSDs, the log coming round, under a file system
-# timeout: 300
+# test: what came home, or was read, is read from the SSD: after writes, overwrites, discards, with rot there, without SSDs, the log coming round, under a file system
+# timeout: 360
 # needs: gcc fio mkfs.ext4
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -63,6 +63,48 @@ expect_eq "$(show 0 100)" "0 3 v1,3 1 v2,4 36 v1,40 3 v2,43 57 v1"
 expect_stat p ssd.mistrusted "$before"
 for l in 0 1 2 3; do expect_stat p leg.$l.err_checksum 0; done
 
+echo "--- what is read from the disks enters, and is read from the SSDs then"
+# Home past the log: the SSDs never had it.
+dmsetup message p 0 set seq_cutoff_write 1M
+oracle write $dev 1024 256 7 fsync bs=256
+dmsetup message p 0 set seq_cutoff_write 1G
+dmsetup message p 0 checkpoint
+clean=$(stat_of p ssd.clean)
+[ "$(stat_of p log.intent_blocks)" -ge 768 ] || fail "no large write went past the log"
+# Waits for all of FIRST COUNT to be there: what finds no page the first time enters the next.
+fill() { # FIRST COUNT VERSIONS
+	local reads _
+	for _ in $(seq 50); do
+		expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
+		reads=$(home_reads)
+		expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
+		[ "$(home_reads)" != "$reads" ] || return 0
+		sleep 0.2
+	done
+	fail "not all of $2 blocks from $1 on are on the SSDs: $(dmsetup message p 0 stats | grep ssd)"
+}
+fill 1024 256 "1024 256 v7"
+from_ssd filled 1024 256 "1024 256 v7" 4
+[ "$(stat_of p ssd.fills)" -ge 256 ] || fail "$(stat_of p ssd.fills) fills"
+expect_stat p ssd.clean $((clean + 256 * 4096))
+[ "$(stat_of p ssd.written_fills)" -ge $((256 * 4096)) ] || fail "written: $(stat_of p ssd.written_fills)"
+# Overwritten there, by all ways.
+oracle write $dev 1030 3 8 fsync bs=1
+blkdiscard -o $((1040 * 4096)) -l $((4 * 4096)) $dev
+dmsetup message p 0 checkpoint
+expect_eq "$(show 1024 256 8)" "1024 6 v7,1030 3 v8,1033 7 v7,1040 4 zero,1044 236 v7"
+# A stream does not enter.
+dmsetup message p 0 set seq_cutoff_write 1M
+oracle write $dev 1024 1024 9 fsync bs=1024
+dmsetup message p 0 set seq_cutoff_write 1G
+dmsetup message p 0 checkpoint
+before=$(stat_of p ssd.fills)
+expect_eq "$(show 1024 1024 32)" "1024 1024 v9"
+[ "$(stat_of p ssd.refused_stream)" -ge 512 ] || fail "$(stat_of p ssd.refused_stream) blocks of a stream were refused"
+[ "$(stat_of p ssd.fills)" -le $((before + 512)) ] || fail "a stream has entered"
+blkdiscard -o $((1024 * 4096)) -l $((1024 * 4096)) $dev
+dmsetup message p 0 checkpoint
+
 echo "--- the log comes round, while others read"
 blkdiscard -l $((2048 * 4096)) $dev
 oracle new /tmp/state 2048 1 2048 1
@@ -109,6 +151,22 @@ dmsetup create p --table "$table"
 expect_stat p ssd.clean 0
 mount $dev /tmp/m
 expect_eq "$(sum_of)" "$sum" "the file, from the disks"
+# What was read from the disks is there the next times, whatever else goes on in the file system.
+fio --name=g --directory=/tmp/m --size=2m --bs=4k --rw=randwrite --fdatasync=8 --direct=1 --time_based --runtime=5 \
+	--ioengine=libaio --output=/tmp/fio.log & pid=$!
+for _ in 1 2 3 4 5; do expect_eq "$(sum_of)" "$sum" "the file, while another is written"; done
+wait $pid || fail "fio: $(cat /tmp/fio.log)"
+expect_eq "$(sum_of)" "$sum" "the file, beside another"
+# The log has come round: what is read again and again enters. Its begin, which is no long stream.
+begin_of() { dd if=/tmp/m/f.0.0 bs=16K count=32 iflag=direct status=none | sha256sum; }
+sum=$(begin_of)
+before=$(hits)
+for _ in $(seq 50); do
+	expect_eq "$(begin_of)" "$sum" "the file's begin"
+	[ "$(hits)" -le $((before + 100)) ] || break
+	sleep 0.2
+done
+[ "$(hits)" -gt $((before + 100)) ] || fail "$(($(hits) - before)) hits in what was read before"
 umount /tmp/m
 fsck.ext4 -fn $dev > /tmp/fsck.log || fail "fsck: $(cat /tmp/fsck.log)"
 scrub p

@@ -40,7 +40,9 @@ COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
-CACHE = dict(dict.fromkeys(("size", "dirty", "clean", "hits", "misses", "ram_bytes"), NUMBER),
+CACHE = dict(dict.fromkeys(("size", "dirty", "clean", "hits", "misses", "fills", "ram_bytes"), NUMBER),
+             refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
+             written=dict.fromkeys(("data", "headers", "parity", "fills"), NUMBER),
              mode=Or("writeback", "writethrough"), state=VDEV_STATE, legs=[LEG])
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
@@ -112,7 +114,7 @@ IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"),
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
               ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER), log=dict(used=NUMBER),
-              cache=dict(hits=NUMBER, misses=NUMBER))
+              cache=dict(hits=NUMBER, misses=NUMBER, fills=NUMBER))
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
 
 
