@@ -18,6 +18,7 @@ struct kvp_leg_queue {
 	bool wrote;			/* a write was sent last; by the worker */
 	bool rotational;		/* the leg seeks; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
+	atomic_t sent;			/* requests of the worker that have not ended */
 	struct kvp_leg_queues *all;
 };
 
@@ -39,6 +40,22 @@ static bool is_write(const struct bio *bio)
 	return op_is_write(bio_op(bio));
 }
 
+static bool any_waits(const struct kvp_leg_queue *q)
+{
+	return !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes) ||
+	       !bio_list_empty(&q->alone);
+}
+
+/*
+ * Has the device room for one more of the worker's requests? Until then what comes
+ * can still become part of it: a request that was made sooner would only stand in
+ * line, and the one behind it as well.
+ */
+static bool has_room(const struct kvp_leg_queue *q, const struct bio *bio)
+{
+	return atomic_read(&q->sent) < (int)bdev_get_queue(bio->bi_bdev)->nr_requests;
+}
+
 /* --- neighbours as one request --------------------------------------------------------- */
 
 /* Bios that follow one another on the device. */
@@ -47,7 +64,7 @@ struct run {
 	unsigned int bytes, vecs;
 };
 
-/* One request for all of a run. */
+/* One request for all of a run, which may be one bio. */
 struct joined {
 	struct kvp_leg_queue *q;
 	struct bio_list bios;
@@ -101,6 +118,15 @@ static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct
 	       run->vecs + junk_vecs(q, gap) + vecs_of(bio) <= BIO_MAX_VECS;
 }
 
+/* Can anything that comes be part of the run? */
+static bool may_grow(const struct run *run)
+{
+	const struct bio *first = run->bios.head;
+
+	return first && !(first->bi_opf & (REQ_PREFLUSH | REQ_FUA)) && run->vecs < BIO_MAX_VECS &&
+	       run->bytes >> SECTOR_SHIFT < queue_max_sectors(bdev_get_queue(first->bi_bdev));
+}
+
 static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bio *bio)
 {
 	sector_t gap = bio_list_empty(&run->bios) ? 0 : gap_before(q, run, bio);
@@ -117,17 +143,19 @@ static void joined_done(struct bio *bio)
 	struct bio *part;
 	unsigned long flags;
 
-	if (bio->bi_status) {
+	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
+	if (bio->bi_status && j->bios.head != j->bios.tail) {
 		/* Which of them is bad, or only what lies between, is not known. */
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &j->bios);
 		spin_unlock_irqrestore(&q->lock, flags);
+		bio_list_init(&j->bios);
+	}
+	if (any_waits(q))
 		queue_work(q->all->wq, &q->work);
-	} else {
-		while ((part = bio_list_pop(&j->bios))) {
-			part->bi_status = BLK_STS_OK;
-			bio_endio(part);
-		}
+	while ((part = bio_list_pop(&j->bios))) {
+		part->bi_status = bio->bi_status;
+		bio_endio(part);
 	}
 	bio_put(bio);
 }
@@ -166,41 +194,51 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 	bio->bi_end_io = joined_done;
 	bio_list_for_each(part, &j->bios)
 		add_bio(q, bio, part);
+	atomic_inc(&q->sent);
 	submit_bio_noacct(bio);
 	return true;
 }
 
 /* --- the worker ---------------------------------------------------------------------------- */
 
+/* Whose turn it is: what has to go alone, else reads and writes in turns. */
+static struct bio_list *next_list(struct kvp_leg_queue *q)
+{
+	if (!bio_list_empty(&q->alone))
+		return &q->alone;
+	if (bio_list_empty(&q->reads) || (!q->wrote && !bio_list_empty(&q->writes)))
+		return &q->writes;
+	return &q->reads;
+}
+
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
-	struct bio_list *from = &q->reads;
+	struct bio_list *from;
 	unsigned long flags;
-	struct bio *alone;
 
 	bio_list_init(&run->bios);
 	run->bytes = 0;
 	run->vecs = 0;
 	spin_lock_irqsave(&q->lock, flags);
-	alone = bio_list_pop(&q->alone);
-	if (alone) {
-		spin_unlock_irqrestore(&q->lock, flags);
-		bio_list_add(&run->bios, alone);
-		return true;
-	}
-	if (bio_list_empty(&q->reads) || (!q->wrote && !bio_list_empty(&q->writes)))
-		from = &q->writes;
+	from = next_list(q);
 	while (!bio_list_empty(from) &&
-	       (bio_list_empty(&run->bios) || goes_on(q, run, bio_list_peek(from))))
+	       (bio_list_empty(&run->bios) ||
+		(from != &q->alone && goes_on(q, run, bio_list_peek(from)))))
 		add_to_run(q, run, bio_list_pop(from));
+	/* What cannot grow any more may as well wait for the device. */
+	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
+		bio_list_merge(from, &run->bios);
+		bio_list_init(&run->bios);
+	}
 	spin_unlock_irqrestore(&q->lock, flags);
 	if (bio_list_empty(&run->bios))
 		return false;
-	q->wrote = from == &q->writes;
+	if (from != &q->alone)
+		q->wrote = from == &q->writes;
 	return true;
 }
 
-/* One at a time: the device keeps us until it has room. */
+/* One at a time: the device may keep us, for what others have sent. */
 static void send_work(struct work_struct *work)
 {
 	struct kvp_leg_queue *q = container_of(work, struct kvp_leg_queue, work);
@@ -208,7 +246,7 @@ static void send_work(struct work_struct *work)
 	struct run run;
 
 	while (next_run(q, &run)) {
-		if (run.bios.head != run.bios.tail && send_joined(q, &run))
+		if (send_joined(q, &run))
 			continue;
 		while ((bio = bio_list_pop(&run.bios)))
 			submit_bio_noacct(bio);

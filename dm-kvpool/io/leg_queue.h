@@ -8,7 +8,8 @@
  * every step, while others have nothing to do. So what a leg has no room for is
  * sent by a worker of its own. Reads and writes take turns there: a reader must
  * not wait for all that destage has brought. And what follows one another on the
- * device goes as one request: with so few tags its own queue has nothing to join. Of
+ * device goes as one request: with so few tags its own queue has nothing to join. Such
+ * a request is made when the device has room for it, or when it cannot grow. Of
  * a disk that seeks, reads are also joined over a small gap, which is read along.
  */
 #ifndef KVP_LEG_QUEUE_H
