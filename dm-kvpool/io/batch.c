@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/sort.h>
+
 #include "io/batch.h"
 #include "pool/pool.h"
 
@@ -59,6 +61,55 @@ bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_
 	return add(b, v, &v->legs[at.leg], at.block, page);
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct kvp_batch_run *x = a, *y = b;
+
+	if (x->v != y->v)
+		return x->v < y->v ? -1 : 1;
+	if (x->leg != y->leg)
+		return x->leg < y->leg ? -1 : 1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Of @next, whose pages lie behind those of @run, so many are part of the same request. */
+static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *next)
+{
+	if (run->v != next->v || run->leg != next->leg || run->block + run->nr != next->block)
+		return 0;
+	return min(next->nr, KVP_BATCH_RUN_PAGES - run->nr);
+}
+
+/*
+ * A stream goes to the vdevs in turns, and what each gets of it lies together: it is
+ * to be long requests there.
+ */
+static void gather(struct kvp_batch *b)
+{
+	struct kvp_batch_run *last = NULL;
+	u32 i, n = 0, joined;
+
+	sort(b->runs, b->nr_runs, sizeof(b->runs[0]), by_place, NULL);
+	for (i = 0; i < b->nr_runs; i++) {
+		struct kvp_batch_run run = b->runs[i];
+
+		memcpy(&b->gathered[n], &b->pages[run.first], run.nr * sizeof(b->pages[0]));
+		joined = last ? joins(last, &run) : 0;
+		if (joined)
+			last->nr += joined;
+		run.first = n + joined;
+		n += run.nr;
+		run.block += joined;
+		run.nr -= joined;
+		if (!run.nr)
+			continue;
+		last = last ? last + 1 : b->runs;
+		*last = run;
+	}
+	memcpy(b->pages, b->gathered, n * sizeof(b->pages[0]));
+	b->nr_runs = last ? (u32)(last - b->runs) + 1 : 0;
+}
+
 static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
 {
 	struct kvp_io *io = &b->ios[b->nr_ios++];
@@ -109,6 +160,8 @@ int kvp_batch_write(struct kvp_batch *b)
 
 	if (!b->nr_runs)
 		return 0;
+	if (b->pool->nr_vdevs > 1)
+		gather(b);
 	kvp_io_group_init(&b->group);
 	b->nr_ios = 0;
 	for (i = 0; i < b->nr_runs; i++) {

@@ -22,7 +22,7 @@ struct kvp_batch {
 	struct kvp_pool *pool;
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
-	struct page *pages[KVP_BATCH_PAGES];
+	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
 		const struct kvp_vdev *v;
 		struct kvp_leg *leg;	/* NULL: every leg of the vdev */
