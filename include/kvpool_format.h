@@ -51,6 +51,7 @@
 #define KVP_MAX_VDEVS		16
 #define KVP_MAX_LEGS		48			/* in the whole pool */
 #define KVP_MAX_REGIONS		12
+#define KVP_EXTENT_BLOCKS	64u			/* 256 KiB, or a little more */
 #define KVP_MAX_MIRROR_LEGS	16
 #define KVP_MAX_FORKS		16
 #define KVP_MAX_ROOTS		1024
@@ -71,9 +72,9 @@ enum kvp_vdev_kind {
 	KVP_VDEV_CACHE		= 4,	/* carries the log, and no blocks of the pool */
 };
 
-/* Incompatible features. */
-#define KVP_INCOMPAT_VDEVS	0x1ull	/* regions[] say which vdev holds what */
+/* Incompatible features. 0x1 was regions whose extents were whole leaves; nobody reads those any more. */
 #define KVP_INCOMPAT_CACHE	0x2ull	/* one of the vdevs is a cache */
+#define KVP_INCOMPAT_VDEVS	0x4ull	/* regions[] say which vdev holds what */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -116,8 +117,10 @@ struct kvp_disk_vdev {
 /*
  * A stretch of the pool's device, 40 bytes: behind the one before it. In each
  * round the vdevs that have a share take turns, with so many extents as that
- * says; an extent is what a leaf of the vdev's table covers.
+ * says; an extent is the smallest whole part of what a leaf of the vdev's table
+ * covers that has KVP_EXTENT_BLOCKS, of a parity1 in whole stripes.
  */
+
 struct kvp_disk_region {
 	__le64	blocks;			/* of the pool; whole rounds, if it has several vdevs */
 	__le16	share[KVP_MAX_VDEVS];

@@ -212,6 +212,13 @@ static inline u32 kvp_leaf_blocks(const struct kvp_geometry *g)
 	return KVP_PTRS_PER_PAGE / (g->leg_count * g->chunk_blocks) * kvp_stripe_blocks(g);
 }
 
+/**
+ * kvp_extent_blocks() - of several vdevs, each has so many blocks, or a few times as many, in its turn
+ *
+ * Few, so that what is in flight of a stream is on all of them; a whole part of a leaf.
+ */
+u32 kvp_extent_blocks(const struct kvp_geometry *g);
+
 /** kvp_home_blocks() - blocks of its data region that a leg uses */
 static inline u64 kvp_home_blocks(const struct kvp_geometry *g)
 {
@@ -398,14 +405,14 @@ struct kvp_region {
 /* The share of one vdev in a region; blocks, those of the pool but for @first. */
 struct kvp_map_part {
 	u32 vdev;
-	u32 extent;		/* blocks of an extent */
-	u64 at, width;		/* of its turn in a round */
-	u64 first;		/* block of the vdev with which it begins */
+	u32 leaf;		/* blocks below a leaf of its table */
+	u32 at, width;		/* of its turn in a round */
+	u64 first;		/* block of the vdev with which it begins: a leaf's first */
 };
 
 struct kvp_map_region {
 	u64 start, end;		/* in the pool */
-	u64 round;		/* blocks */
+	u32 round;		/* blocks; of one vdev by itself of no meaning */
 	u32 nr;
 	struct kvp_map_part part[KVP_MAX_VDEVS];
 };

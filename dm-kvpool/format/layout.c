@@ -29,6 +29,16 @@ u64 kvp_pages_at(const struct kvp_geometry *g, u32 level)
 	return g->data_blocks / span + !!(g->data_blocks % span);
 }
 
+u32 kvp_extent_blocks(const struct kvp_geometry *g)
+{
+	u32 leaf = kvp_leaf_blocks(g), parts = leaf / KVP_EXTENT_BLOCKS;
+	u32 units = kvp_is_parity1(g) ? leaf / kvp_stripe_blocks(g) : leaf;
+
+	while (parts > 1 && units % parts)
+		parts--;
+	return parts > 1 ? leaf / parts : leaf;
+}
+
 static u32 levels_for(struct kvp_geometry g, u32 max_roots)
 {
 	g.levels = 1;

@@ -20,10 +20,11 @@ static const char *add_part(const struct kvp_sb *sb, const struct kvp_region *r,
 	if (vdev >= sb->vdev_count || !kvp_has_data(g))
 		return "share of a vdev that has no data";
 	p->vdev = vdev;
-	p->extent = kvp_leaf_blocks(g);
+	p->leaf = kvp_leaf_blocks(g);
 	p->at = m->round;
-	p->width = (u64)r->share[vdev] * p->extent;
-	p->first = (used->blocks[vdev] + p->extent - 1) / p->extent * p->extent;
+	p->width = r->share[vdev] * kvp_extent_blocks(g);
+	/* What lies below one leaf is of one region. */
+	p->first = (used->blocks[vdev] + p->leaf - 1) / p->leaf * p->leaf;
 	m->round += p->width;
 	return NULL;
 }
@@ -107,22 +108,20 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block)
 {
 	const struct kvp_map_region *m = region_of(map, block);
 	const struct kvp_map_part *p = m->part;
-	u64 in = block - m->start, own, left;
+	u64 in = block - m->start, own = p->first + in, left = m->end - block;
+	u32 below;
 
-	if (m->nr == 1) {
-		own = p->first + in;
-	} else {
+	if (m->nr > 1) {
 		u64 round = in / m->round;
+		u32 rest = (u32)(in - round * m->round);
 
-		in -= round * m->round;
-		while (in >= p->at + p->width)
+		while (rest >= p->at + p->width)
 			p++;
-		own = p->first + round * p->width + (in - p->at);
+		own = p->first + round * p->width + (rest - p->at);
+		left = p->at + p->width - rest;
 	}
-	left = p->extent - own % p->extent;
-	if (left > m->end - block)
-		left = m->end - block;
-	return (struct kvp_map_place){ p->vdev, (u32)left, own };
+	below = p->leaf - (u32)(own % p->leaf);
+	return (struct kvp_map_place){ p->vdev, left < below ? (u32)left : below, own };
 }
 
 static const struct kvp_map_part *part_of(const struct kvp_map_region *m, u32 vdev)
@@ -162,6 +161,43 @@ u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block)
 	return kvp_map_blocks(map);
 }
 
+struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, u64 block)
+{
+	struct kvp_map_leaf leaf = {
+		.block = kvp_map_block(map, vdev, block), .own = block, .turn = 1,
+	};
+	const struct kvp_map_region *m = region_of(map, leaf.block);
+	const struct kvp_map_part *p = part_of(m, vdev);
+	u64 left;
+
+	if (!p || leaf.block >= m->end)
+		return leaf;
+	left = p->first + part_blocks(m, p) - block;
+	leaf.blocks = left < p->leaf ? (u32)left : p->leaf;
+	if (m->nr > 1) {
+		leaf.in = (u32)((block - p->first) % p->width);
+		leaf.turn = p->width;
+		leaf.others = m->round - p->width;
+	}
+	return leaf;
+}
+
+u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit)
+{
+	const struct kvp_map_region *m = region_of(map, end ? end - 1 : 0);
+	u64 step = unit;
+	u32 i, rounds = 1;
+
+	if (m->nr > 1) {
+		/* Each has its width in a round: so many rounds until all are whole units. */
+		for (i = 0; i < m->nr; i++)
+			while ((u64)rounds * m->part[i].width % unit && rounds < unit)
+				rounds *= 2;
+		step = (u64)rounds * m->round;
+	}
+	return end - (end - m->start) % step;
+}
+
 /* The same of one region: how many blocks of the part lie before @in, counted from its start. */
 static u64 blocks_before(const struct kvp_map_region *m, const struct kvp_map_part *p, u64 in)
 {
@@ -186,10 +222,10 @@ u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
 			continue;
 		if (block <= m->start)
 			return p->first;
-		from = p->first + (block < m->end ? blocks_before(m, p, block - m->start) :
-						    part_blocks(m, p));
-		if (block < m->end)
-			return from;
+		from = p->first + part_blocks(m, p);
+		/* Behind its last turn the next region counts, which begins with another leaf. */
+		if (block < m->end && blocks_before(m, p, block - m->start) < part_blocks(m, p))
+			return p->first + blocks_before(m, p, block - m->start);
 	}
 	return from;
 }
@@ -203,7 +239,7 @@ static void count_extents(const struct kvp_sb *sb, u64 *extents)
 
 	for (v = 0; v < KVP_MAX_VDEVS; v++)
 		extents[v] = v < sb->vdev_count && kvp_has_data(&sb->vdevs[v]) ?
-			sb->vdevs[v].data_blocks / kvp_leaf_blocks(&sb->vdevs[v]) : 0;
+			sb->vdevs[v].data_blocks / kvp_extent_blocks(&sb->vdevs[v]) : 0;
 }
 
 static u64 least(const u64 *extents)
@@ -215,6 +251,15 @@ static u64 least(const u64 *extents)
 		if (extents[v] && (!n || extents[v] < n))
 			n = extents[v];
 	return n;
+}
+
+/* Of @left extents, when so many more are used: what a leaf that is begun has yet is lost. */
+static u64 unbegun(const struct kvp_geometry *g, u64 left, u64 used)
+{
+	u64 each = kvp_leaf_blocks(g) / kvp_extent_blocks(g);
+
+	used = (used + each - 1) / each * each;
+	return used < left ? left - used : 0;
 }
 
 /* A region of all that have extents left, by size; takes what it uses of them. */
@@ -236,8 +281,8 @@ static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region 
 	for (v = 0; v < KVP_MAX_VDEVS; v++) {
 		if (!r->share[v])
 			continue;
-		extents[v] -= rounds * r->share[v];
-		r->blocks += rounds * r->share[v] * kvp_leaf_blocks(&sb->vdevs[v]);
+		r->blocks += rounds * r->share[v] * kvp_extent_blocks(&sb->vdevs[v]);
+		extents[v] = unbegun(&sb->vdevs[v], extents[v], rounds * r->share[v]);
 	}
 }
 

@@ -4,9 +4,10 @@
  *
  * A pool is a row of regions. In a region the vdevs that have a share in it take
  * turns: in each round every one of them gets as many extents as its share says,
- * in the order of their numbers. An extent is what one leaf of the vdev's table
- * covers, 2 MiB or a little less: whole stripes, all below one page. Blocks of a
- * vdev are given out from 0 on, first region first, and never move.
+ * in the order of their numbers. An extent is 256 KiB or a little more: whole
+ * stripes, all below one leaf of the vdev's table, which has several of them. Blocks
+ * of a vdev are given out from 0 on, first region first, and never move. What is
+ * below one leaf is of one region.
  *
  *   regions    | 0: shares 1 2            | 1: share - 1   | 2: added, - - 1
  *   pool       | A B B A B B ... A B B    | B B B          | C C C C ...
@@ -19,7 +20,7 @@
 
 #include "format/format.h"
 
-/* Block @block of vdev @vdev, and @left that follow one another from it in one extent. */
+/* Block @block of vdev @vdev, and @left that follow one another from it in one turn, below one leaf. */
 struct kvp_map_place {
 	u32 vdev, left;
 	u64 block;
@@ -41,6 +42,43 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block);
 /** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_blocks() if it is none */
 u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block);
 
+/*
+ * What a leaf of a vdev's table covers, as the pool counts: the vdev has its turn,
+ * then @others blocks are of others, and so on.
+ */
+struct kvp_map_leaf {
+	u64 block;		/* the pool's block that its first entry is of */
+	u64 own;		/* the same as the vdev counts it */
+	u32 blocks;		/* that the pool has of it */
+	u32 in;			/* so many blocks of that turn are before it */
+	u32 turn, others;	/* blocks; others is 0 where there are none */
+};
+
+/** kvp_map_leaf() - of the leaf that begins at @block of @vdev; there is such a block of the pool */
+struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, u64 block);
+
+/** kvp_map_leaf_block() - the pool's block that @own, a block of the vdev below @l, is */
+static inline u64 kvp_map_leaf_block(const struct kvp_map_leaf *l, u64 own)
+{
+	u32 i = (u32)(own - l->own);
+
+	return l->block + i + (l->others ? (u64)((l->in + i) / l->turn) * l->others : 0);
+}
+
+/** kvp_map_leaf_own() - the block of the vdev that @block, one of the pool below @l, is */
+static inline u64 kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 block)
+{
+	u64 i = block - l->block;
+
+	return l->own + i - (l->others ? (l->in + i) / (l->turn + l->others) * l->others : 0);
+}
+
+/**
+ * kvp_map_whole() - the last block of the pool, up to @end, before which all vdevs of its region end a unit
+ * @unit: blocks of a vdev, a power of two
+ */
+u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit);
+
 /** kvp_map_from() - the first block of @vdev that is the pool's @block or a later one */
 u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
 
@@ -49,7 +87,7 @@ u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
  *
  * For a new pool, whose vdevs are laid out and counted. They share in proportion
  * to their sizes, roughly; what is left over by that makes further regions. Less
- * than an extent of a vdev stays unused. logplace.h says where the log goes. Fills in
+ * than a leaf of a vdev stays unused by each region. logplace.h says where the log goes. Fills in
  * regions, map, features and the log's vdev. Return: 0, or -EINVAL: there are too many roots, or too many regions would be needed.
  */
 int __must_check kvp_regions_lay_out(struct kvp_sb *sb);

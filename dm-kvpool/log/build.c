@@ -40,12 +40,12 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
 	return n;
 }
 
-/* The most of a run from @block on, up to @max, that ends where a request to a leg ends. */
-static u32 whole_requests(u64 block, u32 max)
+/* The most of a run from @block on, up to @max, that ends where requests to all legs end. */
+static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 {
-	u32 tail = (u32)(block + max) % KVP_BATCH_RUN_PAGES;
+	u64 end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
 
-	return tail < max ? max - tail : 0;
+	return end > block ? (u32)(end - block) : 0;
 }
 
 /* May this entry hold intents? A pending discard could wipe a table entry made by a bypass. */
@@ -151,7 +151,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 
 	/* A stream that goes on beyond this entry must not become data for that. */
 	if (n >= max && n >= cutoff) {
-		n = pool->parity ? max : whole_requests(d->block, max);
+		n = pool->parity ? max : whole_requests(pool, d->block, max);
 		*stop = n < cutoff && e->records;
 		n = n ?: max;
 	}

@@ -87,7 +87,7 @@ static void explain(struct kvp_recovery *rec, int error)
 			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
 			   (unsigned long long)lost->index, lost->level,
 			   (unsigned long long)lost->first,
-			   (unsigned long long)(lost->first + lost->blocks - 1));
+			   (unsigned long long)lost->last);
 	else if (kvp_pool_faulted(pool))
 		kvp_refuse(rec->refusal, error, "check the leg and try again; nothing is lost by that",
 			   "the last leg in use failed a flush or a write that recovery needs (error %d)",

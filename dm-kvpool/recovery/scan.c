@@ -169,7 +169,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	return 0;
 }
 
-/* A discard may be of several vdevs: extent by extent. All else is of one block. */
+/* A discard may be of several vdevs: turn by turn. All else is of one block. */
 static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
 		       u64 payload)
 {

@@ -46,7 +46,7 @@ static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 ind
 /* The word of @leaf that is the entry of @block of the pool: they are in order. */
 static u32 word_of(const struct kvp_tpage *leaf, u64 block)
 {
-	return (u32)(block - leaf->first) % KVP_PTRS_PER_PAGE;
+	return (u32)(kvp_vdev_block(leaf, block) - leaf->at.own) % KVP_PTRS_PER_PAGE;
 }
 
 /* The same of the parity of @row. */
@@ -365,6 +365,7 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 	lost->index = tp->index;
 	lost->blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first);
 	lost->first = kvp_pool_block(tp->v, first);
+	lost->last = min(kvp_pool_block(tp->v, first + lost->blocks - 1), pool->sb->pool_blocks - 1);
 	mutex_unlock(&pool->table.lock);
 	if (!known)
 		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
@@ -377,24 +378,22 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
 {
 	struct kvp_table *t = &pool->table;
 	const struct kvp_geometry *g = leaf->v->g;
-	u64 first = leaf->first, block;
-	/* Behind the last leaf of a region that ends within it lies what is another vdev's. */
-	u64 end = min(first + kvp_locate(pool, first).left, pool->sb->pool_blocks);
+	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks), poison;
+	/* The region, or the pool, may end within the leaf. */
+	u64 used = min(leaf->at.own + leaf->at.blocks, kvp_vdev_from(leaf->v, pool->sb->pool_blocks));
 
 	mutex_lock(&t->lock);
+	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
 	clear_page(page_address(leaf->page));
-	for (block = first; block < end; block++)
-		__set_data(pool, leaf, block, kvp_entry(0, t->era, KVP_ENTRY_POISONED));
+	for (own = leaf->at.own; own < used; own++)
+		__set_data(pool, leaf, kvp_leaf_block(leaf, own), poison);
 	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
-	if (kvp_is_parity1(g))
-		for (block = leaf->own;
-		     block < leaf->own + span(leaf->v, 0) && block < g->data_blocks; block++)
-			__set(t, leaf, parity_word(leaf, kvp_row_of(g, block)),
-			      kvp_entry(0, t->era, KVP_ENTRY_POISONED));
+	for (own = leaf->at.own; kvp_is_parity1(g) && own < end; own++)
+		__set(t, leaf, parity_word(leaf, kvp_row_of(g, own)), poison);
 	WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	mutex_unlock(&t->lock);
-	atomic64_add(end - first, &pool->work_stats.unrepaired);
-	atomic64_add(end - first, &pool->work_stats.leaf_lost);
+	atomic64_add(used - leaf->at.own, &pool->work_stats.unrepaired);
+	atomic64_add(used - leaf->at.own, &pool->work_stats.leaf_lost);
 }
 
 /*
@@ -480,8 +479,8 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	tp->v = v;
 	tp->level = level;
 	tp->index = index;
-	tp->own = level ? 0 : index * span(v, 0);
-	tp->first = level ? 0 : kvp_pool_block(v, tp->own);
+	if (!level)
+		tp->at = kvp_map_leaf(&pool->sb->map, v->index, index * span(v, 0));
 	tp->parent = parent;
 	INIT_LIST_HEAD(&tp->list);
 	INIT_LIST_HEAD(&tp->lru);

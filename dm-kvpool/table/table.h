@@ -29,6 +29,7 @@
 #include <linux/wait.h>
 
 #include "format/format.h"
+#include "format/regions.h"
 
 struct kvp_batch;
 struct kvp_pool;
@@ -47,8 +48,7 @@ enum kvp_tpage_flags {
  * @v: the vdev that it is of
  * @level: 0 for a leaf
  * @index: within the level
- * @first: of a leaf: the pool's block that its first entry is of
- * @own: the same block as the vdev counts it
+ * @at: of a leaf: which blocks of the pool its entries are of
  * @flags: bits of enum kvp_tpage_flags
  * @changes: of its entries since it came into memory; may wrap. Raised after an entry has changed,
  *	by table->lock, read with READ_ONCE
@@ -65,7 +65,7 @@ struct kvp_tpage {
 	u32 level;
 	struct kvp_vdev *v;
 	u64 index;
-	u64 first, own;
+	struct kvp_map_leaf at;
 	unsigned long flags;
 	u32 changes;
 	u64 durable, pending;
@@ -79,19 +79,22 @@ struct kvp_tpage {
 /** kvp_leaf_block() - the pool's block that @own, a block of the vdev below @leaf, is */
 static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, u64 own)
 {
-	return own - leaf->own + leaf->first;
+	return kvp_map_leaf_block(&leaf->at, own);
 }
 
 /** kvp_vdev_block() - the block of the vdev that @block, one of the pool below @leaf, is */
 static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 {
-	return block - leaf->first + leaf->own;
+	return kvp_map_leaf_own(&leaf->at, block);
 }
 
-/* The page that was found lost last: no leg that is in use has it. blocks is 0 as long as there is none. */
+/*
+ * The page that was found lost last: no leg that is in use has it. @blocks of the vdev are below it, 0
+ * as long as there is none; they lie from @first to @last of the pool, where other vdevs have their turns, too.
+ */
 struct kvp_table_lost {
 	u32 level;
-	u64 index, first, blocks;
+	u64 index, first, last, blocks;
 };
 
 #define KVP_TABLE_LOAD_LOCKS	16
@@ -200,7 +203,7 @@ int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
  *
  * Return: 0 and the block in *@next (pool size at the end), or -errno when a
  * page on the way cannot be read (*@next then names the first block after what
- * that page covers, or of several vdevs after this extent).
+ * that page covers, or of several vdevs after this turn).
  */
 int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
 

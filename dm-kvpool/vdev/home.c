@@ -11,7 +11,7 @@
 #define MIN_LOCKED	64
 #define BATCH_JIFFIES	(HZ / 4)	/* then the blocks' memory is free, and readers get their turn */
 
-/* A locked range of adjacent blocks below one leaf, and its versions. */
+/* A locked range of adjacent blocks of one turn below one leaf, and its versions. */
 struct locked {
 	struct kvp_range range;
 	struct kvp_tpage *leaf;
@@ -126,7 +126,7 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	return 0;
 }
 
-/* First and last block of the run at the head of @versions: adjacent, one leaf, one request. */
+/* First and last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
 static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_dirty *d, *first = list_first_entry(versions, struct kvp_dirty, list);
@@ -177,7 +177,7 @@ static bool repeated(struct kvp_dirty *d, struct list_head *versions)
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
-	/* Below one leaf the homes of neighbours are neighbours. */
+	/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
 	u64 home = kvp_home_block(h->pool, d->block) - d->block;
 	struct list_head *end = versions;
 	u64 last = run_last(h->pool, versions);
@@ -318,7 +318,7 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole)
 		return discard_plain(h, block, hole->count);
 	while (!ret && block < end) {
 		struct kvp_spot at = kvp_locate(h->pool, block);
-		/* One vdev has all that follows, several an extent. */
+		/* One vdev has all that follows, several have their turns. */
 		u32 n = h->pool->nr_vdevs == 1 ? end - block : min_t(u64, at.left, end - block);
 
 		ret = kvp_is_parity1(at.v->g) ?

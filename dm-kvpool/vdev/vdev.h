@@ -36,7 +36,7 @@ struct kvp_vdev {
 /**
  * struct kvp_spot - where a block of the pool lies
  * @block: of the vdev
- * @left: so many blocks from there on follow one another below one leaf of the table
+ * @left: so many blocks from there on follow one another in its turn, below one leaf of the table
  */
 struct kvp_spot {
 	struct kvp_vdev *v;

@@ -4,9 +4,11 @@
 #include "format/logplace.c"
 #include "format/regions.c"
 
-#define EXTENT	512u
+#define EXTENT	KVP_EXTENT_BLOCKS
+#define LEAF	512u
+#define SHARED	(3 * 3 * LEAF)	/* blocks of the region that both have */
 
-/* Mirrors of three and of seven extents: the second has two in each turn, and what is left. */
+/* Mirrors of three and of seven leaves: the second has two extents in each turn, and what is left. */
 static int make_pool(struct kunit *test)
 {
 	struct kvp_sb *sb = kunit_kzalloc(test, sizeof(*sb), GFP_KERNEL);
@@ -17,7 +19,7 @@ static int make_pool(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		sb->vdevs[i] = (struct kvp_geometry){
 			.kind = KVP_VDEV_MIRROR, .first_leg = 2 * i, .leg_count = 2 + i,
-			.levels = 1, .data_blocks = (3 + 4 * i) * EXTENT,
+			.levels = 1, .data_blocks = (3 + 4 * i) * LEAF,
 		};
 	KUNIT_ASSERT_EQ(test, kvp_regions_lay_out(sb), 0);
 	test->priv = sb;
@@ -26,14 +28,13 @@ static int make_pool(struct kunit *test)
 
 static void vdevs_take_turns(struct kunit *test)
 {
-	static const u32 order[] = { 0, 1, 1, 0, 1, 1, 0, 1, 1, 1 };
 	const struct kvp_sb *sb = test->priv;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, kvp_map_blocks(&sb->map), 10ull * EXTENT);
-	for (i = 0; i < ARRAY_SIZE(order); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kvp_map_find(&sb->map, i * EXTENT + 7).vdev, order[i],
-				    "extent %u", i);
+	KUNIT_ASSERT_EQ(test, kvp_map_blocks(&sb->map), 10ull * LEAF);
+	for (i = 0; i < 10 * LEAF / EXTENT; i++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_map_find(&sb->map, i * EXTENT + 7).vdev,
+				    (u32)(i % 3 != 0 || i >= SHARED / EXTENT), "extent %u", i);
 }
 
 static void there_and_back_is_the_same_block(struct kunit *test)
@@ -41,13 +42,40 @@ static void there_and_back_is_the_same_block(struct kunit *test)
 	const struct kvp_sb *sb = test->priv;
 	u64 block;
 
-	for (block = 0; block < 10 * EXTENT; block++) {
+	for (block = 0; block < 10 * LEAF; block++) {
 		struct kvp_map_place p = kvp_map_find(&sb->map, block);
+		u32 in = block % (3 * EXTENT);
 
 		KUNIT_ASSERT_EQ(test, kvp_map_block(&sb->map, p.vdev, p.block), block);
 		KUNIT_ASSERT_EQ(test, kvp_map_from(&sb->map, p.vdev, block), p.block);
-		KUNIT_ASSERT_EQ(test, p.left, EXTENT - block % EXTENT);
+		KUNIT_ASSERT_EQ(test, p.left, block >= SHARED ? (u32)(10 * LEAF - block) :
+					      in < EXTENT ? EXTENT - in : 3 * EXTENT - in);
 	}
+}
+
+static void a_leaf_knows_its_blocks(struct kunit *test)
+{
+	const struct kvp_sb *sb = test->priv;
+	u64 block;
+
+	for (block = 0; block < 10 * LEAF; block++) {
+		struct kvp_map_place p = kvp_map_find(&sb->map, block);
+		struct kvp_map_leaf leaf = kvp_map_leaf(&sb->map, p.vdev, p.block - p.block % LEAF);
+
+		KUNIT_ASSERT_EQ(test, leaf.blocks, LEAF);
+		KUNIT_ASSERT_EQ(test, kvp_map_leaf_block(&leaf, p.block), block);
+		KUNIT_ASSERT_EQ(test, kvp_map_leaf_own(&leaf, block), p.block);
+	}
+}
+
+/* So many blocks of the pool that each vdev has whole requests of them. */
+static void a_stream_ends_with_whole_requests(struct kunit *test)
+{
+	const struct kvp_sb *sb = test->priv;
+
+	KUNIT_EXPECT_EQ(test, kvp_map_whole(&sb->map, 1000, 256), 768ull);
+	KUNIT_EXPECT_EQ(test, kvp_map_whole(&sb->map, 767, 256), 0ull);
+	KUNIT_EXPECT_EQ(test, kvp_map_whole(&sb->map, SHARED + 300, 256), SHARED + 256ull);
 }
 
 static void the_log_goes_where_most_survives(struct kunit *test)
@@ -76,6 +104,8 @@ static void a_region_needs_room_on_its_vdevs(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(vdevs_take_turns),
 	KUNIT_CASE(there_and_back_is_the_same_block),
+	KUNIT_CASE(a_leaf_knows_its_blocks),
+	KUNIT_CASE(a_stream_ends_with_whole_requests),
 	KUNIT_CASE(the_log_goes_where_most_survives),
 	KUNIT_CASE(a_region_needs_whole_rounds),
 	KUNIT_CASE(a_region_needs_room_on_its_vdevs),

@@ -114,6 +114,11 @@ static bool golden_superblock_test(void)
 	d->version = cpu_to_le32(2);
 	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -EUCLEAN,
 		       "accepted with a bad sum");
+	/* Regions of before extents were smaller than leaves: refused, not misread. */
+	sb->incompat = 1;
+	kvp_sb_encode(sb, d);
+	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -EOPNOTSUPP,
+		       "accepted with extents that nobody knows");
 	memset(d, 0, sizeof(*d));
 	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -ENODATA, "zeros");
 	free(sb);
@@ -461,6 +466,7 @@ void run_golden(void)
 	test("stripe_rows", stripe_rows_test);
 	test("history", history_test);
 	test("regions_example", regions_example_test);
+	test("regions_extents", regions_extents_test);
 	test("regions_of_many_pools", regions_property_test);
 	test("regions_from_a_device", regions_hostile_test);
 	test("streams_length", streams_length_test);

@@ -5,7 +5,8 @@
 #include "host.h"
 #include "pool/grow.h"
 
-#define SECOND_BLOCKS	128	/* of the second vdev, that are used */
+#define BEHIND_BLOCKS	128	/* of a pool of two vdevs behind the boundary */
+#define SMALL_CHUNK	4
 
 /* --- life -------------------------------------------------------------------------- */
 
@@ -24,15 +25,21 @@ static void add_vdev(struct kvp_start *s, bool parity, u32 legs)
 	s->vdevs[s->nr_vdevs++].nr_legs = legs;
 }
 
-/*
- * Of a mirror there is room for one extent, what a leaf of its table covers; of a
- * parity1 of 3 legs for 3, and they come one after the other.
- */
+static u32 extent_of(bool parity, u32 legs)
+{
+	struct kvp_geometry g = {
+		.kind = parity ? KVP_VDEV_PARITY1 : KVP_VDEV_MIRROR, .leg_count = legs,
+		.chunk_blocks = SMALL_CHUNK,
+	};
+
+	return kvp_extent_blocks(&g);
+}
+
+/* Behind the second turn of the first vdev. There is about as much of each, so a turn is one extent. */
 u64 host_boundary(const struct host_start *s)
 {
-	u32 legs = s->legs - s->cache - s->second;
-
-	return s->parity ? 3 * (KVP_PTRS_PER_PAGE / (4 * legs) * 4 * (legs - 1)) : KVP_PTRS_PER_PAGE;
+	return 2 * extent_of(s->parity, s->legs - s->cache - s->second) +
+	       extent_of(s->second_parity, s->second);
 }
 
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
@@ -57,11 +64,11 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 		s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH :
 								   KVP_CACHE_WRITEBACK;
 	}
-	/* More than one leaf, and legs of the size that all tests have; part of an extent each time. */
-	s->pool_blocks = hs->second ? host_boundary(hs) + SECOND_BLOCKS : hs->parity ? 512 : 0;
+	/* Several turns below one leaf, and legs of the size that all tests have. */
+	s->pool_blocks = hs->second ? host_boundary(hs) + BEHIND_BLOCKS : hs->parity ? 512 : 0;
 	if (hs->grown)
 		s->pool_blocks = 0;
-	s->chunk_bytes = parity ? 4 * KVP_BLOCK_SIZE : 0;
+	s->chunk_bytes = parity ? SMALL_CHUNK * KVP_BLOCK_SIZE : 0;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
@@ -94,10 +101,11 @@ static void note_geometry(const struct kvp_pool *pool)
 /* Is it between the two, as tests believe? */
 static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 {
-	u64 boundary = host_boundary(hs);
+	u64 boundary;
 
 	if (!hs->second || hs->grown)
 		return;
+	boundary = host_boundary(hs);
 	if (kvp_locate(pool, boundary - 1).v != &pool->vdevs[0] ||
 	    kvp_locate(pool, boundary).v != &pool->vdevs[1])
 		sim_fail("block %llu is not the first one of the second vdev", boundary);

@@ -43,7 +43,7 @@ struct host_start {
 	bool grown;		/* the second vdev was added: the size is what both have */
 };
 
-/** host_boundary() - of two vdevs: the first block of the second one */
+/** host_boundary() - of two vdevs: a block of the second one that follows one of the first */
 u64 host_boundary(const struct host_start *s);
 
 /** host_start() - start the pool on the disks; the engine's error */

@@ -106,6 +106,7 @@ bool stripe_home_test(void);
 bool stripe_rows_test(void);
 bool history_test(void);
 bool regions_example_test(void);
+bool regions_extents_test(void);
 bool regions_property_test(void);
 bool regions_hostile_test(void);
 bool streams_length_test(void);

@@ -163,9 +163,9 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 	return state;
 }
 
-/* --- a leaf of a single or a mirror ------------------------------------------- */
+/* --- blocks of a single or a mirror, below one leaf ------------------------------------------- */
 
-/* First and last block of the leaf that must be read from home; false: none. */
+/* First and last of them that must be read from home; false: none. */
 static bool home_needed(struct checker *c, u32 *from, u32 *to)
 {
 	u64 next = replay_next(&c->replay, c->first);
@@ -174,7 +174,7 @@ static bool home_needed(struct checker *c, u32 *from, u32 *to)
 	*from = c->count;
 	*to = 0;
 	for (slot = 0; slot < c->count; slot++) {
-		bool valid = kvp_entry_state(verify_entry(c, slot)) == KVP_ENTRY_VALID;
+		bool valid = kvp_entry_state(verify_entry(c, c->own + slot)) == KVP_ENTRY_VALID;
 
 		if (!valid && next != c->first + slot)
 			continue;
@@ -199,13 +199,13 @@ static void check_copies(struct checker *c)
 		verify_read(c, from, to);
 	for (slot = 0; slot < c->count; slot++)
 		verify_note(c, c->first + slot,
-			    resolve(c, c->first + slot, verify_entry(c, slot)));
+			    resolve(c, c->first + slot, verify_entry(c, c->own + slot)));
 }
 
 /* --- the whole pool ----------------------------------------------------------- */
 
-/* The leaf that has @block, its first of the pool. Returns the first block behind it. */
-static u64 check_leaf(struct checker *c, u64 block)
+/* What follows @block in the turn of its vdev, below one leaf. Returns the first block behind it. */
+static u64 check_turn(struct checker *c, u64 block)
 {
 	const struct kvp_sb *sb = c->pools->sb;
 	struct kvp_map_place at = kvp_map_find(&sb->map, block);
@@ -240,7 +240,7 @@ static void check_blocks(struct checker *c)
 	u64 block = 0, end = c->pools->sb->pool_blocks;
 
 	while (block < end) {
-		block = check_leaf(c, block);
+		block = check_turn(c, block);
 		if (c->v->progress)
 			c->v->progress(c->v->progress_arg, block, end);
 	}

@@ -35,7 +35,7 @@ run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out 
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 3
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 6
 refused 3 refused 'when the pool is made' set tank cache_mode=writethrough
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
