@@ -211,11 +211,13 @@ static struct bio_list *next_list(struct kvp_leg_queue *q)
 	return &q->reads;
 }
 
-static bool next_run(struct kvp_leg_queue *q, struct run *run)
+/* What is to be sent now: false if there is nothing, or *@first has to wait for room. */
+static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **first)
 {
 	struct bio_list *from;
 	unsigned long flags;
 
+	*first = NULL;
 	bio_list_init(&run->bios);
 	run->bytes = 0;
 	run->vecs = 0;
@@ -227,6 +229,7 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 		add_to_run(q, run, bio_list_pop(from));
 	/* What cannot grow any more may as well wait for the device. */
 	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
+		*first = run->bios.head;
 		bio_list_merge(from, &run->bios);
 		bio_list_init(&run->bios);
 	}
@@ -236,6 +239,22 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 	if (from != &q->alone)
 		q->wrote = from == &q->writes;
 	return true;
+}
+
+/*
+ * While the worker had them in hand, whoever ended a request saw nothing that waits. So it
+ * looks again whether there is room when they are back on the list: one sees the other.
+ */
+static bool next_run(struct kvp_leg_queue *q, struct run *run)
+{
+	struct bio *first;
+
+	do {
+		if (take_run(q, run, &first))
+			return true;
+		smp_mb();	/* pairs with the ordered decrement in joined_done() */
+	} while (first && has_room(q, first));
+	return false;
 }
 
 /* One at a time: the device may keep us, for what others have sent. */
