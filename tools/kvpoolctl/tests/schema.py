@@ -40,7 +40,7 @@ COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
-CACHE = dict(dict.fromkeys(("size", "dirty", "clean", "hits", "misses", "fills", "ram_bytes"), NUMBER),
+CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "ram_bytes"), NUMBER),
              refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
              written=dict.fromkeys(("data", "headers", "parity", "fills"), NUMBER),
              mode=Or("writeback", "writethrough"), state=VDEV_STATE, legs=[LEG])
