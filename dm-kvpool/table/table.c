@@ -483,6 +483,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 		tp->at = kvp_map_leaf(&pool->sb->map, v->index, index * span(v, 0));
 	tp->parent = parent;
 	INIT_LIST_HEAD(&tp->list);
+	INIT_LIST_HEAD(&tp->writing);
 	INIT_LIST_HEAD(&tp->lru);
 	return tp;
 }
@@ -565,12 +566,12 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
 	return entry_at(leaf, parity_word(leaf, row));
 }
 
-/* Lock the table with @tp not being written. */
+/* Lock the table with @tp not being written, or a copy of it. */
 static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	for (;;) {
 		mutex_lock(&t->lock);
-		if (!test_bit(KVP_TPAGE_WRITING, &tp->flags))
+		if (!test_bit(KVP_TPAGE_WRITING, &tp->flags) || tp->fixed)
 			return;
 		mutex_unlock(&t->lock);
 		wait_event(t->wait, !test_bit(KVP_TPAGE_WRITING, &tp->flags));
@@ -832,19 +833,32 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 
 /* --- snapshot ------------------------------------------------------------------------------------ */
 
+/* So that whoever brings something home does not have to wait for the whole checkpoint. */
+static bool __copy_leaf(struct kvp_tpage *tp)
+{
+	tp->fixed = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (!tp->fixed)
+		return false;
+	copy_page(page_address(tp->fixed), page_address(tp->page));
+	return true;
+}
+
 u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 {
 	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *tp;
-	u32 era;
+	struct kvp_tpage *tp, *next;
+	u32 era, copies = KVP_TABLE_COPIES;
 
 	mutex_lock(&t->lock);
-	list_splice_init(&t->dirty, pages);
-	WRITE_ONCE(t->nr_dirty, 0);
-	list_for_each_entry(tp, pages, list) {
+	list_for_each_entry_safe(tp, next, &t->dirty, list) {
+		list_del_init(&tp->list);
+		list_add_tail(&tp->writing, pages);
 		set_bit(KVP_TPAGE_WRITING, &tp->flags);
 		clear_bit(KVP_TPAGE_DIRTY, &tp->flags);
+		if (!tp->level && copies)
+			copies = __copy_leaf(tp) ? copies - 1 : 0;
 	}
+	WRITE_ONCE(t->nr_dirty, 0);
 	t->snap_written = t->written;
 	t->snap_poisoned = t->poisoned;
 	t->snap_poisonings = t->poisonings;
@@ -884,15 +898,20 @@ static u32 newest_below(const __le64 *words, bool *poison)
 	return era;
 }
 
+/* What is written of @tp. */
+static struct page *fixed_page(const struct kvp_tpage *tp)
+{
+	return tp->fixed ?: tp->page;
+}
+
 /* What a pointer says of the page below it: newest era, any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
+	const __le64 *w = page_address(fixed_page(tp));
 	bool poison = false;
-	u32 era = tp->level ? newest_below(words(tp), &poison) :
-			      newest_in_leaf(words(tp), &poison);
+	u32 era = tp->level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
 
-	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, words(tp)), era, slot,
-		       poison);
+	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, w), era, slot, poison);
 }
 
 /* The parent changes with its child: it becomes part of the same checkpoint. */
@@ -911,13 +930,13 @@ static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
 	if (test_and_set_bit(KVP_TPAGE_WRITING, &parent->flags))
 		return;
 	refcount_inc(&parent->ref);
-	list_add_tail(&parent->list, pages);
+	list_add_tail(&parent->writing, pages);
 }
 
 static int by_index(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	const struct kvp_tpage *x = list_entry(a, struct kvp_tpage, list);
-	const struct kvp_tpage *y = list_entry(b, struct kvp_tpage, list);
+	const struct kvp_tpage *x = list_entry(a, struct kvp_tpage, writing);
+	const struct kvp_tpage *y = list_entry(b, struct kvp_tpage, writing);
 
 	return x->v != y->v ? x->v > y->v : x->index > y->index;
 }
@@ -930,8 +949,8 @@ static bool batch_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy
 	struct kvp_place at = kvp_page_place(v->g, tp->level, tp->index,
 					     kvp_ptr_slot(tp->pending), n);
 
-	return kvp_is_parity1(v->g) ? kvp_batch_add_at(b, v, at, tp->page) :
-				      kvp_batch_add(b, v, at.block, tp->page);
+	return kvp_is_parity1(v->g) ? kvp_batch_add_at(b, v, at, fixed_page(tp)) :
+				      kvp_batch_add(b, v, at.block, fixed_page(tp));
 }
 
 static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
@@ -960,7 +979,7 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 	u32 copy;
 
 	for (copy = 0; copy < KVP_MAX_TABLE_COPIES; copy++)
-		list_for_each_entry(tp, pages, list) {
+		list_for_each_entry(tp, pages, writing) {
 			if (copy >= copies_of(tp))
 				continue;
 			ret = ret ?: add_page(b, tp, copy);
@@ -980,11 +999,11 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 	LIST_HEAD(mine);
 	int ret;
 
-	list_for_each_entry_safe(tp, next, pages, list)
+	list_for_each_entry_safe(tp, next, pages, writing)
 		if (tp->level == level)
-			list_move_tail(&tp->list, &mine);
+			list_move_tail(&tp->writing, &mine);
 	list_sort(NULL, &mine, by_index);
-	list_for_each_entry(tp, &mine, list) {
+	list_for_each_entry(tp, &mine, writing) {
 		unsigned int slot = kvp_ptr_null(tp->durable) ? 0 : !kvp_ptr_slot(tp->durable);
 
 		set_pointer(pool, tp, make_pointer(tp, slot), pages);
@@ -1010,8 +1029,11 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 	struct kvp_tpage *tp, *next;
 
 	mutex_lock(&t->lock);
-	list_for_each_entry_safe(tp, next, pages, list) {
-		list_del_init(&tp->list);
+	list_for_each_entry_safe(tp, next, pages, writing) {
+		list_del_init(&tp->writing);
+		if (tp->fixed)
+			__free_page(tp->fixed);
+		tp->fixed = NULL;
 		if (!error)
 			tp->durable = tp->pending;
 		else

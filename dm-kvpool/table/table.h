@@ -9,8 +9,8 @@
  * slots that the durable root does not name, bottom up, and then the root.
  *
  * Readers look entries up without a lock: an entry is one word. Writers hold
- * table->lock, and wait while the page is being written, so that what a
- * checkpoint writes is what it summed.
+ * table->lock. What a checkpoint writes is what it summed: a copy of the leaf,
+ * or, where there is no memory for one, the leaf itself, whose writers wait then.
  *
  * Writes that are to free memory need table pages to come home (R24). So some
  * are kept in reserve; when they are gone a clean page that nobody uses is
@@ -56,7 +56,10 @@ enum kvp_tpage_flags {
  * @pending: pointer by which the root of the checkpoint under way will
  * @parent: holds a reference; NULL at the top level
  * @page: contents, little endian
- * @list: on table->dirty or the checkpoint's list; by table->lock
+ * @fixed: of a leaf that the checkpoint under way writes: a copy of what it said when that began, or
+ *	NULL if there is none; by table->lock
+ * @list: on table->dirty; by table->lock
+ * @writing: on the checkpoint's list; by table->lock, then by the checkpoint
  * @lru: on table->lru or table->reserve; by table->lru_lock
  */
 struct kvp_tpage {
@@ -71,7 +74,8 @@ struct kvp_tpage {
 	u64 durable, pending;
 	struct kvp_tpage *parent;
 	struct page *page;
-	struct list_head list;
+	struct page *fixed;
+	struct list_head list, writing;
 	struct list_head lru;
 	struct rcu_head rcu;
 };
@@ -98,6 +102,9 @@ struct kvp_table_lost {
 };
 
 #define KVP_TABLE_LOAD_LOCKS	16
+#ifndef KVP_TABLE_COPIES	/* the simulator's pools have few leaves */
+#define KVP_TABLE_COPIES	1024	/* 4 MiB: leaves that a checkpoint copies at most */
+#endif
 #define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
 
 struct kvp_table {

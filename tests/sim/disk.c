@@ -292,6 +292,11 @@ u32 sim_io_pending(void)
 	return n;
 }
 
+bool disks_wait(void)
+{
+	return sim_io_pending() < nr_in_flight;
+}
+
 static void end_read(const struct in_flight *f)
 {
 	u32 i;

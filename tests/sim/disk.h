@@ -113,6 +113,7 @@ void disks_kill(u32 disk);
 /** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);
+bool disks_wait(void);	/* does a request wait for disks_release()? */
 /** disks_settle() - every write in the images is durable: a new, empty trace */
 void disks_settle(void);
 

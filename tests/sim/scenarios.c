@@ -160,18 +160,21 @@ static void checkpoint_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
+static void snapshot_beside_unflushed_bypass(struct scenario *s, bool copies)
 {
 	struct host *h = &s->host;
 	u32 i;
 
-	host_write(h, 2, 3, false);
-	host_flush(h);
+	host_write(h, 64, 30, false);
+	host_flush(h);			/* home: only the table is left to do */
 	init_completion(&s->flushed);
 	for (i = 0; i < s->start.legs; i++)
 		disks_stall(i, disks.table_start, disks.log_start - 1);
+	sim_memory_short = copies ? 0 : 1000;
 	sim_spawn("checkpoint", checkpoint_task, s);
-	host_sleep(200);
+	while (!disks_wait())
+		host_sleep(1);
+	sim_memory_short = 0;
 	host_write(h, 64, 40, false);
 	kvp_commit_now(h->pool);
 	kvp_commit_kick(h->pool, true);
@@ -180,6 +183,17 @@ static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
 	wait_for_completion(&s->flushed);
 	host_write(h, 64, 20, false);
 	host_sleep(1200);
+}
+
+static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
+{
+	snapshot_beside_unflushed_bypass(s, true);
+}
+
+/* Then the leaf itself is written, and whoever wants to change it waits. */
+static void checkpoint_snapshot_without_memory_beside_unflushed_bypass(struct scenario *s)
+{
+	snapshot_beside_unflushed_bypass(s, false);
 }
 
 /* One leg has the new contents, the other the old ones, and dies; later it is back. */
@@ -1203,6 +1217,7 @@ void run_scenarios(void)
 {
 	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
+	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);
 	scenario(NAMED(failed_commit_keeps_flush_failing_until_durable), 2, false, 3);
 	scenario("failed_commit_keeps_flush_failing_until_durable_on_a_single",
