@@ -14,7 +14,7 @@ struct kvp_leg;
 struct kvp_pool;
 struct kvp_vdev;
 
-#define KVP_BATCH_PAGES		2048
+#define KVP_BATCH_PAGES		4352	/* 17 MiB: all that an entry has by intent, and two runs more */
 #define KVP_BATCH_RUNS		512
 #define KVP_BATCH_RUN_PAGES	256
 

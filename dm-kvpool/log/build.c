@@ -262,6 +262,9 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 			e->pages[page++] = d->page;
 			e->data++;
 		}
+		/* A checksum is a microsecond; whoever waits for a disk wants the processor sooner. */
+		if (!(i % 64))
+			cond_resched();
 	}
 	for (i = 0; i < h->hdr_blocks; i++)
 		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);

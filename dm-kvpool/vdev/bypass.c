@@ -6,8 +6,10 @@
  * share it: while one computes, or waits for its slowest leg, the others keep the
  * rest busy. Whole stripes, and all versions of a block, are in one slice. Intents
  * are home when all their slices are, those of mirrors beside a parity1, too. Where
- * there are only mirrors all goes at once, and two workers are enough: where the
- * processor is the limit more of them cost 2 %.
+ * there are only mirrors all of an entry goes at once: cut, the pieces of it that a
+ * disk gets would be requests of any length. Two workers are enough for one mirror, and
+ * where the processor is the limit more of them cost 2 %; of several, which are not all
+ * done at the same time, some would wait for the others.
  */
 #include "log/move.h"
 #include "pool/pool.h"
