@@ -391,6 +391,7 @@ static void say_scrub(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "recovery.last_ms", rec->ms);
 	say_number(p, "recovery.worst_case_ms", rec->worst_case_ms);
 	say_number(p, "recovery.replayed", rec->replayed);
+	say_number(p, "recovery.kept", rec->kept);
 	say_number(p, "recovery.torn_accepted", rec->torn_accepted);
 }
 

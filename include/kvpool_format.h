@@ -54,6 +54,7 @@
 #define KVP_EXTENT_BLOCKS	64u			/* 256 KiB, or a little more */
 #define KVP_MAX_MIRROR_LEGS	16
 #define KVP_MAX_FORKS		16
+#define KVP_MAX_GENERATIONS	3			/* of the log, older than the one that is written */
 #define KVP_MAX_ROOTS		1024
 #define KVP_MAX_TUNABLES	32
 #define KVP_NAME_LEN		64			/* without the NUL */
@@ -75,6 +76,7 @@ enum kvp_vdev_kind {
 /* Incompatible features. 0x1 was regions whose extents were whole leaves; nobody reads those any more. */
 #define KVP_INCOMPAT_CACHE	0x2ull	/* one of the vdevs is a cache */
 #define KVP_INCOMPAT_VDEVS	0x4ull	/* regions[] say which vdev holds what */
+#define KVP_INCOMPAT_GENERATIONS 0x10ull /* generations[] are not empty */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -124,6 +126,18 @@ struct kvp_disk_vdev {
 struct kvp_disk_region {
 	__le64	blocks;			/* of the pool; whole rounds, if it has several vdevs */
 	__le16	share[KVP_MAX_VDEVS];
+} __packed;
+
+/*
+ * What an older activation has appended to the log, and the tail has not passed
+ * yet, 24 bytes: up to where the next generation begins, whose first entry names
+ * this one's last. The newest generation is the superblock's log_nonce.
+ */
+struct kvp_disk_generation {
+	__le64	nonce;			/* log nonce */
+	__le64	next_lsn;		/* where the next one begins, a segment's start; 0: there is no such generation */
+	__le32	last_back;		/* its last entry lies so many blocks before that */
+	__le32	last_csum;		/* csum of that entry */
 } __packed;
 
 /*
@@ -189,7 +203,7 @@ struct kvp_disk_sb {
 	__le64	redo_nonce;		/* log nonce of that chain; 0: none */
 	__le64	redo_lsn;		/* where it begins */
 	__le64	checkpoint_time;	/* of the newest checkpoint, seconds since 1970; 0: unknown */
-	__u8	reserved0[72];
+	struct kvp_disk_generation generations[KVP_MAX_GENERATIONS];	/* of the log, oldest first */
 
 	struct kvp_disk_vdev vdevs[KVP_MAX_VDEVS];
 	/* KVP_INCOMPAT_VDEVS; without it, the only vdev is all of the pool */

@@ -61,7 +61,8 @@ int kvp_scache_start(struct kvp_pool *pool)
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
 	s->blocks = min_t(u64, kvp_log_blocks(v->g), KVP_INDEX_MAX_PLACES);
-	s->base = pool->log.head.lsn - pool->log.head.lsn % v->g->segment_blocks;
+	/* A recovery may have left blocks in the log, which come home now. */
+	s->base = pool->log.tail - pool->log.tail % v->g->segment_blocks;
 	s->wiped = pool->log.head.lsn;
 	s->grow_at = jiffies - 1;
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());

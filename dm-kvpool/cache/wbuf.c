@@ -344,6 +344,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	d->intent = false;
 	d->follows = old;
 	d->zero = false;
+	d->restored = false;
 	d->owed = false;
 	/* In this order: see kvp_wbuf_any(). */
 	hlist_add_head(&d->hash, bucket_of(w, block));
@@ -694,6 +695,27 @@ bool kvp_wbuf_park_oldest(struct kvp_pool *pool)
 	if (!replace_first(w, d, block, p))
 		kfree(p);
 	return true;
+}
+
+u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	u32 n = 0;
+
+	list_for_each_entry(d, versions, list) {
+		spin_lock(lock_of(w, d->block));
+		d->seq = w->seq + ++n;
+		hlist_add_head(&d->hash, bucket_of(w, d->block));
+		spin_unlock(lock_of(w, d->block));
+	}
+	spin_lock(&w->lock);
+	w->seq += n;
+	list_splice_tail_init(versions, &w->parked);
+	w->nr_parked += n;
+	w->nr_lone += n;
+	spin_unlock(&w->lock);
+	return n;
 }
 
 bool kvp_wbuf_reserve(struct kvp_pool *pool)

@@ -55,6 +55,7 @@ enum kvp_dirty_state {
  * @follows: an older version is not yet home: so this one must be data, which
  *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
+ * @restored: a recovery has left it in the log: it may be home already
  * @owed: of a parity1: log space is kept for its row's parity; by log->lock
  * @page: contents; NULL: it is parked (park.h), or a hole. Given back, or had again, by the
  *	bucket's lock
@@ -78,6 +79,7 @@ struct kvp_dirty {
 	bool intent;
 	bool follows;
 	bool zero;
+	bool restored;
 	bool owed;
 	struct page *page;
 	struct kvp_chunk *chunk;
@@ -199,6 +201,14 @@ struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w);
  * Context: process; does not wait. The caller calls kvp_pool_space().
  */
 bool kvp_wbuf_park_oldest(struct kvp_pool *pool);
+
+/**
+ * kvp_wbuf_restore() - versions that a recovery found in the log, parked from the start
+ * @versions: newest of each block, in log order, from kzalloc(), LOGGED; empty then
+ *
+ * Return: how many. Context: nobody else uses the buffer yet.
+ */
+u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
 /** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
 bool kvp_wbuf_reserve(struct kvp_pool *pool);

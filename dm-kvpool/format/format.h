@@ -424,6 +424,12 @@ struct kvp_map {
 };
 
 /* A superblock in host byte order. Large: 21 KiB; never on a stack. */
+/* What an older activation has left in the log: see struct kvp_disk_generation. */
+struct kvp_generation {
+	u64 nonce, next_lsn, last_lsn;
+	u32 last_csum;
+};
+
 struct kvp_sb {
 	u8 pool_uuid[16];
 	u8 leg_uuid[16];
@@ -439,6 +445,8 @@ struct kvp_sb {
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
 	u64 redo_nonce, redo_lsn;
+	u32 generation_count;
+	struct kvp_generation generations[KVP_MAX_GENERATIONS];	/* oldest first */
 	u64 checkpoint_time;
 	u64 forks[KVP_MAX_FORKS];
 	u64 tunable_mask, tunables[KVP_MAX_TUNABLES];
@@ -458,7 +466,7 @@ struct kvp_sb {
 /* Features this code knows; a bit beyond them has the usual consequence. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE)
+#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS)
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);

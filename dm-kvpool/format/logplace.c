@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "format/generations.h"
 #include "format/logplace.h"
 #include "format/tunables.h"
 
@@ -81,4 +82,5 @@ void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u64 nonce)
 	sb->log_prev_csum = 0;
 	sb->redo_nonce = 0;
 	sb->redo_lsn = 0;
+	kvp_generations_trim(sb);
 }

@@ -4,6 +4,7 @@
  * decoder trusts nothing before the sum, and nothing after it without a range.
  */
 #include "format/format.h"
+#include "format/generations.h"
 #include "format/regions.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
@@ -85,6 +86,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
 	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
 	d->checkpoint_time = cpu_to_le64(sb->checkpoint_time);
+	kvp_generations_encode(sb, d);
 }
 
 static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
@@ -202,6 +204,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
 	sb->redo_lsn = le64_to_cpu(d->redo_lsn);
 	sb->checkpoint_time = le64_to_cpu(d->checkpoint_time);
+	kvp_generations_decode(d, sb);
 	sb->vdev_count = le32_to_cpu(d->vdev_count);
 	sb->leg_count = le32_to_cpu(d->leg_count);
 	sb->fork_count = le32_to_cpu(d->fork_count);
@@ -327,6 +330,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	    sb->log_commit < sb->log_tail ||
 	    sb->log_commit - sb->log_tail > kvp_log_window(g))
 		return "log position";
+	if (kvp_generations_fault(sb))
+		return kvp_generations_fault(sb);
 	if (sb->redo_nonce &&
 	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
 	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_window(g)))

@@ -133,8 +133,12 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->durable = *head;
 	log->logged = *head;
 	log->counts = head->lsn;
-	log->nr_milestones = 0;
-	log->tail = head->lsn;
+	/* If a recovery has left something there, it has noted milestones, and all of it is durable. */
+	log->tail = pool->sb->log_tail;
+	if (log->tail == head->lsn)
+		log->nr_milestones = 0;
+	log->built_seq = kvp_wbuf_seq(pool);
+	log->durable_seq = log->built_seq;
 	kvp_log_limit_buffered(pool);
 }
 
@@ -192,6 +196,12 @@ void kvp_bypass_kick(struct kvp_pool *pool)
 }
 
 /* --- tail and intents ------------------------------------------------------------------------ */
+
+bool kvp_log_may_stay(struct kvp_pool *pool)
+{
+	return !kvp_has_data(pool->log.v->g) && !pool->parity && !READ_ONCE(pool->log.moving) &&
+	       !kvp_pool_faulted(pool);
+}
 
 u64 kvp_log_used(struct kvp_pool *pool)
 {

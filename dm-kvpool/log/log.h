@@ -226,7 +226,7 @@ struct kvp_log {
 int kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);
 
-/** kvp_log_start() - begin to append at @head of the log called @nonce */
+/** kvp_log_start() - begin to append at @head of the log called @nonce; its tail is the superblock's */
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
 
 /** kvp_log_stop() - build nothing more, let what is under way end; kvp_log_unstop() goes on */
@@ -265,6 +265,9 @@ void kvp_commit_now(struct kvp_pool *pool);
 
 /** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */
 int kvp_commit_sync(struct kvp_pool *pool);
+
+/** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
+bool kvp_log_may_stay(struct kvp_pool *pool);
 
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);

@@ -170,6 +170,7 @@ static void free_parts(struct kvp_pool *pool)
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	u64 blocks = kvp_log_window(pool->log.v->g), us_per_block = 40;
+	bool stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
@@ -178,6 +179,8 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 	/* A third of the log is data; each block's row is read twice, and written. */
 	if (pool->parity)
 		us_per_block = us_per_block * 2 * pool->nr_legs / 3;
+	if (stays)
+		us_per_block = 0;
 	pool->recovery.worst_case_ms = div_u64(blocks * us_per_block +
 					       (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
 }
@@ -220,6 +223,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
 		queue_work(pool->work_wq, &pool->events.work);
+	if (pool->recovery.kept)
+		kvp_destage_kick(pool, false);
 	kvp_scrub_unquiesce(pool);
 	return 0;
 }
@@ -270,10 +275,14 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	if (kvp_pool_readonly(pool))
 		return;
 	kvp_fill_stop(pool);
-	kvp_destage_all(pool);
+	/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
+	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
+		kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
+	if (kvp_log_may_stay(pool))
+		kvp_destage_settle(pool);
 	mark_clean(pool);
 	kvp_events_flush(pool);
 }
@@ -292,6 +301,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		kvp_destage_start(pool);
 		kvp_log_unstop(pool);
 		kvp_fill_unstop(pool);
+		kvp_destage_kick(pool, false);
 	}
 	kvp_scrub_unquiesce(pool);
 }

@@ -153,6 +153,7 @@ struct kvp_scrub {
 
 struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
+	u64 kept;			/* blocks that it left in the log */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
 };
@@ -482,6 +483,13 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
 /** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
 int kvp_destage_all(struct kvp_pool *pool);
+
+/**
+ * kvp_destage_settle() - a checkpoint with the tail as far as it can be; nothing is brought home for that
+ *
+ * Destage, bypass and builder are stopped. Return: 0 or -errno. Context: process, waits for I/O.
+ */
+int kvp_destage_settle(struct kvp_pool *pool);
 
 void kvp_bypass_work(struct work_struct *work);
 

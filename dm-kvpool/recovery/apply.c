@@ -95,6 +95,9 @@ int kvp_recovery_data(struct kvp_recovery *rec)
 	kvp_recovery_rewind(rec);
 	while (!ret && rec->end.lsn < rec->scanned) {
 		leg = kvp_recovery_next(rec, &h);
+		/* It may have passed on to a generation in which there is nothing. */
+		if (leg < 0 && rec->end.lsn >= rec->scanned)
+			break;
 		if (leg < 0)
 			return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
 					  "log entry %llu can no longer be read",

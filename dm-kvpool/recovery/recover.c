@@ -12,12 +12,15 @@
  *             intents, by what is found at home (R4, R5)
  *   finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
+ * The log of a cache may keep its data, and go on behind it: stay.c.
+ *
  * Until that checkpoint is durable the old log is what counts: a crash at any
  * point means to do it all again, from the same records to the same result.
  */
 #include <linux/gfp.h>
 #include <linux/random.h>
 
+#include "format/generations.h"
 #include "recovery/recovery.h"
 
 static_assert(KVP_MAX_ENTRY_BLOCKS <= KVP_BATCH_RUNS);
@@ -55,14 +58,28 @@ static int alloc_segment(struct kvp_recovery *rec)
 	return 0;
 }
 
-/* An empty log under a new identity; one superblock write makes it so. */
+/* Where the next generation begins, and what its first entry follows. */
+static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
+{
+	u32 segment = rec->pool->log.v->g->segment_blocks;
+	u64 lsn = rec->end.lsn + segment - 1;
+
+	return (struct kvp_log_mark){ lsn - lsn % segment, rec->end.prev_lsn, rec->end.prev_csum };
+}
+
+/* A log under a new identity, empty, or behind what stays; one superblock write makes it so. */
 static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	struct kvp_pool *pool = rec->pool;
 
-	*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log.v->g, rec->end.lsn), 0, 0 };
+	if (rec->stays)
+		*head = next_generation(rec);
+	else
+		*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log.v->g, rec->end.lsn), 0, 0 };
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
+	if (rec->stays)
+		kvp_generation_end(pool->sb, head->lsn, head->prev_lsn, head->prev_csum);
 	get_random_bytes(&pool->sb->log_nonce, sizeof(pool->sb->log_nonce));
 	pool->sb->redo_nonce = 0;
 	pool->sb->redo_lsn = 0;
@@ -70,7 +87,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	mutex_unlock(&pool->sb_lock);
 	/* Durable positions must not lie behind the new tail. */
 	pool->log.durable = *head;
-	return kvp_checkpoint(pool, head);
+	return kvp_checkpoint(pool, rec->stays ? NULL : head);
 }
 
 /* Nothing on the way has said why: what is known of it. */
@@ -124,7 +141,7 @@ static int apply(struct kvp_recovery *rec)
 		return 0;
 	ret = kvp_recovery_discards(rec);
 	if (!ret)
-		ret = kvp_recovery_data(rec);
+		ret = rec->stays ? kvp_recovery_stay(rec) : kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
 }
 
@@ -153,6 +170,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 		*head = rec->end;
 		return ret;
 	}
+	rec->stays = kvp_recovery_may_stay(rec);
 	ret = roll_forward(rec->pool);
 	if (!ret)
 		ret = apply(rec);
@@ -183,9 +201,9 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 	if (info->log_moved)
 		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log.v->index);
 	if (rec->unclean)
-		kvp_event(pool, "recovered replayed=%llu torn_accepted=%llu ms=%llu",
-			  (unsigned long long)info->replayed, (unsigned long long)info->torn_accepted,
-			  (unsigned long long)info->ms);
+		kvp_event(pool, "recovered replayed=%llu kept=%llu torn_accepted=%llu ms=%llu",
+			  (unsigned long long)info->replayed, (unsigned long long)info->kept,
+			  (unsigned long long)info->torn_accepted, (unsigned long long)info->ms);
 	kvp_trace_recovery(pool, rec->entries, info->replayed);
 }
 

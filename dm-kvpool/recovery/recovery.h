@@ -27,6 +27,8 @@ struct kvp_recovery {
 	struct kvp_refusal *refusal;
 	struct kvp_replay replay;
 	u64 nonce;			/* of the chain being read */
+	u32 generation;			/* of the log that is being read: index of the superblock's; behind them the newest */
+	bool stays;			/* the log keeps its data: stay.c */
 	struct kvp_segment seg;
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
@@ -106,6 +108,18 @@ int kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /** kvp_recovery_cannot_write() - the refusal for when the last leg in use does not take a block */
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at);
+
+/* --- stay.c ------------------------------------------------------------------------------ */
+
+/** kvp_recovery_may_stay() - the log was read: may its data stay there, to come home later? */
+bool kvp_recovery_may_stay(struct kvp_recovery *rec);
+
+/**
+ * kvp_recovery_stay() - the newest data of each block becomes a parked version
+ *
+ * Clears rec->stays if there is none. Return: 0 or -ENOMEM.
+ */
+int kvp_recovery_stay(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 

@@ -36,26 +36,39 @@ void kvp_replay_exit(struct kvp_replay *r)
 }
 
 /* Records of blocks in the range are history. */
-static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
+static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
 {
-	struct kvp_replay_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
 	unsigned long last = rec->block + rec->count - 1, block = rec->block;
 	struct kvp_replay_rec *old;
 
-	if (!d)
-		return -ENOMEM;
 	for (old = xa_find(&r->blocks, &block, last, XA_PRESENT); old;
 	     old = xa_find_after(&r->blocks, &block, last, XA_PRESENT)) {
 		xa_erase(&r->blocks, block);
 		free_chain(old);
 	}
+}
+
+static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	struct kvp_replay_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	forget_range(r, rec);
 	d->block = rec->block;
 	d->count = rec->count;
 	list_add_tail(&d->list, &r->discards);
 	return 0;
 }
 
-int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, u64 lsn, u64 payload)
+void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	r->records++;
+	forget_range(r, rec);
+}
+
+int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_log_at at,
+		   u64 payload)
 {
 	struct kvp_replay_rec *n, *old;
 	void *ret;
@@ -66,7 +79,8 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, u64 lsn, u64
 	n = kmalloc(sizeof(*n), GFP_KERNEL);
 	if (!n)
 		return -ENOMEM;
-	n->lsn = lsn;
+	n->lsn = at.lsn;
+	n->rec = at.rec;
 	n->payload = payload;
 	n->crc = rec->crc;
 	n->kind = rec->kind;

@@ -14,12 +14,14 @@
 #include <linux/xarray.h>
 
 #include "format/format.h"
+#include "log/log.h"
 
 struct kvp_replay_rec {
 	struct kvp_replay_rec *older;
 	u64 lsn;		/* of its entry */
 	u64 payload;		/* lsn of its payload block; 0 for an intent */
 	u32 crc;
+	u16 rec;		/* number of the record in its entry */
 	u8 kind;		/* enum kvp_rec_kind: data or intent */
 };
 
@@ -38,9 +40,16 @@ struct kvp_replay {
 void kvp_replay_init(struct kvp_replay *r);
 void kvp_replay_exit(struct kvp_replay *r);
 
-/** kvp_replay_add() - the next record; @lsn of its entry, @payload of its data. 0 or -ENOMEM. */
-int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, u64 lsn,
-				u64 payload);
+/** kvp_replay_add() - the next record; @at: its place, @payload: of its data. 0 or -ENOMEM. */
+int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
+				struct kvp_log_at at, u64 payload);
+
+/**
+ * kvp_replay_settled() - an intent or a discard that an earlier recovery has resolved
+ *
+ * The table says what there is; no record before this one counts.
+ */
+void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec);
 
 /** kvp_replay_newest() - the newest record of @block, or NULL */
 struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block);

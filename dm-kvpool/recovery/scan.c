@@ -7,6 +7,40 @@
 
 #include "recovery/recovery.h"
 
+/* --- generations -------------------------------------------------------------------- */
+
+/* The generation that is being read, if it is not the newest. */
+static const struct kvp_generation *generation(const struct kvp_recovery *rec)
+{
+	const struct kvp_sb *sb = rec->pool->sb;
+
+	return rec->generation < sb->generation_count ? &sb->generations[rec->generation] : NULL;
+}
+
+static void set_nonce(struct kvp_recovery *rec)
+{
+	const struct kvp_generation *g = generation(rec);
+
+	rec->nonce = g ? g->nonce : rec->pool->sb->log_nonce;
+}
+
+/*
+ * Behind the last entry of a generation the next one begins. Which is the last one the
+ * superblock says: an older generation does not end where it cannot be read (R10), nor go on
+ * where something can be read all of a sudden.
+ */
+static void pass_generations(struct kvp_recovery *rec)
+{
+	const struct kvp_generation *g;
+
+	while ((g = generation(rec)) && rec->end.prev_lsn == g->last_lsn &&
+	       rec->end.prev_csum == g->last_csum) {
+		rec->generation++;
+		set_nonce(rec);
+		rec->end.lsn = g->next_lsn;
+	}
+}
+
 /* --- segments ---------------------------------------------------------------------- */
 
 bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block)
@@ -189,7 +223,7 @@ static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct
 			piece.block = spot.block;
 			ret = kvp_history_add(&rec->history[spot.v->index], &piece, at, payload, none);
 		} else {
-			ret = kvp_replay_add(&rec->replay, &piece, at.lsn, payload);
+			ret = kvp_replay_add(&rec->replay, &piece, at, payload);
 		}
 		piece.block = next;
 	}
@@ -201,8 +235,13 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
 
+	/* Of an older generation: resolved, and in the table that the next one began with. */
+	if (generation(rec) && r->kind != KVP_REC_DATA) {
+		kvp_replay_settled(&rec->replay, r);
+		return 0;
+	}
 	if (!rec->pool->parity)
-		return kvp_replay_add(&rec->replay, r, h->lsn, payload);
+		return kvp_replay_add(&rec->replay, r, at, payload);
 	if (r->kind == KVP_REC_PARITY)
 		return kvp_history_add(&rec->history[r->vdev], r, at, payload, limit);
 	return plan_pieces(rec, r, at, payload);
@@ -235,7 +274,8 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 {
 	const struct kvp_sb *sb = rec->pool->sb;
 
-	rec->nonce = sb->log_nonce;
+	rec->generation = 0;
+	set_nonce(rec);
 	rec->end = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 }
 
@@ -244,11 +284,15 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log.v->g;
-	u64 limit = pool->sb->log_tail + kvp_log_window(g);
-	u64 places[2] = { rec->end.lsn, kvp_log_segment_end(g, rec->end.lsn) };
+	u64 limit = pool->sb->log_tail + kvp_log_window(g), places[2];
 	u32 i;
 	int leg;
 
+	pass_generations(rec);
+	if (generation(rec))
+		limit = generation(rec)->next_lsn;
+	places[0] = rec->end.lsn;
+	places[1] = kvp_log_segment_end(g, rec->end.lsn);
 	for (i = 0; i < 2; i++) {
 		if (places[i] >= limit || (i && rec->end.lsn % g->segment_blocks == 0))
 			continue;
@@ -328,6 +372,17 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
 	return ret;
 }
 
+/* If the log stays, its tail can move bit by bit from the begin. */
+static void note_milestone(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+
+	spin_lock(&pool->wbuf.lock);
+	pool->log.logged = rec->end;
+	__kvp_log_milestone(pool);
+	spin_unlock(&pool->wbuf.lock);
+}
+
 int kvp_recovery_scan(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -343,6 +398,7 @@ int kvp_recovery_scan(struct kvp_recovery *rec)
 		rec->end.prev_csum = h.csum;
 		rec->last = h;
 		rec->entries++;
+		note_milestone(rec);
 		if (kvp_pool_readonly(pool))
 			return kvp_refuse(rec->refusal, -EROFS, "import without --readonly first",
 					  "the log holds writes that are not yet home");

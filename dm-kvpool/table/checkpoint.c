@@ -7,6 +7,7 @@
  * The pages are fixed before the first flush begins, so they hold no entry
  * whose home write that flush does not cover.
  */
+#include "format/generations.h"
 #include "log/move.h"
 #include "pool/pool.h"
 
@@ -25,6 +26,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_tail = tail->lsn;
 		sb->log_prev_lsn = tail->prev_lsn;
 		sb->log_prev_csum = tail->prev_csum;
+		kvp_generations_trim(sb);
 	}
 	spin_lock_irqsave(&pool->log.lock, flags);
 	durable = pool->log.durable.lsn;
@@ -42,6 +44,8 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
 	struct kvp_sb *sb = pool->sb;
+	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
+	u32 old_count;
 	struct kvp_log_mark old;
 	u64 old_time;
 	u32 old_era;
@@ -51,6 +55,8 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 	old_era = sb->era;
 	old_time = sb->checkpoint_time;
+	old_count = sb->generation_count;
+	memcpy(old_generations, sb->generations, sizeof(old_generations));
 	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
@@ -59,9 +65,12 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_tail = old.lsn;
 		sb->log_prev_lsn = old.prev_lsn;
 		sb->log_prev_csum = old.prev_csum;
+		memcpy(sb->generations, old_generations, sizeof(old_generations));
+		sb->generation_count = old_count;
 		sb->era = old_era;
 		if (pool->log.next)
 			kvp_log_new_undo(pool);
+		kvp_generations_trim(sb);	/* none: but for the feature bit */
 		sb->checkpoint_time = old_time;
 		sb->checkpoint--;
 		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));

@@ -278,7 +278,10 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	return ret;
 }
 
-/* Between turns others may take a checkpoint: what is parked may take minutes to come home. */
+/*
+ * Between turns others may take a checkpoint: what is parked may take minutes to come home.
+ * -EINTR: the pool stops, and not all of it is.
+ */
 static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 {
 	bool more;
@@ -288,6 +291,8 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_turn(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
+		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage.flags))
+			ret = -EINTR;
 	} while (!ret && more);
 	return ret;
 }
@@ -344,6 +349,10 @@ static void destage_work(struct work_struct *work)
 			dg->error = destage_and_checkpoint(pool);
 		} else {
 			dg->error = destage_some(pool);
+		}
+		if (dg->error == -EINTR) {
+			dg->error = 0;
+			break;
 		}
 		/* No progress: intents on their way home stand in the way. They kick when they are. */
 		if (before == READ_ONCE(pool->log.tail) && used <= kvp_wbuf_nr_logged(&pool->wbuf))
@@ -420,6 +429,27 @@ int kvp_destage_all(struct kvp_pool *pool)
 	/* On the way parity was logged, behind the tail: it is home as well. */
 	if (!ret && pool->parity)
 		ret = destage_to_end(pool);
+	return ret;
+}
+
+int kvp_destage_settle(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark, floor;
+	bool moves;
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &floor);
+	spin_lock(&pool->wbuf.lock);
+	moves = !__kvp_wbuf_oldest(&pool->wbuf);
+	spin_unlock(&pool->wbuf.lock);
+	mark = floor;
+	if (!moves)
+		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
+	moves &= mark.lsn > pool->log.tail;
+	if (moves || READ_ONCE(pool->table.nr_dirty))
+		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
+	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
 

@@ -91,6 +91,18 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 	return -EBADMSG;
 }
 
+/*
+ * Did @d come home in an earlier life of the pool, which the log still had? Its table entry
+ * says so, and who reads the block verifies it.
+ */
+static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
+{
+	u64 entry = kvp_table_entry(pool, leaf, d->block);
+
+	return d->restored && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	       kvp_entry_crc(entry) == d->crc;
+}
+
 int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, d->block);
@@ -100,7 +112,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_block_lock(pool, &range, d->block);
-	if (kvp_wbuf_outlived(pool, d))
+	if (kvp_wbuf_outlived(pool, d) || came_home_before(pool, leaf, d))
 		;
 	else if (kvp_is_parity1(at.v->g))
 		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));

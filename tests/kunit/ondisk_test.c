@@ -99,7 +99,7 @@ static const struct field sb_fields[] = {
 	FIELD(sb, redo_nonce, 928, 8),
 	FIELD(sb, redo_lsn, 936, 8),
 	FIELD(sb, checkpoint_time, 944, 8),
-	FIELD(sb, reserved0, 952, 72),
+	FIELD(sb, generations, 952, 72),
 	FIELD(sb, vdevs, 1024, 2048),
 	FIELD(sb, regions, 3072, 480),
 	FIELD(sb, region_count, 3552, 4),

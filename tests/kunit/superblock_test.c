@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Superblock codec: what goes in comes out, and every wrong field is named. */
 #include "kvpool_kunit.h"
+#include "format/generations.c"
 #include "format/superblock.c"
 
 #define LEG_BLOCKS	65536ull	/* 256 MiB */
@@ -134,7 +135,7 @@ static void reserved_bytes_are_zero(struct kunit *test)
 
 	memset(&s->disk, 0xff, sizeof(s->disk));
 	kvp_sb_encode(&s->in, &s->disk);
-	KUNIT_EXPECT_NULL(test, memchr_inv(s->disk.reserved0, 0, sizeof(s->disk.reserved0)));
+	KUNIT_EXPECT_NULL(test, memchr_inv(s->disk.generations, 0, sizeof(s->disk.generations)));
 	KUNIT_EXPECT_NULL(test, memchr_inv(s->disk.reserved1, 0, sizeof(s->disk.reserved1)));
 	KUNIT_EXPECT_NULL(test, memchr_inv(&s->disk.vdevs[1], 0, sizeof(s->disk.vdevs[1]) * 15));
 	KUNIT_EXPECT_NULL(test, memchr_inv(&s->disk.legs[2], 0, sizeof(s->disk.legs[2]) * 46));

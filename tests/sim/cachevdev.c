@@ -172,7 +172,7 @@ static void live_and_log(struct tale *t)
 static void live_and_stop(struct tale *t)
 {
 	host_write(&t->host, 4, 3, false);
-	host_flush(&t->host);
+	host_checkpoint(&t->host);
 	host_stop(&t->host);
 }
 

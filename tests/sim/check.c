@@ -114,7 +114,8 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 	for (block = 0; block < blocks_of(l); block++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool, block);
 		u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
-		bool own = leaf->v == v;
+		/* What stays in the log of a cache comes home later, and may have been about to. */
+		bool own = leaf->v == v && !kvp_wbuf_any(pool, block, 1);
 
 		kvp_table_put(pool, leaf);
 		if (own && kvp_entry_state(entry) == KVP_ENTRY_VALID &&

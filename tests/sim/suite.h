@@ -88,6 +88,7 @@ void run_mixed(void);
 void run_cache(void);
 void run_scache(void);
 void run_park(void);
+void run_restart(void);
 /** run_fills() - its part that is in fill.c */
 void run_fills(const struct host_start *shape);
 /** run_cache_sequences() - its part that is in sequences.c */

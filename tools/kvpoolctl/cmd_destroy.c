@@ -19,7 +19,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			"it was imported read-only, its labels cannot be marked");
 		return ctl_fail(ctl, &err);
 	}
-	return pool_stop(ctl, &e, "destroyed");
+	return pool_stop(ctl, &e, "destroyed", false);
 }
 
 const struct command cmd_destroy = {

@@ -3,12 +3,11 @@
 #include "stop.h"
 
 static const struct option longs[] = {
-	/* An export brings home all that a cache holds. */
 	{ "drain", no_argument, NULL, 'd' },
 	{ NULL, 0, NULL, 0 }
 };
 
-static int export_all(struct ctl *ctl)
+static int export_all(struct ctl *ctl, bool drain)
 {
 	struct dm_entry *list;
 	unsigned int i, count;
@@ -18,7 +17,7 @@ static int export_all(struct ctl *ctl)
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; i < count; i++) {
-		one = pool_stop(ctl, &list[i], "exported");
+		one = pool_stop(ctl, &list[i], "exported", drain);
 		if (one && (!ret || one < ret))
 			ret = one;
 	}
@@ -31,28 +30,31 @@ static int export_all(struct ctl *ctl)
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
-	bool all = false;
+	bool all = false, drain = false;
 	struct dm_entry e;
 	int c, ret;
 
-	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
 		all |= c == 'a';
+		drain |= c == 'd';
+	}
 	if (all) {
 		ctl_args(ctl, argc, 0, 0);
-		return export_all(ctl);
+		return export_all(ctl, drain);
 	}
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
-	return ret ?: pool_stop(ctl, &e, "exported");
+	return ret ?: pool_stop(ctl, &e, "exported", drain);
 }
 
 const struct command cmd_export = {
 	.name = "export",
 	.args = "[-n] [-a] [--drain] [POOL]",
-	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then.\n\n"
+	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then,\n"
+		"those of a cache included: it says which SSDs must travel along.\n\n"
 		"  -a       all pools\n"
-		"  --drain  what a cache alone holds goes home first. That is so in any case: the\n"
-		"           SSDs of a cache need not travel along",
+		"  --drain  what a cache alone holds goes home first, which may take minutes: the\n"
+		"           SSDs of a cache need not travel along then",
 	.shorts = "a",
 	.longs = longs,
 	.dry_run = true,

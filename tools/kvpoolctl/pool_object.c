@@ -164,7 +164,7 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 static void add_work(json_object *pool, const struct stats *s)
 {
 	static const char *const copied[] = { "done", "total", "copied" };
-	static const char *const times[] = { "last_ms", "worst_case_ms", "replayed",
+	static const char *const times[] = { "last_ms", "worst_case_ms", "replayed", "kept",
 		"torn_accepted" };
 	json_object *o = json_child(pool, "scrub");
 	const char *state = stats_text(s, "scrub.state");
@@ -186,7 +186,7 @@ static void add_work(json_object *pool, const struct stats *s)
 		json_number(o, copied[i], stats_number(s, "%s", key));
 	}
 	o = json_child(pool, "recovery");
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		snprintf(key, sizeof(key), "recovery.%s", times[i]);
 		json_number(o, times[i], stats_number(s, "%s", key));
 	}

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "label.h"
 #include "pool_object.h"
 #include "stop.h"
 
@@ -71,9 +72,63 @@ static void print_plan(json_object *root)
 	json_object_put(root);
 }
 
-static int stop(const struct dm_entry *e, const char *mark, bool readonly, struct err *err)
+/* The SSDs that carry the log of a pool, by what is known while it runs; NULL: none do. */
+static json_object *ssds_of(const struct dm_entry *e)
+{
+	struct err err;
+	json_object *pool = pool_object(e, &err), *legs = NULL;
+	const char *mode;
+
+	if (!pool)
+		return NULL;
+	mode = json_text_at(pool, "cache.mode");
+	if (mode && !strcmp(mode, "writeback"))
+		legs = json_object_get(json_at(pool, "cache.legs"));
+	json_object_put(pool);
+	return legs;
+}
+
+/* Was the log empty when the pool stopped? The label of this SSD says so, if any does. */
+static bool label_is_clean(const char *path)
+{
+	struct device d;
+	struct label l;
+	struct err err;
+	bool clean;
+
+	if (device_open(path, false, &d, &err))
+		return true;
+	clean = label_read(&d, &l, &err);
+	if (!clean) {
+		clean = !l.sb || (l.sb->flags & KVP_SB_CLEAN);
+		label_free(&l);
+	}
+	device_close(&d);
+	return clean;
+}
+
+/* Which SSDs hold what is nowhere else. */
+static void say_what_stays(struct ctl *ctl, json_object *ssds)
+{
+	const char *path;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(ssds); i++) {
+		json_object *leg = json_object_array_get_idx(ssds, i);
+
+		path = json_text_at(leg, "path");
+		if (path && !strcmp(json_text_at(leg, "state"), "in_sync") && !label_is_clean(path))
+			ctl_say(ctl, "%s must travel along: it holds what is not yet home (--drain brings it home first)",
+				path);
+	}
+}
+
+static int stop(const struct dm_entry *e, const char *mark, bool drain, bool readonly, struct err *err)
 {
 	char message[64];
+
+	if (drain && !readonly && dm_message(e->name, "checkpoint", NULL, err))
+		return -1;
 
 	snprintf(message, sizeof(message), "mark %s", mark);
 	if (!readonly && dm_message(e->name, message, NULL, err)) {
@@ -89,26 +144,29 @@ static int stop(const struct dm_entry *e, const char *mark, bool readonly, struc
 	return -1;
 }
 
-int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark)
+int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain)
 {
+	bool export = strcmp(mark, "destroyed");
 	struct dm_entry now = *e;
-	json_object *plan = NULL;
+	json_object *plan = NULL, *ssds = NULL;
 	struct err err;
 	int ret = 0;
 
 	if (refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
 	if (ctl->dry_run || ctl->json) {
-		plan = plan_object(e, strcmp(mark, "destroyed") ? "export" : "destroy", &err);
+		plan = plan_object(e, export ? "export" : "destroy", &err);
 		if (!plan)
 			return ctl_fail(ctl, &err);
 	}
 	if (!ctl->dry_run) {
+		ssds = export && !ctl->json ? ssds_of(e) : NULL;
 		ctl_busy(ctl, "what is in memory goes home");
-		ret = stop(e, mark, now.readonly, &err);
+		ret = stop(e, mark, drain, now.readonly, &err);
 		ctl_busy_end();
 	}
 	if (ret) {
+		json_object_put(ssds);
 		json_object_put(plan);
 		return ctl_fail(ctl, &err);
 	}
@@ -118,5 +176,8 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark)
 		print_plan(plan);
 	else
 		ctl_say(ctl, "%s pool %s", mark, e->name);
+	if (ssds)
+		say_what_stays(ctl, ssds);
+	json_object_put(ssds);
 	return EXIT_DONE;
 }

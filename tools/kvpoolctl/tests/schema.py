@@ -56,7 +56,8 @@ POOL = dict(
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
-    recovery=dict(last_ms=NUMBER, worst_case_ms=NUMBER, replayed=NUMBER, torn_accepted=NUMBER),
+    recovery=dict(last_ms=NUMBER, worst_case_ms=NUMBER, replayed=NUMBER, kept=NUMBER,
+                  torn_accepted=NUMBER),
     poisoned_total=NUMBER, poisoned=[dict(lba=NUMBER, blocks=NUMBER)], advice=Or(TEXT, None),
 )
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A log on a cache that keeps what it has, over stops, power cuts and recoveries, one behind
+ * the other: sagas of several lives, each on what the one before has left, and cut everywhere
+ * with second cuts in the recoveries. So the log has several generations, and versions, discards and
+ * intents in each of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define LIVES	5u	/* one more than the superblock can name generations */
+#define HOT	28u	/* blocks that are written again and again */
+#define WIDE	64u	/* the first that is written by intent */
+
+struct saga {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct image img[MAX_DISKS];	/* what the disks hold */
+	u32 legs, life, at, served;
+	u64 seed, data_start;
+	struct rng rng;
+	int refused;
+	const char *name;
+	void (*live)(struct saga *s);
+	bool stop;			/* this life ends in good order */
+	bool hold;			/* nothing comes home in it; all that it writes is flushed */
+	bool scrub;			/* it begins with a scrub, which must find nothing */
+	bool checked;			/* nothing is cut any more */
+	u32 generations;		/* that the superblock names now */
+	u32 lost;			/* bit per leg: recorded out, or as good as */
+};
+
+/* --- a life --------------------------------------------------------------------------- */
+
+/* What there is now is what the oracle allows of the life before, and counts from here on. */
+static void look_at_all(struct saga *s)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	char why[160];
+	u64 block;
+
+	for (block = 0; block < s->o.blocks; block++) {
+		if (host_read(&s->host, block, data))
+			sim_fail("life %u: block %llu cannot be read", s->life, block);
+		if (!oracle_allows(&s->o, block, data, s->at, why))
+			sim_fail("life %u: %s", s->life, why);
+		if (oracle_touched(&s->o, block))
+			oracle_rebase(&s->o, block, data);
+	}
+}
+
+static void scrub_all(struct saga *s)
+{
+	u64 healed, unrepaired;
+
+	host_scrub(&s->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("life %u: scrub healed %llu, and could not heal %llu", s->life, healed,
+			 unrepaired);
+}
+
+static void saga_main(void *arg)
+{
+	struct saga *s = arg;
+	u32 i;
+
+	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
+		disks_stall(i, s->data_start, s->data_start + POOL_BLOCKS);
+	s->refused = host_start(&s->host, &s->o, &s->start);
+	if (s->refused)
+		return;
+	/* Nothing comes home but by order. */
+	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
+	kvp_fill_stop(s->host.pool);
+	s->generations = s->host.pool->sb->generation_count;
+	if (s->scrub)
+		scrub_all(s);
+	/* What is at home cannot be read while it is held. */
+	if (!s->hold)
+		look_at_all(s);
+	s->served = disks.trace.nr;
+	s->live(s);
+	if (s->stop)
+		host_stop(&s->host);
+}
+
+/* What the power leaves at the end of the trace goes to s->img. */
+static void cut_at_end(struct saga *s)
+{
+	struct cutter *cut = malloc(sizeof(*cut));
+	u32 which[MAX_PENDING], n, i;
+	u8 fates[MAX_PENDING];
+
+	cutter_init(cut, &disks.trace);
+	cutter_seek(cut, disks.trace.nr);
+	n = cutter_majors(cut, which);
+	for (i = 0; i < n; i++)
+		fates[i] = rng_below(&s->rng, 3);
+	cutter_images(cut, fates, &s->rng, s->img);
+	cutter_free(cut);
+	free(cut);
+}
+
+static void keep_images(struct saga *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		image_free(&s->img[i]);
+	if (!s->stop) {
+		cut_at_end(s);
+		return;
+	}
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->img[i], &disks.img[i]);
+}
+
+/* One life; then cuts of its trace, if any are asked for. */
+static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
+{
+	struct sim_config config;
+	struct crash crash = {
+		.legs = s->legs, .cache = s->start.cache, .o = &s->o, .lost = s->lost,
+	};
+	bool good;
+
+	check_seed_config(&config, mix64(s->seed, ++s->life));
+	s->live = live;
+	s->stop = stop;
+	disks_begin(s->img, s->legs);
+	good = sim_run(&config, saga_main, s) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	if (!good)
+		return false;
+	if (s->refused) {
+		snprintf(sim_failure, sizeof(sim_failure), "life %u: start refused (%d): %s",
+			 s->life, s->refused, s->host.refusal.why);
+		return false;
+	}
+	s->at = s->hold ? ~0u : disks.trace.nr;
+	keep_images(s);
+	if (s->checked || s->hold)
+		return true;
+	return !cut_sampled(s->name, &crash, s->served, CHECK_RECRASH, opt.thorough ? 200 : 12);
+}
+
+/* --- what happens in them ----------------------------------------------------------------- */
+
+/* What can come home does, because of what it takes of the buffer; the tail stays, mostly. */
+static void home_without_tail(struct host *h)
+{
+	struct kvp_pool *pool = h->pool;
+	u32 limit = pool->wbuf.limit;
+
+	flush_work(&pool->log.post_work);
+	kvp_wbuf_set_limit(pool, 3);
+	kvp_destage_kick(pool, false);
+	flush_work(&pool->destage.work);
+	kvp_wbuf_set_limit(pool, limit);
+}
+
+static void some_operation(struct saga *s)
+{
+	struct host *h = &s->host;
+	u32 at = 1 + rng_below(&s->rng, HOT), n = 1 + rng_below(&s->rng, 4);
+
+	switch (rng_below(&s->rng, 9)) {
+	case 0:
+		host_write(h, WIDE + rng_below(&s->rng, 2) * 8, 24, false);
+		break;
+	case 1:
+		host_discard(h, at, n);
+		break;
+	case 2:
+		host_discard(h, WIDE + at, n);
+		break;
+	case 3:
+		host_write(h, WIDE + at, n, false);
+		break;
+	case 4:
+		host_write_zeros(h, at, 1);
+		break;
+	case 5:
+		home_without_tail(h);
+		break;
+	case 6:
+		host_flush(h);
+		break;
+	default:
+		host_write(h, at, n, false);
+	}
+}
+
+static void operations(struct saga *s)
+{
+	u32 n = 3 + rng_below(&s->rng, 8);
+
+	while (n--)
+		some_operation(s);
+	if (rng_chance(&s->rng, 700))
+		host_flush(&s->host);
+	if (rng_chance(&s->rng, 200))
+		host_checkpoint(&s->host);
+}
+
+static void write_one(struct saga *s)
+{
+	host_write(&s->host, 10 + s->life, 2, false);
+	host_write(&s->host, 5, 1, false);
+	host_flush(&s->host);
+}
+
+static void discard_one(struct saga *s)
+{
+	host_discard(&s->host, 11, 1);
+	host_flush(&s->host);
+}
+
+static void nothing(struct saga *s)
+{
+}
+
+static void all_home(struct saga *s)
+{
+	host_checkpoint(&s->host);
+	if (s->host.pool->sb->generation_count || s->host.pool->wbuf.nr_lone)
+		sim_fail("all is home, and %u generations are named", s->host.pool->sb->generation_count);
+}
+
+static bool expect_generations(struct saga *s, u32 n)
+{
+	if (s->generations != n)
+		snprintf(sim_failure, sizeof(sim_failure), "life %u: %u generations are named, and not %u",
+			 s->life, s->generations, n);
+	return s->generations == n;
+}
+
+/* --- sagas ---------------------------------------------------------------------------------- */
+
+static bool several_lives(struct saga *s)
+{
+	bool good = true;
+	u32 i;
+
+	for (i = 0; good && i < LIVES; i++) {
+		s->scrub = rng_chance(&s->rng, 300);
+		good = life(s, operations, rng_chance(&s->rng, 400));
+	}
+	return good && life(s, all_home, true);
+}
+
+/* A leg of the mirror is gone from some life on. */
+static bool leg_lost_between(struct saga *s)
+{
+	bool good = life(s, operations, false) && life(s, operations, true);
+
+	s->start.missing = s->lost = BIT(rng_below(&s->rng, 2));
+	s->start.degraded = true;
+	good = good && life(s, operations, false) && life(s, operations, true);
+	s->start.missing = 0;
+	return good && life(s, operations, false) && life(s, all_home, true);
+}
+
+/* An SSD of two misses a generation, and is back: it must not be asked. */
+static bool ssd_lost_between(struct saga *s)
+{
+	u32 ssd = BIT(s->legs - 1 - rng_below(&s->rng, 2));
+	bool good = life(s, operations, false);
+
+	if (s->start.cache < 2)
+		return good;
+	s->start.missing = s->lost = ssd;
+	good = good && life(s, operations, false) && life(s, operations, true);
+	s->start.missing = 0;
+	return good && life(s, operations, false) && life(s, operations, false) &&
+	       life(s, all_home, true);
+}
+
+/* When no more generations can be named a recovery brings all home. */
+static bool list_is_full(struct saga *s)
+{
+	bool good;
+	u32 i;
+
+	s->hold = true;
+	good = life(s, write_one, false);
+	for (i = 1; good && i < KVP_MAX_GENERATIONS; i++)
+		good = life(s, write_one, false) && expect_generations(s, i);
+	/* The window is small: there is no room for more data. */
+	good = good && life(s, discard_one, false) && expect_generations(s, KVP_MAX_GENERATIONS);
+	s->hold = false;
+	good = good && life(s, write_one, false) && expect_generations(s, 0);
+	return good && life(s, nothing, true) && expect_generations(s, 1);
+}
+
+/* Lives in which nothing is written need no generation. */
+static bool lives_of_nothing(struct saga *s)
+{
+	bool good = life(s, write_one, true);
+	u32 i;
+
+	for (i = 0; good && i < 2 * KVP_MAX_GENERATIONS; i++)
+		good = life(s, nothing, i & 1) && expect_generations(s, 1);
+	return good && life(s, write_one, true) && life(s, all_home, true) && expect_generations(s, 2) &&
+	       life(s, nothing, true) && expect_generations(s, 0);
+}
+
+/* Which blocks of the log a version has, from one life to the next. */
+static u64 lsn_of(struct saga *s, u64 block)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(s->host.pool, block);
+	u64 lsn;
+
+	if (!d)
+		sim_fail("block %llu is not in the buffer: the saga is not what it says", block);
+	lsn = d->lsn;
+	kvp_wbuf_unlock(s->host.pool, block);
+	return lsn;
+}
+
+static u64 rot_at;
+
+static void note_place(struct saga *s)
+{
+	rot_at = kvp_log_place(s->host.pool->log.v->g, lsn_of(s, 12), 0).block;
+	write_one(s);
+}
+
+static void rot(struct saga *s, u32 ssds)
+{
+	u8 junk[KVP_BLOCK_SIZE];
+	u32 i;
+
+	memset(junk, 0x5a, sizeof(junk));
+	for (i = 0; i < ssds; i++)
+		image_write_data(&s->img[s->legs - s->start.cache + i], rot_at, junk);
+}
+
+/* An entry of an older generation, wherever in it, was acknowledged. */
+static bool older_entry_rots(struct saga *s)
+{
+	/* The entry of life 1; there is another one of it behind. */
+	if (!life(s, write_one, false) || !life(s, note_place, false) || !life(s, write_one, false))
+		return false;
+	s->checked = true;
+	rot(s, s->start.cache - 1);
+	if (s->start.cache > 1)
+		return life(s, write_one, false);
+	rot(s, 1);
+	if (life(s, nothing, false))
+		snprintf(sim_failure, sizeof(sim_failure), "started, though acknowledged data is gone");
+	return s->refused == -EUCLEAN;
+}
+
+/* Where they begin is known; then the tail is brought there. */
+static void home_bit_by_bit(struct saga *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < 600; i++) {
+		host_write(h, 1 + i % 200, 1, false);
+		host_flush(h);
+	}
+}
+
+/* The tail goes through the generations as the log fills. */
+static bool tail_moves_on(struct saga *s)
+{
+	return life(s, write_one, false) && life(s, operations, false) &&
+	       life(s, home_bit_by_bit, false) && life(s, home_bit_by_bit, true) &&
+	       life(s, operations, false) && life(s, all_home, true);
+}
+
+/* Destage is at work when the power goes, or the stop comes: nothing at home may be blamed. */
+static void half_home(struct saga *s)
+{
+	struct host *h = &s->host;
+	u64 place = disks.data_start + 2 + rng_below(&s->rng, 10);
+
+	host_write(h, 2, 16, false);
+	host_write(h, 40, 16, false);
+	host_flush(h);
+	disks_stall(rng_below(&s->rng, 2), place, place + 60);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(300);
+}
+
+static bool destage_is_cut_short(struct saga *s)
+{
+	bool good = life(s, write_one, true) && life(s, half_home, false);
+
+	s->scrub = true;
+	return good && life(s, write_one, false) && life(s, half_home, false) &&
+	       life(s, nothing, true) && life(s, all_home, true);
+}
+
+/* Large writes over what is in the log, and over what is home, are half home when the power goes. */
+static void open_intents(struct saga *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	host_write(h, WIDE, 48, false);
+	host_flush(h);
+	for (i = 0; i < s->legs - s->start.cache; i++)
+		disks_stall(i, disks.data_start + WIDE + 10, disks.data_start + WIDE + 50);
+	host_write(h, WIDE, 48, false);
+	host_sleep(1500);
+	if (list_empty(&h->pool->log.bypass))
+		sim_fail("no intent is open: the saga is not what it says");
+}
+
+/* What a recovery makes of them stays so, whatever the log says of them later. */
+static bool intents_are_resolved_once(struct saga *s)
+{
+	return life(s, write_one, false) && life(s, open_intents, false) &&
+	       life(s, write_one, false) && life(s, nothing, false) && life(s, open_intents, false) &&
+	       life(s, nothing, false) && life(s, write_one, false) && life(s, all_home, true);
+}
+
+/* What stays says so: without the SSDs the pool does not start; what is home needs none. */
+static bool stopped_with_a_log(struct saga *s)
+{
+	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
+
+	s->checked = true;
+	if (!life(s, write_one, true))
+		return false;
+	s->start.missing = ssds;
+	if (life(s, nothing, true) || s->refused != -ENOTCONN) {
+		snprintf(sim_failure, sizeof(sim_failure), "without the SSDs: %d", s->refused);
+		return false;
+	}
+	s->start.missing = 0;
+	if (!life(s, all_home, true) || !expect_generations(s, 1))
+		return false;
+	s->start.missing = ssds;
+	return life(s, write_one, true);
+}
+
+/* A stop waits for no disk: nothing is brought home for it. */
+static void disks_are_slow(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	write_one(s);
+	for (i = 0; i < s->legs - s->start.cache; i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+	kvp_pool_quiesce(pool);
+	if (pool->sb->flags & KVP_SB_CLEAN || !kvp_log_counts(pool))
+		sim_fail("the log is empty");
+	kvp_pool_unquiesce(pool);
+	write_one(s);
+}
+
+static bool stop_waits_for_no_disk(struct saga *s)
+{
+	return life(s, disks_are_slow, true) && life(s, disks_are_slow, false) &&
+	       life(s, all_home, true);
+}
+
+/* Blocks that the SSDs had, and that are home since: the SSDs die, and nothing of those is lost. */
+static void home_and_dead(struct saga *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = s->legs - s->start.cache; i < s->legs; i++)
+		disks_kill(i);
+	host_write(h, 200, 1, false);
+	host_flush(h);
+	if (!kvp_has_data(h->pool->log.v->g) || h->pool->table.poisoned)
+		sim_fail("%llu blocks are lost", h->pool->table.poisoned);
+	for (i = 0; i < 60; i++)
+		host_read_check(h, i);
+}
+
+static void home_but_for_the_tail(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	write_one(s);
+	host_home_without_checkpoint(&s->host);
+	mutex_lock(&pool->checkpoint_lock);
+	if (kvp_checkpoint(pool, NULL))
+		sim_fail("no checkpoint");
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+static bool what_is_home_is_not_lost(struct saga *s)
+{
+	s->checked = true;
+	return life(s, home_but_for_the_tail, false) && life(s, home_and_dead, true) &&
+	       expect_generations(s, 1);
+}
+
+/* --- running them ----------------------------------------------------------------------------- */
+
+static bool run_saga(const struct host_start *shape, const char *name, bool (*run)(struct saga *s),
+		     u64 seed)
+{
+	const struct base *base = base_cache(shape);
+	struct saga *s = calloc(1, sizeof(*s));
+	bool good;
+	u32 i;
+
+	s->start = *shape;
+	s->legs = base->legs;
+	s->data_start = base->data_start;
+	s->seed = seed;
+	s->rng.s = mix64(seed, 99);
+	s->name = name;
+	oracle_copy(&s->o, &base->o);
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->img[i], &base->img[i]);
+	good = run(s);
+	for (i = 0; i < s->legs; i++)
+		image_free(&s->img[i]);
+	oracle_free(&s->o);
+	free(s);
+	return good;
+}
+
+static void saga(const char *what, const struct host_start *shape, bool (*run)(struct saga *s))
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
+	char name[128];
+	bool good = true;
+
+	snprintf(name, sizeof(name), "restart:mirror+%u:%s", shape->cache, what);
+	if (!wanted(name))
+		return;
+	for (i = 0; good && i < rounds; i++)
+		good = run_saga(shape, name, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+	result(name, good);
+}
+
+void run_restart(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		saga("several-lives", &shapes[i], several_lives);
+		saga("leg-lost-between", &shapes[i], leg_lost_between);
+		saga("ssd-lost-between", &shapes[i], ssd_lost_between);
+		saga("list-is-full", &shapes[i], list_is_full);
+		saga("lives-of-nothing", &shapes[i], lives_of_nothing);
+		saga("older-entry-rots", &shapes[i], older_entry_rots);
+		saga("tail-moves-on", &shapes[i], tail_moves_on);
+		saga("destage-is-cut-short", &shapes[i], destage_is_cut_short);
+		saga("intents-are-resolved-once", &shapes[i], intents_are_resolved_once);
+		saga("stopped-with-a-log", &shapes[i], stopped_with_a_log);
+		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
+		saga("what-is-home-is-not-lost", &shapes[i], what_is_home_is_not_lost);
+	}
+}
