@@ -419,6 +419,9 @@ static int destage_to_end(struct kvp_pool *pool)
 		}
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
 		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	/* A stop of a log that stays came between. */
+	if (!ret && READ_ONCE(dg->done_lsn) < target)
+		ret = -EINTR;
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 

@@ -62,6 +62,22 @@ static void scrub_all(struct saga *s)
 			 unrepaired);
 }
 
+/* What stays in the log is parked in its order, or the tail would pass what is not home. */
+static void check_order(struct kvp_pool *pool)
+{
+	struct kvp_dirty *d, *before = NULL;
+
+	spin_lock(&pool->wbuf.lock);
+	list_for_each_entry(d, &pool->wbuf.parked, list) {
+		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn && before->rec >= d->rec)))
+			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
+		before = d;
+	}
+	spin_unlock(&pool->wbuf.lock);
+	if (before && before->lsn < pool->log.tail)
+		sim_fail("the tail has passed what is not home");
+}
+
 static void saga_main(void *arg)
 {
 	struct saga *s = arg;
@@ -75,6 +91,7 @@ static void saga_main(void *arg)
 	/* Nothing comes home but by order. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	kvp_fill_stop(s->host.pool);
+	check_order(s->host.pool);
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
 		scrub_all(s);
@@ -368,10 +385,21 @@ static void home_bit_by_bit(struct saga *s)
 	}
 }
 
+/* More than destage takes in a round. */
+static void write_many(struct saga *s)
+{
+	u32 i;
+
+	for (i = 0; i < 180; i++) {
+		host_write(&s->host, 210 + i, 1, false);
+		host_flush(&s->host);
+	}
+}
+
 /* The tail goes through the generations as the log fills. */
 static bool tail_moves_on(struct saga *s)
 {
-	return life(s, write_one, false) && life(s, operations, false) &&
+	return life(s, write_one, false) && life(s, write_many, false) && life(s, operations, false) &&
 	       life(s, home_bit_by_bit, false) && life(s, home_bit_by_bit, true) &&
 	       life(s, operations, false) && life(s, all_home, true);
 }
@@ -399,14 +427,31 @@ static bool destage_is_cut_short(struct saga *s)
 	       life(s, nothing, true) && life(s, all_home, true);
 }
 
-/* Large writes over what is in the log, and over what is home, are half home when the power goes. */
+/* A large write over data that is home, and in the log all the same. */
+static void intents_over_data(struct saga *s)
+{
+	struct host *h = &s->host;
+	u64 intents, block;
+
+	for (block = WIDE; block < WIDE + 48; block += 8) {
+		host_write(h, block, 8, false);
+		host_flush(h);
+	}
+	home_without_tail(h);
+	intents = h->pool->log.intent_blocks;
+	host_write(h, WIDE, 48, false);
+	host_flush(h);
+	if (h->pool->log.intent_blocks != intents + 48)
+		sim_fail("%llu intents: the saga is not what it says", h->pool->log.intent_blocks - intents);
+}
+
+/* One more is half home when the power goes. */
 static void open_intents(struct saga *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
-	host_write(h, WIDE, 48, false);
-	host_flush(h);
+	intents_over_data(s);
 	for (i = 0; i < s->legs - s->start.cache; i++)
 		disks_stall(i, disks.data_start + WIDE + 10, disks.data_start + WIDE + 50);
 	host_write(h, WIDE, 48, false);
@@ -418,8 +463,8 @@ static void open_intents(struct saga *s)
 /* What a recovery makes of them stays so, whatever the log says of them later. */
 static bool intents_are_resolved_once(struct saga *s)
 {
-	return life(s, write_one, false) && life(s, open_intents, false) &&
-	       life(s, write_one, false) && life(s, nothing, false) && life(s, open_intents, false) &&
+	return life(s, write_one, false) && life(s, intents_over_data, false) &&
+	       life(s, open_intents, false) && life(s, write_one, false) && life(s, nothing, false) && life(s, open_intents, false) &&
 	       life(s, nothing, false) && life(s, write_one, false) && life(s, all_home, true);
 }
 

@@ -117,7 +117,7 @@ static void say_what_stays(struct ctl *ctl, json_object *ssds)
 		json_object *leg = json_object_array_get_idx(ssds, i);
 
 		path = json_text_at(leg, "path");
-		if (path && !strcmp(json_text_at(leg, "state"), "in_sync") && !label_is_clean(path))
+		if (path && !strcmp(json_text_at(leg, "state"), "online") && !label_is_clean(path))
 			ctl_say(ctl, "%s must travel along: it holds what is not yet home (--drain brings it home first)",
 				path);
 	}

@@ -43,9 +43,13 @@ run 0 destroy tank
 blank
 
 echo "--- missing, but nothing was in its log: it starts, and the log is on the legs"
-run 0 create -f "${log[@]}" -o cache_mode=writeback tank single /dev/a cache /dev/e
+run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank single /dev/a cache /dev/e
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
-run 0 export tank
+run 0 export tank; has out '/dev/e must travel along'
+refused 3 no_cache 'cache is missing' import -d /dev/a tank
+run 0 import -d /dev/a -d /dev/e tank
+all_is v1
+run 0 export --drain tank; hasnt out 'must travel'
 refused 3 no_cache 'nothing has to be given up' import --discard-log -d /dev/a tank
 run 0 import -d /dev/a tank
 all_is v1
