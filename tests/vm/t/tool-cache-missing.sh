@@ -45,6 +45,8 @@ blank
 echo "--- missing, but nothing was in its log: it starts, and the log is on the legs"
 run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank single /dev/a cache /dev/e
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+# What was written at once went home by intent.
+for b in 3 90 200; do oracle write /dev/mapper/tank $b 1 1 fsync; done
 run 0 export tank; has out '/dev/e must travel along'
 refused 3 no_cache 'cache is missing' import -d /dev/a tank
 run 0 import -d /dev/a -d /dev/e tank
