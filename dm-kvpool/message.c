@@ -167,26 +167,43 @@ static int set_comment(struct message *m)
 	return ret;
 }
 
+/* In words of its own. */
+static int set_cache_mode(struct message *m, u64 mode)
+{
+	struct kvp_refusal r = { .what = "message set" };
+	int ret;
+
+	if (m->argc > 3 && strcmp(m->argv[3], "force"))
+		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
+	ret = kvp_cache_set_mode(m->pool, mode, m->argc > 3, &r);
+	if (ret) {
+		kvp_registry_refused(&r);
+		m->refused = true;
+	}
+	return ret;
+}
+
 static int msg_set(struct message *m)
 {
 	struct kvp_why why;
 	u64 value;
 	int id = kvp_tunable_find(m->argv[1]), ret;
 
+	if (m->argc > 3 && id != KVP_T_CACHE_MODE)
+		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	if (!strcmp(m->argv[1], "comment"))
 		return set_comment(m);
 	if (id < 0) {
 		snprintf(why.text, sizeof(why.text), "there is no tunable '%s'", m->argv[1]);
 		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
 	}
-	if (id == KVP_T_CACHE_MODE)
-		return refused(m, "cache_mode is chosen when the pool is made",
-			       "kvpoolctl create -o cache_mode=", -EOPNOTSUPP);
 	if (m->argc < 3)
 		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);
 	if (ret)
 		return refused(m, why.text, "give a value in that range", ret);
+	if (id == KVP_T_CACHE_MODE)
+		return set_cache_mode(m, value);
 	ret = kvp_pool_set(m->pool, id, value);
 	if (ret == -ENOMEM)
 		return refused(m, "there is no memory for that", "give a smaller value", ret);
@@ -267,7 +284,7 @@ static const struct {
 	{ "events", 1, 2, msg_events },
 	{ "scrub", 2, 3, msg_scrub },
 	{ "offline", 2, 2, msg_offline },
-	{ "set", 2, 3, msg_set },
+	{ "set", 2, 4, msg_set },
 	{ "checkpoint", 1, 1, msg_checkpoint },
 	{ "flush", 1, 1, msg_flush },
 	{ "drop_caches", 1, 1, msg_drop_caches },

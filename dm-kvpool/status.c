@@ -208,6 +208,16 @@ static const char *vdev_state(const struct kvp_vdev *v)
 	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
 }
 
+static void say_cache(struct printer *p, const struct kvp_vdev *v)
+{
+	char mode[16];
+
+	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
+			  sizeof(mode));
+	say(p, "cache.mode=%s\n", mode);
+	say_number(p, "cache.vdev", v->index);
+}
+
 static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 {
 	const struct kvp_geometry *g = v->g;
@@ -217,7 +227,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
 	    v->nr_legs);
 	if (!kvp_has_data(g))
-		say_number(p, "cache.vdev", v->index);
+		say_cache(p, v);
 	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
 	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
 	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);

@@ -207,8 +207,8 @@ static bool log_is_closed(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 
 	return READ_ONCE(pool->fill.stopped) || kvp_pool_faulted(pool) ||
-	       READ_ONCE(log->stopped) || READ_ONCE(log->moving) || READ_ONCE(log->failed) ||
-	       !kvp_scache_asked(pool, 1);
+	       READ_ONCE(log->stopped) || READ_ONCE(log->moving) || READ_ONCE(log->held) ||
+	       READ_ONCE(log->failed) || !kvp_scache_asked(pool, 1);
 }
 
 /* Would it be of use, if it were in the log? */
@@ -446,7 +446,7 @@ int kvp_fill_start(struct kvp_pool *pool)
 	struct kvp_candidate *candidates;
 	u32 i;
 
-	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool))
+	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || in_use(f))
 		return 0;
 	spin_lock_init(&f->lock);
 	INIT_LIST_HEAD(&f->free);

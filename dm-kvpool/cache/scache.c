@@ -56,19 +56,53 @@ int kvp_scache_start(struct kvp_pool *pool)
 	struct kvp_vdev *v = pool->log.v;
 	int ret;
 
-	if (kvp_has_data(v->g))
+	if (kvp_has_data(v->g) || in_use(s))
 		return 0;
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
 	s->blocks = min_t(u64, kvp_log_blocks(v->g), KVP_INDEX_MAX_PLACES);
+	s->grow_at = jiffies - 1;
+	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
+	if (ret)
+		return ret;
+	/* From here on whoever appends says what he overwrites. */
+	mutex_lock(&pool->log.build_lock);
 	/* A recovery may have left blocks in the log, which come home now. */
 	s->base = pool->log.tail - pool->log.tail % v->g->segment_blocks;
 	s->wiped = pool->log.head.lsn;
-	s->grow_at = jiffies - 1;
-	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
-	if (!ret)
-		smp_store_release(&s->v, v);
-	return ret;
+	smp_store_release(&s->v, v);
+	mutex_unlock(&pool->log.build_lock);
+	return 0;
+}
+
+u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn)
+{
+	const struct kvp_scache *s = &pool->scache;
+	u32 step = v->g->segment_blocks, to, at;
+
+	if (in_use(s) != v)
+		return lsn;
+	to = place_of(s, s->wiped + step - 1);
+	at = place_of(s, lsn);
+	to -= to % step;
+	return lsn + (to >= at ? to - at : s->blocks - at + to);
+}
+
+/*
+ * Places stay what they are: the base moves on by whole rounds. And whoever reads one finds that
+ * the log has gone beyond it, since it jumps by more than a round.
+ */
+void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
+{
+	struct kvp_scache *s = &pool->scache;
+	u64 rounds;
+
+	lockdep_assert_held(&pool->log.build_lock);
+	if (!in_use(s) || s->v != pool->log.v)
+		return;
+	rounds = div_u64(lsn - s->wiped, s->blocks);
+	WRITE_ONCE(s->base, s->base + rounds * s->blocks);
+	smp_store_release(&s->wiped, lsn);
 }
 
 void kvp_scache_exit(struct kvp_pool *pool)

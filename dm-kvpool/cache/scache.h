@@ -70,10 +70,21 @@ struct kvp_scache {
 /**
  * kvp_scache_start() - begin to note what comes home, if the log is on a cache
  *
- * The log has been started, and nothing is appended yet.
+ * At once, or after a log has moved to a cache of which nothing is known yet.
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
 int kvp_scache_start(struct kvp_pool *pool);
+
+/**
+ * kvp_scache_next_lsn() - the first place at or behind @lsn for a log that moves to @v
+ *
+ * On a cache of which something is known, the segment behind the one where its last log stood:
+ * so that what was written there longest ago is overwritten first. Context: process.
+ */
+u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
+
+/** kvp_scache_log_moved() - the log begins anew at @lsn of log->v. Under log->build_lock. */
+void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
 
 /** kvp_scache_exit() - forget everything. When nobody else uses the pool; may sleep. */
 void kvp_scache_exit(struct kvp_pool *pool);

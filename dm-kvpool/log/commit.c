@@ -51,7 +51,8 @@ static bool build_wanted(struct kvp_pool *pool)
 	unsigned long flags;
 	bool wanted;
 
-	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->moving))
+	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->moving) ||
+	    READ_ONCE(log->held))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :

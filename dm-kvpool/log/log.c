@@ -159,6 +159,7 @@ void kvp_log_stop(struct kvp_pool *pool)
 	flush_work(&log->flush_work);
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
+	kvp_log_move_cancel(pool);
 	/* Those of messages, after a commit that failed: a removal would wait for them. */
 	kvp_commit_fail_internal(pool);
 }
@@ -251,9 +252,12 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
 	u64 blocks = kvp_log_window(pool->log.v->g) - pool->log.v->g->segment_blocks;
-	u64 used = kvp_log_used(pool) + more;
-	u64 free = used < blocks ? blocks - used : 0;
+	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log.squeeze);
+	u64 free;
 
+	if (squeeze)
+		blocks = min(blocks, squeeze);
+	free = used < blocks ? blocks - used : 0;
 	/* Each block owes a row of parity, with a header at worst. */
 	if (pool->parity) {
 		u64 kept = kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));

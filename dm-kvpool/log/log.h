@@ -200,6 +200,8 @@ struct kvp_log {
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
 	bool moving;				/* move.h; set under members_lock, taken back under lock */
+	bool held;				/* move.h; nothing is built while it moves in good order */
+	u64 squeeze;				/* blocks that users may have in it while it is emptied; 0: all */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
 
@@ -214,6 +216,7 @@ struct kvp_log {
 	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
 
 	struct kvp_log_new *next;		/* what a checkpoint is to begin; by checkpoint_lock */
+	struct kvp_log_new *plan;		/* where it is to move by order (move.h); by checkpoint_lock */
 	struct work_struct commit_work, post_work, flush_work, move_work;
 	struct delayed_work interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/random.h>
 
+#include "cache/scache.h"
 #include "format/logplace.h"
 #include "log/internal.h"
 #include "log/move.h"
@@ -21,8 +22,8 @@ bool kvp_log_lost(struct kvp_pool *pool)
 
 void kvp_log_move_kick(struct kvp_pool *pool)
 {
-	if (READ_ONCE(pool->log.moving) && test_bit(KVP_POOL_RUNNING, &pool->flags) &&
-	    !READ_ONCE(pool->log.stopped))
+	if ((READ_ONCE(pool->log.moving) || READ_ONCE(pool->log.held)) &&
+	    test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log.stopped))
 		queue_work(pool->work_wq, &pool->log.move_work);
 }
 
@@ -38,34 +39,90 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 	to->old_nonce = sb->log_nonce;
 	for (i = 0; i < from->nr_legs; i++)
 		to->old_states[i] = sb->legs[from->g->first_leg + i].state;
+	to->old_mask = sb->tunable_mask;
+	to->old_mode = sb->tunables[KVP_T_CACHE_MODE];
+	to->in_sb = true;
 	sb->log_vdev = to->v->index;
 	sb->log_nonce = to->nonce;
+	if (to->by_order) {
+		sb->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
+		sb->tunables[KVP_T_CACHE_MODE] = to->mode;
+	}
 	WRITE_ONCE(sb->epoch, sb->epoch + 1);
 }
 
 void kvp_log_new_undo(struct kvp_pool *pool)
 {
-	const struct kvp_log_new *to = pool->log.next;
+	struct kvp_log_new *to = pool->log.next;
 	const struct kvp_vdev *from = pool->log.v;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
+	if (!to->in_sb)
+		return;
+	to->in_sb = false;
 	sb->log_vdev = to->old_vdev;
 	sb->log_nonce = to->old_nonce;
+	if (to->by_order) {
+		sb->tunable_mask = to->old_mask;
+		sb->tunables[KVP_T_CACHE_MODE] = to->old_mode;
+	}
 	for (i = 0; i < from->nr_legs; i++)
 		sb->legs[from->g->first_leg + i].state = to->old_states[i];
 }
 
-/* Has every entry ended, and its versions moved on? */
+void kvp_log_new_check(struct kvp_pool *pool)
+{
+	struct kvp_log_new *to = pool->log.next;
+	struct kvp_log *log = &pool->log;
+	struct kvp_sb *sb = pool->sb;
+	unsigned long flags;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (!to || !to->in_sb || kvp_vdev_usable(to->v))
+		return;
+	kvp_log_new_undo(pool);
+	/* All that the old one holds is home. */
+	spin_lock_irqsave(&log->lock, flags);
+	sb->log_tail = log->durable.lsn;
+	sb->log_prev_lsn = log->durable.prev_lsn;
+	sb->log_prev_csum = log->durable.prev_csum;
+	spin_unlock_irqrestore(&log->lock, flags);
+	sb->log_commit = sb->log_tail;
+}
+
+/*
+ * Before anybody else writes a superblock: if the SSDs were lost just now, it is the log
+ * that is lost, though nothing is in it, and they are not recorded out until it has moved.
+ */
+void kvp_log_new_adopt(struct kvp_pool *pool)
+{
+	struct kvp_log_new *to = pool->log.next;
+	unsigned long flags;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (!to->in_sb)
+		return;
+	spin_lock_irqsave(&pool->members_lock, flags);
+	WRITE_ONCE(pool->log.v, to->v);
+	if (!kvp_vdev_usable(to->v))
+		WRITE_ONCE(pool->log.moving, true);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+}
+
+/* Has every entry ended, and its versions moved on? Nobody builds another one. */
 static bool all_entries_free(struct kvp_log *log)
 {
+	bool free = true;
 	u32 i;
 
-	for (i = 0; i < KVP_ENTRIES; i++)
-		if (smp_load_acquire(&log->entries[i].phase) != KVP_ENTRY_FREE)
-			return false;
-	return true;
+	/* Who was about to when that was forbidden has this lock. */
+	mutex_lock(&log->build_lock);
+	for (i = 0; free && i < KVP_ENTRIES; i++)
+		free = smp_load_acquire(&log->entries[i].phase) == KVP_ENTRY_FREE;
+	mutex_unlock(&log->build_lock);
+	return free;
 }
 
 /* Is home what the log holds? If not, see to it that somebody is at it, who kicks in the end. */
@@ -100,18 +157,22 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	spin_unlock(&pool->wbuf.lock);
+	kvp_scache_log_moved(pool, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
-	WRITE_ONCE(log->v, to->v);
 	log->nonce = to->nonce;
 	log->head = *head;
 	log->durable = *head;
 	log->tail = head->lsn;
 	log->redo = 0;
 	log->failed = false;
+	log->intents_since = 0;
+	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
 	WRITE_ONCE(log->owed, 0);
-	WRITE_ONCE(log->moving, false);
+	/* If it is on a cache, that may have been lost since. */
+	if (kvp_has_data(to->v->g))
+		WRITE_ONCE(log->moving, false);
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
@@ -120,47 +181,119 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 }
 
 /* All is home, and stays so, as nothing is built: the checkpoint that says so names the new log. */
-static int move_log(struct kvp_pool *pool)
+static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	struct kvp_log *log = &pool->log;
-	struct kvp_log_new to = { .v = kvp_log_refuge(pool) };
-	const struct kvp_geometry *g = to.v->g;
+	const struct kvp_geometry *g = to->v->g;
 	u64 lsn = log->durable.lsn + kvp_log_blocks(log->v->g) + kvp_log_blocks(g);
-	struct kvp_log_mark head = { lsn - lsn % g->segment_blocks, 0, 0 };
+	struct kvp_log_mark head = { kvp_scache_next_lsn(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	get_random_bytes(&to.nonce, sizeof(to.nonce));
-	log->next = &to;
+	get_random_bytes(&to->nonce, sizeof(to->nonce));
+	log->next = to;
 	ret = kvp_checkpoint(pool, &head);
 	log->next = NULL;
-	if (!ret)
-		take_over(pool, &to, &head);
-	return ret;
+	if (ret)
+		return ret;
+	if (to->in_sb) {
+		take_over(pool, to, &head);
+		return 0;
+	}
+	/* It is a checkpoint all the same. */
+	kvp_log_retire(pool, log->durable.lsn);
+	return -ENODEV;
+}
+
+/* Move the log if it is to and all is home; -EAGAIN: it is not yet. */
+static int try_to_move(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	struct kvp_log_new own = { .v = NULL }, *to = log->plan;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	if (!READ_ONCE(log->moving) && !to)
+		return -EAGAIN;
+	if (kvp_pool_faulted(pool))
+		return to ? -EIO : -EAGAIN;
+	if (!all_entries_free(log) || !all_home(pool))
+		return -EAGAIN;
+	/* What was ordered before the SSDs were lost is as good. */
+	if (!to || (READ_ONCE(log->moving) && !kvp_has_data(to->v->g))) {
+		own.v = kvp_log_refuge(pool);
+		to = &own;
+	}
+	return kvp_vdev_usable(to->v) ? move_log(pool, to) : -ENODEV;
+}
+
+/* Whoever has ordered it hears how it went. */
+static void end_plan(struct kvp_pool *pool, int error)
+{
+	struct kvp_log_new *plan = pool->log.plan;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	if (!plan)
+		return;
+	pool->log.plan = NULL;
+	WRITE_ONCE(pool->log.held, false);
+	plan->error = error;
+	complete(&plan->done);
 }
 
 void kvp_log_move_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, move_work);
 	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
-	int ret = -EAGAIN;
+	bool by_order, lost;
+	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (READ_ONCE(log->moving) && !kvp_pool_faulted(pool) && all_entries_free(log) &&
-	    all_home(pool))
-		ret = move_log(pool);
+	by_order = log->plan;
+	lost = READ_ONCE(log->moving);
+	ret = try_to_move(pool);
+	if (ret != -EAGAIN && ret != -ENOMEM)
+		end_plan(pool, ret);
 	mutex_unlock(&pool->checkpoint_lock);
 	if (ret == -EAGAIN)
 		return;
-	if (ret) {
-		if (ret != -ENOMEM)
-			kvp_pool_fault(pool, "the log cannot be moved off the cache");
-		else
-			kvp_destage_kick(pool, true);
+	if (ret == -ENOMEM) {
+		kvp_destage_kick(pool, true);
 		return;
 	}
-	kvp_event(pool, "log_moved vdev=%u why=the cache was lost", log->v->index);
+	if (ret && lost)
+		kvp_pool_fault(pool, "the log cannot be moved off the cache");
+	if (!ret)
+		kvp_event(pool, "log_moved vdev=%u why=%s", log->v->index,
+			  lost || !by_order ? "the cache was lost" : "by order");
+	/* Of a log that was just lost again there is more to do. */
+	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);
 	kvp_commit_kick(pool, true);
 	kvp_pool_space(pool);
+}
+
+int kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan)
+{
+	struct kvp_log *log = &pool->log;
+
+	init_completion(&plan->done);
+	plan->by_order = true;
+	mutex_lock(&pool->checkpoint_lock);
+	if (READ_ONCE(log->stopped)) {
+		mutex_unlock(&pool->checkpoint_lock);
+		return -ECANCELED;
+	}
+	log->plan = plan;
+	WRITE_ONCE(log->held, true);
+	mutex_unlock(&pool->checkpoint_lock);
+	kvp_log_move_kick(pool);
+	wait_for_completion(&plan->done);
+	return plan->error;
+}
+
+void kvp_log_move_cancel(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->checkpoint_lock);
+	end_plan(pool, -ECANCELED);
+	mutex_unlock(&pool->checkpoint_lock);
 }

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The last SSD of a cache dies while the pool runs: its log moves to the vdevs
- * with data.
+ * The log moves while the pool runs: because the last SSD of a cache dies, from there to the
+ * vdevs with data; or by order, in either direction.
+ *
+ * By order (log->plan), while the log that there is remains what counts:
+ *
+ *   - nothing is built (log->held). What is durable by then is acknowledged as ever, and
+ *     what is in the buffer waits;
+ *   - all that the log holds goes home, with parity logged as ever: a cut finds the log;
+ *   - a checkpoint says that all this is home. Its superblock, the same one, names an empty
+ *     log at the new place, under a new nonce and epoch (R11), and the mode of the cache;
+ *   - from there on entries are built, for the new log.
+ *
+ * A power cut before that superblock finds the old log, and after it the new one. If the
+ * superblock is on some legs only, R13 decides, and either is whole: what the old one
+ * held is home. If the SSDs that the log was to move to die before it is durable, the next
+ * superblock says that the log is where it was.
+ *
+ * When the last SSD dies:
  *
  * All that the log held, and that is not yet home, is in RAM. From the moment at
  * which the loss of the last SSD is noted (log->moving):
@@ -25,6 +41,7 @@
 #ifndef KVP_LOG_MOVE_H
 #define KVP_LOG_MOVE_H
 
+#include <linux/completion.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -34,12 +51,24 @@ struct kvp_log_mark;
 struct kvp_pool;
 struct kvp_vdev;
 
-/* An empty log that takes the place of the one there is, with the next checkpoint. */
+/**
+ * struct kvp_log_new - an empty log that takes the place of the one there is, with a checkpoint
+ * @v: whose legs will carry it
+ * @nonce: its own
+ * @mode: what the tunable cache_mode will be; only with @by_order
+ * @by_order: somebody waits for @done
+ * @in_sb: pool->sb names it; by sb_lock
+ * @error: how it went; valid at @done
+ * @old_nonce, @old_mask, @old_mode, @old_vdev: what the superblock says otherwise
+ * @old_states: and of the legs of the old log
+ */
 struct kvp_log_new {
 	struct kvp_vdev *v;
-	u64 nonce;
-	/* What the superblock says otherwise, and of the legs of the old log. */
-	u64 old_nonce;
+	u64 nonce, mode;
+	bool by_order, in_sb;
+	int error;
+	struct completion done;
+	u64 old_nonce, old_mask, old_mode;
 	u32 old_vdev;
 	u32 old_states[KVP_MAX_MIRROR_LEGS];
 };
@@ -50,11 +79,34 @@ void kvp_log_new_fill(struct kvp_pool *pool);
 /** kvp_log_new_undo() - that superblock could not be written; caller holds sb_lock */
 void kvp_log_new_undo(struct kvp_pool *pool);
 
+/**
+ * kvp_log_new_check() - if no leg of log->next is left, pool->sb names the old log again
+ *
+ * With all home, as the checkpoint says that is being written. Caller holds sb_lock.
+ */
+void kvp_log_new_check(struct kvp_pool *pool);
+
+/** kvp_log_new_adopt() - the superblock that names log->next is durable; caller holds sb_lock */
+void kvp_log_new_adopt(struct kvp_pool *pool);
+
 /** kvp_log_lost() - no leg took an entry of a cache's log: give them up. True: the log moves. */
 bool kvp_log_lost(struct kvp_pool *pool);
 
 /** kvp_log_move_kick() - something ended that a move may have waited for. Any context. */
 void kvp_log_move_kick(struct kvp_pool *pool);
+
+/**
+ * kvp_log_move_to() - move the log to @plan->v, and set the cache's mode with the same superblock
+ * @plan: @v and @mode are set
+ *
+ * Whoever waits for durability waits until then, so the log should hold little. One at a time.
+ * Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
+ * -ECANCELED: the pool stops. Context: process, waits for I/O.
+ */
+int kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
+
+/** kvp_log_move_cancel() - the log is stopped: nobody waits for it to move any more */
+void kvp_log_move_cancel(struct kvp_pool *pool);
 
 void kvp_log_move_work(struct work_struct *work);
 

@@ -190,6 +190,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	do {
 		/* Read before the states, so that a loss in between asks for one more round. */
 		losses = atomic_read_acquire(&pool->losses);
+		kvp_log_new_check(pool);
 		note_losses(pool);
 		note_counters(pool);
 		sb->event_seq = (u32)READ_ONCE(pool->events.next);
@@ -275,6 +276,8 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 	if (test_and_set_bit(KVP_POOL_FAULTED, &pool->flags))
 		return;
 	kvp_event(pool, "suspended why=%s", why);
+	/* Nor does who has ordered the log to move. */
+	kvp_log_move_kick(pool);
 	/* Whoever waits for the legs need not wait any longer. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->commit_wq, &pool->log.flush_work);

@@ -18,6 +18,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	INIT_WORK(&pool->members_work, kvp_members_work);
 	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);
+	kvp_drain_init(pool);
 	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
 	pool->stats = alloc_percpu(struct kvp_stats);
 	if (!pool->sb || !pool->stats) {

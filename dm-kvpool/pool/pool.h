@@ -7,6 +7,7 @@
  *
  * Lock order, outermost first:
  *
+ *   pool->drain.lock          one change of the cache's mode at a time
  *   pool->checkpoint_lock     one checkpoint at a time
  *   range locks               (vdev/range_lock.h: how to hold several)
  *   log->build_lock
@@ -46,6 +47,7 @@
 #include "format/tunables.h"
 #include "io/io.h"
 #include "log/log.h"
+#include "pool/cachemode.h"
 #include "pool/events.h"
 #include "table/table.h"
 #include "vdev/range_lock.h"
@@ -191,6 +193,7 @@ struct kvp_pool {
 	struct mutex checkpoint_lock;
 	struct kvp_destage destage;
 	struct kvp_scrub scrub;
+	struct kvp_drain drain;
 	struct kvp_events events;
 	struct kvp_recovery_info recovery;
 

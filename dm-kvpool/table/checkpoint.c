@@ -47,7 +47,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
 	u32 old_count;
 	struct kvp_log_mark old;
-	u64 old_time;
+	u64 old_time, old_commit;
 	u32 old_era;
 	int ret;
 
@@ -57,6 +57,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old_time = sb->checkpoint_time;
 	old_count = sb->generation_count;
 	memcpy(old_generations, sb->generations, sizeof(old_generations));
+	old_commit = sb->log_commit;
 	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
@@ -68,12 +69,17 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
 		sb->era = old_era;
-		if (pool->log.next)
+		/* Of another log it would be a place that this one has not got to. */
+		if (pool->log.next) {
 			kvp_log_new_undo(pool);
+			sb->log_commit = old_commit;
+		}
 		kvp_generations_trim(sb);	/* none: but for the feature bit */
 		sb->checkpoint_time = old_time;
 		sb->checkpoint--;
 		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));
+	} else if (pool->log.next) {
+		kvp_log_new_adopt(pool);
 	}
 	mutex_unlock(&pool->sb_lock);
 	return ret;
@@ -126,7 +132,8 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
-	if (tail)
+	/* Of a log that moves this is the place in the new one, which begins there. */
+	if (tail && !pool->log.next)
 		kvp_log_retire(pool, tail->lsn);
 	/* A FLUSH may have waited for poison. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))

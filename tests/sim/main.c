@@ -107,6 +107,7 @@ static const struct suite {
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },
 	{ "grow", run_grow },
+	{ "modes", run_modes },
 };
 
 static const char *parse(int argc, char **argv)

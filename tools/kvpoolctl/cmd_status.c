@@ -42,8 +42,12 @@ static void print_cache(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF];
 
-	if (strcmp(json_text_at(pool, "cache.mode"), "writeback")) {
-		printf("    cache: write-through: idle, the log is on the legs\n");
+	const char *mode = json_text_at(pool, "cache.mode");
+
+	if (strcmp(json_text_at(pool, "log.on"), "cache")) {
+		printf("    cache: %s: idle, the log is on the legs\n", !strcmp(mode, "writeback") ?
+		       "write-back, and lost" : !strcmp(mode, "writearound") ?
+		       "write-around" : "write-through");
 		return;
 	}
 	printf("    cache: write-back: carries the log; %s of %s can be read there, %" PRIu64

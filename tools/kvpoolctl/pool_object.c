@@ -110,7 +110,7 @@ static void add_cache(json_object *pool, const struct stats *s)
 	}
 	v = (unsigned int)stats_number(s, "cache.vdev");
 	o = json_child(pool, "cache");
-	json_text(o, "mode", log ? "writeback" : "writethrough");
+	json_text(o, "mode", stats_text(s, "cache.mode"));
 	json_text(o, "state", stats_text(s, "vdev.%u.state", v));
 	json_number(o, "size", stats_number(s, "ssd.size"));
 	json_number(o, "dirty", log ? stats_number(s, "log.used") : 0);

@@ -36,7 +36,6 @@ run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 6
-refused 3 refused 'when the pool is made' set tank cache_mode=writethrough
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync=1 --verify=crc32c \
@@ -72,7 +71,7 @@ expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v6,256
 expect_eq "$(event_count tank log_moved)" 1 "events log_moved"
 expect_stat tank log.on legs
 run 4 status -j tank
-expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.state)" "writethrough faulted degraded"
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.state)" "writeback faulted degraded"
 expect_eq "$(json pools.0.losses_survivable)" 1
 oracle write /dev/mapper/tank 0 512 7 fsync bs=4
 cut_power

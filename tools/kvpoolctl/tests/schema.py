@@ -43,7 +43,7 @@ LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
 CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "ram_bytes"), NUMBER),
              refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
              written=dict.fromkeys(("data", "headers", "parity", "fills"), NUMBER),
-             mode=Or("writeback", "writethrough"), state=VDEV_STATE, legs=[LEG])
+             mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
     readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[TEXT],

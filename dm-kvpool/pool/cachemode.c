@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a cache is for, while the pool runs: its mode says where the log is.
+ *
+ * To change that the log is emptied first, as far as it can be while others write: what is in
+ * it goes home, and users may have less and less in it, so that they are slowed down to what
+ * goes home in the same time, rather than stopped. Then it moves (log/move.h), and takes the
+ * mode with it: one superblock has both.
+ */
+#include "format/logplace.h"
+#include "log/internal.h"
+#include "log/move.h"
+#include "pool/cachemode.h"
+#include "pool/pool.h"
+#include "pool/start.h"
+
+#define LOOK_JIFFIES	(HZ / 8)	/* how far it has come */
+
+void kvp_drain_init(struct kvp_pool *pool)
+{
+	mutex_init(&pool->drain.lock);
+	init_waitqueue_head(&pool->drain.wait);
+}
+
+/* --- emptying the log ---------------------------------------------------------------- */
+
+/* So much goes home while everybody waits: about two seconds' worth. */
+static u64 little(struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = READ_ONCE(pool->log.v)->g;
+
+	return min_t(u64, 2 * (u64)READ_ONCE(pool->destage.round) + g->segment_blocks,
+		     kvp_log_window(g) / 8);
+}
+
+static void squeeze(struct kvp_pool *pool, u64 blocks)
+{
+	WRITE_ONCE(pool->log.squeeze, blocks);
+	kvp_log_limit_buffered(pool);
+	kvp_pool_space(pool);
+}
+
+/* Nothing is lost if it ends early: only those who wait for durability wait for longer, then. */
+static int drain(struct kvp_pool *pool)
+{
+	struct kvp_drain *d = &pool->drain;
+	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log.tail), used;
+
+	while ((used = kvp_log_used(pool)) > little(pool) && !READ_ONCE(pool->log.moving)) {
+		if (READ_ONCE(d->cancel))
+			return -ECANCELED;
+		if (kvp_pool_faulted(pool))
+			return -EIO;
+		kvp_destage_kick(pool, true);
+		wait_event_timeout(d->wait, READ_ONCE(d->cancel), LOOK_JIFFIES);
+		if (tail == READ_ONCE(pool->log.tail))
+			continue;
+		tail = READ_ONCE(pool->log.tail);
+		most = max(little(pool), min(used, most - most / 4));
+		squeeze(pool, most);
+	}
+	return 0;
+}
+
+/* --- modes ------------------------------------------------------------------------------ */
+
+/* What is known of the SSD is known from here on; a pool can do without. */
+static void begin_to_cache(struct kvp_pool *pool)
+{
+	if (kvp_scache_start(pool))
+		kvp_event(pool, "ssd_cache_off why=no_memory");
+	else if (kvp_fill_start(pool))
+		kvp_event(pool, "ssd_fills_off why=no_memory");
+}
+
+static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
+{
+	struct kvp_log_new plan = { .v = to, .mode = mode };
+	int ret = drain(pool);
+
+	if (!ret)
+		ret = kvp_log_move_to(pool, &plan);
+	squeeze(pool, 0);
+	if (ret)
+		return ret;
+	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], mode);
+	begin_to_cache(pool);
+	kvp_estimate_recovery(pool);
+	return 0;
+}
+
+/* The vdevs with data survive the loss of a leg, and the log on the SSDs that are left would not. */
+static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
+{
+	u32 least = KVP_MAX_LEGS, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
+
+		if (kvp_has_data(v->g))
+			least = min(least, usable > needed ? usable - needed : 0);
+	}
+	return kvp_cache_lowers(pool->sb) || (least && kvp_vdev_usable(cache) == 1);
+}
+
+static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 mode, bool force,
+		      struct kvp_refusal *r)
+{
+	if (kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
+				  "the pool is read-only");
+	if (!cache)
+		return kvp_refuse(r, -ENXIO, "kvpoolctl add POOL cache DEVICE...",
+				  "the pool has no cache");
+	if (kvp_pool_faulted(pool))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
+				  "the pool is faulted");
+	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log.v) == cache)
+		return 0;
+	if (!kvp_vdev_usable(cache))
+		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
+				  "no SSD of the cache is in use");
+	if (lowers(pool, cache) && !force)
+		return kvp_refuse(r, -EPERM,
+			"give the cache two SSDs; or force (kvpoolctl set -f), if that is acceptable",
+			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
+	return 0;
+}
+
+static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+{
+	struct kvp_vdev *cache = kvp_pool_cache(pool), *to;
+	int ret = check_mode(pool, cache, mode, force, r);
+
+	if (ret)
+		return ret;
+	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
+	if (kvp_has_data(READ_ONCE(pool->log.v)->g) == kvp_has_data(to->g))
+		ret = kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
+	else
+		ret = move(pool, to, mode);
+	if (ret == -ECANCELED)
+		return kvp_refuse(r, ret, "ask for it again", "it was cancelled; nothing has changed");
+	if (ret == -ENODEV)
+		return kvp_refuse(r, ret, "see kvpoolctl status",
+				  "the last SSD of the cache failed; the log is where it was");
+	return ret ? kvp_refuse(r, ret, "see kvpoolctl status; mend what is wrong, then 'clear'",
+				"not all that the log held could be brought home") : 0;
+}
+
+int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+{
+	char word[16];
+	int ret;
+
+	mutex_lock(&pool->drain.lock);
+	ret = set_mode(pool, mode, force, r);
+	mutex_unlock(&pool->drain.lock);
+	kvp_tunable_print(KVP_T_CACHE_MODE, mode, word, sizeof(word));
+	if (!ret)
+		kvp_event(pool, "cache_mode mode=%s", word);
+	return ret;
+}

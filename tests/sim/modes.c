@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log of a pool that is in use moves onto its cache and off it, by order, and the power
+ * goes at every step of that, or a leg or an SSD does.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define NOBODY	MAX_DISKS
+
+/* One change of mode after the other. */
+static const struct course {
+	const char *name;
+	bool writethrough;	/* it begins so */
+	u32 modes[4], nr;
+} courses[] = {
+	{ "to-legs", false, { KVP_CACHE_WRITETHROUGH }, 1 },
+	{ "to-cache", true, { KVP_CACHE_WRITEBACK }, 1 },
+	{ "off-and-on", false, { KVP_CACHE_WRITEAROUND, KVP_CACHE_WRITEBACK }, 2 },
+	{ "on-and-off", true, { KVP_CACHE_WRITEBACK, KVP_CACHE_WRITETHROUGH,
+				KVP_CACHE_WRITEAROUND }, 3 },
+};
+
+static const struct host_start shapes[] = {
+	{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 }, { .legs = 4, .parity = true, .cache = 1 },
+};
+
+struct change {
+	const struct course *course;
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct crash crash;
+	u32 victim, after;	/* disk that dies after so many of its requests; NOBODY */
+	u32 from;
+	bool busy;
+	u32 writers;
+	bool is_set, flushed;	/* it has returned */
+	int error;
+};
+
+static void begin(struct change *c)
+{
+	if (host_start(&c->host, &c->o, &c->start))
+		sim_fail("start: %s", c->host.refusal.why);
+}
+
+/* --- it is in use ----------------------------------------------------------------------- */
+
+/* Small writes that are waited for, and now and then a large one by intent. */
+static void writer(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	u32 i;
+
+	for (i = 0; c->busy && i < 12; i++) {
+		host_write(h, 60 + i % 5, 2, true);
+		if (i % 4 == 1)
+			host_write(h, 128 + 24 * (i % 3), 24, false);
+		host_flush(h);
+	}
+	c->writers--;
+}
+
+static void expect_place(struct change *c, u64 mode)
+{
+	struct kvp_pool *pool = c->host.pool;
+	bool on_cache = !kvp_has_data(pool->log.v->g);
+
+	if (on_cache != (mode == KVP_CACHE_WRITEBACK) || pool->tunables[KVP_T_CACHE_MODE] != mode)
+		sim_fail("mode is %llu, not %llu, and the log on vdev %u",
+			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->log.v->index);
+}
+
+static void set_mode(struct change *c, u64 mode)
+{
+	struct host *h = &c->host;
+	int ret = kvp_cache_set_mode(h->pool, mode, true, &h->refusal);
+
+	if (!ret) {
+		if (c->victim == NOBODY)
+			expect_place(c, mode);
+		return;
+	}
+	if (c->victim == NOBODY)
+		sim_fail("mode not set: %s", h->refusal.why);
+	if (!h->refusal.why[0])
+		sim_fail("refused with %d and no reason", ret);
+}
+
+static void change_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	u32 i;
+
+	begin(c);
+	host_write(h, 20, 30, false);
+	host_write(h, 200, 40, false);
+	host_flush(h);
+	host_write(h, 22, 3, false);
+	if (c->victim != NOBODY) {
+		disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after = c->after;
+		h->may_fail = true;
+	}
+	c->from = disks.trace.nr;
+	c->busy = true;
+	c->writers = 1;
+	sim_spawn("writer", writer, c);
+	for (i = 0; i < c->course->nr; i++) {
+		set_mode(c, c->course->modes[i]);
+		host_write(h, 21 + i, 4, true);
+		host_write(h, 300, 5 + i, false);
+		host_flush(h);
+		host_read_check(h, 22);
+		host_read_check(h, 210);
+	}
+	c->busy = false;
+	while (c->writers)
+		host_sleep(10);
+	host_write(h, 23, 2, true);
+	for (i = 0; i < h->pool->nr_legs; i++)
+		if (!kvp_leg_usable(&h->pool->legs[i]))
+			c->crash.lost |= BIT(i);
+}
+
+/* Stopped in good order, and started again: mode, place and contents are what they were. */
+static void whole_main(void *arg)
+{
+	struct change *c = arg;
+	u64 block, mode = c->course->modes[c->course->nr - 1];
+
+	change_main(c);
+	host_stop(&c->host);
+	begin(c);
+	expect_place(c, mode);
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(&c->host, block);
+	set_mode(c, mode == KVP_CACHE_WRITEBACK ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(&c->host, block);
+	host_stop(&c->host);
+}
+
+/* --- step by step ------------------------------------------------------------------------ */
+
+static void setter(void *arg)
+{
+	struct change *c = arg;
+
+	c->error = kvp_cache_set_mode(c->host.pool, c->course->modes[0], true, &c->host.refusal);
+	c->is_set = true;
+}
+
+static void flusher(void *arg)
+{
+	struct change *c = arg;
+
+	host_write(&c->host, 4, 1, false);
+	host_flush(&c->host);
+	c->flushed = true;
+}
+
+static u32 data_legs(const struct change *c)
+{
+	return c->start.legs - c->start.cache;
+}
+
+static void stall(struct change *c, u32 first, u32 end, u64 from, u64 to)
+{
+	for (; first < end; first++)
+		disks_stall(first, from, to);
+	sim_spawn("setter", setter, c);
+	host_sleep(400);
+}
+
+static void release(struct change *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->start.legs; i++)
+		disks_release(i);
+	host_sleep(400);
+}
+
+/* Some rows, or blocks, are in the log. */
+static void log_some(struct change *c)
+{
+	u32 i;
+
+	begin(c);
+	for (i = 0; i < 8; i++)
+		host_write(&c->host, 2 + 14 * i, 1, false);
+	host_flush(&c->host);
+	c->from = disks.trace.nr;
+}
+
+/* Homes hang: the log stays where it is, and the machine ends so. */
+static void hanging_main(void *arg)
+{
+	struct change *c = arg;
+
+	log_some(c);
+	stall(c, 0, 1, disks.data_start, disks.data_start + POOL_BLOCKS);
+	if (c->is_set)
+		sim_fail("the mode is set before what the log held is home");
+	expect_place(c, c->start.writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
+}
+
+/* Superblocks hang: nothing can be durable in a log that is being left. Then all goes on. */
+static void between_main(void *arg)
+{
+	struct change *c = arg;
+
+	log_some(c);
+	stall(c, 0, data_legs(c), 0, KVP_LABEL_BLOCKS);
+	if (c->is_set)
+		sim_fail("the mode is set before a superblock says so");
+	sim_spawn("flusher", flusher, c);
+	host_sleep(400);
+	if (c->flushed)
+		sim_fail("FLUSH was answered by a log that is being left");
+	release(c);
+	if (!c->is_set || c->error || !c->flushed)
+		sim_fail("set %d with %d, flushed %d", c->is_set, c->error, c->flushed);
+	expect_place(c, c->course->modes[0]);
+	host_write(&c->host, 20, 5, true);
+}
+
+/* The SSDs die as the superblock is written that names the log there. */
+static void dying_main(void *arg)
+{
+	struct change *c = arg;
+	u32 i;
+
+	log_some(c);
+	host_checkpoint(&c->host);
+	host_write(&c->host, 70, 2, true);
+	stall(c, data_legs(c), c->start.legs, 0, KVP_LABEL_BLOCKS);
+	for (i = data_legs(c); i < c->start.legs; i++)
+		disks_kill(i);
+	release(c);
+	/* Or the superblock had it by then: it was set, and the log moves back with its first entry. */
+	if (!c->is_set || (c->error && c->error != -ENODEV))
+		sim_fail("set %d with %d", c->is_set, c->error);
+	if (c->error)
+		expect_place(c, KVP_CACHE_WRITETHROUGH);
+	flusher(c);
+	if (!kvp_has_data(c->host.pool->log.v->g))
+		sim_fail("the log is on SSDs that are dead");
+	host_write(&c->host, 20, 5, true);
+	host_checkpoint(&c->host);
+	host_write(&c->host, 71, 2, true);
+}
+
+/* --- refusals ------------------------------------------------------------------------------ */
+
+static void expect_refusal(struct change *c, u64 mode, bool force, int error, const char *words)
+{
+	struct host *h = &c->host;
+	int ret = kvp_cache_set_mode(h->pool, mode, force, &h->refusal);
+
+	if (ret != error || !strstr(h->refusal.why, words))
+		sim_fail("set gave %d (%s)", ret, h->refusal.why);
+}
+
+static void refusal_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	u32 i;
+
+	begin(c);
+	if (c->start.cache == 1)
+		expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM, "on one SSD");
+	else if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEBACK, false, &h->refusal))
+		sim_fail("refused: %s", h->refusal.why);
+	set_mode(c, KVP_CACHE_WRITETHROUGH);
+	host_write(h, 20, 3, true);
+	for (i = c->start.legs - c->start.cache; i < c->start.legs; i++) {
+		if (i == c->start.legs - 1 && c->start.cache > 1)
+			expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM, "on one SSD");
+		if (kvp_leg_offline(h->pool, host_leg(h, i)))
+			sim_fail("an SSD cannot be taken out");
+	}
+	expect_refusal(c, KVP_CACHE_WRITEBACK, true, -ENODEV, "no SSD");
+	host_write(h, 21, 3, true);
+	host_stop(h);
+}
+
+/* --- the log is emptied first ------------------------------------------------------------------ */
+
+static void filler(void *arg)
+{
+	struct change *c = arg;
+	u32 i;
+
+	for (i = 0; c->busy; i++) {
+		host_write(&c->host, i * 3 % POOL_BLOCKS, 1, false);
+		if (i % 8 == 7)
+			host_flush(&c->host);
+	}
+	c->writers--;
+}
+
+/* Somebody writes without end: the log gets empty all the same, and the mode is changed. */
+static void overload_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+
+	begin(c);
+	c->busy = true;
+	c->writers = 1;
+	sim_spawn("filler", filler, c);
+	host_sleep(2000);
+	set_mode(c, KVP_CACHE_WRITETHROUGH);
+	host_sleep(500);
+	set_mode(c, KVP_CACHE_WRITEBACK);
+	c->busy = false;
+	while (c->writers)
+		host_sleep(10);
+	if (READ_ONCE(h->pool->log.squeeze))
+		sim_fail("users may still have less of the log");
+	host_stop(h);
+}
+
+/* --- the cases -------------------------------------------------------------------------------- */
+
+static void set_up(struct change *c, const struct host_start *shape, const struct course *course)
+{
+	c->course = course;
+	c->start = *shape;
+	c->start.writethrough = course->writethrough;
+	oracle_copy(&c->o, &base_cache(&c->start)->o);
+	c->crash = (struct crash){ .legs = shape->legs, .parity = shape->parity,
+				   .cache = shape->cache, .o = &c->o };
+}
+
+static void case_of(const char *what, const struct host_start *shape, const struct course *course,
+		    void (*main)(void *arg), u32 victim, u32 after, u32 cuts)
+{
+	struct change *c = calloc(1, sizeof(*c));
+	struct sim_config config;
+	char name[96];
+	bool good;
+
+	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s:%s" : "modes:%s:%s%s:%s:%u:%u",
+		 what, shape->parity ? "parity" : "mirror", shape->cache > 1 ? "+2" : "+1",
+		 course->name, victim, after);
+	if (wanted(name)) {
+		set_up(c, shape, course);
+		c->victim = victim;
+		c->after = after;
+		c->crash.heal_allowed = victim != NOBODY;
+		/* Without the last SSD rows go home whose parity is not logged: design.md, section 14. */
+		c->crash.poison_allowed = shape->parity && shape->cache == 1 &&
+					  victim == shape->legs - 1;
+		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));
+		disks_begin(base_cache(&c->start)->img, shape->legs);
+		good = sim_run(&config, main, c) == SIM_RETURNED;
+		disks_end();
+		if (good && cuts)
+			good = victim == NOBODY ?
+				!cut_sampled(name, &c->crash, c->from, CHECK_RECRASH, cuts) :
+				!cut_sampled(name, &c->crash, c->from, CHECK_LEGS, cuts);
+		result(name, good);
+		oracle_free(&c->o);
+	}
+	free(c);
+}
+
+void run_modes(void)
+{
+	u32 i, j, victim, after;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (j = 0; j < ARRAY_SIZE(courses); j++) {
+			case_of("cut", &shapes[i], &courses[j], change_main, NOBODY, 0,
+				opt.thorough ? ~0u : 60);
+			case_of("whole", &shapes[i], &courses[j], whole_main, NOBODY, 0, 0);
+		}
+		for (j = 0; j < 2; j++) {
+			case_of("hanging", &shapes[i], &courses[j], hanging_main, NOBODY, 0, 30);
+			case_of("between", &shapes[i], &courses[j], between_main, NOBODY, 0, 60);
+		}
+		case_of("dying", &shapes[i], &courses[1], dying_main, NOBODY, 0, ~0u);
+		case_of("refused", &shapes[i], &courses[1], refusal_main, NOBODY, 0, 0);
+		case_of("overload", &shapes[i], &courses[0], overload_main, NOBODY, 0, 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (j = 0; j < 2; j++)
+			for (victim = 0; victim < shapes[i].legs; victim++)
+				for (after = 0; after < 40; after += opt.thorough ? 1 : 3)
+					case_of("lost", &shapes[i], &courses[j], change_main,
+						victim, after, 4);
+}

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a cache's mode is changed under a mounted filesystem that is written to; and a power cut amid that
+# timeout: 300
+# needs: gcc python3 mkfs.ext4 fio
+# kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+
+# Writes and reads back what it wrote, for as long as it takes.
+begin_load() {
+	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
+		--verify_backlog=64 --time_based --runtime=600 --output=/tmp/load.log --minimal &
+	load=$!
+	sleep 1
+}
+end_load() {
+	kill -0 $load || fail "fio ended by itself: $(cat /tmp/load.log)"
+	kill -INT $load
+	wait $load || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
+	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
+}
+# mode_is MODE PLACE
+mode_is() {
+	run 0 status -j tank
+	expect_eq "$(json pools.0.cache.mode) $(json pools.0.log.on)" "$1 $2"
+	expect_eq "$(kvpoolctl get tank cache_mode)" "$1"
+}
+
+echo "--- refused in words"
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b
+refused 3 refused 'no cache' set tank cache_mode=writeback
+run 0 destroy tank
+blank
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+mode_is writethrough legs
+refused 3 refused 'on one SSD' set tank cache_mode=writeback
+refused 2 usage 'cache_mode alone' set -f tank strict=1
+
+echo "--- round all modes, under a filesystem that is in use"
+mkfs.ext4 -q -E nodiscard /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
+sum=$(sha256sum < /tmp/m/kept)
+begin_load
+for round in 1 2; do
+	run 0 set -f tank cache_mode=writeback; mode_is writeback cache
+	run 0 set tank cache_mode=writearound; mode_is writearound legs
+	run 0 set tank cache_mode=writethrough; mode_is writethrough legs
+done
+run 0 set -f tank cache_mode=writeback; mode_is writeback cache
+expect_eq "$(event_count tank cache_mode)" 7 "events cache_mode"
+expect_eq "$(event_count tank log_moved)" 5 "events log_moved"
+end_load
+echo 3 > /proc/sys/vm/drop_caches
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+
+echo "--- the power goes while it is set, off the cache and onto it"
+for mode in writethrough writeback; do
+	begin_load
+	kvpoolctl set -f tank cache_mode=$mode > /dev/null 2>&1 &
+	setter=$!
+	sleep 0.0$((RANDOM % 10))
+	simset all cut_mode random
+	simset all power_cut now
+	wait $setter
+	kill -KILL $load 2> /dev/null
+	wait $load
+	umount -l /tmp/m
+	sync -f / 2> /dev/null
+	dmsetup remove --retry --force tank
+	simset all power_cut none
+	simset all power_restore 1
+	run 0 import tank
+	mount /dev/mapper/tank /tmp/m
+	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+	run 0 set -f tank cache_mode=$mode
+done
+umount /tmp/m
+fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
+scrub tank
+
+echo "--- it stays so over export and import, and without the SSD that is not needed"
+run 0 set tank cache_mode=writethrough
+run 0 export tank
+run 0 import tank
+mode_is writethrough legs
+oracle write /dev/mapper/tank 0 512 1 fsync bs=8
+cut_power
+run 0 import tank
+all_is v1
