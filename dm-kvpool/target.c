@@ -126,6 +126,7 @@ static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
 		{ "undestroy", offsetof(struct kvp_start, undestroy) },
 		{ "discard_log", offsetof(struct kvp_start, discard_log) },
 		{ "add", offsetof(struct kvp_start, add) },
+		{ "remove", offsetof(struct kvp_start, remove) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;
@@ -326,6 +327,25 @@ static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
 	return t->start.add && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
+/* Does it leave out the cache that the pool has, as it should? */
+static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
+}
+
+/* Could that be? */
+static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	int ret;
+
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_shrink_plan(pool, &t->start, next, r);
+	kvfree(next);
+	return ret;
+}
+
 /* Could they be added? No I/O: that comes when the device is resumed. */
 static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
@@ -356,6 +376,8 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 				  "the new table is of another pool or mode");
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
+	if (removes_cache(t, pool))
+		return check_removal(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
 		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
 				  "the new table names other vdevs than the pool has, or another size");
@@ -373,6 +395,9 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 	ret = check_shape(t, pool, r);
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
+		/* What leaves keeps the old table's until that is let go of. */
+		if (!devs[i] && removes_cache(t, pool) && !kvp_has_data(pool->legs[i].v->g))
+			devs[i] = pool->legs[i].bdev;
 		if (pool->legs[i].bdev && !devs[i])
 			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
 					 "the new table lacks the leg %s", pool->legs[i].path);
@@ -578,6 +603,8 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 		pool->legs[i].bdev = devs[i];
 	if (!ret && adds_vdevs(t, pool))
 		ret = add_vdevs(t, inst, &refusal);
+	else if (!ret && removes_cache(t, pool))
+		ret = kvp_pool_shrink(pool, &t->start, &refusal);
 	if (ret) {
 		kvp_registry_refused(&refusal);
 		return ret;

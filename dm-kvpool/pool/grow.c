@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * More vdevs for a pool that has begun.
+ * More vdevs for a pool that has begun, with data or a cache.
  *
  * The pool is quiesced: everything is home and checkpointed, and its log empty.
  * What it holds stays where it is; regions for the new vdevs follow.
@@ -20,6 +20,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "cache/park.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "io/batch.h"
@@ -35,6 +36,8 @@ struct growth {
 	struct kvp_sb *old, *next;
 	struct kvp_home *homes[HOMES];
 	struct kvp_batch *batch;
+	u32 *owed_of;
+	struct kvp_recall *recall;
 	struct page *page;
 	bool tried;		/* to commit: some leg may have the new superblock */
 };
@@ -95,8 +98,37 @@ static bool names_cache(const struct kvp_start *s)
 	return false;
 }
 
-/* Could it take in anything, as it is? */
-static int check_able(const struct kvp_pool *pool, struct kvp_refusal *r)
+/* A cache is the last of the vdevs: so none need change its number when it goes. */
+static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	if (kvp_cache_find(sb) >= 0)
+		return kvp_refuse(r, -EOPNOTSUPP, "take the cache out, add them, and add it again",
+				  "nothing can be added to a pool with a cache");
+	if (names_cache(s) && s->nr_vdevs > sb->vdev_count + 1)
+		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
+				  "vdevs with data and a cache cannot be added at once");
+	return 0;
+}
+
+/* It begins idle; the log moves there by the mode. */
+static int plan_cache(const struct kvp_sb *sb, struct kvp_sb *next, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		if (!kvp_log_holds_discard(&next->vdevs[sb->vdev_count], sb->vdevs[i].chunk_blocks))
+			return kvp_refuse(r, -EINVAL, "give larger SSDs",
+					  "a log there would be too small for chunks of %u KiB",
+					  sb->vdevs[i].chunk_blocks * 4);
+	next->incompat |= KVP_INCOMPAT_CACHE;
+	next->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
+	next->tunables[KVP_T_CACHE_MODE] = KVP_CACHE_WRITETHROUGH;
+	/* It may have been made smaller than what its vdevs have. */
+	next->pool_blocks = sb->pool_blocks;
+	return 0;
+}
+
+int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
@@ -112,14 +144,10 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 {
 	const struct kvp_sb *sb = pool->sb;
 	u32 roots = (u32)kvp_sb_roots(sb), i, max_roots;
-	int ret = check_able(pool, r);
+	int ret = kvp_change_able(pool, r) ?: check_cache(pool->sb, s, r);
 
 	if (ret)
 		return ret;
-	/* The cache is the last of its vdevs: none can follow. */
-	if (kvp_cache_find(sb) >= 0 || names_cache(s))
-		return kvp_refuse(r, -EOPNOTSUPP, "add vdevs of data to a pool without a cache",
-				  "vdevs cannot be added to a pool with a cache, nor a cache to any");
 	if (!goes_on(sb, s))
 		return kvp_refuse(r, -EINVAL, "name all vdevs of the pool, then the new ones",
 				  "the table does not name the pool's vdevs and more");
@@ -139,6 +167,9 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 	memset(&next->roots[roots], 0, (KVP_MAX_ROOTS - roots) * sizeof(next->roots[0]));
 	next->root_count = (u32)kvp_sb_roots(next);
 	next->pool_blocks = kvp_map_blocks(&next->map);
+	ret = names_cache(s) ? plan_cache(sb, next, r) : 0;
+	if (ret)
+		return ret;
 	if (s->pool_blocks && s->pool_blocks != next->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the refusal names",
 				  "the table is %llu sectors long, the pool would be %llu",
@@ -158,6 +189,8 @@ static void free_growth(struct growth *w)
 	for (i = 0; i < HOMES; i++)
 		kvp_home_free(w->homes[i]);
 	kvp_batch_free(w->batch);
+	kvp_recall_free(w->recall);
+	kvfree(w->owed_of);
 	kvfree(w->old);
 	kvfree(w->next);
 	if (w->page)
@@ -191,7 +224,10 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 			return -ENOMEM;
 	}
 	w->batch = kvp_batch_alloc(pool);
-	return w->batch ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
+	w->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*w->owed_of), GFP_KERNEL);
+	if (kvp_pool_cache(pool))
+		w->recall = kvp_recall_alloc(pool);
+	return w->batch && w->owed_of && (w->recall || !kvp_pool_cache(pool)) ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
 
 /* Nobody works with what was there before: the pool is quiesced. */
@@ -203,11 +239,16 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 		swap(pool->log.workers[i].home, w->homes[i]);
 	swap(pool->destage.home, w->homes[KVP_BYPASS_WORKERS]);
 	swap(pool->table.batch, w->batch);
+	/* Nothing is in the log that could owe anything. */
+	swap(pool->log.owed_of, w->owed_of);
+	swap(pool->destage.recall, w->recall);
+	if (kvp_pool_cache(pool))
+		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);
 }
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
+int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
@@ -246,8 +287,7 @@ static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct g
 	return ret;
 }
 
-/* From here on the pool has the shape that @sb says, in memory. */
-static void take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
+void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 {
 	u64 sequence = pool->sb->sequence, epoch = pool->sb->epoch;
 
@@ -276,7 +316,7 @@ static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_
  */
 static void undo(struct kvp_pool *pool, struct growth *w)
 {
-	take_shape(pool, w->old);
+	kvp_take_shape(pool, w->old);
 	if (!w->tried)
 		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
@@ -284,8 +324,8 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	kvp_sb_commit(pool);
 }
 
-/* Events go to all legs there are, without a lock: wait for those that saw the new ones. */
-static void forget_legs(struct kvp_pool *pool)
+/* Events go to all legs there are, without a lock: wait for those that saw more. */
+void kvp_forget_legs(struct kvp_pool *pool)
 {
 	u32 first = pool->nr_legs;
 
@@ -299,7 +339,7 @@ static int take_in(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *
 
 	mutex_lock(&pool->sb_lock);
 	*w->old = *pool->sb;
-	take_shape(pool, w->next);
+	kvp_take_shape(pool, w->next);
 	ret = alloc_parts(pool, w);
 	if (ret)
 		kvp_refuse(r, ret, "free some memory and try again", "out of memory");
@@ -321,7 +361,7 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct growth 
 	if (!ret)
 		ret = take_in(pool, w, r);
 	if (ret)
-		forget_legs(pool);
+		kvp_forget_legs(pool);
 	return ret;
 }
 
@@ -335,7 +375,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
 	/* What is about to be noted goes to the legs that there are. */
 	kvp_events_flush(pool);
-	ret = check_ready(pool, r);
+	ret = kvp_change_ready(pool, r);
 	if (!ret)
 		ret = kvp_grow_plan(pool, s, w->next, r);
 	if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A pool gets more vdevs. For the target, while the device is suspended. */
+/* A pool gets more vdevs, or loses its cache. For the target, while the device is suspended. */
 #ifndef KVP_GROW_H
 #define KVP_GROW_H
 
@@ -24,5 +24,35 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
  * Context: process, waits for I/O.
  */
 int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+
+/**
+ * kvp_shrink_plan() - what the superblock will be without the cache
+ * @s: names the pool's vdevs but for that
+ *
+ * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
+ */
+int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		    struct kvp_refusal *r);
+
+/**
+ * kvp_pool_shrink() - let go of the cache, durably, and wipe its labels
+ *
+ * As kvp_pool_grow(). The legs of the cache still have their devices.
+ */
+int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+
+/* --- of both, for shrink.c --- */
+
+/** kvp_change_able() - could the pool take in or let go of anything, as it is? 0 or -errno */
+int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
+
+/** kvp_change_ready() - is it quiesced, and all home? 0 or -errno */
+int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/** kvp_take_shape() - from here on the pool has the shape that @sb says, in memory; under sb_lock */
+void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);
+
+/** kvp_forget_legs() - of those behind the last leg nothing is known any more */
+void kvp_forget_legs(struct kvp_pool *pool);
 
 #endif /* KVP_GROW_H */

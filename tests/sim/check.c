@@ -150,6 +150,17 @@ static void compare_legs(struct look *l)
 	}
 }
 
+/* A cache that was to join may not have; or it was to leave, and has. */
+static int start_without_cache(struct look *l)
+{
+	struct host_start old = l->start;
+
+	old.legs -= old.cache;
+	old.missing &= BIT(old.legs) - 1;
+	old.cache = 0;
+	return host_start(&l->host, l->crash->o, &old);
+}
+
 static void look_main(void *arg)
 {
 	struct look *l = arg;
@@ -166,6 +177,10 @@ static void look_main(void *arg)
 		old.second = 0;
 		l->refused = host_start(&l->host, l->crash->o, &old);
 	}
+	if (!l->refused && l->crash->leaves_at && l->crash->at >= l->crash->leaves_at)
+		sim_fail("started with a cache that has left");
+	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
+		l->refused = start_without_cache(l);
 	if (l->refused) {
 		if (!l->may_refuse)
 			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);

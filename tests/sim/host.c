@@ -151,6 +151,21 @@ int host_grow(struct host *h, const struct host_start *hs)
 	return ret;
 }
 
+int host_shrink(struct host *h, const struct host_start *hs)
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	fill_start(s, hs);
+	/* Who takes a cache out drains it first; a stop alone does not. */
+	kvp_destage_all(h->pool);
+	kvp_pool_quiesce(h->pool);
+	ret = kvp_pool_shrink(h->pool, s, &h->refusal);
+	kvp_pool_unquiesce(h->pool);
+	kfree(s);
+	return ret;
+}
+
 void host_stop(struct host *h)
 {
 	const char *wrong;

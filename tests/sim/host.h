@@ -50,6 +50,8 @@ u64 host_boundary(const struct host_start *s);
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 /** host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's error */
 int host_grow(struct host *h, const struct host_start *hs);
+/** host_shrink() - suspend, let go of the cache, which @hs does not have, resume; the engine's error */
+int host_shrink(struct host *h, const struct host_start *hs);
 /** host_stop() - orderly end; fails the test if anything stays allocated */
 void host_stop(struct host *h);
 

@@ -328,6 +328,170 @@ static void overload_main(void *arg)
 	host_stop(h);
 }
 
+/* --- a cache joins and leaves ---------------------------------------------------------------- */
+
+static struct host_start without(const struct change *c)
+{
+	struct host_start hs = c->start;
+
+	hs.legs -= hs.cache;
+	hs.cache = 0;
+	hs.writethrough = false;
+	return hs;
+}
+
+static void some_writes(struct change *c)
+{
+	struct host *h = &c->host;
+
+	host_write(h, 20, 30, false);
+	host_flush(h);
+	host_write(h, 22, 3, true);
+	host_write(h, 300, 5, false);
+}
+
+static void note_lost(struct change *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->host.pool->nr_legs; i++)
+		if (!kvp_leg_usable(&c->host.pool->legs[i]))
+			c->crash.lost |= BIT(i);
+}
+
+static void die(struct change *c)
+{
+	if (c->victim == NOBODY)
+		return;
+	disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after =
+		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 : 2 * KVP_LABEL_BLOCKS);
+	c->host.may_fail = true;
+}
+
+static void join_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start old = without(c);
+
+	if (host_start(h, &c->o, &old))
+		sim_fail("start: %s", h->refusal.why);
+	some_writes(c);
+	c->crash.joins_at = ~0u;
+	c->from = disks.trace.nr;
+	die(c);
+	if (!host_grow(h, &c->start)) {
+		c->crash.joins_at = disks.trace.nr;
+		expect_place(c, KVP_CACHE_WRITETHROUGH);
+		host_write(h, 21, 4, true);
+		set_mode(c, KVP_CACHE_WRITEBACK);
+	} else if (c->victim == NOBODY) {
+		sim_fail("not grown: %s", h->refusal.why);
+	}
+	host_write(h, 60, 4, true);
+	host_write(h, 100, 20, false);
+	host_flush(h);
+	host_read_check(h, 22);
+	note_lost(c);
+}
+
+static void leave_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start new = without(c);
+
+	begin(c);
+	some_writes(c);
+	c->crash.leaves_at = ~0u;
+	c->from = disks.trace.nr;
+	die(c);
+	if (!host_shrink(h, &new)) {
+		c->crash.leaves_at = disks.trace.nr;
+		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log.v->g))
+			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs, h->pool->log.v->index);
+	} else if (c->victim == NOBODY) {
+		sim_fail("not without its cache: %s", h->refusal.why);
+	}
+	host_write(h, 21, 4, true);
+	host_write(h, 60, 30, false);
+	host_flush(h);
+	host_read_check(h, 22);
+	host_read_check(h, 301);
+	note_lost(c);
+}
+
+/* There and back again, with orderly ends between; and an SSD that has left is none of the pool's. */
+static void there_and_back_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start less = without(c);
+	u64 block;
+	u32 round;
+
+	begin(c);
+	for (round = 0; round < 2; round++) {
+		some_writes(c);
+		set_mode(c, KVP_CACHE_WRITEBACK);
+		host_write(h, 40 + round, 3, true);
+		if (host_shrink(h, &less))
+			sim_fail("not without its cache: %s", h->refusal.why);
+		some_writes(c);
+		host_stop(h);
+		if (!host_start(h, &c->o, &c->start))
+			sim_fail("started with an SSD that has left");
+		if (host_start(h, &c->o, &less))
+			sim_fail("start: %s", h->refusal.why);
+		for (block = 0; block < c->o.blocks; block++)
+			host_read_check(h, block);
+		if (host_grow(h, &c->start))
+			sim_fail("not grown: %s", h->refusal.why);
+		expect_place(c, KVP_CACHE_WRITETHROUGH);
+		host_write(h, 50 + round, 3, true);
+		host_stop(h);
+		begin(c);
+	}
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(h, block);
+	host_stop(h);
+}
+
+/* Labels that are left say what was; whoever starts by them is refused. */
+static void left_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start less = without(c), alone = c->start;
+	u32 i;
+
+	begin(c);
+	some_writes(c);
+	for (i = data_legs(c); i < c->start.legs; i++) {
+		disks_fault(FAULT_WRITE_EIO, i, 0, KVP_LABEL_BLOCKS);
+		disks_fault(FAULT_WRITE_EIO, i, POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
+	}
+	h->may_fail = true;
+	if (host_shrink(h, &less))
+		sim_fail("not without its cache: %s", h->refusal.why);
+	h->may_fail = false;
+	some_writes(c);
+	host_stop(h);
+	disks.nr_faults = 0;
+	if (!host_start(h, &c->o, &c->start))
+		sim_fail("started with an SSD that has left");
+	alone.missing = BIT(data_legs(c)) - 1;
+	alone.degraded = true;
+	if (!host_start(h, &c->o, &alone))
+		sim_fail("an SSD that has left is a pool by itself");
+	if (host_start(h, &c->o, &less))
+		sim_fail("start: %s", h->refusal.why);
+	host_read_check(h, 22);
+	if (!host_grow(h, &c->start) || !strstr(h->refusal.why, "is not blank"))
+		sim_fail("taken, though it is not blank: %s", h->refusal.why);
+	host_stop(h);
+}
+
 /* --- the cases -------------------------------------------------------------------------------- */
 
 static void set_up(struct change *c, const struct host_start *shape, const struct course *course)
@@ -338,6 +502,29 @@ static void set_up(struct change *c, const struct host_start *shape, const struc
 	oracle_copy(&c->o, &base_cache(&c->start)->o);
 	c->crash = (struct crash){ .legs = shape->legs, .parity = shape->parity,
 				   .cache = shape->cache, .o = &c->o };
+}
+
+/* SSDs that are to join are blank, beside a pool without a cache. */
+static void begin_disks(struct change *c, bool joins)
+{
+	struct host_start hs = without(c);
+	struct image img[MAX_DISKS];
+	const struct base *b;
+	u32 i;
+
+	if (!joins) {
+		disks_begin(base_cache(&c->start)->img, c->start.legs);
+		return;
+	}
+	b = hs.parity ? base_parity(hs.legs, false) : base_pool(hs.legs, false);
+	oracle_free(&c->o);
+	oracle_copy(&c->o, &b->o);
+	for (i = 0; i < hs.legs; i++)
+		image_copy(&img[i], &b->img[i]);
+	blank_disks(img + hs.legs, c->start.cache, POOL_LEG_BLOCKS);
+	disks_begin(img, c->start.legs);
+	for (i = 0; i < c->start.legs; i++)
+		image_free(&img[i]);
 }
 
 static void case_of(const char *what, const struct host_start *shape, const struct course *course,
@@ -360,7 +547,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 		c->crash.poison_allowed = shape->parity && shape->cache == 1 &&
 					  victim == shape->legs - 1;
 		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));
-		disks_begin(base_cache(&c->start)->img, shape->legs);
+		begin_disks(c, main == join_main);
 		good = sim_run(&config, main, c) == SIM_RETURNED;
 		disks_end();
 		if (good && cuts)
@@ -388,9 +575,22 @@ void run_modes(void)
 			case_of("between", &shapes[i], &courses[j], between_main, NOBODY, 0, 60);
 		}
 		case_of("dying", &shapes[i], &courses[1], dying_main, NOBODY, 0, ~0u);
+		case_of("join", &shapes[i], &courses[1], join_main, NOBODY, 0, 80);
+		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, 80);
+		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, 80);
+		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0, 0);
+		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);
 		case_of("refused", &shapes[i], &courses[1], refusal_main, NOBODY, 0, 0);
 		case_of("overload", &shapes[i], &courses[0], overload_main, NOBODY, 0, 0);
 	}
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (victim = 0; victim < shapes[i].legs; victim++)
+			for (after = 0; after < 12; after += opt.thorough ? 1 : 2) {
+				case_of("join-lost", &shapes[i], &courses[1], join_main, victim,
+					after, 6);
+				case_of("leave-lost", &shapes[i], &courses[0], leave_main, victim,
+					after, 6);
+			}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++)
 		for (j = 0; j < 2; j++)
 			for (victim = 0; victim < shapes[i].legs; victim++)

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A pool lets go of its cache.
+ *
+ * The pool is quiesced: everything is home and checkpointed, and its log empty.
+ *
+ *   1. One superblock goes to all other legs. It does not know the cache, and if the log was
+ *      there it names an empty one on a vdev with data, under a new nonce and epoch.
+ *   2. The labels of the SSDs are wiped.
+ *
+ * If the power goes before 1, or with 1 on no leg that is left, the cache is there, with an empty
+ * log. After 1 no superblock that counts names the SSDs: one that still has its label is
+ * refused as no leg of the pool any more, and by itself it is no pool. So 2 is for those who want
+ * to use it for something else, and it does no harm if it fails.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+
+#include "cache/park.h"
+#include "format/logplace.h"
+#include "log/internal.h"
+#include "pool/grow.h"
+#include "pool/start.h"
+
+#define WIPE_PAGES	64u	/* a request */
+
+/* --- the plan ------------------------------------------------------------------- */
+
+/* Does @s name the vdevs that there are, but for the last one? */
+static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
+{
+	u32 i;
+
+	if (s->nr_vdevs + 1 != sb->vdev_count)
+		return false;
+	for (i = 0; i < s->nr_vdevs; i++)
+		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
+		    sb->vdevs[i].leg_count != s->vdevs[i].nr_legs)
+			return false;
+	return true;
+}
+
+int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		    struct kvp_refusal *r)
+{
+	const struct kvp_sb *sb = pool->sb;
+	u32 last = sb->vdev_count - 1, i;
+	int ret = kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (kvp_cache_find(sb) != (int)last)
+		return kvp_refuse(r, -EOPNOTSUPP, "see the vdevs in status",
+				  "only a cache can be taken out, and only if it is the last vdev");
+	if (!leaves_out_last(sb, s))
+		return kvp_refuse(r, -EINVAL, "name all vdevs of the pool but the cache",
+				  "the table does not name the pool's vdevs without its cache");
+	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
+		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
+				  "the table is not as long as the pool");
+	*next = *sb;
+	next->vdev_count--;
+	next->leg_count = sb->vdevs[last].first_leg;
+	memset(&next->vdevs[last], 0, sizeof(next->vdevs[last]));
+	for (i = next->leg_count; i < sb->leg_count; i++)
+		memset(&next->legs[i], 0, sizeof(next->legs[i]));
+	next->incompat &= ~(u64)KVP_INCOMPAT_CACHE;
+	next->tunable_mask &= ~BIT_ULL(KVP_T_CACHE_MODE);
+	next->tunables[KVP_T_CACHE_MODE] = 0;
+	return 0;
+}
+
+/* --- the steps ------------------------------------------------------------------------ */
+
+/* As it was: a superblock that is newer than any that may be on some leg says so. */
+static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
+{
+	kvp_take_shape(pool, old);
+	clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	kvp_sb_commit(pool);
+}
+
+static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)
+{
+	struct kvp_vdev *refuge = kvp_log_refuge(pool);
+	u64 nonce;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	*old = *pool->sb;
+	get_random_bytes(&nonce, sizeof(nonce));
+	if (kvp_log_on_cache(old))
+		kvp_log_anew(next, refuge->index, nonce);
+	kvp_take_shape(pool, next);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		undo(pool, old);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/* The log that the superblock names is the one from here on; nothing is in it. */
+static void begin_log(struct kvp_pool *pool)
+{
+	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
+	struct kvp_log *log = &pool->log;
+
+	log->redo = 0;
+	log->failed = false;
+	WRITE_ONCE(log->moving, false);
+	WRITE_ONCE(log->owed, 0);
+	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
+	kvp_log_start(pool, pool->sb->log_nonce, &head);
+}
+
+static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
+{
+	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .nr = WIPE_PAGES, .pages = zeros };
+	int ret = 0;
+
+	for (io.block = first; !ret && io.block < first + KVP_LABEL_BLOCKS; io.block += WIPE_PAGES)
+		ret = kvp_io_sync(&io);
+	return ret;
+}
+
+/* Both ends, whether or not the SSD was in use. */
+static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	bool wiped = zero && leg->bdev;
+	u32 i;
+
+	for (i = 0; i < WIPE_PAGES; i++)
+		zeros[i] = zero;
+	wiped = wiped && !wipe_end(leg, 0, zeros);
+	wiped = wiped && !wipe_end(leg, leg->size_blocks - KVP_LABEL_BLOCKS, zeros);
+	if (!wiped)
+		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
+	if (zero)
+		__free_page(zero);
+}
+
+/* What was known of the SSDs, and was for them. Nobody else uses it: the pool is quiesced. */
+static void forget_cache(struct kvp_pool *pool)
+{
+	kvp_fill_exit(pool);
+	kvp_scache_exit(pool);
+	kvp_recall_free(pool->destage.recall);
+	pool->destage.recall = NULL;
+	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
+}
+
+static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
+{
+	u32 i;
+
+	if (log_was_there)
+		begin_log(pool);
+	forget_cache(pool);
+	for (i = pool->nr_legs; i < legs; i++)
+		wipe(pool, &pool->legs[i]);
+	kvp_forget_legs(pool);
+	kvp_log_limit_buffered(pool);
+	kvp_estimate_recovery(pool);
+	kvp_event(pool, "cache_removed legs=%u", legs - pool->nr_legs);
+}
+
+int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct kvp_sb *old = kvzalloc(sizeof(*old), GFP_KERNEL);
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	u32 legs = pool->nr_legs;
+	int ret = -ENOMEM;
+
+	if (old && next) {
+		kvp_events_flush(pool);
+		ret = kvp_change_ready(pool, r);
+		if (!ret)
+			ret = kvp_shrink_plan(pool, s, next, r);
+		if (!ret && commit_without(pool, old, next))
+			ret = kvp_refuse(r, -EIO, "see kvpoolctl status",
+					 "not enough legs took the superblock");
+		if (!ret)
+			after(pool, legs, kvp_log_on_cache(old));
+	} else {
+		kvp_refuse(r, ret, "free some memory and try again", "out of memory");
+	}
+	kvfree(old);
+	kvfree(next);
+	return ret;
+}
