@@ -210,6 +210,25 @@ static int msg_set(struct message *m)
 	return ret;
 }
 
+static int msg_drain(struct message *m)
+{
+	struct kvp_refusal r = { .what = "message drain" };
+	int ret;
+
+	if (!strcmp(m->argv[1], "cancel")) {
+		ret = kvp_drain_cancel(m->pool);
+		return ret ? refused(m, "nothing is being drained", "start that first", ret) : 0;
+	}
+	if (strcmp(m->argv[1], "start"))
+		return refused(m, "unknown word", "use start or cancel", -EINVAL);
+	ret = kvp_drain_start(m->pool, &r);
+	if (ret) {
+		kvp_registry_refused(&r);
+		m->refused = true;
+	}
+	return ret;
+}
+
 static int msg_checkpoint(struct message *m)
 {
 	return kvp_pool_readonly(m->pool) ? -EROFS : kvp_destage_all(m->pool);
@@ -285,6 +304,7 @@ static const struct {
 	{ "scrub", 2, 3, msg_scrub },
 	{ "offline", 2, 2, msg_offline },
 	{ "set", 2, 4, msg_set },
+	{ "drain", 2, 2, msg_drain },
 	{ "checkpoint", 1, 1, msg_checkpoint },
 	{ "flush", 1, 1, msg_flush },
 	{ "drop_caches", 1, 1, msg_drop_caches },

@@ -208,14 +208,29 @@ static const char *vdev_state(const struct kvp_vdev *v)
 	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
 }
 
+static const char *const drains[] = {
+	[KVP_DRAIN_NONE] = "none",
+	[KVP_DRAIN_RUNNING] = "running",
+	[KVP_DRAIN_DONE] = "done",
+	[KVP_DRAIN_CANCELLED] = "cancelled",
+	[KVP_DRAIN_FAILED] = "failed",
+};
+
 static void say_cache(struct printer *p, const struct kvp_vdev *v)
 {
+	enum kvp_drain_state state = READ_ONCE(v->pool->drain.state);
 	char mode[16];
 
 	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
 			  sizeof(mode));
 	say(p, "cache.mode=%s\n", mode);
 	say_number(p, "cache.vdev", v->index);
+	say(p, "drain.state=%s\n", drains[state]);
+	say_number(p, "drain.left", state == KVP_DRAIN_RUNNING ?
+		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);
+	say_number(p, "drain.total", READ_ONCE(v->pool->drain.total) << KVP_BLOCK_SHIFT);
+	say_number(p, "drain.rate", state == KVP_DRAIN_RUNNING ?
+		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
 }
 
 static void say_vdev(struct printer *p, const struct kvp_vdev *v)

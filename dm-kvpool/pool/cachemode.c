@@ -16,9 +16,12 @@
 
 #define LOOK_JIFFIES	(HZ / 8)	/* how far it has come */
 
+static void drain_work(struct work_struct *work);
+
 void kvp_drain_init(struct kvp_pool *pool)
 {
 	mutex_init(&pool->drain.lock);
+	INIT_WORK(&pool->drain.work, drain_work);
 	init_waitqueue_head(&pool->drain.wait);
 }
 
@@ -40,6 +43,35 @@ static void squeeze(struct kvp_pool *pool, u64 blocks)
 	kvp_pool_space(pool);
 }
 
+static bool given_up(const struct kvp_drain *d)
+{
+	return READ_ONCE(d->cancel) || READ_ONCE(d->stopped);
+}
+
+static u64 ms_since_boot(void)
+{
+	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
+}
+
+static void note_begin(struct kvp_pool *pool)
+{
+	struct kvp_drain *d = &pool->drain;
+
+	lockdep_assert_held(&d->lock);
+	d->began = ms_since_boot();
+	d->total = kvp_log_used(pool);
+	d->home = atomic64_read(&pool->work_stats.destage_blocks);
+	WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
+}
+
+u64 kvp_drain_rate(struct kvp_pool *pool)
+{
+	const struct kvp_drain *d = &pool->drain;
+	u64 ms = ms_since_boot() - READ_ONCE(d->began);
+
+	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000, ms) : 0;
+}
+
 /* Nothing is lost if it ends early: only those who wait for durability wait for longer, then. */
 static int drain(struct kvp_pool *pool)
 {
@@ -47,12 +79,12 @@ static int drain(struct kvp_pool *pool)
 	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log.tail), used;
 
 	while ((used = kvp_log_used(pool)) > little(pool) && !READ_ONCE(pool->log.moving)) {
-		if (READ_ONCE(d->cancel))
+		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
 			return -EIO;
 		kvp_destage_kick(pool, true);
-		wait_event_timeout(d->wait, READ_ONCE(d->cancel), LOOK_JIFFIES);
+		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
 		if (tail == READ_ONCE(pool->log.tail))
 			continue;
 		tail = READ_ONCE(pool->log.tail);
@@ -76,11 +108,15 @@ static void begin_to_cache(struct kvp_pool *pool)
 static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 {
 	struct kvp_log_new plan = { .v = to, .mode = mode };
-	int ret = drain(pool);
+	int ret;
 
+	note_begin(pool);
+	ret = drain(pool);
 	if (!ret)
 		ret = kvp_log_move_to(pool, &plan);
 	squeeze(pool, 0);
+	WRITE_ONCE(pool->drain.state, !ret ? KVP_DRAIN_DONE :
+		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	if (ret)
 		return ret;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], mode);
@@ -149,16 +185,94 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 				"not all that the log held could be brought home") : 0;
 }
 
-int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+static int set_and_tell(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
 	char word[16];
 	int ret;
 
-	mutex_lock(&pool->drain.lock);
+	lockdep_assert_held(&pool->drain.lock);
 	ret = set_mode(pool, mode, force, r);
-	mutex_unlock(&pool->drain.lock);
 	kvp_tunable_print(KVP_T_CACHE_MODE, mode, word, sizeof(word));
 	if (!ret)
 		kvp_event(pool, "cache_mode mode=%s", word);
 	return ret;
+}
+
+int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->drain.lock);
+	WRITE_ONCE(pool->drain.cancel, false);
+	ret = set_and_tell(pool, mode, force, r);
+	mutex_unlock(&pool->drain.lock);
+	return ret;
+}
+
+/* --- off the cache, for nobody who waits ---------------------------------------------------- */
+
+static void drain_work(struct work_struct *work)
+{
+	struct kvp_drain *d = container_of(work, struct kvp_drain, work);
+	struct kvp_pool *pool = container_of(d, struct kvp_pool, drain);
+	struct kvp_refusal *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	mutex_lock(&d->lock);
+	if (r)
+		ret = set_and_tell(pool, KVP_CACHE_WRITETHROUGH, false, r);
+	/* It need not have come to a move. */
+	WRITE_ONCE(d->state, !ret ? KVP_DRAIN_DONE :
+		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
+	mutex_unlock(&d->lock);
+	if (ret)
+		kvp_event(pool, "drain_ended error=%d why=%s", ret, r ? r->why : "no memory");
+	kfree(r);
+	clear_bit(0, &d->queued);
+}
+
+int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_drain *d = &pool->drain;
+	int ret = check_mode(pool, kvp_pool_cache(pool), KVP_CACHE_WRITETHROUGH, false, r);
+
+	if (ret)
+		return ret;
+	if (test_and_set_bit(0, &d->queued))
+		return kvp_refuse(r, -EBUSY, "wait for that", "the cache is being drained");
+	/* Whoever looks at once must not see how the last one went. */
+	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
+	if (!kvp_has_data(READ_ONCE(pool->log.v)->g)) {
+		WRITE_ONCE(d->cancel, false);
+		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
+		queue_work(pool->scrub_wq, &d->work);
+	} else {
+		clear_bit(0, &d->queued);
+	}
+	return 0;
+}
+
+int kvp_drain_cancel(struct kvp_pool *pool)
+{
+	struct kvp_drain *d = &pool->drain;
+
+	if (READ_ONCE(d->state) != KVP_DRAIN_RUNNING)
+		return -ENOENT;
+	WRITE_ONCE(d->cancel, true);
+	wake_up_all(&d->wait);
+	return 0;
+}
+
+void kvp_drain_quiesce(struct kvp_pool *pool)
+{
+	struct kvp_drain *d = &pool->drain;
+
+	WRITE_ONCE(d->stopped, true);
+	wake_up_all(&d->wait);
+	flush_work(&d->work);
+}
+
+void kvp_drain_unquiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->drain.stopped, false);
 }

@@ -6,20 +6,40 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 struct kvp_pool;
 struct kvp_refusal;
 
+enum kvp_drain_state {
+	KVP_DRAIN_NONE,
+	KVP_DRAIN_RUNNING,
+	KVP_DRAIN_DONE,
+	KVP_DRAIN_CANCELLED,
+	KVP_DRAIN_FAILED,
+};
+
 /**
  * struct kvp_drain - the log is being emptied, so that it can move
  * @lock: one change of mode at a time; outside of all other locks
- * @wait: for @cancel
- * @cancel: go on no longer
+ * @work: takes the log off the cache, for nobody who waits
+ * @queued: bit 0: @work is queued, or runs
+ * @wait: for @cancel and @stopped
+ * @cancel: go on no longer; by order
+ * @stopped: the same, as the pool is quiesced
+ * @state: of the last one; written under @lock
+ * @began: when, in ms since boot; with @total and @home written under @lock
+ * @total: blocks of the log that were in use then
+ * @home: blocks that destage had brought home by then
  */
 struct kvp_drain {
 	struct mutex lock;
+	struct work_struct work;
+	unsigned long queued;
 	wait_queue_head_t wait;
-	bool cancel;
+	bool cancel, stopped;
+	enum kvp_drain_state state;
+	u64 began, total, home;
 };
 
 /** kvp_drain_init() - when the pool is allocated */
@@ -36,5 +56,23 @@ void kvp_drain_init(struct kvp_pool *pool);
  * minutes, if much is in the log.
  */
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
+
+/**
+ * kvp_drain_start() - begin to take the log off the cache, for good; does not wait for it
+ *
+ * The mode is writethrough then. Return: 0, also if the log is not there; -EBUSY: that is being
+ * done; or -errno; with @r filled in.
+ */
+int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/** kvp_drain_cancel() - whoever empties the log ends that, and nothing has changed; -ENOENT: nobody does */
+int kvp_drain_cancel(struct kvp_pool *pool);
+
+/** kvp_drain_quiesce() - end it and wait for that; kvp_drain_unquiesce() - it may begin again */
+void kvp_drain_quiesce(struct kvp_pool *pool);
+void kvp_drain_unquiesce(struct kvp_pool *pool);
+
+/** kvp_drain_rate() - blocks a second that went home since it began; 0: not known. Any context. */
+u64 kvp_drain_rate(struct kvp_pool *pool);
 
 #endif /* KVP_CACHEMODE_H */

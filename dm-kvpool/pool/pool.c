@@ -272,6 +272,7 @@ static void mark_clean(struct kvp_pool *pool)
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
+	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
@@ -304,6 +305,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		kvp_fill_unstop(pool);
 		kvp_destage_kick(pool, false);
 	}
+	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
 }
 

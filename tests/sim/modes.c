@@ -457,6 +457,63 @@ static void there_and_back_main(void *arg)
 	host_stop(h);
 }
 
+static void wait_for_drain(struct change *c)
+{
+	while (c->host.pool->drain.state == KVP_DRAIN_RUNNING)
+		host_sleep(20);
+}
+
+static void begin_to_drain(struct change *c)
+{
+	if (kvp_drain_start(c->host.pool, &c->host.refusal))
+		sim_fail("not drained: %s", c->host.refusal.why);
+}
+
+/* Nobody waits for it: it ends by itself, by order, and because the pool is suspended. */
+static void drain_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start less = without(c);
+	u64 block;
+	u32 i;
+
+	begin(c);
+	if (kvp_drain_cancel(h->pool) != -ENOENT)
+		sim_fail("something was cancelled");
+	some_writes(c);
+	begin_to_drain(c);
+	wait_for_drain(c);
+	expect_place(c, KVP_CACHE_WRITETHROUGH);
+	begin_to_drain(c);
+	if (h->pool->drain.state != KVP_DRAIN_DONE)
+		sim_fail("what is on the legs is drained");
+	set_mode(c, KVP_CACHE_WRITEBACK);
+	for (i = 0; i < 200; i++)
+		host_write(h, i * 2, 1, false);
+	host_flush(h);
+	for (i = 0; i < data_legs(c); i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+	begin_to_drain(c);
+	host_sleep(200);
+	if (kvp_drain_start(h->pool, &h->refusal) != -EBUSY)
+		sim_fail("drained twice");
+	if (!c->start.parity && kvp_drain_cancel(h->pool))
+		sim_fail("not to be cancelled");
+	release(c);
+	wait_for_drain(c);
+	if (!c->start.parity)
+		expect_place(c, KVP_CACHE_WRITEBACK);
+	set_mode(c, KVP_CACHE_WRITEBACK);
+	some_writes(c);
+	begin_to_drain(c);
+	if (host_shrink(h, &less))
+		sim_fail("not without its cache: %s", h->refusal.why);
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(h, block);
+	host_stop(h);
+}
+
 /* Labels that are left say what was; whoever starts by them is refused. */
 static void left_main(void *arg)
 {
@@ -579,6 +636,7 @@ void run_modes(void)
 		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, 80);
 		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, 80);
 		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0, 0);
+		case_of("drain", &shapes[i], &courses[0], drain_main, NOBODY, 0, 0);
 		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);
 		case_of("refused", &shapes[i], &courses[1], refusal_main, NOBODY, 0, 0);
 		case_of("overload", &shapes[i], &courses[0], overload_main, NOBODY, 0, 0);

@@ -5,6 +5,7 @@
 #include "host.h"
 #include "plan.h"
 #include "pool_object.h"
+#include "reload.h"
 
 /* What the pool is without them. */
 struct before {
@@ -98,22 +99,9 @@ static int check_redundancy(const struct plan *p, const struct before *b, struct
 		       after, b->designed);
 }
 
-/* The words of the table that stand before the vdevs: UUID, number of options, options. */
-static const char *vdev_words(const char *params)
-{
-	unsigned int n;
-	int at = 0;
-
-	if (sscanf(params, "%*s %u%n", &n, &at) != 1)
-		return NULL;
-	while (n-- && params[at])
-		at += 1 + (int)strcspn(params + at + 1, " ");
-	return params + at;
-}
-
 static int write_table(struct plan *p, const struct before *b, struct err *err)
 {
-	const char *vdevs = vdev_words(b->params);
+	const char *vdevs = table_vdevs(b->params);
 
 	if (!vdevs)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table", "its table is unreadable");
@@ -122,6 +110,12 @@ static int write_table(struct plan *p, const struct before *b, struct err *err)
 	plan_write(p, "%s", vdevs);
 	plan_write_vdevs(p);
 	return 0;
+}
+
+/* A cache changes nothing in that. */
+static u64 new_sectors(const struct plan *p, const struct before *b)
+{
+	return kvp_cache_find(&p->sb) >= 0 ? b->sectors : plan_blocks(p) << KVP_SECTORS_SHIFT;
 }
 
 static json_object *plan_json(const struct plan *p, const struct before *b)
@@ -135,13 +129,12 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_text(plan, "pool", p->name);
 	json_text(plan, "uuid", p->uuid);
 	json_number(plan, "size_before", b->sectors << 9);
-	json_number(plan, "size", plan_blocks(p) << KVP_BLOCK_SHIFT);
+	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_redundancy(plan, b->losses, after < b->losses ? after : b->losses);
 	vdevs = json_list(plan, "vdevs");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		plan_add_vdev(vdevs, p, &p->sb.vdevs[v]);
-	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s",
-		 plan_blocks(p) << KVP_SECTORS_SHIFT, p->params);
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", new_sectors(p, b), p->params);
 	json_text(plan, "table", table);
 	return root;
 }
@@ -171,16 +164,18 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 
 /* --- doing it ------------------------------------------------------------------------ */
 
-/* The table that the pool has, so that it can be started by it: with this host's name. */
-static void old_table(const struct plan *p, const struct before *b, char *buf, size_t size)
+/* A cache that may carry the log does so, as when a pool is made with one. */
+static int use_cache(struct ctl *ctl, const struct plan *p, const struct before *b, struct err *err)
 {
-	char word[HOST_WORD];
-	struct host self;
-
-	host_self(&self);
-	host_word(&self, word);
-	snprintf(buf, size, "%s %u%s%s%s", p->uuid, !!*word, *word ? " " : "", word,
-		 vdev_words(b->params));
+	if (kvp_cache_find(&p->sb) < 0)
+		return 0;
+	if (!kvp_cache_lowers(&p->sb))
+		return dm_message(b->entry.name, "set cache_mode writeback", NULL, err);
+	if (!ctl->quiet)
+		fprintf(stderr, "kvpoolctl: note: the cache is idle, write-through: one SSD is less than the "
+			"legs survive; 'kvpoolctl set -f %s cache_mode=writeback' puts the log there\n",
+			p->name);
+	return 0;
 }
 
 static int execute(struct ctl *ctl, struct plan *p, const struct before *b, struct err *err)
@@ -190,19 +185,18 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 	int ret = plan_wipe(p, err);
 
 	plan_close(p);
-	old_table(p, b, old, sizeof(old));
+	table_again(p->uuid, b->params, old, sizeof(old));
 	ctl_busy(ctl, "what is in memory goes home");
 	/* What can go home before the device is suspended need not be waited for then. */
 	if (!ret)
 		dm_message(b->entry.name, "checkpoint", NULL, NULL);
 	if (!ret)
-		ret = dm_reload(b->entry.name, plan_blocks(p) << KVP_SECTORS_SHIFT, p->params,
-				b->sectors, old, err);
+		ret = dm_reload(b->entry.name, new_sectors(p, b), p->params, b->sectors, old, err);
 	ctl_busy_end();
 	for (i = p->first_leg; i < p->leg_count; i++)
 		device_announce(p->legs[i].dev.rdev);
 	if (!ret)
-		return 0;
+		return use_cache(ctl, p, b, err);
 	/* a refusal would say that nothing was changed */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
@@ -233,13 +227,18 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 
 static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
 {
-	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err))
+	if (find_pool(p, b, err))
+		return -1;
+	if (kvp_cache_find(&p->sb) >= 0)
+		return err_set(err, ERR_REFUSED, p->name, "take it out for that: kvpoolctl remove POOL cache",
+			       "nothing can be added to a pool with a cache");
+	if (plan_vdevs(p, count, words, err))
 		return -1;
 	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, "VDEV", "name it", "there is nothing to add");
-	if (kvp_cache_find(&p->sb) >= 0)
-		return err_set(err, ERR_REFUSED, p->name, "make another pool",
-			       "this version adds nothing to a pool with a cache");
+	if (kvp_cache_find(&p->sb) >= 0 && p->sb.vdev_count > p->first_vdev + 1)
+		return err_set(err, ERR_USAGE, "cache", "add the others first",
+			       "a cache is added by itself");
 	if (check_redundancy(p, b, err) || plan_devices(p, err))
 		return -1;
 	return write_table(p, b, err);
@@ -275,7 +274,8 @@ const struct command cmd_add = {
 	.help = "Adds vdevs to a running pool; its device grows at once, and a filesystem on it can\n"
 		"grow after it. What is there stays where it is; what is new goes to the new vdevs\n"
 		"once it lies behind that. Writes wait while what is in memory goes home. VDEV is as\n"
-		"for create, without cache. No vdev can be taken out again.\n\n"
+		"for create; a cache is added by itself, behind all others, and is the only vdev\n"
+		"that can be taken out again (remove).\n\n"
 		"  -f            wipe foreign signatures, take devices of an exported pool, and\n"
 		"                let the pool survive less than it does now\n"
 		"  -o KEY=VALUE  log_size=, size= (use less of each leg) and chunk=, as for create",

@@ -14,6 +14,8 @@ _kvpoolctl() {
 	else
 		case $cmd in
 		create) words='single mirror parity1 cache' ;;
+		remove) words="$(kvpoolctl list -H -o name 2>/dev/null) cache" ;;
+		cancel) words="$(kvpoolctl list -H -o name 2>/dev/null) drain" ;;
 		metrics | version) ;;
 		import) words=$(kvpoolctl import 2>/dev/null | sed -n 's/^ *pool: //p') ;;
 		inspect | check | labelclear) ;;

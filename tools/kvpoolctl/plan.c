@@ -84,9 +84,6 @@ static int begin_cache(struct plan *p, struct err *err)
 {
 	static const char mend[] = "name the vdevs with data first, then one cache";
 
-	if (p->first_vdev)
-		return err_set(err, ERR_USAGE, "cache", "make the pool with its cache",
-			       "this version cannot add a cache to a pool");
 	if (!p->sb.vdev_count)
 		return err_set(err, ERR_USAGE, "cache", mend, "a cache needs a vdev before it");
 	if (kvp_cache_find(&p->sb) >= 0)

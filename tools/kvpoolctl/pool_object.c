@@ -102,7 +102,7 @@ static void add_cache(json_object *pool, const struct stats *s)
 	const char *on = stats_text(s, "log.on");
 	bool log = on && !strcmp(on, "cache");
 	unsigned int v;
-	json_object *o;
+	json_object *o, *drain;
 
 	if (!stats_text(s, "cache.vdev")) {
 		json_object_object_add(pool, "cache", NULL);
@@ -122,6 +122,11 @@ static void add_cache(json_object *pool, const struct stats *s)
 	add_numbers(o, s, "refused", refusals);
 	add_numbers(o, s, "written", causes);
 	json_number(o, "ram_bytes", stats_number(s, "ssd.ram"));
+	drain = json_child(o, "drain");
+	json_text(drain, "state", stats_text(s, "drain.state"));
+	json_number(drain, "left", stats_number(s, "drain.left"));
+	json_number(drain, "total", stats_number(s, "drain.total"));
+	json_number(drain, "rate", stats_number(s, "drain.rate"));
 	add_legs(o, s, v);
 }
 

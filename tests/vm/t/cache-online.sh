@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache's mode is changed under a mounted filesystem that is written to; and a power cut amid that
-# timeout: 300
+# test: a cache joins, its mode is changed, it leaves dirty, under a mounted filesystem that is written to; and power cuts amid that
+# timeout: 500
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
@@ -36,6 +36,21 @@ mode_is writethrough legs
 refused 3 refused 'on one SSD' set tank cache_mode=writeback
 refused 2 usage 'cache_mode alone' set -f tank strict=1
 
+echo "--- it leaves, idle; the SSD is blank; it joins, and one SSD stays idle"
+run 0 remove -n tank cache; has out 'would take the cache out'
+run 0 remove tank cache
+run 0 status -j tank; expect_eq "$(json pools.0.cache)" "null"
+[[ $(dmsetup table tank) != *cache* ]] || fail "table line: $(dmsetup table tank)"
+run 1 inspect /dev/c
+refused 3 refused 'no cache' remove tank cache
+run 0 add tank cache /dev/c; has err 'note: the cache is idle'
+mode_is writethrough legs
+[[ $(dmsetup table tank) = *" 0 mirror 2 "*" cache 1 "* ]] || fail "table line: $(dmsetup table tank)"
+refused 3 refused 'pool with a cache' add tank mirror /dev/d /dev/e
+table=$(dmsetup table tank)
+dmsetup load tank --table "$table"; dmsetup suspend tank; dmsetup resume tank
+expect_eq "$(dmsetup table tank)" "$table"
+
 echo "--- round all modes, under a filesystem that is in use"
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
@@ -53,6 +68,43 @@ expect_eq "$(event_count tank log_moved)" 5 "events log_moved"
 end_load
 echo 3 > /proc/sys/vm/drop_caches
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+
+echo "--- it leaves dirty, and two SSDs join, which take the log at once"
+begin_load
+simset a delay_us 3000; simset b delay_us 3000
+run 0 remove tank cache
+simset a delay_us 0; simset b delay_us 0
+run 0 status -j tank; expect_eq "$(json pools.0.cache) $(json pools.0.log.on)" "null legs"
+run 1 inspect /dev/c
+run 0 add tank cache mirror /dev/d /dev/e
+mode_is writeback cache
+end_load
+echo 3 > /proc/sys/vm/drop_caches
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+expect_eq "$(event_count tank cache_removed)" 2 "events cache_removed"
+
+echo "--- the power goes while it leaves: it has left, or it has not"
+begin_load
+kvpoolctl remove tank cache > /dev/null 2>&1 &
+remover=$!
+sleep 0.$((RANDOM % 10))
+simset all cut_mode random
+simset all power_cut now
+kill -KILL $load 2> /dev/null
+wait $load || :
+wait $remover || :
+umount -l /tmp/m
+dmsetup remove --retry --force tank
+simset all power_cut none
+simset all power_restore 1
+run 0 import tank
+mount /dev/mapper/tank /tmp/m
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+run 0 status -j tank
+[ "$(json pools.0.cache)" = null ] || run 0 remove tank cache
+for d in d e; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct status=none; done
+run 0 add tank cache /dev/c
+run 0 set -f tank cache_mode=writeback
 
 echo "--- the power goes while it is set, off the cache and onto it"
 for mode in writethrough writeback; do

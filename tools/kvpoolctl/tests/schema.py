@@ -43,6 +43,8 @@ LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
 CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "ram_bytes"), NUMBER),
              refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
              written=dict.fromkeys(("data", "headers", "parity", "fills"), NUMBER),
+             drain=dict(state=Or("none", "running", "done", "cancelled", "failed"), left=NUMBER,
+                        total=NUMBER, rate=NUMBER),
              mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
@@ -75,6 +77,7 @@ PLANS = {
     "labelclear": dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
     "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
                     redundancy=dict(before=NUMBER, after=NUMBER)),
+    "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, table=TEXT),
     "destroy": dict(STOP, action="destroy"),
     "export": dict(STOP, action="export"),
 }

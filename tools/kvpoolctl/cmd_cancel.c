@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl cancel: something that goes on in a pool is not to be done after all. */
+#include "ctl.h"
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct dm_entry e;
+	struct err err;
+	int ret;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	ctl_args(ctl, argc, 2, 2);
+	if (strcmp(argv[optind + 1], "drain"))
+		return ctl_usage(ctl, "only drain can be cancelled");
+	ret = ctl_find(ctl, argv[optind], &e);
+	if (ret)
+		return ret;
+	return dm_message(e.name, "drain cancel", NULL, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
+}
+
+const struct command cmd_cancel = {
+	.name = "cancel",
+	.args = "POOL drain",
+	.help = "Ends a drain that 'remove POOL cache' or 'set POOL cache_mode=' has begun. The cache\n"
+		"is in use as before, and what has come home is home.",
+	.shorts = "",
+	.run = run,
+};

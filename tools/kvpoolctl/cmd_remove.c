@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl remove: a running pool lets go of its cache. */
+#include <sys/stat.h>
+
+#include "device.h"
+#include "drain.h"
+#include "pool_object.h"
+#include "reload.h"
+
+/* What there is. */
+struct removal {
+	struct dm_entry entry;
+	u64 sectors, dirty;
+	int losses;
+	char *params;		/* of its table */
+	char after[8192];	/* and of the one without the cache */
+	dev_t ssds[KVP_MAX_MIRROR_LEGS];
+	unsigned int nr_ssds;
+};
+
+/* Whom to tell, when the labels are gone. */
+static void note_ssds(struct removal *r, const struct stats *s)
+{
+	unsigned int v = (unsigned int)stats_number(s, "cache.vdev"), i;
+	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
+	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v);
+	char name[PATH_MAX];
+	const char *path;
+	struct stat st;
+
+	for (i = first; i < first + legs && r->nr_ssds < KVP_MAX_MIRROR_LEGS; i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
+			r->ssds[r->nr_ssds++] = st.st_rdev;
+	}
+}
+
+/* The table without its last vdev, which is the cache. */
+static int write_table(struct removal *r, struct err *err)
+{
+	const char *vdevs = table_vdevs(r->params), *cache = vdevs ? strstr(vdevs, " cache ") : NULL;
+	unsigned int legs;
+	int at = 0;
+
+	if (!cache || sscanf(cache, " cache %u%n", &legs, &at) != 1)
+		return err_set(err, ERR_KERNEL, r->entry.name, "see dmsetup table",
+			       "its table is unreadable");
+	for (; legs && cache[at]; legs--)
+		at += 1 + (int)strcspn(cache + at + 1, " ");
+	if (cache[at])
+		return err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
+			       "only a cache that is the last vdev can be taken out");
+	snprintf(r->after, sizeof(r->after), "%s 1 remove%.*s", r->entry.uuid, (int)(cache - vdevs),
+		 vdevs);
+	return 0;
+}
+
+static int look(struct removal *r, struct err *err)
+{
+	const char *on;
+	struct stats s;
+	int ret = 0;
+
+	if (r->entry.readonly)
+		return err_set(err, ERR_READ_ONLY, r->entry.name,
+			       "export it and import it without --readonly",
+			       "it was imported read-only");
+	if (dm_table(r->entry.name, &r->sectors, &r->params, err) ||
+	    stats_load(r->entry.name, &s, err))
+		return -1;
+	on = stats_text(&s, "log.on");
+	if (on && !strcmp(on, "cache"))
+		r->dirty = stats_number(&s, "log.used");
+	r->losses = (int)stats_number(&s, "losses_survivable");
+	if (!stats_text(&s, "cache.vdev"))
+		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
+			      "the pool has no cache");
+	else
+		note_ssds(r, &s);
+	stats_free(&s);
+	return ret ? -1 : write_table(r, err);
+}
+
+static int execute(struct ctl *ctl, struct removal *r, struct err *err)
+{
+	char old[sizeof(r->after)];
+	unsigned int i;
+	int ret;
+
+	if (dm_message(r->entry.name, "drain start", NULL, err) ||
+	    drain_wait(ctl, r->entry.name, err))
+		return -1;
+	table_again(r->entry.uuid, r->params, old, sizeof(old));
+	ctl_busy(ctl, "what is in memory goes home");
+	dm_message(r->entry.name, "checkpoint", NULL, NULL);
+	ret = dm_reload(r->entry.name, r->sectors, r->after, r->sectors, old, err);
+	ctl_busy_end();
+	for (i = 0; !ret && i < r->nr_ssds; i++)
+		device_announce(r->ssds[i]);
+	return ret;
+}
+
+static void report(struct ctl *ctl, const struct removal *r)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	char dirty[SIZE_BUF], table[sizeof(r->after) + 64];
+
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", r->sectors, r->after);
+	json_text(plan, "action", "remove");
+	json_text(plan, "pool", r->entry.name);
+	json_text(plan, "uuid", r->entry.uuid);
+	json_number(plan, "dirty", r->dirty);
+	json_text(plan, "table", table);
+	if (ctl->json)
+		ctl_json(json_object_get(root));
+	else if (ctl->dry_run)
+		printf("would take the cache out of pool %s\ndirty     %s to be brought home first\n"
+		       "table     %s\n", r->entry.name, ctl_size(ctl, r->dirty, dirty), table);
+	else
+		ctl_say(ctl, "the cache is no part of pool %s any more", r->entry.name);
+	json_object_put(root);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct removal *r = calloc(1, sizeof(*r));
+	struct err err;
+	int ret;
+
+	if (!r)
+		abort();
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	ctl_args(ctl, argc, 2, 2);
+	ret = strcmp(argv[optind + 1], "cache") ?
+		ctl_usage(ctl, "only a cache can be taken out") :
+		ctl_find(ctl, argv[optind], &r->entry);
+	if (!ret && (look(r, &err) || (!ctl->dry_run && execute(ctl, r, &err))))
+		ret = ctl_fail(ctl, &err);
+	else if (!ret)
+		report(ctl, r);
+	free(r->params);
+	free(r);
+	return ret;
+}
+
+const struct command cmd_remove = {
+	.name = "remove",
+	.args = "[-n] POOL cache",
+	.help = "Takes the cache out of a running pool. What is on it alone goes home first, while the\n"
+		"pool is in use, and it is said how long that takes; 'kvpoolctl cancel POOL drain'\n"
+		"ends that, and if this command is interrupted it goes on, and leaves an idle cache.\n"
+		"Then writes wait for a moment. The labels of the SSDs are wiped.",
+	.shorts = "",
+	.dry_run = true,
+	.run = run,
+};

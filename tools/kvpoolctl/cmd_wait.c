@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl wait: until something that goes on in a pool has ended. */
+#include "drain.h"
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	const char *what = NULL;
+	struct dm_entry e;
+	struct err err;
+	int ret;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		what = optarg;	/* -t is the only one */
+	if (!what || strcmp(what, "drain"))
+		return ctl_usage(ctl, "-t takes drain");
+	ctl_args(ctl, argc, 1, 1);
+	ret = ctl_find(ctl, argv[optind], &e);
+	if (ret)
+		return ret;
+	return drain_wait(ctl, e.name, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
+}
+
+const struct command cmd_wait = {
+	.name = "wait",
+	.args = "-t drain POOL",
+	.help = "Waits until the log has left the cache of the pool, if that is on its way, and says\n"
+		"how long it will take. It fails if that was cancelled.\n\n"
+		"  -t drain      what to wait for",
+	.shorts = "t:",
+	.run = run,
+};

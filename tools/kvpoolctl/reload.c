@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "host.h"
+#include "reload.h"
+
+/* Before them: UUID, number of options, options. */
+const char *table_vdevs(const char *params)
+{
+	unsigned int n;
+	int at = 0;
+
+	if (sscanf(params, "%*s %u%n", &n, &at) != 1)
+		return NULL;
+	while (n-- && params[at])
+		at += 1 + (int)strcspn(params + at + 1, " ");
+	return params + at;
+}
+
+void table_again(const char *uuid, const char *params, char *buf, size_t size)
+{
+	char word[HOST_WORD];
+	struct host self;
+
+	host_self(&self);
+	host_word(&self, word);
+	snprintf(buf, size, "%s %u%s%s%s", uuid, !!*word, *word ? " " : "", word,
+		 table_vdevs(params));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The table of a pool that runs, for another one that is like it. */
+#ifndef KVPOOLCTL_RELOAD_H
+#define KVPOOLCTL_RELOAD_H
+
+#include <stddef.h>
+
+/** table_vdevs() - where its vdevs begin, with a blank before them; NULL: it is unreadable */
+const char *table_vdevs(const char *params);
+
+/** table_again() - the table that the pool has, so that it can be started by it: with this host's name */
+void table_again(const char *uuid, const char *params, char *buf, size_t size);
+
+#endif
