@@ -87,6 +87,7 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 	struct kvp_wbuf *wb = &pool->wbuf;
 	struct kvp_waiter *w, *next;
 	unsigned long flags;
+	LIST_HEAD(done);
 	u64 seq;
 
 	spin_lock(&wb->lock);
@@ -99,7 +100,10 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 		list_del(&w->list);
 		__add_waiter(log, w);
 	}
+	/* An entry that was built since has taken this seq, and may be durable by now. */
+	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
+	kvp_answer(&done, 0);
 	kvp_commit_kick(pool, true);
 }
 
