@@ -437,7 +437,7 @@ static int message_failed(const char *name, const char *message, int e, struct e
 	if (!strncmp(refusal, subject, strlen(subject))) {
 		refusal_set(refusal, name, err);
 		/* tried, and did not succeed: nobody can say that nothing was changed */
-		if (e == EIO || e == ENOMEM)
+		if (err && (e == EIO || e == ENOMEM))
 			err->code = ERR_KERNEL;
 		return -1;
 	}
