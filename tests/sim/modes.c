@@ -357,6 +357,9 @@ static void note_lost(struct change *c)
 	for (i = 0; i < c->host.pool->nr_legs; i++)
 		if (!kvp_leg_usable(&c->host.pool->legs[i]))
 			c->crash.lost |= BIT(i);
+	/* Of what has left nobody knows any more that it had died. */
+	if (c->victim != NOBODY && c->victim >= c->host.pool->nr_legs)
+		c->crash.lost |= BIT(c->victim);
 }
 
 static void die(struct change *c)
