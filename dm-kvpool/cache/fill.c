@@ -8,6 +8,7 @@
 
 #include "cache/fill.h"
 #include "log/internal.h"
+#include "log/move.h"
 #include "pool/pool.h"
 
 /* No fill is worth reclaim, nor the reserves of who frees memory. */
@@ -113,9 +114,10 @@ static void give_back(struct kvp_fill *f, struct kvp_candidate *c, bool written)
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
-	if (!written)
+	if (!written && !c->written)
 		kvp_ssd_refund(&f->policy);
 	c->block = NOTHING;
+	c->written = false;
 	list_add(&c->list, &f->free);
 	spin_unlock_irqrestore(&f->lock, flags);
 }
@@ -214,8 +216,9 @@ static bool log_is_closed(struct kvp_pool *pool)
 /* Would it be of use, if it were in the log? */
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
+	/* What was written may not have left the buffer yet. */
 	return (u32)atomic_read(count_of(&pool->fill, c->block)) == c->changes &&
-	       !kvp_wbuf_any(pool, c->block, 1);
+	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
 
 static void give_all_back(struct kvp_fill *f, struct list_head *list, bool written)
@@ -288,6 +291,133 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 	kvp_log_send(pool, e);
 }
 
+/* --- into the ring -------------------------------------------------------------------------- */
+
+static void ring_put(struct kvp_fill *f)
+{
+	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+
+	if (atomic_dec_and_test(&f->ring_pending))
+		queue_work(pool->scrub_wq, &f->ring_work);
+}
+
+static void ring_io_done(struct kvp_io *io)
+{
+	if (io->error)
+		atomic64_inc(&io->leg->err_write);
+	ring_put(io->private);
+}
+
+/* To each SSD, for which nobody waits: no FUA. Caller holds build_lock. */
+static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_vdev *v = pool->scache.v;
+	struct kvp_candidate *c;
+	u64 block;
+	u32 i = 0;
+
+	WRITE_ONCE(f->busy, true);
+	f->ring_lsn = kvp_scache_ring(pool, n, &block);
+	f->ring_nr = n;
+	list_for_each_entry(c, taken, list)
+		f->ring_pages[i++] = c->page;
+	spin_lock_irq(&f->lock);
+	list_splice_init(taken, &f->sent);
+	spin_unlock_irq(&f->lock);
+	atomic_set(&f->ring_pending, 1);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_io *io = &f->ring_ios[i];
+
+		memset(io, 0, sizeof(*io));
+		if (!kvp_leg_usable(&v->legs[i]))
+			continue;
+		io->leg = &v->legs[i];
+		io->op = KVP_IO_WRITE;
+		io->block = block;
+		io->nr = n;
+		io->pages = f->ring_pages;
+		io->done = ring_io_done;
+		io->private = f;
+		atomic_inc(&f->ring_pending);
+		kvp_io_submit(io);
+	}
+	ring_put(f);
+}
+
+/* One that did not take it has something else there: it is given up, like one that fails a log write. */
+static bool ring_taken(struct kvp_pool *pool)
+{
+	struct kvp_fill *f = &pool->fill;
+	bool taken = false, failed = false;
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_MIRROR_LEGS; i++) {
+		struct kvp_io *io = &f->ring_ios[i];
+
+		if (io->leg && io->error) {
+			kvp_leg_fail(io->leg, "a write to the cache failed");
+			failed = true;
+		}
+		taken |= io->leg && !io->error;
+	}
+	return taken && !failed;
+}
+
+static void enter(struct kvp_pool *pool, u64 lsn);
+
+static void ring_work(struct work_struct *work)
+{
+	struct kvp_fill *f = container_of(work, struct kvp_fill, ring_work);
+	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+	unsigned long flags;
+
+	if (ring_taken(pool)) {
+		spin_lock_irqsave(&pool->log.lock, flags);
+		pool->log.ssd_blocks[KVP_LOG_FILLS] += f->ring_nr;
+		spin_unlock_irqrestore(&pool->log.lock, flags);
+		enter(pool, f->ring_lsn);
+	} else {
+		kvp_fill_failed(pool);
+	}
+	wake_up_all(&pool->log.entry_wait);
+	kvp_log_move_kick(pool);
+	kvp_fill_kick(pool);
+}
+
+void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	unsigned long flags;
+
+	if (!in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) || !d->page ||
+	    READ_ONCE(pool->tunables[KVP_T_CACHE_MODE]) != KVP_CACHE_WRITETHROUGH)
+		return;
+	spin_lock_irqsave(&f->lock, flags);
+	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
+	if (c)
+		list_del(&c->list);
+	spin_unlock_irqrestore(&f->lock, flags);
+	if (!c) {
+		refuse(pool, KVP_FILL_MEMORY, 1);
+		return;
+	}
+	c->block = d->block;
+	c->meta = false;
+	c->written = true;
+	c->changes = (u32)atomic_read(count_of(f, d->block));
+	if (!c->page)
+		c->page = alloc_page(FILL_GFP);
+	if (!c->page) {
+		refuse(pool, KVP_FILL_MEMORY, 1);
+		give_back(f, c, false);
+		return;
+	}
+	memcpy(page_address(c->page), page_address(d->page), KVP_BLOCK_SIZE);
+	kvp_fill_add(pool, c, d->crc);
+}
+
 enum outcome { SENT, LATER, NEVER };
 
 /* Nobody waits for it, and it must stand in nobody's way. */
@@ -298,7 +428,15 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	u64 budget;
 
 	lockdep_assert_held(&log->build_lock);
-	if (log_is_closed(pool) || !kvp_log_has_spare(pool, n + 1))
+	if (log_is_closed(pool))
+		return NEVER;
+	if (pool->log.v != pool->scache.v) {
+		if (pool->fill.busy)
+			return LATER;
+		send_to_ring(pool, taken, n);
+		return SENT;
+	}
+	if (!kvp_log_has_spare(pool, n + 1))
 		return NEVER;
 	e = kvp_log_free_entry(log);
 	if (!e || pool->fill.busy || kvp_log_is_wanted(pool))
@@ -373,8 +511,13 @@ static void take_sent(struct kvp_fill *f, struct list_head *sent)
 
 void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
+	enter(pool, e->hdr.lsn + e->hdr.hdr_blocks);
+}
+
+/* What was sent lies from @lsn on. */
+static void enter(struct kvp_pool *pool, u64 lsn)
+{
 	struct kvp_fill *f = &pool->fill;
-	u64 lsn = e->hdr.lsn + e->hdr.hdr_blocks;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
 
@@ -453,6 +596,7 @@ int kvp_fill_start(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&f->waiting);
 	INIT_LIST_HEAD(&f->sent);
 	INIT_WORK(&f->work, fill_work);
+	INIT_WORK(&f->ring_work, ring_work);
 	candidates = kvcalloc(KVP_FILL_BLOCKS, sizeof(*candidates), GFP_KERNEL);
 	f->changes = kvcalloc(1 << KVP_FILL_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
 	if (!candidates || !f->changes || alloc_policy(pool)) {
@@ -477,6 +621,7 @@ void kvp_fill_exit(struct kvp_pool *pool)
 	if (!in_use(f))
 		return;
 	cancel_work_sync(&f->work);
+	cancel_work_sync(&f->ring_work);
 	for (i = 0; i < KVP_FILL_BLOCKS; i++)
 		if (f->candidates[i].page)
 			__free_page(f->candidates[i].page);

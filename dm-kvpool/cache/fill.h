@@ -28,7 +28,10 @@
 
 #include "cache/runs.h"
 #include "cache/ssdpolicy.h"
+#include "io/io.h"
+#include "kvpool_format.h"
 
+struct kvp_dirty;
 struct kvp_entry_io;
 struct kvp_pool;
 struct page;
@@ -68,13 +71,14 @@ struct kvp_fill_plan {
  * @crc: of what is in the page
  * @changes: counted in its region before it was read
  * @meta: it is metadata
+ * @written: it is what was written, and has just come home: no fill that the policy counts
  * @page: allocated when it is first needed, and kept
  */
 struct kvp_candidate {
 	struct list_head list;
 	u64 block;
 	u32 crc, changes;
-	bool meta;
+	bool meta, written;
 	struct page *page;
 };
 
@@ -87,7 +91,7 @@ struct kvp_candidate {
  * @counted: second of which that is; by @work
  * @candidates: KVP_FILL_BLOCKS of them; NULL: nothing is ever filled
  * @changes: counted, by region
- * @busy: an entry is in flight; set under log->build_lock
+ * @busy: an entry is in flight, or what goes into the ring; set under log->build_lock
  * @stopped: nothing is appended, and nothing taken
  */
 struct kvp_fill {
@@ -101,6 +105,13 @@ struct kvp_fill {
 	atomic_t *changes;
 	bool busy, stopped;
 	struct work_struct work;
+	/* Into the ring of a cache that does not carry the log. */
+	struct work_struct ring_work;
+	atomic_t ring_pending;
+	u64 ring_lsn;
+	u32 ring_nr;
+	struct page *ring_pages[KVP_FILL_ENTRY];
+	struct kvp_io ring_ios[KVP_MAX_MIRROR_LEGS];
 };
 
 /**
@@ -157,6 +168,13 @@ void kvp_fill_kick(struct kvp_pool *pool);
 
 /** kvp_fill_durable() - @e, an entry of clean blocks, is: they enter. Before the tail can pass it; process. */
 void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e);
+
+/**
+ * kvp_fill_written() - @d has come home, and is in the table: in the mode writethrough it enters the ring
+ *
+ * Under its range lock; it still has its page. Context: process.
+ */
+void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d);
 
 /** kvp_fill_failed() - no SSD took the entry. Context: process. */
 void kvp_fill_failed(struct kvp_pool *pool);

@@ -29,7 +29,7 @@ static u64 block_at(const struct kvp_scache *s, u32 place)
 /* Places that there should be by now, up to all. */
 static u32 places_wanted(struct kvp_pool *pool)
 {
-	u64 passed = READ_ONCE(pool->log.head.lsn) - pool->scache.base;
+	u64 passed = READ_ONCE(pool->scache.wiped) - pool->scache.base;
 
 	return min_t(u64, passed + AHEAD, pool->scache.blocks);
 }
@@ -53,10 +53,11 @@ static void grow_work(struct work_struct *work)
 int kvp_scache_start(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = &pool->scache;
-	struct kvp_vdev *v = pool->log.v;
+	struct kvp_vdev *v = kvp_pool_cache(pool);
+	u64 at;
 	int ret;
 
-	if (kvp_has_data(v->g) || in_use(s))
+	if (!v || !kvp_vdev_usable(v) || in_use(s))
 		return 0;
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
@@ -67,9 +68,16 @@ int kvp_scache_start(struct kvp_pool *pool)
 		return ret;
 	/* From here on whoever appends says what he overwrites. */
 	mutex_lock(&pool->log.build_lock);
-	/* A recovery may have left blocks in the log, which come home now. */
-	s->base = pool->log.tail - pool->log.tail % v->g->segment_blocks;
-	s->wiped = pool->log.head.lsn;
+	if (pool->log.v == v) {
+		/* A recovery may have left blocks in the log, which come home now. */
+		s->base = pool->log.tail - pool->log.tail % v->g->segment_blocks;
+		s->wiped = pool->log.head.lsn;
+	} else {
+		/* The ring's places have numbers of their own. */
+		at = kvp_log_blocks(v->g);
+		s->base = at - at % v->g->segment_blocks;
+		s->wiped = at;
+	}
 	smp_store_release(&s->v, v);
 	mutex_unlock(&pool->log.build_lock);
 	return 0;
@@ -82,6 +90,8 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 
 	if (in_use(s) != v)
 		return lsn;
+	/* By two rounds, so that whoever reads what the ring has finds that it has gone on. */
+	lsn = max(lsn, s->wiped - s->wiped % step + 2ull * s->blocks);
 	to = place_of(s, s->wiped + step - 1);
 	at = place_of(s, lsn);
 	to -= to % step;
@@ -125,8 +135,12 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
 	struct kvp_index_entry old, e = { .key = d->block, .crc = d->crc };
 
 	/* Once the log has moved, lsns are those of another one. */
-	if (!v || v != READ_ONCE(pool->log.v) || d->hole || d->intent || d->zero)
+	if (!v || d->hole || d->intent || d->zero)
 		return;
+	if (v != READ_ONCE(pool->log.v)) {
+		kvp_fill_written(pool, d);
+		return;
+	}
 	e.place = place_of(s, d->lsn + d->payload);
 	if (e.place < READ_ONCE(s->index.places))
 		WARN_ON_ONCE(kvp_index_set(&s->index, &e, &old) < 0);
@@ -138,7 +152,7 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	struct kvp_scache *s = &pool->scache;
 	struct kvp_vdev *v = in_use(s);
 
-	if (!v || v != READ_ONCE(pool->log.v) || READ_ONCE(pool->log.moving))
+	if (!v || READ_ONCE(pool->log.moving))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
 	return kvp_index_fill_unless(&s->index, e, changes, seen);
@@ -162,15 +176,12 @@ static void forget_places(struct kvp_index *ix, u32 place, u32 end)
 		kvp_index_remove_at(ix, e.key, place++);
 }
 
-void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
+static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 {
 	struct kvp_scache *s = &pool->scache;
-	struct kvp_vdev *v = in_use(s);
 	u32 place;
 
 	lockdep_assert_held(&pool->log.build_lock);
-	if (!v || v != pool->log.v)
-		return;
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
@@ -182,14 +193,34 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 		queue_work(pool->scrub_wq, &s->grow_work);
 }
 
+void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
+{
+	const struct kvp_vdev *v = in_use(&pool->scache);
+
+	if (v && v == pool->log.v)
+		overwrite(pool, lsn, nr);
+}
+
+u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block)
+{
+	struct kvp_scache *s = &pool->scache;
+	u64 lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
+
+	if (end - lsn < nr)
+		lsn = end;
+	overwrite(pool, lsn, nr);
+	*block = kvp_log_place(s->v->g, lsn, 0).block;
+	return lsn;
+}
+
 /* --- reading ---------------------------------------------------------------------------- */
 
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
 	const struct kvp_vdev *v = in_use(&pool->scache);
 
-	/* Once the log has moved, no SSD is left. */
-	return count <= KVP_SCACHE_READ && v && v == READ_ONCE(pool->log.v);
+	/* Nor once no SSD is left. */
+	return count <= KVP_SCACHE_READ && v && kvp_vdev_usable(v);
 }
 
 /* The log stands at @wiped: up to where may it go before it comes over @nr places? */
@@ -297,7 +328,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 u32 kvp_scache_unused(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = &pool->scache;
-	u64 passed = READ_ONCE(pool->log.head.lsn) - s->base;
+	u64 passed = READ_ONCE(s->wiped) - s->base;
 
 	return in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
 }

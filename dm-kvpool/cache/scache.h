@@ -68,9 +68,7 @@ struct kvp_scache {
 };
 
 /**
- * kvp_scache_start() - begin to note what comes home, if the log is on a cache
- *
- * At once, or after a log has moved to a cache of which nothing is known yet.
+ * kvp_scache_start() - begin to note what lies on the cache, if there is one
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
 int kvp_scache_start(struct kvp_pool *pool);
@@ -109,6 +107,15 @@ void kvp_scache_forget(struct kvp_pool *pool, u64 block);
 
 /** kvp_scache_overwrite() - the log is about to write @nr blocks at @lsn. Under log->build_lock. */
 void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
+
+/**
+ * kvp_scache_ring() - of a cache without the log: where @nr blocks may be written now
+ * @block: set to the first of them, on each leg
+ *
+ * What lay there is forgotten. Under log->build_lock; the cache is in use.
+ * Return: their lsn, for kvp_scache_fill().
+ */
+u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block);
 
 /** kvp_scache_asked() - is there a cache that is asked for reads of so many blocks? Any context. */
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);

@@ -32,7 +32,7 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		1 * MIB, NULL, "streams of reads that are longer do not enter the RAM cache" },
 	[KVP_T_CACHE_MODE] = { "cache_mode", KVP_UNIT_WORD, 0, 2, KVP_CACHE_WRITEBACK,
 		"writeback|writethrough|writearound",
-		"writeback: the log is on the cache; it moves when this is set" },
+		"writeback: the log is on the cache; writearound: only what is read enters it" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -216,7 +216,8 @@ static int try_to_move(struct kvp_pool *pool)
 		return -EAGAIN;
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
-	if (!all_entries_free(log) || !all_home(pool))
+	/* Nor may anything be on its way to the cache, where the log would overtake it. */
+	if (!all_entries_free(log) || READ_ONCE(pool->fill.busy) || !all_home(pool))
 		return -EAGAIN;
 	/* What was ordered before the SSDs were lost is as good. */
 	if (!to || (READ_ONCE(log->moving) && !kvp_has_data(to->v->g))) {

@@ -96,8 +96,7 @@ static int drain(struct kvp_pool *pool)
 
 /* --- modes ------------------------------------------------------------------------------ */
 
-/* What is known of the SSD is known from here on; a pool can do without. */
-static void begin_to_cache(struct kvp_pool *pool)
+void kvp_cache_begin(struct kvp_pool *pool)
 {
 	if (kvp_scache_start(pool))
 		kvp_event(pool, "ssd_cache_off why=no_memory");
@@ -120,7 +119,7 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 	if (ret)
 		return ret;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], mode);
-	begin_to_cache(pool);
+	kvp_cache_begin(pool);
 	kvp_estimate_recovery(pool);
 	return 0;
 }

@@ -45,6 +45,9 @@ struct kvp_drain {
 /** kvp_drain_init() - when the pool is allocated */
 void kvp_drain_init(struct kvp_pool *pool);
 
+/** kvp_cache_begin() - what lies on the cache is noted from here on; a pool can do without. May sleep. */
+void kvp_cache_begin(struct kvp_pool *pool);
+
 /**
  * kvp_cache_set_mode() - the mode of the cache, durably, and the log where that wants it
  * @mode: KVP_CACHE_WRITEBACK and so on

@@ -384,6 +384,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 		use_parts(pool, w);
 		memset(&pool->table.roots[known], 0,
 		       (KVP_MAX_ROOTS - known) * sizeof(pool->table.roots[0]));
+		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool);
 		kvp_estimate_recovery(pool);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->nr_vdevs - vdevs,

@@ -214,10 +214,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		return ret;
 	kvp_estimate_recovery(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
-	if (kvp_scache_start(pool))
-		kvp_event(pool, "ssd_cache_off why=no_memory");
-	else if (kvp_fill_start(pool))
-		kvp_event(pool, "ssd_fills_off why=no_memory");
+	kvp_cache_begin(pool);
 	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");

@@ -290,6 +290,162 @@ static void comes_round(struct scene *s)
 		sim_fail("the log has come round, and it is said to lie there");
 }
 
+/* --- the ring of a cache without the log ---------------------------------------------------- */
+
+static void expect_ring(struct scene *s)
+{
+	if (!kvp_has_data(s->host.pool->log.v->g))
+		sim_fail("the log is on the cache");
+}
+
+static void read_from_home(struct scene *s, u64 first, u32 count)
+{
+	u32 i;
+
+	drop_ram(s);
+	for (i = 0; i < count; i++)
+		host_read_check(&s->host, first + i);
+	host_sleep(50);
+}
+
+static u32 known(struct scene *s, u64 first, u32 count)
+{
+	struct kvp_index_entry e;
+	u32 n = 0;
+
+	while (count--)
+		n += kvp_index_find(&s->host.pool->scache.index, first + count, &e);
+	return n;
+}
+
+static void set_mode(struct scene *s, u64 mode)
+{
+	if (kvp_cache_set_mode(s->host.pool, mode, true, &s->host.refusal))
+		sim_fail("mode not set: %s", s->host.refusal.why);
+}
+
+/* What is read enters; what is written as well, but in writearound. */
+static void ring_fills(struct scene *s)
+{
+	struct host *h = &s->host;
+
+	expect_ring(s);
+	read_from_home(s, 64, 40);
+	expect_hits(s, 64, 40, 40);
+	write_small(s, 0, 30);
+	host_checkpoint(h);
+	host_sleep(50);
+	if (!known(s, 0, 30))
+		sim_fail("nothing of what was written is known");
+	host_cache_check(h);
+	write_small(s, 70, 6);
+	host_discard(h, 80, 4);
+	host_checkpoint(h);
+	host_sleep(50);
+	host_cache_check(h);
+	set_mode(s, KVP_CACHE_WRITEAROUND);
+	write_small(s, 0, 30);
+	host_checkpoint(h);
+	host_sleep(50);
+	if (known(s, 0, 30))
+		sim_fail("what was written round the cache is known there");
+	host_cache_check(h);
+	if (known(s, 64, 6) != 6)
+		sim_fail("what was read is not known any more");
+}
+
+static u64 ring_at(struct scene *s)
+{
+	return s->host.pool->scache.wiped;
+}
+
+/* The ring comes round, several times, while the log goes onto the cache and off it. */
+static void ring_round(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g);
+	u32 i;
+
+	for (i = 0; pool->log.ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < 4000; i++) {
+		u32 count = 1 + rng_below(&sim_rng, 12);
+
+		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
+		host_flush(&s->host);
+		if (i % 4 == 3)
+			read_from_home(s, rng_below(&sim_rng, POOL_BLOCKS - 24), 24);
+		if (i % 16 == 15)
+			host_checkpoint(&s->host);
+		if (i % 64 == 63)
+			host_cache_check(&s->host);
+		if (s->start.parity || i % 256 != 255)
+			continue;
+		set_mode(s, KVP_CACHE_WRITEBACK);
+		host_cache_check(&s->host);
+		write_small(s, 12, 9);
+		host_checkpoint(&s->host);
+		set_mode(s, KVP_CACHE_WRITETHROUGH);
+	}
+	if (pool->log.ssd_blocks[KVP_LOG_FILLS] < 2 * all)
+		sim_fail("%llu blocks have entered: the scene is not what it says",
+			 pool->log.ssd_blocks[KVP_LOG_FILLS]);
+	host_checkpoint(&s->host);
+	host_sleep(50);
+	host_cache_check(&s->host);
+	if (!kvp_scache_used(pool))
+		sim_fail("nothing is known of the SSD");
+	for (i = 0; i < POOL_BLOCKS; i++)
+		host_read_check(&s->host, i);
+}
+
+/* What a reader has found can be told from what the ring has written there since. */
+static void ring_comes_round(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g), found;
+	struct kvp_on_ssd at, still;
+	u32 i;
+
+	read_from_home(s, 64, 8);
+	found = ring_at(s);
+	kvp_scache_alike(pool, 66, 1, &at);
+	if (!at.block)
+		sim_fail("it is not on the SSD: the scene is not what it says");
+	for (i = 0; ring_at(s) - found < all + 8 && i < 8000; i++) {
+		kvp_scache_alike(pool, 66, 1, &still);
+		if (still.block == at.block && !kvp_scache_intact(pool, &at))
+			sim_fail("it lies there, and is said not to");
+		if (!still.block && kvp_scache_intact(pool, &at))
+			sim_fail("it lies there no more, and is said to");
+		write_small(s, 128 + 12 * (i % 24), 12);
+		if (i % 8 != 7)
+			continue;
+		host_checkpoint(&s->host);
+		host_sleep(20);
+	}
+	if (kvp_scache_intact(pool, &at))
+		sim_fail("the ring has come round, and it is said to lie there");
+}
+
+/* An SSD takes no more writes: nothing enters by it, and it is given up. All of them: home. */
+static void ring_ssds_fail(struct scene *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	read_from_home(s, 64, 8);
+	for (i = 0; i < s->start.cache; i++) {
+		disks_fault(FAULT_WRITE_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
+		read_from_home(s, 80 + 16 * i, 8);
+		host_sleep(200);
+		if (kvp_leg_usable(ssd(s, i)))
+			sim_fail("an SSD that takes no writes is in use");
+		host_cache_check(h);
+	}
+	write_small(s, 64, 6);
+	host_checkpoint(h);
+	expect_hits(s, 64, 8, 0);
+}
+
 /* --- running them --------------------------------------------------------------------------- */
 
 static void scene_main(void *arg)
@@ -309,8 +465,8 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	char name[128];
 	u32 i;
 
-	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
-		 shape->cache, what);
+	snprintf(name, sizeof(name), "%s:%s+%u:%s", shape->writethrough ? "ring" : "scache",
+		 shape->parity ? "parity" : "mirror", shape->cache, what);
 	if (!wanted(name))
 		return;
 	for (i = 0; i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
@@ -351,5 +507,14 @@ void run_scache(void)
 		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
 		scene("comes-round", &shapes[i], comes_round);
 		run_fills(&shapes[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		struct host_start ring = shapes[i];
+
+		ring.writethrough = true;
+		scene("fills", &ring, ring_fills);
+		scene("round-and-round", &ring, ring_round);
+		scene("comes-round", &ring, ring_comes_round);
+		scene("ssds-fail", &ring, ring_ssds_fail);
 	}
 }

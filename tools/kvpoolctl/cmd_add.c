@@ -172,7 +172,7 @@ static int use_cache(struct ctl *ctl, const struct plan *p, const struct before 
 	if (!kvp_cache_lowers(&p->sb))
 		return dm_message(b->entry.name, "set cache_mode writeback", NULL, err);
 	if (!ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is idle, write-through: one SSD is less than the "
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through: one SSD is less than the "
 			"legs survive; 'kvpoolctl set -f %s cache_mode=writeback' puts the log there\n",
 			p->name);
 	return 0;

@@ -96,7 +96,7 @@ static void note_idle_cache(const struct ctl *ctl, const struct plan *p)
 {
 	if (ctl->quiet || kvp_cache_find(&p->sb) < 0 || kvp_log_on_cache(&p->sb))
 		return;
-	fprintf(stderr, "kvpoolctl: note: the cache is idle, write-through: the log stays on the "
+	fprintf(stderr, "kvpoolctl: note: the cache is write-through: the log stays on the "
 		"legs%s\n", kvp_cache_lowers(&p->sb) ? ", as one SSD is less than they survive; "
 		"'cache mirror DEV DEV', or -o cache_mode=writeback -f, puts it there" : "");
 }

@@ -44,14 +44,16 @@ static void print_cache(const struct ctl *ctl, json_object *pool)
 
 	const char *mode = json_text_at(pool, "cache.mode");
 
-	if (strcmp(json_text_at(pool, "log.on"), "cache")) {
-		printf("    cache: %s: idle, the log is on the legs\n", !strcmp(mode, "writeback") ?
-		       "write-back, and lost" : !strcmp(mode, "writearound") ?
-		       "write-around" : "write-through");
+	bool log = !strcmp(json_text_at(pool, "log.on"), "cache");
+
+	if (!strcmp(json_text_at(pool, "cache.state"), "faulted")) {
+		printf("    cache: %s: lost, the log is on the legs\n", mode);
 		return;
 	}
-	printf("    cache: write-back: carries the log; %s of %s can be read there, %" PRIu64
+	printf("    cache: %s: %s; %s of %s can be read there, %" PRIu64
 	       " hit(s), %" PRIu64 " miss(es), %" PRIu64 " fill(s)\n",
+	       !strcmp(mode, "writeback") ? "write-back" : !strcmp(mode, "writearound") ?
+	       "write-around" : "write-through", log ? "carries the log" : "the log is on the legs",
 	       ctl_size(ctl, json_number_at(pool, "cache.clean"), a),
 	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
 	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),

@@ -43,7 +43,7 @@ run 0 status -j tank; expect_eq "$(json pools.0.cache)" "null"
 [[ $(dmsetup table tank) != *cache* ]] || fail "table line: $(dmsetup table tank)"
 run 1 inspect /dev/c
 refused 3 refused 'no cache' remove tank cache
-run 0 add tank cache /dev/c; has err 'note: the cache is idle'
+run 0 add tank cache /dev/c; has err 'note: the cache is write-through'
 mode_is writethrough legs
 [[ $(dmsetup table tank) = *" 0 mirror 2 "*" cache 1 "* ]] || fail "table line: $(dmsetup table tank)"
 refused 3 refused 'pool with a cache' add tank mirror /dev/d /dev/e
@@ -130,6 +130,22 @@ done
 umount /tmp/m
 fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
 scrub tank
+
+echo "--- without the log it is read from: what was read, and what was written, but in writearound"
+reads() { oracle show /dev/mapper/tank 0 256 bs=1 > /dev/null; }
+run 0 set tank cache_mode=writethrough
+run 0 set tank ram_cache=0
+oracle write /dev/mapper/tank 0 256 3 fsync bs=4
+dmsetup message tank 0 checkpoint
+reads; sleep 1; reads; sleep 1
+hits=$(stat_of tank ssd.hits)
+[ "$(stat_of tank ssd.fills)" -gt 0 ] || fail "nothing entered"
+reads
+[ "$(stat_of tank ssd.hits)" -gt "$hits" ] || fail "nothing was read from the SSD"
+run 0 set tank cache_mode=writearound
+oracle write /dev/mapper/tank 0 256 4 fsync bs=4
+dmsetup message tank 0 checkpoint
+expect_eq "$(oracle show /dev/mapper/tank 0 256 bs=1)" "0 256 v4"
 
 echo "--- it stays so over export and import, and without the SSD that is not needed"
 run 0 set tank cache_mode=writethrough

@@ -13,7 +13,7 @@ refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /
 refused 2 usage 'one leg' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c /dev/d
 refused 2 usage 'one cache' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c cache /dev/d
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
-has err 'note: the cache is idle'
+has err 'note: the cache is write-through'
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.log.on)" "writethrough online legs"
 expect_eq "$(json pools.0.losses_survivable)" 1
