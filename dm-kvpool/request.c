@@ -6,6 +6,7 @@
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "long_read.h"
+#include "paced.h"
 #include "request.h"
 #include "vdev/missing.h"
 
@@ -205,6 +206,8 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->write_blocks, block_count(bio));
+	if (kvp_paced_keep(r, bio))
+		return DM_MAPIO_SUBMITTED;
 	/* Nobody overtakes those who wait already. */
 	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
 		defer_write(r, bio);
@@ -304,12 +307,15 @@ void kvp_requests_requeue(struct kvp_requests *r, bool on)
 	 * Space that comes free may start it again, but it takes nothing any more:
 	 * only one that had begun before must be waited for.
 	 */
+	cancel_delayed_work_sync(&r->pace_work);
 	cancel_work_sync(&r->write_work);
 	queue_work(r->wq, &r->read_work);
 	bio_list_init(&held);
 	spin_lock_irqsave(&r->lock, flags);
 	bio_list_merge(&held, &r->writes);
 	bio_list_init(&r->writes);
+	bio_list_merge(&held, &r->paced);
+	bio_list_init(&r->paced);
 	spin_unlock_irqrestore(&r->lock, flags);
 	while ((bio = bio_list_pop(&held)))
 		end_bio(bio, BLK_STS_DM_REQUEUE);
@@ -964,7 +970,9 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	r->since = ktime_get_boottime();
 	spin_lock_init(&r->lock);
 	bio_list_init(&r->writes);
+	bio_list_init(&r->paced);
 	bio_list_init(&r->reads);
+	INIT_DELAYED_WORK(&r->pace_work, kvp_paced_work);
 	INIT_WORK(&r->write_work, write_work);
 	INIT_WORK(&r->read_work, read_work);
 	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
@@ -985,8 +993,10 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 
 void kvp_requests_exit(struct kvp_requests *r)
 {
-	if (r->pool)
+	if (r->pool) {
 		r->pool->space = NULL;
+		cancel_delayed_work_sync(&r->pace_work);
+	}
 	if (r->wq)
 		destroy_workqueue(r->wq);
 	if (r->write_wq)

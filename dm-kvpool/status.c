@@ -323,6 +323,8 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "table.healed", atomic64_read(&w->table_healed));
 	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
 	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
+	say_number(p, "destage.rate", kvp_pacing_rate(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "destage.drain_ms", kvp_pacing_drain_ms(pool));
 }
 
 static const char *const refusals[KVP_FILL_REFUSALS] = {

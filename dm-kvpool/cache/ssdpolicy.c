@@ -20,8 +20,8 @@
 #define REINSERT_SHARE	25	/* of a segment, in percent */
 #define GHOST_SHARE	100	/* fingerprints for a hundred blocks */
 #define DRAIN_SECONDS	3600
-#define AHEAD_SHARE	16	/* a sixteenth of the cache */
-#define AHEAD_SEGMENTS	2	/* but at least so many */
+#define SECOND_NS	1000000000ull
+#define SAVED_NS	(SECOND_NS / 32)
 #define SMALL_BLOCKS	16
 
 /* Sightings: where less than a quarter of what enters is hit, three; from a half on, two. */
@@ -187,40 +187,49 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
 
 /* --- how fast it is made clean ------------------------------------------------------ */
 
-u32 kvp_ssd_ahead(const struct kvp_ssd_policy *p)
-{
-	return min(max(p->capacity / AHEAD_SHARE, AHEAD_SEGMENTS * p->segment), p->capacity);
-}
-
 /*
  * In proportion, without an integral part: what is dirty is the sum of what comes in and
  * does not go out, so at a steady load it settles below DESTAGE_FULL by itself, if that is
  * a load that the data vdevs can take, and nothing can wind up or overshoot.
  */
-u64 kvp_ssd_destage(const struct kvp_ssd_policy *p, u64 dirty, u64 dirty_ahead, u64 full)
+u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full)
 {
-	u64 rate = DIV_ROUND_UP(p->capacity, DRAIN_SECONDS);
-	u64 from = div_u64((u64)p->capacity * DESTAGE_MORE, 100);
-	u64 to = div_u64((u64)p->capacity * DESTAGE_FULL, 100);
+	u64 rate = floor ?: DIV_ROUND_UP_ULL(capacity, DRAIN_SECONDS);
+	u64 from = div_u64(capacity * DESTAGE_MORE, 100);
+	u64 to = div_u64(capacity * DESTAGE_FULL, 100);
 
 	if (!dirty)
 		return 0;
-	if (dirty_ahead || dirty >= to)
+	if (dirty >= to)
 		return max(full, 1ull);
 	if (dirty > from)
 		rate = max(rate, div64_u64((dirty - from) * full, to - from));
 	return min(rate, max(full, 1ull));
 }
 
-u64 kvp_ssd_accept(const struct kvp_ssd_policy *p, u64 dirty, u64 full)
+bool kvp_ssd_slows(u64 capacity, u64 dirty)
 {
-	u64 least = div_u64((u64)p->capacity * ACCEPT_LESS, 100);
-	u64 room = p->capacity - min(dirty, (u64)p->capacity);
-	u64 even = div_u64((u64)p->capacity * (100 - ACCEPT_EVEN), 100);
+	return dirty * 100 > capacity * ACCEPT_LESS;
+}
 
-	if (dirty <= least)
+u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full)
+{
+	u64 room = capacity - min(dirty, capacity);
+	u64 even = div_u64(capacity * (100 - ACCEPT_EVEN), 100);
+
+	if (!kvp_ssd_slows(capacity, dirty))
 		return ~0ull;
 	return div64_u64(room * full, max(even, 1ull));
+}
+
+u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate)
+{
+	u64 next = max(b->next, now - min(now, SAVED_NS));
+
+	if (next > now)
+		return next - now;
+	b->next = next + div64_u64(blocks * SECOND_NS, rate);
+	return 0;
 }
 
 /* --- life ------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
  *   which large requests bypass it			kvp_ssd_bypass()
  *   which blocks that were read from home enter		kvp_ssd_admit()
  *   which live blocks of the oldest segment are copied	kvp_ssd_reinsert()
- *   how fast dirty blocks go home, how far ahead of the	kvp_ssd_destage()
- *   tail, and how far writers must be slowed down	kvp_ssd_accept()
+ *   how fast dirty blocks go home,			kvp_ssd_destage()
+ *   and how far writers must be slowed down		kvp_ssd_accept(), kvp_ssd_take()
  *
  * Admission. Every fill wears the SSD, and most blocks that are read once are never read
  * again. While the cache still has room, everything enters. Then a block has to be seen
@@ -145,35 +145,47 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
 		     const struct kvp_ssd_state *st, bool *keep);
 
 /**
- * kvp_ssd_ahead() - so many places from the tail on should hold nothing dirty
- *
- * What comes next is reclaimed next, so destage takes what is dirty there before the rest.
- */
-u32 kvp_ssd_ahead(const struct kvp_ssd_policy *p);
-
-/**
  * kvp_ssd_destage() - how many blocks a second should go home
+ * @capacity: blocks that may be dirty
+ * @floor: so many at least; 0: as many as drain a full cache in an hour
  * @dirty: blocks that are
- * @dirty_ahead: of these, such as lie in the kvp_ssd_ahead() places from the tail on
  * @full: blocks a second that the data vdevs can take
  *
- * 0 if nothing is dirty; else at least as many as drain a full cache in an hour, and from
- * a tenth of the cache on more, up to @full when half of it is dirty. Whoever starts and
- * whoever stops destage asks this function, so that they agree.
+ * 0 if nothing is dirty; else at least @floor, and from a tenth of the cache on more, up to
+ * @full when half of it is dirty. Whoever starts and whoever stops destage asks this
+ * function, so that they agree.
  * Context: any.
  */
-u64 kvp_ssd_destage(const struct kvp_ssd_policy *p, u64 dirty, u64 dirty_ahead, u64 full);
+u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full);
 
 /**
  * kvp_ssd_accept() - how many blocks a second writers may make dirty
- * @full: as above
+ * @capacity, @full: as above
  *
  * All they want below three quarters of the cache, ~0. From there on a multiple of @full
  * that falls steadily, to @full itself at nine tenths and to nothing at the very end:
  * writers are slowed down to what can go home, and never stopped at once.
  * Context: any.
  */
-u64 kvp_ssd_accept(const struct kvp_ssd_policy *p, u64 dirty, u64 full);
+u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full);
+
+/** kvp_ssd_slows() - are writers slowed down? The same as kvp_ssd_accept() != ~0, without a division. */
+bool kvp_ssd_slows(u64 capacity, u64 dirty);
+
+/** struct kvp_ssd_bucket - a pace: @next is when the next one may go, ns. Zeros to begin with. */
+struct kvp_ssd_bucket {
+	u64 next;
+};
+
+/**
+ * kvp_ssd_take() - go, @blocks of them, if the pace allows it
+ * @now: ns, of a clock that never goes back
+ * @rate: blocks a second, not 0
+ *
+ * Who has not gone for a while may make up for a thirty-second of a second of it, no more.
+ * Return: 0: gone; else in so many ns. Context: any; one at a time.
+ */
+u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate);
 
 /** kvp_ssd_check() - for tests: NULL, or what is wrong. Takes time for the ghost. */
 const char *kvp_ssd_check(const struct kvp_ssd_policy *p);

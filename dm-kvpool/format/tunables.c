@@ -33,6 +33,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_CACHE_MODE] = { "cache_mode", KVP_UNIT_WORD, 0, 2, KVP_CACHE_WRITEBACK,
 		"writeback|writethrough|writearound",
 		"writeback: the log is on the cache; writearound: only what is read enters it" },
+	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
+		"what is dirty on a cache goes home at least this fast; 0: a full one in an hour" },
 };
 
 int kvp_tunable_find(const char *key)

@@ -248,6 +248,15 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	return found && mark->lsn > READ_ONCE(log->tail);
 }
 
+u64 kvp_log_limit_empty(const struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = READ_ONCE(pool->log.v)->g;
+	u64 free = kvp_log_window(g) - g->segment_blocks;
+
+	free = pool->parity ? free / 3 : free;
+	return free - free / 16;
+}
+
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {

@@ -272,6 +272,9 @@ int kvp_commit_sync(struct kvp_pool *pool);
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
 bool kvp_log_may_stay(struct kvp_pool *pool);
 
+/** kvp_log_limit_empty() - the most that may be buffered, while the log holds nothing */
+u64 kvp_log_limit_empty(const struct kvp_pool *pool);
+
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);
 

@@ -129,6 +129,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	pool->scrub_wq = alloc_workqueue("kvpool-scrub", WQ_UNBOUND, 0);
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
+	kvp_pacing_init(pool);
 	ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)
 		ret = kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT);

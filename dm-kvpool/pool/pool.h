@@ -39,6 +39,7 @@
 #include <linux/workqueue.h>
 
 #include "cache/fill.h"
+#include "cache/pacing.h"
 #include "cache/rcache.h"
 #include "cache/scache.h"
 #include "cache/streams.h"
@@ -140,6 +141,12 @@ struct kvp_destage {
 	unsigned long flags;
 	struct kvp_home *home;
 	struct kvp_recall *recall;	/* of a pool with a cache */
+	struct delayed_work pace_work;	/* of a log on a cache: the next round */
+	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
+	u64 intents;			/* blocks that had gone by intent after the last turn; */
+	bool yields;			/* some more than after the one before */
+	u64 seq;			/* the last that was accepted when somebody looked, */
+	unsigned long seq_at;		/* and when it was seen to be another one (jiffies) */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
@@ -186,6 +193,7 @@ struct kvp_pool {
 	struct kvp_rcache rcache;
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache scache;
+	struct kvp_pacing pacing;
 	struct kvp_fill fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;

@@ -29,6 +29,9 @@
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
 #define MANY_HOLES	64	/* readers look through all that are pending */
+#define NEVER		(~0ul)
+#define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
+#define YIELD		9u	/* while streams go home by intent, they have nine tenths of the time, or less */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
 {
@@ -50,28 +53,111 @@ static bool table_half_dirty(struct kvp_pool *pool)
 	return READ_ONCE(pool->table.nr_dirty) > pool->table.budget / 2;
 }
 
+static bool on_cache(struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
+}
+
+/* Too few to be worth a round for their own sake. */
+static bool few_are_logged(struct kvp_pool *pool)
+{
+	return kvp_wbuf_nr_logged(&pool->wbuf) < MIN_ROUND;
+}
+
+/* Where much is dirty beside them, that is what a recovery takes its time for. */
+static bool many_intents(struct kvp_pool *pool)
+{
+	u32 most = on_cache(pool) && !few_are_logged(pool) ? 4 * KVP_MANY_INTENTS : KVP_MANY_INTENTS;
+
+	return READ_ONCE(pool->log.intents_since) > most;
+}
+
+/* All must come home, and then the tail move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = &pool->destage;
 
-	return test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || log_half_full(pool) ||
-	       READ_ONCE(pool->log.intents_since) > KVP_MANY_INTENTS ||
-	       READ_ONCE(pool->log.full) || table_half_dirty(pool);
+	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || READ_ONCE(pool->log.full) || many_intents(pool))
+		return true;
+	return !on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
+}
+
+static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
+
+/* Of a log on a cache: would a checkpoint free enough of a log of which too much is used? */
+static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	u64 step = kvp_log_window(pool->log.v->g) / TAIL_STEPS;
+
+	if (!on_cache(pool) || !log_half_full(pool))
+		return false;
+	current_mark(pool, mark);
+	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log.tail) >= step;
+}
+
+/* As fast as possible, whatever else there is to do. */
+static bool destage_pressed(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_log_mark mark;
+
+	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > MANY_HOLES)
+		return true;
+	if (!on_cache(pool))
+		return kvp_wbuf_nr_logged(w) > w->limit / 4;
+	/* Parking has no memory, maybe. */
+	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
+	       READ_ONCE(w->nr_logged) > w->limit - w->limit / 8;
+}
+
+/* Has nobody written for long? Whoever asks keeps watch. */
+static bool writers_are_quiet(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u64 seq = READ_ONCE(pool->wbuf.seq);
+
+	if (seq != READ_ONCE(dg->seq)) {
+		WRITE_ONCE(dg->seq, seq);
+		WRITE_ONCE(dg->seq_at, jiffies);
+		return false;
+	}
+	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
+}
+
+/* In how many jiffies is the next round? 0: now. What is less than a round is left to the idle timer. */
+static unsigned long destage_delay(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
+	bool quiet;
+
+	if (destage_pressed(pool))
+		return 0;
+	if (!on_cache(pool))
+		return NEVER;
+	quiet = writers_are_quiet(pool);
+	if (few_are_logged(pool))
+		return NEVER;
+	if (!READ_ONCE(pool->pacing.waiting) && time_after(yield, at))
+		at = yield;
+	return quiet || !time_after(at, now) ? 0 : at - now;
 }
 
 static bool destage_wanted(struct kvp_pool *pool)
 {
-	return checkpoint_wanted(pool) || READ_ONCE(pool->wbuf.nr_holes) > MANY_HOLES ||
-	       kvp_wbuf_nr_logged(&pool->wbuf) > pool->wbuf.limit / 4;
+	return !destage_delay(pool);
 }
 
 /* --- a round ------------------------------------------------------------------- */
 
-/* Fewer while somebody waits for what the round makes free, if the log is small. */
+/* Fewer while somebody waits for what the round makes free, if the log is small; and of a slow pace. */
 static u32 round_versions(struct kvp_pool *pool)
 {
 	u32 n = pool->destage.round;
 
+	if (on_cache(pool) && !checkpoint_wanted(pool))
+		n = pool->destage.yields ? MIN_ROUND :
+		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
 	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
 }
 
@@ -253,9 +339,40 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 {
 	struct kvp_log_mark mark;
 
+	if (tail_is_worth_it(pool, &mark))
+		return kvp_checkpoint(pool, &mark);
 	if (kvp_log_short(pool) && kvp_log_home_mark(pool, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
+}
+
+/*
+ * Streams that go home by intent have nine tenths of the time for themselves: one of destage's requests
+ * costs a disk that seeks as much as one of theirs. But what records them fills the log, too, if more
+ * slowly, so the share gets smaller in the end: to a half where no room is left.
+ */
+static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
+{
+	u32 left = kvp_pacing_left(pool);
+
+	return min_t(unsigned long, took * min(1 + left, YIELD), 10 * HZ);
+}
+
+/* When the next round is to be, after one of @taken versions that began at @start. */
+static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
+{
+	u64 intents = READ_ONCE(pool->log.intent_blocks), rate = kvp_pacing_destage(pool);
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long took = jiffies - start, next = start;
+
+	if (!taken)
+		next = jiffies + HZ / 4;	/* something stands in the way */
+	else if (rate && rate < kvp_pacing_full(pool))
+		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
+	WRITE_ONCE(dg->next, next);
+	dg->yields = intents != dg->intents;
+	WRITE_ONCE(dg->yield, dg->yields ? jiffies + yield_for(pool, took) : jiffies);
+	dg->intents = intents;
 }
 
 /*
@@ -265,6 +382,8 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
  */
 static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 {
+	unsigned long start = jiffies;
+	u64 ns = ktime_get_ns();
 	u32 taken;
 	int ret = destage_round(pool, limit, &taken);
 
@@ -274,6 +393,8 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	}
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
+	kvp_pacing_done(pool, taken, ktime_get_ns() - ns);
+	set_pace(pool, taken, start);
 	*more = taken && (all || destage_wanted(pool));
 	return ret;
 }
@@ -332,6 +453,21 @@ static int destage_some(struct kvp_pool *pool)
 	return destage_below(pool, mark.lsn, false);
 }
 
+/* After @error, or none: when is there more to do? */
+static void set_timers(struct kvp_pool *pool, int error)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long delay;
+
+	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+		return;
+	mod_delayed_work(pool->work_wq, &dg->idle_work,
+			 error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
+	delay = error ? NEVER : destage_delay(pool);
+	if (delay && delay != NEVER)
+		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
+}
+
 static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
@@ -362,9 +498,7 @@ static void destage_work(struct work_struct *work)
 	/* Of a pool that had no leg it is no news, and it may have one again by now. */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
 		kvp_pool_fault(pool, "blocks cannot be brought home");
-	if (!test_bit(KVP_DESTAGE_STOP, &dg->flags))
-		mod_delayed_work(pool->work_wq, &dg->idle_work,
-				 dg->error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
+	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool);
 	/* The builder may have found the log full just as there came space. */
@@ -377,21 +511,37 @@ static void idle_work(struct work_struct *work)
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
 	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
 
-	if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
+	/* What has a pace is on its way home, by that. */
+	if (on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
+		kvp_destage_kick(pool, false);
+	else if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
 		kvp_destage_kick(pool, true);
+}
+
+static void pace_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, pace_work);
+
+	kvp_destage_kick(container_of(dg, struct kvp_pool, destage), false);
 }
 
 void kvp_destage_kick(struct kvp_pool *pool, bool now)
 {
 	struct kvp_destage *dg = &pool->destage;
+	unsigned long delay;
 
 	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
 		return;
 	if (now)
 		set_bit(KVP_DESTAGE_DRAIN, &dg->flags);
-	if (now || destage_wanted(pool))
+	delay = now ? 0 : destage_delay(pool);
+	if (!delay) {
 		queue_work(pool->work_wq, &dg->work);
-	else if (!delayed_work_pending(&dg->idle_work))
+		return;
+	}
+	if (delay != NEVER)
+		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
+	if (!delayed_work_pending(&dg->idle_work))
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
@@ -464,6 +614,8 @@ int kvp_destage_init(struct kvp_pool *pool)
 
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
+	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
+	dg->next = dg->yield = dg->seq_at = jiffies;
 	dg->round = MIN_ROUND;
 	dg->home = kvp_home_alloc(pool, false);
 	if (!dg->home)
@@ -487,8 +639,10 @@ void kvp_destage_stop(struct kvp_pool *pool)
 
 	set_bit(KVP_DESTAGE_STOP, &dg->flags);
 	cancel_delayed_work_sync(&dg->idle_work);
+	cancel_delayed_work_sync(&dg->pace_work);
 	cancel_work_sync(&dg->work);
 	cancel_delayed_work_sync(&dg->idle_work);
+	cancel_delayed_work_sync(&dg->pace_work);
 }
 
 void kvp_destage_start(struct kvp_pool *pool)

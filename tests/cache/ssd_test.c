@@ -382,24 +382,20 @@ static bool test_destage(void)
 	u64 dirty, rate, last = 0, full = 1000;
 	bool good = make(100);
 
-	good &= expect(kvp_ssd_destage(&p, 0, 0, full) == 0, "nothing is dirty");
+	good &= expect(kvp_ssd_destage(CAPACITY, 0, 0, full) == 0, "nothing is dirty");
 	for (dirty = 1; dirty <= CAPACITY; dirty++) {
-		rate = kvp_ssd_destage(&p, dirty, 0, full);
+		rate = kvp_ssd_destage(CAPACITY, 0, dirty, full);
 		good &= expect(rate >= last && rate >= 1 && rate <= full, "%llu dirty: %llu", dirty,
 			       rate);
 		good &= expect(rate * 3600 >= CAPACITY, "an hour is not enough");
 		last = rate;
 	}
-	good &= expect(kvp_ssd_destage(&p, CAPACITY / 10, 0, full) == 2, "a tenth is dirty");
-	good &= expect(kvp_ssd_destage(&p, CAPACITY * 3 / 10, 0, full) == 500, "half the way");
-	good &= expect(kvp_ssd_destage(&p, CAPACITY / 2, 0, full) == full, "half is dirty");
-	good &= expect(kvp_ssd_destage(&p, 1, 1, full) == full, "the tail is not clean");
-	good &= expect(kvp_ssd_destage(&p, 1, 1, 0) == 1, "no data vdev is that slow");
-	good &= expect(kvp_ssd_ahead(&p) == CAPACITY / 16, "%u ahead", kvp_ssd_ahead(&p));
-	p.segment = CAPACITY / 10;
-	good &= expect(kvp_ssd_ahead(&p) == CAPACITY / 5, "%u ahead", kvp_ssd_ahead(&p));
-	p.segment = CAPACITY;
-	good &= expect(kvp_ssd_ahead(&p) == CAPACITY, "more than there is");
+	good &= expect(kvp_ssd_destage(CAPACITY, 0, CAPACITY / 10, full) == 2, "a tenth is dirty");
+	good &= expect(kvp_ssd_destage(CAPACITY, 0, CAPACITY * 3 / 10, full) == 500, "half the way");
+	good &= expect(kvp_ssd_destage(CAPACITY, 0, CAPACITY / 2, full) == full, "half is dirty");
+	good &= expect(kvp_ssd_destage(CAPACITY, 0, 1, 0) == 1, "no data vdev is that slow");
+	good &= expect(kvp_ssd_destage(CAPACITY, 77, 1, full) == 77, "the floor that was set");
+	good &= expect(kvp_ssd_destage(CAPACITY, 2 * full, 1, full) == full, "a floor above what can be");
 	return end(good);
 }
 
@@ -408,18 +404,49 @@ static bool test_accept(void)
 	u64 dirty, rate, last = ~0ull, full = 10000;
 	bool good = make(100);
 
-	good &= expect(kvp_ssd_accept(&p, CAPACITY * 3 / 4, full) == ~0ull, "too early");
+	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 3 / 4, full) == ~0ull, "too early");
 	for (dirty = CAPACITY * 3 / 4 + 1; dirty <= CAPACITY; dirty++) {
-		rate = kvp_ssd_accept(&p, dirty, full);
+		rate = kvp_ssd_accept(CAPACITY, dirty, full);
 		good &= expect(rate <= last, "%llu dirty: %llu, before that %llu", dirty, rate, last);
 		/* Steadily: no step is more than a hundredth of what the vdevs can take. */
 		good &= expect(last == ~0ull || last - rate <= full / 100, "a step of %llu", last - rate);
 		last = rate;
 	}
-	good &= expect(kvp_ssd_accept(&p, CAPACITY * 3 / 4 + 1, full) < 5 * full / 2, "too late");
-	good &= expect(kvp_ssd_accept(&p, CAPACITY * 9 / 10, full) == full, "nine tenths");
-	good &= expect(!kvp_ssd_accept(&p, CAPACITY, full) && !kvp_ssd_accept(&p, CAPACITY + 1, full),
+	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 3 / 4 + 1, full) < 5 * full / 2, "too late");
+	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 9 / 10, full) == full, "nine tenths");
+	good &= expect(!kvp_ssd_accept(CAPACITY, CAPACITY, full) && !kvp_ssd_accept(CAPACITY, CAPACITY + 1, full),
 		       "nothing fits");
+	return end(good);
+}
+
+/* What the bucket lets through in a second of asking every millisecond for @blocks. */
+static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
+{
+	u64 end = *now + 1000000000, n = 0, wait;
+
+	for (; *now < end; *now += 1000000) {
+		while (!(wait = kvp_ssd_take(b, *now, blocks, rate)) && n < 1000000)
+			n += blocks;
+		expect(wait <= blocks * 1000000000ull / rate + 1, "%llu ns is too long", wait);
+	}
+	return n;
+}
+
+static bool test_take(void)
+{
+	struct kvp_ssd_bucket b = { 0 };
+	u64 now = 5000000000, n;
+	bool good = make(100);
+
+	n = taken(&b, &now, 1, 250);
+	good &= expect(n >= 249 && n <= 250 + 250 / 32 + 1, "%llu of 250", n);
+	n = taken(&b, &now, 1, 20000);
+	good &= expect(n >= 19900 && n <= 20100, "%llu of 20000", n);
+	n = taken(&b, &now, 16, 20000);
+	good &= expect(n >= 19900 && n <= 20100, "%llu of 20000, by sixteen", n);
+	now += 3600 * 1000000000ull;
+	n = taken(&b, &now, 1, 1000);
+	good &= expect(n >= 1000 && n <= 1000 + 1000 / 32 + 1, "%llu of 1000 after an hour", n);
 	return end(good);
 }
 
@@ -434,9 +461,9 @@ static double load(double dirty, double wanted, double full, u32 seconds, double
 
 	*least = wanted;
 	for (i = 0; i < 10 * seconds; i++) {
-		in = kvp_ssd_accept(&p, dirty, full);
+		in = kvp_ssd_accept(CAPACITY, dirty, full);
 		in = (in > wanted ? wanted : in) / 10;
-		out = kvp_ssd_destage(&p, dirty, 0, full) / 10.;
+		out = kvp_ssd_destage(CAPACITY, 0, dirty, full) / 10.;
 		dirty += in - (out > dirty ? dirty : out);
 		accepted += in;
 		if (i % 10 == 9) {
@@ -563,6 +590,7 @@ const struct test tests[] = {
 	{ "need", test_need },
 	{ "destage", test_destage },
 	{ "accept", test_accept },
+	{ "take", test_take },
 	{ "load", test_load },
 	{ "no-memory", test_no_memory },
 	{ "gate-whole", test_whole },

@@ -74,14 +74,13 @@ static void what_is_dirty_stays(struct kunit *test)
 
 static void the_largest_cache_does_not_overflow(struct kunit *test)
 {
-	struct kvp_ssd_policy p = { .capacity = KVP_INDEX_MAX_PLACES, .segment = 512 };
 	u64 full = 10000000, most = KVP_INDEX_MAX_PLACES;
 
-	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(&p, most / 10 * 3, 0, full) / 1000, full / 2 / 1000 - 1);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(&p, most, 0, full), full);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(&p, most, full), 0);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(&p, most / 2, full), ~0ull);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_ahead(&p), KVP_INDEX_MAX_PLACES / 16);
+	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(most, 0, most / 10 * 3, full) / 1000,
+			full / 2 / 1000 - 1);
+	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(most, 0, most, full), full);
+	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(most, most, full), 0);
+	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(most, most / 2, full), ~0ull);
 }
 
 static void a_stream_grows(struct kunit *test)

@@ -4,6 +4,7 @@
  * them gets them, they go home in order, and what no SSD has any more is lost, and nothing
  * else, and says so.
  */
+#include <linux/delay.h>
 #include <string.h>
 
 #include "cache/park.h"
@@ -71,9 +72,23 @@ static void read_parked(struct scene *s)
 		read_each(s, FIRST, COUNT);
 }
 
+/*
+ * Destage has something in hand that it does not get rid of, and which nobody asks for: so what follows
+ * stays in the log, and is not locked.
+ */
+static void occupy_destage(struct scene *s)
+{
+	write_each(s, 0, 1);
+	flush_work(&s->host.pool->log.post_work);
+	kvp_destage_kick(s->host.pool, true);
+	while (kvp_wbuf_nr_logged(&s->host.pool->wbuf))
+		msleep(1);
+}
+
 static void park(struct scene *s)
 {
 	hold_homes(s);
+	occupy_destage(s);
 	write_each(s, FIRST, COUNT);
 	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the scene is not what it says",

@@ -27,7 +27,7 @@ struct sample {
 	struct latency flush;
 	u64 hits, misses;			/* of the RAM cache */
 	u64 ssd_hits, ssd_misses, ssd_fills;
-	u64 dirty, log_used;			/* bytes, as they are */
+	u64 dirty, log_used, destage_rate, drain_ms;			/* bytes, as they are */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
 };
@@ -74,6 +74,8 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	s->ssd_fills = stats_number(stats, "ssd.fills");
 	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
 		   stats_number(stats, "ssd.parked");
+	s->destage_rate = stats_number(stats, "destage.rate");
+	s->drain_ms = stats_number(stats, "destage.drain_ms");
 	s->log_used = stats_number(stats, "log.used");
 	while (s->legs < MAX_LEGS && stats_text(stats, "leg.%u.uuid", s->legs)) {
 		take_leg(stats, s->legs, &s->leg[s->legs]);
@@ -212,6 +214,8 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	json_number(o, "hits", d->ssd_hits);
 	json_number(o, "misses", d->ssd_misses);
 	json_number(o, "fills", d->ssd_fills);
+	json_number(o, "destage_rate", d->destage_rate);
+	json_number(o, "drain_ms", d->drain_ms);
 	json_number(json_child(root, "log"), "used", d->log_used);
 	legs = verbose ? json_list(root, "legs") : NULL;
 	for (i = 0; legs && i < d->legs; i++) {

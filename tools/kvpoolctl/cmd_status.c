@@ -58,6 +58,9 @@ static void print_cache(const struct ctl *ctl, json_object *pool)
 	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
 	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
 	       json_number_at(pool, "cache.fills"));
+	printf("           %s/s go home; all would be in %" PRIu64 " s\n",
+	       ctl_size(ctl, json_number_at(pool, "cache.destage_rate"), a),
+	       (json_number_at(pool, "cache.drain_ms") + 999) / 1000);
 }
 
 static void print_head(const struct ctl *ctl, json_object *pool)

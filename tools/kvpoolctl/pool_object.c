@@ -96,6 +96,17 @@ static void add_numbers(json_object *o, const struct stats *s, const char *what,
 		json_number(child, *keys, stats_number(s, "ssd.%s_%s", what, *keys));
 }
 
+/* What an SSD is written for what users write there, in per cent. */
+static u64 amplification(const struct stats *s)
+{
+	u64 data = stats_number(s, "ssd.written_data"), all = 0;
+	unsigned int i;
+
+	for (i = 0; causes[i]; i++)
+		all += stats_number(s, "ssd.written_%s", causes[i]);
+	return data ? all * 100 / data : 0;
+}
+
 /* What is in the log of a cache and is not home yet is dirty, and what came home and is known is clean. */
 static void add_cache(json_object *pool, const struct stats *s)
 {
@@ -121,6 +132,9 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_number(o, "fills", stats_number(s, "ssd.fills"));
 	add_numbers(o, s, "refused", refusals);
 	add_numbers(o, s, "written", causes);
+	json_number(o, "amplification", amplification(s));
+	json_number(o, "destage_rate", stats_number(s, "destage.rate"));
+	json_number(o, "drain_ms", stats_number(s, "destage.drain_ms"));
 	json_number(o, "ram_bytes", stats_number(s, "ssd.ram"));
 	drain = json_child(o, "drain");
 	json_text(drain, "state", stats_text(s, "drain.state"));

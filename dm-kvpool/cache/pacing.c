@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "cache/pacing.h"
+#include "pool/pool.h"
+
+#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: what was before counts half, and so on */
+#define SHOWN_NS	(16ull * NSEC_PER_SEC)
+#define UNKNOWN		(1u << 20)		/* versions a second, until the first have gone home */
+#define FEW		32u			/* versions that say nothing of how fast it goes */
+#define SLOWEST		16ull			/* writers are never slower, blocks a second */
+
+static bool on_cache(const struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
+}
+
+void kvp_pacing_init(struct kvp_pool *pool)
+{
+	spin_lock_init(&pool->pacing.lock);
+	pool->pacing.ended = ktime_get_ns();
+}
+
+/* --- how fast it went ------------------------------------------------------------- */
+
+static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
+{
+	u64 w = *what + more, n = *ns + more_ns;
+
+	while (n > 2 * window) {
+		w /= 2;
+		n /= 2;
+	}
+	WRITE_ONCE(*what, w);
+	WRITE_ONCE(*ns, n);
+}
+
+void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns)
+{
+	struct kvp_pacing *p = &pool->pacing;
+	u64 now = ktime_get_ns();
+
+	if (versions >= FEW)
+		add(&p->worked, &p->work_ns, versions, ns, LATELY_NS);
+	add(&p->home, &p->wall_ns, versions, now - p->ended, SHOWN_NS);
+	WRITE_ONCE(p->ended, now);
+}
+
+static u64 a_second(u64 what, u64 ns)
+{
+	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), max(div_u64(ns, NSEC_PER_USEC), 1ull));
+}
+
+u64 kvp_pacing_full(const struct kvp_pool *pool)
+{
+	const struct kvp_pacing *p = &pool->pacing;
+	u64 ns = READ_ONCE(p->work_ns);
+
+	return ns ? clamp(a_second(READ_ONCE(p->worked), ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
+}
+
+u64 kvp_pacing_rate(const struct kvp_pool *pool)
+{
+	const struct kvp_pacing *p = &pool->pacing;
+	u64 since = ktime_get_ns() - READ_ONCE(p->ended);
+
+	return a_second(READ_ONCE(p->home), READ_ONCE(p->wall_ns) + since);
+}
+
+u64 kvp_pacing_drain_ms(const struct kvp_pool *pool)
+{
+	return div64_u64(kvp_wbuf_nr_logged(&pool->wbuf) * 1000ull, kvp_pacing_full(pool));
+}
+
+/* --- how fast it is to go ------------------------------------------------------------ */
+
+u64 kvp_pacing_dirty(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u64 head = READ_ONCE(pool->log.head.lsn), dirty = 0;
+	struct kvp_dirty *first;
+
+	spin_lock(&w->lock);
+	first = __kvp_wbuf_oldest(w);
+	if (first && first->lsn < head)
+		dirty = head - first->lsn;
+	spin_unlock(&w->lock);
+	if (dirty && pool->parity)
+		dirty += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
+	return dirty;
+}
+
+u64 kvp_pacing_destage(struct kvp_pool *pool)
+{
+	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
+
+	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log.v)->g), floor, kvp_pacing_dirty(pool),
+			       kvp_pacing_full(pool));
+}
+
+/* Of @most that could be buffered if nothing were dirty, so much is used up. */
+static u64 used_of(const struct kvp_pool *pool, u64 most)
+{
+	return READ_ONCE(pool->wbuf.nr_buffered) + most - min_t(u64, most, READ_ONCE(pool->wbuf.commit_limit));
+}
+
+bool kvp_pacing_is_slow(const struct kvp_pool *pool)
+{
+	u64 most;
+
+	if (!on_cache(pool))
+		return false;
+	most = kvp_log_limit_empty(pool);
+	return kvp_ssd_slows(most, used_of(pool, most));
+}
+
+u32 kvp_pacing_left(const struct kvp_pool *pool)
+{
+	u64 most = kvp_log_limit_empty(pool);
+
+	return (u32)div64_u64(100 * (most - min(most, used_of(pool, most))), most);
+}
+
+bool kvp_pacing_passes(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+{
+	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	struct kvp_pacing *p = &pool->pacing;
+	u64 most = kvp_log_limit_empty(pool);
+	unsigned long flags;
+	bool passes;
+
+	if (READ_ONCE(pool->tunables[KVP_T_STRICT]) || used_of(pool, most) > most - most / 32)
+		return false;
+	spin_lock_irqsave(&p->lock, flags);
+	passes = kvp_ssd_bypass(ask, true, blocks, kvp_run_note(&p->runs, first, blocks, true),
+				cutoff - 1);
+	spin_unlock_irqrestore(&p->lock, flags);
+	return passes;
+}
+
+u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
+{
+	u64 most = kvp_log_limit_empty(pool), full = kvp_pacing_full(pool), rate, wait;
+	struct kvp_pacing *p = &pool->pacing;
+	unsigned long flags;
+
+	rate = kvp_ssd_accept(most, used_of(pool, most), full);
+	if (rate == ~0ull)
+		return 0;
+	/* The log is never full for long; what is kept here is not to be what stops a writer. */
+	rate = max3(rate, full / 8, SLOWEST);
+	spin_lock_irqsave(&p->lock, flags);
+	wait = kvp_ssd_take(&p->bucket, ktime_get_ns(), blocks, rate);
+	spin_unlock_irqrestore(&p->lock, flags);
+	return min_t(u64, wait, NSEC_PER_SEC);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How fast what is dirty on an SSD cache goes home, and how fast writers may make more.
+ *
+ * What can be known of the data vdevs is how much destage has got home while it ran; the rest
+ * ssdpolicy.h decides from how full the log's window is. Destage and whoever starts it ask
+ * kvp_pacing_destage(). Whoever is about to accept a write asks kvp_pacing_is_slow(), which costs
+ * little, and if so kvp_pacing_admit(), and keeps the write that long; nobody sleeps for it. When
+ * all else fails the log is full, and writers wait as they do without any of this.
+ *
+ * A log on legs has no pace: it is never slow.
+ */
+#ifndef KVP_PACING_H
+#define KVP_PACING_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "cache/runs.h"
+#include "cache/ssdpolicy.h"
+
+struct kvp_pool;
+
+/**
+ * struct kvp_pacing - of a pool
+ * @worked, @work_ns: versions that destage took lately, and the time that it needed; by destage
+ * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
+ * @lock: irqsave; for all below
+ * @bucket: what writers may do
+ * @runs: which writes are parts of long streams; kept while writers are slowed down
+ * @waiting: somebody is kept waiting; by whoever keeps him
+ */
+struct kvp_pacing {
+	u64 worked, work_ns;
+	u64 home, wall_ns, ended;
+	spinlock_t lock;
+	struct kvp_ssd_bucket bucket;
+	struct kvp_runs runs;
+	bool waiting;
+};
+
+void kvp_pacing_init(struct kvp_pool *pool);
+
+/** kvp_pacing_done() - a turn of destage is over: it took @versions and @ns nanoseconds. By destage alone. */
+void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns);
+
+/** kvp_pacing_full() - versions a second that the data vdevs take; a guess that is high until it is known */
+u64 kvp_pacing_full(const struct kvp_pool *pool);
+
+/** kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and what is kept for parity */
+u64 kvp_pacing_dirty(struct kvp_pool *pool);
+
+/**
+ * kvp_pacing_destage() - versions a second that should go home now; 0: nothing is dirty
+ *
+ * At least kvp_pacing_full(): as fast as possible. Context: any but interrupt.
+ */
+u64 kvp_pacing_destage(struct kvp_pool *pool);
+
+/** kvp_pacing_is_slow() - is the log so full that writers are slowed down? Any context. */
+bool kvp_pacing_is_slow(const struct kvp_pool *pool);
+
+/** kvp_pacing_left() - per cent of what may be buffered that is left. Any context. */
+u32 kvp_pacing_left(const struct kvp_pool *pool);
+
+/**
+ * kvp_pacing_passes() - do @blocks from @first on go home by intent, for all we know?
+ * @ask: KVP_ASK_*
+ *
+ * A stream of those fills the log a hundred times more slowly, so it is not slowed down, as long as
+ * there is some room. Context: any; once for each write.
+ */
+bool kvp_pacing_passes(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+
+/**
+ * kvp_pacing_admit() - may a write of @blocks be accepted?
+ *
+ * Return: 0: yes, and they are counted; else in so many ns, and the caller asks again. Not more than
+ * a second, as the pace changes. Context: any.
+ */
+u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks);
+
+/** kvp_pacing_drain_ms() - how long it would take to bring all home that waits for it; for statistics */
+u64 kvp_pacing_drain_ms(const struct kvp_pool *pool);
+
+/** kvp_pacing_rate() - versions a second that went home in the last half minute or so; for statistics */
+u64 kvp_pacing_rate(const struct kvp_pool *pool);
+
+#endif /* KVP_PACING_H */
