@@ -16,6 +16,15 @@ static u32 blocks_of(const struct bio *bio)
 	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
 }
 
+/* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
+static u32 cost_of(const struct kvp_pool *pool, const struct bio *bio)
+{
+	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	u32 blocks = blocks_of(bio);
+
+	return blocks < cutoff || READ_ONCE(pool->tunables[KVP_T_STRICT]) ? blocks : 1 + blocks / 256;
+}
+
 static void come_back(struct kvp_requests *r, u64 ns)
 {
 	queue_delayed_work(r->write_wq, &r->pace_work, max(nsecs_to_jiffies(ns), 1ul));
@@ -52,7 +61,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 			      asks(bio)))
 		return false;
 	if (!behind)
-		wait = kvp_pacing_admit(pool, blocks_of(bio));
+		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
 	if ((!behind && !wait) || !put(r, bio))
 		return false;
 	WRITE_ONCE(pool->pacing.waiting, true);
@@ -97,7 +106,7 @@ void kvp_paced_work(struct work_struct *work)
 	u64 wait;
 
 	while ((bio = first(r))) {
-		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, blocks_of(bio));
+		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
 		if (wait) {
 			come_back(r, wait);
 			return;

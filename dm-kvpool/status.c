@@ -341,6 +341,7 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 	[KVP_LOG_HEADERS] = "ssd.written_headers",
 	[KVP_LOG_PARITY] = "ssd.written_parity",
 	[KVP_LOG_FILLS] = "ssd.written_fills",
+	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
 };
 
 static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
@@ -351,6 +352,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.misses", sum->ssd_misses);
 	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
 	say_number(p, "ssd.fills", sum->ssd_fills);
+	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
 	for (i = 0; i < KVP_FILL_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
@@ -385,6 +387,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ssd_misses += s->ssd_misses;
 		sum.ssd_mistrusted += s->ssd_mistrusted;
 		sum.ssd_fills += s->ssd_fills;
+		sum.ssd_reinserted += s->ssd_reinserted;
 		for (i = 0; i < KVP_FILL_REFUSALS; i++)
 			sum.ssd_refused[i] += s->ssd_refused[i];
 	}

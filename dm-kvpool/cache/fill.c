@@ -51,6 +51,12 @@ static void refuse(struct kvp_pool *pool, enum kvp_fill_refusal why, u32 blocks)
 	this_cpu_add(pool->stats->ssd_refused[why], blocks);
 }
 
+/* What was there before is refused by nobody: it goes. */
+static void refuse_one(struct kvp_pool *pool, enum kvp_fill_refusal why, const struct kvp_candidate *c)
+{
+	refuse(pool, why, c->from == KVP_FROM_HOME);
+}
+
 /* --- what is to enter ----------------------------------------------------------------- */
 
 bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
@@ -114,7 +120,7 @@ static void give_back(struct kvp_fill *f, struct kvp_candidate *c, bool written)
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
-	if (!written && !c->written)
+	if (!written && !c->written && c->from == KVP_FROM_HOME)
 		kvp_ssd_refund(&f->policy);
 	c->block = NOTHING;
 	c->written = false;
@@ -137,6 +143,7 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask
 	if (c) {
 		list_del(&c->list);
 		c->block = block;
+		c->from = KVP_FROM_HOME;
 		c->meta = ask & KVP_ASK_META;
 	}
 	spin_unlock_irqrestore(&f->lock, flags);
@@ -167,6 +174,47 @@ struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 	if (c->page)
 		return c;
 	refuse(pool, KVP_FILL_MEMORY, 1);
+	give_back(f, c, false);
+	return NULL;
+}
+
+u32 kvp_fill_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_ssd_state st = { .now = ktime_get_seconds() };
+	unsigned long flags;
+	u32 kept;
+
+	spin_lock_irqsave(&f->lock, flags);
+	st.count = f->count;
+	kept = kvp_ssd_reinsert(&f->policy, e, n, &st, keep);
+	spin_unlock_irqrestore(&f->lock, flags);
+	return kept;
+}
+
+struct kvp_candidate *kvp_fill_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
+{
+	struct kvp_fill *f = &pool->fill;
+	struct kvp_candidate *c;
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
+	if (c) {
+		list_del(&c->list);
+		c->block = e->key;
+		c->from = e->place;
+		c->meta = e->meta;
+		c->changes = (u32)atomic_read(count_of(f, e->key));
+	}
+	spin_unlock_irqrestore(&f->lock, flags);
+	if (!c)
+		return NULL;
+	smp_rmb();	/* before what it is verified with is read; pairs with kvp_fill_changed() */
+	if (!c->page)
+		c->page = alloc_page(FILL_GFP);
+	if (c->page)
+		return c;
 	give_back(f, c, false);
 	return NULL;
 }
@@ -231,6 +279,15 @@ static void give_all_back(struct kvp_fill *f, struct list_head *list, bool writt
 	}
 }
 
+static void refuse_all(struct kvp_pool *pool, struct list_head *list)
+{
+	struct kvp_candidate *c;
+
+	list_for_each_entry(c, list, list)
+		refuse_one(pool, KVP_FILL_LOG, c);
+	give_all_back(&pool->fill, list, false);
+}
+
 /* From the head of those that wait: what is still of use, up to an entry; how many. */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
@@ -248,7 +305,7 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 		if (!c)
 			break;
 		if (!is_current(pool, c)) {
-			refuse(pool, KVP_FILL_CHANGED, 1);
+			refuse_one(pool, KVP_FILL_CHANGED, c);
 			give_back(f, c, false);
 			continue;
 		}
@@ -282,6 +339,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 			.block = c->block, .count = 1, .crc = c->crc, .kind = KVP_REC_CLEAN,
 		};
 
+		e->again += c->from != KVP_FROM_HOME;
 		kvp_append_add(e, &r, c->page);
 	}
 	WRITE_ONCE(f->busy, true);
@@ -364,7 +422,7 @@ static bool ring_taken(struct kvp_pool *pool)
 	return taken && !failed;
 }
 
-static void enter(struct kvp_pool *pool, u64 lsn);
+static void enter_sent(struct kvp_pool *pool, u64 lsn);
 
 static void ring_work(struct work_struct *work)
 {
@@ -376,7 +434,7 @@ static void ring_work(struct work_struct *work)
 		spin_lock_irqsave(&pool->log.lock, flags);
 		pool->log.ssd_blocks[KVP_LOG_FILLS] += f->ring_nr;
 		spin_unlock_irqrestore(&pool->log.lock, flags);
-		enter(pool, f->ring_lsn);
+		enter_sent(pool, f->ring_lsn);
 	} else {
 		kvp_fill_failed(pool);
 	}
@@ -404,6 +462,7 @@ void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
 		return;
 	}
 	c->block = d->block;
+	c->from = KVP_FROM_HOME;
 	c->meta = false;
 	c->written = true;
 	c->changes = (u32)atomic_read(count_of(f, d->block));
@@ -493,10 +552,8 @@ static void fill_work(struct work_struct *work)
 			kvp_fill_kick(pool);
 	} else if (outcome == NEVER) {
 		/* Those that wait would fare no better. */
-		for (; n; n = take_waiting(pool, &taken)) {
-			refuse(pool, KVP_FILL_LOG, n);
-			give_all_back(f, &taken, false);
-		}
+		for (; n; n = take_waiting(pool, &taken))
+			refuse_all(pool, &taken);
 	}
 }
 
@@ -509,35 +566,44 @@ static void take_sent(struct kvp_fill *f, struct list_head *sent)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+/* What lies at @lsn is durable: it is in the index from now on, or it is not needed. */
+static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 {
-	enter(pool, e->hdr.lsn + e->hdr.hdr_blocks);
+	struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
+	const atomic_t *changes = count_of(&pool->fill, c->block);
+	bool again = c->from != KVP_FROM_HOME;
+	int ret = -ESTALE;
+
+	x.place = c->from;
+	/* What the buffer has will take it out again when it comes home. */
+	if (!kvp_wbuf_any(pool, c->block, 1))
+		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
+			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
+	if (ret)
+		refuse_one(pool, ret == -EINVAL ? KVP_FILL_MEMORY : KVP_FILL_CHANGED, c);
+	else if (again)
+		this_cpu_inc(pool->stats->ssd_reinserted);
+	else
+		this_cpu_inc(pool->stats->ssd_fills);
 }
 
 /* What was sent lies from @lsn on. */
-static void enter(struct kvp_pool *pool, u64 lsn)
+static void enter_sent(struct kvp_pool *pool, u64 lsn)
 {
 	struct kvp_fill *f = &pool->fill;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
 
 	take_sent(f, &sent);
-	list_for_each_entry(c, &sent, list) {
-		struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
-
-		int ret = -ESTALE;
-
-		/* What the buffer has will take it out again when it comes home. */
-		if (!kvp_wbuf_any(pool, c->block, 1))
-			ret = kvp_scache_fill(pool, lsn, &x, count_of(f, c->block), c->changes);
-		lsn++;
-		if (ret)
-			refuse(pool, ret == -EINVAL ? KVP_FILL_MEMORY : KVP_FILL_CHANGED, 1);
-		else
-			this_cpu_inc(pool->stats->ssd_fills);
-	}
+	list_for_each_entry(c, &sent, list)
+		enter(pool, c, lsn++);
 	give_all_back(f, &sent, true);
 	WRITE_ONCE(f->busy, false);
+}
+
+void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+{
+	enter_sent(pool, e->hdr.lsn + e->hdr.hdr_blocks);
 }
 
 void kvp_fill_failed(struct kvp_pool *pool)
@@ -560,6 +626,7 @@ void kvp_fill_stop(struct kvp_pool *pool)
 	if (!in_use(f))
 		return;
 	WRITE_ONCE(f->stopped, true);
+	kvp_reinsert_stop(pool);
 	cancel_work_sync(&f->work);
 	wait_event(pool->log.entry_wait, !READ_ONCE(f->busy));
 	spin_lock_irq(&f->lock);
@@ -610,7 +677,7 @@ int kvp_fill_start(struct kvp_pool *pool)
 		list_add_tail(&candidates[i].list, &f->free);
 	}
 	smp_store_release(&f->candidates, candidates);
-	return 0;
+	return kvp_reinsert_start(pool);
 }
 
 void kvp_fill_exit(struct kvp_pool *pool)
@@ -620,6 +687,7 @@ void kvp_fill_exit(struct kvp_pool *pool)
 
 	if (!in_use(f))
 		return;
+	kvp_reinsert_exit(pool);
 	cancel_work_sync(&f->work);
 	cancel_work_sync(&f->ring_work);
 	for (i = 0; i < KVP_FILL_BLOCKS; i++)

@@ -38,6 +38,7 @@ struct page;
 
 #define KVP_FILL_BLOCKS		128u	/* on their way: 512 KiB of pages */
 #define KVP_FILL_ENTRY		31u	/* blocks of an entry, 128 KiB with its header: a FLUSH may have to wait for one */
+#define KVP_FROM_HOME		(~0u)
 #define KVP_FILL_REGION_SHIFT	4
 #define KVP_FILL_COUNT_BITS	14
 
@@ -70,6 +71,7 @@ struct kvp_fill_plan {
  * @block: ~0: none
  * @crc: of what is in the page
  * @changes: counted in its region before it was read
+ * @from: where it was read from on the SSD, to be written there again (reinsert.h); KVP_FROM_HOME
  * @meta: it is metadata
  * @written: it is what was written, and has just come home: no fill that the policy counts
  * @page: allocated when it is first needed, and kept
@@ -77,7 +79,7 @@ struct kvp_fill_plan {
 struct kvp_candidate {
 	struct list_head list;
 	u64 block;
-	u32 crc, changes;
+	u32 crc, changes, from;
 	bool meta, written;
 	struct page *page;
 };
@@ -156,6 +158,17 @@ bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
  */
 struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 				     const struct kvp_fill_plan *plan);
+
+/** kvp_fill_keep() - kvp_ssd_reinsert(), by the policy of fills. Context: process. */
+u32 kvp_fill_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep);
+
+/**
+ * kvp_fill_begin_again() - block @e->key, which lies on the SSD, is to be written there again
+ *
+ * Before its entry in the table is read, and before the place is looked at. Not in the budget of fills.
+ * Return: as kvp_fill_begin(); NULL: none is free. Context: process.
+ */
+struct kvp_candidate *kvp_fill_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e);
 
 /** kvp_fill_add() - c->page holds the block, verified, with sum @crc. Context: any. */
 void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc);

@@ -253,6 +253,12 @@ int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
 
 int kvp_index_move(struct kvp_index *ix, u64 key, u32 from, u32 to)
 {
+	return kvp_index_move_unless(ix, key, from, to, NULL, 0);
+}
+
+int kvp_index_move_unless(struct kvp_index *ix, u64 key, u32 from, u32 to, const atomic_t *changes,
+			  u32 seen)
+{
 	struct kvp_index_stripe *s;
 	struct kvp_index_entry e;
 	int ret = -ENOENT;
@@ -261,6 +267,10 @@ int kvp_index_move(struct kvp_index *ix, u64 key, u32 from, u32 to)
 	if (!is_place(ix, to))
 		return -EINVAL;
 	s = lock_key(ix, key);
+	if (changes && (u32)atomic_read(changes) != seen) {
+		spin_unlock(&s->lock);
+		return -ESTALE;
+	}
 	link = link_to(ix, key);
 	if (*link != NONE && *link == from) {
 		ret = -EEXIST;

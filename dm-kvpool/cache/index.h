@@ -206,6 +206,15 @@ int __must_check kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_in
 int __must_check kvp_index_move(struct kvp_index *ix, u64 key, u32 from, u32 to);
 
 /**
+ * kvp_index_move_unless() - kvp_index_move(), unless a change of the block was counted
+ * @changes, @seen: as of kvp_index_fill_unless()
+ *
+ * Return: as kvp_index_move(); -ESTALE: it is not @seen any more.
+ */
+int __must_check kvp_index_move_unless(struct kvp_index *ix, u64 key, u32 from, u32 to,
+				       const atomic_t *changes, u32 seen);
+
+/**
  * kvp_index_remove() - nothing is known of block @key any more
  * @old: set to what was
  *

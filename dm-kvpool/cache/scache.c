@@ -158,6 +158,32 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	return kvp_index_fill_unless(&s->index, e, changes, seen);
 }
 
+int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+		    const atomic_t *changes, u32 seen)
+{
+	struct kvp_scache *s = &pool->scache;
+	struct kvp_vdev *v = in_use(s);
+	int ret;
+
+	if (!v || v != READ_ONCE(pool->log.v) || READ_ONCE(pool->log.moving))
+		return -EINVAL;
+	ret = kvp_index_move_unless(&s->index, e->key, e->place, place_of(s, lsn), changes, seen);
+	/* The log may have come over the old place meanwhile: then nothing is known of it. */
+	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
+}
+
+u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e)
+{
+	struct kvp_scache *s = &pool->scache;
+	u32 place = place_of(s, lsn), end = min(place + nr, READ_ONCE(s->index.places)), n = 0;
+
+	while (place < end && n < nr && kvp_index_next(&s->index, &place, end, &e[n])) {
+		n++;
+		place++;
+	}
+	return n;
+}
+
 void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_index_entry old;
@@ -275,6 +301,28 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
 
 	for (i = 0; i < count; i++)
 		kvp_scache_forget(pool, block + i);
+}
+
+int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 crc,
+		      struct page *page)
+{
+	struct kvp_scache *s = &pool->scache;
+	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
+	struct kvp_index_entry now;
+	struct kvp_leg *leg;
+	int error;
+
+	at.until = safe_until(s, at.until, e->place, 1);
+	if (!kvp_index_find(&s->index, e->key, &now) || now.place != e->place)
+		return -ENOENT;
+	leg = kvp_scache_choose(pool, block_at(s, e->place), 1);
+	if (!leg)
+		return -EIO;
+	error = kvp_io_page(leg, KVP_IO_READ, block_at(s, e->place), page);
+	kvp_leg_unchoose(leg);
+	if (error || !kvp_scache_intact(pool, &at))
+		return error ?: -ENOENT;
+	return kvp_block_sum(pool->seed, e->key, page_address(page)) == crc ? 0 : -EILSEQ;
 }
 
 /* One SSD's copy. What is wrong with it is counted, but for want of memory, which says nothing of it. */

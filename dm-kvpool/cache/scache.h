@@ -102,6 +102,33 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
 int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen);
 
+/**
+ * kvp_scache_move() - the same of @e->key, which was copied there from where @e says
+ *
+ * Wherever it lies by now. Return: as kvp_scache_fill(). Context: process.
+ */
+int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+		    const atomic_t *changes, u32 seen);
+
+/**
+ * kvp_scache_live() - what lies in the @nr blocks of a segment that the log writes next at @lsn
+ * @e: with room for @nr
+ *
+ * Return: how many. Context: process.
+ */
+u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e);
+
+/**
+ * kvp_scache_reread() - read from the SSD what is to be written there again
+ * @e: where it lies
+ * @crc: of its version, as the table has it
+ *
+ * Return: 0: @page is that version; else it is not there any more, or cannot be had. Nobody is blamed:
+ * readers do that. Context: process, waits for I/O.
+ */
+int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 crc,
+		      struct page *page);
+
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
 void kvp_scache_forget(struct kvp_pool *pool, u64 block);
 

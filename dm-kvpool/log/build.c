@@ -283,7 +283,8 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	if (kvp_has_data(log->v->g))
 		return;
 	log->ssd_blocks[KVP_LOG_HEADERS] += e->hdr.hdr_blocks;
-	log->ssd_blocks[payload] += e->hdr.blocks - e->hdr.hdr_blocks;
+	log->ssd_blocks[payload] += e->hdr.blocks - e->hdr.hdr_blocks - e->again;
+	log->ssd_blocks[KVP_LOG_AGAIN] += e->again;
 }
 
 /* Put the entry among those in flight, and its header on paper. */
@@ -454,6 +455,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->appended = false;
 	e->append = NULL;
 	e->clean = false;
+	e->again = 0;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);
 	e->bypass = free_bypass(log);

@@ -438,4 +438,5 @@ void kvp_post_work(struct work_struct *work)
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
 	kvp_fill_kick(pool);
+	kvp_reinsert_kick(pool);
 }

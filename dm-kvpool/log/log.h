@@ -69,6 +69,7 @@ enum kvp_log_cause {
 	KVP_LOG_HEADERS,
 	KVP_LOG_PARITY,
 	KVP_LOG_FILLS,		/* clean blocks that were read from home */
+	KVP_LOG_AGAIN,		/* clean blocks that the log would have come over */
 	KVP_LOG_CAUSES
 };
 
@@ -95,6 +96,7 @@ enum kvp_entry_phase {
  * @appended: it takes nothing from the buffer (append.c)
  * @append: if it holds parity: who waits for it
  * @clean: it holds blocks for the SSD cache, and nothing else
+ * @again: so many of those were there before
  * @ios: one a leg of the log
  */
 struct kvp_entry_io {
@@ -115,6 +117,7 @@ struct kvp_entry_io {
 	bool appended;
 	struct kvp_parity_append *append;
 	bool clean;
+	u32 again;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };
 

@@ -41,6 +41,7 @@
 #include "cache/fill.h"
 #include "cache/pacing.h"
 #include "cache/rcache.h"
+#include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "cache/streams.h"
 #include "cache/wbuf.h"
@@ -110,6 +111,7 @@ struct kvp_stats {
 	u64 coalesced_blocks, buffer_read_blocks, read_retries, rebuilt_blocks;
 	u64 ram_hits, ram_misses, ram_fills, ram_bypassed;	/* blocks */
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
+	u64 ssd_reinserted;
 	u64 ssd_fills, ssd_refused[KVP_FILL_REFUSALS];		/* blocks */
 };
 
@@ -194,6 +196,7 @@ struct kvp_pool {
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache scache;
 	struct kvp_pacing pacing;
+	struct kvp_reinsert reinsert;
 	struct kvp_fill fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;

@@ -31,7 +31,7 @@
 #define MANY_HOLES	64	/* readers look through all that are pending */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
-#define YIELD		9u	/* while streams go home by intent, they have nine tenths of the time, or less */
+#define YIELD		19u	/* while streams go home by intent, they have 19 of 20 parts of the time, or less */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
 {
@@ -347,7 +347,7 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 }
 
 /*
- * Streams that go home by intent have nine tenths of the time for themselves: one of destage's requests
+ * Streams that go home by intent have most of the time for themselves: one of destage's requests
  * costs a disk that seeks as much as one of theirs. But what records them fills the log, too, if more
  * slowly, so the share gets smaller in the end: to a half where no room is left.
  */
@@ -355,7 +355,7 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 {
 	u32 left = kvp_pacing_left(pool);
 
-	return min_t(unsigned long, took * min(1 + left, YIELD), 10 * HZ);
+	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
 }
 
 /* When the next round is to be, after one of @taken versions that began at @start. */

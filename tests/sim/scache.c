@@ -507,6 +507,7 @@ void run_scache(void)
 		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
 		scene("comes-round", &shapes[i], comes_round);
 		run_fills(&shapes[i]);
+		run_reinserts(&shapes[i]);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		struct host_start ring = shapes[i];

@@ -91,6 +91,9 @@ void run_park(void);
 void run_restart(void);
 /** run_fills() - its part that is in fill.c */
 void run_fills(const struct host_start *shape);
+
+/** run_reinserts() - its part that is in reinsert.c */
+void run_reinserts(const struct host_start *shape);
 /** run_cache_sequences() - its part that is in sequences.c */
 void run_cache_sequences(void);
 void run_random(void);

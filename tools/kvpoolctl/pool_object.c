@@ -84,7 +84,7 @@ static const char *const refusals[] = {
 	"evidence", "stream", "budget", "memory", "log", "changed", NULL
 };
 
-static const char *const causes[] = { "data", "headers", "parity", "fills", NULL };
+static const char *const causes[] = { "data", "headers", "parity", "fills", "reinserted", NULL };
 
 /* ssd.WHAT_KEY of each key, as an object @what. */
 static void add_numbers(json_object *o, const struct stats *s, const char *what,
@@ -130,6 +130,7 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_number(o, "hits", stats_number(s, "ssd.hits"));
 	json_number(o, "misses", stats_number(s, "ssd.misses"));
 	json_number(o, "fills", stats_number(s, "ssd.fills"));
+	json_number(o, "reinserted", stats_number(s, "ssd.reinserted"));
 	add_numbers(o, s, "refused", refusals);
 	add_numbers(o, s, "written", causes);
 	json_number(o, "amplification", amplification(s));

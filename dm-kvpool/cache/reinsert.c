@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "cache/reinsert.h"
+#include "pool/pool.h"
+
+#define AHEAD	2u	/* segments before the log comes there */
+
+static bool in_use(const struct kvp_reinsert *r)
+{
+	return smp_load_acquire(&r->e);
+}
+
+/* Not of the ring: who reads it finds what was hit there until it comes round. */
+static bool log_is_there(struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->log.v) == pool->scache.v && !READ_ONCE(pool->fill.stopped) &&
+	       kvp_scache_asked(pool, 1);
+}
+
+static u32 segment(const struct kvp_pool *pool)
+{
+	return pool->scache.v->g->segment_blocks;
+}
+
+/* Would it have to be dropped anyway? */
+static bool log_is_short(struct kvp_pool *pool)
+{
+	return kvp_log_used(pool) > kvp_log_window(pool->log.v->g) / 8 * 5;
+}
+
+/* Is the head so close to what was not looked at that it is time? And may the log go there, as things are? */
+static bool is_time(struct kvp_pool *pool, u64 walked)
+{
+	u64 head = READ_ONCE(pool->log.head.lsn), tail = READ_ONCE(pool->log.tail);
+	u32 seg = segment(pool);
+
+	return walked <= head + AHEAD * seg && walked + seg <= tail - tail % seg + pool->scache.blocks;
+}
+
+/* Look at the next segment; false: it is not time for that. */
+static bool next_segment(struct kvp_pool *pool)
+{
+	struct kvp_reinsert *r = &pool->reinsert;
+	u64 head = READ_ONCE(pool->log.head.lsn);
+	u32 seg = segment(pool);
+
+	r->walked = max(r->walked, head - head % seg + seg);
+	if (!is_time(pool, r->walked))
+		return false;
+	r->nr = kvp_scache_live(pool, r->walked, seg, r->e);
+	r->at = 0;
+	kvp_fill_keep(pool, r->e, r->nr, r->keep);
+	r->walked += seg;
+	if (log_is_short(pool))
+		r->at = r->nr;
+	return true;
+}
+
+/* What the table says of @block; false: it has no sum. */
+static bool sum_of(struct kvp_pool *pool, u64 block, u32 *crc)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u64 entry;
+
+	if (IS_ERR(leaf))
+		return false;
+	entry = kvp_table_entry(pool, leaf, block);
+	kvp_table_put(pool, leaf);
+	*crc = kvp_entry_crc(entry);
+	return kvp_entry_state(entry) == KVP_ENTRY_VALID;
+}
+
+/* Have the next block written again, if all is well; false: no candidate is free now. */
+static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
+{
+	struct kvp_candidate *c;
+	u32 crc;
+
+	c = kvp_fill_begin_again(pool, e);
+	if (!c)
+		return false;
+	if (sum_of(pool, e->key, &crc) && !kvp_scache_reread(pool, e, crc, c->page))
+		kvp_fill_add(pool, c, crc);
+	else
+		kvp_fill_drop(pool, c);
+	return true;
+}
+
+static void reinsert_work(struct work_struct *work)
+{
+	struct kvp_reinsert *r = container_of(work, struct kvp_reinsert, work);
+	struct kvp_pool *pool = container_of(r, struct kvp_pool, reinsert);
+
+	while (log_is_there(pool)) {
+		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
+			return;	/* whoever ends an entry looks again */
+		if (r->at < r->nr)
+			r->at++;
+		else if (!next_segment(pool))
+			return;
+	}
+}
+
+void kvp_reinsert_kick(struct kvp_pool *pool)
+{
+	struct kvp_reinsert *r = &pool->reinsert;
+
+	if (in_use(r) && log_is_there(pool) &&
+	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(pool, READ_ONCE(r->walked))))
+		queue_work(pool->scrub_wq, &r->work);
+}
+
+int kvp_reinsert_start(struct kvp_pool *pool)
+{
+	struct kvp_reinsert *r = &pool->reinsert;
+	struct kvp_index_entry *e;
+
+	INIT_WORK(&r->work, reinsert_work);
+	e = kvcalloc(segment(pool), sizeof(*e), GFP_KERNEL);
+	r->keep = kvcalloc(segment(pool), sizeof(*r->keep), GFP_KERNEL);
+	if (!e || !r->keep) {
+		kvfree(e);
+		kvfree(r->keep);
+		r->keep = NULL;
+		return -ENOMEM;
+	}
+	smp_store_release(&r->e, e);
+	return 0;
+}
+
+void kvp_reinsert_stop(struct kvp_pool *pool)
+{
+	if (in_use(&pool->reinsert))
+		cancel_work_sync(&pool->reinsert.work);
+}
+
+void kvp_reinsert_exit(struct kvp_pool *pool)
+{
+	struct kvp_reinsert *r = &pool->reinsert;
+
+	kvp_reinsert_stop(pool);
+	kvfree(r->e);
+	kvfree(r->keep);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Before the log of an SSD cache comes round to a segment, what is worth it there is written again.
+ *
+ * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which blocks are
+ * to stay; each is read from the SSD, verified against the table, and goes the way of a fill: a clean
+ * record, when nobody waits for the log and it has room. When that is durable, the index learns the new
+ * place, if nothing has changed since before the block was read.
+ *
+ * Nobody waits for any of this, and nothing is kept back for it: what is not done when the log gets there
+ * is lost to the cache, and lies at home.
+ */
+#ifndef KVP_REINSERT_H
+#define KVP_REINSERT_H
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct kvp_index_entry;
+struct kvp_pool;
+
+/**
+ * struct kvp_reinsert - of a pool; all by @work
+ * @e: live blocks of the segment that was looked at last; NULL: nothing is ever written again
+ * @keep: which of them are to stay
+ * @nr, @at: how many they are, and the next one
+ * @walked: behind that segment, a place in the log
+ */
+struct kvp_reinsert {
+	struct work_struct work;
+	struct kvp_index_entry *e;
+	bool *keep;
+	u32 nr, at;
+	u64 walked;
+};
+
+/** kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may sleep. */
+int kvp_reinsert_start(struct kvp_pool *pool);
+
+/** kvp_reinsert_exit() - when nobody else uses the pool. May sleep. */
+void kvp_reinsert_exit(struct kvp_pool *pool);
+
+/** kvp_reinsert_stop() - once fills are stopped: it takes nothing more. May sleep. */
+void kvp_reinsert_stop(struct kvp_pool *pool);
+
+/** kvp_reinsert_kick() - the log has gone on: look at what is ahead of it, if it is time. Any context. */
+void kvp_reinsert_kick(struct kvp_pool *pool);
+
+#endif /* KVP_REINSERT_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Before the log of an SSD comes round, what was hit there is written again, and nothing else; and the
+ * races of that, each cut everywhere. Part of the suite scache.
+ */
+#include <string.h>
+
+#include "suite.h"
+
+#define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
+#define COUNT	24u
+#define HIT	12u	/* the first of these are read twice */
+#define OTHER	300u	/* what the log goes on with */
+
+struct play {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*scene)(struct play *p);
+	u32 served;
+	bool stays[COUNT];		/* hit, or metadata */
+	u32 nr_stay;
+};
+
+static struct kvp_leg *ssd(struct play *p, u32 n)
+{
+	return host_leg(&p->host, p->start.legs - p->start.cache + n);
+}
+
+static bool lies_at(struct play *p, u64 block, u32 *place)
+{
+	struct kvp_index_entry e;
+	bool known = kvp_index_find(&p->host.pool->scache.index, block, &e);
+
+	*place = known ? e.place : ~0u;
+	return known;
+}
+
+static u64 again(struct play *p)
+{
+	return p->host.pool->stats->ssd_reinserted;
+}
+
+static void read_anew(struct play *p, u64 first, u32 count)
+{
+	u32 i;
+
+	kvp_rcache_drop(p->host.pool);
+	for (i = 0; i < count; i++)
+		host_read_check(&p->host, first + i);
+}
+
+/* COUNT blocks lie on the SSD, HIT of them were read from there. */
+static void fill(struct play *p)
+{
+	struct kvp_index_entry e;
+	u32 i;
+
+	read_anew(p, FIRST, COUNT);
+	host_sleep(50);
+	read_anew(p, FIRST, HIT);
+	for (i = 0; i < COUNT; i++) {
+		if (!kvp_index_find(&p->host.pool->scache.index, FIRST + i, &e))
+			sim_fail("block %u is not on the SSD: the scene is not what it says", FIRST + i);
+		/* Who reads says of some that they are metadata. */
+		p->stays[i] = i < HIT || e.meta;
+		p->nr_stay += p->stays[i];
+	}
+	if (p->nr_stay == COUNT)
+		sim_fail("all are metadata: the scene is not what it says");
+}
+
+static void append_some(struct play *p, u32 i)
+{
+	host_write(&p->host, OTHER + i % 8, 8, false);
+	host_flush(&p->host);
+	/* So that the log has room for what nobody needs. */
+	if (i % 8 == 7)
+		host_checkpoint(&p->host);
+}
+
+/* The log goes on until it is @short_of blocks from having come round, or to @short_of blocks beyond. */
+static void go_round(struct play *p, u64 begin, s32 beyond)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u32 i;
+
+	for (i = 0; pool->log.head.lsn < begin + pool->scache.blocks + beyond; i++)
+		append_some(p, i);
+}
+
+/* --- scenes ------------------------------------------------------------------------------- */
+
+static void stay(struct play *p)
+{
+	u64 begin = p->host.pool->log.head.lsn;
+	u32 i, place;
+
+	fill(p);
+	go_round(p, begin, 128);
+	host_sleep(50);
+	for (i = 0; i < COUNT; i++)
+		if (lies_at(p, FIRST + i, &place) != p->stays[i])
+			sim_fail("block %u is %s the SSD", FIRST + i, p->stays[i] ? "not on" : "still on");
+	if (again(p) != p->nr_stay)
+		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay);
+	if (p->host.pool->log.ssd_blocks[KVP_LOG_AGAIN] != p->nr_stay)
+		sim_fail("%llu blocks count as written again", p->host.pool->log.ssd_blocks[KVP_LOG_AGAIN]);
+	host_cache_check(&p->host);
+	i = p->host.ssd_reads;
+	read_anew(p, FIRST, HIT);
+	if (p->host.ssd_reads - i != HIT)
+		sim_fail("%u of %u were read from the SSD", p->host.ssd_reads - i, HIT);
+}
+
+/* Reads of the SSD hang where these lie: reinsertion has begun with them, and gets no further. */
+static void stall_reads(struct play *p)
+{
+	u32 i, place;
+
+	lies_at(p, FIRST, &place);
+	for (i = 0; i < p->start.cache; i++)
+		disks_stall(ssd(p, i)->bdev - disks.bdev,
+			    kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block,
+			    kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block + 1);
+}
+
+static void release(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+}
+
+/* So far that reinsertion has begun: its first read hangs. */
+static void begin_again(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 begin = pool->log.head.lsn;
+	u32 i;
+
+	fill(p);
+	stall_reads(p);
+	for (i = 0; !pool->reinsert.nr || pool->reinsert.at == pool->reinsert.nr; i++) {
+		if (pool->log.head.lsn > begin + pool->scache.blocks)
+			sim_fail("the log came round: the scene is not what it says");
+		append_some(p, i);
+		host_sleep(1);
+	}
+}
+
+/* The first of them changes after it was asked for. */
+static void race(struct play *p, bool discard)
+{
+	begin_again(p);
+	if (discard)
+		host_discard(&p->host, FIRST, 1);
+	else
+		host_write(&p->host, FIRST, 1, false);
+	host_flush(&p->host);
+	host_checkpoint(&p->host);
+	release();
+	host_sleep(50);
+	host_cache_check(&p->host);
+	read_anew(p, FIRST, COUNT);
+}
+
+static void race_write(struct play *p)
+{
+	race(p, false);
+}
+
+static void race_discard(struct play *p)
+{
+	race(p, true);
+}
+
+/* What it writes again hangs, and the power may go; the newer version lies before it in the log, or behind. */
+static void stall_log(struct play *p)
+{
+	struct kvp_place at = kvp_log_place(p->host.pool->log.v->g, p->host.pool->log.head.lsn, 0);
+	u32 i;
+
+	for (i = 0; i < p->start.cache; i++)
+		disks_stall(ssd(p, i)->bdev - disks.bdev, at.block, at.block + 32);
+}
+
+static void race_in_flight(struct play *p)
+{
+	begin_again(p);
+	/* The read goes on, what is made of it stands still. */
+	release();
+	stall_log(p);
+	host_sleep(20);
+	host_write(&p->host, FIRST, 1, false);
+	host_write(&p->host, FIRST + 1, 1, false);
+	host_sleep(20);
+	release();
+	host_flush(&p->host);
+	host_sleep(50);
+	host_cache_check(&p->host);
+	host_checkpoint(&p->host);
+	host_cache_check(&p->host);
+	read_anew(p, FIRST, COUNT);
+}
+
+/* What rots is not kept. */
+static void rotten(struct play *p)
+{
+	u64 begin = p->host.pool->log.head.lsn;
+	u8 junk[KVP_BLOCK_SIZE];
+	u32 i, place, kept;
+
+	memset(junk, 0x55, sizeof(junk));
+	fill(p);
+	lies_at(p, FIRST + 2, &place);
+	for (i = 0; i < p->start.cache; i++)
+		image_write_data(&disks.img[ssd(p, i)->bdev - disks.bdev],
+				 kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block,
+				 junk);
+	go_round(p, begin, 128);
+	host_sleep(50);
+	if (lies_at(p, FIRST + 2, &kept))
+		sim_fail("a block that is rotten was written again");
+	if (again(p) != p->nr_stay - 1)
+		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay - 1);
+	read_anew(p, FIRST, COUNT);
+}
+
+/* The log is short of space: nothing is written again, and who writes goes on. */
+static void short_of_space(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 begin = pool->log.head.lsn, window = kvp_log_window(pool->log.v->g);
+	u32 i, place;
+
+	fill(p);
+	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log.v->g->segment_blocks));
+	if (again(p))
+		sim_fail("too early: the scene is not what it says");
+	/* There is no checkpoint. */
+	mutex_lock(&pool->checkpoint_lock);
+	for (i = 0; kvp_log_used(pool) < window / 8 * 5; i += 8) {
+		host_write(&p->host, OTHER, 8, false);
+		host_flush(&p->host);
+	}
+	place = again(p);
+	for (i = 0; i < 6; i++) {
+		host_write(&p->host, OTHER, 8, false);
+		host_flush(&p->host);
+		host_sleep(2);
+	}
+	if (again(p) != place)
+		sim_fail("%llu blocks were written again while the log was short of space", again(p) - place);
+	mutex_unlock(&pool->checkpoint_lock);
+	host_checkpoint(&p->host);
+	host_cache_check(&p->host);
+}
+
+/* --- running them ------------------------------------------------------------------------- */
+
+static void life(void *arg)
+{
+	struct play *p = arg;
+
+	if (host_start(&p->host, &p->o, &p->start))
+		sim_fail("start: %s", p->host.refusal.why);
+	p->served = disks.trace.nr;
+	p->scene(p);
+	host_stop(&p->host);
+}
+
+static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
+{
+	const struct base *base = base_cache(&p->start);
+	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
+			       .cache = p->start.cache, .o = &p->o };
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&p->o, &base->o);
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, life, p) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	if (good && cut)
+		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH, opt.thorough ? 200 : 12);
+	oracle_free(&p->o);
+	return good;
+}
+
+static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p), bool cut)
+{
+	u32 images = opt.images, i;
+	bool good = true;
+	char name[128];
+
+	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, what);
+	if (!wanted(name))
+		return;
+	opt.images = min(opt.images, 2u);
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 2); i++) {
+		struct play p = { .start = *shape, .scene = scene };
+
+		good = play_once(name, &p, mix64(opt.seed, i), cut);
+	}
+	opt.images = images;
+	result(name, good);
+}
+
+void run_reinserts(const struct host_start *shape)
+{
+	play("again", shape, stay, false);
+	play("again-races-write", shape, race_write, true);
+	play("again-races-discard", shape, race_discard, true);
+	play("again-in-flight", shape, race_in_flight, true);
+	play("again-rotten", shape, rotten, false);
+	/* Of a parity1 so much of the log is kept for parity that it never is so full. */
+	if (!shape->parity)
+		play("again-short-of-space", shape, short_of_space, false);
+}
