@@ -108,6 +108,7 @@ void kvp_paced_work(struct work_struct *work)
 	while ((bio = first(r))) {
 		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
 		if (wait) {
+			WRITE_ONCE(pool->pacing.waiting, true);
 			come_back(r, wait);
 			return;
 		}

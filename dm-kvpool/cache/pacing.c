@@ -146,7 +146,7 @@ u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
 	unsigned long flags;
 
 	rate = kvp_ssd_accept(most, used_of(pool, most), full);
-	if (rate == ~0ull)
+	if (rate == ~0ull || !on_cache(pool))
 		return 0;
 	/* The log is never full for long; what is kept here is not to be what stops a writer. */
 	rate = max3(rate, full / 8, SLOWEST);
