@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For the tests tool-cache*: disks a and b, SSDs c, d and e, and the pool tank on them.
+# For the tests of caches: disks a and b, SSDs c, d and e, and the pool tank on them.
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 helper oracle
@@ -27,4 +27,23 @@ blank() {
 		blkdiscard -f /dev/$d 2> /dev/null
 		dd if=/dev/zero of=/dev/$d bs=4K count=1 oflag=direct conv=fsync status=none
 	done
+}
+# Writes and reads back what it wrote, for as long as it takes.
+begin_load() {
+	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
+		--verify_backlog=64 --time_based --runtime=600 --output=/tmp/load.log --minimal &
+	load=$!
+	sleep 1
+}
+end_load() {
+	kill -0 $load || fail "fio ended by itself: $(cat /tmp/load.log)"
+	kill -INT $load
+	wait $load || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
+	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
+}
+# mode_is MODE PLACE
+mode_is() {
+	run 0 status -j tank
+	expect_eq "$(json pools.0.cache.mode) $(json pools.0.log.on)" "$1 $2"
+	expect_eq "$(kvpoolctl get tank cache_mode)" "$1"
 }

@@ -6,26 +6,6 @@
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 
-# Writes and reads back what it wrote, for as long as it takes.
-begin_load() {
-	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
-		--verify_backlog=64 --time_based --runtime=600 --output=/tmp/load.log --minimal &
-	load=$!
-	sleep 1
-}
-end_load() {
-	kill -0 $load || fail "fio ended by itself: $(cat /tmp/load.log)"
-	kill -INT $load
-	wait $load || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
-	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
-}
-# mode_is MODE PLACE
-mode_is() {
-	run 0 status -j tank
-	expect_eq "$(json pools.0.cache.mode) $(json pools.0.log.on)" "$1 $2"
-	expect_eq "$(kvpoolctl get tank cache_mode)" "$1"
-}
-
 echo "--- refused in words"
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 refused 3 refused 'no cache' set tank cache_mode=writeback

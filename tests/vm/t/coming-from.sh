@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: what other caches can do, as docs/coming-from.md has it, under a file system that is in use
+# timeout: 400
+# needs: gcc python3 mkfs.ext4 fio
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+
+ram() { run 0 status -j tank; json "pools.0.ram.$1"; }
+
+echo "--- bcache: one SSD for several disks"
+run 0 create "${log[@]}" tank single /dev/a single /dev/b cache /dev/c
+mode_is writeback cache
+mkfs.ext4 -q -E nodiscard /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
+sum=$(sha256sum < /tmp/m/kept)
+
+echo "--- bcache, FlashCache: what is sequential passes by; how fast it is written back"
+for setting in seq_cutoff_read=512K seq_cutoff_write=512K destage_min_rate=1M; do
+	run 0 set tank $setting
+done
+expect_eq "$(kvpoolctl get -p tank seq_cutoff_write) $(kvpoolctl get -p tank destage_min_rate)" "524288 1048576"
+before=$(stat_of tank log.intent_blocks)
+dd if=/dev/zero of=/tmp/m/stream bs=1M count=8 oflag=direct conv=fsync status=none
+after=$(stat_of tank log.intent_blocks)
+[ "$after" -gt "$before" ] || fail "a stream of 8 MiB went through the cache"
+begin_load
+
+echo "--- dm-cache, FlashCache, EnhanceIO: write-through, write-around, write-back"
+for mode in writethrough:legs writearound:legs writeback:cache; do
+	run 0 set tank cache_mode=${mode%:*}
+	mode_is ${mode%:*} ${mode#*:}
+done
+
+echo "--- dm-writecache: everything home, now"
+dmsetup message tank 0 checkpoint
+
+echo "--- EnhanceIO, lvconvert --uncache: off, and on again"
+run 0 remove tank cache
+run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
+run 0 add tank cache /dev/c
+mode_is writeback cache
+
+echo "--- RapidDisk: RAM as a write-through cache, on and off"
+run 0 set tank ram_cache=16M
+echo 3 > /proc/sys/vm/drop_caches
+for i in 1 2; do dd if=/tmp/m/kept of=/dev/null bs=64K iflag=direct status=none; done
+[ "$(ram hits)" -gt 0 ] || fail "nothing was read from RAM"
+expect_eq "$(ram read_cache)" $((16 << 20))
+dmsetup message tank 0 drop_caches
+run 0 set tank ram_cache=0
+expect_eq "$(stat_of tank ram.read_cache_used)" 0
+
+echo "--- statistics"
+run 0 status -j tank
+for key in hits misses fills dirty clean amplification destage_rate ram_bytes; do
+	[ "$(json pools.0.cache.$key)" -ge 0 ] || fail "no cache.$key"
+done
+run 0 iostat -j tank
+run 0 metrics; has out kvpool_
+
+echo "--- and all that was written is there"
+end_load
+echo 3 > /proc/sys/vm/drop_caches
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+umount /tmp/m
+fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
+scrub tank
+run 0 export tank
