@@ -228,6 +228,9 @@ static void relieve_memory(struct kvp_pool *pool)
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
+	/* What a cache has need not be in memory. */
+	if (READ_ONCE(pool->wbuf.scarce))
+		queue_work(pool->commit_wq, &pool->log.post_work);
 	kvp_commit_kick(pool, true);
 }
 

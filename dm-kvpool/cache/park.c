@@ -61,7 +61,10 @@ void kvp_recall_free(struct kvp_recall *r)
 void kvp_park(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	u32 limit = READ_ONCE(w->limit), n = 0;
+	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
+	u32 limit = READ_ONCE(w->scarce) ? min(READ_ONCE(w->pages), READ_ONCE(w->limit)) :
+					   READ_ONCE(w->limit);
+	u32 n = 0;
 
 	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) ||
 	    READ_ONCE(w->used) <= limit - limit / 4)

@@ -273,6 +273,7 @@ static struct kvp_dirty *take_free(struct kvp_wbuf *w)
 		__add_chunk(w, c);
 	else
 		w->pages -= KVP_CHUNK_PAGES;
+	WRITE_ONCE(w->scarce, !c);
 	d = __take_page(w);
 	spin_unlock(&w->lock);
 	return d;

@@ -134,6 +134,7 @@ struct kvp_wbuf {
 	u32 limit;			/* pages that may exist */
 	u32 pages;			/* that exist, free ones included */
 	u32 used;			/* pages not on the free list */
+	bool scarce;			/* there was no memory for another page when one was wanted last */
 	u32 nr_buffered;
 	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
 	u32 nr_logged;
