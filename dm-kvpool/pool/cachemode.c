@@ -76,19 +76,21 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = &pool->drain;
-	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log.tail), used;
+	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log.tail), freed;
 
-	while ((used = kvp_log_used(pool)) > little(pool) && !READ_ONCE(pool->log.moving)) {
+	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log.moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
 			return -EIO;
 		kvp_destage_kick(pool, true);
 		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
-		if (tail == READ_ONCE(pool->log.tail))
+		freed = READ_ONCE(pool->log.tail) - tail;
+		if (!freed)
 			continue;
-		tail = READ_ONCE(pool->log.tail);
-		most = max(little(pool), min(used, most - most / 4));
+		tail += freed;
+		/* Less by half of what went home: the other half of its room is for those who write. */
+		most = max(little(pool), most - min(most, freed / 2));
 		squeeze(pool, most);
 	}
 	return 0;
@@ -239,6 +241,10 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 		return ret;
 	if (test_and_set_bit(0, &d->queued))
 		return kvp_refuse(r, -EBUSY, "wait for that", "the cache is being drained");
+	if (!mutex_trylock(&d->lock)) {
+		clear_bit(0, &d->queued);
+		return kvp_refuse(r, -EBUSY, "wait for that, or cancel it", "the mode is being changed");
+	}
 	/* Whoever looks at once must not see how the last one went. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
 	if (!kvp_has_data(READ_ONCE(pool->log.v)->g)) {
@@ -248,6 +254,7 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 	} else {
 		clear_bit(0, &d->queued);
 	}
+	mutex_unlock(&d->lock);
 	return 0;
 }
 
