@@ -994,6 +994,11 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	return 0;
 }
 
+void kvp_requests_settle(struct kvp_requests *r)
+{
+	flush_workqueue(r->wq);
+}
+
 void kvp_requests_exit(struct kvp_requests *r)
 {
 	if (r->pool) {

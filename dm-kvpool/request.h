@@ -70,6 +70,9 @@ struct kvp_bio {
 int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
 void kvp_requests_exit(struct kvp_requests *r);
 
+/** kvp_requests_settle() - wait for what is still done for reads that were answered; there are no others */
+void kvp_requests_settle(struct kvp_requests *r);
+
 /** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
 

@@ -16,6 +16,7 @@
 #include "crc.h"
 #include "io/io_bio.h"
 #include "message.h"
+#include "format/logplace.h"
 #include "pool/grow.h"
 #include "pool/start.h"
 #include "registry.h"
@@ -343,6 +344,10 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
 	ret = kvp_shrink_plan(pool, &t->start, next, r);
 	kvfree(next);
+	/* It may come there until the device is resumed: then it is emptied while all wait. */
+	if (!ret && kvp_log_on_cache(pool->sb) && !test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		ret = kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
+				 "the log is on the cache");
 	return ret;
 }
 
@@ -584,6 +589,13 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 	return ret;
 }
 
+/* The device is suspended here, too: no request is left, but what was done for one may go on. */
+static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_settle(&inst->requests);
+	return kvp_pool_shrink(inst->pool, &t->start, r);
+}
+
 /*
  * A reload: the pool goes on with the new table's references to its devices.
  * If that fails the old table is let go of, and the pool stops in good order;
@@ -604,7 +616,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	if (!ret && adds_vdevs(t, pool))
 		ret = add_vdevs(t, inst, &refusal);
 	else if (!ret && removes_cache(t, pool))
-		ret = kvp_pool_shrink(pool, &t->start, &refusal);
+		ret = remove_cache(t, inst, &refusal);
 	if (ret) {
 		kvp_registry_refused(&refusal);
 		return ret;

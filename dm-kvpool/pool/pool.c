@@ -287,6 +287,22 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_events_flush(pool);
 }
 
+int kvp_pool_empty(struct kvp_pool *pool)
+{
+	int ret;
+
+	if (pool->sb->flags & KVP_SB_CLEAN)
+		return 0;
+	kvp_destage_start(pool);
+	kvp_log_unstop(pool);
+	ret = kvp_destage_all(pool);
+	kvp_log_stop(pool);
+	kvp_destage_stop(pool);
+	flush_workqueue(pool->work_wq);
+	mark_clean(pool);
+	return ret;
+}
+
 void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
 	clear_bit(KVP_POOL_QUIESCED, &pool->flags);

@@ -280,6 +280,13 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
  * kvp_pool_unquiesce() takes up work again.
  */
 void kvp_pool_quiesce(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_empty() - bring home what the log of a quiesced pool holds, and say so in the label
+ *
+ * Return: 0, or -errno: not all is home. Context: process, waits for I/O.
+ */
+int kvp_pool_empty(struct kvp_pool *pool);
 void kvp_pool_unquiesce(struct kvp_pool *pool);
 
 /** kvp_pool_stop() - free everything that start made; after quiesce */

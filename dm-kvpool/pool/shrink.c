@@ -2,7 +2,7 @@
 /*
  * A pool lets go of its cache.
  *
- * The pool is quiesced: everything is home and checkpointed, and its log empty.
+ * The pool is quiesced. What a stop has left in the log, if that is on the cache, goes home first.
  *
  *   1. One superblock goes to all other legs. It does not know the cache, and if the log was
  *      there it names an empty one on a vdev with data, under a new nonce and epoch.
@@ -177,6 +177,8 @@ int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 
 	if (old && next) {
 		kvp_events_flush(pool);
+		/* If not, the next one says so. */
+		kvp_pool_empty(pool);
 		ret = kvp_change_ready(pool, r);
 		if (!ret)
 			ret = kvp_shrink_plan(pool, s, next, r);

@@ -157,8 +157,6 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	int ret;
 
 	fill_start(s, hs);
-	/* Who takes a cache out drains it first; a stop alone does not. */
-	kvp_destage_all(h->pool);
 	kvp_pool_quiesce(h->pool);
 	ret = kvp_pool_shrink(h->pool, s, &h->refusal);
 	kvp_pool_unquiesce(h->pool);
