@@ -32,15 +32,49 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 	return ret;
 }
 
+/* The first block of [@block, @end) whose newest record is data, or @end. */
+static u64 next_data(struct kvp_recovery *rec, u64 block, u64 end)
+{
+	unsigned long at = block;
+	struct kvp_replay_rec *r;
+
+	for (r = xa_find(&rec->replay.blocks, &at, end - 1, XA_PRESENT); r;
+	     r = xa_find_after(&rec->replay.blocks, &at, end - 1, XA_PRESENT)) {
+		if (r->kind == KVP_REC_DATA)
+			return at;
+		cond_resched();
+	}
+	return end;
+}
+
+/*
+ * But for blocks that have data behind the discard: that may be home, and in the table. To unwrite
+ * it there would be made durable long before it comes home once more (stay.c), or, if this recovery
+ * is cut, before anybody brings it home.
+ */
+static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
+{
+	u64 block = d->block, end = block + d->count, data;
+	int ret = 0;
+
+	while (!ret && block < end) {
+		data = next_data(rec, block, end);
+		if (data > block)
+			ret = kvp_table_discard(rec->pool, block, data - block);
+		if (!ret)
+			ret = kvp_recovery_relieve(rec);
+		block = data + 1;
+	}
+	return ret;
+}
+
 int kvp_recovery_discards(struct kvp_recovery *rec)
 {
 	struct kvp_replay_discard *d;
 	int ret = 0;
 
 	list_for_each_entry(d, &rec->replay.discards, list) {
-		ret = kvp_table_discard(rec->pool, d->block, d->count);
-		if (!ret)
-			ret = kvp_recovery_relieve(rec);
+		ret = apply_discard(rec, d);
 		if (ret)
 			break;
 	}

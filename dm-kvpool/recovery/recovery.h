@@ -94,7 +94,7 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
 
 /* --- apply.c ---------------------------------------------------------------------------- */
 
-/** kvp_recovery_discards() - discards, to the table */
+/** kvp_recovery_discards() - discards, to the table, but of blocks with data behind them */
 int kvp_recovery_discards(struct kvp_recovery *rec);
 
 /** kvp_recovery_data() - the newest data of each block, home and to the table */

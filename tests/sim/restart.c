@@ -545,6 +545,43 @@ static bool what_is_home_is_not_lost(struct saga *s)
 	       expect_generations(s, 1);
 }
 
+/* Unwritten, which is a discard in the log, and data: which is home, and the tail before both. */
+static void discarded_and_home(struct saga *s)
+{
+	struct host *h = &s->host;
+
+	host_write(h, 4, 12, false);
+	host_flush(h);
+	host_discard(h, 4, 3);
+	host_write_zeros(h, 10, 4);
+	host_flush(h);
+	host_write(h, 5, 1, false);
+	host_write(h, 11, 2, false);
+	host_flush(h);
+	home_but_for_the_tail(s);
+}
+
+static void only_homes(struct saga *s)
+{
+	if (!kvp_has_data(s->host.pool->log.v->g) || s->host.pool->table.poisoned)
+		sim_fail("%llu blocks are lost", s->host.pool->table.poisoned);
+}
+
+/* A recovery does not take back in the table what came home behind a discard. */
+static bool discarded_before_is_not_lost(struct saga *s)
+{
+	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
+
+	s->checked = true;
+	if (!life(s, discarded_and_home, false) || !life(s, nothing, rng_chance(&s->rng, 500)))
+		return false;
+	if (rng_chance(&s->rng, 500))
+		return life(s, home_and_dead, true) && expect_generations(s, 1);
+	s->start.missing = ssds;
+	s->start.discard_log = true;
+	return life(s, only_homes, true);
+}
+
 /* --- running them ----------------------------------------------------------------------------- */
 
 static bool run_saga(const struct host_start *shape, const char *name, bool (*run)(struct saga *s),
@@ -606,5 +643,6 @@ void run_restart(void)
 		saga("stopped-with-a-log", &shapes[i], stopped_with_a_log);
 		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
 		saga("what-is-home-is-not-lost", &shapes[i], what_is_home_is_not_lost);
+		saga("discarded-before-is-not-lost", &shapes[i], discarded_before_is_not_lost);
 	}
 }
