@@ -9,6 +9,7 @@ struct walker {
 	struct log_walk *w;
 	void *buf[2];		/* the entry found, and one to try with */
 	u64 nonce;
+	u32 generation;		/* that is being walked: index of the superblock's; behind them the newest */
 	u64 lsn;		/* where the next entry is looked for */
 	u64 prev_lsn;
 	u32 prev_csum;
@@ -192,13 +193,38 @@ static void count_entry(struct walker *k, const struct kvp_log_hdr *h)
 	k->lsn = h->lsn + h->blocks;
 }
 
-/* The next entry follows at once, or at the start of the next segment. */
+/* The generation that is being walked, if it is not the newest. */
+static const struct kvp_generation *generation(const struct walker *k)
+{
+	const struct kvp_sb *sb = k->pool->sb;
+
+	return k->generation < sb->generation_count ? &sb->generations[k->generation] : NULL;
+}
+
+/* Where the superblock says that a generation ends the next one begins, and nowhere else. */
+static void pass_generations(struct walker *k)
+{
+	const struct kvp_generation *g;
+
+	while ((g = generation(k)) && k->prev_lsn == g->last_lsn && k->prev_csum == g->last_csum) {
+		k->generation++;
+		k->lsn = g->next_lsn;
+		g = generation(k);
+		k->nonce = g ? g->nonce : k->pool->sb->log_nonce;
+	}
+}
+
+/* The next entry follows at once, or at the start of the next segment, or generation. */
 static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 {
 	const struct kvp_geometry *g = k->pool->g;
-	u64 skip = kvp_log_segment_end(g, k->lsn);
 	struct kvp_why why;
+	u64 skip;
 
+	pass_generations(k);
+	if (generation(k))
+		limit = generation(k)->next_lsn;
+	skip = kvp_log_segment_end(g, k->lsn);
 	if (k->lsn < limit && find_at(k, k->lsn, h, &k->w->end))
 		return true;
 	return k->lsn % g->segment_blocks && skip < limit && find_at(k, skip, h, &why);
@@ -302,7 +328,7 @@ static struct walker *walker_new(const struct offline_pool *pool, struct log_wal
 		return NULL;
 	k->pool = pool;
 	k->w = w;
-	k->nonce = pool->sb->log_nonce;
+	k->nonce = generation(k) ? generation(k)->nonce : pool->sb->log_nonce;
 	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
 	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
 	if (k->buf[0] && k->buf[1])
@@ -346,6 +372,7 @@ static int walk_chain(struct walker *k, bool *complete, struct log_at *end, log_
 	int ret = 0;
 
 	k->nonce = sb->redo_nonce;
+	k->generation = sb->generation_count;
 	k->lsn = sb->redo_lsn;
 	k->prev_lsn = 0;
 	k->prev_csum = 0;

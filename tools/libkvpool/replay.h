@@ -37,7 +37,18 @@ struct replay {
 	size_t parity_count, parity_room;
 	struct replay_rec **heap;	/* discards that reach the block asked for; newest on top */
 	size_t heap_count;
+	u64 settled;	/* where the log's newest generation begins, if there are older ones */
 };
+
+/**
+ * replay_settled() - is @rec an intent or a discard that a recovery has resolved?
+ *
+ * Then it means: what the table says, and no record that is older.
+ */
+static inline bool replay_settled(const struct replay *r, const struct replay_rec *rec)
+{
+	return rec->lsn < r->settled && rec->kind != KVP_REC_DATA;
+}
 
 /** replay_add() - a log_entry_fn; -ENOMEM, or -E2BIG beyond REPLAY_MAX_RECORDS */
 int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf);

@@ -148,17 +148,18 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 	enum verify_state state;
 
 	for (i = 0; i < n; i++) {
-		if (newest_first(discard, &recs[i]))
+		if (newest_first(discard, &recs[i]) || replay_settled(&c->replay, &recs[i]))
 			break;
 		if (recs[i].kind == KVP_REC_DATA)
 			return VERIFY_IN_LOG;
 		if (legs_with(c, block, recs[i].crc))
 			return VERIFY_OK;
 	}
-	if (discard)
+	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
 		return VERIFY_UNWRITTEN;
-	state = by_table(c, block, entry, n);
-	if (state == VERIFY_UNREPAIRED && n && verify_open(c, recs[0].lsn))
+	/* The first @i are intents of which nothing is known yet. */
+	state = by_table(c, block, entry, i);
+	if (state == VERIFY_UNREPAIRED && i && verify_open(c, recs[0].lsn))
 		return VERIFY_TORN;
 	return state;
 }
@@ -301,9 +302,13 @@ static void count_pages(struct checker *c)
 /* All that the log holds, an unfinished recovery's parity too. */
 static int read_all_of_log(struct checker *c)
 {
+	const struct kvp_sb *sb = c->log->sb;
 	bool complete;
-	int ret = log_walk(c->log, &c->v->log, replay_add, &c->replay);
+	int ret;
 
+	if (sb->generation_count)
+		c->replay.settled = sb->generations[sb->generation_count - 1].next_lsn;
+	ret = log_walk(c->log, &c->v->log, replay_add, &c->replay);
 	c->log_end = (struct log_at){ c->v->log.head, 0 };
 	return ret ?: log_chain(c->log, &complete, &c->log_end, replay_add, &c->replay);
 }

@@ -785,6 +785,74 @@ static void test_check_stale_root(void)
 	image_free(&m);
 }
 
+/* The last entry ends a generation; a new one begins at a segment's start. */
+static void end_generation(struct image *m, struct kvp_generation *g)
+{
+	*g = (struct kvp_generation){
+		.nonce = m->sb.log_nonce, .last_lsn = m->prev_lsn, .last_csum = m->prev_csum,
+	};
+	image_skip(m);
+	g->next_lsn = m->lsn;
+	m->sb.log_commit = m->lsn;
+	m->sb.log_nonce += 0x1111;
+}
+
+/* The log of @m, if the superblock names @count of its generations; the labels do not, as no cache has it. */
+static enum log_state walk_as(const struct image *m, u32 count, struct verify *v)
+{
+	struct offline_pool pool;
+	struct kvp_sb sb;
+	struct log_walk w;
+	struct scan s;
+	struct err err;
+
+	scan(m, &s);
+	expect(s.pool_count == 1 && !offline_open(&pool, &s.pools[0], 0, &err));
+	sb = *pool.sb;
+	memcpy(sb.generations, m->sb.generations, sizeof(sb.generations));
+	sb.generation_count = count;
+	pool.sb = &sb;
+	pool.g = &sb.vdevs[0];
+	memset(v, 0, sizeof(*v));
+	expect(!log_walk(&pool, &w, NULL, NULL) && !verify_pool(&pool, v, &err));
+	expect(v->log.entries == w.entries && v->log.head == w.head);
+	offline_close(&pool);
+	scan_free(&s);
+	return log_state(&pool, &w);
+}
+
+static void test_log_generations(void)
+{
+	/* 10: data, then an intent of which the table has the version before; 20: a discard, not in the table. */
+	const struct image_rec first[] = {
+		{ KVP_REC_DATA, 10, 0, 2 }, { KVP_REC_DATA, 11, 0, 2 }, { KVP_REC_DATA, 30, 0, 2 },
+		{ KVP_REC_INTENT, 10, 0, 3 }, { KVP_REC_DISCARD, 20, 2, 0 }, { KVP_REC_DATA, 21, 0, 2 },
+	};
+	const struct image_rec second = { KVP_REC_DATA, 12, 0, 2 };
+	const struct image_rec third = { KVP_REC_DISCARD, 30, 1, 0 };
+	struct verify v;
+	struct image m;
+
+	image_make(&m, 1, IMAGE_SMALL);
+	image_valid(&m, 10, 1);
+	image_valid(&m, 20, 4);
+	image_skip(&m);
+	image_log(&m, first, sizeof(first) / sizeof(*first));
+	end_generation(&m, &m.sb.generations[0]);
+	image_log(&m, &second, 1);
+	end_generation(&m, &m.sb.generations[1]);
+	image_log(&m, &third, 1);
+	image_seal(&m);
+	expect(walk_as(&m, 2, &v) == LOG_SOUND && v.log.entries == 3 && v.log.head == m.lsn);
+	expect(v.blocks[VERIFY_IN_LOG] == 3);	/* 11, 12, 21 */
+	expect(v.blocks[VERIFY_OK] == 2 && !v.blocks[VERIFY_UNREPAIRED]);
+	/* It ends where it is said to: not later, and damaged if not there. */
+	m.sb.generations[0].last_csum++;
+	expect(walk_as(&m, 2, &v) == LOG_DAMAGED && v.log.entries == 1);
+	expect(walk_as(&m, 0, &v) == LOG_DAMAGED && !v.log.entries);
+	image_free(&m);
+}
+
 static void test_check_missing(void)
 {
 	struct image m;
@@ -985,6 +1053,7 @@ int main(void)
 	test_check_table_damage();
 	test_check_log_damage();
 	test_check_stale_root();
+	test_log_generations();
 	test_check_missing();
 	test_inspect();
 	test_advice();
