@@ -10,7 +10,10 @@
 #define RUNS	32u	/* requests for that */
 #define SHARE	256u	/* versions that are parked at a time */
 
-/* So long what does not answer may come back: a dead SSD does not, and while the log moves nobody is answered. */
+/*
+ * So long what does not answer may come back: a dead SSD does not, and while the log moves nobody is
+ * answered. But of what a recovery has left in the log RAM never had a copy, and it may be all of it.
+ */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
 
@@ -267,9 +270,10 @@ static int recall_some(struct kvp_recall *r, struct list_head *versions, struct 
 }
 
 /* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
-static bool gave_up_waiting(struct kvp_recall *r)
+static bool gave_up_waiting(struct kvp_recall *r, const struct kvp_dirty *d)
 {
-	unsigned long patience = READ_ONCE(r->pool->log.moving) ? PATIENCE_MOVING : PATIENCE;
+	bool hurry = READ_ONCE(r->pool->log.moving) && !d->restored;
+	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
 
 	if (!r->silent)
 		r->since = jiffies;
@@ -278,9 +282,9 @@ static bool gave_up_waiting(struct kvp_recall *r)
 }
 
 /* Is no SSD going to give @d, for which @error is the answer now? */
-static bool is_lost(struct kvp_recall *r, int error)
+static bool is_lost(struct kvp_recall *r, const struct kvp_dirty *d, int error)
 {
-	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r));
+	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
 }
 
 /* The first version is lost: it, and those that follow of which the same is true. */
@@ -292,7 +296,7 @@ static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_
 	list_for_each_entry_safe(d, next, rest, list) {
 		if (!list_empty(lost) &&
 		    (!page || d->page || d->zero ||
-		     !is_lost(r, kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page))))
+		     !is_lost(r, d, kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page))))
 			break;
 		list_move_tail(&d->list, lost);
 	}
@@ -319,7 +323,7 @@ int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_hea
 		return 0;
 	}
 	/* What does not answer may do so later; but not for ever may all others wait for that. */
-	if (!is_lost(r, ret))
+	if (!is_lost(r, stop, ret))
 		return -ENOMEM;
 	take_lost(r, rest, lost);
 	return 0;

@@ -545,6 +545,36 @@ static bool what_is_home_is_not_lost(struct saga *s)
 	       expect_generations(s, 1);
 }
 
+/* The last SSDs are away for some seconds, and the log moves: what only they have is waited for. */
+static void away_while_it_moves(struct saga *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = s->legs - s->start.cache; i < s->legs; i++) {
+		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
+		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
+	}
+	host_write(h, 200, 1, false);
+	kvp_commit_kick(h->pool, true);
+	host_sleep(10 * 1000);
+	if (!h->pool->log.moving)
+		sim_fail("the log is not moving: the saga is not what it says");
+	disks.nr_faults = 0;
+	host_flush(h);
+	if (!kvp_has_data(h->pool->log.v->g) || h->pool->table.poisoned)
+		sim_fail("%llu blocks are lost", h->pool->table.poisoned);
+	for (i = 0; i < 60; i++)
+		host_read_check(h, i);
+}
+
+static bool ssds_may_come_back(struct saga *s)
+{
+	s->checked = true;
+	return life(s, write_one, false) && life(s, away_while_it_moves, true) &&
+	       expect_generations(s, 1);
+}
+
 /* Unwritten, which is a discard in the log, and data: which is home, and the tail before both. */
 static void discarded_and_home(struct saga *s)
 {
@@ -643,6 +673,7 @@ void run_restart(void)
 		saga("stopped-with-a-log", &shapes[i], stopped_with_a_log);
 		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
 		saga("what-is-home-is-not-lost", &shapes[i], what_is_home_is_not_lost);
+		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
 		saga("discarded-before-is-not-lost", &shapes[i], discarded_before_is_not_lost);
 	}
 }
