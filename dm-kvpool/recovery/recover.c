@@ -140,8 +140,10 @@ static int apply(struct kvp_recovery *rec)
 	if (rec->pool->parity && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
-	if (!ret)
-		ret = rec->stays ? kvp_recovery_stay(rec) : kvp_recovery_data(rec);
+	if (!ret && rec->stays)
+		kvp_recovery_stay(rec);
+	if (!ret && !rec->stays)
+		ret = kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
 }
 

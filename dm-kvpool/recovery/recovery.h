@@ -117,9 +117,10 @@ bool kvp_recovery_may_stay(struct kvp_recovery *rec);
 /**
  * kvp_recovery_stay() - the newest data of each block becomes a parked version
  *
- * Clears rec->stays if there is none. Return: 0 or -ENOMEM.
+ * Clears rec->stays if there is none; and if there is no memory for them all, so that nothing
+ * has been made of any, and kvp_recovery_data() brings them home.
  */
-int kvp_recovery_stay(struct kvp_recovery *rec);
+void kvp_recovery_stay(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 

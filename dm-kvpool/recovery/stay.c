@@ -71,19 +71,18 @@ static int make_versions(struct kvp_recovery *rec, struct list_head *versions)
 	return 0;
 }
 
-int kvp_recovery_stay(struct kvp_recovery *rec)
+void kvp_recovery_stay(struct kvp_recovery *rec)
 {
 	struct kvp_dirty *d, *next;
 	LIST_HEAD(versions);
-	int ret = make_versions(rec, &versions);
 
-	if (!ret) {
-		list_sort(NULL, &versions, by_place);
-		rec->stays = !list_empty(&versions);
-		rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &versions);
-		return 0;
+	if (make_versions(rec, &versions)) {
+		list_for_each_entry_safe(d, next, &versions, list)
+			kfree(d);
+		rec->stays = false;
+		return;
 	}
-	list_for_each_entry_safe(d, next, &versions, list)
-		kfree(d);
-	return ret;
+	list_sort(NULL, &versions, by_place);
+	rec->stays = !list_empty(&versions);
+	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &versions);
 }
