@@ -190,7 +190,7 @@ bool kvp_log_idle(struct kvp_pool *pool)
 
 void kvp_bypass_kick(struct kvp_pool *pool)
 {
-	u32 i, n = pool->parity || pool->nr_vdevs > 1 ? KVP_BYPASS_WORKERS : KVP_MIRROR_WORKERS;
+	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_BYPASS_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);

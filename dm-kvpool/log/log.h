@@ -31,7 +31,7 @@ struct page;
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_BYPASS_WORKERS	4
-#define KVP_MIRROR_WORKERS	2	/* of those, in a pool that is one mirror, or single */
+#define KVP_MIRROR_WORKERS	2	/* of those, if one mirror, or single, has all data */
 #define KVP_BYPASS_SLICES	8
 #ifndef KVP_BYPASS_SLICE	/* the simulator's pools are small */
 #define KVP_BYPASS_SLICE	512	/* versions, or a few more: up to the end of a stripe */

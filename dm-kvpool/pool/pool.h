@@ -176,6 +176,7 @@ struct kvp_pool {
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
 	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
+	u32 nr_with_data;		/* of those: all but a cache */
 	bool parity;			/* some vdev has parity, which the log must have room for */
 	bool plain;			/* some vdev with data has none */
 	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */

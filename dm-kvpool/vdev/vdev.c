@@ -8,6 +8,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 	u32 i, k, root = 0;
 
 	pool->nr_vdevs = sb->vdev_count;
+	pool->nr_with_data = 0;
 	pool->parity = false;
 	pool->plain = false;
 	pool->max_legs = 0;
@@ -25,6 +26,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		root += kvp_has_data(v->g) ? kvp_root_count(v->g) : 0;
 		pool->max_legs = max(pool->max_legs, v->nr_legs);
 		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
+		pool->nr_with_data += kvp_has_data(v->g);
 		pool->parity |= kvp_is_parity1(v->g);
 		pool->plain |= kvp_has_data(v->g) && !kvp_is_parity1(v->g);
 		for (k = 0; k < v->nr_legs; k++)
