@@ -88,7 +88,7 @@ static json_object *ssds_of(const struct dm_entry *e)
 	return legs;
 }
 
-/* Was the log empty when the pool stopped? The label of this SSD says so, if any does. */
+/* Was the log empty when the pool stopped? The label of this SSD says so, if any does; not read, it has not said so. */
 static bool label_is_clean(const char *path)
 {
 	struct device d;
@@ -97,10 +97,10 @@ static bool label_is_clean(const char *path)
 	bool clean;
 
 	if (device_open(path, false, &d, &err))
-		return true;
-	clean = label_read(&d, &l, &err);
-	if (!clean) {
-		clean = !l.sb || (l.sb->flags & KVP_SB_CLEAN);
+		return false;
+	clean = !label_read(&d, &l, &err);
+	if (clean) {
+		clean = l.sb && (l.sb->flags & KVP_SB_CLEAN);
 		label_free(&l);
 	}
 	device_close(&d);
