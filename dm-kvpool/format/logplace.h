@@ -24,6 +24,12 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 	return !kvp_has_data(&sb->vdevs[sb->log_vdev]);
 }
 
+/** kvp_log_counted_mib() - so much of the log counts by what the superblock knows, in MiB, rounded up */
+static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
+{
+	return (sb->log_commit - sb->log_tail + 255) >> (20 - KVP_BLOCK_SHIFT);
+}
+
 /**
  * kvp_log_choose() - choose the vdev of a new pool's log
  *

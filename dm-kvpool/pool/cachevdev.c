@@ -57,11 +57,13 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log)
 			return kvp_refuse(r, -ENOTCONN,
-				"connect an SSD of it; or discard_log (import --discard-log), which loses what was written since",
-				"the cache is missing, and its log holds writes since checkpoint %llu, lsn %llu",
-				(unsigned long long)sb->checkpoint,
-				(unsigned long long)sb->log_tail);
+				"connect an SSD of it; or discard_log (import --discard-log), which loses what its log holds: some of it may be older than that checkpoint",
+				"the cache is missing, and its log, from lsn %llu on, holds what may be nowhere else: %llu MiB known by checkpoint %llu, and all since",
+				(unsigned long long)sb->log_tail,
+				(unsigned long long)kvp_log_counted_mib(sb),
+				(unsigned long long)sb->checkpoint);
 		pool->recovery.discarded_lsn = sb->log_tail;
+		pool->recovery.discarded_mib = kvp_log_counted_mib(sb);
 	}
 	refuge = kvp_log_refuge(pool);
 	get_random_bytes(&nonce, sizeof(nonce));

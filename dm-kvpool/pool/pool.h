@@ -167,6 +167,7 @@ struct kvp_recovery_info {
 	u64 kept;			/* blocks that it left in the log */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
+	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
 };
 
 struct kvp_pool {
@@ -175,8 +176,8 @@ struct kvp_pool {
 	u32 nr_legs;
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
-	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
 	u32 nr_with_data;		/* of those: all but a cache */
+	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
 	bool parity;			/* some vdev has parity, which the log must have room for */
 	bool plain;			/* some vdev with data has none */
 	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */

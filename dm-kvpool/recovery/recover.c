@@ -197,8 +197,9 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 		info->replayed += rec->history[i].records;
 	info->torn_accepted = rec->torn;
 	if (info->discarded_lsn)
-		kvp_event(pool, "log_discarded lsn=%llu checkpoint=%llu",
+		kvp_event(pool, "log_discarded lsn=%llu mib=%llu checkpoint=%llu",
 			  (unsigned long long)info->discarded_lsn,
+			  (unsigned long long)info->discarded_mib,
 			  (unsigned long long)pool->sb->checkpoint);
 	if (info->log_moved)
 		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log.v->index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl import: find pools and start them. */
 #include "boot.h"
+#include "format/logplace.h"
 #include "pool_object.h"
 
 #define MAX_PLACES	256
@@ -202,12 +203,14 @@ static void note_discard(struct ctl *ctl, const struct found_pool *p)
 
 	if (!import_log_lost(p))
 		return;
-	ctl_say(ctl, "%s the log of pool %s: what was written after its last checkpoint, %" PRIu64
-		" of %s, lsn %" PRIu64 ", is lost; its labels were last written at %s. Blocks that "
+	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on: %" PRIu64 " MiB known by its last "
+		"checkpoint, %" PRIu64 " of %s, of which some may be older than that, and all that was "
+		"written since is lost; its labels were last written at %s. Blocks that "
 		"were on their way home read EIO; kvpoolctl scrub --wait %s finds them",
-		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->checkpoint,
+		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->log_tail,
+		kvp_log_counted_mib(sb), sb->checkpoint,
 		sb->checkpoint_time ? time_print(sb->checkpoint_time, when) : "an unknown time",
-		sb->log_tail, time_print(sb->write_time, last), sb->name);
+		time_print(sb->write_time, last), sb->name);
 }
 
 static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
@@ -396,8 +399,8 @@ const struct command cmd_import = {
 		"  --degraded     start although legs are missing that may hold newer data\n"
 		"  --takeover     start although another host ran it last, and did not stop it\n"
 		"  --destroyed    bring back a destroyed pool\n"
-		"  --discard-log  give up the log of a cache that is lost, and all that was written\n"
-		"                 after the last checkpoint; refused where nothing has to be given up\n"
+		"  --discard-log  give up the log of a cache that is lost, and all that is not home by the\n"
+		"                 last checkpoint; refused where nothing has to be given up\n"
 		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
 		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
 		"                 is 0 or it was exported or destroyed; waits for missing legs\n"

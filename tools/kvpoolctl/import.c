@@ -190,10 +190,12 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 
 	if (!o->discard_log && import_log_lost(p))
 		refuse(r, name, ERR_NO_CACHE, "connect an SSD of it; if none will come back, "
-		       "--discard-log gives up what was written since",
-		       "its cache is missing, whose log holds writes since the last checkpoint, at %s, lsn %llu",
-		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) : "an unknown time",
-		       (unsigned long long)p->sb->log_tail);
+		       "--discard-log gives up what its log holds: some of it may be older than that checkpoint",
+		       "its cache is missing, whose log, from lsn %llu on, holds what may be nowhere else: "
+		       "%llu MiB known by the last checkpoint, at %s, and all since",
+		       (unsigned long long)p->sb->log_tail,
+		       (unsigned long long)kvp_log_counted_mib(p->sb),
+		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) : "an unknown time");
 	if (o->discard_log && kvp_cache_find(p->sb) < 0)
 		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log; what an import "
 		       "without it refuses, kvpoolctl check explains",

@@ -15,7 +15,7 @@ oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 256 2 fsync bs=4
 cut_power
-refused 3 no_cache 'cache is missing.*last checkpoint, at 20' import -d /dev/a -d /dev/b tank
+refused 3 no_cache 'cache is missing.* MiB known by the last checkpoint, at 20.*and all since' import -d /dev/a -d /dev/b tank
 expect_refusal "discard[_-]log" start tank "$len kvpool $uuid 0 mirror 2 /dev/a /dev/b cache 1 -"
 refused 3 no_cache 'nothing has to be given up' import --discard-log tank
 run 0 import -d /dev/a -d /dev/b; has out 'refused: its cache is missing'
@@ -26,7 +26,7 @@ echo "--- given up: what the last checkpoint has, and the SSD that comes back is
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 128 3 fsync bs=4
 cut_power
-run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn'
+run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn.* MiB'
 run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*is lost'
 # The version before, or an error where the lost one was home already; never the lost one.
 oracle show /dev/mapper/tank 0 128 bs=1 > /tmp/shown
