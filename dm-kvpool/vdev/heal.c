@@ -93,7 +93,9 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 
 /*
  * Did @d come home in an earlier life of the pool, which the log still had? Its table entry
- * says so, and who reads the block verifies it.
+ * says so, and who reads the block verifies it. The entry's era tells no more: the log does not say
+ * in which one @d was written, and it may have come home in the same. So the sum decides, as it does
+ * for every reader.
  */
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
 {
