@@ -26,9 +26,10 @@ bool kvp_recovery_may_stay(struct kvp_recovery *rec)
 	       !kvp_generations_full(pool->sb, rec->end.prev_lsn);
 }
 
+/* They may be very many, and nobody need be killed for them: the log can be brought home instead. */
 static struct kvp_dirty *new_version(u64 block, const struct kvp_replay_rec *r)
 {
-	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
 	if (!d)
 		return NULL;

@@ -74,7 +74,7 @@ static bool refuse(gfp_t gfp)
 		sim_might_sleep("allocation");
 		if (shrinkers && sim_out_of_memory())
 			reclaim(gfp);
-		if ((gfp & __GFP_NORETRY) && sim_out_of_memory())
+		if ((gfp & (__GFP_NORETRY | __GFP_RETRY_MAYFAIL)) && sim_out_of_memory())
 			return true;
 		return !(gfp & __GFP_IO) && now_short();
 	}

@@ -29,6 +29,7 @@ struct saga {
 	bool hold;			/* nothing comes home in it; all that it writes is flushed */
 	bool scrub;			/* it begins with a scrub, which must find nothing */
 	bool checked;			/* nothing is cut any more */
+	bool oom;			/* there is no memory but what must be had, at times */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
 };
@@ -145,6 +146,8 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 	bool good;
 
 	check_seed_config(&config, mix64(s->seed, ++s->life));
+	if (s->oom)
+		config.oom = 300;
 	s->live = live;
 	s->stop = stop;
 	disks_begin(s->img, s->legs);
@@ -575,6 +578,17 @@ static bool ssds_may_come_back(struct saga *s)
 	       expect_generations(s, 1);
 }
 
+/* There is no memory for what may stay: all comes home, and the pool starts. */
+static bool no_memory_to_stay(struct saga *s)
+{
+	bool good = life(s, write_one, true) && life(s, write_many, true);
+
+	s->oom = true;
+	good = good && life(s, nothing, false) && expect_generations(s, 0);
+	s->oom = false;
+	return good && life(s, operations, true) && life(s, all_home, true);
+}
+
 /* Unwritten, which is a discard in the log, and data: which is home, and the tail before both. */
 static void discarded_and_home(struct saga *s)
 {
@@ -673,6 +687,7 @@ void run_restart(void)
 		saga("stopped-with-a-log", &shapes[i], stopped_with_a_log);
 		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
 		saga("what-is-home-is-not-lost", &shapes[i], what_is_home_is_not_lost);
+		saga("no-memory-to-stay", &shapes[i], no_memory_to_stay);
 		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
 		saga("discarded-before-is-not-lost", &shapes[i], discarded_before_is_not_lost);
 	}
