@@ -288,7 +288,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 
 bool kvp_log_short(struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log.full) ||
+	return kvp_log_is_full(&pool->log) ||
 	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_window(pool->log.v->g) / 32;
 }
 

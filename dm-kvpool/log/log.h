@@ -272,6 +272,16 @@ void kvp_commit_now(struct kvp_pool *pool);
 /** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */
 int kvp_commit_sync(struct kvp_pool *pool);
 
+/**
+ * kvp_log_is_full() - has the builder found no room?
+ *
+ * While it looks it says so in advance, and would kick destage itself. Context: any.
+ */
+static inline bool kvp_log_is_full(struct kvp_log *log)
+{
+	return READ_ONCE(log->full) && !mutex_is_locked(&log->build_lock);
+}
+
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
 bool kvp_log_may_stay(struct kvp_pool *pool);
 

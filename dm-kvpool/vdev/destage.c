@@ -77,7 +77,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = &pool->destage;
 
-	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || READ_ONCE(pool->log.full) || many_intents(pool))
+	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(&pool->log) || many_intents(pool))
 		return true;
 	return !on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
 }
