@@ -89,6 +89,9 @@ static int drain(struct kvp_pool *pool)
 		if (!freed)
 			continue;
 		tail += freed;
+		/* As much as there was before the tail moved for the first time: nobody was held back until then. */
+		if (!READ_ONCE(pool->log.squeeze))
+			most = kvp_log_used(pool) + freed;
 		/* Less by half of what went home: the other half of its room is for those who write. */
 		most = max(little(pool), most - min(most, freed / 2));
 		squeeze(pool, most);
