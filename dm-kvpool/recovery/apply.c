@@ -60,10 +60,9 @@ static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_disca
 	while (!ret && block < end) {
 		data = next_data(rec, block, end);
 		if (data > block)
-			ret = kvp_table_discard(rec->pool, block, data - block);
-		if (!ret)
-			ret = kvp_recovery_relieve(rec);
+			ret = kvp_table_discard(rec->pool, block, data - block) ?: kvp_recovery_relieve(rec);
 		block = data + 1;
+		cond_resched();
 	}
 	return ret;
 }

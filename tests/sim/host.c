@@ -355,7 +355,8 @@ bool host_try_home(struct host *h)
 	u32 limit = pool->wbuf.limit;
 
 	flush_work(&pool->log.post_work);
-	kvp_wbuf_set_limit(pool, 0);
+	/* A log on a cache is at leisure while there is room for an eighth more. */
+	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log.v->g) ? 3 : 0);
 	kvp_destage_kick(pool, false);
 	flush_work(&pool->destage.work);
 	kvp_wbuf_set_limit(pool, limit);
