@@ -345,7 +345,7 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 	ret = kvp_shrink_plan(pool, &t->start, next, r);
 	kvfree(next);
 	/* It may come there until the device is resumed: then it is emptied while all wait. */
-	if (!ret && kvp_log_on_cache(pool->sb) && !test_bit(KVP_POOL_QUIESCED, &pool->flags))
+	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
 		ret = kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
 				 "the log is on the cache");
 	return ret;
@@ -610,6 +610,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	u32 i;
 
 	/* Again: the pool that it was loaded for may have been another. */
+	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
 	for (i = 0; !ret && i < pool->nr_legs; i++)
 		pool->legs[i].bdev = devs[i];

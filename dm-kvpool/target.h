@@ -12,6 +12,7 @@ struct kvp_target {
 	struct kvp_refusal refusal;		/* of the line, if more can be said than ti->error */
 	struct dm_dev *devs[KVP_MAX_LEGS];
 	struct kvp_instance *inst;		/* NULL until resumed */
+	bool resuming;				/* it has been loaded, and was found good then */
 };
 
 #endif /* KVP_TARGET_H */
