@@ -36,9 +36,9 @@ begin_load() {
 	sleep 1
 }
 end_load() {
-	kill -0 $load || fail "fio ended by itself: $(cat /tmp/load.log)"
-	kill -INT $load
-	wait $load || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
+	kill -0 "$load" || fail "fio ended by itself: $(cat /tmp/load.log)"
+	kill -INT "$load"
+	wait "$load" || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
 	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
 }
 # mode_is MODE PLACE

@@ -11,7 +11,7 @@ for d in c d; do mksim $d 32; done
 dmsetup create p --table "0 $(sectors_of 192) kvpool - 6 format name=p log_size=8M ram_cache=4M write_buffer=8M cache_mode=writeback mirror 2 /dev/a /dev/b cache 2 /dev/c /dev/d"
 table=$(dmsetup table p)
 dev=/dev/mapper/p
-storm=(--name=storm --filename=$dev --ioengine=libaio --direct=1 --rw=randwrite --bs=4k --iodepth=32 --size=128m
+storm=(--name=storm --filename="$dev" --ioengine=libaio --direct=1 --rw=randwrite --bs=4k --iodepth=32 --size=128m
 	--verify=crc32c --verify_state_save=0 --randseed=5)
 slow() { for d in a b; do simset $d delay_us "$1"; done; }
 
