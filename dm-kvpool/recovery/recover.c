@@ -140,9 +140,7 @@ static int apply(struct kvp_recovery *rec)
 	if (rec->pool->parity && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
-	if (!ret && rec->stays)
-		kvp_recovery_stay(rec);
-	if (!ret && !rec->stays)
+	if (!ret && !(rec->stays && kvp_recovery_stay(rec)))
 		ret = kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
 }

@@ -117,10 +117,11 @@ bool kvp_recovery_may_stay(struct kvp_recovery *rec);
 /**
  * kvp_recovery_stay() - the newest data of each block becomes a parked version
  *
- * Clears rec->stays if there is none; and if there is no memory for them all, so that nothing
- * has been made of any, and kvp_recovery_data() brings them home.
+ * Clears rec->stays if there is none, or no memory for them all.
+ * Return: false without memory. Nothing has been made of any then, and kvp_recovery_data()
+ * has to bring them home.
  */
-void kvp_recovery_stay(struct kvp_recovery *rec);
+bool kvp_recovery_stay(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 

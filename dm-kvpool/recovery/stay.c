@@ -72,7 +72,7 @@ static int make_versions(struct kvp_recovery *rec, struct list_head *versions)
 	return 0;
 }
 
-void kvp_recovery_stay(struct kvp_recovery *rec)
+bool kvp_recovery_stay(struct kvp_recovery *rec)
 {
 	struct kvp_dirty *d, *next;
 	LIST_HEAD(versions);
@@ -81,9 +81,10 @@ void kvp_recovery_stay(struct kvp_recovery *rec)
 		list_for_each_entry_safe(d, next, &versions, list)
 			kfree(d);
 		rec->stays = false;
-		return;
+		return false;
 	}
 	list_sort(NULL, &versions, by_place);
 	rec->stays = !list_empty(&versions);
 	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &versions);
+	return true;
 }
