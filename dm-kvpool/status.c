@@ -92,11 +92,6 @@ static const char *cache_state(struct kvp_pool *pool)
 	return v ? vdev_state(v) : "-";
 }
 
-static bool log_on_cache(const struct kvp_pool *pool)
-{
-	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
-}
-
 /* --- status line and table line ---------------------------------------------------------- */
 
 static void status_line(struct kvp_instance *inst, char *result, unsigned int maxlen)
@@ -124,7 +119,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       kvp_log_window(pool->log.v->g), reads, writes, sums, healed,
 	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
-	       log_on_cache(pool) ? "cache" : "legs");
+	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 }
 
 static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
@@ -296,7 +291,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 
 	say_number(p, "log.vdev", pool->log.v->index);
 	say_number(p, "log.size", kvp_log_window(pool->log.v->g) << KVP_BLOCK_SHIFT);
-	say(p, "log.on=%s\n", log_on_cache(pool) ? "cache" : "legs");
+	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));
 	say_number(p, "log.flushes", READ_ONCE(log->flushes));

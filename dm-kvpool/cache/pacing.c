@@ -11,11 +11,6 @@
 #define FEW		32u			/* versions that say nothing of how fast it goes */
 #define SLOWEST		16ull			/* writers are never slower, blocks a second */
 
-static bool on_cache(const struct kvp_pool *pool)
-{
-	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
-}
-
 void kvp_pacing_init(struct kvp_pool *pool)
 {
 	spin_lock_init(&pool->pacing.lock);
@@ -109,7 +104,7 @@ bool kvp_pacing_is_slow(const struct kvp_pool *pool)
 {
 	u64 most;
 
-	if (!on_cache(pool))
+	if (!kvp_pool_logs_on_cache(pool))
 		return false;
 	most = kvp_log_limit_empty(pool);
 	return kvp_ssd_slows(most, used_of(pool, most));
@@ -146,7 +141,7 @@ u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
 	unsigned long flags;
 
 	rate = kvp_ssd_accept(most, used_of(pool, most), full);
-	if (rate == ~0ull || !on_cache(pool))
+	if (rate == ~0ull || !kvp_pool_logs_on_cache(pool))
 		return 0;
 	/* The log is never full for long; what is kept here is not to be what stops a writer. */
 	rate = max3(rate, full / 8, SLOWEST);

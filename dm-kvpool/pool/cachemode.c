@@ -250,7 +250,7 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 	}
 	/* Whoever looks at once must not see how the last one went. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
-	if (!kvp_has_data(READ_ONCE(pool->log.v)->g)) {
+	if (kvp_pool_logs_on_cache(pool)) {
 		WRITE_ONCE(d->cancel, false);
 		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 		queue_work(pool->scrub_wq, &d->work);

@@ -317,6 +317,12 @@ int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
 /** kvp_pool_clear() - counters of one leg (or all: -1) to zero, and try again what failed */
 void kvp_pool_clear(struct kvp_pool *pool, int only);
 
+/** kvp_pool_logs_on_cache() - does a cache carry the log at present? It may move. Context: any. */
+static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
+}
+
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 {
 	return test_bit(KVP_POOL_READONLY, &pool->flags);

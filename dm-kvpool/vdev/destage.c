@@ -53,11 +53,6 @@ static bool table_half_dirty(struct kvp_pool *pool)
 	return READ_ONCE(pool->table.nr_dirty) > pool->table.budget / 2;
 }
 
-static bool on_cache(struct kvp_pool *pool)
-{
-	return !kvp_has_data(READ_ONCE(pool->log.v)->g);
-}
-
 /* Too few to be worth a round for their own sake. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
@@ -67,7 +62,8 @@ static bool few_are_logged(struct kvp_pool *pool)
 /* Where much is dirty beside them, that is what a recovery takes its time for. */
 static bool many_intents(struct kvp_pool *pool)
 {
-	u32 most = on_cache(pool) && !few_are_logged(pool) ? 4 * KVP_MANY_INTENTS : KVP_MANY_INTENTS;
+	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
+	u32 most = many ? 4 * KVP_MANY_INTENTS : KVP_MANY_INTENTS;
 
 	return READ_ONCE(pool->log.intents_since) > most;
 }
@@ -79,7 +75,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(&pool->log) || many_intents(pool))
 		return true;
-	return !on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
+	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
 }
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
@@ -89,7 +85,7 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	u64 step = kvp_log_window(pool->log.v->g) / TAIL_STEPS;
 
-	if (!on_cache(pool) || !log_half_full(pool))
+	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
 	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log.tail) >= step;
@@ -103,7 +99,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 
 	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > MANY_HOLES)
 		return true;
-	if (!on_cache(pool))
+	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > w->limit / 4;
 	/* Parking has no memory, maybe. */
 	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
@@ -133,7 +129,7 @@ static unsigned long destage_delay(struct kvp_pool *pool)
 
 	if (destage_pressed(pool))
 		return 0;
-	if (!on_cache(pool))
+	if (!kvp_pool_logs_on_cache(pool))
 		return NEVER;
 	quiet = writers_are_quiet(pool);
 	if (few_are_logged(pool))
@@ -155,7 +151,7 @@ static u32 round_versions(struct kvp_pool *pool)
 {
 	u32 n = pool->destage.round;
 
-	if (on_cache(pool) && !checkpoint_wanted(pool))
+	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage.yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
 	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
@@ -512,7 +508,7 @@ static void idle_work(struct work_struct *work)
 	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
 
 	/* What has a pace is on its way home, by that. */
-	if (on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
+	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
 		kvp_destage_kick(pool, false);
 	else if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
 		kvp_destage_kick(pool, true);
