@@ -569,6 +569,14 @@ void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
 void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce);
 
 /**
+ * kvp_log_seal_over() - the same in a buffer that is zeros from @written bytes on
+ *
+ * So that a header of one record need not have a whole block cleared each time.
+ * Return: bytes of header and records; behind those the buffer's @written bytes are zeros again.
+ */
+u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 written);
+
+/**
  * kvp_log_decode() - check an entry's header and records
  * @g: geometry
  * @buf: the header's block and what follows, @avail blocks of it

@@ -46,10 +46,10 @@ static u32 hdr_sum(const struct kvp_disk_log_hdr *d, u64 pool_nonce, u64 log_non
 	return kvp_crc32c(crc, (const u8 *)d + after, bytes - after);
 }
 
-void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce)
+u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 written)
 {
+	u32 i, bytes = hdr_bytes(h->rec_count);
 	struct kvp_disk_log_hdr *d = buf;
-	u32 i;
 
 	memset(d, 0, sizeof(*d));
 	d->magic = cpu_to_le32(KVP_LOG_MAGIC);
@@ -69,10 +69,16 @@ void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce)
 	d->write_time = cpu_to_le64(h->write_time);
 	d->limit_lsn = cpu_to_le64(h->limit_lsn);
 	d->limit_rec = cpu_to_le32(h->limit_rec);
-	memset((u8 *)buf + hdr_bytes(h->rec_count), 0,
-	       (h->hdr_blocks << KVP_BLOCK_SHIFT) - hdr_bytes(h->rec_count));
-	h->csum = hdr_sum(d, pool_nonce, h->nonce, hdr_bytes(h->rec_count));
+	if (written > bytes)
+		memset((u8 *)buf + bytes, 0, written - bytes);
+	h->csum = hdr_sum(d, pool_nonce, h->nonce, bytes);
 	d->csum = cpu_to_le32(h->csum);
+	return bytes;
+}
+
+void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce)
+{
+	kvp_log_seal_over(buf, h, pool_nonce, h->hdr_blocks << KVP_BLOCK_SHIFT);
 }
 
 static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)

@@ -15,7 +15,6 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit)
 {
 	struct kvp_log_hdr *h = &e->hdr;
-	u32 i;
 
 	lockdep_assert_held(&pool->log.build_lock);
 	e->phase = KVP_ENTRY_WRITING;
@@ -34,8 +33,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	h->blocks = h->hdr_blocks + nr;
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
-	for (i = 0; i < h->hdr_blocks; i++)
-		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
 }
 
 void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page *page)

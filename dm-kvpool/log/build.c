@@ -266,8 +266,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		if (!(i % 64))
 			cond_resched();
 	}
-	for (i = 0; i < h->hdr_blocks; i++)
-		e->pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
 	h->rec_count = e->records;
 	h->blocks = page;
 }
@@ -322,7 +321,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	__count_blocks(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 
-	kvp_log_seal(e->hdr_buf, h, pool->sb->nonce);
+	e->hdr_written = kvp_log_seal_over(e->hdr_buf, h, pool->sb->nonce, e->hdr_written);
 	log->head.prev_lsn = h->lsn;
 	log->head.prev_csum = h->csum;
 	log->head.lsn = h->lsn + h->blocks;

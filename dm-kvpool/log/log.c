@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The log as a whole: start and stop, tail, open intents. */
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -13,11 +14,17 @@
 
 static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
+	u32 i;
+
 	e->pool = pool;
 	INIT_LIST_HEAD(&e->list);
 	INIT_LIST_HEAD(&e->versions);
-	e->hdr_buf = vmalloc(KVP_MAX_HDR_BLOCKS << KVP_BLOCK_SHIFT);
-	return e->hdr_buf ? 0 : -ENOMEM;
+	e->hdr_buf = vzalloc(KVP_MAX_HDR_BLOCKS << KVP_BLOCK_SHIFT);
+	if (!e->hdr_buf)
+		return -ENOMEM;
+	for (i = 0; i < KVP_MAX_HDR_BLOCKS; i++)
+		e->hdr_pages[i] = vmalloc_to_page(e->hdr_buf + i * KVP_BLOCK_SIZE);
+	return 0;
 }
 
 static int init_workers(struct kvp_pool *pool)

@@ -83,7 +83,8 @@ enum kvp_entry_phase {
  * struct kvp_entry_io - an entry in flight
  * @list: on log->in_flight, then log->finished, in lsn order; by log->lock
  * @hdr: host form of its header
- * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc()
+ * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc(): @hdr_pages
+ * @hdr_written: bytes of it that are not zeros
  * @pages: header and payload in order, for the I/O
  * @versions: the versions it records, in order; @nr of them
  * @last_seq: everything accepted up to here is in this entry or an earlier one
@@ -105,6 +106,8 @@ struct kvp_entry_io {
 	enum kvp_entry_phase phase;
 	struct kvp_log_hdr hdr;
 	void *hdr_buf;
+	struct page *hdr_pages[KVP_MAX_HDR_BLOCKS];
+	u32 hdr_written;
 	struct page *pages[KVP_MAX_ENTRY_BLOCKS];
 	struct list_head versions;
 	u64 last_seq, wanted;

@@ -150,6 +150,11 @@ static bool golden_log_entry_test(void)
 		kvp_rec_encode(&recs[i], (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE) + i);
 	kvp_log_seal(buf, &h, 0x1122334455667788ull);
 	good = same_as_golden(buf, 4096, golden_log_entry, ARRAY_SIZE(golden_log_entry));
+	/* Over an entry that had some records more. */
+	memset(buf + KVP_LOG_HDR_SIZE + 48, 0x77, 160);
+	good &= expect(kvp_log_seal_over(buf, &h, 0x1122334455667788ull, KVP_LOG_HDR_SIZE + 208) ==
+		       KVP_LOG_HDR_SIZE + 48, "bytes of a header");
+	good &= same_as_golden(buf, 4096, golden_log_entry, ARRAY_SIZE(golden_log_entry));
 	good &= expect(!kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, h.nonce, 2050, 500, &back,
 				       &why), "refused: %s", why.text);
 	good &= expect(!memcmp(&h, &back, sizeof(h)), "decoded to something else");

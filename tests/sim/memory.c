@@ -224,6 +224,11 @@ void *vmalloc(unsigned long size)
 	return __vmalloc(size, GFP_KERNEL);
 }
 
+void *vzalloc(unsigned long size)
+{
+	return __vmalloc(size, GFP_KERNEL | __GFP_ZERO);
+}
+
 void vfree(const void *p)
 {
 	if (p)

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 
 void *vmalloc(unsigned long size);
+void *vzalloc(unsigned long size);
 void *__vmalloc(unsigned long size, gfp_t gfp);
 void vfree(const void *p);
 #define vmalloc_to_page(p)	virt_to_page(p)
