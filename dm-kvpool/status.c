@@ -312,6 +312,7 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	struct kvp_work_stats *w = &pool->work_stats;
 
 	say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
+	say_number(p, "table.ssd_page_reads", atomic64_read(&w->ssd_page_reads));
 	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
 	say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
 	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
@@ -341,6 +342,7 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 
 static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
 {
+	const struct kvp_vdev *v = kvp_pool_cache(pool);
 	u32 i;
 
 	say_number(p, "ssd.hits", sum->ssd_hits);
@@ -352,6 +354,10 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
 		say_number(p, causes[i], READ_ONCE(pool->log.ssd_blocks[i]) << KVP_BLOCK_SHIFT);
+	/* Each is on one of them. */
+	if (v)
+		say_number(p, "ssd.written_table",
+			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes) << KVP_BLOCK_SHIFT) / v->nr_legs);
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);

@@ -168,6 +168,14 @@ static inline u64 kvp_log_window(const struct kvp_geometry *g)
 	return g->kind == KVP_VDEV_CACHE && blocks > KVP_LOG_WINDOW ? KVP_LOG_WINDOW : blocks;
 }
 
+#define KVP_SSDCOPY_SHARE	64	/* a 64th of a cache's log is once more there for table pages */
+
+/** kvp_ssdcopy_blocks() - of a cache: blocks of a leg, from table_start on, for copies of table pages */
+static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
+{
+	return g->table_start ? kvp_log_blocks(g) / KVP_SSDCOPY_SHARE : 0;
+}
+
 /* A block of a leg. */
 struct kvp_place {
 	u32 leg;		/* of the vdev */

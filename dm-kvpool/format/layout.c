@@ -13,6 +13,9 @@
 #define LOG_DEFAULT_SHARE	32		/* of the leg */
 #define LOG_MAX_BYTES		(64ull << 30)
 #define CACHE_MAX_BLOCKS	(1ull << 31)	/* 8 TiB: what an index of it can number */
+#ifndef CACHE_COPIES_MIN	/* the simulator's are small */
+#define CACHE_COPIES_MIN	(60ull << 20 >> KVP_BLOCK_SHIFT) /* a log of less is not made smaller for them */
+#endif
 #define DATA_MIN_BLOCKS		256ull
 
 static u64 round_up_to(u64 n, u64 unit)
@@ -335,6 +338,7 @@ int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kv
 {
 	u64 blocks = leg_blocks > 2 * KVP_LABEL_BLOCKS ? leg_blocks - 2 * KVP_LABEL_BLOCKS : 0;
 	u32 first_leg = g->first_leg;
+	u64 copies;
 	int ret;
 
 	*g = (struct kvp_geometry){ .kind = KVP_VDEV_CACHE, .first_leg = first_leg, .leg_count = legs };
@@ -348,7 +352,12 @@ int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kv
 		return -ENOSPC;
 	}
 	g->log_start = KVP_LABEL_BLOCKS;
+	copies = blocks / KVP_SSDCOPY_SHARE;
+	if (blocks - copies < CACHE_COPIES_MIN)
+		copies = 0;
+	blocks -= copies;
 	cut_segments(blocks < CACHE_MAX_BLOCKS ? blocks : CACHE_MAX_BLOCKS, g);
+	g->table_start = copies ? g->log_start + kvp_log_blocks(g) : 0;
 	return 0;
 }
 
@@ -379,13 +388,17 @@ static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
 }
 
-/* Of a cache: a log and nothing else. */
+/* Of a cache: a log, and perhaps copies of table pages behind it. */
 static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
-	if (g->data_start || g->data_blocks || g->levels || g->table_start || g->table_copy ||
-	    g->chunk_blocks)
+	if (g->data_start || g->data_blocks || g->levels || g->table_copy || g->chunk_blocks)
 		return "table or data of a cache";
-	return log_sound(g, leg_blocks) ? NULL : "log region";
+	if (!log_sound(g, leg_blocks))
+		return "log region";
+	if (g->table_start && (g->table_start < g->log_start + kvp_log_region(g) ||
+			       !inside(g->table_start, kvp_ssdcopy_blocks(g), leg_blocks)))
+		return "place for copies of the table";
+	return NULL;
 }
 
 static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)

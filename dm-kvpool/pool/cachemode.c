@@ -107,6 +107,7 @@ void kvp_cache_begin(struct kvp_pool *pool)
 		kvp_event(pool, "ssd_cache_off why=no_memory");
 	else if (kvp_fill_start(pool))
 		kvp_event(pool, "ssd_fills_off why=no_memory");
+	kvp_ssdcopy_start(pool);
 }
 
 static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)

@@ -130,6 +130,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
 	kvp_pacing_init(pool);
+	kvp_ssdcopy_init(pool);
 	ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)
 		ret = kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT);
@@ -148,6 +149,7 @@ static void free_parts(struct kvp_pool *pool)
 {
 	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
+	kvp_ssdcopy_exit(pool);
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
 	pool->scrub_wq = NULL;
@@ -284,6 +286,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	if (kvp_log_may_stay(pool))
 		kvp_destage_settle(pool);
 	mark_clean(pool);
+	kvp_ssdcopy_drain(pool);
 	kvp_events_flush(pool);
 }
 
@@ -300,6 +303,7 @@ int kvp_pool_empty(struct kvp_pool *pool)
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
 	mark_clean(pool);
+	kvp_ssdcopy_drain(pool);
 	return ret;
 }
 

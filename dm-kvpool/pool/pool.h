@@ -51,6 +51,7 @@
 #include "log/log.h"
 #include "pool/cachemode.h"
 #include "pool/events.h"
+#include "table/ssdcopy.h"
 #include "table/table.h"
 #include "vdev/range_lock.h"
 #include "vdev/vdev.h"
@@ -117,7 +118,7 @@ struct kvp_stats {
 
 /* Counters of background work. */
 struct kvp_work_stats {
-	atomic64_t page_reads, page_writes, leaf_writes, checkpoints;
+	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads, ssd_page_writes;
 	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
 };
@@ -202,6 +203,7 @@ struct kvp_pool {
 	struct kvp_fill fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;
+	struct kvp_ssdcopies ssdcopies;	/* of its pages */
 	struct kvp_range_locks ranges;
 	struct mutex checkpoint_lock;
 	struct kvp_destage destage;

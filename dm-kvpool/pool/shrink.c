@@ -148,6 +148,7 @@ static void forget_cache(struct kvp_pool *pool)
 {
 	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
+	kvp_ssdcopy_exit(pool);
 	kvp_recall_free(pool->destage.recall);
 	pool->destage.recall = NULL;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);

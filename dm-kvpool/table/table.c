@@ -319,6 +319,15 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 	return !error || error == -ENODATA ? -EBADMSG : error;
 }
 
+/* What an SSD has, if it is what the pointer names; that it is not is no error of its. */
+static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	if (kvp_ssdcopy_read(pool, tp) || !page_verifies(tp, tp->page))
+		return false;
+	atomic64_inc(&pool->work_stats.ssd_page_reads);
+	return true;
+}
+
 /*
  * Read a copy that the pointer names, from any leg (R9). -EBADMSG: every leg
  * in use answers and none has it; -EIO: some do not answer; -ENOMEM.
@@ -340,6 +349,7 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
 		if (!error) {
 			repair_copies(pool, tp, bad);
+			kvp_ssdcopy_write(pool, tp, tp->page, false);
 			return 0;
 		}
 		no_memory |= error == -ENOMEM;
@@ -408,7 +418,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	int ret = read_page(pool, tp);
+	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp);
 
 	if (ret == -EBADMSG)
 		ret = read_page(pool, tp);
@@ -1027,6 +1037,11 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 {
 	struct kvp_table *t = &pool->table;
 	struct kvp_tpage *tp, *next;
+
+	/* Before they may change again. */
+	if (!error)
+		list_for_each_entry(tp, pages, writing)
+			kvp_ssdcopy_write(pool, tp, fixed_page(tp), kvp_pool_logs_on_cache(pool));
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {

@@ -446,6 +446,114 @@ static void ring_ssds_fail(struct scene *s)
 	expect_hits(s, 64, 8, 0);
 }
 
+/* --- copies of table pages ---------------------------------------------------------------- */
+
+/* All pages are read anew: from the SSDs, or from the disks? */
+static void expect_table(struct scene *s, bool from_ssds)
+{
+	struct kvp_work_stats *w = &s->host.pool->work_stats;
+	u64 ssds, disks;
+	u32 i;
+
+	kvp_ssdcopy_drain(s->host.pool);
+	kvp_table_shrink(s->host.pool, true);
+	if (s->host.pool->table.nr_pages)
+		sim_fail("%u pages are still in memory", s->host.pool->table.nr_pages);
+	ssds = atomic64_read(&w->ssd_page_reads);
+	disks = atomic64_read(&w->page_reads);
+	drop_ram(s);
+	for (i = 0; i < 39; i++)
+		host_read_check(&s->host, i);
+	ssds = atomic64_read(&w->ssd_page_reads) - ssds;
+	disks = atomic64_read(&w->page_reads) - disks;
+	if (!ssds != !from_ssds || !disks != from_ssds)
+		sim_fail("%llu pages were read from SSDs, %llu from disks", ssds, disks);
+}
+
+/* Where the leaf of block 0 lies on the SSDs. */
+static u64 leaf_copy(struct scene *s)
+{
+	return kvp_ssdcopy_place(kvp_pool_cache(s->host.pool), 0, 0, 0);
+}
+
+static void on_all_ssds(struct scene *s, u64 block, const void *what)
+{
+	u32 i;
+
+	for (i = 0; i < s->start.cache; i++)
+		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], block, what);
+}
+
+static void table_on_ssds(struct scene *s)
+{
+	u8 junk[KVP_BLOCK_SIZE];
+
+	memset(junk, 0x55, sizeof(junk));
+	if (!leaf_copy(s))
+		sim_fail("a cache without room for copies");
+	write_small(s, 0, 39);
+	host_checkpoint(&s->host);
+	expect_table(s, true);
+	/* What was read from disks is there afterwards. */
+	on_all_ssds(s, leaf_copy(s), junk);
+	expect_table(s, false);
+	expect_table(s, true);
+}
+
+/* A copy of what the leaf said before is none. */
+static void older_table_on_ssds(struct scene *s)
+{
+	u8 older[KVP_BLOCK_SIZE];
+	struct blk *b = NULL;
+	u32 i;
+
+	write_small(s, 0, 39);
+	host_checkpoint(&s->host);
+	kvp_ssdcopy_drain(s->host.pool);
+	for (i = 0; !b && i < s->start.cache; i++)
+		b = image_blk(&disks.img[ssd(s, i)->bdev - disks.bdev], leaf_copy(s));
+	if (!b)
+		sim_fail("no SSD has the leaf");
+	memcpy(older, b->data, sizeof(older));
+	write_small(s, 12, 9);
+	host_checkpoint(&s->host);
+	kvp_ssdcopy_drain(s->host.pool);
+	on_all_ssds(s, leaf_copy(s), older);
+	expect_table(s, false);
+	for (i = 0; i < s->start.legs; i++)
+		if (atomic64_read(&s->host.pool->legs[i].err_checksum))
+			sim_fail("leg %u was blamed for an older copy", i);
+}
+
+/* SSDs that fail are asked in vain. */
+static void table_ssds_fail(struct scene *s)
+{
+	u32 i;
+
+	write_small(s, 0, 39);
+	host_checkpoint(&s->host);
+	kvp_ssdcopy_drain(s->host.pool);
+	for (i = 0; i < s->start.cache; i++)
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, leaf_copy(s), leaf_copy(s));
+	expect_table(s, false);
+}
+
+/* All disks have lost it: nobody need know. */
+static void table_on_ssds_alone(struct scene *s)
+{
+	const struct kvp_geometry *g = s->host.pool->vdevs[0].g;
+	u8 zeros[KVP_BLOCK_SIZE] = { 0 };
+	u32 i;
+	u64 b;
+
+	write_small(s, 0, 39);
+	host_checkpoint(&s->host);
+	for (i = 0; i < s->start.legs - s->start.cache; i++)
+		for (b = g->table_start; b < g->log_start; b++)
+			image_write_data(&disks.img[i], b, zeros);
+	expect_table(s, true);
+}
+
 /* --- running them --------------------------------------------------------------------------- */
 
 static void scene_main(void *arg)
@@ -506,6 +614,10 @@ void run_scache(void)
 		scene("rescued", &shapes[i], rescued);
 		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
 		scene("comes-round", &shapes[i], comes_round);
+		scene("table-on-ssds", &shapes[i], table_on_ssds);
+		scene("older-table-on-ssds", &shapes[i], older_table_on_ssds);
+		scene("table-ssds-fail", &shapes[i], table_ssds_fail);
+		scene("table-on-ssds-alone", &shapes[i], table_on_ssds_alone);
 		run_fills(&shapes[i]);
 		run_reinserts(&shapes[i]);
 	}
@@ -514,6 +626,7 @@ void run_scache(void)
 
 		ring.writethrough = true;
 		scene("fills", &ring, ring_fills);
+		scene("table-on-ssds", &ring, table_on_ssds);
 		scene("round-and-round", &ring, ring_round);
 		scene("comes-round", &ring, ring_comes_round);
 		scene("ssds-fail", &ring, ring_ssds_fail);

@@ -84,7 +84,7 @@ static const char *const refusals[] = {
 	"evidence", "stream", "budget", "memory", "log", "changed", NULL
 };
 
-static const char *const causes[] = { "data", "headers", "parity", "fills", "reinserted", NULL };
+static const char *const causes[] = { "data", "headers", "parity", "fills", "reinserted", "table", NULL };
 
 /* ssd.WHAT_KEY of each key, as an object @what. */
 static void add_numbers(json_object *o, const struct stats *s, const char *what,

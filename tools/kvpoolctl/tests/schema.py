@@ -43,7 +43,7 @@ LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
 CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "reinserted", "ram_bytes",
                             "amplification", "destage_rate", "drain_ms"), NUMBER),
              refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
-             written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted"), NUMBER),
+             written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted", "table"), NUMBER),
              drain=dict(state=Or("none", "running", "done", "cancelled", "failed"), left=NUMBER,
                         total=NUMBER, rate=NUMBER),
              mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "pool/pool.h"
+#include "table/ssdcopy.h"
+
+/* --- where ------------------------------------------------------------------------- */
+
+u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
+{
+	u64 places = kvp_ssdcopy_blocks(v->g);
+	/* Multiplied by the golden ratio, neighbours spread (Knuth, The Art of Computer Programming 3, 6.4). */
+	u64 name = ((u64)vdev << 58 | (u64)level << 56 | index) * 0x9e3779b97f4a7c15ull;
+
+	return places ? v->g->table_start + (name >> 32) % places : 0;
+}
+
+/*
+ * One SSD has the copy, so that of two there is twice the room. Which one changes when
+ * one is lost or comes back: then the page is not found, or its place taken over.
+ */
+static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg *leg = &v->legs[(place + i) % v->nr_legs];
+
+		if (kvp_leg_usable(leg))
+			return leg;
+	}
+	return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+int kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	struct kvp_vdev *v = READ_ONCE(pool->ssdcopies.v);
+	struct kvp_leg *leg;
+	u64 place;
+
+	if (!v)
+		return -ENOENT;
+	place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
+	leg = leg_of(v, place);
+	if (!leg)
+		return -ENOENT;
+	if (!kvp_io_page(leg, KVP_IO_READ, place, tp->page))
+		return 0;
+	atomic64_inc(&leg->err_read);
+	return -ENOENT;
+}
+
+/* --- writing ---------------------------------------------------------------------------- */
+
+static void put_back(struct kvp_ssdcopy *c)
+{
+	struct kvp_ssdcopies *all = c->all;
+
+	clear_bit_unlock(c - all->copies, all->busy);
+	smp_mb__after_atomic();	/* pairs with that of whoever waits */
+	wake_up_all(&all->wait);
+}
+
+static void write_done(struct kvp_io *io)
+{
+	/* Whoever reads there finds something else, or nothing. Who appends to the log finds out what the SSD is worth. */
+	if (io->error)
+		atomic64_inc(&io->leg->err_write);
+	put_back(io->private);
+}
+
+static struct kvp_ssdcopy *take_free(struct kvp_ssdcopies *all)
+{
+	u32 i;
+
+	for (;;) {
+		i = find_first_zero_bit(all->busy, KVP_SSDCOPIES);
+		if (i >= KVP_SSDCOPIES)
+			return NULL;
+		if (!test_and_set_bit_lock(i, all->busy))
+			break;
+	}
+	if (!all->copies[i].page)
+		all->copies[i].page = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (all->copies[i].page)
+		return &all->copies[i];
+	put_back(&all->copies[i]);
+	return NULL;
+}
+
+static bool some_free(struct kvp_ssdcopies *all)
+{
+	return find_first_zero_bit(all->busy, KVP_SSDCOPIES) < KVP_SSDCOPIES;
+}
+
+void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait)
+{
+	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_vdev *v = READ_ONCE(all->v);
+	struct kvp_ssdcopy *c;
+	struct kvp_leg *leg;
+	u64 place;
+
+	if (!v || kvp_pool_readonly(pool))
+		return;
+	place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
+	leg = leg_of(v, place);
+	if (!leg)
+		return;
+	if (wait)
+		wait_event(all->wait, some_free(all));
+	c = take_free(all);
+	if (!c)
+		return;
+	copy_page(page_address(c->page), page_address(page));
+	c->io = (struct kvp_io){
+		.leg = leg, .op = KVP_IO_WRITE, .block = place, .nr = 1, .pages = &c->page,
+		.done = write_done, .private = c,
+	};
+	atomic64_inc(&pool->work_stats.ssd_page_writes);
+	kvp_io_submit(&c->io);
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+void kvp_ssdcopy_init(struct kvp_pool *pool)
+{
+	init_waitqueue_head(&pool->ssdcopies.wait);
+}
+
+void kvp_ssdcopy_start(struct kvp_pool *pool)
+{
+	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_vdev *v = kvp_pool_cache(pool);
+	u32 i;
+
+	if (!v || !kvp_ssdcopy_blocks(v->g) || all->v)
+		return;
+	all->copies = kvcalloc(KVP_SSDCOPIES, sizeof(*all->copies), GFP_NOIO);
+	if (!all->copies)
+		return;
+	for (i = 0; i < KVP_SSDCOPIES; i++)
+		all->copies[i].all = all;
+	smp_store_release(&all->v, v);
+}
+
+void kvp_ssdcopy_drain(struct kvp_pool *pool)
+{
+	struct kvp_ssdcopies *all = &pool->ssdcopies;
+
+	wait_event(all->wait, bitmap_empty(all->busy, KVP_SSDCOPIES));
+}
+
+void kvp_ssdcopy_exit(struct kvp_pool *pool)
+{
+	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	u32 i;
+
+	if (!all->v)
+		return;
+	kvp_ssdcopy_drain(pool);
+	WRITE_ONCE(all->v, NULL);
+	for (i = 0; i < KVP_SSDCOPIES; i++)
+		if (all->copies[i].page)
+			__free_page(all->copies[i].page);
+	kvfree(all->copies);
+	all->copies = NULL;
+}
