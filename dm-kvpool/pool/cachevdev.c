@@ -7,7 +7,7 @@
  * legs that are here know whether something is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
- *   not empty, and missing           refused; given up with discard_log
+ *   not empty, and missing           refused; given up with discard_log (recovery/giveup.c)
  *
  * The new log is one superblock, which also records the SSDs out: they may come
  * back with what they had, and are never read, nor does anything of theirs verify
@@ -52,6 +52,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	struct kvp_vdev *refuge;
 	u64 nonce;
 
+	pool->recovery.may_give_up = s->discard_log && !s->format && kvp_log_on_cache(sb);
 	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_usable(pool->log.v))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
@@ -62,8 +63,8 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 				(unsigned long long)sb->log_tail,
 				(unsigned long long)kvp_log_counted_mib(sb),
 				(unsigned long long)sb->checkpoint);
-		pool->recovery.discarded_lsn = sb->log_tail;
-		pool->recovery.discarded_mib = kvp_log_counted_mib(sb);
+		pool->recovery.give_up = true;
+		return 0;
 	}
 	refuge = kvp_log_refuge(pool);
 	get_random_bytes(&nonce, sizeof(nonce));

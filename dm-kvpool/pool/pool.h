@@ -169,6 +169,8 @@ struct kvp_recovery_info {
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
+	u64 discarded_blocks;		/* that are known to be lost with it, and were poisoned */
+	bool may_give_up, give_up;	/* the log of a cache, if need be; and it has to be */
 };
 
 struct kvp_pool {
@@ -410,7 +412,7 @@ struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
  *
  * With no leg of the cache that carries it, an empty log takes its place on the
  * vdevs with data, in pool->sb; nothing is written yet. That is for a log that
- * was empty; one that was not is given up by order only. Return: 0, or -errno
+ * was empty; one that was not is given up by order only, by the recovery. Return: 0, or -errno
  * with @r filled in.
  */
 int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);

@@ -12,7 +12,8 @@
  *             intents, by what is found at home (R4, R5)
  *   finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
- * The log of a cache may keep its data, and go on behind it: stay.c.
+ * The log of a cache may keep its data, and go on behind it: stay.c; or be given up, by
+ * order: giveup.c.
  *
  * Until that checkpoint is durable the old log is what counts: a crash at any
  * point means to do it all again, from the same records to the same result.
@@ -21,6 +22,7 @@
 #include <linux/random.h>
 
 #include "format/generations.h"
+#include "format/logplace.h"
 #include "recovery/recovery.h"
 
 static_assert(KVP_MAX_ENTRY_BLOCKS <= KVP_BATCH_RUNS);
@@ -153,15 +155,49 @@ static int apply_rows(struct kvp_recovery *rec, bool complete)
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
+/* What the log holds; or, by order, that nobody can know that any more. */
+static int look(struct kvp_recovery *rec)
+{
+	struct kvp_recovery_info *info = &rec->pool->recovery;
+	int ret = 0;
+
+	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
+	if (rec->unclean && !info->give_up)
+		ret = kvp_recovery_scan(rec);
+	if (ret != -EUCLEAN)
+		return ret;
+	/* It ends in the middle: R10. */
+	info->give_up = info->may_give_up;
+	if (info->give_up)
+		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
+	else if (kvp_log_on_cache(rec->pool->sb))
+		snprintf(rec->refusal->mend, sizeof(rec->refusal->mend),
+			 "connect every SSD; or discard_log (import --discard-log), which loses what its log holds");
+	return info->give_up ? 0 : ret;
+}
+
+/* Only what lost blocks there are is brought to the table. */
+static int go_on_without_log(struct kvp_recovery *rec, struct kvp_log_mark *head)
+{
+	int ret = kvp_recovery_give_up(rec);
+
+	*head = rec->end;
+	if (!ret && !kvp_pool_readonly(rec->pool))
+		ret = finish(rec, head);
+	if (ret && !rec->refusal->why[0])
+		explain(rec, ret);
+	return ret;
+}
+
 static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	bool complete = false;
-	int ret = 0;
+	int ret;
 
 	kvp_recovery_rewind(rec);
-	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
-	if (rec->unclean)
-		ret = kvp_recovery_scan(rec);
+	ret = look(rec);
+	if (!ret && rec->pool->recovery.give_up)
+		return go_on_without_log(rec, head);
 	rec->log_end = (struct kvp_log_at){ rec->end.lsn, 0 };
 	rec->scanned = rec->end.lsn;
 	if (!ret)
@@ -195,10 +231,11 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 		info->replayed += rec->history[i].records;
 	info->torn_accepted = rec->torn;
 	if (info->discarded_lsn)
-		kvp_event(pool, "log_discarded lsn=%llu mib=%llu checkpoint=%llu",
+		kvp_event(pool, "log_discarded lsn=%llu mib=%llu checkpoint=%llu lost=%llu",
 			  (unsigned long long)info->discarded_lsn,
 			  (unsigned long long)info->discarded_mib,
-			  (unsigned long long)pool->sb->checkpoint);
+			  (unsigned long long)pool->sb->checkpoint,
+			  (unsigned long long)info->discarded_blocks);
 	if (info->log_moved)
 		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log.v->index);
 	if (rec->unclean)

@@ -92,6 +92,17 @@ int kvp_recovery_scan(struct kvp_recovery *rec);
 /** kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then */
 int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
 
+/* --- giveup.c --------------------------------------------------------------------------- */
+
+/**
+ * kvp_recovery_give_up() - the log of a cache is lost, or damaged; by order
+ *
+ * Blocks that are known to be lost with it are poisoned, in the table; rec->end is an empty log's,
+ * which the next checkpoint makes durable together with that. Return: 0, or -errno, and
+ * nothing was given up. Context: process, waits for I/O.
+ */
+int kvp_recovery_give_up(struct kvp_recovery *rec);
+
 /* --- apply.c ---------------------------------------------------------------------------- */
 
 /** kvp_recovery_discards() - discards, to the table, but of blocks with data behind them */

@@ -18,6 +18,9 @@ struct tale {
 	u64 seed;
 	const struct oracle *expected;	/* of a life that looks at all blocks */
 	int refused;
+	u64 gone, nr_gone;		/* blocks that are known to be lost, and read EIO */
+	u64 hurt;			/* block of an SSD that is to be damaged */
+	bool given_up;			/* what was looked at was without them */
 	bool flushed;
 	bool last;			/* the cut is at the end of the trace */
 };
@@ -36,8 +39,13 @@ static void look_at_all(struct tale *t)
 	u64 block;
 
 	for (block = 0; block < t->expected->blocks; block++) {
-		if (host_read(&t->host, block, data))
-			sim_fail("block %llu cannot be read", block);
+		bool gone = block >= t->gone && block < t->gone + t->nr_gone;
+
+		if (!host_read(&t->host, block, data) == gone)
+			sim_fail(gone ? "block %llu is lost, and can be read" :
+				 "block %llu cannot be read", block);
+		if (gone)
+			continue;
 		if (!oracle_allows(t->expected, block, data, t->at, why))
 			sim_fail("%s", why);
 	}
@@ -245,6 +253,159 @@ static bool given_up_log_does_not_come_back(struct tale *t)
 static bool nothing_is_given_up_that_is_there(struct tale *t)
 {
 	return life(t, 0, false, live_and_log, NULL) && life(t, 0, true, NULL, &t->o);
+}
+
+/* --- what is known to be lost ------------------------------------------------------------ */
+
+#define KNOWN		100u
+#define NR_KNOWN	5u
+
+/* An SSD is out before the end: it knows of some that only the other one has the newest of. */
+static void live_and_outdate_an_ssd(struct tale *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 2, 6, false);
+	host_write(h, KNOWN, 1, false);
+	host_checkpoint(h);
+	oracle_free(&t->old);
+	oracle_copy(&t->old, &t->o);
+	host_write(h, 30, 2, false);
+	host_flush(h);
+	host_discard(h, 30, 2);
+	host_write(h, KNOWN, NR_KNOWN, false);
+	host_flush(h);
+	if (kvp_leg_offline(h->pool, host_leg(h, t->legs - 2)))
+		sim_fail("an SSD cannot be taken out");
+	host_write(h, 4, 3, false);
+	host_write(h, KNOWN + 1, 1, false);
+	host_flush(h);
+}
+
+/* Entries behind one whose header is going to rot. */
+static void live_and_log_behind(struct tale *t)
+{
+	struct host *h = &t->host;
+	struct kvp_dirty *d;
+
+	host_write(h, 2, 6, false);
+	host_write(h, KNOWN, 1, false);
+	host_checkpoint(h);
+	oracle_free(&t->old);
+	oracle_copy(&t->old, &t->o);
+	host_write(h, 4, 3, false);
+	host_flush(h);
+	host_write(h, KNOWN, NR_KNOWN, false);
+	host_flush(h);
+	d = kvp_wbuf_find(h->pool, 5);
+	if (!d)
+		sim_fail("it is home already: the tale is not what it says");
+	t->hurt = kvp_log_place(h->pool->log.v->g, d->lsn, 0).block;
+	kvp_wbuf_unlock(h->pool, 5);
+}
+
+static bool starts_with(struct tale *t, const struct image *img, u32 missing, bool discard,
+			const struct oracle *expected, u64 nr_gone)
+{
+	t->start.missing = missing;
+	t->start.discard_log = discard;
+	t->gone = KNOWN;
+	t->nr_gone = nr_gone;
+	t->at = ~0u;
+	if (!run_on(t, img, NULL, expected))
+		return false;
+	t->nr_gone = 0;
+	if (t->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
+	return !t->refused;
+}
+
+static void note_state(struct tale *t)
+{
+	u8 data[KVP_BLOCK_SIZE];
+
+	t->given_up = host_read(&t->host, KNOWN, data);
+}
+
+/* With all SSDs: nothing was given up, or all. By order in any case, and then to the same result. */
+static bool given_up_or_not(struct tale *t, const struct image *img)
+{
+	t->start.missing = 0;
+	t->start.discard_log = false;
+	if (!run_on(t, img, note_state, NULL))
+		return false;
+	if (t->refused) {
+		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
+		return false;
+	}
+	return starts_with(t, img, 0, false, t->given_up ? &t->old : &t->o,
+			   t->given_up ? NR_KNOWN : 0) &&
+	       starts_with(t, img, BIT(t->legs - 1), true, &t->old, NR_KNOWN);
+}
+
+static bool outdated_ssd_tells_what_is_lost(struct tale *t)
+{
+	t->gone = KNOWN;
+	if (!life(t, 0, false, live_and_outdate_an_ssd, NULL))
+		return false;
+	t->start.missing = BIT(t->legs - 1);
+	t->start.discard_log = false;
+	if (!run_on(t, t->img, NULL, NULL))
+		return false;
+	if (t->refused != -ENOTCONN) {
+		snprintf(sim_failure, sizeof(sim_failure), "start gave %d", t->refused);
+		return false;
+	}
+	t->nr_gone = NR_KNOWN;
+	if (!life(t, BIT(t->legs - 1), true, NULL, &t->old))
+		return false;
+	t->nr_gone = 0;
+	return each_cut(t, 40, given_up_or_not) &&
+	       starts_with(t, t->img, 0, false, &t->old, NR_KNOWN);
+}
+
+static bool again_by_order(struct tale *t, const struct image *img)
+{
+	return starts_with(t, img, 0, true, &t->old, NR_KNOWN);
+}
+
+static void overwrite_what_is_lost(struct tale *t)
+{
+	expect_log(t, true);
+	host_write(&t->host, KNOWN, NR_KNOWN, false);
+	host_flush(&t->host);
+}
+
+/* The SSDs are there, and in the middle of their log something is not. */
+static bool damaged_log_tells_what_is_lost(struct tale *t)
+{
+	u8 junk[KVP_BLOCK_SIZE];
+	u32 i;
+
+	if (!life(t, 0, false, live_and_log_behind, NULL))
+		return false;
+	memset(junk, 0x5a, sizeof(junk));
+	for (i = t->legs - t->start.cache; i < t->legs; i++)
+		image_write_data(&t->img[i], t->hurt, junk);
+	t->start.discard_log = false;
+	if (!run_on(t, t->img, NULL, NULL))
+		return false;
+	if (t->refused != -EUCLEAN || !strstr(t->host.refusal.mend, "discard_log")) {
+		snprintf(sim_failure, sizeof(sim_failure), "start gave %d: %s", t->refused,
+			 t->host.refusal.mend);
+		return false;
+	}
+	t->gone = KNOWN;
+	t->nr_gone = NR_KNOWN;
+	if (!life(t, 0, true, NULL, &t->old))
+		return false;
+	t->nr_gone = 0;
+	if (!each_cut(t, 40, again_by_order) ||
+	    !starts_with(t, t->img, 0, false, &t->old, NR_KNOWN))
+		return false;
+	oracle_free(&t->o);
+	oracle_copy(&t->o, &t->old);
+	return life(t, 0, false, overwrite_what_is_lost, NULL) && life(t, 0, false, NULL, &t->o);
 }
 
 static void fill_task(void *arg)
@@ -507,6 +668,9 @@ void run_cache(void)
 		tale("missing-empty", &shapes[i], missing_with_an_empty_log_starts_on_the_legs);
 		tale("given-up", &shapes[i], given_up_log_does_not_come_back);
 		tale("nothing-given-up", &shapes[i], nothing_is_given_up_that_is_there);
+		tale("damaged", &shapes[i], damaged_log_tells_what_is_lost);
+		if (shapes[i].cache > 1)
+			tale("outdated", &shapes[i], outdated_ssd_tells_what_is_lost);
 		tale("log-moves", &shapes[i], log_moves_to_the_legs);
 		tale("moves-by-order", &shapes[i], log_moves_by_order);
 		tale("moves-after-intents", &shapes[i], log_moves_after_its_intents);

@@ -196,12 +196,12 @@ static int fail(struct ctl *ctl, const struct found_pool *p, const struct reques
 }
 
 /* What is lost by it, before and after. */
-static void note_discard(struct ctl *ctl, const struct found_pool *p)
+static void note_discard(struct ctl *ctl, const struct found_pool *p, bool given_up)
 {
 	const struct kvp_sb *sb = p->sb;
 	char when[TIME_BUF], last[TIME_BUF];
 
-	if (!import_log_lost(p))
+	if (!given_up)
 		return;
 	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on: %" PRIu64 " MiB known by its last "
 		"checkpoint, %" PRIu64 " of %s, of which some may be older than that, and all that was "
@@ -213,12 +213,25 @@ static void note_discard(struct ctl *ctl, const struct found_pool *p)
 		time_print(sb->write_time, last), sb->name);
 }
 
+/* Of some of them headers of the log may have told; all others are as old as their homes. */
+static void note_lost(struct ctl *ctl, const char *name, bool given_up)
+{
+	struct stats s;
+
+	if (!given_up || stats_load(name, &s, NULL))
+		return;
+	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost and read EIO until they are written anew; "
+		"kvpoolctl status -v %s lists them", stats_number(&s, "poisoned_blocks"), name);
+	stats_free(&s);
+}
+
 static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
 	char params[PARAMS_MAX], uuid[UUID_BUF];
 	struct refusals r;
 	struct err err;
+	bool given_up;
 	int ret;
 
 	import_check(p, &q->o, &r);
@@ -227,9 +240,11 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		return fail(ctl, p, q, &r.list[0]);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
+	/* As import_check() has found, or there would be a refusal. */
+	given_up = q->o.discard_log;
 	if (ctl->dry_run) {
 		print_plan(ctl, p, name, params);
-		note_discard(ctl, p);
+		note_discard(ctl, p, given_up);
 		return EXIT_DONE;
 	}
 	if (module_load(&err))
@@ -242,7 +257,8 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
 		print_plan(ctl, p, name, params);
-	note_discard(ctl, p);
+	note_discard(ctl, p, given_up);
+	note_lost(ctl, name, given_up);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
 		scan_missing(p) ? ", degraded" : "");
 	return EXIT_DONE;
@@ -399,8 +415,8 @@ const struct command cmd_import = {
 		"  --degraded     start although legs are missing that may hold newer data\n"
 		"  --takeover     start although another host ran it last, and did not stop it\n"
 		"  --destroyed    bring back a destroyed pool\n"
-		"  --discard-log  give up the log of a cache that is lost, and all that is not home by the\n"
-		"                 last checkpoint; refused where nothing has to be given up\n"
+		"  --discard-log  give up the log of a cache that is lost or damaged, and all that is not\n"
+		"                 home by the last checkpoint; refused where nothing has to be given up\n"
 		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
 		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
 		"                 is 0 or it was exported or destroyed; waits for missing legs\n"

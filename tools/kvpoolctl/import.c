@@ -181,6 +181,21 @@ bool import_log_lost(const struct found_pool *p)
 	       !in_sync(p, &p->sb->vdevs[p->sb->log_vdev]);
 }
 
+bool import_log_damaged(const struct found_pool *p)
+{
+	struct offline_pool pool;
+	struct log_walk w;
+	bool damaged;
+
+	if (!kvp_log_on_cache(p->sb) || p->sb->flags & KVP_SB_CLEAN ||
+	    offline_open(&pool, p, p->sb->log_vdev, NULL))
+		return false;
+	damaged = pool.leg_count && !log_walk(&pool, &w, NULL, NULL) &&
+		  log_state(&pool, &w) == LOG_DAMAGED;
+	offline_close(&pool);
+	return damaged;
+}
+
 /* Is the log of a cache there, or need it not be? (R14) */
 static void check_cache(const struct found_pool *p, const struct import_options *o,
 			struct refusals *r)
@@ -200,9 +215,9 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log; what an import "
 		       "without it refuses, kvpoolctl check explains",
 		       "it has no cache: its log lies on its legs, and what it holds is needed");
-	else if (o->discard_log && !import_log_lost(p))
+	else if (o->discard_log && !import_log_lost(p) && !import_log_damaged(p))
 		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log",
-		       "nothing has to be given up: its log is there, or empty");
+		       "nothing has to be given up: its log is there and sound, or empty");
 }
 
 static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)

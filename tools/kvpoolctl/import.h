@@ -32,6 +32,9 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 /** import_log_lost() - is the log on a cache that is missing, and not empty? */
 bool import_log_lost(const struct found_pool *p);
 
+/** import_log_damaged() - is it there, and damaged on every SSD? Reads all of it. */
+bool import_log_damaged(const struct found_pool *p);
+
 /** import_complete() - is every leg here that may hold something newer than the others? */
 bool import_complete(const struct found_pool *p);
 

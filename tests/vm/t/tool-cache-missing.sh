@@ -42,6 +42,28 @@ run 4 status -j tank; expect_eq "$(json pools.0.cache.legs.0.state)" stale
 run 0 destroy tank
 blank
 
+echo "--- an SSD that was out before the end knows of some that are lost"
+run 0 create "${log[@]}" -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+dmsetup message tank 0 checkpoint
+oracle write /dev/mapper/tank 8 4 2 fsync bs=1
+run 0 offline tank /dev/c
+oracle write /dev/mapper/tank 64 4 3 fsync bs=1
+cut_power
+simset d dead 1
+refused 3 no_cache 'cache is missing' import tank
+run 0 import --discard-log tank; has out 'gave up the log'; has out '^4 blocks are known to be lost'
+run 4 status -j tank; expect_eq "$(json pools.0.poisoned.0.lba) $(json pools.0.poisoned.0.blocks)" "8 4"
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 EIO,12 500 v1,"
+oracle write /dev/mapper/tank 8 4 4 fsync
+run 4 status -j tank; expect_eq "$(json pools.0.poisoned_total)" 0
+dmsetup remove --retry tank
+simset d dead 0
+run 0 import tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 v4,12 500 v1,"
+run 0 destroy tank
+blank
+
 echo "--- missing, but nothing was in its log: it starts, and the log is on the legs"
 run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank single /dev/a cache /dev/e
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4

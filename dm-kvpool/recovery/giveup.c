@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log of a cache is given up, by order: no SSD that has it is there, or it is damaged
+ * on all that are (R14). What was only there is lost.
+ *
+ * Which blocks that are nobody can say where no header can be read. Where one can, be
+ * it on an SSD that was recorded out before the end, or behind an entry that is damaged,
+ * it names blocks and sums: of a block whose newest record found is data, and whose entry in the table
+ * has another sum, something newer than what is at home was acknowledged. It is poisoned
+ * (R8). Nothing is ever taken from there (R17), so what an outdated SSD says can
+ * only make EIO of a block, never a version.
+ *
+ *   intents   are at home or are not: by its sum a block shows that by itself
+ *   discards  what is older is history. What they have thrown away may be back
+ *
+ *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
+ *   2. Blocks are poisoned, in memory; a checkpoint on the way still names the log.
+ *   3. The checkpoint that has all poison names an empty log under a new nonce and
+ *      epoch. Until it is durable nothing was given up: with the SSDs the next start
+ *      replays it, without them it is done again, to the same result.
+ */
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+
+#include "format/logplace.h"
+#include "recovery/recovery.h"
+#include "vdev/row.h"
+
+/* --- what can be read ------------------------------------------------------------------ */
+
+static void load_leg(struct kvp_recovery *rec, u32 leg)
+{
+	struct kvp_vdev *v = rec->pool->log.v;
+	struct page **pages = rec->seg.pages[leg];
+	struct kvp_io io = { .leg = &v->legs[leg], .op = KVP_IO_READ };
+	u32 n = v->g->segment_blocks, p;
+
+	io.nr = n;
+	io.pages = pages;
+	if (kvp_log_on_leg(rec->pool, leg, rec->seg.lsn, &io.block) && !kvp_io_sync(&io))
+		return;
+	for (p = 0; p < n; p++)
+		if (kvp_io_page(io.leg, KVP_IO_READ, io.block + p, pages[p]))
+			clear_page(page_address(pages[p]));
+}
+
+/* The header at @lsn as @leg has it, of whichever generation; in rec->hdr, in one piece. */
+static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
+{
+	struct kvp_pool *pool = rec->pool;
+	const struct kvp_sb *sb = pool->sb;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
+	struct kvp_why why;
+
+	if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
+		return false;
+	for (i = 0; i < avail; i++)
+		memcpy(rec->hdr + i * KVP_BLOCK_SIZE,
+		       page_address(kvp_segment_page(rec, leg, lsn + i)), KVP_BLOCK_SIZE);
+	for (i = 0; i <= sb->generation_count; i++) {
+		*old = i < sb->generation_count;
+		if (!kvp_log_decode(g, rec->hdr, avail, sb->nonce,
+				    *old ? sb->generations[i].nonce : sb->log_nonce, lsn,
+				    sb->pool_blocks, h, &why))
+			return kvp_log_rows_known(sb, rec->hdr, h);
+	}
+	return false;
+}
+
+static bool any_header_at(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, bool *old)
+{
+	const struct kvp_vdev *v = rec->pool->log.v;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].bdev && header_at(rec, i, lsn, h, old))
+			return true;
+	return false;
+}
+
+static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
+		      const struct kvp_log_hdr *h, bool old)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < h->rec_count; i++) {
+		struct kvp_log_at at = { h->lsn, i };
+		struct kvp_rec r;
+
+		kvp_recovery_record(rec, i, &r);
+		if (!kvp_rec_counts(&r) || r.kind == KVP_REC_PARITY)
+			continue;
+		/* Of an older generation: resolved, and in the table. */
+		if (old && r.kind != KVP_REC_DATA)
+			kvp_replay_settled(found, &r);
+		else
+			ret = kvp_replay_add(found, &r, at, 0);
+	}
+	return ret;
+}
+
+/* All that any SSD can say of what may be in the log, whatever is missing between. */
+static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
+{
+	const struct kvp_vdev *v = rec->pool->log.v;
+	u64 lsn = rec->pool->sb->log_tail, end = lsn + kvp_log_window(v->g);
+	u32 segment = v->g->segment_blocks, i;
+	int ret = 0;
+
+	for (rec->seg.lsn = lsn - lsn % segment; !ret && rec->seg.lsn < end; rec->seg.lsn += segment) {
+		for (i = 0; i < v->nr_legs; i++)
+			if (v->legs[i].bdev)
+				load_leg(rec, i);
+		while (!ret && lsn < min(end, rec->seg.lsn + segment)) {
+			struct kvp_log_hdr h;
+			bool old;
+
+			if (!any_header_at(rec, lsn, &h, &old)) {
+				lsn++;
+				continue;
+			}
+			ret = note_entry(rec, found, &h, old);
+			lsn += h.blocks;
+		}
+	}
+	rec->seg.lsn = ~0ull;
+	return ret;
+}
+
+/* --- what is lost ------------------------------------------------------------------------ */
+
+static int lose(struct kvp_recovery *rec, u64 block, u32 crc)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_spot at = kvp_locate(pool, block);
+	u64 entry;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	entry = kvp_table_entry(pool, leaf, block);
+	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED ||
+	    (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == crc)) {
+		kvp_table_put(pool, leaf);
+		return 0;
+	}
+	if (kvp_is_parity1(at.v->g))
+		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
+	else
+		kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(pool, leaf);
+	pool->recovery.discarded_blocks++;
+	return kvp_recovery_relieve(rec);
+}
+
+static int poison_lost(struct kvp_recovery *rec, struct kvp_replay *found)
+{
+	struct kvp_replay_rec *r;
+	unsigned long block;
+	int ret = 0;
+
+	xa_for_each(&found->blocks, block, r) {
+		if (r->kind == KVP_REC_DATA)
+			ret = lose(rec, block, r->crc);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+/*
+ * The superblock must not say that the SSDs are out as long as it names their log: if the
+ * power goes, they may be there again, and have all of it.
+ */
+static int roll_forward(struct kvp_pool *pool)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	WRITE_ONCE(pool->log.moving, true);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/* On the cache, if an SSD of it is in use: it was damaged, but it is there. */
+static void begin_anew(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_sb *sb = pool->sb;
+	struct kvp_vdev *to = kvp_vdev_usable(pool->log.v) ? pool->log.v : kvp_log_refuge(pool);
+	u64 nonce;
+
+	get_random_bytes(&nonce, sizeof(nonce));
+	mutex_lock(&pool->sb_lock);
+	pool->recovery.log_moved = to != pool->log.v;
+	kvp_log_anew(sb, to->index, nonce);
+	pool->log.v = to;
+	WRITE_ONCE(pool->log.moving, false);
+	mutex_unlock(&pool->sb_lock);
+	rec->end = (struct kvp_log_mark){ sb->log_tail, 0, 0 };
+}
+
+int kvp_recovery_give_up(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	struct kvp_recovery_info *info = &pool->recovery;
+	struct kvp_replay found;
+	int ret;
+
+	info->discarded_lsn = pool->sb->log_tail;
+	info->discarded_mib = kvp_log_counted_mib(pool->sb);
+	if (kvp_pool_readonly(pool)) {
+		begin_anew(rec);
+		return 0;
+	}
+	kvp_replay_init(&found);
+	ret = roll_forward(pool);
+	if (!ret)
+		ret = read_headers(rec, &found);
+	if (!ret)
+		ret = poison_lost(rec, &found);
+	if (!ret)
+		begin_anew(rec);
+	kvp_replay_exit(&found);
+	return ret;
+}
