@@ -132,7 +132,7 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	return ret;
 }
 
-/* The other device that has one of the legs that @s names behind the pool's own, or NULL. */
+/* The other device that has one of the legs that @s names, or NULL. */
 static const struct kvp_instance *holder_of_new(const struct kvp_instance *mine,
 						const struct kvp_start *s)
 {
@@ -140,8 +140,8 @@ static const struct kvp_instance *holder_of_new(const struct kvp_instance *mine,
 	u32 i;
 
 	list_for_each_entry(inst, &instances, list)
-		for (i = mine->pool->nr_legs; inst != mine && i < s->nr_legs; i++)
-			if (has_device(inst, s->legs[i].bdev))
+		for (i = 0; inst != mine && i < s->nr_legs; i++)
+			if (s->legs[i].bdev && has_device(inst, s->legs[i].bdev))
 				return inst;
 	return NULL;
 }

@@ -355,14 +355,14 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
-	u32 i, j;
+	u32 first = kvp_grow_at(pool->sb), i, j;
 	int ret;
 
 	if (!next)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
 	ret = kvp_grow_plan(pool, &t->start, next, r);
 	kvfree(next);
-	for (i = pool->nr_legs; !ret && i < t->start.nr_legs; i++)
+	for (i = first; !ret && i < first + t->start.nr_legs - pool->nr_legs; i++)
 		for (j = 0; j < pool->nr_legs; j++)
 			if (pool->legs[j].bdev &&
 			    kvp_bdevs_overlap(pool->legs[j].bdev, t->start.legs[i].bdev))
@@ -576,7 +576,8 @@ fail:
 
 /*
  * The device is suspended, so the pool is quiesced, and no message finds it: the
- * old table is gone, and the new one does not have it yet.
+ * old table is gone, and the new one does not have it yet. No request is left,
+ * but what was done for one may go on.
  */
 static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
@@ -584,12 +585,13 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 
 	if (ret)
 		return ret;
+	kvp_requests_settle(&inst->requests);
 	ret = kvp_pool_grow(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
 }
 
-/* The device is suspended here, too: no request is left, but what was done for one may go on. */
+/* The device is suspended here, too. */
 static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_settle(&inst->requests);

@@ -115,6 +115,15 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 	smp_store_release(&s->wiped, lsn);
 }
 
+void kvp_scache_renumber(struct kvp_pool *pool)
+{
+	struct kvp_vdev *cache = kvp_pool_cache(pool);
+
+	/* One that has left is let go of by kvp_scache_exit(). */
+	if (in_use(&pool->scache) && cache)
+		smp_store_release(&pool->scache.v, cache);
+}
+
 void kvp_scache_exit(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = &pool->scache;

@@ -84,6 +84,9 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 /** kvp_scache_log_moved() - the log begins anew at @lsn of log->v. Under log->build_lock. */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
 
+/** kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. When nobody uses it. */
+void kvp_scache_renumber(struct kvp_pool *pool);
+
 /** kvp_scache_exit() - forget everything. When nobody else uses the pool; may sleep. */
 void kvp_scache_exit(struct kvp_pool *pool);
 

@@ -16,6 +16,12 @@
  * vdevs that anybody was told of. After 2 the new vdevs are needed as any others.
  *
  * Step 2 leaves the labels of 1 alone: they have its predecessor's slots.
+ *
+ * A cache stays the last of all vdevs, so that it can leave without any other
+ * changing its number, by which sums are seeded. So what is added goes before it, and
+ * the cache, which has no sums of its own, gets another number, as its legs do: in
+ * memory while nobody looks at them, on disk by the superblock of 2. A label of one of
+ * its legs says which it was by the order of that superblock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -38,17 +44,18 @@ struct growth {
 	struct kvp_batch *batch;
 	u32 *owed_of;
 	struct kvp_recall *recall;
+	struct kvp_leg *legs;	/* to change their order in */
 	struct page *page;
 	bool tried;		/* to commit: some leg may have the new superblock */
 };
 
 /* --- the plan ------------------------------------------------------------------- */
 
-static int lay_out_vdev(const struct kvp_start *s, u32 index, u32 max_roots, struct kvp_sb *next,
+static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb *next,
 			struct kvp_refusal *r)
 {
+	u32 index = next->vdev_count, first = next->leg_count, n = s->vdevs[index].nr_legs, i;
 	struct kvp_geometry *g = &next->vdevs[index];
-	u32 first = next->leg_count, n = s->vdevs[index].nr_legs, i;
 	u64 smallest = ~0ull;
 	struct kvp_why why;
 	int ret;
@@ -68,64 +75,124 @@ static int lay_out_vdev(const struct kvp_start *s, u32 index, u32 max_roots, str
 			     s->log_bytes, max_roots, g, &why);
 	if (ret)
 		return kvp_refuse(r, ret, "use larger devices or a smaller log", "%s", why.text);
-	if (!kvp_log_holds_discard(&next->vdevs[next->log_vdev], g->chunk_blocks))
-		return kvp_refuse(r, -EINVAL, "give smaller chunks",
-				  "the log of the pool is too small for chunks of %u KiB",
-				  g->chunk_blocks * 4);
 	next->leg_count += n;
+	next->vdev_count++;
 	return 0;
 }
 
-/* Does @s name the vdevs that there are, and more? */
+static bool same_vdev(const struct kvp_sb *sb, u32 v, const struct kvp_start *s, u32 named)
+{
+	return sb->vdevs[v].kind == s->vdevs[named].kind &&
+	       sb->vdevs[v].leg_count == s->vdevs[named].nr_legs;
+}
+
+/* Vdevs with data, which are before the cache, if there is one. */
+static u32 with_data(const struct kvp_sb *sb)
+{
+	return sb->vdev_count - (kvp_cache_find(sb) >= 0);
+}
+
+/* Does @s name the vdevs that there are, and more between those with data and the cache? */
 static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 {
-	u32 i;
+	u32 data = with_data(sb), i;
 
-	for (i = 0; i < sb->vdev_count && i < s->nr_vdevs; i++)
-		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
-		    sb->vdevs[i].leg_count != s->vdevs[i].nr_legs)
+	if (s->nr_vdevs <= sb->vdev_count)
+		return false;
+	for (i = 0; i < data; i++)
+		if (!same_vdev(sb, i, s, i))
 			return false;
-	return s->nr_vdevs > sb->vdev_count;
-}
-
-static bool names_cache(const struct kvp_start *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->nr_vdevs; i++)
+	/* Only the last may be one. */
+	for (i = data; i + 1 < s->nr_vdevs; i++)
 		if (s->vdevs[i].kind == KVP_VDEV_CACHE)
-			return true;
-	return false;
+			return false;
+	return data == sb->vdev_count || same_vdev(sb, data, s, s->nr_vdevs - 1);
 }
 
-/* A cache is the last of the vdevs: so none need change its number when it goes. */
 static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_refusal *r)
 {
-	if (kvp_cache_find(sb) >= 0)
-		return kvp_refuse(r, -EOPNOTSUPP, "take the cache out, add them, and add it again",
-				  "nothing can be added to a pool with a cache");
-	if (names_cache(s) && s->nr_vdevs > sb->vdev_count + 1)
+	bool there = kvp_cache_find(sb) >= 0;
+
+	/* Of a pool that was made with it elsewhere no vdev can get a number before it. */
+	if (there && kvp_has_data(&sb->vdevs[sb->vdev_count - 1]))
+		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
+				  "the cache is not the last of its vdevs, so nothing can be added");
+	if (!there && s->nr_vdevs > sb->vdev_count + 1 &&
+	    s->vdevs[s->nr_vdevs - 1].kind == KVP_VDEV_CACHE)
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
 	return 0;
 }
 
-/* It begins idle; the log moves there by the mode. */
-static int plan_cache(const struct kvp_sb *sb, struct kvp_sb *next, struct kvp_refusal *r)
+/* The cache that there is goes behind what is new, as it is. */
+static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
+{
+	const struct kvp_geometry *g = &sb->vdevs[sb->vdev_count - 1];
+	u32 to = next->vdev_count++;
+
+	next->vdevs[to] = *g;
+	next->vdevs[to].first_leg = next->leg_count;
+	memcpy(&next->legs[next->leg_count], &sb->legs[g->first_leg],
+	       g->leg_count * sizeof(next->legs[0]));
+	next->leg_count += g->leg_count;
+	if (kvp_log_on_cache(sb))
+		next->log_vdev = to;
+}
+
+/* Whatever vdev has to carry the log. */
+static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 {
 	u32 i;
 
-	for (i = 0; i < sb->vdev_count; i++)
-		if (!kvp_log_holds_discard(&next->vdevs[sb->vdev_count], sb->vdevs[i].chunk_blocks))
-			return kvp_refuse(r, -EINVAL, "give larger SSDs",
-					  "a log there would be too small for chunks of %u KiB",
-					  sb->vdevs[i].chunk_blocks * 4);
+	for (i = 0; i < next->vdev_count; i++)
+		if (!kvp_logs_hold_discard(next, next->vdevs[i].chunk_blocks))
+			return kvp_refuse(r, -EINVAL, "give larger SSDs or logs, or smaller chunks",
+					  "a log of the pool would be too small for chunks of %u KiB",
+					  next->vdevs[i].chunk_blocks * 4);
+	return 0;
+}
+
+/* It begins idle; the log moves there by the mode. */
+static void begin_idle(struct kvp_sb *next)
+{
 	next->incompat |= KVP_INCOMPAT_CACHE;
 	next->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
 	next->tunables[KVP_T_CACHE_MODE] = KVP_CACHE_WRITETHROUGH;
-	/* It may have been made smaller than what its vdevs have. */
-	next->pool_blocks = sb->pool_blocks;
-	return 0;
+}
+
+/* The vdevs of @next: those with data, what is new of them, and the cache. */
+static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_sb *next,
+		   struct kvp_refusal *r)
+{
+	u32 roots = (u32)kvp_sb_roots(sb), data = with_data(sb);
+	u32 new = s->nr_vdevs - sb->vdev_count, i;
+	u32 max_roots = (KVP_MAX_ROOTS - roots) / new;
+	int ret = 0;
+
+	if (!max_roots)
+		return kvp_refuse(r, -ENOSPC, "make another pool",
+				  "the pool's table has no root left for another vdev");
+	*next = *sb;
+	next->vdev_count = data;
+	if (data < sb->vdev_count)
+		next->leg_count = sb->vdevs[data].first_leg;
+	for (i = 0; !ret && i < new; i++)
+		ret = lay_out_vdev(s, max_roots, next, r);
+	if (ret)
+		return ret;
+	if (kvp_regions_add(next, data))
+		return kvp_refuse(r, -EINVAL, "add fewer vdevs, or of more equal sizes",
+				  "the pool would have more regions, or roots, than there is room for");
+	memset(&next->roots[roots], 0, (KVP_MAX_ROOTS - roots) * sizeof(next->roots[0]));
+	next->root_count = (u32)kvp_sb_roots(next);
+	/* It may have been made smaller than what its vdevs have: a cache changes nothing in that. */
+	if (kvp_map_blocks(&next->map) != kvp_map_blocks(&sb->map))
+		next->pool_blocks = kvp_map_blocks(&next->map);
+	if (data < sb->vdev_count)
+		take_cache_along(sb, next);
+	else if (kvp_cache_find(next) >= 0)
+		begin_idle(next);
+	return check_logs(next, r);
 }
 
 int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
@@ -143,31 +210,15 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 		  struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = pool->sb;
-	u32 roots = (u32)kvp_sb_roots(sb), i, max_roots;
-	int ret = kvp_change_able(pool, r) ?: check_cache(pool->sb, s, r);
+	int ret = kvp_change_able(pool, r) ?: check_cache(sb, s, r);
 
 	if (ret)
 		return ret;
 	if (!goes_on(sb, s))
-		return kvp_refuse(r, -EINVAL, "name all vdevs of the pool, then the new ones",
+		return kvp_refuse(r, -EINVAL,
+				  "name all vdevs of the pool, the new ones behind those with data, and a cache last",
 				  "the table does not name the pool's vdevs and more");
-	max_roots = (KVP_MAX_ROOTS - roots) / (s->nr_vdevs - sb->vdev_count);
-	if (!max_roots)
-		return kvp_refuse(r, -ENOSPC, "make another pool",
-				  "the pool's table has no root left for another vdev");
-	*next = *sb;
-	for (i = sb->vdev_count; !ret && i < s->nr_vdevs; i++)
-		ret = lay_out_vdev(s, i, max_roots, next, r);
-	if (ret)
-		return ret;
-	next->vdev_count = s->nr_vdevs;
-	if (kvp_regions_add(next, sb->vdev_count))
-		return kvp_refuse(r, -EINVAL, "add fewer vdevs, or of more equal sizes",
-				  "the pool would have more regions, or roots, than there is room for");
-	memset(&next->roots[roots], 0, (KVP_MAX_ROOTS - roots) * sizeof(next->roots[0]));
-	next->root_count = (u32)kvp_sb_roots(next);
-	next->pool_blocks = kvp_map_blocks(&next->map);
-	ret = names_cache(s) ? plan_cache(sb, next, r) : 0;
+	ret = lay_out(sb, s, next, r);
 	if (ret)
 		return ret;
 	if (s->pool_blocks && s->pool_blocks != next->pool_blocks)
@@ -176,6 +227,13 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 				  (unsigned long long)s->pool_blocks * KVP_BLOCK_SECTORS,
 				  (unsigned long long)next->pool_blocks * KVP_BLOCK_SECTORS);
 	return 0;
+}
+
+u32 kvp_grow_at(const struct kvp_sb *sb)
+{
+	u32 data = with_data(sb);
+
+	return data < sb->vdev_count ? sb->vdevs[data].first_leg : sb->leg_count;
 }
 
 /* --- memory ------------------------------------------------------------------------- */
@@ -191,6 +249,7 @@ static void free_growth(struct growth *w)
 	kvp_batch_free(w->batch);
 	kvp_recall_free(w->recall);
 	kvfree(w->owed_of);
+	kvfree(w->legs);
 	kvfree(w->old);
 	kvfree(w->next);
 	if (w->page)
@@ -206,8 +265,9 @@ static struct growth *alloc_growth(void)
 		return NULL;
 	w->old = kvzalloc(sizeof(*w->old), GFP_KERNEL);
 	w->next = kvzalloc(sizeof(*w->next), GFP_KERNEL);
+	w->legs = kvcalloc(KVP_MAX_LEGS, sizeof(*w->legs), GFP_KERNEL);
 	w->page = alloc_page(GFP_KERNEL);
-	if (w->old && w->next && w->page)
+	if (w->old && w->next && w->legs && w->page)
 		return w;
 	free_growth(w);
 	return NULL;
@@ -242,7 +302,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	/* Nothing is in the log that could owe anything. */
 	swap(pool->log.owed_of, w->owed_of);
 	swap(pool->destage.recall, w->recall);
-	if (kvp_pool_cache(pool))
+	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
 		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);
 }
 
@@ -256,35 +316,49 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
+/* Behind those that there are, for now. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
-	u32 i;
+	u32 from = kvp_grow_at(pool->sb), i;
 
-	for (i = pool->nr_legs; i < s->nr_legs; i++) {
+	for (i = pool->nr_legs; i < s->nr_legs; i++, from++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
 		memset(leg, 0, sizeof(*leg));
 		leg->pool = pool;
 		leg->index = i;
-		leg->bdev = s->legs[i].bdev;
-		leg->size_blocks = s->legs[i].size_blocks;
-		leg->rotational = s->legs[i].rotational;
+		leg->bdev = s->legs[from].bdev;
+		leg->size_blocks = s->legs[from].size_blocks;
+		leg->rotational = s->legs[from].rotational;
 		leg->state = KVP_LEG_IN_SYNC;
-		memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
+		memcpy(leg->path, s->legs[from].path, sizeof(leg->path));
 	}
 }
 
 static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct growth *w,
 		      struct kvp_refusal *r)
 {
+	u32 to = kvp_grow_at(pool->sb), i;
 	int ret = 0;
-	u32 i;
 
-	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++) {
+	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++, to++) {
 		ret = kvp_check_blank(&pool->legs[i], w->page, r);
-		kvp_random_uuid(w->next->legs[i].uuid);
+		kvp_random_uuid(w->next->legs[to].uuid);
 	}
 	return ret;
+}
+
+/* The @nr legs from @b on come before those from @a up to there. Nobody looks at any of them. */
+static void exchange_legs(struct kvp_pool *pool, struct growth *w, u32 a, u32 b, u32 nr)
+{
+	struct kvp_leg *legs = pool->legs;
+	u32 i;
+
+	memcpy(w->legs, &legs[b], nr * sizeof(*legs));
+	memmove(&legs[a + nr], &legs[a], (b - a) * sizeof(*legs));
+	memcpy(&legs[a], w->legs, nr * sizeof(*legs));
+	for (i = a; i < b + nr; i++)
+		legs[i].index = i;
 }
 
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
@@ -296,11 +370,12 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	pool->sb->epoch = epoch;
 	pool->nr_legs = sb->leg_count;
 	kvp_vdevs_init(pool);
+	kvp_scache_renumber(pool);
 }
 
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
 {
-	int ret = kvp_sb_join(pool, w->old->leg_count);
+	int ret = kvp_sb_join(pool, kvp_grow_at(w->old), pool->nr_legs - w->old->leg_count);
 
 	if (ret)
 		return kvp_refuse(r, ret, "use another device", "a new leg did not take its label");
@@ -316,6 +391,9 @@ static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_
  */
 static void undo(struct kvp_pool *pool, struct growth *w)
 {
+	u32 at = kvp_grow_at(w->old), more = pool->nr_legs - w->old->leg_count;
+
+	exchange_legs(pool, w, at, at + more, w->old->leg_count - at);
 	kvp_take_shape(pool, w->old);
 	if (!w->tried)
 		return;
@@ -339,6 +417,8 @@ static int take_in(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *
 
 	mutex_lock(&pool->sb_lock);
 	*w->old = *pool->sb;
+	exchange_legs(pool, w, kvp_grow_at(w->old), pool->nr_legs,
+		      w->next->leg_count - pool->nr_legs);
 	kvp_take_shape(pool, w->next);
 	ret = alloc_parts(pool, w);
 	if (ret)
@@ -373,6 +453,8 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 
 	if (!w)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	/* What a stop has left in the log of a cache goes home. If not, the next one says so. */
+	kvp_pool_empty(pool);
 	/* What is about to be noted goes to the legs that there are. */
 	kvp_events_flush(pool);
 	ret = kvp_change_ready(pool, r);

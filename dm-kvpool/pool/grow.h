@@ -7,7 +7,7 @@
 
 /**
  * kvp_grow_plan() - what the superblock will be
- * @s: names the pool's vdevs, and behind them new ones
+ * @s: names the pool's vdevs, and new ones: behind those with data, and before the cache if there is one
  * @next: result; the new legs have no UUIDs yet
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
@@ -15,10 +15,13 @@
 int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		  struct kvp_refusal *r);
 
+/** kvp_grow_at() - number of the first leg that a pool of @sb gets, in a table that names it and all others */
+u32 kvp_grow_at(const struct kvp_sb *sb);
+
 /**
  * kvp_pool_grow() - take in the new vdevs, durably
  *
- * The pool is quiesced, and its log empty. Nobody else looks into it: no
+ * The pool is quiesced. What a stop has left in the log of a cache is brought home first. Nobody else looks into it: no
  * requests, and no messages. Return: 0; or -errno with @r filled
  * in, and then the pool is as it was: on disk too, unless it is faulted now.
  * Context: process, waits for I/O.

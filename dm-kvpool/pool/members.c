@@ -209,7 +209,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	return 0;
 }
 
-int kvp_sb_join(struct kvp_pool *pool, u32 first)
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 {
 	struct kvp_sb *sb = pool->sb;
 	struct sb_write *w = pool->sb_write;
@@ -225,7 +225,7 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first)
 	w->nr = 0;
 	memset(w->ios, 0, sizeof(w->ios));
 	kvp_io_group_init(&w->group);
-	for (i = first; i < pool->nr_legs; i++) {
+	for (i = first; i < first + nr; i++) {
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);
 	}

@@ -356,12 +356,12 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 int kvp_sb_commit(struct kvp_pool *pool);
 
 /**
- * kvp_sb_join() - label legs[@first] and on as such that are about to join the pool
+ * kvp_sb_join() - label @nr legs from legs[@first] on as such that are about to join the pool
  *
  * The label says what pool->sb says, and that nobody is to start by it. It is
  * durable when 0 is returned; -EIO: some ring did not take it. Caller holds sb_lock.
  */
-int kvp_sb_join(struct kvp_pool *pool, u32 first);
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
 
 /**
  * kvp_leg_fail() - a leg did not take what it had to take: never use it again

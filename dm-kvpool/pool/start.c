@@ -554,6 +554,11 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	u32 i, first = 0;
 	int ret = 0;
 
+	/* What is added later goes before it, and it can leave. */
+	for (i = 0; i + 1 < s->nr_vdevs; i++)
+		if (s->vdevs[i].kind == KVP_VDEV_CACHE)
+			return kvp_refuse(r, -EINVAL, "name the cache last",
+					  "a vdev with data cannot come behind the cache");
 	for (i = 0; !ret && i < s->nr_vdevs; i++) {
 		ret = lay_out_vdev(pool, s, i, first, r);
 		first += s->vdevs[i].nr_legs;

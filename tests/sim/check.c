@@ -161,6 +161,30 @@ static int start_without_cache(struct look *l)
 	return host_start(&l->host, l->crash->o, &old);
 }
 
+/* As the pool was that a second vdev was being added to. */
+static struct host_start without_second(const struct host_start *hs)
+{
+	struct host_start old = *hs;
+	u32 first = old.legs - old.cache - old.second;
+
+	old.legs -= old.second;
+	old.blank = old.second;
+	old.missing = (old.missing & (BIT(first) - 1)) | old.missing >> (first + old.second) << first;
+	old.second = 0;
+	return old;
+}
+
+static int start_as_before(struct look *l)
+{
+	struct host_start old = l->start;
+
+	old.legs += l->crash->old_cache - old.cache;
+	old.cache = l->crash->old_cache;
+	old.missing &= BIT(old.legs) - 1;
+	old.swapped = 0;
+	return host_start(&l->host, l->crash->o, &old);
+}
+
 static void look_main(void *arg)
 {
 	struct look *l = arg;
@@ -170,13 +194,13 @@ static void look_main(void *arg)
 	l->refused = host_start(&l->host, l->crash->o, &l->start);
 	/* The growth that was cut short may not have happened. */
 	if (l->refused && l->crash->growing && l->crash->at < l->crash->grown_at) {
-		struct host_start old = l->start;
+		struct host_start old = without_second(&l->start);
 
-		old.legs -= old.second;
-		old.missing &= BIT(old.legs) - 1;
-		old.second = 0;
 		l->refused = host_start(&l->host, l->crash->o, &old);
 	}
+	/* Nor may that of the SSDs, which were others then. */
+	if (l->refused && l->crash->swaps_at && l->crash->at < l->crash->swaps_at)
+		l->refused = start_as_before(l);
 	if (!l->refused && l->crash->leaves_at && l->crash->at >= l->crash->leaves_at)
 		sim_fail("started with a cache that has left");
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
@@ -214,7 +238,8 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 
 	check_seed_config(&config, seed);
 	check_stats.machines++;
-	disks_begin(images, l->crash->legs);
+	disks_begin(images, l->crash->legs + l->crash->spare);
+	l->start.swapped = l->crash->swapped;
 	l->start.legs = l->crash->legs;
 	l->start.parity = l->crash->parity;
 	l->start.second = l->crash->second;
@@ -245,6 +270,9 @@ static bool too_many(const struct crash *c, u32 others)
 {
 	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
 
+	/* Until the cache has other SSDs it may be a single one whose log is needed. */
+	if (c->at < c->swaps_at && ~have >> cache & (BIT(c->cache) - 1))
+		return true;
 	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
 	if (c->cache && vdev_lost(have, cache, c->cache, false))
 		return true;
@@ -378,7 +406,7 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 			again.images = images;
 			dump(&again, &l);
 		}
-		for (k = 0; k < c->legs; k++)
+		for (k = 0; k < c->legs + c->spare; k++)
 			image_free(&images[k]);
 	}
 	free(cut);

@@ -71,7 +71,7 @@ static void check_choice(struct walk *w, const u8 *fates)
 			fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n",
 				opt.seed, w->name, c.at);
 	}
-	for (i = 0; i < w->crash->legs; i++)
+	for (i = 0; i < w->crash->legs + w->crash->spare; i++)
 		image_free(&images[i]);
 }
 

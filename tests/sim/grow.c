@@ -15,12 +15,19 @@ static const struct shape {
 	const char *name;
 	u32 legs, more;
 	bool parity, more_parity;
+	u32 cache;		/* SSDs beside them */
+	bool writethrough;	/* without the log */
 } shapes[] = {
 	{ .name = "mirror+mirror", .legs = 2, .more = 2 },
 	{ .name = "mirror+single", .legs = 2, .more = 1 },
 	{ .name = "single+single", .legs = 1, .more = 1 },
 	{ .name = "mirror+parity1", .legs = 2, .more = 3, .more_parity = true },
 	{ .name = "parity1+mirror", .legs = 3, .more = 2, .parity = true },
+	{ .name = "cache:mirror+mirror", .legs = 2, .more = 2, .cache = 2 },
+	{ .name = "cache:mirror+single", .legs = 2, .more = 1, .cache = 1 },
+	{ .name = "cache:mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .cache = 1 },
+	{ .name = "cache:parity1+mirror", .legs = 3, .more = 2, .parity = true, .cache = 1 },
+	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1, .writethrough = true },
 };
 
 struct growing {
@@ -31,6 +38,7 @@ struct growing {
 	struct crash crash;
 	u32 victim, after;	/* disk that dies after so many of its requests; NOBODY */
 	u32 from;
+	u32 disks;
 	struct image img[MAX_DISKS];
 };
 
@@ -43,7 +51,28 @@ static void start(struct growing *g, const struct host_start *hs)
 		sim_fail("start: %s", g->host.refusal.why);
 }
 
+/* A cache stays what it was, behind what is new. */
+static void expect_log(struct growing *g)
+{
+	struct kvp_pool *pool = g->host.pool;
+	u32 last = pool->nr_vdevs - 1, i;
+	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs[last]);
+
+	if ((pool->log.v == &pool->vdevs[last]) != there)
+		sim_fail("the log is on vdev %u", pool->log.v->index);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
+			sim_fail("disk %u is not leg %u", pool->legs[i].bdev->index, i);
+}
+
 /* --- the power goes ------------------------------------------------------------------ */
+
+static bool is_new(const struct growing *g, u32 disk)
+{
+	u32 first = g->new.legs - g->new.cache - g->new.second;
+
+	return disk >= first && disk < first + g->new.second;
+}
 
 static void try_to_grow(struct growing *g)
 {
@@ -53,6 +82,8 @@ static void try_to_grow(struct growing *g)
 	if (!host_grow(h, &g->new)) {
 		if (h->pool->sb->pool_blocks <= before || h->pool->nr_legs != g->new.legs)
 			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
+		if (g->victim == NOBODY)
+			expect_log(g);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
@@ -76,7 +107,7 @@ static void grow_main(void *arg)
 	host_write(h, 500, 3, true);
 	if (g->victim != NOBODY) {
 		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after =
-			g->after + (g->victim < g->old.legs ? 0 : BLANK_READS);
+			g->after + (is_new(g, g->victim) ? BLANK_READS : 0);
 		h->may_fail = true;
 	}
 	g->from = disks.trace.nr;
@@ -87,7 +118,35 @@ static void grow_main(void *arg)
 	host_checkpoint(h);
 	for (i = 0; i < h->pool->nr_legs; i++)
 		if (!kvp_leg_usable(&h->pool->legs[i]))
-			g->crash.lost |= BIT(i);
+			g->crash.lost |= BIT(h->pool->legs[i].bdev->index);
+}
+
+/*
+ * Much is on the cache alone when the device is suspended, some of it parked: it goes home first, and
+ * what was read from there before is read from there after.
+ */
+static void full_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host *h = &g->host;
+	u64 block;
+	u32 i;
+
+	start(g, &g->old);
+	for (i = 0; i < 40; i++)
+		host_write(h, 7 * i % 400, 2, true);
+	host_checkpoint(h);
+	for (i = 0; i < 20; i++)
+		host_write(h, 13 * i % 400, 1, true);
+	g->from = disks.trace.nr;
+	try_to_grow(g);
+	host_cache_check(h);
+	for (block = 0; block < 420; block++)
+		host_read_check(h, block);
+	if (!h->ssd_reads)
+		sim_fail("nothing was read from the cache: the tale is not what it says");
+	host_write(h, 21, 4, true);
+	host_flush(h);
 }
 
 /* --- it does not ------------------------------------------------------------------------ */
@@ -123,11 +182,14 @@ static void joining_main(void *arg)
 {
 	struct growing *g = arg;
 	struct host_start alone = g->new;
+	u32 i;
 
-	alone.missing = BIT(g->old.legs) - 1;
+	for (i = 0; i < g->new.legs; i++)
+		alone.missing |= is_new(g, i) ? 0 : BIT(i);
 	alone.degraded = true;
 	start(g, &g->old);
-	disks_fault(FAULT_WRITE_EIO, g->new.legs - 1, POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
+	disks_fault(FAULT_WRITE_EIO, g->new.legs - g->new.cache - 1,
+		    POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
 	g->host.may_fail = true;
 	if (!host_grow(&g->host, &g->new))
 		sim_fail("grown, though a leg did not take its label");
@@ -212,21 +274,36 @@ static void larger_oracle(struct oracle *to, const struct oracle *from)
 		memcpy(to->b[block].base, from->b[block].base, sizeof(to->b[block].base));
 }
 
+static const struct base *base_of(const struct shape *s)
+{
+	struct host_start hs = { .legs = s->legs + s->cache, .parity = s->parity, .cache = s->cache,
+				 .writethrough = s->writethrough };
+
+	if (s->cache)
+		return base_cache(&hs);
+	return s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
+}
+
 static void set_up(struct growing *g, const struct shape *s)
 {
-	const struct base *base = s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
-	u32 legs = s->legs + s->more, i;
+	const struct base *base = base_of(s);
+	u32 legs = s->legs + s->more + s->cache, i;
 
-	g->old = (struct host_start){ .legs = s->legs, .parity = s->parity, .grown = true };
+	g->old = (struct host_start){ .legs = s->legs + s->cache, .parity = s->parity, .grown = true,
+				      .cache = s->cache, .writethrough = s->writethrough,
+				      .blank = s->more };
 	g->new = (struct host_start){ .legs = legs, .parity = s->parity, .second = s->more,
-				      .second_parity = s->more_parity, .grown = true };
+				      .second_parity = s->more_parity, .grown = true,
+				      .cache = s->cache, .writethrough = s->writethrough };
 	g->crash = (struct crash){ .legs = legs, .parity = s->parity, .second = s->more,
-				   .second_parity = s->more_parity, .o = &g->o, .growing = true,
-				   .grown_at = ~0u };
+				   .second_parity = s->more_parity, .cache = s->cache, .o = &g->o,
+				   .growing = true, .grown_at = ~0u };
 	larger_oracle(&g->o, &base->o);
 	for (i = 0; i < s->legs; i++)
 		image_copy(&g->img[i], &base->img[i]);
 	blank_disks(g->img + s->legs, s->more, POOL_LEG_BLOCKS);
+	for (i = 0; i < s->cache; i++)
+		image_copy(&g->img[s->legs + s->more + i], &base->img[s->legs + i]);
 }
 
 /* One life of the machine; what the power may leave of it is looked at if @cut. */
@@ -251,7 +328,8 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		good = sim_run(&config, main, g) == SIM_RETURNED;
 		disks_end();
 		if (good && cut)
-			good = victim == NOBODY ?
+			good = main == full_main ?
+				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) : victim == NOBODY ?
 				!cut_everywhere(name, &g->crash, g->from, CHECK_RECRASH) :
 				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 8);
 		result(name, good);
@@ -272,12 +350,19 @@ void run_grow(void)
 		case_of("grow", s, grow_main, NOBODY, 0, true);
 		case_of("grow-whole", s, whole_main, NOBODY, 0, false);
 		case_of("grow-joining", s, joining_main, NOBODY, 0, false);
+		if (s->cache)
+			case_of("grow-full", s, full_main, NOBODY, 0, true);
 	}
 	if (wanted("grow-lost-leaf"))
 		lost_leaf_case();
 	/* The first two writes to a new leg are its labels, the next two the superblock. */
-	for (i = 0; i < 2; i++)
-		for (victim = 0; victim < shapes[i].legs + shapes[i].more; victim++)
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		u32 all = shapes[i].legs + shapes[i].more + shapes[i].cache;
+
+		if (shapes[i].parity || shapes[i].more_parity || shapes[i].writethrough)
+			continue;
+		for (victim = 0; victim < all; victim++)
 			for (after = 0; after < 6; after++)
 				case_of("grow-lost", &shapes[i], grow_main, victim, after, true);
+	}
 }

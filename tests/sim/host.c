@@ -42,10 +42,17 @@ u64 host_boundary(const struct host_start *s)
 	       extent_of(s->second_parity, s->second);
 }
 
+u32 host_disk(const struct host_start *hs, u32 leg)
+{
+	if (hs->swapped && leg == hs->swapped)
+		return hs->legs;
+	return leg < hs->legs - hs->cache ? leg : leg + hs->blank;
+}
+
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
 {
 	bool parity = hs->parity || hs->second_parity;
-	u32 i;
+	u32 i, disk;
 
 	s->format = hs->format;
 	s->degraded = hs->degraded;
@@ -83,10 +90,11 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 			snprintf(s->legs[i].path, sizeof(s->legs[i].path), "-");
 			continue;
 		}
-		s->legs[i].bdev = &disks.bdev[i];
-		s->legs[i].size_blocks = disks.img[i].blocks;
+		disk = host_disk(hs, i);
+		s->legs[i].bdev = &disks.bdev[disk];
+		s->legs[i].size_blocks = disks.img[disk].blocks;
 		s->legs[i].rotational = hs->rotational;
-		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", i);
+		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", disk);
 	}
 }
 

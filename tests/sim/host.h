@@ -38,6 +38,8 @@ struct host_start {
 	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
+	u32 swapped;		/* this leg of the cache is on the disk behind all others; 0: none */
+	u32 blank;		/* so many disks, before those of the cache, are none of the pool's */
 	bool writethrough;	/* without the log */
 	bool discard_log;
 	bool grown;		/* the second vdev was added: the size is what both have */

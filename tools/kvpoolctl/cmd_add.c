@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl add: more vdevs for a pool that runs. */
+#include "drain.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "host.h"
@@ -14,40 +15,11 @@ struct before {
 	char *params;		/* of its table */
 	int losses;		/* that it can take now */
 	u32 designed;		/* and could, with all its legs */
+	struct kvp_geometry cache;	/* of no legs: there is none */
+	bool logs_there;	/* and it carries the log */
 };
 
 /* --- what there is ------------------------------------------------------------ */
-
-/* The label of a leg in use: it tells the layout. */
-static int read_label(struct plan *p, const struct stats *s, struct err *err)
-{
-	const char *state, *path;
-	char name[PATH_MAX];
-	struct device dev;
-	struct label l;
-	unsigned int i;
-	int ret;
-
-	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
-		if (!strcmp(state, "online"))
-			break;
-	path = state ? stats_text(s, "leg.%u.path", i) : NULL;
-	if (!path)
-		return err_set(err, ERR_MISSING_LEGS, p->name, "see kvpoolctl status; mend that first",
-			       "no leg of it is online");
-	if (device_open(leg_path(path, name, sizeof(name)), false, &dev, err))
-		return -1;
-	ret = label_read(&dev, &l, err);
-	device_close(&dev);
-	if (ret)
-		return -1;
-	if (label_fault(&l))
-		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));
-	else
-		p->sb = *l.sb;
-	label_free(&l);
-	return ret;
-}
 
 static u32 least_losses(const struct kvp_sb *sb, u32 first)
 {
@@ -72,14 +44,10 @@ static int find_pool(struct plan *p, struct before *b, struct err *err)
 	if (dm_table(b->entry.name, &b->sectors, &b->params, err) || stats_load(b->entry.name, &s, err))
 		return -1;
 	b->losses = (int)stats_number(&s, "losses_survivable");
-	ret = read_label(p, &s, err);
+	ret = plan_pool(p, &s, &b->cache, &b->logs_there, err);
 	stats_free(&s);
 	if (ret)
 		return -1;
-	p->first_vdev = p->sb.vdev_count;
-	p->first_leg = p->sb.leg_count;
-	p->leg_count = p->first_leg;
-	p->roots = (u32)kvp_sb_roots(&p->sb);
 	snprintf(p->uuid, sizeof(p->uuid), "%s", b->entry.uuid);
 	b->designed = least_losses(&p->sb, 0);
 	return 0;
@@ -101,21 +69,27 @@ static int check_redundancy(const struct plan *p, const struct before *b, struct
 
 static int write_table(struct plan *p, const struct before *b, struct err *err)
 {
-	const char *vdevs = table_vdevs(b->params);
+	const char *vdevs = table_vdevs(b->params), *cache;
 
 	if (!vdevs)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table", "its table is unreadable");
+	cache = b->cache.leg_count ? strstr(vdevs, " cache ") : vdevs + strlen(vdevs);
+	if (!cache)
+		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table",
+			       "its table does not name its cache");
 	plan_write(p, "%s %u add", p->uuid, 1 + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes);
 	plan_write_sizes(p);
-	plan_write(p, "%s", vdevs);
+	plan_write(p, "%.*s", (int)(cache - vdevs), vdevs);
 	plan_write_vdevs(p);
+	plan_write(p, "%s", cache);
 	return 0;
 }
 
 /* A cache changes nothing in that. */
 static u64 new_sectors(const struct plan *p, const struct before *b)
 {
-	return kvp_cache_find(&p->sb) >= 0 ? b->sectors : plan_blocks(p) << KVP_SECTORS_SHIFT;
+	return kvp_has_data(&p->sb.vdevs[p->first_vdev]) ? plan_blocks(p) << KVP_SECTORS_SHIFT :
+							   b->sectors;
 }
 
 static json_object *plan_json(const struct plan *p, const struct before *b)
@@ -178,12 +152,30 @@ static int use_cache(struct ctl *ctl, const struct plan *p, const struct before 
 	return 0;
 }
 
+/* What is on the cache alone goes home while the pool is in use, not while all wait. */
+static int log_leaves_cache(struct ctl *ctl, const struct before *b, struct err *err)
+{
+	if (!b->logs_there)
+		return 0;
+	return dm_message(b->entry.name, "drain start", NULL, err) ||
+	       drain_wait(ctl, b->entry.name, err) ? -1 : 0;
+}
+
+/* It was there before, so nobody need be asked whether it may be. */
+static int log_returns(const struct before *b, struct err *err)
+{
+	return b->logs_there ? dm_message(b->entry.name, "set cache_mode writeback force", NULL, err) : 0;
+}
+
 static int execute(struct ctl *ctl, struct plan *p, const struct before *b, struct err *err)
 {
 	char old[sizeof(p->params)], why[sizeof(err->why)];
 	unsigned int i;
-	int ret = plan_wipe(p, err);
+	int ret;
 
+	if (log_leaves_cache(ctl, b, err))
+		return -1;
+	ret = plan_wipe(p, err);
 	plan_close(p);
 	table_again(p->uuid, b->params, old, sizeof(old));
 	ctl_busy(ctl, "what is in memory goes home");
@@ -196,7 +188,8 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 	for (i = p->first_leg; i < p->leg_count; i++)
 		device_announce(p->legs[i].dev.rdev);
 	if (!ret)
-		return use_cache(ctl, p, b, err);
+		return log_returns(b, err) ?: use_cache(ctl, p, b, err);
+	log_returns(b, NULL);
 	/* a refusal would say that nothing was changed */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
@@ -225,21 +218,41 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	return ctl_fail(ctl, &err);
 }
 
-static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
+static int check_words(const struct plan *p, const struct before *b, struct err *err)
 {
-	if (find_pool(p, b, err))
-		return -1;
-	if (kvp_cache_find(&p->sb) >= 0)
-		return err_set(err, ERR_REFUSED, p->name, "take it out for that: kvpoolctl remove POOL cache",
-			       "nothing can be added to a pool with a cache");
-	if (plan_vdevs(p, count, words, err))
-		return -1;
+	u32 more = !!b->cache.leg_count;
+
 	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, "VDEV", "name it", "there is nothing to add");
+	if (more && kvp_cache_find(&p->sb) >= 0)
+		return err_set(err, ERR_USAGE, "cache", "kvpoolctl remove POOL cache takes it out",
+			       "a pool has one cache at most, and this one has it");
 	if (kvp_cache_find(&p->sb) >= 0 && p->sb.vdev_count > p->first_vdev + 1)
 		return err_set(err, ERR_USAGE, "cache", "add the others first",
 			       "a cache is added by itself");
-	if (check_redundancy(p, b, err) || plan_devices(p, err))
+	if (p->sb.vdev_count + more > KVP_MAX_VDEVS || p->leg_count + b->cache.leg_count > KVP_MAX_LEGS)
+		return err_set(err, ERR_USAGE, p->name, "make another pool",
+			       "a pool has at most %d vdevs and %d legs", KVP_MAX_VDEVS, KVP_MAX_LEGS);
+	return 0;
+}
+
+/* The log of the cache has to have room for discards of what is new. */
+static int check_cache_log(const struct plan *p, const struct before *b, struct err *err)
+{
+	u32 v;
+
+	for (v = p->first_vdev; b->cache.leg_count && v < p->sb.vdev_count; v++)
+		if (!kvp_log_holds_discard(&b->cache, p->sb.vdevs[v].chunk_blocks))
+			return err_set(err, ERR_USAGE, "chunk", "give smaller chunks",
+				       "the cache is too small for chunks of %u KiB",
+				       p->sb.vdevs[v].chunk_blocks * 4);
+	return 0;
+}
+
+static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
+{
+	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
+	    check_redundancy(p, b, err) || plan_devices(p, err) || check_cache_log(p, b, err))
 		return -1;
 	return write_table(p, b, err);
 }
@@ -274,8 +287,9 @@ const struct command cmd_add = {
 	.help = "Adds vdevs to a running pool; its device grows at once, and a filesystem on it can\n"
 		"grow after it. What is there stays where it is; what is new goes to the new vdevs\n"
 		"once it lies behind that. Writes wait while what is in memory goes home. VDEV is as\n"
-		"for create; a cache is added by itself, behind all others, and is the only vdev\n"
-		"that can be taken out again (remove).\n\n"
+		"for create; a cache is added by itself, and is the only vdev that can be taken out\n"
+		"again (remove). Of a pool with a cache what is on that alone goes home first, while the\n"
+		"pool is in use.\n\n"
 		"  -f            wipe foreign signatures, take devices of an exported pool, and\n"
 		"                let the pool survive less than it does now\n"
 		"  -o KEY=VALUE  log_size=, size= (use less of each leg) and chunk=, as for create",

@@ -7,6 +7,7 @@
 #include "format/stripe.h"
 #include "host.h"
 #include "plan.h"
+#include "pool_object.h"
 #include "signature.h"
 
 #define CACHE_RAM	16	/* bytes of memory for each 4 KiB of a cache, at most */
@@ -37,6 +38,73 @@ int plan_option(struct plan *p, const char *text, struct err *err)
 	if (setting_parse(text, s, err))
 		return -1;
 	p->setting_count++;
+	return 0;
+}
+
+/* --- a pool that runs -------------------------------------------------------------- */
+
+/* The label of a leg in use: it tells the layout. */
+static int read_label(struct plan *p, const struct stats *s, struct err *err)
+{
+	const char *state, *path;
+	char name[PATH_MAX];
+	struct device dev;
+	struct label l;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
+		if (!strcmp(state, "online"))
+			break;
+	path = state ? stats_text(s, "leg.%u.path", i) : NULL;
+	if (!path)
+		return err_set(err, ERR_MISSING_LEGS, p->name, "see kvpoolctl status; mend that first",
+			       "no leg of it is online");
+	if (device_open(leg_path(path, name, sizeof(name)), false, &dev, err))
+		return -1;
+	ret = label_read(&dev, &l, err);
+	device_close(&dev);
+	if (ret)
+		return -1;
+	if (label_fault(&l))
+		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));
+	else
+		p->sb = *l.sb;
+	label_free(&l);
+	return ret;
+}
+
+/* A cache stays the last of the vdevs: the plan is made of those before it. */
+static int set_cache_aside(struct plan *p, struct kvp_geometry *aside, bool *logs_there,
+			   struct err *err)
+{
+	struct kvp_sb *sb = &p->sb;
+	int cache = kvp_cache_find(sb);
+
+	if (cache < 0)
+		return 0;
+	if ((u32)cache + 1 < sb->vdev_count)
+		return err_set(err, ERR_REFUSED, p->name, "make another pool",
+			       "its cache is not the last of its vdevs, so nothing of that can change");
+	*logs_there = kvp_log_on_cache(sb);
+	*aside = sb->vdevs[--sb->vdev_count];
+	memset(&sb->vdevs[sb->vdev_count], 0, sizeof(sb->vdevs[0]));
+	sb->leg_count = aside->first_leg;
+	sb->log_vdev = 0;
+	return 0;
+}
+
+int plan_pool(struct plan *p, const struct stats *s, struct kvp_geometry *cache, bool *logs_there,
+	      struct err *err)
+{
+	memset(cache, 0, sizeof(*cache));
+	*logs_there = false;
+	if (read_label(p, s, err) || set_cache_aside(p, cache, logs_there, err))
+		return -1;
+	p->first_vdev = p->sb.vdev_count;
+	p->first_leg = p->sb.leg_count;
+	p->leg_count = p->first_leg;
+	p->roots = (u32)kvp_sb_roots(&p->sb);
 	return 0;
 }
 
@@ -103,6 +171,9 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 			       "this version does not make vdevs of this kind");
 	if (kind == KVP_VDEV_CACHE && begin_cache(p, err))
 		return -1;
+	if (kind != KVP_VDEV_CACHE && kvp_cache_find(&p->sb) >= 0)
+		return err_set(err, ERR_USAGE, word, "name the cache last",
+			       "a vdev with data cannot come behind the cache");
 	if (p->sb.vdev_count == KVP_MAX_VDEVS)
 		return err_set(err, ERR_USAGE, word, "make fewer, of more legs",
 			       "a pool has at most %d vdevs", KVP_MAX_VDEVS);

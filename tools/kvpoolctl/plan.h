@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create or an add: every refusal is checked while it is made, and
+ * The plan of a create, an add, or of what replaces an SSD: every refusal is checked while it is made, and
  * the run does what it says and nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
@@ -9,6 +9,7 @@
 #include "device.h"
 #include "label.h"
 #include "setting.h"
+#include "stats.h"
 
 struct plan_leg {
 	struct device dev;
@@ -35,6 +36,14 @@ struct plan {
 
 /** plan_option() - take in one KEY=VALUE of -o */
 int plan_option(struct plan *p, const char *text, struct err *err);
+
+/**
+ * plan_pool() - begin with the vdevs with data of a pool that runs
+ * @cache: receives its cache, which is kept out of the plan; of no legs: it has none
+ * @logs_there: receives whether that carries the log
+ */
+int plan_pool(struct plan *p, const struct stats *s, struct kvp_geometry *cache, bool *logs_there,
+	      struct err *err);
 
 /** plan_vdevs() - take in the words after the pool's name */
 int plan_vdevs(struct plan *p, int count, char **words, struct err *err);

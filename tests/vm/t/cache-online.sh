@@ -26,7 +26,7 @@ refused 3 refused 'no cache' remove tank cache
 run 0 add tank cache /dev/c; has err 'note: the cache is write-through'
 mode_is writethrough legs
 [[ $(dmsetup table tank) = *" 0 mirror 2 "*" cache 1 "* ]] || fail "table line: $(dmsetup table tank)"
-refused 3 refused 'pool with a cache' add tank mirror /dev/d /dev/e
+refused 2 usage 'one cache at most' add tank cache /dev/d
 table=$(dmsetup table tank)
 dmsetup load tank --table "$table"; dmsetup suspend tank; dmsetup resume tank
 expect_eq "$(dmsetup table tank)" "$table"
