@@ -677,7 +677,7 @@ int kvp_fill_start(struct kvp_pool *pool)
 		list_add_tail(&candidates[i].list, &f->free);
 	}
 	smp_store_release(&f->candidates, candidates);
-	return kvp_reinsert_start(pool);
+	return 0;
 }
 
 void kvp_fill_exit(struct kvp_pool *pool)

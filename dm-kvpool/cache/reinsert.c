@@ -117,6 +117,8 @@ int kvp_reinsert_start(struct kvp_pool *pool)
 	struct kvp_reinsert *r = &pool->reinsert;
 	struct kvp_index_entry *e;
 
+	if (!pool->fill.candidates || in_use(r))
+		return 0;
 	INIT_WORK(&r->work, reinsert_work);
 	e = kvcalloc(segment(pool), sizeof(*e), GFP_KERNEL);
 	r->keep = kvcalloc(segment(pool), sizeof(*r->keep), GFP_KERNEL);

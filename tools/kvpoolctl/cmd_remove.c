@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl remove: a running pool lets go of its cache. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "device.h"
@@ -83,7 +84,7 @@ static int look(struct removal *r, struct err *err)
 
 static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 {
-	char old[sizeof(r->after)];
+	char old[sizeof(r->after)], why[sizeof(err->why)];
 	unsigned int i;
 	int ret;
 
@@ -97,7 +98,15 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 	ctl_busy_end();
 	for (i = 0; !ret && i < r->nr_ssds; i++)
 		device_announce(r->ssds[i]);
-	return ret;
+	if (!ret)
+		return 0;
+	/* a refusal would say that nothing was changed */
+	if (err_exit(err->code) == EXIT_REFUSED)
+		err->code = ERR_FAILED;
+	snprintf(why, sizeof(why), "%.400s (the cache is there, and idle: its mode is writethrough)",
+		 err->why);
+	memcpy(err->why, why, sizeof(why));
+	return -1;
 }
 
 static void report(struct ctl *ctl, const struct removal *r)
