@@ -9,6 +9,7 @@
 #include <linux/ctype.h>
 #include <linux/device-mapper.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/uuid.h>
 
 #include "format/stripe.h"
@@ -128,6 +129,7 @@ static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
 		{ "discard_log", offsetof(struct kvp_start, discard_log) },
 		{ "add", offsetof(struct kvp_start, add) },
 		{ "remove", offsetof(struct kvp_start, remove) },
+		{ "replace", offsetof(struct kvp_start, replace) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;
@@ -334,7 +336,7 @@ static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *poo
 	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
-/* Could that be? */
+/* May the cache go, or have other SSDs? */
 static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -342,7 +344,8 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 
 	if (!next)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	ret = kvp_shrink_plan(pool, &t->start, next, r);
+	ret = t->start.replace ? kvp_exchange_plan(pool, &t->start, next, r) :
+				 kvp_shrink_plan(pool, &t->start, next, r);
 	kvfree(next);
 	/* It may come there until the device is resumed: then it is emptied while all wait. */
 	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
@@ -381,7 +384,7 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 				  "the new table is of another pool or mode");
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
-	if (removes_cache(t, pool))
+	if (t->start.replace || removes_cache(t, pool))
 		return check_removal(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
 		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
@@ -401,7 +404,8 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
 		/* What leaves keeps the old table's until that is let go of. */
-		if (!devs[i] && removes_cache(t, pool) && !kvp_has_data(pool->legs[i].v->g))
+		if (!devs[i] && (t->start.replace || removes_cache(t, pool)) &&
+		    !kvp_has_data(pool->legs[i].v->g))
 			devs[i] = pool->legs[i].bdev;
 		if (pool->legs[i].bdev && !devs[i])
 			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
@@ -598,6 +602,19 @@ static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct 
 	return kvp_pool_shrink(inst->pool, &t->start, r);
 }
 
+/* And here. */
+static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	int ret = kvp_registry_reserve(inst, &t->start, r);
+
+	if (ret)
+		return ret;
+	kvp_requests_settle(&inst->requests);
+	ret = kvp_pool_exchange(inst->pool, &t->start, r);
+	kvp_registry_reserved(inst);
+	return ret;
+}
+
 /*
  * A reload: the pool goes on with the new table's references to its devices.
  * If that fails the old table is let go of, and the pool stops in good order;
@@ -616,7 +633,9 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	ret = check_reload(t, pool, devs, &refusal);
 	for (i = 0; !ret && i < pool->nr_legs; i++)
 		pool->legs[i].bdev = devs[i];
-	if (!ret && adds_vdevs(t, pool))
+	if (!ret && t->start.replace)
+		ret = replace_ssds(t, inst, &refusal);
+	else if (!ret && adds_vdevs(t, pool))
 		ret = add_vdevs(t, inst, &refusal);
 	else if (!ret && removes_cache(t, pool))
 		ret = remove_cache(t, inst, &refusal);
@@ -629,20 +648,31 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	return 0;
 }
 
-static int kvp_preresume(struct dm_target *ti)
+static int bind(struct dm_target *ti, struct kvp_target *t)
 {
-	struct kvp_target *t = ti->private;
-	struct kvp_instance *inst;
+	struct kvp_instance *inst = kvp_registry_get(dm_table_get_md(ti->table));
 	int ret;
 
-	if (t->inst)
-		return 0;
-	inst = kvp_registry_get(dm_table_get_md(ti->table));
 	if (!inst)
 		return new_instance(ti, t);
 	ret = rebind(ti, t, inst);
 	if (ret && kvp_registry_put(inst))
 		free_instance(inst);
+	return ret;
+}
+
+static int kvp_preresume(struct dm_target *ti)
+{
+	struct kvp_target *t = ti->private;
+	unsigned int noio;
+	int ret;
+
+	if (t->inst)
+		return 0;
+	/* Memory must not come free by writing to this device, which is suspended (R24). */
+	noio = memalloc_noio_save();
+	ret = bind(ti, t);
+	memalloc_noio_restore(noio);
 	return ret;
 }
 

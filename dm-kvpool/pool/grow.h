@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A pool gets more vdevs, or loses its cache. For the target, while the device is suspended. */
+/* A pool gets more vdevs, loses its cache, or gets other SSDs for it. For the target, while the device is suspended. */
 #ifndef KVP_GROW_H
 #define KVP_GROW_H
 
@@ -44,7 +44,31 @@ int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
  */
 int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 
-/* --- of both, for shrink.c --- */
+/**
+ * kvp_exchange_plan() - what the superblock will be with other SSDs
+ * @s: names the pool's vdevs, the last of which is the cache, of any number of legs: the pool's own or
+ *	blank ones; a missing one ('-') is a missing leg of the cache
+ *
+ * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
+ */
+int kvp_exchange_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		      struct kvp_refusal *r);
+
+/**
+ * kvp_pool_exchange() - the SSDs of the cache are those that @s names, durably; labels of others are wiped
+ *
+ * As kvp_pool_grow(). Those that leave still have their devices.
+ */
+int kvp_pool_exchange(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+
+/* --- for shrink.c and exchange.c --- */
+
+/** kvp_log_begin_empty() - the log that the superblock names is the one from here on; nothing is in it */
+void kvp_log_begin_empty(struct kvp_pool *pool);
+
+/** kvp_label_wipe() - at both ends, whether or not the SSD was in use; an event tells if that fails */
+void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
+
 
 /** kvp_change_able() - could the pool take in or let go of anything, as it is? 0 or -errno */
 int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);

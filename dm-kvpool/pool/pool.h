@@ -238,6 +238,7 @@ struct kvp_start {
 	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
 	bool add;			/* vdevs may follow those that the running pool has */
 	bool remove;			/* the cache that the running pool has may be left out */
+	bool replace;			/* it may have other SSDs than that of the running pool */
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];

@@ -102,8 +102,7 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 	return ret;
 }
 
-/* The log that the superblock names is the one from here on; nothing is in it. */
-static void begin_log(struct kvp_pool *pool)
+void kvp_log_begin_empty(struct kvp_pool *pool)
 {
 	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
 	struct kvp_log *log = &pool->log;
@@ -126,8 +125,7 @@ static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
 	return ret;
 }
 
-/* Both ends, whether or not the SSD was in use. */
-static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	bool wiped = zero && leg->bdev;
@@ -159,10 +157,10 @@ static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 	u32 i;
 
 	if (log_was_there)
-		begin_log(pool);
+		kvp_log_begin_empty(pool);
 	forget_cache(pool);
 	for (i = pool->nr_legs; i < legs; i++)
-		wipe(pool, &pool->legs[i]);
+		kvp_label_wipe(pool, &pool->legs[i]);
 	kvp_forget_legs(pool);
 	kvp_log_limit_buffered(pool);
 	kvp_estimate_recovery(pool);

@@ -159,6 +159,19 @@ int host_grow(struct host *h, const struct host_start *hs)
 	return ret;
 }
 
+int host_exchange(struct host *h, const struct host_start *hs)
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	fill_start(s, hs);
+	kvp_pool_quiesce(h->pool);
+	ret = kvp_pool_exchange(h->pool, s, &h->refusal);
+	kvp_pool_unquiesce(h->pool);
+	kfree(s);
+	return ret;
+}
+
 int host_shrink(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);

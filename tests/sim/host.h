@@ -52,6 +52,10 @@ u64 host_boundary(const struct host_start *s);
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 /** host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's error */
 int host_grow(struct host *h, const struct host_start *hs);
+/** host_exchange() - suspend, exchange the SSDs of the cache for those of @hs, resume; the engine's error */
+int host_exchange(struct host *h, const struct host_start *hs);
+/** host_disk() - the disk that leg @leg is on */
+u32 host_disk(const struct host_start *hs, u32 leg);
 /** host_shrink() - suspend, let go of the cache, which @hs does not have, resume; the engine's error */
 int host_shrink(struct host *h, const struct host_start *hs);
 /** host_stop() - orderly end; fails the test if anything stays allocated */

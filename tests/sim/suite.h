@@ -103,6 +103,7 @@ void run_hostile(void);
 void run_trouble(void);
 void run_grow(void);
 void run_modes(void);
+void run_exchange(void);
 
 /* Parts of the golden suite that live in files of their own. */
 bool stripe_example_test(void);

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The SSDs of a cache become others: one is replaced, is added to them, or leaves them.
+ *
+ * There is nothing to copy. The pool is quiesced, and what a stop has left in the log, if that is
+ * on the cache, goes home first; then the log is empty, and what lies on the SSDs is only a cache.
+ *
+ *   1. New SSDs are blank. They get labels as legs do that join (grow.c): marked JOINING,
+ *      of epoch 0, durable in both rings.
+ *   2. One superblock goes to all legs that the pool is to have. It names the SSDs that there
+ *      are from then on, and if the log is there an empty one of a new nonce, so that
+ *      no SSD can have anything of it that the others do not have.
+ *   3. The labels of those that have left are wiped (shrink.c).
+ *
+ * If the power goes before 2, or with 2 on no leg that is left, the old SSDs are the cache, with
+ * an empty log, so that none of them is missed; who has the superblock of 2 names the new ones, which
+ * have labels, because of 1. One that has left is then no leg of the pool any more.
+ *
+ * What was known of the SSDs is forgotten: a new one has none of it.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+
+#include "format/logplace.h"
+#include "log/internal.h"
+#include "pool/grow.h"
+#include "pool/start.h"
+
+#define NEW	KVP_MAX_LEGS	/* in place of an old leg's number */
+
+struct exchange {
+	struct kvp_sb *old, *next;
+	struct kvp_leg *legs;			/* of the cache, as they were */
+	u8 from[KVP_MAX_MIRROR_LEGS];		/* which of those each is that there is to be; NEW */
+	struct page *page;
+	bool tried;				/* some leg may have the superblock */
+};
+
+/* --- the plan ------------------------------------------------------------------- */
+
+/* Does @s name the vdevs that there are, the last of which is a cache of whatever legs? */
+static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
+{
+	u32 last = sb->vdev_count - 1, i;
+
+	if (s->nr_vdevs != sb->vdev_count || kvp_cache_find(sb) != (int)last ||
+	    s->vdevs[last].kind != KVP_VDEV_CACHE)
+		return false;
+	for (i = 0; i < last; i++)
+		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
+		    sb->vdevs[i].leg_count != s->vdevs[i].nr_legs)
+			return false;
+	return true;
+}
+
+/* The leg of the cache that is on @bdev; of none, the first that is missing and not @taken. */
+static u32 old_leg(const struct kvp_vdev *v, const struct block_device *bdev, u32 taken)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].bdev == bdev && (bdev || !(taken >> i & 1)))
+			return i;
+	return NEW;
+}
+
+/* Which of the SSDs stay, and in what order. */
+static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8 *from,
+		      struct kvp_refusal *r)
+{
+	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	u32 n = s->vdevs[pool->nr_vdevs - 1].nr_legs, first = v->g->first_leg, taken = 0, i;
+	bool same = n == v->nr_legs;
+
+	for (i = 0; i < n; i++) {
+		struct block_device *bdev = s->legs[first + i].bdev;
+		u32 k = old_leg(v, bdev, taken);
+
+		if (!bdev && k == NEW)
+			return kvp_refuse(r, -EINVAL, "name the device", "a new SSD cannot be missing");
+		if (k != NEW)
+			taken |= BIT(k);
+		same &= k == i;
+		from[i] = k;
+	}
+	if (same)
+		return kvp_refuse(r, -EINVAL, "name others",
+				  "the table names the SSDs that the cache has");
+	return 0;
+}
+
+/* As large as the log is. More than that is not used. */
+static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
+{
+	const struct kvp_geometry *g = &next->vdevs[next->vdev_count - 1];
+	u64 smallest = ~0ull;
+	struct kvp_why why;
+	u32 i;
+
+	for (i = 0; i < g->leg_count; i++)
+		smallest = min(smallest, next->legs[g->first_leg + i].size_blocks);
+	if (kvp_geometry_check(g, smallest, &why))
+		return kvp_refuse(r, -ENOSPC, "use a larger one; or take the cache out, and add it anew",
+				  "a new SSD is smaller than what the cache uses of the others");
+	return 0;
+}
+
+static int check_usable(const struct kvp_pool *pool, const struct kvp_sb *next, const u8 *from,
+			struct kvp_refusal *r)
+{
+	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	u32 i;
+
+	for (i = 0; i < next->vdevs[v->index].leg_count; i++)
+		if (from[i] == NEW || kvp_leg_usable(&v->legs[from[i]]))
+			return 0;
+	return kvp_refuse(r, -ENODEV, "keep one that is in use, or name a new one",
+			  "no SSD of the cache would be in use");
+}
+
+static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		u8 *from, struct kvp_refusal *r)
+{
+	const struct kvp_sb *sb = pool->sb;
+	struct kvp_geometry *g = &next->vdevs[sb->vdev_count - 1];
+	int ret = kvp_change_able(pool, r);
+	u32 i;
+
+	if (ret)
+		return ret;
+	if (!names_vdevs(sb, s))
+		return kvp_refuse(r, -EINVAL, "name all vdevs with data as they are, then the cache",
+				  "only the SSDs of a cache can be replaced, and only if it is the last vdev");
+	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
+		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
+				  "the table is not as long as the pool");
+	ret = match_legs(pool, s, from, r);
+	if (ret)
+		return ret;
+	*next = *sb;
+	g->leg_count = s->vdevs[sb->vdev_count - 1].nr_legs;
+	next->leg_count = g->first_leg + g->leg_count;
+	memset(&next->legs[g->first_leg], 0, (KVP_MAX_LEGS - g->first_leg) * sizeof(next->legs[0]));
+	for (i = 0; i < g->leg_count; i++) {
+		struct kvp_leg_info *info = &next->legs[g->first_leg + i];
+
+		if (from[i] != NEW) {
+			*info = sb->legs[g->first_leg + from[i]];
+			continue;
+		}
+		info->state = KVP_LEG_IN_SYNC;
+		info->size_blocks = s->legs[g->first_leg + i].size_blocks;
+	}
+	return check_sizes(next, r) ?: check_usable(pool, next, from, r);
+}
+
+int kvp_exchange_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		      struct kvp_refusal *r)
+{
+	u8 from[KVP_MAX_MIRROR_LEGS];
+
+	return plan(pool, s, next, from, r);
+}
+
+/* --- the steps ------------------------------------------------------------------------ */
+
+static void free_exchange(struct exchange *x)
+{
+	if (!x)
+		return;
+	kvfree(x->old);
+	kvfree(x->next);
+	kvfree(x->legs);
+	if (x->page)
+		__free_page(x->page);
+	kfree(x);
+}
+
+static struct exchange *alloc_exchange(void)
+{
+	struct exchange *x = kzalloc(sizeof(*x), GFP_KERNEL);
+
+	if (!x)
+		return NULL;
+	x->old = kvzalloc(sizeof(*x->old), GFP_KERNEL);
+	x->next = kvzalloc(sizeof(*x->next), GFP_KERNEL);
+	x->legs = kvcalloc(KVP_MAX_MIRROR_LEGS, sizeof(*x->legs), GFP_KERNEL);
+	x->page = alloc_page(GFP_KERNEL);
+	if (x->old && x->next && x->legs && x->page)
+		return x;
+	free_exchange(x);
+	return NULL;
+}
+
+static u32 first_ssd(const struct exchange *x)
+{
+	return x->next->vdevs[x->next->vdev_count - 1].first_leg;
+}
+
+static u32 nr_ssds(const struct kvp_sb *sb)
+{
+	return sb->vdevs[sb->vdev_count - 1].leg_count;
+}
+
+/* The SSD that the table names as leg @i. */
+static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, struct kvp_leg *leg)
+{
+	memset(leg, 0, sizeof(*leg));
+	leg->pool = pool;
+	leg->bdev = s->legs[i].bdev;
+	leg->size_blocks = s->legs[i].size_blocks;
+	leg->rotational = s->legs[i].rotational;
+	leg->state = KVP_LEG_IN_SYNC;
+	memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
+}
+
+/* Each in turn as the one behind those that there are. */
+static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
+		     struct kvp_refusal *r)
+{
+	struct kvp_leg *leg = &pool->legs[pool->nr_legs];
+	u32 first = first_ssd(x), i;
+	int ret = 0;
+
+	if (pool->nr_legs == KVP_MAX_LEGS)
+		return kvp_refuse(r, -EINVAL, "detach one first", "the pool has %u legs, and no room for one more",
+				  KVP_MAX_LEGS);
+	for (i = 0; !ret && i < nr_ssds(x->next); i++) {
+		if (x->from[i] != NEW)
+			continue;
+		make_leg(pool, s, first + i, leg);
+		leg->index = pool->nr_legs;
+		ret = kvp_check_blank(leg, x->page, r);
+		kvp_random_uuid(x->next->legs[first + i].uuid);
+	}
+	memset(leg, 0, sizeof(*leg));
+	return ret;
+}
+
+/* Nobody looks at them: the pool is quiesced. */
+static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x)
+{
+	u32 first = first_ssd(x), i;
+
+	for (i = 0; i < nr_ssds(x->next); i++) {
+		if (x->from[i] == NEW)
+			make_leg(pool, s, first + i, &pool->legs[first + i]);
+		else
+			pool->legs[first + i] = x->legs[x->from[i]];
+		pool->legs[first + i].index = first + i;
+	}
+}
+
+/* The superblock may be without one that failed it: but then there is nothing gained, or no SSD left. */
+static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
+{
+	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (x->from[i] == NEW && !kvp_leg_usable(&v->legs[i]))
+			return false;
+	return kvp_vdev_usable(v);
+}
+
+static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kvp_refusal *r)
+{
+	u32 first = first_ssd(x), i;
+	int ret = kvp_sb_buffers_alloc(pool);
+
+	if (ret)
+		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");
+	for (i = 0; !ret && i < nr_ssds(x->next); i++)
+		if (x->from[i] == NEW)
+			ret = kvp_sb_join(pool, first + i, 1);
+	if (ret)
+		return kvp_refuse(r, ret, "use another device", "a new SSD did not take its label");
+	x->tried = true;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		return kvp_refuse(r, ret, "see kvpoolctl status", "not enough legs took the superblock");
+	return in_use_now(pool, x) ? 0 : kvp_refuse(r, -EIO, "use another device; see kvpoolctl status",
+						    "an SSD failed as it was written to");
+}
+
+/* As it was: and if some leg may have the new superblock, a newer one says so. */
+static void undo(struct kvp_pool *pool, struct exchange *x)
+{
+	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
+	kvp_take_shape(pool, x->old);
+	if (!x->tried)
+		return;
+	clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	/* The last of those that there were to be may have failed. */
+	WRITE_ONCE(pool->log.moving, false);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	kvp_sb_commit(pool);
+}
+
+static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
+		    struct kvp_refusal *r)
+{
+	u64 nonce;
+	int ret;
+
+	ret = check_new(pool, s, x, r);
+	if (ret)
+		return ret;
+	mutex_lock(&pool->sb_lock);
+	*x->old = *pool->sb;
+	memcpy(x->legs, &pool->legs[first_ssd(x)], nr_ssds(x->old) * sizeof(*x->legs));
+	get_random_bytes(&nonce, sizeof(nonce));
+	if (kvp_log_on_cache(x->old))
+		kvp_log_anew(x->next, x->next->vdev_count - 1, nonce);
+	put_legs(pool, s, x);
+	kvp_take_shape(pool, x->next);
+	ret = label_and_commit(pool, x, r);
+	if (ret)
+		undo(pool, x);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static bool stays(const struct exchange *x, u32 leg)
+{
+	u32 i;
+
+	for (i = 0; i < nr_ssds(x->next); i++)
+		if (x->from[i] == leg)
+			return true;
+	return false;
+}
+
+static void after(struct kvp_pool *pool, struct exchange *x)
+{
+	u32 new = 0, gone = 0, i;
+
+	if (kvp_log_on_cache(x->old))
+		kvp_log_begin_empty(pool);
+	kvp_fill_exit(pool);
+	kvp_scache_exit(pool);
+	kvp_cache_begin(pool);
+	for (i = 0; i < nr_ssds(x->old); i++) {
+		if (stays(x, i))
+			continue;
+		kvp_label_wipe(pool, &x->legs[i]);
+		gone++;
+	}
+	for (i = 0; i < nr_ssds(x->next); i++)
+		new += x->from[i] == NEW;
+	kvp_forget_legs(pool);
+	kvp_log_limit_buffered(pool);
+	kvp_estimate_recovery(pool);
+	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
+}
+
+int kvp_pool_exchange(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct exchange *x = alloc_exchange();
+	int ret;
+
+	if (!x)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	/* If not, the next one says so. */
+	kvp_pool_empty(pool);
+	kvp_events_flush(pool);
+	ret = kvp_change_ready(pool, r);
+	if (!ret)
+		ret = plan(pool, s, x->next, x->from, r);
+	if (!ret)
+		ret = exchange(pool, s, x, r);
+	if (ret)
+		kvp_forget_legs(pool);
+	else
+		after(pool, x);
+	free_exchange(x);
+	return ret;
+}

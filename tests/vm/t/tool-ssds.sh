@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: SSDs of a cache are replaced, attached and detached, under a mounted filesystem that is written to; with the power cut; new ones that fail
+# timeout: 500
+# needs: gcc python3 mkfs.ext4 fio
+# kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+mksim f 16
+blank_ssds() { for d; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct status=none; done; }
+ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path 2> /dev/null)" "$1"; }
+
+echo "--- refused in words"
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+refused 3 refused 'no legs but SSDs of a cache' replace tank /dev/a /dev/e
+refused 3 too_small 'smaller than what' replace tank /dev/c /dev/f
+refused 3 held 'tank' attach tank /dev/c /dev/d
+refused 2 usage '' replace tank /dev/c
+run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'
+table=$(dmsetup table tank)
+expect_fail dmsetup load tank --table "${table/ 0 mirror/ 1 replace mirror}"
+[[ $(last_refusal) = *'that the cache has'* ]] || fail "refused, but: $(last_refusal)"
+expect_eq "$(dmsetup table tank)" "$table"
+
+echo "--- one in use, one that is dead, one more and one less, under load"
+mkfs.ext4 -q -E nodiscard /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
+sum=$(sha256sum < /tmp/m/kept)
+begin_load
+run 0 replace -j tank /dev/c /dev/e
+mode_is writeback cache
+ssds '/dev/e /dev/d'
+run 1 inspect /dev/c
+simset d dead 1
+retry 60 eval '[ "$(kvpoolctl status -j tank | grep -c faulted)" -gt 0 ]'
+uuid=$(kvpoolctl status -j tank > /tmp/s; python3 -c 'import json; print(json.load(open("/tmp/s"))["pools"][0]["cache"]["legs"][1]["uuid"])')
+run 0 replace tank "$uuid" /dev/c
+simset d dead 0
+mode_is writeback cache
+ssds '/dev/e /dev/c'
+expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
+run 0 detach tank /dev/e; has err 'note: the cache is write-through'
+ssds '/dev/c '
+refused 3 last_leg 'only SSD' detach tank /dev/c
+run 0 attach tank /dev/c /dev/e
+ssds '/dev/c /dev/e'
+run 0 set tank cache_mode=writeback
+mode_is writeback cache
+end_load
+echo 3 > /proc/sys/vm/drop_caches
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+expect_eq "$(event_count tank cache_exchanged)" 4 "events cache_exchanged"
+
+echo "--- a new one that fails: the cache is what it was"
+blank_ssds d
+simset d fail_after 300
+begin_load
+run 1 replace tank /dev/c /dev/d; has err 'that it had'
+mode_is writeback cache
+ssds '/dev/c /dev/e'
+end_load
+simset d fail_after -1; simset d dead 0
+blank_ssds d
+
+echo "--- the power goes amid it: the old ones, or the new ones"
+for pause in 0 1 3 6; do
+	begin_load
+	kvpoolctl replace tank /dev/c /dev/d > /dev/null 2>&1 &
+	replacer=$!
+	sleep 0.$pause
+	simset all cut_mode random
+	simset all power_cut now
+	kill -KILL $load 2> /dev/null
+	wait $load || :
+	wait $replacer || :
+	umount -l /tmp/m
+	dmsetup remove --retry --force tank
+	simset all power_cut none
+	simset all power_restore 1
+	run 0 import tank
+	mount /dev/mapper/tank /tmp/m
+	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+	run 0 status -j tank
+	case $(json pools.0.cache.legs.0.path) in
+	/dev/d) blank_ssds c; run 0 replace tank /dev/d /dev/c; blank_ssds d ;;
+	/dev/c) blank_ssds d ;;
+	*) fail "the cache has $(json pools.0.cache.legs.0.path)" ;;
+	esac
+	run 0 set tank cache_mode=writeback
+done
+umount /tmp/m
+fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
+scrub tank
+
+echo "--- what has left is not taken for a leg; what has joined carries what was acknowledged"
+run 0 replace tank /dev/c /dev/d
+oracle write /dev/mapper/tank 0 512 5 fsync bs=4
+simset e dead 1
+cut_power
+run 0 import tank
+all_is v5
+run 0 destroy tank
+check_json

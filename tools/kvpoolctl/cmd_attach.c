@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl attach: one more SSD for a cache, with the same as the others. */
+#include "ssds.h"
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct ssds_order o = { .action = "attach" };
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		o.force = true;	/* -f is the only one */
+	ctl_args(ctl, argc, 3, 3);
+	o.pool = argv[optind];
+	o.leg = argv[optind + 1];
+	o.new = argv[optind + 2];
+	return ssds_exchange(ctl, &o);
+}
+
+const struct command cmd_attach = {
+	.name = "attach",
+	.args = "[-n] [-f] POOL LEG NEW",
+	.help = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss of one\n"
+		"more. LEG is a path, or its UUID. As for replace, what is on the cache alone goes home\n"
+		"first. A cache that was write-through stays so until its mode is set. This version\n"
+		"attaches nothing to other vdevs.\n\n"
+		"  -f            wipe foreign signatures of NEW, take it from an exported pool",
+	.shorts = "f",
+	.dry_run = true,
+	.run = run,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl detach: a cache of several SSDs lets go of one. */
+#include "ssds.h"
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct ssds_order o = { .action = "detach", .leaves = true };
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	ctl_args(ctl, argc, 2, 2);
+	o.pool = argv[optind];
+	o.leg = argv[optind + 1];
+	return ssds_exchange(ctl, &o);
+}
+
+const struct command cmd_detach = {
+	.name = "detach",
+	.args = "[-n] POOL LEG",
+	.help = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, or its\n"
+		"UUID, if it is missing. As for replace, what is on the cache alone goes home first. If\n"
+		"one SSD is left that is less than the legs survive, the cache is write-through then.\n"
+		"The last one leaves by 'kvpoolctl remove POOL cache'. This version detaches no other legs.",
+	.shorts = "",
+	.dry_run = true,
+	.run = run,
+};

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "drain.h"
+#include "format/logplace.h"
+#include "plan.h"
+#include "pool_object.h"
+#include "reload.h"
+#include "ssds.h"
+
+struct exchange {
+	const struct ssds_order *o;
+	struct dm_entry entry;
+	u64 sectors;
+	char *params;			/* of its table */
+	char after[8192];		/* and of the one with the other SSDs */
+	struct plan plan;		/* of the new one */
+	struct kvp_geometry cache;
+	bool logs_there;		/* the cache carries the log */
+	bool writeback;			/* or it should, and none of its SSDs could */
+	unsigned int leg;		/* it is about */
+	dev_t old;			/* its device; 0: it is missing */
+	char uuid[UUID_BUF];
+	int losses;
+};
+
+/* --- what there is ------------------------------------------------------------ */
+
+static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
+{
+	const struct kvp_geometry *c = &x->cache;
+	char name[PATH_MAX];
+	const char *path;
+	struct stat st;
+
+	if (leg_find(x->entry.name, s, x->o->leg, x->uuid, &x->leg, err))
+		return -1;
+	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
+		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
+			       "this version replaces no legs but SSDs of a cache");
+	if (x->o->leaves && !x->o->new && c->leg_count == 1)
+		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
+			       "it is the only SSD of the cache");
+	path = stats_text(s, "leg.%u.path", x->leg);
+	if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
+		x->old = st.st_rdev;
+	return 0;
+}
+
+static int look(struct exchange *x, struct err *err)
+{
+	const char *mode;
+	struct stats s;
+	int ret;
+
+	x->plan.name = x->entry.name;
+	x->plan.force = x->o->force;
+	snprintf(x->plan.uuid, sizeof(x->plan.uuid), "%s", x->entry.uuid);
+	if (x->entry.readonly)
+		return err_set(err, ERR_READ_ONLY, x->entry.name,
+			       "export it and import it without --readonly",
+			       "it was imported read-only");
+	if (dm_table(x->entry.name, &x->sectors, &x->params, err) ||
+	    stats_load(x->entry.name, &s, err))
+		return -1;
+	x->losses = (int)stats_number(&s, "losses_survivable");
+	mode = stats_text(&s, "cache.mode");
+	x->writeback = mode && !strcmp(mode, "writeback");
+	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
+	if (!ret)
+		ret = check_leg(x, &s, err);
+	stats_free(&s);
+	return ret;
+}
+
+/* --- what there is to be ----------------------------------------------------------- */
+
+static int plan_new(struct exchange *x, struct err *err)
+{
+	char kind[] = "cache", *words[2] = { kind, NULL };
+	const struct plan_leg *leg = &x->plan.legs[x->plan.first_leg];
+	struct kvp_why why;
+	int ret;
+
+	if (!x->o->new)
+		return 0;
+	words[1] = strdup(x->o->new);
+	if (!words[1])
+		abort();
+	ret = plan_vdevs(&x->plan, 2, words, err);
+	if (!ret)
+		ret = plan_devices(&x->plan, err);
+	free(words[1]);
+	if (ret)
+		return -1;
+	if (kvp_geometry_check(&x->cache, leg->dev.blocks, &why))
+		return err_set(err, ERR_TOO_SMALL, leg->dev.path,
+			       "use a larger one; or take the cache out, and add it anew",
+			       "it is smaller than what the cache uses of its SSDs");
+	return 0;
+}
+
+/* The vdevs with data as they are, then the SSDs that there are to be. */
+static int write_table(struct exchange *x, const struct stats *s, struct err *err)
+{
+	const struct kvp_geometry *c = &x->cache;
+	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? strstr(vdevs, " cache ") : NULL;
+	const char *new = x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL, *path;
+	unsigned int n = c->leg_count + !!new - x->o->leaves, i;
+	size_t at;
+
+	if (!cache)
+		return err_set(err, ERR_KERNEL, x->entry.name, "see dmsetup table",
+			       "its table is unreadable");
+	at = (size_t)snprintf(x->after, sizeof(x->after), "%s 1 replace%.*s cache %u", x->entry.uuid,
+			      (int)(cache - vdevs), vdevs, n);
+	for (i = c->first_leg; i < c->first_leg + c->leg_count; i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		if ((i != x->leg || !x->o->leaves) && at < sizeof(x->after))
+			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", path ?: "-");
+		if (i == x->leg && new && at < sizeof(x->after))
+			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", new);
+	}
+	if (at >= sizeof(x->after))
+		return err_set(err, ERR_REFUSED, x->entry.name, "use shorter paths",
+			       "the table line would be too long");
+	return 0;
+}
+
+static int make_table(struct exchange *x, struct err *err)
+{
+	struct stats s;
+	int ret;
+
+	if (stats_load(x->entry.name, &s, err))
+		return -1;
+	ret = write_table(x, &s, err);
+	stats_free(&s);
+	return ret;
+}
+
+/* --- doing it ------------------------------------------------------------------------ */
+
+/* Where one is left that may not carry it, the pool goes on without: that is said. */
+static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
+{
+	bool fewer = x->o->leaves && !x->o->new;
+
+	if (!x->writeback)
+		return 0;
+	if (!dm_message(x->entry.name, fewer ? "set cache_mode writeback" :
+			"set cache_mode writeback force", NULL, err))
+		return 0;
+	if (!fewer)
+		return -1;
+	if (!ctl->quiet)
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl set -f %s "
+			"cache_mode=writeback' puts the log there\n", err->why, x->entry.name);
+	return 0;
+}
+
+static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
+{
+	char old[sizeof(x->after)], why[sizeof(err->why)];
+	struct err ignored;
+	int ret;
+
+	if (x->logs_there && (dm_message(x->entry.name, "drain start", NULL, err) ||
+			      drain_wait(ctl, x->entry.name, err)))
+		return -1;
+	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
+	plan_close(&x->plan);
+	table_again(x->entry.uuid, x->params, old, sizeof(old));
+	ctl_busy(ctl, "what is in memory goes home");
+	if (!ret)
+		dm_message(x->entry.name, "checkpoint", NULL, NULL);
+	if (!ret)
+		ret = dm_reload(x->entry.name, x->sectors, x->after, x->sectors, old, err);
+	ctl_busy_end();
+	if (x->o->new)
+		device_announce(x->plan.legs[x->plan.first_leg].dev.rdev);
+	if (!ret && x->o->leaves && x->old)
+		device_announce(x->old);
+	if (!ret)
+		return log_returns(ctl, x, err);
+	log_returns(ctl, x, &ignored);
+	/* a refusal would say that nothing was changed */
+	if (err_exit(err->code) == EXIT_REFUSED)
+		err->code = ERR_FAILED;
+	snprintf(why, sizeof(why), "%.340s (the cache has the SSDs that it had; first and last MiB of "
+		 "the new device may be overwritten)", err->why);
+	memcpy(err->why, why, sizeof(why));
+	return -1;
+}
+
+static void report(struct ctl *ctl, const struct exchange *x)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	char table[sizeof(x->after) + 64];
+
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", x->sectors, x->after);
+	json_text(plan, "action", x->o->action);
+	json_text(plan, "pool", x->entry.name);
+	json_text(plan, "uuid", x->entry.uuid);
+	json_text(plan, "leg", x->uuid);
+	json_text(plan, "new", x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL);
+	json_text(plan, "table", table);
+	if (ctl->json)
+		ctl_json(json_object_get(root));
+	else if (ctl->dry_run)
+		printf("would %s %s%s%s, of the cache of pool %s\ntable     %s\n", x->o->action, x->o->leg,
+		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
+		       x->entry.name, table);
+	else
+		ctl_say(ctl, "pool %s: the cache has %u SSD(s)", x->entry.name,
+			x->cache.leg_count + !!x->o->new - x->o->leaves);
+	json_object_put(root);
+}
+
+int ssds_exchange(struct ctl *ctl, const struct ssds_order *o)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+	struct err err;
+	int ret;
+
+	if (!x)
+		abort();
+	x->o = o;
+	ret = ctl_find(ctl, o->pool, &x->entry);
+	if (!ret && (look(x, &err) || plan_new(x, &err) || make_table(x, &err) ||
+		     (!ctl->dry_run && execute(ctl, x, &err))))
+		ret = ctl_fail(ctl, &err);
+	else if (!ret)
+		report(ctl, x);
+	plan_close(&x->plan);
+	free(x->params);
+	free(x);
+	return ret;
+}
