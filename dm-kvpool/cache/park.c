@@ -325,6 +325,11 @@ int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_hea
 	/* What does not answer may do so later; but not for ever may all others wait for that. */
 	if (!is_lost(r, stop, ret))
 		return -ENOMEM;
+	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags)) {
+		/* No fault of the pool, which goes on as it is: who empties it hears of it. */
+		set_bit(KVP_DESTAGE_STOP, &r->pool->destage.flags);
+		return -EINTR;
+	}
 	take_lost(r, rest, lost);
 	return 0;
 }

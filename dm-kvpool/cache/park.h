@@ -58,7 +58,8 @@ int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct pag
  * @lost: if there are none: the first ones, if no SSD has them any more
  * @rest: all others, in order
  *
- * Return: 0, or -ENOMEM: nothing is on @versions or @lost, for now.
+ * Return: 0, or -ENOMEM: nothing is on @versions or @lost, for now; or -EINTR: nothing is, and
+ * while the log of a suspended pool is emptied nothing is to be given up, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
 int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,

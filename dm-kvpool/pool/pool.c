@@ -298,10 +298,12 @@ int kvp_pool_empty(struct kvp_pool *pool)
 		return 0;
 	kvp_destage_start(pool);
 	kvp_log_unstop(pool);
+	set_bit(KVP_POOL_EMPTYING, &pool->flags);
 	ret = kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
+	clear_bit(KVP_POOL_EMPTYING, &pool->flags);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
 	return ret;

@@ -127,6 +127,7 @@ enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
+	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
 	KVP_POOL_CLEARING,	/* 'clear' is finding out whether the legs take a commit again */
 	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
@@ -291,7 +292,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool);
 /**
  * kvp_pool_empty() - bring home what the log of a quiesced pool holds, and say so in the label
  *
- * Return: 0, or -errno: not all is home. Context: process, waits for I/O.
+ * What the SSDs do not give, as they do not answer, is not lost by that, other than while the pool
+ * runs: they may do so later. Return: 0, or -errno: not all is home. Context: process, waits for I/O.
  */
 int kvp_pool_empty(struct kvp_pool *pool);
 void kvp_pool_unquiesce(struct kvp_pool *pool);

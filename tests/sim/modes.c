@@ -517,6 +517,37 @@ static void drain_main(void *arg)
 	host_stop(h);
 }
 
+/* What a stop has left in the log cannot be read, for longer than anybody waits: it is not given up for that. */
+static void silent_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start less = without(c);
+	u64 block;
+	u32 i;
+
+	begin(c);
+	some_writes(c);
+	host_stop(h);
+	begin(c);
+	if (!h->pool->recovery.kept)
+		sim_fail("nothing is left in the log: the tale is not what it says");
+	for (i = data_legs(c); i < c->start.legs; i++)
+		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
+	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all that was written is home"))
+		sim_fail("the cache has left with what was there alone: %s", h->refusal.why);
+	if (h->pool->table.poisoned)
+		sim_fail("%llu blocks are given up", h->pool->table.poisoned);
+	disks.nr_faults = 0;
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(h, block);
+	if (host_shrink(h, &less))
+		sim_fail("not without its cache: %s", h->refusal.why);
+	for (block = 0; block < c->o.blocks; block++)
+		host_read_check(h, block);
+	host_stop(h);
+}
+
 /* Labels that are left say what was; whoever starts by them is refused. */
 static void left_main(void *arg)
 {
@@ -641,6 +672,8 @@ void run_modes(void)
 		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0, 0);
 		case_of("drain", &shapes[i], &courses[0], drain_main, NOBODY, 0, 0);
 		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);
+		if (!shapes[i].parity)
+			case_of("silent", &shapes[i], &courses[0], silent_main, NOBODY, 0, 0);
 		case_of("refused", &shapes[i], &courses[1], refusal_main, NOBODY, 0, 0);
 		case_of("overload", &shapes[i], &courses[0], overload_main, NOBODY, 0, 0);
 	}
