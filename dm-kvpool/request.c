@@ -586,7 +586,8 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 
 	if (!k->ssd.block)
 		return false;
-	if (point_at(bio, kvp_scache_choose(pool, k->ssd.block, count), k->ssd.block)) {
+	if (kvp_scache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
+	    point_at(bio, kvp_scache_choose(pool, k->ssd.block, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;
 	}

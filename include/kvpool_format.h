@@ -210,7 +210,8 @@ struct kvp_disk_sb {
 	struct kvp_disk_region regions[KVP_MAX_REGIONS];
 	__le32	region_count;
 	__le32	log_vdev;		/* whose legs carry the log */
-	__u8	reserved1[24];
+	__le64	cache_lsn;		/* of a cache without the log: nothing was written there from this place on */
+	__u8	reserved1[16];
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */
 } __packed;
@@ -336,6 +337,36 @@ struct kvp_disk_log_hdr {
 } __packed;
 
 #define KVP_LOG_HDR_SIZE	256u
+
+/* --- summaries of a cache's segments ----------------------------------- */
+
+#define KVP_SUMMARY_MAGIC	0x5350564bu	/* "KVPS" */
+#define KVP_SUMMARY_BLOCKS	2u		/* the last ones of each segment of a cache's log */
+#define KVP_SUMMARY_RECORDS	510u
+
+/* What one block of the segment holds, 16 bytes. */
+struct kvp_disk_summary_rec {
+	__le64	addr;			/* block of the pool; bit 62: metadata; bit 63: there is one */
+	__le32	crc;			/* block sum, as in the table */
+	__u8	reserved[4];
+} __packed;
+
+#define KVP_SUMMARY_META	(1ull << 62)
+#define KVP_SUMMARY_LIVE	(1ull << 63)
+
+/*
+ * Which blocks of the pool a segment of a cache holds that are home, 8 KiB. Of
+ * use to a cache of reads only, and true of a block for as long as its entry in
+ * the table was born before @era.
+ */
+struct kvp_disk_summary {
+	__le32	magic;
+	__le32	csum;			/* crc32c(~0) over pool nonce, UUID of the leg, and this, this field 0 */
+	__le64	lsn;			/* of the segment's first block */
+	__le32	era;			/* whatever changed since has at least this era */
+	__u8	reserved[12];
+	struct kvp_disk_summary_rec recs[KVP_SUMMARY_RECORDS];	/* by place in the segment */
+} __packed;
 
 /* --- events ------------------------------------------------------------ */
 

@@ -441,6 +441,7 @@ static void ring_work(struct work_struct *work)
 	wake_up_all(&pool->log.entry_wait);
 	kvp_log_move_kick(pool);
 	kvp_fill_kick(pool);
+	kvp_warm_kick(pool);
 }
 
 void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
@@ -490,7 +491,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	if (log_is_closed(pool))
 		return NEVER;
 	if (pool->log.v != pool->scache.v) {
-		if (pool->fill.busy)
+		if (pool->fill.busy || !kvp_warm_claimed(pool))
 			return LATER;
 		send_to_ring(pool, taken, n);
 		return SENT;
@@ -539,6 +540,11 @@ static void fill_work(struct work_struct *work)
 	n = take_waiting(pool, &taken);
 	if (!n)
 		return;
+	if (!kvp_warm_claim(pool)) {
+		for (; n; n = take_waiting(pool, &taken))
+			refuse_all(pool, &taken);
+		return;
+	}
 	mutex_lock(&pool->log.build_lock);
 	outcome = append(pool, &taken, n);
 	mutex_unlock(&pool->log.build_lock);

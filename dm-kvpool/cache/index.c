@@ -15,13 +15,14 @@
 
 /* struct kvp_index_chunk, @rest */
 #define REST_KEY	((1u << (KVP_INDEX_KEY_BITS - 32)) - 1)
+#define REST_OLD	(1u << 10)
 #define REST_HIT	(1u << 11)		/* to be added up to three times */
 #define REST_HITS	(KVP_INDEX_MAX_HITS * REST_HIT)
 #define REST_META	(1u << 13)
 #define REST_DIRTY	(1u << 14)
 #define REST_LIVE	(1u << 15)
 
-static_assert(KVP_INDEX_KEY_BITS - 32 == 11);
+static_assert(KVP_INDEX_KEY_BITS - 32 == 10);
 
 /* Beside a chunk itself: areas and page pointers of vmalloc(), about. */
 #define VMALLOC_BYTES	(160 + sizeof(struct kvp_index_chunk) / 4096 * sizeof(void *))
@@ -71,6 +72,7 @@ static void read_slot(const struct kvp_index *ix, u32 place, struct kvp_index_en
 	e->hits = hits_of(rest);
 	e->dirty = rest & REST_DIRTY;
 	e->meta = rest & REST_META;
+	e->old = rest & REST_OLD;
 }
 
 /* Nobody else knows the slot yet, but kvp_index_next() may look at it. */
@@ -82,7 +84,8 @@ static void write_slot(const struct kvp_index *ix, const struct kvp_index_entry 
 	c->crc[i] = e->crc;
 	WRITE_ONCE(c->key[i], (u32)e->key);
 	WRITE_ONCE(c->rest[i], REST_LIVE | e->key >> 32 | e->hits * REST_HIT |
-			       (e->dirty ? REST_DIRTY : 0) | (e->meta ? REST_META : 0));
+			       (e->dirty ? REST_DIRTY : 0) | (e->meta ? REST_META : 0) |
+			       (e->old ? REST_OLD : 0));
 }
 
 /* May the caller write there? Without the lock of the block that is there, if one is. */
@@ -278,6 +281,7 @@ int kvp_index_move_unless(struct kvp_index *ix, u64 key, u32 from, u32 to, const
 			take_out(ix, s, link, &e);
 			e.place = to;
 			e.hits = 0;
+			e.old = false;
 			put_in(ix, s, link, &e);
 			ret = 0;
 		}

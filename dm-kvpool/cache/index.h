@@ -41,7 +41,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#define KVP_INDEX_KEY_BITS	43		/* a block's number: of 4 KiB, 32 PiB */
+#define KVP_INDEX_KEY_BITS	42		/* a block's number: of 4 KiB, 16 PiB */
 #define KVP_INDEX_CHUNK		4096u		/* places that come and go together: 16 MiB */
 #define KVP_INDEX_BUCKETS	(KVP_INDEX_CHUNK / 4)
 #define KVP_INDEX_MAX_PLACES	(1u << 31)	/* 8 TiB */
@@ -106,12 +106,13 @@ struct kvp_index {
  * @hits: how often it was hit since it is there; at most KVP_INDEX_MAX_HITS
  * @dirty: home has an older version: this is the only good one
  * @meta: it is metadata of a file system, or urgent (REQ_META, REQ_PRIO)
+ * @old: it was written there before the pool was started, and may not be the newest (warm.h)
  */
 struct kvp_index_entry {
 	u64 key;
 	u32 place, crc;
 	u8 hits;
-	bool dirty, meta;
+	bool dirty, meta, old;
 };
 
 /**
@@ -197,7 +198,8 @@ int __must_check kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_in
 /**
  * kvp_index_move() - block @key has been copied from place @from to place @to
  *
- * Its hits are forgotten, so that it has to be hit again to be copied once more.
+ * Its hits are forgotten, so that it has to be hit again to be copied once more. Who copied it
+ * has made sure that it is the newest, so it is not old any more.
  *
  * Return: 0; -ENOENT if the newest version is no longer at @from; -EEXIST if @to is not free;
  * -EINVAL if it is no place. On error nothing has changed.

@@ -59,30 +59,28 @@ static bool next_segment(struct kvp_pool *pool)
 }
 
 /* What the table says of @block; false: it has no sum. */
-static bool sum_of(struct kvp_pool *pool, u64 block, u32 *crc)
+static bool entry_of(struct kvp_pool *pool, u64 block, u64 *entry)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	u64 entry;
 
 	if (IS_ERR(leaf))
 		return false;
-	entry = kvp_table_entry(pool, leaf, block);
+	*entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
-	*crc = kvp_entry_crc(entry);
-	return kvp_entry_state(entry) == KVP_ENTRY_VALID;
+	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
 }
 
 /* Have the next block written again, if all is well; false: no candidate is free now. */
 static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
 	struct kvp_candidate *c;
-	u32 crc;
+	u64 entry;
 
 	c = kvp_fill_begin_again(pool, e);
 	if (!c)
 		return false;
-	if (sum_of(pool, e->key, &crc) && !kvp_scache_reread(pool, e, crc, c->page))
-		kvp_fill_add(pool, c, crc);
+	if (entry_of(pool, e->key, &entry) && !kvp_scache_reread(pool, e, entry, c->page))
+		kvp_fill_add(pool, c, kvp_entry_crc(entry));
 	else
 		kvp_fill_drop(pool, c);
 	return true;

@@ -15,7 +15,8 @@ static struct kvp_vdev *in_use(const struct kvp_scache *s)
 
 static u32 place_of(const struct kvp_scache *s, u64 lsn)
 {
-	return (u32)((lsn - s->base) % s->blocks);
+	/* Up to a round before the base, which is what lay there when the pool was started. */
+	return (u32)((lsn + s->blocks - s->base) % s->blocks);
 }
 
 /* Where on each leg a place lies. */
@@ -41,7 +42,6 @@ static u32 places_wanted(struct kvp_pool *pool)
 static void grow_work(struct work_struct *work)
 {
 	struct kvp_scache *s = container_of(work, struct kvp_scache, grow_work);
-
 	int error = 0;
 
 	while (!error && s->index.places < READ_ONCE(s->wanted))
@@ -50,11 +50,45 @@ static void grow_work(struct work_struct *work)
 		WRITE_ONCE(s->grow_at, jiffies + HZ);
 }
 
+/*
+ * Behind the log's last entry others may have been on their way when the power went, and have
+ * torn what lay there. So may entries of a recovery's chain, which is as long as it has to be.
+ */
+static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
+{
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 most = pool->log.tail - pool->log.tail % g->segment_blocks + kvp_log_window(g);
+	u64 in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + KVP_SUMMARY_BLOCKS);
+
+	return max(head, pool->parity ? most : min(most, in_flight));
+}
+
+/* Where the log, or the ring, goes on, and from where on places are counted. */
+static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	struct kvp_scache *s = &pool->scache;
+	u32 step = v->g->segment_blocks;
+	u64 at;
+
+	lockdep_assert_held(&pool->log.build_lock);
+	if (pool->log.v == v) {
+		s->wiped = pool->log.head.lsn;
+		s->doubt = may_be_torn(pool, s->wiped);
+	} else {
+		/* The ring's places have numbers of their own. */
+		at = max(kvp_log_blocks(v->g), pool->sb->cache_lsn) + step - 1;
+		s->wiped = at - at % step;
+		s->doubt = s->wiped;
+	}
+	at = s->wiped - s->wiped % step;
+	s->base = at >= 2ull * s->blocks ? at : s->blocks;
+	s->before = 0;
+}
+
 int kvp_scache_start(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = &pool->scache;
 	struct kvp_vdev *v = kvp_pool_cache(pool);
-	u64 at;
 	int ret;
 
 	if (!v || !kvp_vdev_usable(v) || in_use(s))
@@ -68,16 +102,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 		return ret;
 	/* From here on whoever appends says what he overwrites. */
 	mutex_lock(&pool->log.build_lock);
-	if (pool->log.v == v) {
-		/* A recovery may have left blocks in the log, which come home now. */
-		s->base = pool->log.tail - pool->log.tail % v->g->segment_blocks;
-		s->wiped = pool->log.head.lsn;
-	} else {
-		/* The ring's places have numbers of their own. */
-		at = kvp_log_blocks(v->g);
-		s->base = at - at % v->g->segment_blocks;
-		s->wiped = at;
-	}
+	find_place(pool, v);
 	smp_store_release(&s->v, v);
 	mutex_unlock(&pool->log.build_lock);
 	return 0;
@@ -108,6 +133,8 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 	u64 rounds;
 
 	lockdep_assert_held(&pool->log.build_lock);
+	if (in_use(s))
+		kvp_warm_jumped(pool, lsn);
 	if (!in_use(s) || s->v != pool->log.v)
 		return;
 	rounds = div_u64(lsn - s->wiped, s->blocks);
@@ -193,6 +220,47 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
 	return n;
 }
 
+u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn)
+{
+	return place_of(&pool->scache, lsn);
+}
+
+bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
+{
+	struct kvp_scache *s = &pool->scache;
+	u32 end = place_of(s, lsn) + s->v->g->segment_blocks;
+
+	end = min(end, s->blocks);
+	if (READ_ONCE(s->index.places) >= end)
+		return true;
+	mutex_lock(&pool->log.build_lock);
+	WRITE_ONCE(s->wanted, max(s->wanted, end));
+	mutex_unlock(&pool->log.build_lock);
+	queue_work(pool->scrub_wq, &s->grow_work);
+	flush_work(&s->grow_work);
+	return READ_ONCE(s->index.places) >= end;
+}
+
+int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e, u32 n)
+{
+	struct kvp_scache *s = &pool->scache;
+	int kept = 0;
+	u32 i;
+
+	/* Whoever appends says what he overwrites under this lock. */
+	mutex_lock(&pool->log.build_lock);
+	if (s->wiped > lsn + s->blocks)
+		kept = -ESTALE;
+	for (i = 0; kept >= 0 && i < n; i++)
+		kept += !kvp_index_fill(&s->index, &e[i]);
+	if (kept > 0 && lsn < s->base)
+		WRITE_ONCE(s->before, s->before + kept);
+	mutex_unlock(&pool->log.build_lock);
+	/* Who found the lock taken relies on us to look again. */
+	kvp_commit_kick(pool, true);
+	return kept;
+}
+
 void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_index_entry old;
@@ -223,7 +291,7 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	/* Whoever finds something there now has not seen this, and will when he has read. */
 	if (lsn + nr > s->wiped)
 		smp_store_release(&s->wiped, lsn + nr);
-	WRITE_ONCE(s->wanted, places_wanted(pool));
+	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(pool)));
 	if (READ_ONCE(s->index.places) < s->wanted && time_after(jiffies, READ_ONCE(s->grow_at)))
 		queue_work(pool->scrub_wq, &s->grow_work);
 }
@@ -241,7 +309,7 @@ u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block)
 	struct kvp_scache *s = &pool->scache;
 	u64 lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
 
-	if (end - lsn < nr)
+	if (lsn + nr + kvp_log_kept(s->v->g) > end)
 		lsn = end;
 	overwrite(pool, lsn, nr);
 	*block = kvp_log_place(s->v->g, lsn, 0).block;
@@ -277,6 +345,7 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 	bool here;
 
 	at->block = 0;
+	at->before = ~0u;
 	if (!kvp_scache_asked(pool, count))
 		return count;
 	for (i = 0; i < count; i++) {
@@ -287,6 +356,8 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 			at->block = block_at(s, e.place);
 			first = e.place;
 		}
+		if (here && e.old)
+			at->before = min(at->before, kvp_warm_era(pool, e.place));
 		if (here)
 			kvp_index_hit(&s->index, block + i, e.place);
 	}
@@ -297,6 +368,35 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 {
 	return smp_load_acquire(&pool->scache.wiped) <= at->until;
+}
+
+bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
+{
+	return !e->old || (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
+			   kvp_entry_era(entry) < kvp_warm_era(pool, e->place));
+}
+
+/* One block of an earlier life: if it is not the newest it never will be. */
+static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+{
+	struct kvp_index_entry e;
+
+	if (kvp_index_find(&pool->scache.index, block, &e) &&
+	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool, leaf, block)))
+		kvp_index_remove_at(&pool->scache.index, block, e.place);
+}
+
+bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 count,
+			const struct kvp_on_ssd *at)
+{
+	bool newest = true;
+	u32 i;
+
+	for (i = 0; newest && at->before != ~0u && i < count; i++)
+		newest = kvp_entry_era(kvp_table_entry(pool, leaf, block + i)) < at->before;
+	for (i = 0; !newest && i < count; i++)
+		forget_if_older(pool, leaf, block + i);
+	return newest;
 }
 
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr)
@@ -312,7 +412,7 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
 		kvp_scache_forget(pool, block + i);
 }
 
-int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 crc,
+int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page)
 {
 	struct kvp_scache *s = &pool->scache;
@@ -322,7 +422,8 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u3
 	int error;
 
 	at.until = safe_until(s, at.until, e->place, 1);
-	if (!kvp_index_find(&s->index, e->key, &now) || now.place != e->place)
+	if (!kvp_index_find(&s->index, e->key, &now) || now.place != e->place ||
+	    !kvp_scache_is_newest(pool, &now, entry))
 		return -ENOENT;
 	leg = kvp_scache_choose(pool, block_at(s, e->place), 1);
 	if (!leg)
@@ -331,7 +432,8 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u3
 	kvp_leg_unchoose(leg);
 	if (error || !kvp_scache_intact(pool, &at))
 		return error ?: -ENOENT;
-	return kvp_block_sum(pool->seed, e->key, page_address(page)) == crc ? 0 : -EILSEQ;
+	return kvp_block_sum(pool->seed, e->key, page_address(page)) == kvp_entry_crc(entry) ? 0 :
+											-EILSEQ;
 }
 
 /* One SSD's copy. What is wrong with it is counted, but for want of memory, which says nothing of it. */
@@ -352,7 +454,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 }
 
 /* Each SSD is asked: one of them may be rotten, too. */
-int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page)
+int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = &pool->scache;
 	struct kvp_vdev *v = in_use(s);
@@ -361,7 +463,8 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 	int ret = -ENOENT;
 	u32 i;
 
-	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, block, &e))
+	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, block, &e) ||
+	    !kvp_scache_is_newest(pool, &e, entry))
 		return -ENOENT;
 	at.until = safe_until(s, at.until, e.place, 1);
 	for (i = 0; i < v->nr_legs; i++) {
@@ -369,7 +472,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 
 		if (!kvp_leg_usable(&v->legs[i]))
 			continue;
-		error = rescue_from(&v->legs[i], block_at(s, e.place), block, crc, page);
+		error = rescue_from(&v->legs[i], block_at(s, e.place), block, kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))
 			return -ENOENT;
 		if (!error)
@@ -382,10 +485,17 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *pa
 
 /* --- for status ---------------------------------------------------------------------------- */
 
+u64 kvp_scache_written(const struct kvp_pool *pool)
+{
+	const struct kvp_scache *s = &pool->scache;
+
+	return in_use(s) ? max(READ_ONCE(s->wiped), s->doubt) : 0;
+}
+
 u32 kvp_scache_unused(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = &pool->scache;
-	u64 passed = READ_ONCE(s->wiped) - s->base;
+	u64 passed = READ_ONCE(s->wiped) - s->base + READ_ONCE(s->before);
 
 	return in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
 }

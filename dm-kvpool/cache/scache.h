@@ -20,8 +20,11 @@
  * What does not verify is a miss: the block may have changed meanwhile, or the log have
  * come round, or the SSD be rotten.
  *
- * A place is counted from where the log stood when the pool was started: so the index
- * grows as the log moves on, and costs no memory for what is not known.
+ * What was there before the pool was started, warm.h brings back. Of that more has to be asked before
+ * it is believed: in which era the block's entry was born (kvp_scache_current()).
+ *
+ * A place is counted from where the log was first, or, once it has come round, from what will be
+ * overwritten first: so the index grows as the log moves on, and costs no memory for what was never written.
  */
 #ifndef KVP_SCACHE_H
 #define KVP_SCACHE_H
@@ -33,6 +36,7 @@
 struct kvp_dirty;
 struct kvp_leg;
 struct kvp_pool;
+struct kvp_tpage;
 struct kvp_vdev;
 struct page;
 
@@ -42,9 +46,11 @@ struct page;
  * struct kvp_on_ssd - where some neighbours lie on the SSD cache
  * @block: the first of them, on each of its legs; 0: they are not there
  * @until: they lie there for as long as the log has not gone beyond this lsn
+ * @before: they are not the newest unless their entries were born before this era; ~0: nothing to be asked
  */
 struct kvp_on_ssd {
 	u64 block, until;
+	u32 before;
 };
 
 /**
@@ -53,6 +59,8 @@ struct kvp_on_ssd {
  * @blocks: of its log
  * @base: lsn that has place 0
  * @wiped: lsn up to which the log may have written; by log->build_lock, read without it
+ * @before: places before @base that something is known of; by log->build_lock, read without it
+ * @doubt: lsn up to which somebody may have written before the start, of whom nothing else is known
  * @wanted: places that there should be by now; by log->build_lock, read without it
  * @grow_work: more memory for @index, before the log comes to where it is needed
  * @grow_at: there was none; not before, in jiffies, is it worth another try
@@ -60,8 +68,8 @@ struct kvp_on_ssd {
 struct kvp_scache {
 	struct kvp_pool *pool;
 	struct kvp_vdev *v;
-	u32 blocks, wanted;
-	u64 base, wiped;
+	u32 blocks, wanted, before;
+	u64 base, wiped, doubt;
 	struct kvp_index index;
 	struct work_struct grow_work;
 	unsigned long grow_at;
@@ -124,13 +132,31 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
 /**
  * kvp_scache_reread() - read from the SSD what is to be written there again
  * @e: where it lies
- * @crc: of its version, as the table has it
+ * @entry: of the table
  *
  * Return: 0: @page is that version; else it is not there any more, or cannot be had. Nobody is blamed:
  * readers do that. Context: process, waits for I/O.
  */
-int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 crc,
+int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page);
+
+/** kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any context. */
+u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn);
+
+/**
+ * kvp_scache_make_room() - have memory for the places of the segment at @lsn
+ * Return: is there? Context: process, may sleep; in scrub_wq.
+ */
+bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn);
+
+/**
+ * kvp_scache_restore() - what lies in the segment at @lsn was written there before the start
+ * @e: @n entries that are old, with their places
+ *
+ * They enter where nothing is known of their blocks, if the log has not come to that segment again.
+ * Return: how many did; -ESTALE: it has. Context: process, may sleep.
+ */
+int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e, u32 n);
 
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
 void kvp_scache_forget(struct kvp_pool *pool, u64 block);
@@ -166,6 +192,18 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at);
 
 /**
+ * kvp_scache_current() - is what lies at @at the newest that is home, by the entries in the table?
+ * @leaf: with the entries of all @count blocks
+ *
+ * To be asked before it is read. What is not is forgotten. Context: process.
+ */
+bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 count,
+			const struct kvp_on_ssd *at);
+
+/** kvp_scache_is_newest() - the same of @e, which the index has, by its @entry in the table. Any context. */
+bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry);
+
+/**
  * kvp_scache_choose() - the leg to read @nr blocks at @at from; NULL: none is left
  *
  * To be given back with kvp_leg_unchoose(). Context: any.
@@ -177,17 +215,20 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
 
 /**
  * kvp_scache_rescue() - no leg has @block any more, nor what it could be rebuilt from: has an SSD?
- * @crc: of its version, as the table has it
+ * @entry: of the table
  * @page: where to
  *
- * What has that sum is as good as any copy.
+ * What has its sum is as good as any copy.
  * Return: 0: @page is that version. Else it may hold anything: -ENOENT: no SSD has it; -EIO or
  * -ENOMEM: one that may have it did not answer. Context: process, waits for I/O; under the
  * block's range lock.
  */
-int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u32 crc, struct page *page);
+int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
 
-/** kvp_scache_unused() - of those that it has room for, so many were not written since the start. Any context. */
+/** kvp_scache_written() - behind this lsn nothing was ever written to the cache; 0: not known. Any context. */
+u64 kvp_scache_written(const struct kvp_pool *pool);
+
+/** kvp_scache_unused() - of those that it has room for, of so many nothing was ever known. Any context. */
 u32 kvp_scache_unused(const struct kvp_pool *pool);
 
 /** kvp_scache_size() - blocks that it has room for; 0: it is not in use, or no more */

@@ -176,6 +176,12 @@ static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
 	return g->table_start ? kvp_log_blocks(g) / KVP_SSDCOPY_SHARE : 0;
 }
 
+/** kvp_log_kept() - blocks at the end of each segment that no entry gets: for its summary */
+static inline u32 kvp_log_kept(const struct kvp_geometry *g)
+{
+	return g->kind == KVP_VDEV_CACHE ? KVP_SUMMARY_BLOCKS : 0;
+}
+
 /* A block of a leg. */
 struct kvp_place {
 	u32 leg;		/* of the vdev */
@@ -464,6 +470,7 @@ struct kvp_sb {
 	u64 host;		/* which runs it, or did last; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
 	u32 region_count, log_vdev;
+	u64 cache_lsn;		/* kvp_disk_sb.cache_lsn */
 	struct kvp_region regions[KVP_MAX_REGIONS];
 	struct kvp_map map;	/* of these; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];

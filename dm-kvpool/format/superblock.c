@@ -105,6 +105,7 @@ static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 
 	d->region_count = cpu_to_le32(sb->region_count);
 	d->log_vdev = cpu_to_le32(sb->log_vdev);
+	d->cache_lsn = cpu_to_le64(sb->cache_lsn);
 	for (i = 0; i < sb->region_count; i++) {
 		d->regions[i].blocks = cpu_to_le64(sb->regions[i].blocks);
 		for (v = 0; v < KVP_MAX_VDEVS; v++)
@@ -211,6 +212,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->root_count = le32_to_cpu(d->root_count);
 	sb->region_count = le32_to_cpu(d->region_count);
 	sb->log_vdev = le32_to_cpu(d->log_vdev);
+	sb->cache_lsn = le64_to_cpu(d->cache_lsn);
 	sb->event_seq = le32_to_cpu(d->event_seq);
 	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
 	for (i = 0; i < KVP_MAX_FORKS; i++)
@@ -330,6 +332,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	    sb->log_commit < sb->log_tail ||
 	    sb->log_commit - sb->log_tail > kvp_log_window(g))
 		return "log position";
+	if (sb->cache_lsn >> 56)
+		return "place in the cache";
 	if (kvp_generations_fault(sb))
 		return kvp_generations_fault(sb);
 	if (sb->redo_nonce &&

@@ -369,16 +369,17 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
 	struct kvp_log *log = &pool->log;
 	const struct kvp_geometry *g = log->v->g;
-	u64 end = kvp_log_segment_end(g, log->head.lsn);
+	u32 kept = kvp_log_kept(g);
+	u64 end = kvp_log_segment_end(g, log->head.lsn) - kept;
 	u64 limit = READ_ONCE(log->tail);
 
 	lockdep_assert_held(&log->build_lock);
 	limit = limit - limit % g->segment_blocks + kvp_log_window(g);
 	if (log->redo >= log->head.lsn) {
 		log->head.lsn = log->redo;
-		end = kvp_log_segment_end(g, log->redo);
-	} else if (end - log->head.lsn < min_t(u32, want, 32)) {
-		log->head.lsn = end;
+		end = kvp_log_segment_end(g, log->redo) - kept;
+	} else if (log->head.lsn + min_t(u32, want, 32) > end) {
+		log->head.lsn = end + kept;
 		end += g->segment_blocks;
 	}
 	*budget = 0;

@@ -439,4 +439,5 @@ void kvp_post_work(struct work_struct *work)
 	kvp_commit_kick(pool, true);
 	kvp_fill_kick(pool);
 	kvp_reinsert_kick(pool);
+	kvp_warm_kick(pool);
 }

@@ -33,7 +33,7 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 	u64 blocks = 2 * (u64)owed;
 
 	/* A recovery begins its chain with a segment. */
-	return blocks + 2 * (blocks / g->segment_blocks + 1) + g->segment_blocks;
+	return blocks + (2 + kvp_log_kept(g)) * (blocks / g->segment_blocks + 1) + g->segment_blocks;
 }
 
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)

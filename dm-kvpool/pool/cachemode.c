@@ -109,6 +109,8 @@ void kvp_cache_begin(struct kvp_pool *pool)
 		kvp_event(pool, "ssd_fills_off why=no_memory");
 	else if (kvp_reinsert_start(pool))
 		kvp_event(pool, "ssd_reinsert_off why=no_memory");
+	else if (kvp_warm_start(pool))
+		kvp_event(pool, "ssd_restart_cold why=no_memory");
 	kvp_ssdcopy_start(pool);
 }
 

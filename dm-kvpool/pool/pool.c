@@ -147,6 +147,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
+	kvp_warm_exit(pool);
 	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);
@@ -277,6 +278,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	if (kvp_pool_readonly(pool))
 		return;
 	kvp_fill_stop(pool);
+	kvp_warm_stop(pool);
 	/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
 	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
 		kvp_destage_all(pool);
@@ -285,6 +287,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	flush_workqueue(pool->work_wq);
 	if (kvp_log_may_stay(pool))
 		kvp_destage_settle(pool);
+	kvp_warm_settle(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
 	kvp_events_flush(pool);
@@ -323,6 +326,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		kvp_destage_start(pool);
 		kvp_log_unstop(pool);
 		kvp_fill_unstop(pool);
+		kvp_warm_unstop(pool);
 		kvp_destage_kick(pool, false);
 	}
 	kvp_drain_unquiesce(pool);

@@ -44,6 +44,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "cache/streams.h"
+#include "cache/warm.h"
 #include "cache/wbuf.h"
 #include "format/format.h"
 #include "format/tunables.h"
@@ -203,6 +204,7 @@ struct kvp_pool {
 	struct kvp_scache scache;
 	struct kvp_pacing pacing;
 	struct kvp_reinsert reinsert;
+	struct kvp_warm warm;
 	struct kvp_fill fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;

@@ -144,6 +144,7 @@ void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 /* What was known of the SSDs, and was for them. Nobody else uses it: the pool is quiesced. */
 static void forget_cache(struct kvp_pool *pool)
 {
+	kvp_warm_exit(pool);
 	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);

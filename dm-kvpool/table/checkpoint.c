@@ -33,6 +33,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	spin_unlock_irqrestore(&pool->log.lock, flags);
 	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
+	sb->cache_lsn = max(sb->cache_lsn, kvp_scache_written(pool));
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
@@ -109,6 +110,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
 	struct kvp_intents home;
 	LIST_HEAD(pages);
+	u64 passed;
 	u32 era;
 	int ret;
 
@@ -117,6 +119,8 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	kvp_log_home_intents(pool, &home);
+	passed = READ_ONCE(pool->scache.wiped);
+	smp_rmb();	/* what lies before is in the table already, which is fixed next */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = kvp_legs_flush(pool);
 	if (!ret)
@@ -132,6 +136,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
+	kvp_warm_checkpointed(pool, era, passed, tail);
 	/* Of a log that moves this is the place in the new one, which begins there. */
 	if (tail && !pool->log.next)
 		kvp_log_retire(pool, tail->lsn);

@@ -882,6 +882,21 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 	return era;
 }
 
+bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
+{
+	bool past;
+
+	mutex_lock(&t->lock);
+	if (t->era <= era && era < KVP_ERA_MAX &&
+	    (now || time_after_eq(jiffies, t->era_jiffies + HZ))) {
+		t->era = era + 1;
+		t->era_jiffies = jiffies;
+	}
+	past = t->era > era;
+	mutex_unlock(&t->lock);
+	return past;
+}
+
 static u32 newest_in_leaf(const __le64 *words, bool *poison)
 {
 	u32 era = 0, i;

@@ -245,6 +245,16 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
 
+/**
+ * kvp_table_end_era() - whatever changes from now on is to be of an era behind @era
+ * @era: of a checkpoint that is durable
+ * @now: though the era has not lasted for a second
+ *
+ * Return: is it? If not, and not @now, then within a second. What changed before has been forgotten by
+ * all caches. Context: process.
+ */
+bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now);
+
 /** kvp_table_snapshot() - take the dirty pages, fixed until kvp_table_written(); returns the era */
 u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
 

@@ -155,7 +155,7 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 		}
 	}
 	if (!found && bad) {
-		int error = kvp_scache_rescue(pool, block, kvp_entry_crc(entry), page);
+		int error = kvp_scache_rescue(pool, block, entry, page);
 
 		found = !error;
 		no_memory |= error == -ENOMEM;

@@ -138,8 +138,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
 	do {
-		error = kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece),
-					  kvp_entry_crc(entry), page);
+		error = kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
 		if (error == -ENOMEM)
 			kvp_wait_for_memory();
 	} while (error == -ENOMEM && !kvp_pool_faulted(pool));

@@ -218,6 +218,10 @@ static void look_main(void *arg)
 	for (block = 0; block < blocks_of(l); block++)
 		look_at_block(l, block, data);
 	kfree(data);
+	if (l->host.pool->scache.v && !l->crash->heal_allowed) {
+		host_warm_up(&l->host);
+		host_cache_check(&l->host);
+	}
 	if (!l->crash->heal_allowed)
 		compare_legs(l);
 	if (l->scrub) {

@@ -414,6 +414,12 @@ void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired)
 	*unrepaired = h->pool->scrub.info.unrepaired;
 }
 
+void host_warm_up(struct host *h)
+{
+	while (READ_ONCE(h->pool->warm.restoring) && !READ_ONCE(h->pool->warm.stopped))
+		msleep(1);
+}
+
 void host_sleep(u32 ms)
 {
 	msleep(ms);
@@ -546,7 +552,7 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 
 /* Verified against the table as it is afterwards. *@doubt: what the SSD cache had is not what it should be. */
 static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
-		      const struct read_plan *plan, bool *doubt)
+		      struct read_plan *plan, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 entry = kvp_table_entry(pool, leaf, block);
@@ -558,6 +564,8 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	}
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return false;
+	if (plan->at.block && !kvp_scache_current(pool, leaf, block, 1, &plan->at))
+		plan->at.block = 0;
 	good = !read_leg(h, block, page, plan->at, &ssd);
 	entry = kvp_table_entry(pool, leaf, block);
 	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
@@ -674,7 +682,7 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 }
 
 /* What the index says of a block is what the table says, and lies on every SSD in use. */
-static void check_on_ssd(struct host *h, u64 block, u64 at, struct page *page)
+static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_tpage *leaf = kvp_table_find(pool, block);
@@ -685,12 +693,15 @@ static void check_on_ssd(struct host *h, u64 block, u64 at, struct page *page)
 		return;
 	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
+	/* What is of an earlier life is not believed then. */
+	if (kvp_entry_era(entry) >= at->before)
+		return;
 	for (i = 0; i < pool->scache.v->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->scache.v->legs[i];
 
 		if (!kvp_leg_usable(leg))
 			continue;
-		image_read(&disks.img[leg->bdev - disks.bdev], at, page_address(page));
+		image_read(&disks.img[leg->bdev - disks.bdev], at->block, page_address(page));
 		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
 		    kvp_block_sum(pool->seed, block, page_address(page)))
 			sim_fail("the SSD cache holds another version of block %llu than the table", block);
@@ -708,7 +719,7 @@ static void check_ssd(struct host *h, struct page *page)
 	for (block = 0; h->pool->scache.v && !h->ssds_lie && block < h->o->blocks; block++) {
 		kvp_scache_alike(h->pool, block, 1, &at);
 		if (at.block && !kvp_wbuf_any(h->pool, block, 1))
-			check_on_ssd(h, block, at.block, page);
+			check_on_ssd(h, block, &at, page);
 	}
 }
 

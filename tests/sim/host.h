@@ -80,6 +80,8 @@ void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
 
 /** host_scrub_since() - the same of what changed in era @since and later */
 void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired);
+/** host_warm_up() - wait until what was clean on the SSD cache before the start is known again */
+void host_warm_up(struct host *h);
 /** host_read() - one block into @data, the way bios take; the engine's error */
 int host_read(struct host *h, u64 block, u8 *data);
 /** host_read_check() - and see that it is current */

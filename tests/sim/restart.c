@@ -29,6 +29,9 @@ struct saga {
 	bool hold;			/* nothing comes home in it; all that it writes is flushed */
 	bool scrub;			/* it begins with a scrub, which must find nothing */
 	bool checked;			/* nothing is cut any more */
+	u64 slow_summary;		/* block of the SSDs that is not read until that is released; 0: none */
+	bool fills;			/* what is read and written enters the cache */
+	bool rotten;			/* the SSDs may hold anything */
 	bool oom;			/* there is no memory but what must be had, at times */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
@@ -86,12 +89,15 @@ static void saga_main(void *arg)
 
 	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
 		disks_stall(i, s->data_start, s->data_start + POOL_BLOCKS);
+	for (i = s->legs - s->start.cache; s->slow_summary && i < s->legs; i++)
+		disks_stall(i, s->slow_summary, s->slow_summary + 1);
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->refused)
 		return;
 	/* Nothing comes home but by order. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
-	kvp_fill_stop(s->host.pool);
+	if (!s->fills)
+		kvp_fill_stop(s->host.pool);
 	check_order(s->host.pool);
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
@@ -99,6 +105,10 @@ static void saga_main(void *arg)
 	/* What is at home cannot be read while it is held. */
 	if (!s->hold)
 		look_at_all(s);
+	if (!s->slow_summary)
+		host_warm_up(&s->host);
+	if (!s->hold && !s->rotten)
+		host_cache_check(&s->host);
 	s->served = disks.trace.nr;
 	s->live(s);
 	if (s->stop)
@@ -626,6 +636,245 @@ static bool discarded_before_is_not_lost(struct saga *s)
 	return life(s, only_homes, true);
 }
 
+/* --- what is clean ------------------------------------------------------------------------- */
+
+/* So many of the blocks are read from the SSD, each as it should be. */
+static void expect_from_ssd(struct saga *s, u64 first, u32 count, u32 least, u32 most)
+{
+	u32 before = s->host.ssd_reads, i, n;
+
+	kvp_rcache_drop(s->host.pool);
+	for (i = 0; i < count; i++)
+		host_read_check(&s->host, first + i);
+	n = s->host.ssd_reads - before;
+	if (n < least || n > most)
+		sim_fail("life %u: %u of %u blocks from %llu on were read from the SSD", s->life, n, count,
+			 first);
+}
+
+static void write_each(struct saga *s, u64 first, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		host_write(&s->host, first + i, 1, false);
+		host_flush(&s->host);
+		if (i % 128 == 127)
+			host_checkpoint(&s->host);
+	}
+}
+
+static void write_and_bring_home(struct saga *s)
+{
+	write_each(s, 100, 40);
+	host_checkpoint(&s->host);
+	expect_from_ssd(s, 100, 40, 40, 40);
+}
+
+/* All by intent, discarded, zeros, one in the log: the rest is as it was. */
+static void change_some(struct saga *s)
+{
+	expect_from_ssd(s, 100, 40, 40, 40);
+	host_write(&s->host, 64, 40, false);	/* up to 103 */
+	host_checkpoint(&s->host);
+	host_discard(&s->host, 110, 2);
+	host_write_zeros(&s->host, 115, 1);
+	write_each(s, 120, 1);
+	host_checkpoint(&s->host);
+	host_cache_check(&s->host);
+	expect_from_ssd(s, 100, 40, 33, 33);
+}
+
+static void expect_the_rest(struct saga *s)
+{
+	expect_from_ssd(s, 100, 40, 33, 33);
+}
+
+/* Once it was clean, in whatever life, it is there again; what was changed otherwise is not. */
+static bool clean_comes_back(struct saga *s)
+{
+	return life(s, write_and_bring_home, true) && life(s, change_some, true) &&
+	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
+}
+
+/* More than a segment of it, and the segments have their summaries. */
+static void fill_segments(struct saga *s)
+{
+	write_each(s, 100, 200);
+	host_checkpoint(&s->host);
+	host_sleep(2500);
+	if (READ_ONCE(s->host.pool->warm.home) == s->host.pool->warm.next)
+		sim_fail("no segment has a summary");
+}
+
+static void expect_a_segment(struct saga *s)
+{
+	expect_from_ssd(s, 100, 200, 100, 200);
+}
+
+/* After a power cut those that lie in segments with a summary. */
+static bool clean_after_a_cut(struct saga *s)
+{
+	return life(s, fill_segments, false) && life(s, expect_a_segment, false) &&
+	       life(s, expect_a_segment, true);
+}
+
+/* The log goes on into what has a summary, which says something else of it then. */
+static void come_round(struct saga *s)
+{
+	write_each(s, 310, 120 + rng_below(&s->rng, 70));
+	write_each(s, 310, rng_below(&s->rng, 190));
+	if (rng_chance(&s->rng, 500))
+		host_checkpoint(&s->host);
+}
+
+static bool stale_summary(struct saga *s)
+{
+	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
+	u32 i;
+
+	for (i = 0; good && i < 6; i++)
+		good = life(s, rng_chance(&s->rng, 300) ? fill_segments : come_round,
+			    rng_chance(&s->rng, 300));
+	return good;
+}
+
+/* The same of the ring of a cache without the log, which takes a copy of what is written. */
+static void write_into_ring(struct saga *s)
+{
+	write_each(s, 100, 40);
+	host_checkpoint(&s->host);
+	host_sleep(50);
+	/* What neighbours kept out, reads bring in. */
+	expect_from_ssd(s, 100, 40, 0, 40);
+	host_sleep(50);
+	expect_from_ssd(s, 100, 40, 40, 40);
+	host_sleep(1200);
+}
+
+static void expect_the_ring(struct saga *s)
+{
+	expect_from_ssd(s, 100, 40, 40, 40);
+}
+
+static void change_in_ring(struct saga *s)
+{
+	expect_from_ssd(s, 100, 40, 40, 40);
+	kvp_fill_stop(s->host.pool);
+	host_write(&s->host, 64, 40, false);
+	host_checkpoint(&s->host);
+	host_discard(&s->host, 110, 2);
+	write_each(s, 120, 2);
+	host_checkpoint(&s->host);
+	expect_from_ssd(s, 100, 40, 32, 32);
+}
+
+static void expect_ring_rest(struct saga *s)
+{
+	kvp_fill_stop(s->host.pool);
+	expect_from_ssd(s, 100, 40, 32, 32);
+}
+
+static bool ring_comes_back(struct saga *s)
+{
+	s->fills = true;
+	return life(s, write_into_ring, true) && life(s, expect_the_ring, true) &&
+	       life(s, change_in_ring, rng_chance(&s->rng, 500)) && life(s, expect_ring_rest, true) &&
+	       life(s, expect_ring_rest, false);
+}
+
+/* Blocks that were not in the ring yet, some that were, and a checkpoint now and then. */
+static void go_round(struct saga *s)
+{
+	u32 n = 60 + rng_below(&s->rng, 200), i;
+
+	for (i = 0; i < n; i += 4) {
+		write_each(s, 100 + rng_below(&s->rng, 300), 4);
+		if (rng_chance(&s->rng, 150))
+			host_checkpoint(&s->host);
+		host_sleep(rng_chance(&s->rng, 20) ? 1200 : 5);
+	}
+}
+
+static bool stale_ring(struct saga *s)
+{
+	bool good = true;
+	u32 i;
+
+	s->fills = true;
+	for (i = 0; good && i < 8; i++)
+		good = life(s, go_round, rng_chance(&s->rng, 400));
+	return good;
+}
+
+static void change_mode(struct saga *s)
+{
+	struct host *h = &s->host;
+	bool there = !kvp_has_data(h->pool->log.v->g);
+
+	come_round(s);
+	if (kvp_cache_set_mode(h->pool, there ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK, true,
+			       &h->refusal))
+		sim_fail("mode not set: %s", h->refusal.why);
+	host_cache_check(h);
+	if (rng_chance(&s->rng, 700))
+		come_round(s);
+	host_sleep(rng_chance(&s->rng, 500) ? 1200 : 5);
+}
+
+/* The log comes and goes, and so what is where on the cache is not what either of them knows alone. */
+static bool modes_change(struct saga *s)
+{
+	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
+	u32 i;
+
+	s->fills = true;
+	for (i = 0; good && i < 8; i++)
+		good = life(s, i % 2 ? go_round : change_mode, rng_chance(&s->rng, 400));
+	return good;
+}
+
+static u64 newest_summary;
+
+static void note_summary(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	const struct kvp_geometry *g = pool->scache.v->g;
+	u64 lsn = pool->log.head.lsn;
+
+	fill_segments(s);
+	host_checkpoint(&s->host);
+	lsn = pool->log.head.lsn;
+	newest_summary = kvp_log_place(g, kvp_log_segment_end(g, lsn) - KVP_SUMMARY_BLOCKS, 0).block;
+}
+
+/* All that was there is written over before its summary has been read. */
+static void overtake(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 begin = pool->log.head.lsn;
+	u32 i;
+
+	if (!pool->warm.restoring)
+		sim_fail("nothing is held up: the saga is not what it says");
+	while (pool->log.head.lsn - begin < kvp_log_blocks(pool->scache.v->g))
+		write_each(s, 310, 64);
+	for (i = 0; i < s->start.cache; i++)
+		disks_release(s->legs - s->start.cache + i);
+	host_warm_up(&s->host);
+	host_cache_check(&s->host);
+}
+
+static bool log_overtakes_summaries(struct saga *s)
+{
+	bool good;
+
+	s->checked = true;
+	good = life(s, note_summary, true);
+	s->slow_summary = newest_summary;
+	return good && life(s, overtake, true);
+}
+
 /* --- running them ----------------------------------------------------------------------------- */
 
 static bool run_saga(const struct host_start *shape, const char *name, bool (*run)(struct saga *s),
@@ -659,7 +908,8 @@ static void saga(const char *what, const struct host_start *shape, bool (*run)(s
 	char name[128];
 	bool good = true;
 
-	snprintf(name, sizeof(name), "restart:mirror+%u:%s", shape->cache, what);
+	snprintf(name, sizeof(name), "restart:%s+%u:%s", shape->writethrough ? "ring" : "mirror",
+		 shape->cache, what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < rounds; i++)
@@ -690,5 +940,17 @@ void run_restart(void)
 		saga("no-memory-to-stay", &shapes[i], no_memory_to_stay);
 		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
 		saga("discarded-before-is-not-lost", &shapes[i], discarded_before_is_not_lost);
+		saga("clean-comes-back", &shapes[i], clean_comes_back);
+		saga("clean-after-a-cut", &shapes[i], clean_after_a_cut);
+		saga("stale-summary", &shapes[i], stale_summary);
+		saga("modes-change", &shapes[i], modes_change);
+		saga("log-overtakes-summaries", &shapes[i], log_overtakes_summaries);
+	}
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		struct host_start ring = shapes[i];
+
+		ring.writethrough = true;
+		saga("clean-comes-back", &ring, ring_comes_back);
+		saga("stale-summary", &ring, stale_ring);
 	}
 }

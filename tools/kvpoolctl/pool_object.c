@@ -131,6 +131,8 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_number(o, "misses", stats_number(s, "ssd.misses"));
 	json_number(o, "fills", stats_number(s, "ssd.fills"));
 	json_number(o, "reinserted", stats_number(s, "ssd.reinserted"));
+	json_number(o, "restored", stats_number(s, "ssd.restored"));
+	json_number(o, "restore_ms", stats_number(s, "ssd.restore_ms"));
 	add_numbers(o, s, "refused", refusals);
 	add_numbers(o, s, "written", causes);
 	json_number(o, "amplification", amplification(s));

@@ -40,7 +40,8 @@ COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
-CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "reinserted", "ram_bytes",
+CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "reinserted", "restored", "restore_ms",
+                            "ram_bytes",
                             "amplification", "destage_rate", "drain_ms"), NUMBER),
              refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
              written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted", "table"), NUMBER),

@@ -102,6 +102,7 @@ typedef atomic64_t atomic_long_t;
 #define atomic_dec_if_positive(a)	((a)->counter > 0 ? --(a)->counter : (a)->counter - 1)
 #define atomic_try_cmpxchg(a, o, n)	((a)->counter == *(o) ? (a)->counter = (n), true : \
 					 (*(o) = (a)->counter, false))
+#define cmpxchg64		cmpxchg
 #define cmpxchg(p, o, n)	({ __typeof__(*(p)) __o = *(p); if (__o == (o)) *(p) = (n); __o; })
 #define xchg(p, n)		({ __typeof__(*(p)) __o = *(p); *(p) = (n); __o; })
 

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "cache/warm.h"
+#include "format/summary.h"
+#include "pool/pool.h"
+
+#define CHUNK		64u	/* blocks that enter while the builder of entries has to wait */
+#define CLAIM		64u	/* segments that the ring may write over before it says so again, or an eighth */
+
+static_assert(sizeof(struct kvp_disk_summary) == KVP_SUMMARY_BLOCKS * KVP_BLOCK_SIZE);
+static_assert(KVP_SUMMARY_RECORDS >= KVP_SEGMENT_BLOCKS - KVP_SUMMARY_BLOCKS);
+
+static bool in_use(const struct kvp_warm *w)
+{
+	return smp_load_acquire(&w->eras);
+}
+
+static const struct kvp_geometry *geometry(const struct kvp_pool *pool)
+{
+	return pool->scache.v->g;
+}
+
+static u32 segment(const struct kvp_pool *pool)
+{
+	return geometry(pool)->segment_blocks;
+}
+
+/* While the log moves there it is still the ring, until the log's positions are those of its new place. */
+static bool is_ring(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->warm.ring) || READ_ONCE(pool->log.v) != pool->scache.v;
+}
+
+/* Where on each leg the summary of the segment at @lsn lies. */
+static u64 summary_block(const struct kvp_pool *pool, u64 lsn)
+{
+	return kvp_log_place(geometry(pool), lsn + segment(pool) - KVP_SUMMARY_BLOCKS, 0).block;
+}
+
+static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return pool->sb->legs[leg->index].uuid;
+}
+
+u32 kvp_warm_era(const struct kvp_pool *pool, u32 place)
+{
+	return in_use(&pool->warm) ? READ_ONCE(pool->warm.eras[place / segment(pool)]) : 0;
+}
+
+/* --- writing -------------------------------------------------------------------------- */
+
+/* The summary of the segment at @lsn, of all in the index that is of this life; false: there is nothing. */
+static bool summarise(struct kvp_pool *pool, u64 lsn)
+{
+	struct kvp_warm *w = &pool->warm;
+	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0;
+
+	/* The era first: what changes after this has that era, and what changed before is forgotten. */
+	kvp_summary_begin(w->out, lsn, READ_ONCE(w->era) + 1);
+	smp_mb();
+	n = kvp_scache_live(pool, lsn, segment(pool), w->live);
+	for (i = 0; i < n; i++) {
+		const struct kvp_index_entry *e = &w->live[i];
+		struct kvp_summary_rec r = { .block = e->key, .crc = e->crc, .meta = e->meta };
+
+		if (e->old || e->place - first >= segment(pool) - KVP_SUMMARY_BLOCKS)
+			continue;
+		kvp_summary_set(w->out, e->place - first, &r);
+		found++;
+	}
+	return found;
+}
+
+/*
+ * Have what the ring has written durable, which nobody did: on every SSD before any has the
+ * summary, as that speaks for all of them.
+ */
+static bool flush_ring(struct kvp_vdev *v)
+{
+	bool flushed = true;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_io io = { .leg = &v->legs[i], .op = KVP_IO_FLUSH };
+
+		if (!kvp_leg_usable(io.leg) || !kvp_io_sync(&io))
+			continue;
+		atomic64_inc(&io.leg->err_write);
+		flushed = false;
+	}
+	return flushed;
+}
+
+static void write_to(struct kvp_pool *pool, struct kvp_leg *leg, u64 lsn)
+{
+	struct kvp_warm *w = &pool->warm;
+	struct kvp_io io = {
+		.leg = leg,
+		.op = KVP_IO_WRITE_FUA,
+		.background = true,
+		.block = summary_block(pool, lsn),
+		.nr = KVP_SUMMARY_BLOCKS,
+		.pages = w->out_pages,
+	};
+
+	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
+	/* If it fails it has the segment all the same: nothing is lost but this. */
+	if (kvp_io_sync(&io))
+		atomic64_inc(&leg->err_write);
+}
+
+/* @ring: the ring may have written what is there */
+static void write_summary(struct kvp_pool *pool, u64 lsn, bool ring)
+{
+	struct kvp_vdev *v = pool->scache.v;
+	unsigned long flags;
+	u32 i;
+
+	if (!summarise(pool, lsn) || (ring && !flush_ring(v)))
+		return;
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_usable(&v->legs[i]))
+			write_to(pool, &v->legs[i], lsn);
+	spin_lock_irqsave(&pool->log.lock, flags);
+	pool->log.ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS;
+	spin_unlock_irqrestore(&pool->log.lock, flags);
+}
+
+/* Up to where has the log been, all that it wrote having entered the index, or become dirty? */
+static u64 left_until(const struct kvp_pool *pool)
+{
+	return is_ring(pool) ? READ_ONCE(pool->scache.wiped) : READ_ONCE(pool->log.logged.lsn);
+}
+
+/* The next segment of which a summary is to be written; NULL: it is not time for any. */
+static u64 *next_to_seal(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+	u64 until = left_until(pool), home = min(until, READ_ONCE(w->settled));
+
+	if (READ_ONCE(w->left) + segment(pool) <= until)
+		return &w->left;
+	return READ_ONCE(w->home) + segment(pool) <= home ? &w->home : NULL;
+}
+
+static void seal_work(struct work_struct *work)
+{
+	struct kvp_warm *w = container_of(to_delayed_work(work), struct kvp_warm, seal_work);
+	struct kvp_pool *pool = w->pool;
+	u64 *at, lsn;
+	bool ring;
+
+	while (!READ_ONCE(w->stopped) && kvp_scache_asked(pool, 1)) {
+		ring = is_ring(pool);
+		at = next_to_seal(pool);
+		if (!at)
+			return;
+		if (!kvp_table_end_era(&pool->table, READ_ONCE(w->era), false)) {
+			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
+			return;
+		}
+		lsn = *at;
+		write_summary(pool, lsn, ring);
+		/* Unless the log has jumped meanwhile. */
+		cmpxchg64(at, lsn, lsn + segment(pool));
+		cond_resched();
+	}
+}
+
+void kvp_warm_kick(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(pool))
+		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
+}
+
+void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	/* Of what is settled by the new tail no entry is of a later era. */
+	WRITE_ONCE(w->era, era);
+	smp_wmb();
+	if (!in_use(w))
+		return;
+	if (pool->log.next || is_ring(pool))
+		WRITE_ONCE(w->settled, passed);
+	else if (tail)
+		WRITE_ONCE(w->settled, tail->lsn);
+	kvp_warm_kick(pool);
+}
+
+void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	lockdep_assert_held(&pool->log.build_lock);
+	WRITE_ONCE(w->ring, pool->log.v != pool->scache.v);
+	if (w->ring)
+		return;
+	WRITE_ONCE(w->left, lsn);
+	WRITE_ONCE(w->home, lsn);
+}
+
+void kvp_warm_settle(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+	u64 lsn, end;
+
+	if (!in_use(w) || kvp_pool_faulted(pool) || !kvp_scache_asked(pool, 1))
+		return;
+	end = pool->scache.wiped;
+	if (kvp_table_end_era(&pool->table, w->era, true))
+		for (lsn = w->home; lsn < end; lsn += segment(pool))
+			write_summary(pool, lsn, is_ring(pool));
+	if (!is_ring(pool))
+		return;
+	/* The ring has written no further. */
+	mutex_lock(&pool->sb_lock);
+	pool->sb->cache_lsn = kvp_scache_written(pool);
+	w->claimed = pool->sb->cache_lsn;
+	mutex_unlock(&pool->sb_lock);
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static struct kvp_disk_summary *read_summary(struct kvp_warm *w, u32 i)
+{
+	return &w->in[i];
+}
+
+/* Some summaries, from the one below w->next on downwards, each from some leg; how many. */
+static u32 read_some(struct kvp_pool *pool, struct kvp_leg *legs[KVP_WARM_READS])
+{
+	struct kvp_warm *w = &pool->warm;
+	struct kvp_io ios[KVP_WARM_READS];
+	struct kvp_io_group group;
+	u32 n, i;
+
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (n = 0; n < KVP_WARM_READS; n++) {
+		u64 lsn = w->next - (n + 1) * segment(pool);
+
+		if (lsn + pool->scache.blocks < pool->scache.doubt || lsn < pool->scache.blocks)
+			break;
+		ios[n].block = summary_block(pool, lsn);
+		legs[n] = kvp_scache_choose(pool, ios[n].block, KVP_SUMMARY_BLOCKS);
+		if (!legs[n])
+			break;
+		ios[n].leg = legs[n];
+		ios[n].op = KVP_IO_READ;
+		ios[n].background = true;
+		ios[n].nr = KVP_SUMMARY_BLOCKS;
+		ios[n].pages = &w->in_pages[n * KVP_SUMMARY_BLOCKS];
+		kvp_io_group_submit(&group, &ios[n]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < n; i++) {
+		kvp_leg_unchoose(legs[i]);
+		if (ios[i].error) {
+			atomic64_inc(&legs[i]->err_read);
+			legs[i] = NULL;
+		}
+	}
+	return n;
+}
+
+static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u64 lsn)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
+}
+
+/* The summary of the segment at @lsn was read from @leg, if that answered: of another one, if it is no good. */
+static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn)
+{
+	struct kvp_vdev *v = pool->scache.v;
+	u32 n;
+
+	if (leg && is_valid(pool, leg, i, lsn))
+		return true;
+	for (n = 0; n < v->nr_legs; n++) {
+		struct kvp_io io = {
+			.leg = &v->legs[n],
+			.op = KVP_IO_READ,
+			.background = true,
+			.block = summary_block(pool, lsn),
+			.nr = KVP_SUMMARY_BLOCKS,
+			.pages = &pool->warm.in_pages[i * KVP_SUMMARY_BLOCKS],
+		};
+
+		if (io.leg != leg && kvp_leg_usable(io.leg) && !kvp_io_sync(&io) &&
+		    is_valid(pool, io.leg, i, lsn))
+			return true;
+	}
+	return false;
+}
+
+/* What @d says of the segment at @lsn enters; false: the log has come there. */
+static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
+{
+	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = segment(pool) - KVP_SUMMARY_BLOCKS;
+	struct kvp_warm *w = &pool->warm;
+	struct kvp_index_entry e[CHUNK];
+	struct kvp_summary_rec r;
+	int kept;
+
+	WRITE_ONCE(w->eras[first / segment(pool)], le32_to_cpu(d->era));
+	smp_wmb();	/* before anybody finds what is of it */
+	w->summaries++;
+	while (at < end) {
+		for (n = 0; n < CHUNK && at < end; at++) {
+			if (!kvp_summary_get(d, at, pool->sb->pool_blocks, &r))
+				continue;
+			e[n++] = (struct kvp_index_entry){
+				.key = r.block, .place = first + at, .crc = r.crc, .meta = r.meta, .old = true,
+			};
+		}
+		kept = n ? kvp_scache_restore(pool, lsn, e, n) : 0;
+		if (kept < 0)
+			return false;
+		WRITE_ONCE(w->restored, w->restored + kept);
+		cond_resched();
+	}
+	return true;
+}
+
+/* The next ones; false: there are none, or the log has come round to them, or there is no memory. */
+static bool restore_some(struct kvp_pool *pool)
+{
+	struct kvp_leg *legs[KVP_WARM_READS];
+	struct kvp_warm *w = &pool->warm;
+	u32 n = read_some(pool, legs), i;
+
+	for (i = 0; i < n; i++) {
+		u64 lsn = w->next - segment(pool);
+
+		if (find_good(pool, legs[i], i, lsn) &&
+		    (!kvp_scache_make_room(pool, lsn) || !restore_segment(pool, read_summary(w, i), lsn)))
+			return false;
+		w->next = lsn;
+	}
+	return n;
+}
+
+static void restore_work(struct work_struct *work)
+{
+	struct kvp_warm *w = container_of(work, struct kvp_warm, restore_work);
+	struct kvp_pool *pool = w->pool;
+
+	while (!READ_ONCE(w->stopped))
+		if (!restore_some(pool)) {
+			w->ms = jiffies_to_msecs(jiffies - w->since);
+			WRITE_ONCE(w->restoring, false);
+			if (w->restored)
+				kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",
+					  (unsigned long long)w->restored,
+					  (unsigned long long)w->summaries, (unsigned long long)w->ms);
+			return;
+		}
+}
+
+/* --- the ring ------------------------------------------------------------------------------ */
+
+bool kvp_warm_claimed(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->scache.wiped) + 2 * segment(pool) <= READ_ONCE(pool->warm.claimed);
+}
+
+bool kvp_warm_claim(struct kvp_pool *pool)
+{
+	u32 most = pool->scache.blocks / 8;
+	struct kvp_sb *sb = pool->sb;
+	u64 claim;
+	int ret;
+
+	if (READ_ONCE(pool->log.v) == pool->scache.v || kvp_warm_claimed(pool))
+		return true;
+	claim = READ_ONCE(pool->scache.wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
+	mutex_lock(&pool->sb_lock);
+	sb->cache_lsn = max(sb->cache_lsn, claim);
+	ret = kvp_sb_commit(pool);
+	if (!ret)
+		WRITE_ONCE(pool->warm.claimed, claim);
+	mutex_unlock(&pool->sb_lock);
+	return !ret;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void note_pages(struct page **pages, void *buf, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		pages[i] = vmalloc_to_page(buf + i * KVP_BLOCK_SIZE);
+}
+
+static void free_all(struct kvp_warm *w, u32 *eras)
+{
+	vfree(w->in);
+	vfree(w->out);
+	kvfree(w->live);
+	kvfree(eras);
+	w->in = NULL;
+	w->out = NULL;
+	w->live = NULL;
+}
+
+int kvp_warm_start(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+	struct kvp_scache *s = &pool->scache;
+	u32 *eras;
+
+	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || in_use(w))
+		return 0;
+	w->pool = pool;
+	INIT_WORK(&w->restore_work, restore_work);
+	INIT_DELAYED_WORK(&w->seal_work, seal_work);
+	w->in = vmalloc(KVP_WARM_READS * sizeof(*w->in));
+	w->out = vmalloc(sizeof(*w->out));
+	w->live = kvcalloc(segment(pool), sizeof(*w->live), GFP_KERNEL);
+	eras = kvcalloc(DIV_ROUND_UP(s->blocks, segment(pool)), sizeof(*eras), GFP_KERNEL);
+	if (!w->in || !w->out || !w->live || !eras) {
+		free_all(w, eras);
+		return -ENOMEM;
+	}
+	note_pages(w->in_pages, w->in, KVP_WARM_READS * KVP_SUMMARY_BLOCKS);
+	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
+	mutex_lock(&pool->log.build_lock);
+	w->next = s->wiped - s->wiped % segment(pool);
+	w->left = w->next;
+	w->home = w->next;
+	w->ring = pool->log.v != s->v;
+	mutex_unlock(&pool->log.build_lock);
+	mutex_lock(&pool->sb_lock);
+	w->era = pool->sb->era;
+	w->most = pool->sb->era + 1;
+	mutex_unlock(&pool->sb_lock);
+	w->since = jiffies;
+	w->restoring = true;
+	smp_store_release(&w->eras, eras);
+	queue_work(pool->scrub_wq, &w->restore_work);
+	return 0;
+}
+
+void kvp_warm_stop(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	if (!in_use(w))
+		return;
+	WRITE_ONCE(w->stopped, true);
+	cancel_work_sync(&w->restore_work);
+	cancel_delayed_work_sync(&w->seal_work);
+}
+
+void kvp_warm_unstop(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	if (!in_use(w))
+		return;
+	WRITE_ONCE(w->stopped, false);
+	if (w->restoring)
+		queue_work(pool->scrub_wq, &w->restore_work);
+	kvp_warm_kick(pool);
+}
+
+void kvp_warm_exit(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+
+	if (!in_use(w))
+		return;
+	kvp_warm_stop(pool);
+	free_all(w, w->eras);
+	memset(w, 0, sizeof(*w));
+}

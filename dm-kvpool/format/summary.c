@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "format/summary.h"
+
+#define BLOCK_MASK	((1ull << KVP_REC_ADDR_BITS) - 1)
+
+static u32 summary_sum(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)
+{
+	size_t at = offsetof(struct kvp_disk_summary, csum), after = at + sizeof(d->csum);
+	__le64 seed = cpu_to_le64(nonce);
+	const __le32 zero = 0;
+	u32 crc = kvp_crc32c(~0u, &seed, sizeof(seed));
+
+	crc = kvp_crc32c(crc, leg_uuid, 16);
+	crc = kvp_crc32c(crc, d, at);
+	crc = kvp_crc32c(crc, &zero, sizeof(zero));
+	return kvp_crc32c(crc, (const u8 *)d + after, sizeof(*d) - after);
+}
+
+void kvp_summary_begin(struct kvp_disk_summary *d, u64 lsn, u32 era)
+{
+	memset(d, 0, sizeof(*d));
+	d->magic = cpu_to_le32(KVP_SUMMARY_MAGIC);
+	d->lsn = cpu_to_le64(lsn);
+	d->era = cpu_to_le32(era);
+}
+
+void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summary_rec *r)
+{
+	d->recs[at].addr = cpu_to_le64(KVP_SUMMARY_LIVE | (r->meta ? KVP_SUMMARY_META : 0) | r->block);
+	d->recs[at].crc = cpu_to_le32(r->crc);
+}
+
+bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64 pool_blocks,
+		     struct kvp_summary_rec *r)
+{
+	u64 addr = le64_to_cpu(d->recs[at].addr);
+
+	r->block = addr & BLOCK_MASK;
+	r->meta = addr & KVP_SUMMARY_META;
+	r->crc = le32_to_cpu(d->recs[at].crc);
+	return addr & KVP_SUMMARY_LIVE && r->block < pool_blocks;
+}
+
+void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)
+{
+	d->csum = cpu_to_le32(summary_sum(d, nonce, leg_uuid));
+}
+
+bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid, u64 lsn,
+		       u32 most)
+{
+	return le32_to_cpu(d->magic) == KVP_SUMMARY_MAGIC && le64_to_cpu(d->lsn) == lsn &&
+	       le32_to_cpu(d->era) <= most &&
+	       le32_to_cpu(d->csum) == summary_sum(d, nonce, leg_uuid);
+}
