@@ -290,6 +290,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 
 	say_number(p, "log.vdev", pool->log.v->index);
+	say_number(p, "log.vdevs", BIT(pool->log.v->index) | READ_ONCE(pool->sb->log_others));
 	say_number(p, "log.size", kvp_log_window(pool->log.v->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);

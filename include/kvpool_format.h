@@ -77,6 +77,7 @@ enum kvp_vdev_kind {
 #define KVP_INCOMPAT_CACHE	0x2ull	/* one of the vdevs is a cache */
 #define KVP_INCOMPAT_VDEVS	0x4ull	/* regions[] say which vdev holds what */
 #define KVP_INCOMPAT_GENERATIONS 0x10ull /* generations[] are not empty */
+#define KVP_INCOMPAT_LOG_TURNS	0x20ull	/* log_others is not zero */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -211,7 +212,8 @@ struct kvp_disk_sb {
 	__le32	region_count;
 	__le32	log_vdev;		/* whose legs carry the log */
 	__le64	cache_lsn;		/* of a cache without the log: nothing was written there from this place on */
-	__u8	reserved1[16];
+	__le32	log_others;		/* other vdevs that carry it by turns, a bit each */
+	__u8	reserved1[12];
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */
 } __packed;

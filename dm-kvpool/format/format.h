@@ -469,7 +469,8 @@ struct kvp_sb {
 	char comment[KVP_COMMENT_LEN + 1];
 	u64 host;		/* which runs it, or did last; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
-	u32 region_count, log_vdev;
+	u32 region_count;
+	u32 log_vdev, log_others;	/* whose legs carry the log; others that do, a bit each */
 	u64 cache_lsn;		/* kvp_disk_sb.cache_lsn */
 	struct kvp_region regions[KVP_MAX_REGIONS];
 	struct kvp_map map;	/* of these; not on disk */
@@ -481,7 +482,8 @@ struct kvp_sb {
 /* Features this code knows; a bit beyond them has the usual consequence. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS)
+#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS | \
+				 KVP_INCOMPAT_LOG_TURNS)
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);

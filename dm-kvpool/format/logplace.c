@@ -29,24 +29,96 @@ bool kvp_cache_lowers(const struct kvp_sb *sb)
 	return !kvp_losses(&sb->vdevs[kvp_cache_find(sb)]) && data_losses(sb);
 }
 
-/* The vdev with data that survives most. */
-static u32 data_vdev(const struct kvp_sb *sb)
+void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track)
+{
+	u32 v;
+
+	track->nr = 0;
+	for (v = 0; v < sb->vdev_count; v++)
+		if (v == sb->log_vdev || sb->log_others >> v & 1)
+			track->vdev[track->nr++] = (u8)v;
+}
+
+/*
+ * The smallest entries have a block or two, a header of a long stream's intents has 16, and two of
+ * the largest begin in each segment. Each is a prime number of turns, 1, 11 and 353, or such
+ * numbers of it are, so that no vdev is passed over.
+ */
+u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)
+{
+	u64 turn = lsn / 2 + lsn / 16 * 3 + lsn / 512;
+
+	return track->vdev[track->nr > 1 ? turn % track->nr : 0];
+}
+
+u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare)
+{
+	const struct kvp_geometry *g = &sb->vdevs[vdev];
+	u32 mates = 0, v;
+
+	for (v = 0; v < sb->vdev_count; v++) {
+		const struct kvp_geometry *other = &sb->vdevs[v];
+
+		if (v != vdev && kvp_has_data(g) && kvp_has_data(other) && spare[v] >= spare[vdev] &&
+		    other->segment_blocks == g->segment_blocks && other->segments >= g->segments)
+			mates |= 1u << v;
+	}
+	return mates;
+}
+
+/* Can more carry the log together with @a than with @b? They can spare the same. */
+static bool leads_before(const struct kvp_geometry *a, const struct kvp_geometry *b)
+{
+	if (a->segment_blocks != b->segment_blocks)
+		return a->segment_blocks > b->segment_blocks;
+	return a->segments < b->segments;
+}
+
+u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare)
 {
 	u32 best = 0, v;
 
 	for (v = 1; v < sb->vdev_count; v++)
 		if (kvp_has_data(&sb->vdevs[v]) &&
-		    kvp_losses(&sb->vdevs[v]) > kvp_losses(&sb->vdevs[best]))
+		    (spare[v] > spare[best] ||
+		     (spare[v] == spare[best] && leads_before(&sb->vdevs[v], &sb->vdevs[best]))))
 			best = v;
 	return best;
+}
+
+void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others)
+{
+	sb->log_vdev = vdev;
+	sb->log_others = others;
+	/* An older module must not look for all of it on one. */
+	if (others)
+		sb->incompat |= KVP_INCOMPAT_LOG_TURNS;
+	else
+		sb->incompat &= ~KVP_INCOMPAT_LOG_TURNS;
+}
+
+/* What they can spare may have been another matter when they were chosen, but not their shape. */
+const char *kvp_log_place_fault(const struct kvp_sb *sb)
+{
+	u32 spare[KVP_MAX_VDEVS] = { 0 };
+
+	if (!sb->log_others != !(sb->incompat & KVP_INCOMPAT_LOG_TURNS))
+		return "feature bit of the log's turns";
+	if (sb->log_others & ~kvp_log_mates(sb, sb->log_vdev, spare))
+		return "vdevs of the log";
+	return NULL;
 }
 
 void kvp_log_choose(struct kvp_sb *sb)
 {
 	u64 given = sb->tunable_mask & 1ull << KVP_T_CACHE_MODE;
+	u32 spare[KVP_MAX_VDEVS] = { 0 }, v;
 	int cache = kvp_cache_find(sb);
 
-	sb->log_vdev = data_vdev(sb);
+	for (v = 0; v < sb->vdev_count; v++)
+		spare[v] = kvp_losses(&sb->vdevs[v]);
+	v = kvp_log_leader(sb, spare);
+	kvp_log_carry(sb, v, 0);
 	if (cache < 0)
 		return;
 	if (!given && kvp_cache_lowers(sb)) {
@@ -55,7 +127,7 @@ void kvp_log_choose(struct kvp_sb *sb)
 		given = 1;
 	}
 	if (!given || sb->tunables[KVP_T_CACHE_MODE] == KVP_CACHE_WRITEBACK)
-		sb->log_vdev = (u32)cache;
+		kvp_log_carry(sb, (u32)cache, 0);
 }
 
 bool kvp_logs_hold_discard(const struct kvp_sb *sb, u32 chunk_blocks)
@@ -69,12 +141,12 @@ bool kvp_logs_hold_discard(const struct kvp_sb *sb, u32 chunk_blocks)
 	return hold;
 }
 
-void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u64 nonce)
+void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u32 others, u64 nonce)
 {
 	const struct kvp_geometry *old = &sb->vdevs[sb->log_vdev], *g = &sb->vdevs[vdev];
 	u64 lsn = sb->log_commit + kvp_log_blocks(old) + kvp_log_blocks(g);
 
-	sb->log_vdev = vdev;
+	kvp_log_carry(sb, vdev, others);
 	sb->log_nonce = nonce;
 	sb->log_tail = lsn - lsn % g->segment_blocks;
 	sb->log_commit = sb->log_tail;

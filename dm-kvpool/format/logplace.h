@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which vdev carries the log. Pure.
+ * Which vdevs carry the log. Pure.
  *
  * A cache does, in the mode writeback: what is acknowledged is on its SSDs until
  * it is home. That lowers the redundancy of the pool if the cache has none and the
  * vdevs with data have some, so it must have been asked for then. Without a cache
- * that may, the log is on the vdev that survives most.
+ * that may, the log is on the vdev that survives most, and on all others that
+ * survive as much: entry by entry it is another one's turn.
+ *
+ * Such a log is no larger than one of them has room for. An entry lies where it would
+ * if its vdev had all of the log; what the others have at that place is nothing.
  */
 #ifndef KVP_LOGPLACE_H
 #define KVP_LOGPLACE_H
@@ -24,6 +28,43 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 	return !kvp_has_data(&sb->vdevs[sb->log_vdev]);
 }
 
+/**
+ * struct kvp_log_track - the vdevs that carry the log, by number
+ * @nr: at least 1
+ */
+struct kvp_log_track {
+	u32 nr;
+	u8 vdev[KVP_MAX_VDEVS];
+};
+
+/** kvp_log_track() - those that the superblock names */
+void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
+
+/**
+ * kvp_log_turn() - the vdev that has the entry whose header is at @lsn, all of it
+ *
+ * Where there, kvp_log_place() says. Small entries and large ones, and headers of a long
+ * stream's intents, come to all of them alike.
+ */
+u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn);
+
+/**
+ * kvp_log_mates() - the vdevs that may carry a log together with @vdev, a bit each
+ * @spare: of each vdev, so many legs it can lose
+ *
+ * No entry may be on one that can lose fewer legs; the log is as large as @vdev has room for.
+ */
+u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare);
+
+/** kvp_log_leader() - the vdev with data that can lose most by @spare; of several the one to begin a track with */
+u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare);
+
+/** kvp_log_carry() - the superblock says that the log is on @vdev, and on @others by turns */
+void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others);
+
+/** kvp_log_place_fault() - what is wrong with the vdevs that are to carry the log, or NULL */
+const char *kvp_log_place_fault(const struct kvp_sb *sb);
+
 /** kvp_log_counted_mib() - so much of the log counts by what the superblock knows, in MiB, rounded up */
 static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
 {
@@ -31,7 +72,7 @@ static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
 }
 
 /**
- * kvp_log_choose() - choose the vdev of a new pool's log
+ * kvp_log_choose() - choose the vdevs of a new pool's log
  *
  * By what tunables say of cache_mode; if they say nothing, and the cache must not
  * carry the log, they say writethrough afterwards.
@@ -41,7 +82,7 @@ void kvp_log_choose(struct kvp_sb *sb);
 /** kvp_logs_hold_discard() - kvp_log_holds_discard() of each vdev that may have to carry the log */
 bool kvp_logs_hold_discard(const struct kvp_sb *sb, u32 chunk_blocks);
 
-/** kvp_log_anew() - the log is an empty one of @nonce on vdev @vdev, behind all positions there were */
-void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u64 nonce);
+/** kvp_log_anew() - the log is an empty one of @nonce on @vdev and @others, behind all positions there were */
+void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u32 others, u64 nonce);
 
 #endif /* KVP_LOGPLACE_H */

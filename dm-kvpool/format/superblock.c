@@ -5,6 +5,7 @@
  */
 #include "format/format.h"
 #include "format/generations.h"
+#include "format/logplace.h"
 #include "format/regions.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
@@ -106,6 +107,7 @@ static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->region_count = cpu_to_le32(sb->region_count);
 	d->log_vdev = cpu_to_le32(sb->log_vdev);
 	d->cache_lsn = cpu_to_le64(sb->cache_lsn);
+	d->log_others = cpu_to_le32(sb->log_others);
 	for (i = 0; i < sb->region_count; i++) {
 		d->regions[i].blocks = cpu_to_le64(sb->regions[i].blocks);
 		for (v = 0; v < KVP_MAX_VDEVS; v++)
@@ -213,6 +215,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->region_count = le32_to_cpu(d->region_count);
 	sb->log_vdev = le32_to_cpu(d->log_vdev);
 	sb->cache_lsn = le64_to_cpu(d->cache_lsn);
+	sb->log_others = le32_to_cpu(d->log_others);
 	sb->event_seq = le32_to_cpu(d->event_seq);
 	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
 	for (i = 0; i < KVP_MAX_FORKS; i++)
@@ -319,7 +322,7 @@ static const char *cache_fault(const struct kvp_sb *sb)
 static const char *content_fault(struct kvp_sb *sb)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
-	const char *fault = cache_fault(sb) ?: kvp_map_build(sb, &sb->map);
+	const char *fault = cache_fault(sb) ?: kvp_log_place_fault(sb) ?: kvp_map_build(sb, &sb->map);
 	u32 i, j;
 
 	if (fault)

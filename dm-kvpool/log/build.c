@@ -331,12 +331,13 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	u32 i;
 
+	e->v = kvp_log_vdev(pool, e->hdr.lsn);
 	e->sent = 0;
 	e->failed = 0;
 	atomic_set(&e->pending, 1);
-	for (i = 0; i < kvp_log_copies(pool->log.v->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->log.v->g, e->hdr.lsn, i);
-		struct kvp_leg *leg = &pool->log.v->legs[at.leg];
+	for (i = 0; i < kvp_log_copies(e->v->g); i++) {
+		struct kvp_place at = kvp_log_place(e->v->g, e->hdr.lsn, i);
+		struct kvp_leg *leg = &e->v->legs[at.leg];
 		struct kvp_io *io = &e->ios[at.leg];
 
 		if (!kvp_leg_usable(leg))
@@ -353,7 +354,7 @@ static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		__set_bit(at.leg, &e->sent);
 		atomic_inc(&e->pending);
 	}
-	for (i = 0; i < pool->log.v->nr_legs; i++)
+	for (i = 0; i < e->v->nr_legs; i++)
 		if (test_bit(i, &e->sent))
 			kvp_io_submit(&e->ios[i]);
 	kvp_entry_put(e);

@@ -205,14 +205,14 @@ void kvp_entry_io_done(struct kvp_io *io)
  * Legs that did not take a copy are given up before the entry counts, unless
  * no leg took it. True when the entry at the head of the queue can now count.
  */
-static bool give_up_failed(struct kvp_pool *pool, struct kvp_entry_io *e)
+static bool give_up_failed(struct kvp_entry_io *e)
 {
 	u32 i;
 
 	if (!e->sent || e->failed == e->sent)
 		return false;
-	for (i = 0; i < pool->log.v->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->log.v->legs[i];
+	for (i = 0; i < e->v->nr_legs; i++) {
+		struct kvp_leg *leg = &e->v->legs[i];
 
 		if (!test_bit(i, &e->failed))
 			continue;
@@ -339,7 +339,7 @@ static void settle_failures(struct kvp_pool *pool)
 		if (!e || e->phase != KVP_ENTRY_ENDED)
 			e = NULL;
 		spin_unlock_irqrestore(&log->lock, flags);
-		if (e && give_up_failed(pool, e))
+		if (e && give_up_failed(e))
 			continue;
 		break;
 	}

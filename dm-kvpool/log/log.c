@@ -43,6 +43,17 @@ static int init_workers(struct kvp_pool *pool)
 	return 0;
 }
 
+void kvp_log_take_place(struct kvp_pool *pool)
+{
+	kvp_log_track(pool->sb, &pool->log.track);
+	WRITE_ONCE(pool->log.v, &pool->vdevs[pool->sb->log_vdev]);
+}
+
+struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
+{
+	return &pool->vdevs[kvp_log_turn(&pool->log.track, lsn)];
+}
+
 u32 kvp_log_max_segments(const struct kvp_pool *pool)
 {
 	u32 most = 0, i;

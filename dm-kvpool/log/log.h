@@ -3,7 +3,8 @@
  * The log: commits in flight, what is durable, and where the tail is.
  *
  * Positions (lsn) are blocks since the log began and only grow; the place on a
- * leg is the position modulo the log's size. At most KVP_ENTRIES entries are
+ * leg is the position modulo the log's size, and whose leg it is says
+ * kvp_log_vdev(): all copies of an entry are on one vdev. At most KVP_ENTRIES entries are
  * in flight; they become durable in order.
  */
 #ifndef KVP_LOG_H
@@ -16,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #include "format/format.h"
+#include "format/logplace.h"
 #include "io/io.h"
 
 struct kvp_dirty;
@@ -23,6 +25,7 @@ struct kvp_home;
 struct kvp_log_new;
 struct kvp_parity_append;
 struct kvp_pool;
+struct kvp_vdev;
 struct page;
 
 #define KVP_ENTRIES		8
@@ -85,11 +88,12 @@ enum kvp_entry_phase {
  * @hdr: host form of its header
  * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc(): @hdr_pages
  * @hdr_written: bytes of it that are not zeros
+ * @v: the vdev whose turn it is
  * @pages: header and payload in order, for the I/O
  * @versions: the versions it records, in order; @nr of them
  * @last_seq: everything accepted up to here is in this entry or an earlier one
  * @pending: copies still being written
- * @sent, @failed: bit per leg of the log: copy was submitted, copy failed
+ * @sent, @failed: bit per leg of @v: copy was submitted, copy failed
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: somebody waits for everything accepted up to here
@@ -98,7 +102,7 @@ enum kvp_entry_phase {
  * @append: if it holds parity: who waits for it
  * @clean: it holds blocks for the SSD cache, and nothing else
  * @again: so many of those were there before
- * @ios: one a leg of the log
+ * @ios: one a leg of @v
  */
 struct kvp_entry_io {
 	struct kvp_pool *pool;
@@ -108,6 +112,7 @@ struct kvp_entry_io {
 	void *hdr_buf;
 	struct page *hdr_pages[KVP_MAX_HDR_BLOCKS];
 	u32 hdr_written;
+	struct kvp_vdev *v;
 	struct page *pages[KVP_MAX_ENTRY_BLOCKS];
 	struct list_head versions;
 	u64 last_seq, wanted;
@@ -180,8 +185,12 @@ struct kvp_bypass_worker {
 };
 
 struct kvp_log {
-	/* Whose legs carry it, where its geometry says; changes while nothing is in flight (move.h). */
+	/*
+	 * Its size and segments are those of this vdev, which has all of it or, with others, a
+	 * part (kvp_log_vdev()). Both change while nothing is in flight (move.h).
+	 */
 	struct kvp_vdev *v;
+	struct kvp_log_track track;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];
@@ -231,6 +240,12 @@ struct kvp_log {
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
 	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD */
 };
+
+/** kvp_log_take_place() - the log is where pool->sb says. Context: nothing is in flight, and nothing built. */
+void kvp_log_take_place(struct kvp_pool *pool);
+
+/** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */
+struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn);
 
 int kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);

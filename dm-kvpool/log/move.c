@@ -36,13 +36,14 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 
 	lockdep_assert_held(&pool->sb_lock);
 	to->old_vdev = sb->log_vdev;
+	to->old_others = sb->log_others;
 	to->old_nonce = sb->log_nonce;
 	for (i = 0; i < from->nr_legs; i++)
 		to->old_states[i] = sb->legs[from->g->first_leg + i].state;
 	to->old_mask = sb->tunable_mask;
 	to->old_mode = sb->tunables[KVP_T_CACHE_MODE];
 	to->in_sb = true;
-	sb->log_vdev = to->v->index;
+	kvp_log_carry(sb, to->v->index, 0);
 	sb->log_nonce = to->nonce;
 	if (to->by_order) {
 		sb->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
@@ -62,7 +63,7 @@ void kvp_log_new_undo(struct kvp_pool *pool)
 	if (!to->in_sb)
 		return;
 	to->in_sb = false;
-	sb->log_vdev = to->old_vdev;
+	kvp_log_carry(sb, to->old_vdev, to->old_others);
 	sb->log_nonce = to->old_nonce;
 	if (to->by_order) {
 		sb->tunable_mask = to->old_mask;
@@ -105,7 +106,7 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 	if (!to->in_sb)
 		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
-	WRITE_ONCE(pool->log.v, to->v);
+	kvp_log_take_place(pool);
 	if (!kvp_vdev_usable(to->v))
 		WRITE_ONCE(pool->log.moving, true);
 	spin_unlock_irqrestore(&pool->members_lock, flags);

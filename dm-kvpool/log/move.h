@@ -53,13 +53,13 @@ struct kvp_vdev;
 
 /**
  * struct kvp_log_new - an empty log that takes the place of the one there is, with a checkpoint
- * @v: whose legs will carry it
+ * @v: whose legs will carry it; together with those of others, if they have data
  * @nonce: its own
  * @mode: what the tunable cache_mode will be; only with @by_order
  * @by_order: somebody waits for @done
  * @in_sb: pool->sb names it; by sb_lock
  * @error: how it went; valid at @done
- * @old_nonce, @old_mask, @old_mode, @old_vdev: what the superblock says otherwise
+ * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: what the superblock says otherwise
  * @old_states: and of the legs of the old log
  */
 struct kvp_log_new {
@@ -69,7 +69,7 @@ struct kvp_log_new {
 	int error;
 	struct completion done;
 	u64 old_nonce, old_mask, old_mode;
-	u32 old_vdev;
+	u32 old_vdev, old_others;
 	u32 old_states[KVP_MAX_MIRROR_LEGS];
 };
 

@@ -26,24 +26,21 @@ struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
 	return v < 0 ? NULL : &pool->vdevs[v];
 }
 
+/* So many legs each vdev can lose now. */
+static void count_spare(struct kvp_pool *pool, u32 *spare)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		spare[i] = kvp_vdev_spare(&pool->vdevs[i]);
+}
+
 struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
 {
-	struct kvp_vdev *best = NULL;
-	u32 most = 0, i;
+	u32 spare[KVP_MAX_VDEVS] = { 0 };
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
-		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v), left;
-
-		if (!kvp_has_data(v->g))
-			continue;
-		left = usable > needed ? usable - needed : 0;
-		if (!best || left > most) {
-			best = v;
-			most = left;
-		}
-	}
-	return best;
+	count_spare(pool, spare);
+	return &pool->vdevs[kvp_log_leader(pool->sb, spare)];
 }
 
 int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
@@ -68,8 +65,8 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	}
 	refuge = kvp_log_refuge(pool);
 	get_random_bytes(&nonce, sizeof(nonce));
-	kvp_log_anew(sb, refuge->index, nonce);
-	pool->log.v = refuge;
+	kvp_log_anew(sb, refuge->index, 0, nonce);
+	kvp_log_take_place(pool);
 	pool->recovery.log_moved = true;
 	return 0;
 }

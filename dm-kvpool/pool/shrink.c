@@ -92,7 +92,7 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 	*old = *pool->sb;
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(old))
-		kvp_log_anew(next, refuge->index, nonce);
+		kvp_log_anew(next, refuge->index, 0, nonce);
 	kvp_take_shape(pool, next);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = kvp_sb_commit(pool);

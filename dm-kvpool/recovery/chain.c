@@ -96,12 +96,13 @@ static int begin(struct kvp_recovery *rec)
 static int write_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	struct kvp_pool *pool = rec->pool;
+	struct kvp_vdev *v = kvp_log_vdev(pool, lsn);
 	u32 i, taken = 0;
 
-	for (i = 0; i < kvp_log_copies(pool->log.v->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->log.v->g, lsn, i);
+	for (i = 0; i < kvp_log_copies(v->g); i++) {
+		struct kvp_place at = kvp_log_place(v->g, lsn, i);
 		struct kvp_io io = {
-			.leg = &pool->log.v->legs[at.leg],
+			.leg = &v->legs[at.leg],
 			.op = KVP_IO_WRITE_FUA,
 			.block = at.block,
 			.nr = blocks,

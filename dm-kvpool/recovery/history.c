@@ -90,7 +90,7 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 	return ret;
 }
 
-static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 payload,
+static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entry, u64 payload,
 		      struct kvp_log_at limit)
 {
 	struct kvp_logged_parity *p = xa_load(&h->rows, rec->block);
@@ -107,6 +107,7 @@ static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 payl
 		}
 	}
 	p->limit = limit;
+	p->entry = entry;
 	p->payload = payload;
 	p->crc = rec->crc;
 	return 0;
@@ -120,7 +121,7 @@ int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp
 	case KVP_REC_DISCARD:
 		return add_discard(h, rec, at);
 	case KVP_REC_PARITY:
-		return add_parity(h, rec, payload, limit);
+		return add_parity(h, rec, at.lsn, payload, limit);
 	default:
 		return add_version(h, rec->block, rec, at, payload);
 	}

@@ -39,11 +39,12 @@ struct kvp_wide_discard {
 /**
  * struct kvp_logged_parity - the newest parity of a row in the log
  * @limit: it counts the versions before this
+ * @entry: where the entry is that has it
  * @payload: lsn of its contents
  */
 struct kvp_logged_parity {
 	struct kvp_log_at limit;
-	u64 payload;
+	u64 entry, payload;
 	u32 crc;
 };
 

@@ -101,12 +101,12 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_vdev *v = pool->log.v;
+	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
 	u64 at;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]) && kvp_log_on_leg(pool, i, r->payload, &at) &&
+		if (kvp_leg_usable(&v->legs[i]) && kvp_log_on_leg(&v->legs[i], r->payload, &at) &&
 		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home) &&
 		    kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;

@@ -31,7 +31,7 @@ static void free_segment(struct kvp_recovery *rec)
 {
 	u32 i, p;
 
-	for (i = 0; i < KVP_MAX_MIRROR_LEGS; i++) {
+	for (i = 0; i < KVP_MAX_LEGS; i++) {
 		if (!rec->seg.pages[i])
 			continue;
 		for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
@@ -43,11 +43,18 @@ static void free_segment(struct kvp_recovery *rec)
 
 static int alloc_segment(struct kvp_recovery *rec)
 {
+	const struct kvp_log_track *track = &rec->pool->log.track;
 	u32 n = rec->pool->log.v->g->segment_blocks, i, p;
 
 	rec->seg.lsn = ~0ull;
+	for (i = 0; i < track->nr; i++) {
+		struct kvp_vdev *v = &rec->pool->vdevs[track->vdev[i]];
+
+		for (p = 0; p < v->nr_legs; p++)
+			rec->seg.legs[rec->seg.nr++] = &v->legs[p];
+	}
 	/* They also serve to look at the homes of any vdev. */
-	for (i = 0; i < rec->pool->max_legs; i++) {
+	for (i = 0; i < max(rec->seg.nr, rec->pool->max_legs); i++) {
 		rec->seg.pages[i] = kvcalloc(n, sizeof(struct page *), GFP_KERNEL);
 		if (!rec->seg.pages[i])
 			return -ENOMEM;

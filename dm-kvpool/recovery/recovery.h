@@ -9,11 +9,14 @@
 #include "recovery/history.h"
 #include "recovery/replay.h"
 
-/* One segment of the log as every leg of its vdev has it. */
+/* One segment of the log as every leg has it of the vdevs that carry the log. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
-	struct page **pages[KVP_MAX_MIRROR_LEGS];
-	bool loaded[KVP_MAX_MIRROR_LEGS];
+	u32 nr;			/* of legs; there may be more pages, for other reads */
+	struct kvp_leg *legs[KVP_MAX_LEGS];
+	struct page **pages[KVP_MAX_LEGS];
+	bool loaded[KVP_MAX_LEGS];
+	struct kvp_io ios[KVP_MAX_LEGS];
 };
 
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
@@ -52,10 +55,10 @@ struct kvp_recovery {
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
-/** kvp_log_on_leg() - does @leg of the log's vdev have the log's @lsn? Then where. */
-bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block);
+/** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
+bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 
-/* The block at @lsn as @leg has it; its segment is in memory. */
+/* The block at @lsn as a leg has it, by its number in rec->seg; its segment is in memory. */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
 {
 	return rec->seg.pages[leg][lsn - rec->seg.lsn];

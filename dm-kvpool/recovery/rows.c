@@ -213,11 +213,11 @@ static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 /* --- contents ------------------------------------------------------------------------- */
 
-/* @piece of the row, as the log has it at @lsn. */
-static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, u64 lsn,
-		    u32 crc, struct page *page)
+/* @piece of the row, as the log has it at @lsn, in the entry at @entry. */
+static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, u64 entry,
+		    u64 lsn, u32 crc, struct page *page)
 {
-	const struct kvp_vdev *v = rec->pool->log.v;
+	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, entry);
 	u32 i;
 
 	for (i = 0; i < kvp_log_copies(v->g); i++) {
@@ -249,7 +249,7 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	if (v && v->kind == KVP_REC_DISCARD)
 		return 0;
 	if (v && v->kind == KVP_REC_DATA) {
-		ret = read_log(rec, r, piece, v->payload, v->crc, rec->scratch);
+		ret = read_log(rec, r, piece, v->at.lsn, v->payload, v->crc, rec->scratch);
 		if (!ret)
 			kvp_xor(sum, rec->scratch);
 		return ret;
@@ -279,7 +279,7 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 		counted = version_before(rec, r, piece, lp->limit);
 		if (v ? counted && kvp_log_same(counted->at, v->at) : !counted) {
 			*limit = lp->limit;
-			return read_log(rec, r, 0, lp->payload, lp->crc, sum);
+			return read_log(rec, r, 0, lp->entry, lp->payload, lp->crc, sum);
 		}
 	}
 	*limit = v ? (struct kvp_log_at){ v->at.lsn + 1, 0 } : (struct kvp_log_at){ 0, 0 };
@@ -343,7 +343,7 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 		return 0;
 	p->kind = PIECE_LOG;
 	p->crc = v->crc;
-	return read_log(rec, r, i, v->payload, v->crc, p->page);
+	return read_log(rec, r, i, v->at.lsn, v->payload, v->crc, p->page);
 }
 
 /* Nobody has the newest version, nor an older one: what a write left that was cut short (R5)? */

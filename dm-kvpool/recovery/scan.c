@@ -43,64 +43,65 @@ static void pass_generations(struct kvp_recovery *rec)
 
 /* --- segments ---------------------------------------------------------------------- */
 
-bool kvp_log_on_leg(struct kvp_pool *pool, u32 leg, u64 lsn, u64 *block)
+bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
 {
+	const struct kvp_vdev *v = leg->v;
 	u32 copy;
 
-	for (copy = 0; copy < kvp_log_copies(pool->log.v->g); copy++) {
-		struct kvp_place at = kvp_log_place(pool->log.v->g, lsn, copy);
+	for (copy = 0; copy < kvp_log_copies(v->g); copy++) {
+		struct kvp_place at = kvp_log_place(v->g, lsn, copy);
 
 		*block = at.block;
-		if (at.leg == leg)
+		if (&v->legs[at.leg] == leg)
 			return true;
 	}
 	return false;
 }
 
 /* Blocks that cannot be read must not look like anything. */
-static void load_slowly(struct kvp_recovery *rec, struct kvp_leg *leg)
+static void load_slowly(struct kvp_recovery *rec, u32 leg)
 {
-	u32 at = leg - rec->pool->log.v->legs, p;
-	struct page **pages = rec->seg.pages[at];
+	struct page **pages = rec->seg.pages[leg];
 	u64 block;
+	u32 p;
 
 	for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
-		if (!kvp_log_on_leg(rec->pool, at, rec->seg.lsn + p, &block) ||
-		    kvp_io_page(leg, KVP_IO_READ, block, pages[p]))
+		if (!kvp_log_on_leg(rec->seg.legs[leg], rec->seg.lsn + p, &block) ||
+		    kvp_io_page(rec->seg.legs[leg], KVP_IO_READ, block, pages[p]))
 			clear_page(page_address(pages[p]));
 }
 
-/* Have the segment that holds @lsn in memory, from all legs. */
+/* Have the segment that holds @lsn in memory, from all legs: any may have an entry of it. */
 static void load_segment(struct kvp_recovery *rec, u64 lsn)
 {
-	struct kvp_pool *pool = rec->pool;
-	const struct kvp_vdev *v = pool->log.v;
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	u32 blocks = rec->pool->log.v->g->segment_blocks, i;
+	struct kvp_segment *seg = &rec->seg;
 	struct kvp_io_group group;
-	u32 i;
 
-	lsn -= lsn % v->g->segment_blocks;
-	if (rec->seg.lsn == lsn)
+	lsn -= lsn % blocks;
+	if (seg->lsn == lsn)
 		return;
-	rec->seg.lsn = lsn;
-	memset(ios, 0, sizeof(ios));
+	seg->lsn = lsn;
+	memset(seg->ios, 0, sizeof(seg->ios));
 	kvp_io_group_init(&group);
-	for (i = 0; i < v->nr_legs; i++) {
-		rec->seg.loaded[i] = kvp_leg_usable(&v->legs[i]) &&
-				     kvp_log_on_leg(pool, i, lsn, &ios[i].block);
-		if (!rec->seg.loaded[i])
+	for (i = 0; i < seg->nr; i++) {
+		struct kvp_io *io = &seg->ios[i];
+
+		seg->loaded[i] = kvp_leg_usable(seg->legs[i]) &&
+				 kvp_log_on_leg(seg->legs[i], lsn, &io->block);
+		if (!seg->loaded[i])
 			continue;
-		ios[i].leg = &v->legs[i];
-		ios[i].op = KVP_IO_READ;
-		ios[i].nr = v->g->segment_blocks;
-		ios[i].pages = rec->seg.pages[i];
-		kvp_io_group_submit(&group, &ios[i]);
+		io->leg = seg->legs[i];
+		io->op = KVP_IO_READ;
+		io->nr = blocks;
+		io->pages = seg->pages[i];
+		kvp_io_group_submit(&group, io);
 	}
 	kvp_io_group_wait(&group);
-	for (i = 0; i < v->nr_legs; i++)
-		if (rec->seg.loaded[i] && ios[i].error) {
-			atomic64_inc(&v->legs[i].err_read);
-			load_slowly(rec, &v->legs[i]);
+	for (i = 0; i < seg->nr; i++)
+		if (seg->loaded[i] && seg->ios[i].error) {
+			atomic64_inc(&seg->legs[i]->err_read);
+			load_slowly(rec, i);
 		}
 }
 
@@ -152,11 +153,12 @@ static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp
 /* A leg on which the whole entry at @lsn verifies and follows rec->end, or -1. */
 static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 {
+	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
 	struct kvp_why why;
 	u32 i;
 
-	for (i = 0; i < rec->pool->log.v->nr_legs; i++) {
-		if (!rec->seg.loaded[i] || decode_at(rec, i, lsn, h, &why))
+	for (i = 0; i < rec->seg.nr; i++) {
+		if (!rec->seg.loaded[i] || rec->seg.legs[i]->v != v || decode_at(rec, i, lsn, h, &why))
 			continue;
 		if (h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum &&
 		    payload_verifies(rec, i, h))
@@ -165,34 +167,40 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	return -1;
 }
 
-/* Legs that have it differently get the good copy, durable before anything goes home. */
+/* Does @leg have what @good has of the entry? */
+static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h)
+{
+	bool same = true;
+	u32 b;
+
+	for (b = 0; same && b < h->blocks; b++)
+		same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
+			       page_address(kvp_segment_page(rec, leg, h->lsn + b)), KVP_BLOCK_SIZE);
+	return same;
+}
+
+/* Legs of its vdev that have it differently get the good copy, durable before anything goes home. */
 static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
-	struct kvp_pool *pool = rec->pool;
-	const struct kvp_vdev *v = pool->log.v;
+	struct kvp_segment *seg = &rec->seg;
 	u32 i, b;
 
-	for (i = 0; i < v->nr_legs; i++) {
+	for (i = 0; i < seg->nr; i++) {
 		struct kvp_io io = {
-			.leg = &v->legs[i],
+			.leg = seg->legs[i],
 			.op = KVP_IO_WRITE_FUA,
 			.nr = h->blocks,
-			.pages = &rec->seg.pages[good][h->lsn - rec->seg.lsn],
+			.pages = &seg->pages[good][h->lsn - seg->lsn],
 		};
-		bool same = true;
 
-		if (i == good || !rec->seg.loaded[i] || !kvp_leg_usable(&v->legs[i]) ||
-		    !kvp_log_on_leg(pool, i, h->lsn, &io.block))
-			continue;
-		for (b = 0; same && b < h->blocks; b++)
-			same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
-				       page_address(kvp_segment_page(rec, i, h->lsn + b)), KVP_BLOCK_SIZE);
-		if (same)
+		if (i == good || io.leg->v != seg->legs[good]->v || !seg->loaded[i] ||
+		    !kvp_leg_usable(io.leg) || !kvp_log_on_leg(io.leg, h->lsn, &io.block) ||
+		    same_copy(rec, i, good, h))
 			continue;
 		if (kvp_io_sync(&io)) {
-			atomic64_inc(&v->legs[i].err_write);
-			if (!kvp_leg_fail(&v->legs[i], "the log cannot be repaired"))
-				return kvp_recovery_cannot_write(rec, &v->legs[i], io.block);
+			atomic64_inc(&io.leg->err_write);
+			if (!kvp_leg_fail(io.leg, "the log cannot be repaired"))
+				return kvp_recovery_cannot_write(rec, io.leg, io.block);
 			continue;
 		}
 		/* In memory as well: later steps may take this leg's pages. */
@@ -321,7 +329,8 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	struct kvp_why why;
 	u32 i;
 
-	for (i = 0; i < pool->log.v->nr_legs; i++) {
+	/* Of whomever: an older activation's may be from before the log had these vdevs. */
+	for (i = 0; i < rec->seg.nr; i++) {
 		const __le32 *magic;
 
 		if (!rec->seg.loaded[i])

@@ -32,7 +32,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
-	pool->log.v = &pool->vdevs[sb->log_vdev];
+	kvp_log_take_place(pool);
 }
 
 struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
@@ -68,4 +68,11 @@ u32 kvp_vdev_needed(const struct kvp_vdev *v)
 	if (!kvp_has_data(v->g))
 		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags);
 	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+}
+
+u32 kvp_vdev_spare(const struct kvp_vdev *v)
+{
+	u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
+
+	return usable > needed ? usable - needed : 0;
 }

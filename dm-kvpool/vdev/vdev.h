@@ -67,4 +67,7 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v);
  */
 u32 kvp_vdev_needed(const struct kvp_vdev *v);
 
+/** kvp_vdev_spare() - so many of its legs in use it could lose */
+u32 kvp_vdev_spare(const struct kvp_vdev *v);
+
 #endif /* KVP_VDEV_H */

@@ -105,7 +105,8 @@ static const struct field sb_fields[] = {
 	FIELD(sb, region_count, 3552, 4),
 	FIELD(sb, log_vdev, 3556, 4),
 	FIELD(sb, cache_lsn, 3560, 8),
-	FIELD(sb, reserved1, 3568, 16),
+	FIELD(sb, log_others, 3568, 4),
+	FIELD(sb, reserved1, 3572, 12),
 	FIELD(sb, legs, 3584, 4608),
 	FIELD(sb, roots, 8192, 8192),
 };

@@ -85,6 +85,32 @@ static void the_log_goes_where_most_survives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sb->log_vdev, 1u);
 }
 
+/* Two that survive as much, and a third one that survives less: tests/sim/turns.c has more. */
+static void entries_have_turns_on_the_safest(struct kunit *test)
+{
+	static const struct {
+		u64 lsn;
+		u32 vdev;
+	} turns[] = { { 8192, 1 }, { 8194, 2 }, { 8208, 2 }, { 8224, 1 }, { 8704, 2 }, { 1ull << 40, 1 } };
+	struct kvp_sb *sb = test->priv;
+	struct kvp_log_track track;
+	u32 i;
+
+	sb->vdevs[sb->vdev_count++] = sb->vdevs[1];
+	kvp_log_carry(sb, 1, 4);
+	KUNIT_EXPECT_TRUE(test, sb->incompat & KVP_INCOMPAT_LOG_TURNS);
+	KUNIT_EXPECT_NULL(test, kvp_log_place_fault(sb));
+	kvp_log_track(sb, &track);
+	KUNIT_ASSERT_EQ(test, track.nr, 2u);
+	for (i = 0; i < ARRAY_SIZE(turns); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_log_turn(&track, turns[i].lsn), turns[i].vdev, "lsn %llu",
+				    turns[i].lsn);
+	sb->log_others |= 1;
+	KUNIT_EXPECT_NULL(test, kvp_log_place_fault(sb));
+	sb->log_others = 2;
+	KUNIT_EXPECT_NOT_NULL(test, kvp_log_place_fault(sb));
+}
+
 static void a_region_needs_whole_rounds(struct kunit *test)
 {
 	struct kvp_sb *sb = test->priv;
@@ -107,6 +133,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_leaf_knows_its_blocks),
 	KUNIT_CASE(a_stream_ends_with_whole_requests),
 	KUNIT_CASE(the_log_goes_where_most_survives),
+	KUNIT_CASE(entries_have_turns_on_the_safest),
 	KUNIT_CASE(a_region_needs_whole_rounds),
 	KUNIT_CASE(a_region_needs_room_on_its_vdevs),
 	{}

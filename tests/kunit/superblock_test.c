@@ -181,6 +181,8 @@ static const struct change changes[] = {
 	{ "the cache's feature without a cache", SB(incompat, 2), -EUCLEAN, "feature bit of the cache" },
 	{ "their feature without regions", SB(incompat, 4), -EUCLEAN, "number of regions" },
 	{ "log on a vdev that is not there", SB(log_vdev, 1), -EUCLEAN, "vdev of the log" },
+	{ "the log's turns without their feature", SB(log_others, 2), -EUCLEAN, "log's turns" },
+	{ "their feature without turns", SB(incompat, 32), -EUCLEAN, "log's turns" },
 	{ "no legs", SB(leg_count, 0), -EUCLEAN, "number of legs" },
 	{ "one leg too many", SB(leg_count, KVP_MAX_LEGS + 1), -EUCLEAN, "number of legs" },
 	{ "endless legs", SB(leg_count, ~0u), -EUCLEAN, "number of legs" },

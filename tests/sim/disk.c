@@ -164,9 +164,14 @@ static void cure(u32 disk, const struct kvp_io *io)
 	}
 }
 
-static enum kvp_io_op sabotaged_op(const struct kvp_io *io)
+bool disk_has_log(u32 disk, u64 block)
 {
-	bool log = io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks;
+	return block >= disks.log_first[disk] && block < disks.log_end[disk];
+}
+
+static enum kvp_io_op sabotaged_op(u32 disk, const struct kvp_io *io)
+{
+	bool log = disk_has_log(disk, io->block);
 
 	if (io->op != KVP_IO_WRITE_FUA)
 		return io->op;
@@ -180,7 +185,7 @@ static enum kvp_io_op sabotaged_op(const struct kvp_io *io)
 
 static bool sabotage_loses(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
 {
-	bool log = io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks;
+	bool log = disk_has_log(disk, io->block);
 
 	switch (disks.sabotage) {
 	case BREAK_FLUSH:
@@ -234,7 +239,7 @@ void kvp_io_submit(struct kvp_io *io)
 {
 	u32 disk = io->leg->bdev->index;
 	struct in_flight *f = &in_flight[nr_in_flight];
-	enum kvp_io_op op = sabotaged_op(io);
+	enum kvp_io_op op = sabotaged_op(disk, io);
 	enum fault_kind fault;
 
 	sim_might_sleep(__func__);

@@ -97,11 +97,15 @@ struct disks {
 	u32 cut_at;			/* power cut when the trace is that long; 0: never */
 	enum sabotage sabotage;
 	u64 log_start, log_blocks, table_start, data_start;	/* for sabotage */
+	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];	/* of the log, on each disk; 0: it has none */
 	u32 flushes, reads, writes;
 	bool forged;			/* superblocks lie with good sums: their order means nothing */
 };
 
 extern struct disks disks;
+
+/** disk_has_log() - may a log entry lie there, as the pool was when it started? */
+bool disk_has_log(u32 disk, u64 block);
 
 /** disks_begin() - attach images (copied); the trace starts empty */
 void disks_begin(const struct image *images, u32 nr);

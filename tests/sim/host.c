@@ -100,6 +100,18 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 
 static void note_geometry(const struct kvp_pool *pool)
 {
+	u32 i;
+
+	memset(disks.log_end, 0, sizeof(disks.log_end));
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+		const struct kvp_geometry *g = leg->v->g;
+
+		if (leg->bdev && (leg->v == pool->log.v || pool->sb->log_others >> leg->v->index & 1)) {
+			disks.log_first[leg->bdev->index] = g->log_start;
+			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
+		}
+	}
 	disks.log_start = pool->log.v->g->log_start;
 	disks.log_blocks = kvp_log_blocks(pool->log.v->g);
 	disks.table_start = pool->vdevs[0].g->table_start;

@@ -115,6 +115,7 @@ bool regions_example_test(void);
 bool regions_extents_test(void);
 bool regions_property_test(void);
 bool regions_hostile_test(void);
+bool turns_share_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);
 

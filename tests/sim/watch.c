@@ -208,7 +208,7 @@ void watch_submit(u32 disk, const struct kvp_io *io)
 	if (is_sb(disk, io->block, io->nr, &end, &slot))
 		check_sb(disk, end, slot);
 	d = page_address(io->pages[0]);
-	if (io->block >= disks.log_start && io->block < disks.log_start + disks.log_blocks &&
+	if (disk_has_log(disk, io->block) &&
 	    le32_to_cpu(d->magic) == KVP_LOG_MAGIC && !is_copy(disk, io->block, d))
 		check_entry(d);
 }

@@ -37,19 +37,16 @@ static const struct offline_pool *log_pool(const struct check *c)
 	return &c->pools[c->found->sb->log_vdev];
 }
 
-/* Is leg @index of the superblock among the verified ones? @place: there, if it is one of the log's vdev, else -1. */
-static bool verified(const struct check *c, u32 index, int *place)
+/* Is leg @index of the superblock among the verified ones? */
+static bool verified(const struct check *c, u32 index)
 {
 	unsigned int i;
 	u32 v;
 
 	for (v = 0; v < c->found->sb->vdev_count; v++)
-		for (i = 0; i < c->pools[v].leg_count; i++) {
-			if (c->pools[v].index[i] != index)
-				continue;
-			*place = v == c->found->sb->log_vdev ? (int)i : -1;
-			return true;
-		}
+		for (i = 0; i < c->pools[v].leg_count; i++)
+			if (c->pools[v].index[i] == index)
+				return true;
 	return false;
 }
 
@@ -93,22 +90,21 @@ static bool add_leg(json_object *list, const struct check *c, u32 i)
 	json_object *o = json_item(list);
 	const struct verify_leg *result = &c->v.legs[i];
 	u64 log_bad;
-	int place = -1;
 	char uuid[UUID_BUF];
 	bool bad = strcmp(state, "online");
 
 	json_text(o, "path", leg ? leg->dev.path : NULL);
 	json_text(o, "uuid", uuid_print(c->found->sb->legs[i].uuid, uuid));
 	json_text(o, "state", state);
-	json_flag(o, "verified", verified(c, i, &place));
+	json_flag(o, "verified", verified(c, i));
 	if (leg) {
 		json_number(o, "labels_valid", leg->label.valid);
 		json_number(o, "labels_bad", leg->label.bad);
 		bad |= ring_lost(&leg->label);
 	}
-	if (!verified(c, i, &place))
+	if (!verified(c, i))
 		return bad;
-	log_bad = place < 0 ? 0 : c->v.log.bad[place];
+	log_bad = c->v.log.bad[i];
 	json_number(o, "log_bad", log_bad);
 	json_number(o, "pages_bad", result->pages_bad);
 	json_number(o, "blocks_bad", result->blocks_bad);
@@ -253,6 +249,7 @@ static int open_vdevs(struct check *c, struct err *err)
 	for (v = 0; v < c->found->sb->vdev_count; v++)
 		if (offline_open(&c->pools[v], c->found, v, err))
 			return -1;
+	offline_link_log(c->pools);
 	return 0;
 }
 

@@ -229,14 +229,24 @@ static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
 /* Would a start have to write? After an orderly stop the log is not even looked at. */
 static bool log_holds_writes(const struct found_pool *p)
 {
-	struct offline_pool pool;
+	struct offline_pool *pools;
+	const struct offline_pool *log;
 	struct log_walk w;
-	bool found;
+	bool found = false;
+	u32 opened = 0;
 
-	if (p->sb->flags & KVP_SB_CLEAN || offline_open(&pool, p, p->sb->log_vdev, NULL))
+	if (p->sb->flags & KVP_SB_CLEAN)
 		return false;
-	found = pool.leg_count && log_walk(&pool, &w, entry_found, NULL) == 1;
-	offline_close(&pool);
+	pools = calloc(p->sb->vdev_count, sizeof(*pools));
+	while (pools && opened < p->sb->vdev_count && !offline_open(&pools[opened], p, opened, NULL))
+		opened++;
+	if (pools && opened == p->sb->vdev_count) {
+		log = offline_link_log(pools);
+		found = log->leg_count && log_walk(log, &w, entry_found, NULL) == 1;
+	}
+	while (opened)
+		offline_close(&pools[--opened]);
+	free(pools);
 	return found;
 }
 

@@ -105,6 +105,17 @@ static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
 	}
 }
 
+/* Vdevs that carry the log beside log_vdev. */
+static void add_log_others(json_object *sb_object, const struct kvp_sb *sb)
+{
+	json_object *list = json_list(sb_object, "log_others");
+	u32 v;
+
+	for (v = 0; v < sb->vdev_count; v++)
+		if (sb->log_others >> v & 1)
+			json_object_array_add(list, json_object_new_int64(v));
+}
+
 /* The vdev that the leg belongs to. */
 static u32 own_vdev(const struct kvp_sb *sb)
 {
@@ -152,6 +163,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "vdev", own_vdev(sb));
 	json_number(o, "vdevs", sb->vdev_count);
 	json_number(o, "log_vdev", sb->log_vdev);
+	add_log_others(o, sb);
 	add_tunables(o, sb);
 }
 
@@ -204,15 +216,15 @@ json_object *log_object(json_object *parent, const struct offline_pool *p,
 	return o;
 }
 
-/* Of a parity1 a leg has some segments of the log only: of its chain nothing can be said. */
+/* Of a parity1 a leg has some segments of the log only, of several vdevs some entries: of its chain nothing can be said. */
 static int add_log(json_object *parent, const struct offline_pool *p)
 {
 	json_object *list = json_object_new_array(), *o;
-	bool part = kvp_is_parity1(p->g);
+	bool part = kvp_is_parity1(p->g) || p->sb->log_others;
 	struct log_walk w;
 	int ret;
 
-	if (p->vdev != p->sb->log_vdev) {
+	if (p->vdev != p->sb->log_vdev && !(p->sb->log_others >> p->vdev & 1)) {
 		json_object_put(list);
 		json_text(parent, "log", NULL);
 		return 0;

@@ -75,7 +75,7 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 		json_text(vdev, "kind", kind);
 		json_text(vdev, "state", stats_text(s, "vdev.%u.state", v));
 		json_number(vdev, "size", stats_number(s, "vdev.%u.size", v));
-		json_flag(vdev, "log", stats_number(s, "log.vdev") == v);
+		json_flag(vdev, "log", stats_number(s, "log.vdevs") >> v & 1);
 		add_legs(vdev, s, v);
 	}
 }

@@ -2,10 +2,20 @@
 /* Walking the log. */
 #include <stdlib.h>
 
+#include "format/logplace.h"
 #include "log.h"
+
+/* A leg of one of the vdevs that carry the log. */
+struct log_leg {
+	const struct offline_pool *pool;
+	unsigned int place;	/* in its legs[] */
+};
 
 struct walker {
 	const struct offline_pool *pool;
+	struct kvp_log_track track;
+	struct log_leg legs[KVP_MAX_LEGS];
+	unsigned int leg_count;
 	struct log_walk *w;
 	void *buf[2];		/* the entry found, and one to try with */
 	u64 nonce;
@@ -14,8 +24,8 @@ struct walker {
 	u64 prev_lsn;
 	u32 prev_csum;
 	/* lsns of copies that were not sound, to be judged when the watermark is known */
-	u64 notes[KVP_MAX_MIRROR_LEGS][LOG_BAD_NOTES];
-	unsigned int note_count[KVP_MAX_MIRROR_LEGS];
+	u64 notes[KVP_MAX_LEGS][LOG_BAD_NOTES];
+	unsigned int note_count[KVP_MAX_LEGS];
 };
 
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w)
@@ -41,7 +51,7 @@ static u32 payload_sum(const struct kvp_sb *sb, const struct kvp_rec *r, const v
 	       kvp_block_sum(kvp_sum_seed(sb->nonce, 0), r->block, data);
 }
 
-/* Does the leg have the log's @lsn? Then where. */
+/* Has the leg room for the log's @lsn? Then where. If it is there is a question of turns. */
 static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 *at)
 {
 	u32 copy;
@@ -54,6 +64,19 @@ static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 
 			return true;
 	}
 	return false;
+}
+
+/* The same of one of a walker's. */
+static bool room_on(const struct walker *k, unsigned int leg, u64 lsn, u64 *at)
+{
+	return on_leg(k->legs[leg].pool, k->legs[leg].place, lsn, at);
+}
+
+static int leg_read(const struct walker *k, unsigned int leg, u64 at, u32 count, void *buf)
+{
+	const struct log_leg *l = &k->legs[leg];
+
+	return device_read(l->pool->legs[l->place], at, count, buf);
 }
 
 /* Of clean blocks nobody uses it. */
@@ -96,13 +119,13 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 	const struct offline_pool *p = k->pool;
 	u64 room = kvp_log_segment_end(p->g, lsn) - lsn;
 	u32 blocks;
-	int ret = device_read(p->legs[leg], at, 1, buf);
+	int ret = leg_read(k, leg, at, 1, buf);
 
 	if (!ret) {
 		blocks = claimed_blocks(buf, k->nonce, room < KVP_MAX_ENTRY_BLOCKS ?
 					(u32)room : KVP_MAX_ENTRY_BLOCKS);
 		if (blocks > 1)
-			ret = device_read(p->legs[leg], at, blocks, buf);
+			ret = leg_read(k, leg, at, blocks, buf);
 	}
 	if (ret) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: cannot be read: %s",
@@ -130,24 +153,25 @@ static void note_bad(struct walker *k, unsigned int leg, u64 lsn)
 
 	/* one that is pushed out was followed by many others: durable for sure */
 	if (n >= LOG_BAD_NOTES)
-		k->w->bad[leg]++;
+		k->w->bad[k->legs[leg].pool->index[k->legs[leg].place]]++;
 	k->notes[leg][n % LOG_BAD_NOTES] = lsn;
 }
 
 /* Looks for the next entry of the chain at @lsn on all legs; it is left in buf[0]. */
 static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
 {
+	u32 turn = kvp_log_turn(&k->track, lsn);
 	unsigned int i, bad = 0;
-	bool is_bad[KVP_MAX_MIRROR_LEGS];
+	bool is_bad[KVP_MAX_LEGS];
 	bool have = false;
 
-	for (i = 0; i < k->pool->leg_count; i++) {
+	for (i = 0; i < k->leg_count; i++) {
 		struct kvp_log_hdr h;
 		void *buf = k->buf[have];
 		u64 at;
 
 		is_bad[i] = false;
-		if (!on_leg(k->pool, i, lsn, &at))
+		if (k->legs[i].pool->vdev != turn || !room_on(k, i, lsn, &at))
 			continue;
 		is_bad[i] = read_entry(k, i, lsn, at, true, buf, &h, why);
 		if (!is_bad[i] && (h.prev_lsn != k->prev_lsn || h.prev_csum != k->prev_csum)) {
@@ -162,7 +186,7 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 			have = true;
 		}
 	}
-	for (i = 0; have && bad && i < k->pool->leg_count; i++)
+	for (i = 0; have && bad && i < k->leg_count; i++)
 		if (is_bad[i])
 			note_bad(k, i, lsn);
 	return have;
@@ -262,10 +286,10 @@ static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
 	u64 at;
 	u32 i;
 
-	if (!on_leg(k->pool, leg, lsn, &at))
+	if (!room_on(k, leg, lsn, &at))
 		return;
 	/* an unreadable block must not hide the others */
-	if (device_read(k->pool->legs[leg], at, count, k->buf[0])) {
+	if (leg_read(k, leg, at, count, k->buf[0])) {
 		for (i = 0; count > 1 && i < count; i++)
 			look_at(k, leg, lsn + i, 1);
 		return;
@@ -290,7 +314,7 @@ static void look_beyond(struct walker *k, u64 limit)
 		if (room > limit - lsn)
 			room = limit - lsn;
 		count = room < KVP_MAX_ENTRY_BLOCKS ? (u32)room : KVP_MAX_ENTRY_BLOCKS;
-		for (i = 0; i < k->pool->leg_count; i++)
+		for (i = 0; i < k->leg_count; i++)
 			look_at(k, i, lsn, count);
 		lsn += count;
 	}
@@ -303,10 +327,12 @@ static void judge(struct walker *k)
 
 	w->head = k->lsn;
 	w->damaged = w->head < w->watermark;
-	for (i = 0; i < k->pool->leg_count; i++) {
+	for (i = 0; i < k->leg_count; i++) {
+		u64 *found = &w->bad[k->legs[i].pool->index[k->legs[i].place]];
+
 		kept = k->note_count[i] < LOG_BAD_NOTES ? k->note_count[i] : LOG_BAD_NOTES;
 		for (n = 0; n < kept; n++)
-			w->bad[i] += k->notes[i][n] < w->watermark;
+			*found += k->notes[i][n] < w->watermark;
 	}
 }
 
@@ -322,12 +348,18 @@ static void walker_free(struct walker *k)
 static struct walker *walker_new(const struct offline_pool *pool, struct log_walk *w)
 {
 	struct walker *k = calloc(1, sizeof(*k));
+	const struct offline_pool *p;
+	unsigned int i;
 
 	memset(w, 0, sizeof(*w));
 	if (!k)
 		return NULL;
 	k->pool = pool;
 	k->w = w;
+	kvp_log_track(pool->sb, &k->track);
+	for (p = pool; p; p = p->log_next)
+		for (i = 0; i < p->leg_count; i++)
+			k->legs[k->leg_count++] = (struct log_leg){ p, i };
 	k->nonce = generation(k) ? generation(k)->nonce : pool->sb->log_nonce;
 	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
 	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
@@ -422,9 +454,12 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 		return -ENOMEM;
 	w->watermark = pool->sb->log_commit;
 	for (k->lsn = pool->sb->log_tail; !ret && k->lsn < limit;) {
-		if (!on_leg(pool, 0, k->lsn, &at) ||
+		bool here = room_on(k, 0, k->lsn, &at);
+
+		if (!here || kvp_log_turn(&k->track, k->lsn) != pool->vdev ||
 		    read_entry(k, 0, k->lsn, at, true, k->buf[0], &h, &why)) {
-			k->lsn = kvp_log_segment_end(pool->g, k->lsn);
+			/* The next one may be behind one that another vdev has. */
+			k->lsn = here && k->track.nr > 1 ? k->lsn + 1 : kvp_log_segment_end(pool->g, k->lsn);
 			continue;
 		}
 		count_entry(k, &h);
@@ -436,14 +471,19 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 	return ret;
 }
 
-int log_read(const struct offline_pool *pool, u64 lsn, u32 crc,
+int log_read(const struct offline_pool *pool, u64 entry, u64 lsn, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf)
 {
+	const struct offline_pool *p = pool;
+	struct kvp_log_track track;
 	unsigned int i;
 	u64 at;
 
-	for (i = 0; i < pool->leg_count; i++)
-		if (on_leg(pool, i, lsn, &at) && !device_read(pool->legs[i], at, 1, buf) &&
+	kvp_log_track(pool->sb, &track);
+	while (p && p->vdev != kvp_log_turn(&track, entry))
+		p = p->log_next;
+	for (i = 0; p && i < p->leg_count; i++)
+		if (on_leg(p, i, lsn, &at) && !device_read(p->legs[i], at, 1, buf) &&
 		    sum(arg, buf) == crc)
 			return 0;
 	return -EIO;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The log, read from the legs: walked from the tail, each entry taken from
- * the first leg whose copy is sound.
+ * the first leg whose copy is sound. Where several vdevs carry it, the one that is
+ * given leads to the others (offline.h).
  */
 #ifndef KVPOOLCTL_LOG_H
 #define KVPOOLCTL_LOG_H
@@ -16,7 +17,7 @@ struct log_walk {
 	u64 watermark;		/* every entry below was durable */
 	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
-	u64 bad[KVP_MAX_MIRROR_LEGS];	/* by place in legs[]: copies below the watermark that are not sound */
+	u64 bad[KVP_MAX_LEGS];	/* by places in the superblock: copies below the watermark that are not sound */
 	bool damaged;		/* ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
@@ -63,14 +64,14 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 	      log_entry_fn fn, void *arg);
 
 /**
- * log_part() - what of the log is on one leg of a parity1, which has some segments only
+ * log_part() - what of the log is on one leg of a parity1, which has some segments only, or of one vdev of several
  *
  * Entries need not follow one another, so nothing is said of its end.
  */
 int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
 
-/** log_read() - a payload block that must sum to @crc, from any leg that has it; -EIO: none */
-int log_read(const struct offline_pool *pool, u64 lsn, u32 crc,
+/** log_read() - a payload block of the entry at @entry that must sum to @crc, from any leg that has it; -EIO: none */
+int log_read(const struct offline_pool *pool, u64 entry, u64 lsn, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 
 /** log_state() - what a walk found */

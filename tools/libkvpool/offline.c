@@ -52,3 +52,19 @@ int offline_leg(const struct offline_pool *p, u32 leg)
 			return (int)i;
 	return -1;
 }
+
+const struct offline_pool *offline_link_log(struct offline_pool *pools)
+{
+	const struct kvp_sb *sb = pools->sb;
+	struct offline_pool *last = &pools[sb->log_vdev];
+	u32 v;
+
+	for (v = 0; v < sb->vdev_count; v++) {
+		if (!(sb->log_others >> v & 1))
+			continue;
+		last->log_next = &pools[v];
+		last = &pools[v];
+	}
+	last->log_next = NULL;
+	return &pools[sb->log_vdev];
+}

@@ -15,6 +15,7 @@ struct offline_pool {
 	const struct device *legs[KVP_MAX_MIRROR_LEGS];	/* that may be read; open */
 	u32 index[KVP_MAX_MIRROR_LEGS];		/* of legs[] in the superblock */
 	unsigned int leg_count;
+	const struct offline_pool *log_next;	/* another vdev that carries the log; NULL: no more */
 	struct device devs[KVP_MAX_MIRROR_LEGS];	/* if it was opened by offline_open() */
 };
 
@@ -25,6 +26,9 @@ void offline_init(struct offline_pool *p, const struct kvp_sb *sb, u32 vdev);
 int offline_open(struct offline_pool *p, const struct found_pool *found, u32 vdev,
 		 struct err *err);
 void offline_close(struct offline_pool *p);
+
+/** offline_link_log() - of all vdevs of a pool, in @pools, those that carry the log: the first, which leads to the others */
+const struct offline_pool *offline_link_log(struct offline_pool *pools);
 
 /** offline_leg() - the place in legs[] of leg @leg of the vdev; -1: it may not be read */
 int offline_leg(const struct offline_pool *p, u32 leg);

@@ -144,12 +144,12 @@ static bool home_is_entry(const struct checker *c, const struct row *r, u32 piec
 	return home_is(c, r, piece, kvp_entry_crc(entry_of(c, r, piece)));
 }
 
-static bool read_log(const struct checker *c, const struct row *r, u32 piece, u64 lsn, u32 crc,
-		     u8 *buf)
+static bool read_log(const struct checker *c, const struct row *r, u32 piece, u64 entry, u64 lsn,
+		     u32 crc, u8 *buf)
 {
 	struct piece_at at = { c, r, piece };
 
-	return !log_read(c->log, lsn, crc, sum_of, &at, buf);
+	return !log_read(c->log, entry, lsn, crc, sum_of, &at, buf);
 }
 
 /* --- the log -------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static bool add_counted(struct checker *c, const struct row *r, u32 piece, struc
 	if (found && v.kind == KVP_REC_DISCARD)
 		return true;
 	if (found && v.kind == KVP_REC_DATA) {
-		if (!read_log(c, r, piece, v.payload, v.crc, c->rows->scratch))
+		if (!read_log(c, r, piece, v.at.lsn, v.payload, v.crc, c->rows->scratch))
 			return false;
 		add_xor(c->rows->sum, c->rows->scratch);
 		return true;
@@ -234,7 +234,7 @@ static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 		has = version_before(c, r, piece, lp->limit, &counted);
 		if (v ? has && counted.at.lsn == v->at.lsn && counted.at.rec == v->at.rec : !has) {
 			*limit = lp->limit;
-			return read_log(c, r, 0, lp->payload, lp->crc, c->rows->sum);
+			return read_log(c, r, 0, lp->lsn, lp->payload, lp->crc, c->rows->sum);
 		}
 	}
 	*limit = v ? (struct log_at){ v->at.lsn + 1, 0 } : (struct log_at){ 0, 0 };
