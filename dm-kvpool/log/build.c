@@ -304,7 +304,13 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->open_count = 0;
 
 	spin_lock_irqsave(&log->lock, flags);
-	h->durable = log->durable.lsn;
+	/*
+	 * A leg that lacks an entry is given up before that is durable, and is as good as any until
+	 * it is recorded out. Nobody was told of the entry so far: nor is who begins with that leg.
+	 */
+	if (!kvp_members_dirty(pool))
+		log->witnessed = log->durable.lsn;
+	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->bypass, list)
 		h->open[h->open_count++] = b->mark.lsn;
 	if (e->bypass) {

@@ -396,13 +396,14 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * An SSD that lacks an entry has no homes: without a record of that it would be a
- * sound log, by itself, for legs on which the entry's versions are (R1). Of legs
- * with data this needs no care, as one that is given up is not written at home.
+ * A leg that lacks an entry is recorded out before anything of that goes home: unrecorded it would
+ * be a sound log, by itself, for other legs that have the entry's versions (R1). An SSD has no
+ * homes at all; of several vdevs, or of a parity1, the homes are on others. Only in a mirror by
+ * itself the homes of such a leg would stay behind as well.
  */
-static void settle_cache(struct kvp_pool *pool)
+static void settle_losses(struct kvp_pool *pool)
 {
-	if (!kvp_has_data(pool->log.v->g) && kvp_members_dirty(pool))
+	if (kvp_members_dirty(pool))
 		kvp_members_settle(pool);
 }
 
@@ -422,7 +423,7 @@ void kvp_post_work(struct work_struct *work)
 		spin_unlock_irqrestore(&log->lock, flags);
 		if (!e)
 			break;
-		settle_cache(pool);
+		settle_losses(pool);
 		/* The bypass first: a tail that sees the new mark must see the intents below it. */
 		if (e->bypass)
 			bypass_ready(pool, e);

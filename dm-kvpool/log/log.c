@@ -149,6 +149,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->nonce = nonce;
 	log->head = *head;
 	log->durable = *head;
+	log->witnessed = head->lsn;
 	log->logged = *head;
 	log->counts = head->lsn;
 	/* If a recovery has left something there, it has noted milestones, and all of it is durable. */

@@ -201,6 +201,7 @@ struct kvp_log {
 
 	spinlock_t lock;			/* irqsave; for all below */
 	struct kvp_log_mark durable;		/* behind the last durable entry */
+	u64 witnessed;				/* a recovery may be told that it is durable up to here */
 	u64 tail;				/* of the last checkpoint: space before it is free */
 	u64 built_seq, durable_seq;		/* accepted up to here is in an entry, is durable */
 	struct list_head in_flight;

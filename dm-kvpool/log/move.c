@@ -163,6 +163,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->nonce = to->nonce;
 	log->head = *head;
 	log->durable = *head;
+	log->witnessed = head->lsn;
 	log->tail = head->lsn;
 	log->redo = 0;
 	log->failed = false;
