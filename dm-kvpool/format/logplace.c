@@ -118,7 +118,7 @@ void kvp_log_choose(struct kvp_sb *sb)
 	for (v = 0; v < sb->vdev_count; v++)
 		spare[v] = kvp_losses(&sb->vdevs[v]);
 	v = kvp_log_leader(sb, spare);
-	kvp_log_carry(sb, v, 0);
+	kvp_log_carry(sb, v, kvp_log_mates(sb, v, spare));
 	if (cache < 0)
 		return;
 	if (!given && kvp_cache_lowers(sb)) {

@@ -161,6 +161,19 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	kvp_log_limit_buffered(pool);
 }
 
+void kvp_log_begin(struct kvp_pool *pool)
+{
+	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
+	struct kvp_log *log = &pool->log;
+
+	log->redo = 0;
+	log->failed = false;
+	WRITE_ONCE(log->moving, false);
+	WRITE_ONCE(log->owed, 0);
+	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
+	kvp_log_start(pool, pool->sb->log_nonce, &head);
+}
+
 void kvp_log_stop(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;

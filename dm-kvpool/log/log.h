@@ -254,6 +254,9 @@ void kvp_log_exit(struct kvp_pool *pool);
 /** kvp_log_start() - begin to append at @head of the log called @nonce; its tail is the superblock's */
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
 
+/** kvp_log_begin() - the log that pool->sb names is the one from here on; nothing is in it. The pool is quiesced. */
+void kvp_log_begin(struct kvp_pool *pool);
+
 /** kvp_log_stop() - build nothing more, let what is under way end; kvp_log_unstop() goes on */
 void kvp_log_stop(struct kvp_pool *pool);
 void kvp_log_unstop(struct kvp_pool *pool);

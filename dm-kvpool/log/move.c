@@ -43,7 +43,7 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 	to->old_mask = sb->tunable_mask;
 	to->old_mode = sb->tunables[KVP_T_CACHE_MODE];
 	to->in_sb = true;
-	kvp_log_carry(sb, to->v->index, 0);
+	kvp_log_carry(sb, to->v->index, kvp_log_others(pool, to->v));
 	sb->log_nonce = to->nonce;
 	if (to->by_order) {
 		sb->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);

@@ -43,6 +43,14 @@ struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
 	return &pool->vdevs[kvp_log_leader(pool->sb, spare)];
 }
 
+u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	u32 spare[KVP_MAX_VDEVS] = { 0 };
+
+	count_spare(pool, spare);
+	return kvp_log_mates(pool->sb, v->index, spare);
+}
+
 int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -65,7 +73,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	}
 	refuge = kvp_log_refuge(pool);
 	get_random_bytes(&nonce, sizeof(nonce));
-	kvp_log_anew(sb, refuge->index, 0, nonce);
+	kvp_log_anew(sb, refuge->index, kvp_log_others(pool, refuge), nonce);
 	kvp_log_take_place(pool);
 	pool->recovery.log_moved = true;
 	return 0;

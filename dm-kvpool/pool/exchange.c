@@ -313,7 +313,10 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exc
 	memcpy(x->legs, &pool->legs[first_ssd(x)], nr_ssds(x->old) * sizeof(*x->legs));
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(x->old))
-		kvp_log_anew(x->next, x->next->vdev_count - 1, nonce);
+		kvp_log_anew(x->next, x->next->vdev_count - 1, 0, nonce);
+	/* What lies on those that stay is on no new one: the ring goes on where no summary is believed. */
+	if (x->next->cache_lsn)
+		x->next->cache_lsn += 2 * kvp_log_blocks(&x->next->vdevs[x->next->vdev_count - 1]);
 	put_legs(pool, s, x);
 	kvp_take_shape(pool, x->next);
 	ret = label_and_commit(pool, x, r);
@@ -338,7 +341,8 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 	u32 new = 0, gone = 0, i;
 
 	if (kvp_log_on_cache(x->old))
-		kvp_log_begin_empty(pool);
+		kvp_log_begin(pool);
+	kvp_warm_exit(pool);
 	kvp_fill_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_cache_begin(pool);

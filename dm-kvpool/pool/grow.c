@@ -25,6 +25,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 
 #include "cache/park.h"
 #include "format/logplace.h"
@@ -90,6 +91,28 @@ static bool same_vdev(const struct kvp_sb *sb, u32 v, const struct kvp_start *s,
 static u32 with_data(const struct kvp_sb *sb)
 {
 	return sb->vdev_count - (kvp_cache_find(sb) >= 0);
+}
+
+/*
+ * The log goes to the new vdevs as well, by turns, or to them alone if they survive more: an empty
+ * one, under a nonce of its own. One on a cache stays there.
+ */
+static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
+{
+	u32 spare[KVP_MAX_VDEVS] = { 0 }, others, v;
+	u64 nonce;
+
+	if (kvp_log_on_cache(next))
+		return;
+	for (v = 0; v < with_data(next); v++)
+		spare[v] = v < with_data(pool->sb) ? kvp_vdev_spare(&pool->vdevs[v]) :
+						     kvp_losses(&next->vdevs[v]);
+	v = kvp_log_leader(next, spare);
+	others = kvp_log_mates(next, v, spare);
+	if (v == next->log_vdev && others == next->log_others)
+		return;
+	get_random_bytes(&nonce, sizeof(nonce));
+	kvp_log_anew(next, v, others, nonce);
 }
 
 /* Does @s name the vdevs that there are, and more between those with data and the cache? */
@@ -192,7 +215,7 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 		take_cache_along(sb, next);
 	else if (kvp_cache_find(next) >= 0)
 		begin_idle(next);
-	return check_logs(next, r);
+	return 0;
 }
 
 int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
@@ -219,6 +242,11 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 				  "name all vdevs of the pool, the new ones behind those with data, and a cache last",
 				  "the table does not name the pool's vdevs and more");
 	ret = lay_out(sb, s, next, r);
+	if (ret)
+		return ret;
+	if (with_data(next) > with_data(sb))
+		plan_log(pool, next);
+	ret = check_logs(next, r);
 	if (ret)
 		return ret;
 	if (s->pool_blocks && s->pool_blocks != next->pool_blocks)
@@ -371,6 +399,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	pool->nr_legs = sb->leg_count;
 	kvp_vdevs_init(pool);
 	kvp_scache_renumber(pool);
+	kvp_ssdcopy_renumber(pool);
 }
 
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
@@ -420,6 +449,8 @@ static int take_in(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *
 	exchange_legs(pool, w, kvp_grow_at(w->old), pool->nr_legs,
 		      w->next->leg_count - pool->nr_legs);
 	kvp_take_shape(pool, w->next);
+	if (w->next->log_nonce != w->old->log_nonce)
+		WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = alloc_parts(pool, w);
 	if (ret)
 		kvp_refuse(r, ret, "free some memory and try again", "out of memory");
@@ -464,6 +495,8 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 		ret = grow(pool, s, w, r);
 	if (!ret) {
 		use_parts(pool, w);
+		if (w->next->log_nonce != w->old->log_nonce)
+			kvp_log_begin(pool);
 		memset(&pool->table.roots[known], 0,
 		       (KVP_MAX_ROOTS - known) * sizeof(pool->table.roots[0]));
 		kvp_cache_begin(pool);

@@ -92,7 +92,7 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 	*old = *pool->sb;
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(old))
-		kvp_log_anew(next, refuge->index, 0, nonce);
+		kvp_log_anew(next, refuge->index, kvp_log_others(pool, refuge), nonce);
 	kvp_take_shape(pool, next);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = kvp_sb_commit(pool);
@@ -100,19 +100,6 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 		undo(pool, old);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
-}
-
-void kvp_log_begin_empty(struct kvp_pool *pool)
-{
-	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
-	struct kvp_log *log = &pool->log;
-
-	log->redo = 0;
-	log->failed = false;
-	WRITE_ONCE(log->moving, false);
-	WRITE_ONCE(log->owed, 0);
-	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
-	kvp_log_start(pool, pool->sb->log_nonce, &head);
 }
 
 static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
@@ -158,7 +145,7 @@ static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 	u32 i;
 
 	if (log_was_there)
-		kvp_log_begin_empty(pool);
+		kvp_log_begin(pool);
 	forget_cache(pool);
 	for (i = pool->nr_legs; i < legs; i++)
 		kvp_label_wipe(pool, &pool->legs[i]);

@@ -38,7 +38,7 @@ static void load_leg(struct kvp_recovery *rec, u32 leg)
 
 	io.nr = n;
 	io.pages = pages;
-	if (kvp_log_on_leg(rec->pool, leg, rec->seg.lsn, &io.block) && !kvp_io_sync(&io))
+	if (kvp_log_on_leg(&v->legs[leg], rec->seg.lsn, &io.block) && !kvp_io_sync(&io))
 		return;
 	for (p = 0; p < n; p++)
 		if (kvp_io_page(io.leg, KVP_IO_READ, io.block + p, pages[p]))
@@ -198,8 +198,8 @@ static void begin_anew(struct kvp_recovery *rec)
 	get_random_bytes(&nonce, sizeof(nonce));
 	mutex_lock(&pool->sb_lock);
 	pool->recovery.log_moved = to != pool->log.v;
-	kvp_log_anew(sb, to->index, nonce);
-	pool->log.v = to;
+	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);
+	kvp_log_take_place(pool);
 	WRITE_ONCE(pool->log.moving, false);
 	mutex_unlock(&pool->sb_lock);
 	rec->end = (struct kvp_log_mark){ sb->log_tail, 0, 0 };

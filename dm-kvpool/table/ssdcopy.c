@@ -147,6 +147,14 @@ void kvp_ssdcopy_start(struct kvp_pool *pool)
 	smp_store_release(&all->v, v);
 }
 
+void kvp_ssdcopy_renumber(struct kvp_pool *pool)
+{
+	struct kvp_vdev *v = kvp_pool_cache(pool);
+
+	if (pool->ssdcopies.v && v)
+		WRITE_ONCE(pool->ssdcopies.v, v);
+}
+
 void kvp_ssdcopy_drain(struct kvp_pool *pool)
 {
 	struct kvp_ssdcopies *all = &pool->ssdcopies;

@@ -53,6 +53,9 @@ void kvp_ssdcopy_init(struct kvp_pool *pool);
 /** kvp_ssdcopy_start() - use those of the pool's cache, if it has one with room for any; may sleep */
 void kvp_ssdcopy_start(struct kvp_pool *pool);
 
+/** kvp_ssdcopy_renumber() - vdevs have got other numbers; one that has left is let go of by kvp_ssdcopy_exit() */
+void kvp_ssdcopy_renumber(struct kvp_pool *pool);
+
 /** kvp_ssdcopy_drain() - wait until none is on its way. Nobody reads or writes the table; process. */
 void kvp_ssdcopy_drain(struct kvp_pool *pool);
 

@@ -97,7 +97,9 @@ static void entries_have_turns_on_the_safest(struct kunit *test)
 	u32 i;
 
 	sb->vdevs[sb->vdev_count++] = sb->vdevs[1];
-	kvp_log_carry(sb, 1, 4);
+	kvp_log_choose(sb);
+	KUNIT_EXPECT_EQ(test, sb->log_vdev, 1u);
+	KUNIT_EXPECT_EQ(test, sb->log_others, 4u);
 	KUNIT_EXPECT_TRUE(test, sb->incompat & KVP_INCOMPAT_LOG_TURNS);
 	KUNIT_EXPECT_NULL(test, kvp_log_place_fault(sb));
 	kvp_log_track(sb, &track);

@@ -21,6 +21,7 @@ struct crash {
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
+	u32 given_up;		/* bit per leg: a write to it failed, and at some time that was recorded */
 	u64 seed;
 	bool poison_allowed;	/* EIO on some blocks is no failure */
 	bool growing;		/* the second vdev was being added: */

@@ -474,6 +474,7 @@ void run_golden(void)
 	test("regions_extents", regions_extents_test);
 	test("regions_of_many_pools", regions_property_test);
 	test("regions_from_a_device", regions_hostile_test);
+	test("turns_of_the_log", turns_choice_test);
 	test("turns_are_shared", turns_share_test);
 	test("streams_length", streams_length_test);
 	test("streams_crowd", streams_crowd_test);

@@ -250,6 +250,7 @@ void run_vdevs(void)
 	short_sequences(&(struct host_start){ .legs = 5, .second = 3, .second_parity = true }, OPS);
 	short_sequences(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS);
 	run_mixed();
+	run_turns();
 }
 
 /* With the log on a cache of one SSD and of two. */

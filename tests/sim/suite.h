@@ -85,6 +85,8 @@ void run_parity(void);
 void run_vdevs(void);
 /** run_mixed() - its part that is in mixed.c */
 void run_mixed(void);
+/** run_turns() - and the one in turns.c */
+void run_turns(void);
 void run_cache(void);
 void run_scache(void);
 void run_park(void);
@@ -115,6 +117,7 @@ bool regions_example_test(void);
 bool regions_extents_test(void);
 bool regions_property_test(void);
 bool regions_hostile_test(void);
+bool turns_choice_test(void);
 bool turns_share_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);

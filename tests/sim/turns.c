@@ -1,7 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A log that several vdevs carry by turns: whose turn it is. */
+/*
+ * A log that several vdevs carry by turns: which of them do, whose turn it is, and what there is
+ * after a cut while a leg that lacks an entry is not yet recorded out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
 #include "format/logplace.h"
 #include "suite.h"
+
+/* --- which, and whose turn --------------------------------------------------------------- */
+
+static void add_vdev(struct kvp_sb *sb, u32 kind, u32 legs, u32 segments, u32 segment_blocks)
+{
+	sb->vdevs[sb->vdev_count++] = (struct kvp_geometry){
+		.kind = kind, .leg_count = legs, .segments = segments, .segment_blocks = segment_blocks,
+		.chunk_blocks = kind == KVP_VDEV_PARITY1 ? KVP_CHUNK_BLOCKS : 0,
+	};
+}
+
+/* Is the log of a pool of these where it should be? @mask: of all that carry it. */
+static bool chosen(struct kvp_sb *sb, u32 vdev, u32 mask)
+{
+	kvp_log_choose(sb);
+	return expect(sb->log_vdev == vdev && (sb->log_others | BIT(vdev)) == mask,
+		      "the log is on vdev %u and on %x", sb->log_vdev, sb->log_others) &&
+	       expect(!(sb->log_others & BIT(vdev)), "twice") &&
+	       expect(!sb->log_others == !(sb->incompat & KVP_INCOMPAT_LOG_TURNS), "feature bit") &&
+	       expect(!kvp_log_place_fault(sb), "%s", kvp_log_place_fault(sb));
+}
+
+/* No entry is on a vdev that survives less than another, and none where the log would not fit. */
+bool turns_choice_test(void)
+{
+	struct kvp_sb *sb = calloc(1, sizeof(*sb));
+	bool good;
+
+	add_vdev(sb, KVP_VDEV_SINGLE, 1, 64, 512);
+	good = chosen(sb, 0, 0x1);
+	add_vdev(sb, KVP_VDEV_SINGLE, 1, 64, 512);
+	good &= chosen(sb, 0, 0x3);
+	add_vdev(sb, KVP_VDEV_MIRROR, 2, 64, 512);
+	good &= chosen(sb, 2, 0x4);
+	add_vdev(sb, KVP_VDEV_PARITY1, 5, 32, 512);
+	good &= chosen(sb, 3, 0xc);		/* the smaller one says how large it is */
+	add_vdev(sb, KVP_VDEV_MIRROR, 2, 20, 256);
+	good &= chosen(sb, 3, 0xc);		/* other segments */
+	add_vdev(sb, KVP_VDEV_MIRROR, 3, 16, 256);
+	good &= chosen(sb, 5, 0x20);
+	add_vdev(sb, KVP_VDEV_CACHE, 2, 4096, 512);
+	good &= chosen(sb, 6, 0x40);
+	kvp_log_anew(sb, 3, 0x4, 7);
+	good &= expect(sb->log_vdev == 3 && sb->log_others == 4 && sb->log_nonce == 7, "moved") &&
+		expect(!kvp_log_place_fault(sb), "off the cache");
+	sb->log_others = 0x10;
+	good &= expect(kvp_log_place_fault(sb), "a vdev of other segments");
+	sb->log_others = 0x8;
+	good &= expect(kvp_log_place_fault(sb), "one vdev twice");
+	sb->log_others = 0x40;
+	good &= expect(kvp_log_place_fault(sb), "the cache with others");
+	sb->log_others = 0x80;
+	good &= expect(kvp_log_place_fault(sb), "a vdev that is not there");
+	sb->log_others = 0;
+	good &= expect(kvp_log_place_fault(sb), "the feature without others");
+	free(sb);
+	return good;
+}
 
 /* Entries of one length, as the builder places them: each vdev has its share. */
 static bool shared(const struct kvp_log_track *track, u32 length)
@@ -46,4 +110,153 @@ bool turns_share_test(void)
 	return good && expect(kvp_log_turn(&track, 0) == 0 && kvp_log_turn(&track, 2) == 2 &&
 			      kvp_log_turn(&track, 16) == 5 && kvp_log_turn(&track, 512) == 5 &&
 			      kvp_log_turn(&track, 1000001) == 5, "other turns");
+}
+
+/* --- a leg lacks an entry --------------------------------------------------------------------- */
+
+struct turns {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*run)(struct turns *t);
+	struct crash crash;
+	u32 cuts_from;
+};
+
+/*
+ * The next entry does not get to one leg of the vdev whose turn it is. That cannot be recorded yet:
+ * somebody has the superblock, and takes his time.
+ */
+static void spoil_next_entry(struct turns *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	const struct kvp_vdev *v = kvp_log_vdev(pool, pool->log.head.lsn);
+	u32 disk = v->legs[0].bdev->index;
+
+	disks_fault(FAULT_WRITE_EIO, disk, disks.log_first[disk], disks.log_end[disk] - 1)->times = 1;
+	t->crash.given_up = BIT(disk);
+	t->host.may_fail = true;
+	t->cuts_from = disks.trace.nr;
+	mutex_lock(&pool->sb_lock);
+}
+
+static void let_it_be_recorded(struct turns *t)
+{
+	if (!kvp_members_dirty(t->host.pool))
+		sim_fail("no leg was given up");
+	mutex_unlock(&t->host.pool->sb_lock);
+}
+
+/* As when nobody waits for it and its time is over: an entry by itself. */
+static void commit(struct turns *t)
+{
+	kvp_commit_now(t->host.pool);
+	kvp_commit_kick(t->host.pool, true);
+	host_sleep(1);
+}
+
+/*
+ * What has its home on other legs stays what it was, until the loss is recorded. By intent, which
+ * goes home at once; but a parity1 loses with a leg what is on its way by intent.
+ */
+static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
+{
+	u32 blocks = t->start.parity || t->start.second_parity ? 10 : 40;
+	u64 block = host_boundary(&t->start) - blocks / 2;
+
+	host_write(&t->host, block, blocks, true);
+	host_checkpoint(&t->host);
+	spoil_next_entry(t);
+	host_write(&t->host, block, blocks, false);
+	commit(t);
+	kvp_destage_kick(t->host.pool, true);
+	host_sleep(500);
+	let_it_be_recorded(t);
+	host_sleep(1500);
+	host_flush(&t->host);
+}
+
+/* Entries on other vdevs do not say that it was durable. */
+static void entries_behind_one_that_a_leg_lacks(struct turns *t)
+{
+	u64 block = host_boundary(&t->start) - 10;
+	u32 i;
+
+	host_write(&t->host, block, 3, true);
+	spoil_next_entry(t);
+	for (i = 0; i < 8; i++) {
+		host_write(&t->host, block + i % 3 * 6, 1 + i % 4, false);
+		commit(t);
+	}
+	host_sleep(100);
+	let_it_be_recorded(t);
+	host_flush(&t->host);
+}
+
+static void test_main(void *arg)
+{
+	struct turns *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	if (t->host.pool->log.track.nr != 2)
+		sim_fail("%u vdevs carry the log", t->host.pool->log.track.nr);
+	t->run(t);
+}
+
+static bool run_one(struct turns *t, const char *name, u64 seed)
+{
+	const struct base *base = base_two(&t->start);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&t->o, &base->o);
+	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
+				   .second = base->second, .second_parity = base->second_parity,
+				   .o = &t->o, .each_leg = true };
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, test_main, t) == SIM_RETURNED;
+	disks_end();
+	if (good)
+		good = !cut_everywhere(name, &t->crash, t->cuts_from, CHECK_LEGS);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void turns(const char *name, void (*run)(struct turns *t), const struct host_start *shape)
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 8 : 2, i;
+	struct turns *t;
+	char full[128];
+	bool good = true;
+
+	snprintf(full, sizeof(full), "turns:%s:%s", shape->parity ? "parity+mirror" :
+		 shape->second_parity ? "mirror+parity" : "mirror+mirror", name);
+	if (!wanted(full))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->run = run;
+	t->start = *shape;
+	for (i = 0; good && i < rounds; i++)
+		good = run_one(t, full, mix64(opt.seed, 77 + i));
+	result(full, good);
+	free(t);
+}
+
+#define NAMED(function) #function, function
+
+void run_turns(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 4, .second = 2 },
+		{ .legs = 5, .second = 3, .second_parity = true },
+		{ .legs = 5, .parity = true, .second = 2 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		turns(NAMED(homes_of_an_entry_that_a_leg_lacks), &shapes[i]);
+		turns(NAMED(entries_behind_one_that_a_leg_lacks), &shapes[i]);
+	}
 }
