@@ -202,6 +202,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->parked);
+	INIT_LIST_HEAD(&w->swept);
 	INIT_LIST_HEAD(&w->holes);
 	w->buckets = kvcalloc(1 << KVP_WBUF_BUCKET_BITS, sizeof(*w->buckets), GFP_KERNEL);
 	if (!w->buckets)
@@ -231,6 +232,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 	free_lone(&w->buffered);
 	free_lone(&w->logged);
 	free_lone(&w->parked);
+	free_lone(&w->swept);
 	while (w->nr_reserve)
 		__free_page(w->reserve[--w->nr_reserve]);
 	list_for_each_entry_safe(c, next, &w->chunks, all)
@@ -627,7 +629,8 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
 struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 {
 	lockdep_assert_held(&w->lock);
-	return list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
+	return list_first_entry_or_null(&w->swept, struct kvp_dirty, list) ?:
+	       list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
 	       list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
 }
 

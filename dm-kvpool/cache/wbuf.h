@@ -13,7 +13,8 @@
  *   COMMITTING in a log entry that is not yet durable; the page is fixed from
  *              here on, a rewrite makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest
- *              may be on wbuf->parked instead, and have no page (park.h)
+ *              may be on wbuf->parked instead, and have no page (park.h); and
+ *              the oldest of those on wbuf->swept, which destage takes by address
  *   HOMING     taken by destage or bypass
  *
  * A discard is a version without a page: a hole of one or more blocks.
@@ -42,7 +43,8 @@ enum kvp_dirty_state {
  * @block: first block
  * @count: 1, or the length of a hole
  * @crc: sum, from COMMITTING on
- * @hole_list: on wbuf->holes; by wbuf->lock
+ * @hole_list: of a hole: on wbuf->holes; by wbuf->lock
+ * @by_block: of a version on wbuf->swept: in destage's sweep (vdev/sweep.h)
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
@@ -65,7 +67,10 @@ enum kvp_dirty_state {
 struct kvp_dirty {
 	struct hlist_node hash;
 	struct list_head list;
-	struct list_head hole_list;
+	union {
+		struct list_head hole_list;
+		struct list_head by_block;
+	};
 	u64 block;
 	u64 seq;
 	u64 lsn;
@@ -129,6 +134,7 @@ struct kvp_wbuf {
 	struct list_head buffered;
 	struct list_head logged;
 	struct list_head parked;	/* logged before all of @logged; most of it without pages */
+	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
 	struct list_head holes;		/* pending, in order of acceptance */
 	u64 seq;			/* last one given */
 	u32 limit;			/* pages that may exist */
@@ -138,7 +144,7 @@ struct kvp_wbuf {
 	u32 nr_buffered;
 	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
 	u32 nr_logged;
-	u32 nr_parked;			/* on @parked */
+	u32 nr_parked;			/* on @parked and @swept */
 	u32 nr_lone;			/* versions with memory of their own, discards left out */
 	u32 nr_reserve;
 	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that have to go home */
@@ -190,6 +196,12 @@ void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
 static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
+}
+
+/** kvp_dirty_after() - does @a come after @b in the log? Both are LOGGED. */
+static inline bool kvp_dirty_after(const struct kvp_dirty *a, const struct kvp_dirty *b)
+{
+	return a->lsn != b->lsn ? a->lsn > b->lsn : a->seq > b->seq;
 }
 
 /** __kvp_wbuf_oldest() - the first of them, or NULL. Context: caller holds @w->lock. */

@@ -55,6 +55,7 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 #include "vdev/range_lock.h"
+#include "vdev/sweep.h"
 #include "vdev/vdev.h"
 
 struct bio_set;
@@ -146,6 +147,7 @@ struct kvp_destage {
 	unsigned long flags;
 	struct kvp_home *home;
 	struct kvp_recall *recall;	/* of a pool with a cache */
+	struct kvp_sweep sweep;		/* what of the parked it knows by address */
 	struct delayed_work pace_work;	/* of a log on a cache: the next round */
 	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
 	u64 intents;			/* blocks that had gone by intent after the last turn; */

@@ -7,7 +7,8 @@
  * order, but none at or above the first intent that is not yet home, so that
  * versions of one block go home in order. It sorts them by address and writes
  * them. A discard ends a round that has data already, and comes first in the
- * next: so table entries change in log order.
+ * next: so table entries change in log order. What is parked is taken by
+ * address instead (sweep.h).
  *
  * While somebody waits for space in the log, a checkpoint follows each round,
  * with the tail where the next one begins: space comes by rounds, not when the
@@ -157,11 +158,20 @@ static u32 round_versions(struct kvp_pool *pool)
 	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
 }
 
-/* What a round takes: data and discards, in log order. */
+/**
+ * struct round - what a round takes
+ * @data: versions, in log order until they are sorted to go home
+ * @holes: discards that come before those, in log order
+ * @rest: what was taken, and did not come home
+ * @nr: taken
+ * @next: place in the log of the first version that stays, in the rows of those taken
+ * @swept: these are from the sweep
+ */
 struct round {
-	struct list_head data, holes;
+	struct list_head data, holes, rest;
 	u32 nr;
-	struct kvp_log_at next;		/* of the first version that stays: where these end */
+	struct kvp_log_at next;
+	bool swept;
 };
 
 /* Take versions below @limit from the head of @from, up to @max in all; how many of these. */
@@ -183,46 +193,108 @@ static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round 
 	return n;
 }
 
-static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+/*
+ * Discards that come next of what is parked; what the sweep knows is older than they are. With parity
+ * all of that is home first, as a row is written where a discard ends. Without, what they cover
+ * is outlived, and must never go home after them; and nothing else has to do with them.
+ */
+static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(covered);
+
+	if (pool->parity && pool->destage.sweep.nr)
+		return;
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->parked, list) {
+		if (!d->hole || d->lsn >= limit || r->nr == MANY_HOLES)
+			break;
+		list_move_tail(&d->list, &r->holes);
+		r->nr++;
+	}
+	w->nr_parked -= r->nr;
+	spin_unlock(&w->lock);
+	if (!r->nr || !pool->destage.sweep.nr)
+		return;
+	kvp_sweep_drop(pool, &r->holes, &covered);
+	kvp_wbuf_drop_list(pool, &covered);
+}
+
+/* In log order, what has a page. */
+static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 max = round_versions(pool);
+
+	spin_lock(&w->lock);
+	if (list_empty(&w->parked))
+		w->nr_logged -= __take_from(&w->logged, limit, max, r);
+	spin_unlock(&w->lock);
+}
+
+static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+{
 	struct kvp_dirty *d;
 
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->holes);
+	INIT_LIST_HEAD(&r->rest);
 	r->nr = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
-	spin_lock(&w->lock);
-	w->nr_parked -= __take_from(&w->parked, limit, max, r);
-	if (list_empty(&w->parked))
-		w->nr_logged -= __take_from(&w->logged, limit, max, r);
-	spin_unlock(&w->lock);
+	kvp_sweep_gather(pool, limit);
+	take_holes(pool, limit, r);
+	r->swept = !r->nr && pool->destage.sweep.nr;
+	if (r->swept)
+		r->nr = kvp_sweep_take(pool, round_versions(pool), &r->data, &r->next);
+	else if (!r->nr)
+		take_logged(pool, limit, r);
 	list_for_each_entry(d, &r->data, list)
 		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
 }
 
-/* Before all others; whether they have pages or not, that is among the parked. */
-static void put_back(struct kvp_pool *pool, struct list_head *versions)
+static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
+}
+
+/*
+ * Before all others, but for what the sweep has, if these are from there; whether they
+ * have pages or not, that is among the parked.
+ */
+static void put_back(struct kvp_pool *pool, struct round *r)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *d;
 	u32 n = 0;
 
-	list_for_each_entry(d, versions, list)
+	list_splice_init(&r->holes, &r->rest);
+	list_sort(NULL, &r->rest, by_lsn);
+	if (r->swept) {
+		kvp_sweep_put_back(pool, &r->rest);
+		return;
+	}
+	list_for_each_entry(d, &r->rest, list)
 		n++;
 	spin_lock(&w->lock);
-	list_splice_init(versions, &w->parked);
+	list_splice_init(&r->rest, &w->parked);
 	w->nr_parked += n;
 	spin_unlock(&w->lock);
 }
 
-static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
+/* A newer version is durable: these need not be read. With parity all are counted, in their order. */
+static void drop_outlived(struct kvp_pool *pool, struct round *r)
 {
-	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
-	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(outlived);
 
-	return x->lsn != y->lsn ? x->lsn > y->lsn : x->seq > y->seq;
+	if (pool->parity || !r->swept)
+		return;
+	list_for_each_entry_safe(d, next, &r->data, list)
+		if (kvp_wbuf_outlived(pool, d))
+			list_move_tail(&d->list, &outlived);
+	if (!list_empty(&outlived))
+		kvp_wbuf_drop_list(pool, &outlived);
 }
 
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
@@ -268,19 +340,17 @@ static int recall(struct kvp_pool *pool, struct round *r)
 {
 	struct kvp_dirty *first;
 	LIST_HEAD(lost);
-	LIST_HEAD(rest);
 	int ret;
 
 	if (!pool->destage.recall)
 		return 0;
-	ret = kvp_recall(pool->destage.recall, &r->data, &lost, &rest);
+	ret = kvp_recall(pool->destage.recall, &r->data, &lost, &r->rest);
 	if (!ret)
 		ret = give_up(pool, &lost);
-	list_splice(&lost, &rest);
-	first = list_first_entry_or_null(&rest, struct kvp_dirty, list);
+	list_splice(&lost, &r->rest);
+	first = list_first_entry_or_null(&r->rest, struct kvp_dirty, list);
 	if (first)
 		r->next = (struct kvp_log_at){ first->lsn, first->rec };
-	put_back(pool, &rest);
 	return ret;
 }
 
@@ -298,17 +368,15 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 		return 0;
 	kvp_trace_destage(pool, r.nr);
 	ret = apply_holes(pool, &r.holes);
+	drop_outlived(pool, &r);
 	if (!ret)
 		ret = recall(pool, &r);
 	if (!ret && !list_empty(&r.data)) {
 		kvp_home_sort(&r.data);
 		ret = kvp_home_write(pool->destage.home, &r.data, r.next);
 	}
-	if (ret) {
-		list_splice_tail(&r.holes, &r.data);
-		list_sort(NULL, &r.data, by_lsn);
-		put_back(pool, &r.data);
-	}
+	list_splice_init(&r.data, &r.rest);
+	put_back(pool, &r);
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	return ret;
@@ -613,6 +681,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
 	dg->next = dg->yield = dg->seq_at = jiffies;
 	dg->round = MIN_ROUND;
+	kvp_sweep_init(&dg->sweep);
 	dg->home = kvp_home_alloc(pool, false);
 	if (!dg->home)
 		return -ENOMEM;

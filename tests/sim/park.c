@@ -95,6 +95,55 @@ static void park(struct scene *s)
 			 s->host.pool->wbuf.nr_lone, COUNT);
 }
 
+/* What waits is in the order of the log, or the tail would pass what is not home. Between rounds. */
+static void check_order(struct kvp_pool *pool)
+{
+	struct list_head *lists[] = { &pool->wbuf.swept, &pool->wbuf.parked, &pool->wbuf.logged };
+	struct kvp_dirty *d, *before = NULL, *first = NULL;
+	struct kvp_log_mark mark;
+	u32 i;
+
+	spin_lock(&pool->wbuf.lock);
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		list_for_each_entry(d, lists[i], list) {
+			if (before && kvp_dirty_after(before, d))
+				sim_fail("lsn %llu waits before lsn %llu", before->lsn, d->lsn);
+			before = d;
+			first = first ?: d;
+		}
+	spin_unlock(&pool->wbuf.lock);
+	if (first && (first->lsn < pool->log.tail ||
+		      (kvp_log_home_mark(pool, ~0ull, &mark) && mark.lsn > first->lsn)))
+		sim_fail("the tail has passed what is not home, or may");
+}
+
+/* Behind the hand lies what comes next time, of each block in the order of the log. */
+static void check_sweep(struct kvp_pool *pool)
+{
+	struct kvp_sweep *s = &pool->destage.sweep;
+	struct list_head *lists[] = { &s->ahead, &s->behind };
+	struct kvp_dirty *d, *before;
+	u32 i, n = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		before = NULL;
+		list_for_each_entry(d, lists[i], by_block) {
+			if ((d->block < s->hand) != i)
+				sim_fail("block %llu is on the wrong side of the hand", d->block);
+			if (before && (before->block > d->block ||
+				       (before->block == d->block && kvp_dirty_after(before, d))))
+				sim_fail("block %llu comes before block %llu", before->block, d->block);
+			before = d;
+			n++;
+		}
+	}
+	if (n != s->nr)
+		sim_fail("the sweep has %u versions, and says %u", n, s->nr);
+	check_order(pool);
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
 static void come_home(struct scene *s)
 {
 	let_homes_go();
@@ -262,6 +311,7 @@ static void silent_for_a_time(struct scene *s)
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf.nr_lone)
 		sim_fail("none is parked any more: the scene is not what it says");
+	check_sweep(s->host.pool);
 	disks.nr_faults = 0;
 	come_home(s);
 	expect_none_lost(s);
@@ -357,6 +407,134 @@ static void leave_parked(struct scene *s)
 		sim_fail("a place behind what is parked may become the tail");
 }
 
+/* --- by address ------------------------------------------------------------------------------ */
+
+/* Of the requests since @since, those that wrote home to the first leg; how often one was below the one before. */
+static u32 turns_back(u32 since, u32 *writes)
+{
+	const struct trace *t = &disks.trace;
+	u64 before = 0;
+	u32 i, n = 0;
+
+	*writes = 0;
+	for (i = since; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk || r->op != KVP_IO_WRITE || r->block < disks.data_start ||
+		    r->block >= disks.data_start + POOL_BLOCKS)
+			continue;
+		n += r->block < before;
+		before = r->block;
+		++*writes;
+	}
+	return n;
+}
+
+/* Written in no order, what is parked goes home in order of address: one sweep, and what has a page. */
+static void by_address(struct scene *s)
+{
+	u32 i, since, turns, writes;
+
+	hold_homes(s);
+	occupy_destage(s);
+	/* Every second block, so that none is a neighbour; 37 and 60 have no factor in common. */
+	for (i = 0; i < COUNT / 2; i++)
+		write_each(s, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
+	if (s->host.pool->wbuf.nr_lone < COUNT / 4)
+		sim_fail("%u are parked: the scene is not what it says", s->host.pool->wbuf.nr_lone);
+	since = disks.trace.nr_requests;
+	come_home(s);
+	turns = turns_back(since, &writes);
+	if (writes < COUNT / 4 || turns > 3)
+		sim_fail("of %u writes home %u went back", writes, turns);
+	read_each(s, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* More versions of the same blocks than a round takes, and more while they go: none goes home after one that is newer. */
+static void many_versions(struct scene *s)
+{
+	u32 i;
+
+	write_each(s, FIRST, COUNT / 4);
+	host_checkpoint(&s->host);
+	hold_homes(s);
+	occupy_destage(s);
+	/* The log of a parity1 has no room for more. */
+	for (i = 0; i < (s->start.parity ? 4 : 12); i++)
+		write_each(s, FIRST, COUNT / 4);
+	let_homes_go();
+	kvp_destage_kick(s->host.pool, true);
+	for (i = 0; i < 2 * COUNT; i++) {
+		write_each(s, FIRST + i % (COUNT / 4), 1);
+		check_sweep(s->host.pool);
+	}
+	read_each(s, FIRST, COUNT);
+	come_home(s);
+	read_each(s, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/*
+ * A discard is applied before what was parked earlier has come home. What it covers stays away, also where
+ * something newer is there that is not durable.
+ */
+static void discard_goes_ahead(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_tpage *leaf;
+	u64 block;
+
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	park(s);
+	host_discard(&s->host, FIRST + 4, 20);
+	host_flush(&s->host);
+	write_each(s, FIRST + 60, 30);
+	/* Nobody flushes this, and nobody waits for it. */
+	host_write(&s->host, FIRST + 10, 2, false);
+	let_homes_go();
+	kvp_destage_kick(pool, true);
+	flush_work(&pool->destage.work);
+	for (block = FIRST + 4; block < FIRST + 24; block++) {
+		leaf = kvp_table_load(pool, block);
+		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+			sim_fail("block %llu was discarded, and came home", block);
+		kvp_table_put(pool, leaf);
+	}
+	read_each(s, FIRST, COUNT);
+	come_home(s);
+	read_each(s, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* Rounds that take a part of what is parked, and get none of it: it goes back to where it was. */
+static void silent_amid_a_sweep(struct scene *s)
+{
+	u32 i;
+
+	hold_homes(s);
+	occupy_destage(s);
+	for (i = 0; i < 3 * COUNT; i++)
+		write_each(s, FIRST + i * 37 % COUNT, 1);
+	for (i = first_ssd(s); i < s->legs; i++)
+		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
+	let_homes_go();
+	kvp_destage_kick(s->host.pool, true);
+	for (i = 0; i < 6; i++) {
+		host_sleep(KVP_RETRY_MS / 2);
+		check_sweep(s->host.pool);
+	}
+	if (!s->host.pool->destage.sweep.nr)
+		sim_fail("there is no sweep: the scene is not what it says");
+	disks.nr_faults = 0;
+	come_home(s);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* --- another life ------------------------------------------------------------------------------- */
+
 static void look_again(struct scene *s)
 {
 	expect_none_lost(s);
@@ -439,5 +617,12 @@ void run_park(void)
 		scene("no-more-writes", &shapes[i], no_more_writes, NULL);
 		scene("log-is-full", &shapes[i], write_much, look_again);
 		scene("power-cut", &shapes[i], leave_parked, look_again);
+		scene("many-versions", &shapes[i], many_versions, NULL);
+		if (!shapes[i].parity)
+			scene("by-address", &shapes[i], by_address, NULL);
+		if (!shapes[i].parity)
+			scene("silent-amid-a-sweep", &shapes[i], silent_amid_a_sweep, NULL);
+		if (!shapes[i].parity)
+			scene("discard-goes-ahead", &shapes[i], discard_goes_ahead, look_again);
 	}
 }
