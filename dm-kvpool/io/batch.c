@@ -41,6 +41,7 @@ static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *l
 		run = &b->runs[b->nr_runs++];
 		run->v = v;
 		run->leg = leg;
+		run->led = NULL;
 		run->block = block;
 		run->first = b->nr_pages;
 		run->nr = 0;
@@ -150,36 +151,82 @@ void kvp_batch_reset(struct kvp_batch *b)
 {
 	b->nr_pages = 0;
 	b->nr_runs = 0;
+	b->in_turns = false;
 }
 
-int kvp_batch_write(struct kvp_batch *b)
+/* The leg that gets @run first: the @turn-th in use, around. */
+static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
+{
+	u32 i;
+
+	for (i = 0; i < run->v->nr_legs; i++) {
+		struct kvp_leg *leg = &run->v->legs[(turn + i) % run->v->nr_legs];
+
+		if (kvp_leg_usable(leg))
+			return leg;
+	}
+	return NULL;
+}
+
+/* What has been led goes to all others; and a run that is for one leg to that. */
+static bool submit_all(struct kvp_batch *b)
 {
 	bool somewhere = false;
 	u32 i, l;
-	int ret;
 
-	if (!b->nr_runs)
-		return 0;
-	if (b->pool->nr_vdevs > 1)
-		gather(b);
-	kvp_io_group_init(&b->group);
-	b->nr_ios = 0;
 	for (i = 0; i < b->nr_runs; i++) {
 		struct kvp_batch_run *run = &b->runs[i];
 
 		for (l = 0; l < run->v->nr_legs; l++) {
 			struct kvp_leg *leg = &run->v->legs[l];
 
-			if (run->leg && run->leg != leg)
+			if ((run->leg && run->leg != leg) || run->led == leg)
 				continue;
-			somewhere |= !!run->leg;
+			somewhere |= run->leg || run->led;
 			if (kvp_leg_usable(leg))
 				submit_run(b, run, leg);
 		}
 	}
+	return somewhere;
+}
+
+/* Each run to one leg, durably. What a leg that fails now has taken, the others get as ever. */
+static int write_leading(struct kvp_batch *b)
+{
+	u32 i;
+	int ret;
+
+	kvp_io_group_init(&b->group);
+	b->nr_ios = 0;
+	for (i = 0; i < b->nr_runs; i++) {
+		b->runs[i].led = leading(&b->runs[i], i);
+		if (b->runs[i].led)
+			submit_run(b, &b->runs[i], b->runs[i].led);
+	}
 	kvp_io_group_wait(&b->group);
-	/* What belongs to a leg that is out is in the parity of the row. */
-	ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
+	ret = b->nr_ios ? retry_failed(b) : -EIO;
+	return ret ?: kvp_legs_flush(b->pool);
+}
+
+int kvp_batch_write(struct kvp_batch *b)
+{
+	bool somewhere;
+	int ret = 0;
+
+	if (!b->nr_runs)
+		return 0;
+	if (b->pool->nr_vdevs > 1)
+		gather(b);
+	if (b->in_turns)
+		ret = write_leading(b);
+	if (!ret) {
+		kvp_io_group_init(&b->group);
+		b->nr_ios = 0;
+		somewhere = submit_all(b);
+		kvp_io_group_wait(&b->group);
+		/* What belongs to a leg that is out is in the parity of the row. */
+		ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
+	}
 	kvp_batch_reset(b);
 	return ret;
 }

@@ -22,10 +22,12 @@ struct kvp_batch {
 	struct kvp_pool *pool;
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
+	bool in_turns;		/* to one leg of a vdev first, flushed, then to the others; until it is written */
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
 		const struct kvp_vdev *v;
 		struct kvp_leg *leg;	/* NULL: every leg of the vdev */
+		struct kvp_leg *led;	/* in turns: the leg that has it already, or NULL */
 		u64 block;		/* on the leg */
 		u32 first, nr;		/* of pages[] */
 	} runs[KVP_BATCH_RUNS];
@@ -50,7 +52,10 @@ void kvp_batch_reset(struct kvp_batch *b);
  * kvp_batch_write() - write what was added to legs in use, and empty the batch
  *
  * A leg that fails a write gets it once more; if that fails too it is given
- * up (kvp_leg_fail()). Return: 0; -EIO when the last leg failed.
+ * up (kvp_leg_fail()). In turns each run goes to one leg of its vdev first, another one for the next
+ * run, and to the others when that is durable: so whatever happens to sectors that are being written when
+ * the power goes, one leg has what was there before, or all of what is new.
+ * Return: 0; -EIO when the last leg failed.
  * Context: process, waits for I/O.
  */
 int kvp_batch_write(struct kvp_batch *b);

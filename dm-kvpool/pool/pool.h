@@ -155,6 +155,7 @@ struct kvp_destage {
 	u64 seq;			/* the last that was accepted when somebody looked, */
 	unsigned long seq_at;		/* and when it was seen to be another one (jiffies) */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
+	u32 runs;			/* and at most so many requests of the sweep, by the same */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
 };

@@ -29,6 +29,8 @@
 #define MAX_ROUND	2048	/* versions */
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
+#define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
+#define SWEEP_JIFFIES	(HZ / 4)
 #define MANY_HOLES	64	/* readers look through all that are pending */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
@@ -246,7 +248,7 @@ static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 	take_holes(pool, limit, r);
 	r->swept = !r->nr && pool->destage.sweep.nr;
 	if (r->swept)
-		r->nr = kvp_sweep_take(pool, round_versions(pool), &r->data, &r->next);
+		r->nr = kvp_sweep_take(pool, round_versions(pool), pool->destage.runs, &r->data, &r->next);
 	else if (!r->nr)
 		take_logged(pool, limit, r);
 	list_for_each_entry(d, &r->data, list)
@@ -379,6 +381,8 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	put_back(pool, &r);
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
+	if (r.swept)
+		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_ROUND);
 	return ret;
 }
 
@@ -681,6 +685,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
 	dg->next = dg->yield = dg->seq_at = jiffies;
 	dg->round = MIN_ROUND;
+	dg->runs = MIN_RUNS;
 	kvp_sweep_init(&dg->sweep);
 	dg->home = kvp_home_alloc(pool, false);
 	if (!dg->home)

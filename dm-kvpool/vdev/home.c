@@ -4,6 +4,7 @@
 #include "vdev/home.h"
 #include "io/batch.h"
 #include "pool/pool.h"
+#include "vdev/bridge.h"
 #include "vdev/home_row.h"
 #include "vdev/pace.h"
 
@@ -11,17 +12,20 @@
 #define MIN_LOCKED	64
 #define BATCH_JIFFIES	(HZ / 4)	/* then the blocks' memory is free, and readers get their turn */
 
-/* A locked range of adjacent blocks of one turn below one leaf, and its versions. */
+/* A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps, and its versions. */
 struct locked {
 	struct kvp_range range;
 	struct kvp_tpage *leaf;
 	struct list_head versions;
+	bool bridged;
 };
 
 struct kvp_home {
 	struct kvp_pool *pool;
 	struct kvp_row_home *rows;	/* for blocks of a parity1, which need nothing else of all this */
 	struct kvp_batch *batch;
+	struct kvp_bridge *bridge;	/* NULL: there are no gaps worth it, as in what goes by intent */
+	u32 nr_pages, nr_runs;		/* that the batch gets at most of what is locked */
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
@@ -42,7 +46,9 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	if (pool->parity)
 		h->rows = kvp_row_home_alloc(pool, whole);
 	h->batch = kvp_batch_alloc(pool);
-	if (!h->batch || (pool->parity && !h->rows)) {
+	if (!whole)
+		h->bridge = kvp_bridge_alloc(pool);
+	if (!h->batch || (!whole && !h->bridge) || (pool->parity && !h->rows)) {
 		kvp_home_free(h);
 		return NULL;
 	}
@@ -55,6 +61,7 @@ void kvp_home_free(struct kvp_home *h)
 		return;
 	kvp_row_home_free(h->rows);
 	kvp_batch_free(h->batch);
+	kvp_bridge_free(h->bridge);
 	kvfree(h);
 }
 
@@ -88,6 +95,8 @@ static void unlock_all(struct kvp_home *h)
 {
 	while (h->nr_locked)
 		unlock_one(h, &h->locked[--h->nr_locked]);
+	h->nr_pages = 0;
+	h->nr_runs = 0;
 }
 
 static void put_back(struct kvp_home *h, struct list_head *versions)
@@ -101,14 +110,43 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 	list_splice(&back, versions);
 }
 
+/* Of what is locked, as runs; cannot fail: finish() comes before the batch could be full. Returns how many. */
+static u32 fill_batch(struct kvp_home *h)
+{
+	struct kvp_dirty *d;
+	u32 i, n = 0;
+
+	h->batch->in_turns = h->bridge && kvp_bridge_wait(h->bridge);
+	for (i = 0; i < h->nr_locked; i++) {
+		struct locked *l = &h->locked[i];
+		u64 home;
+
+		if (l->bridged)
+			kvp_bridge_add(h->bridge, &l->versions, h->batch);
+		if (list_empty(&l->versions))
+			continue;
+		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
+		d = list_first_entry(&l->versions, struct kvp_dirty, list);
+		home = kvp_home_block(h->pool, d->block) - d->block;
+		list_for_each_entry(d, &l->versions, list) {
+			n += !d->zero;
+			if (!l->bridged && !d->zero)
+				kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page);
+		}
+	}
+	return n;
+}
+
 /* Write what is locked, and give the locks back. */
 static int finish(struct kvp_home *h, struct list_head *versions)
 {
-	u32 blocks = h->batch->nr_pages, ios = h->batch->nr_runs;
 	unsigned long start = jiffies;
+	u32 blocks = fill_batch(h), ios = h->batch->nr_runs;
 	LIST_HEAD(done);
 	int ret = kvp_batch_write(h->batch);
 
+	if (h->bridge)
+		kvp_bridge_reset(h->bridge);
 	/* What did not use the limit says nothing of it. */
 	if (ios * 2 > h->max_locked)
 		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
@@ -163,6 +201,7 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 		kvp_range_lock(&h->pool->ranges, &l->range, first, last);
 	}
 	l->leaf = leaf;
+	l->bridged = false;
 	h->nr_locked++;
 	return l;
 }
@@ -173,21 +212,27 @@ static bool repeated(struct kvp_dirty *d, struct list_head *versions)
 	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
 }
 
-/* Lock the run at the head of @versions and add to the batch what of it must be written. */
+/* Lock the run, or the stretch, at the head of @versions, and take what of it must be written. */
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
-	/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
-	u64 home = kvp_home_block(h->pool, d->block) - d->block;
+	u64 last = h->bridge ? kvp_bridge_last(h->bridge, versions) : 0;
 	struct list_head *end = versions;
-	u64 last = run_last(h->pool, versions);
+	u64 goes_on = 0;		/* behind the last block of a run; 0: there is none */
+	bool bridged = last;
 	struct locked *l;
 	LIST_HEAD(taken);
 	int error = 0;
 
+	if (!bridged)
+		last = run_last(h->pool, versions);
 	l = lock_run(h, versions, d->block, last, &error);
 	if (!l)
 		return error;
+	l->bridged = bridged;
+	if (bridged)
+		kvp_bridge_read(h->bridge, l->leaf, d->block, last);
+	h->nr_pages += last - d->block + 1;
 	list_for_each_entry_safe(d, next, versions, list) {
 		if (d->block > last) {
 			end = &d->list;
@@ -197,9 +242,10 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 			list_move_tail(&d->list, &h->dead);
 			continue;
 		}
-		/* cannot fail: finish() comes before the batch could be full */
-		if (!d->zero)
-			kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page);
+		if (d->zero && !bridged)
+			continue;
+		h->nr_runs += d->block != goes_on || !goes_on;
+		goes_on = d->block + 1;
 	}
 	list_cut_before(&taken, versions, end);
 	list_splice_tail(&taken, &l->versions);
@@ -209,9 +255,9 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 static bool batch_full(const struct kvp_home *h)
 {
 	/* a run may be cut by blocks that are left out: every second one at worst */
-	return h->nr_locked == h->max_locked ||
-	       h->batch->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
-	       h->batch->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
+	return h->nr_locked == h->max_locked || (h->bridge && kvp_bridge_is_full(h->bridge)) ||
+	       h->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
+	       h->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
 
 /* All versions are of blocks without parity. */
@@ -231,6 +277,8 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 		put_back(h, versions);
 	/* What was added but not written must not be written by the next call. */
 	kvp_batch_reset(h->batch);
+	if (h->bridge && kvp_bridge_wait(h->bridge))
+		kvp_bridge_reset(h->bridge);
 	if (ret)
 		list_splice_init(&h->dead, versions);
 	return ret;

@@ -3,6 +3,7 @@
 
 #include "format/stripe.h"
 #include "pool/pool.h"
+#include "vdev/bridge.h"
 #include "vdev/sweep.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
@@ -102,13 +103,30 @@ void kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
 
 /* --- taking ------------------------------------------------------------------------------- */
 
-/* The first block behind what must go home together with @block: its stripe, or itself. */
-static u64 end_of_unit(struct kvp_pool *pool, u64 block)
+/**
+ * struct course - what has been taken goes so far
+ * @border: behind what must go home together with the last: its stripe, or itself
+ * @first: where the last request begins
+ * @last: block
+ * @runs: requests to each leg, with parity at least
+ */
+struct course {
+	u64 border, first, last;
+	u32 runs;
+};
+
+/* @block comes next, and is not part of what was taken. */
+static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
 
-	return block - at.block % unit + unit;
+	c->border = block - at.block % unit + unit;
+	if (!c->runs || block > c->last + 1 + kvp_bridge_gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
+		c->runs++;
+		c->first = block;
+	}
+	c->last = block;
 }
 
 /* The first that the sweep does not know: all that is older it knows, or it is home. */
@@ -123,12 +141,12 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
 
-u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, struct list_head *to, struct kvp_log_at *end)
+u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
 {
 	struct kvp_sweep *s = &pool->destage.sweep;
 	struct kvp_wbuf *w = &pool->wbuf;
+	struct course c = { 0 };
 	struct kvp_dirty *d;
-	u64 border = 0;
 	u32 n = 0;
 
 	if (list_empty(&s->ahead)) {
@@ -138,10 +156,10 @@ u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, struct list_head *to, struct 
 	spin_lock(&w->lock);
 	while (!list_empty(&s->ahead)) {
 		d = by_block_entry(s->ahead.next);
-		if (n >= max && d->block >= border)
+		if ((n >= max || c.runs >= runs) && d->block >= c.border)
 			break;
-		if (d->block >= border)
-			border = end_of_unit(pool, d->block);
+		if (d->block >= c.border)
+			go_on(pool, &c, d->block);
 		list_del(&d->by_block);
 		list_move_tail(&d->list, to);
 		w->nr_parked--;
@@ -154,7 +172,7 @@ u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, struct list_head *to, struct 
 	find_end(w, end);
 	spin_unlock(&w->lock);
 	s->nr -= n;
-	s->hand = max(s->hand, border);
+	s->hand = max(s->hand, c.border);
 	list_sort(NULL, to, by_lsn);
 	return n;
 }

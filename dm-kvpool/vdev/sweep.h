@@ -41,7 +41,7 @@ void kvp_sweep_init(struct kvp_sweep *s);
 void kvp_sweep_gather(struct kvp_pool *pool, u64 limit);
 
 /**
- * kvp_sweep_take() - the next versions by address, some @max
+ * kvp_sweep_take() - the next versions by address, some @max, in some @runs requests to each leg
  * @to: empty; gets them in log order
  * @end: in: above all that the sweep knows; out: of what the sweep does not know the first, if it is
  *	below: of the rows of what was taken nothing that is older stays
@@ -49,7 +49,7 @@ void kvp_sweep_gather(struct kvp_pool *pool, u64 limit);
  * All versions of a block, or of a stripe, are taken together. Return: how many. Context: caller
  * holds pool->checkpoint_lock; may sleep.
  */
-u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, struct list_head *to, struct kvp_log_at *end);
+u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end);
 
 /** kvp_sweep_put_back() - @versions were taken last, are in log order, and did not come home; empties it */
 void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions);

@@ -533,6 +533,89 @@ static void silent_amid_a_sweep(struct scene *s)
 	host_stop(&s->host);
 }
 
+/* --- gaps ------------------------------------------------------------------------------------- */
+
+#define GAPS	3u	/* every third block goes home */
+
+/* The event with which @disk has flushed what had ended at @ended; 0: it has not. */
+static u32 flushed(u32 disk, u32 ended)
+{
+	const struct trace *t = &disks.trace;
+	u32 i;
+
+	for (i = 0; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk == disk && r->op == KVP_IO_FLUSH && r->submitted > ended && r->ended && !r->error)
+			return r->ended;
+	}
+	return 0;
+}
+
+static const struct trace_request *write_of(u32 since, u32 disk, u64 block)
+{
+	const struct trace *t = &disks.trace;
+	u32 i;
+
+	for (i = since; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk == disk && r->op == KVP_IO_WRITE && block >= r->block &&
+		    block - r->block < r->nr)
+			return r;
+	}
+	return NULL;
+}
+
+/* What lies in gaps is written to one leg, and to the other when that is durable. Returns how many. */
+static u32 check_turns(u32 since)
+{
+	u32 i, n = 0, end;
+
+	for (i = 0; i < COUNT; i++) {
+		u64 at = disks.data_start + FIRST + i;
+		const struct trace_request *a = write_of(since, 0, at), *b = write_of(since, 1, at);
+
+		if (i % GAPS == 0 || !a || !b)
+			continue;
+		n++;
+		end = a->submitted < b->submitted ? flushed(0, a->ended) : flushed(1, b->ended);
+		if (!end || end > max(a->submitted, b->submitted))
+			sim_fail("block %u is in a gap, and is written to both legs at a time", FIRST + i);
+	}
+	return n;
+}
+
+/* Blocks between go home once more, but those that are rotten on one leg or the other: which are healed later. */
+static void gaps(struct scene *s)
+{
+	u64 healed, unrepaired;
+	u8 junk[KVP_BLOCK_SIZE];
+	u32 i, since;
+
+	memset(junk, 0xa5, sizeof(junk));
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	for (i = 1; i < COUNT; i += 5 * GAPS)
+		image_write_data(&disks.img[i % 2], disks.data_start + FIRST + i, junk);
+	hold_homes(s);
+	occupy_destage(s);
+	for (i = 0; i < COUNT; i += GAPS)
+		write_each(s, FIRST + i, 1);
+	since = disks.trace.nr_requests;
+	come_home(s);
+	if (check_turns(since) < COUNT / 4)
+		sim_fail("there was nothing in gaps: the scene is not what it says");
+	/* The SSDs have them, too. */
+	for (i = 1; i < COUNT; i += 5 * GAPS)
+		kvp_scache_mistrust(s->host.pool, FIRST + i, 1);
+	host_scrub(&s->host, &healed, &unrepaired);
+	if (unrepaired || !healed)
+		sim_fail("%llu healed, %llu lost", healed, unrepaired);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
 /* --- another life ------------------------------------------------------------------------------- */
 
 static void look_again(struct scene *s)
@@ -581,8 +664,8 @@ static void scene(const char *what, const struct host_start *shape, void (*first
 	char name[128];
 	u32 i, k;
 
-	snprintf(name, sizeof(name), "park:%s+%u:%s", shape->parity ? "parity" : "mirror",
-		 shape->cache, what);
+	snprintf(name, sizeof(name), "park:%s+%u:%s%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, what, shape->rotational ? "-on-disks" : "");
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
@@ -604,6 +687,7 @@ void run_park(void)
 	static const struct host_start shapes[] = {
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 		{ .legs = 4, .parity = true, .cache = 1 },
+		{ .legs = 4, .cache = 2, .rotational = true },
 	};
 	u32 i;
 
@@ -618,7 +702,9 @@ void run_park(void)
 		scene("log-is-full", &shapes[i], write_much, look_again);
 		scene("power-cut", &shapes[i], leave_parked, look_again);
 		scene("many-versions", &shapes[i], many_versions, NULL);
-		if (!shapes[i].parity)
+		if (shapes[i].rotational)
+			scene("gaps", &shapes[i], gaps, NULL);
+		else if (!shapes[i].parity)
 			scene("by-address", &shapes[i], by_address, NULL);
 		if (!shapes[i].parity)
 			scene("silent-amid-a-sweep", &shapes[i], silent_amid_a_sweep, NULL);
