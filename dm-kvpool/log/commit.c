@@ -403,7 +403,9 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  */
 static void settle_losses(struct kvp_pool *pool)
 {
-	if (kvp_members_dirty(pool))
+	bool alone = pool->nr_vdevs == 1 && !pool->parity;
+
+	if (!alone && kvp_members_dirty(pool))
 		kvp_members_settle(pool);
 }
 

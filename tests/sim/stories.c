@@ -732,6 +732,9 @@ static void live_lose_a_vdev(struct story *s)
 	host_checkpoint(h);
 	if (host_leg(h, 2)->state == KVP_LEG_IN_SYNC)
 		sim_fail("a leg that died is not given up");
+	/* The next entry is the other vdev's: it is at home that this one fails. */
+	while (kvp_log_vdev(h->pool, h->pool->log.head.lsn) != &h->pool->vdevs[0])
+		host_write(h, 3, 1, true);
 	disks_kill(3);
 	h->may_fail = true;
 	host_write(h, host_boundary(&s->start) + 4, 1, true);
