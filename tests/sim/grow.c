@@ -17,17 +17,19 @@ static const struct shape {
 	bool parity, more_parity;
 	u32 cache;		/* SSDs beside them */
 	bool writethrough;	/* without the log */
+	u32 turns;	/* so many vdevs carry the log then; 0: one */
 } shapes[] = {
-	{ .name = "mirror+mirror", .legs = 2, .more = 2 },
+	{ .name = "mirror+mirror", .legs = 2, .more = 2, .turns = 2 },
 	{ .name = "mirror+single", .legs = 2, .more = 1 },
-	{ .name = "single+single", .legs = 1, .more = 1 },
-	{ .name = "mirror+parity1", .legs = 2, .more = 3, .more_parity = true },
-	{ .name = "parity1+mirror", .legs = 3, .more = 2, .parity = true },
+	{ .name = "single+single", .legs = 1, .more = 1, .turns = 2 },
+	{ .name = "mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .turns = 2 },
+	{ .name = "parity1+mirror", .legs = 3, .more = 2, .parity = true, .turns = 2 },
 	{ .name = "cache:mirror+mirror", .legs = 2, .more = 2, .cache = 2 },
 	{ .name = "cache:mirror+single", .legs = 2, .more = 1, .cache = 1 },
 	{ .name = "cache:mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .cache = 1 },
 	{ .name = "cache:parity1+mirror", .legs = 3, .more = 2, .parity = true, .cache = 1 },
-	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1, .writethrough = true },
+	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1, .writethrough = true,
+	  .turns = 2 },
 };
 
 struct growing {
@@ -58,7 +60,7 @@ static void expect_log(struct growing *g)
 	u32 last = pool->nr_vdevs - 1, i;
 	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs[last]);
 
-	if ((pool->log.v == &pool->vdevs[last]) != there)
+	if (g->new.cache && (pool->log.v == &pool->vdevs[last]) != there)
 		sim_fail("the log is on vdev %u", pool->log.v->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
@@ -84,6 +86,9 @@ static void try_to_grow(struct growing *g)
 			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
 		if (g->victim == NOBODY)
 			expect_log(g);
+		/* A leg that died meanwhile is not to carry what others could lose. */
+		if (g->victim == NOBODY && h->pool->log.track.nr != max(g->shape->turns, 1u))
+			sim_fail("%u vdevs carry the log", h->pool->log.track.nr);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
@@ -289,6 +294,7 @@ static void set_up(struct growing *g, const struct shape *s)
 	const struct base *base = base_of(s);
 	u32 legs = s->legs + s->more + s->cache, i;
 
+	g->shape = s;
 	g->old = (struct host_start){ .legs = s->legs + s->cache, .parity = s->parity, .grown = true,
 				      .cache = s->cache, .writethrough = s->writethrough,
 				      .blank = s->more };
