@@ -51,7 +51,7 @@ echo "--- the power goes; an SSD goes; the cache leaves"
 simset c dead 1
 truncate -s 1M /tmp/m/file
 oracle write /tmp/m/file 0 256 7 fsync bs=4
-cp /tmp/m/large /tmp/m/copy; sync
+sync
 simset all cut_mode random; simset all power_cut now
 umount -l /tmp/m
 dmsetup remove --retry --force tank
@@ -60,7 +60,7 @@ simset c dead 0
 run 0 import tank
 mount /dev/mapper/tank /tmp/m
 expect_eq "$(oracle show /tmp/m/file 0 256 bs=1)" "0 256 v7"
-expect_eq "$(md5sum < /tmp/m/copy)" "$large_sum"
+expect_eq "$(md5sum < /tmp/m/large)" "$large_sum"
 run 0 remove tank cache
 [[ $(dmsetup table tank) != *cache* ]] || fail "table line: $(dmsetup table tank)"
 echo 3 > /proc/sys/vm/drop_caches

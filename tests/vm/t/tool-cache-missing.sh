@@ -56,6 +56,7 @@ run 0 import --discard-log tank; has out 'gave up the log'; has out '^4 blocks a
 run 4 status -j tank; expect_eq "$(json pools.0.poisoned.0.lba) $(json pools.0.poisoned.0.blocks)" "8 4"
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 EIO,12 500 v1,"
 oracle write /dev/mapper/tank 8 4 4 fsync
+dmsetup message tank 0 checkpoint
 run 4 status -j tank; expect_eq "$(json pools.0.poisoned_total)" 0
 dmsetup remove --retry tank
 simset d dead 0

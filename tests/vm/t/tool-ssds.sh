@@ -33,7 +33,7 @@ ssds '/dev/e /dev/d'
 run 1 inspect /dev/c
 simset d dead 1
 retry 60 eval '[ "$(kvpoolctl status -j tank | grep -c faulted)" -gt 0 ]'
-uuid=$(kvpoolctl status -j tank > /tmp/s; python3 -c 'import json; print(json.load(open("/tmp/s"))["pools"][0]["cache"]["legs"][1]["uuid"])')
+run 4 status -j tank; uuid=$(json pools.0.cache.legs.1.uuid)
 run 0 replace tank "$uuid" /dev/c
 simset d dead 0
 mode_is writeback cache
