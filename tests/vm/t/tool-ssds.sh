@@ -6,8 +6,9 @@
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 mksim f 16
-blank_ssds() { for d; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct status=none; done; }
+blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct status=none; done; }
 ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path 2> /dev/null)" "$1"; }
+is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
 
 echo "--- refused in words"
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
@@ -32,7 +33,7 @@ mode_is writeback cache
 ssds '/dev/e /dev/d'
 run 1 inspect /dev/c
 simset d dead 1
-retry 60 eval '[ "$(kvpoolctl status -j tank | grep -c faulted)" -gt 0 ]'
+retry 60 is_degraded
 run 4 status -j tank; uuid=$(json pools.0.cache.legs.1.uuid)
 run 0 replace tank "$uuid" /dev/c
 simset d dead 0
