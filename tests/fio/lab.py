@@ -17,7 +17,7 @@ KERNEL = "6.12"
 # What the program guest knows.
 KINDS = ("hdd", "ssd")
 STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1", "cached", "cached1", "full",
-          "writecache")
+          "writecache", "bcache", "dmcache", "writecache-full", "bcache-full", "dmcache-full")
 SCALING_JOBS = ("read-128k", "write-128k", "read-1m", "write-1m")
 JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit",
         "ssd-hit-qd1", "ssd-hit-qd32", "full-write", "full-rate", "full-write-1m")
