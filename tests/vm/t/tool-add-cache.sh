@@ -94,7 +94,8 @@ for ((k = 1; k <= 25; k += 3)); do
 	*) fail "cut $k: $(size) bytes" ;;
 	esac
 	oracle write /dev/mapper/tank 0 256 $((k + 1)) fsync bs=2
-	run 0 status -j tank; expect_eq "$(json pools.0.cache.mode) $(json pools.0.log.on)" "writeback cache"
+	expect_eq "$(kvpoolctl get tank cache_mode)" writeback
+	expect_stat tank log.on cache
 	run 0 destroy tank
 done
 echo "the old pool $old times, the grown one $new times"
