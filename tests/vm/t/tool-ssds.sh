@@ -42,7 +42,6 @@ ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
 run 0 detach tank /dev/e; has err 'note: the cache is write-through'
 ssds '/dev/c '
-refused 3 last_leg 'only SSD' detach tank /dev/c
 run 0 attach tank /dev/c /dev/e
 ssds '/dev/c /dev/e'
 run 0 set tank cache_mode=writeback
@@ -51,6 +50,11 @@ end_load
 echo 3 > /proc/sys/vm/drop_caches
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
 expect_eq "$(event_count tank cache_exchanged)" 4 "events cache_exchanged"
+run 0 detach tank /dev/e
+sync
+refused 3 last_leg 'only SSD' detach tank /dev/c
+run 0 attach tank /dev/c /dev/e
+run 0 set tank cache_mode=writeback
 
 echo "--- a new one that fails: the cache is what it was"
 blank_ssds d
