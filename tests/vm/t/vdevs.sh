@@ -26,7 +26,7 @@ expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 status tank
 has out '^  tank +online'; has out '^    mirror-0 +online'; has out '^      /dev/b +online +0 +0 +0 +0$'
 has out '^    parity1-1 +online'; has out '^      /dev/e +online'
-run 0 status -v tank; has out 'mirror-0 +online +[0-9.]+ MiB  has the log$'; hasnt out 'parity1-1.*log'
+run 0 status -v tank; has out 'mirror-0 +online +[0-9.]+ MiB  has the log$'; has out 'parity1-1 +online +[0-9.]+ MiB  has the log$'
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 4
 run 0 get tank chunk; expect_eq "$(cat /tmp/out)" 64K
 run 0 get -j tank; expect_eq "$(json tunables.chunk.value)" 65536
@@ -51,9 +51,9 @@ checked 4 /dev/b /dev/c /dev/e; expect_eq "$(json check.blocks.valid)" "$written
 expect_eq "$(json check.legs.0.state) $(json check.legs.3.state)" "missing missing"
 run 5 check /dev/[cde]; has out 'advice: of vdev 0, a mirror, 0 of 2 legs'
 run 5 check /dev/a /dev/c; has out 'advice: of vdev 1, a parity1, 1 of 3 legs'
-run 0 inspect -j /dev/a; expect_eq "$(json inspect.table.vdev) $(json inspect.log.state)" "0 sound"
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.table.vdev) $(json inspect.log)" "1 null"
-run 0 inspect /dev/d; has out '^  on the legs of vdev 0'
+run 0 inspect -j /dev/a; expect_eq "$(json inspect.table.vdev) $(json inspect.log.state)" "0 partial"
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.table.vdev) $(json inspect.log.state)" "1 partial"
+run 0 inspect /dev/d; has out partial
 run 0 import tank
 all_is v1
 
