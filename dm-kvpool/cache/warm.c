@@ -357,7 +357,8 @@ static void restore_work(struct work_struct *work)
 
 	while (!READ_ONCE(w->stopped))
 		if (!restore_some(pool)) {
-			w->ms = jiffies_to_msecs(jiffies - w->since);
+			/* 0 is said while it goes on. */
+			WRITE_ONCE(w->ms, max(1u, jiffies_to_msecs(jiffies - w->since)));
 			WRITE_ONCE(w->restoring, false);
 			if (w->restored)
 				kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",

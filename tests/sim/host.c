@@ -648,6 +648,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
 	if (doubt && !ret)
 		kvp_scache_mistrust(h->pool, block, 1);
+	h->mistrusted += doubt;
 	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
 	__free_page(page);
 	return ret;

@@ -17,6 +17,7 @@ struct host {
 	wait_queue_head_t space;
 	u32 space_seq;
 	u32 ssd_reads;		/* that were answered by the SSD cache */
+	u32 mistrusted;		/* of those, that were not what they should be */
 	bool stopped;
 	bool ssds_lie;		/* the SSD cache may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */

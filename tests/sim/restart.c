@@ -31,7 +31,6 @@ struct saga {
 	bool checked;			/* nothing is cut any more */
 	u64 slow_summary;		/* block of the SSDs that is not read until that is released; 0: none */
 	bool fills;			/* what is read and written enters the cache */
-	bool rotten;			/* the SSDs may hold anything */
 	bool oom;			/* there is no memory but what must be had, at times */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
@@ -102,13 +101,17 @@ static void saga_main(void *arg)
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
 		scrub_all(s);
-	/* What is at home cannot be read while it is held. */
-	if (!s->hold)
-		look_at_all(s);
 	if (!s->slow_summary)
 		host_warm_up(&s->host);
-	if (!s->hold && !s->rotten)
+	/* What is at home cannot be read while it is held. */
+	if (!s->hold) {
 		host_cache_check(&s->host);
+		look_at_all(s);
+	}
+	/* While somebody fills, the cache may come round beneath a reader. */
+	if (s->host.mistrusted && !s->fills)
+		sim_fail("life %u: %u blocks were read from the SSD, and were not what they should be", s->life,
+			 s->host.mistrusted);
 	s->served = disks.trace.nr;
 	s->live(s);
 	if (s->stop)
@@ -807,6 +810,47 @@ static bool stale_ring(struct saga *s)
 	return good;
 }
 
+/* As they come home, some blocks that are no neighbours enter the ring; nothing is checkpointed. */
+static void some_into_ring(struct saga *s)
+{
+	u32 i;
+
+	for (i = 0; i < 24; i++)
+		host_write(&s->host, 100 + 16 * i + rng_below(&s->rng, 12), 1, false);
+	host_flush(&s->host);
+	home_without_tail(&s->host);
+	host_sleep(10);
+}
+
+static void once_round(struct saga *s)
+{
+	u64 begin = s->host.pool->scache.wiped;
+
+	while (s->host.pool->scache.wiped - begin < s->host.pool->scache.blocks)
+		some_into_ring(s);
+	host_checkpoint(&s->host);
+	host_sleep(1500);
+}
+
+static void further_on(struct saga *s)
+{
+	u64 begin;
+
+	host_checkpoint(&s->host);
+	begin = s->host.pool->scache.wiped;
+	/* A little into a segment, which has a summary of the round before. */
+	while (s->host.pool->scache.wiped - begin < 100 || s->host.pool->scache.wiped % 256 - 24 > 40)
+		some_into_ring(s);
+}
+
+/* After a cut it is known how far the ring may have been, also if no checkpoint has come since. */
+static bool ring_goes_on(struct saga *s)
+{
+	s->fills = true;
+	return life(s, once_round, false) && life(s, further_on, false) && life(s, further_on, false) &&
+	       life(s, nothing, true);
+}
+
 static void change_mode(struct saga *s)
 {
 	struct host *h = &s->host;
@@ -831,6 +875,55 @@ static bool modes_change(struct saga *s)
 	s->fills = true;
 	for (i = 0; good && i < 8; i++)
 		good = life(s, i % 2 ? go_round : change_mode, rng_chance(&s->rng, 400));
+	return good;
+}
+
+/* What has a summary is changed past the log, in the same life. */
+static void change_behind_summary(struct saga *s)
+{
+	fill_segments(s);
+	host_write(&s->host, 100, 60, false);
+	host_checkpoint(&s->host);
+	host_discard(&s->host, 180, 20);
+	host_checkpoint(&s->host);
+}
+
+static bool changed_behind_summary(struct saga *s)
+{
+	return life(s, change_behind_summary, false) && life(s, nothing, true);
+}
+
+/* All segments have a summary; then an entry is on its way into one of them when the power goes. */
+static void end_in_flight(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 begin = pool->log.head.lsn;
+	u32 i;
+
+	while (pool->log.head.lsn - begin < kvp_log_blocks(g))
+		write_each(s, 100, 128);
+	host_checkpoint(&s->host);
+	host_sleep(2500);
+	/* It may have ended before it is looked at. */
+	for (i = 0; i < 6 && list_empty(&pool->log.in_flight); i++) {
+		while (kvp_log_segment_end(g, pool->log.head.lsn) - pool->log.head.lsn > KVP_SUMMARY_BLOCKS)
+			write_each(s, 300, 1);
+		host_write(&s->host, 310, 12, false);
+		kvp_commit_now(pool);
+		kvp_commit_kick(pool, true);
+	}
+	if (list_empty(&pool->log.in_flight))
+		sim_fail("nothing is in flight: the saga is not what it says");
+}
+
+static bool torn_into_segment(struct saga *s)
+{
+	bool good = true;
+	u32 i;
+
+	for (i = 0; good && i < 3; i++)
+		good = life(s, end_in_flight, false) && life(s, nothing, false);
 	return good;
 }
 
@@ -943,6 +1036,8 @@ void run_restart(void)
 		saga("clean-comes-back", &shapes[i], clean_comes_back);
 		saga("clean-after-a-cut", &shapes[i], clean_after_a_cut);
 		saga("stale-summary", &shapes[i], stale_summary);
+		saga("changed-behind-summary", &shapes[i], changed_behind_summary);
+		saga("torn-into-segment", &shapes[i], torn_into_segment);
 		saga("modes-change", &shapes[i], modes_change);
 		saga("log-overtakes-summaries", &shapes[i], log_overtakes_summaries);
 	}
@@ -952,5 +1047,6 @@ void run_restart(void)
 		ring.writethrough = true;
 		saga("clean-comes-back", &ring, ring_comes_back);
 		saga("stale-summary", &ring, stale_ring);
+		saga("goes-on", &ring, ring_goes_on);
 	}
 }
