@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: what is clean on an SSD cache is read there again after a stop and after a power cut, in the log and in the ring; not what has changed since
+# timeout: 300
+# needs: gcc
+# kmsg-allow: I/O error|lost (a?sync )?page write
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle
+load_modules
+no_udev
+for d in a b; do mksim $d 96; done
+for d in c d; do mksim $d 34; done
+dev=/dev/mapper/p
+show() { # FIRST COUNT: what the blocks hold, on one line
+	local seen
+	seen=$(oracle show $dev "$1" "$2" bs=4)
+	echo "${seen//$'\n'/,}"
+}
+home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
+hits() { stat_of p ssd.hits; }
+# from_ssd WHAT FIRST COUNT VERSIONS: all of it, and nothing from a disk but pages of the checksum table.
+from_ssd() {
+	local reads hits
+	reads=$(home_reads) hits=$(hits)
+	expect_eq "$(show "$2" "$3")" "$4" "$1"
+	expect_eq "$(hits)" $((hits + $3)) "$1: hits"
+	[ $(($(home_reads) - reads)) -le 24 ] || fail "$1: $(($(home_reads) - reads)) reads of the disks"
+}
+known_again() { [ "$(stat_of p ssd.restore_ms)" != 0 ]; }
+# restored LEAST: so many blocks are known again, or more.
+restored() {
+	retry 20 known_again
+	[ "$(stat_of p ssd.restored)" -ge "$1" ] || fail "$(stat_of p ssd.restored) blocks are known again, not $1"
+	echo "$(stat_of p ssd.restored) blocks were known again after $(stat_of p ssd.restore_ms) ms"
+}
+start() { dmsetup create p --table "$table"; }
+cut_power() {
+	simset all cut_mode random
+	simset all power_cut now
+	dmsetup remove --retry p
+	simset all power_cut none
+	simset all power_restore 1
+}
+
+echo "--- the log: stopped, and started twice"
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 6 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 mirror 2 /dev/a /dev/b cache 2 /dev/c /dev/d"
+table=$(dmsetup table p)
+# Fewer than go home by intent whatever the cutoff is.
+for b in 0 1024; do oracle write $dev $b 1024 1 fsync bs=4; done
+dmsetup message p 0 checkpoint
+from_ssd "before" 0 2048 "0 2048 v1"
+dmsetup remove --retry p
+start
+restored 2048
+from_ssd "after a stop" 0 2048 "0 2048 v1"
+dmsetup remove --retry p
+start
+restored 2048
+
+echo "--- what has changed in between is not believed"
+oracle write $dev 40 8 2 fsync bs=4
+dmsetup message p 0 set seq_cutoff_write 1M
+oracle write $dev 512 256 3 fsync bs=256
+dmsetup message p 0 checkpoint
+dmsetup message p 0 set seq_cutoff_write 1G
+blkdiscard -o $((100 * 4096)) -l $((8 * 4096)) $dev
+dmsetup message p 0 checkpoint
+sleep 2
+cut_power
+start
+restored 1500
+expect_eq "$(show 0 2048)" "0 40 v1,40 8 v2,48 52 v1,100 8 zero,108 404 v1,512 256 v3,768 1280 v1"
+expect_stat p ssd.mistrusted 0
+
+echo "--- the power goes: what lies in segments that were left is known"
+oracle write $dev 4096 1536 4 fsync bs=4
+dmsetup message p 0 checkpoint
+sleep 3
+oracle write $dev 8192 64 5 fsync bs=4
+dmsetup message p 0 checkpoint
+sleep 2
+cut_power
+start
+restored 2500
+reads=$(hits)
+expect_eq "$(show 4096 1536)" "4096 1536 v4"
+[ $(($(hits) - reads)) -ge 900 ] || fail "$(($(hits) - reads)) of 1536 blocks were read from the SSDs"
+expect_stat p ssd.mistrusted 0
+
+echo "--- the log comes round, and the power goes again and again"
+for i in 1 2 3 4; do
+	for b in 0 1500; do oracle write $dev $((i * 1500 + b)) 1500 $((5 + i)) fsync bs=4; done
+	dmsetup message p 0 checkpoint
+	sleep 1
+	cut_power
+	start
+	expect_eq "$(show $((i * 1500)) 3000)" "$((i * 1500)) 3000 v$((5 + i))"
+	expect_stat p ssd.mistrusted 0
+done
+
+echo "--- the ring: what was read is there after a stop"
+dmsetup message p 0 set cache_mode writethrough force
+dmsetup message p 0 checkpoint
+show 10000 512 > /dev/null
+oracle write $dev 10000 512 11 fsync bs=4
+dmsetup message p 0 checkpoint
+for i in 1 2 3; do show 10000 512 > /dev/null; sleep 1; done
+dmsetup remove --retry p
+start
+restored 256
+reads=$(hits)
+expect_eq "$(show 10000 512)" "10000 512 v11"
+[ $(($(hits) - reads)) -ge 256 ] || fail "$(($(hits) - reads)) of 512 blocks were read from the SSDs"
+expect_stat p ssd.mistrusted 0
+scrub p
+expect_stat p poisoned_blocks 0
+for l in 0 1 2 3; do expect_stat p leg.$l.err_checksum 0; done
+dmsetup remove --retry p
