@@ -706,8 +706,9 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 		return;
 	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
-	/* What is of an earlier life is not believed then. */
-	if (kvp_entry_era(entry) >= at->before)
+	/* What is of an earlier life is not believed then; a leaf that was discarded as a whole has no birth. */
+	if (kvp_entry_era(entry) >= at->before ||
+	    (at->before != ~0u && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN))
 		return;
 	for (i = 0; i < pool->scache.v->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->scache.v->legs[i];
