@@ -58,10 +58,13 @@ int kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
 static void put_back(struct kvp_ssdcopy *c)
 {
 	struct kvp_ssdcopies *all = c->all;
+	unsigned long flags;
 
-	clear_bit_unlock(c - all->copies, all->busy);
-	smp_mb__after_atomic();	/* pairs with that of whoever waits */
+	/* Whoever finds that none is busy takes the lock for it: nobody is here then. */
+	spin_lock_irqsave(&all->lock, flags);
+	__clear_bit(c - all->copies, all->busy);
 	wake_up_all(&all->wait);
+	spin_unlock_irqrestore(&all->lock, flags);
 }
 
 static void write_done(struct kvp_io *io)
@@ -72,28 +75,55 @@ static void write_done(struct kvp_io *io)
 	put_back(io->private);
 }
 
-static struct kvp_ssdcopy *take_free(struct kvp_ssdcopies *all)
+/* Nothing is written twice at a time: which of both stayed, nobody would know. */
+static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *leg, u64 place)
 {
 	u32 i;
 
-	for (;;) {
-		i = find_first_zero_bit(all->busy, KVP_SSDCOPIES);
-		if (i >= KVP_SSDCOPIES)
-			return NULL;
-		if (!test_and_set_bit_lock(i, all->busy))
-			break;
+	lockdep_assert_held(&all->lock);
+	for (i = 0; i < KVP_SSDCOPIES; i++)
+		if (test_bit(i, all->busy) && all->copies[i].io.leg == leg && all->copies[i].io.block == place)
+			return true;
+	return false;
+}
+
+/* One for that place, or NULL. */
+static struct kvp_ssdcopy *take(struct kvp_ssdcopies *all, struct kvp_leg *leg, u64 place)
+{
+	struct kvp_ssdcopy *c = NULL;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&all->lock, flags);
+	i = find_first_zero_bit(all->busy, KVP_SSDCOPIES);
+	if (i < KVP_SSDCOPIES && !__on_its_way(all, leg, place)) {
+		c = &all->copies[i];
+		c->io = (struct kvp_io){
+			.leg = leg, .op = KVP_IO_WRITE, .block = place, .nr = 1, .pages = &c->page,
+			.done = write_done, .private = c,
+		};
+		__set_bit(i, all->busy);
 	}
-	if (!all->copies[i].page)
-		all->copies[i].page = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
-	if (all->copies[i].page)
-		return &all->copies[i];
-	put_back(&all->copies[i]);
+	spin_unlock_irqrestore(&all->lock, flags);
+	if (!c)
+		return NULL;
+	if (!c->page)
+		c->page = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (c->page)
+		return c;
+	put_back(c);
 	return NULL;
 }
 
-static bool some_free(struct kvp_ssdcopies *all)
+static u32 nr_busy(struct kvp_ssdcopies *all)
 {
-	return find_first_zero_bit(all->busy, KVP_SSDCOPIES) < KVP_SSDCOPIES;
+	unsigned long flags;
+	u32 n;
+
+	spin_lock_irqsave(&all->lock, flags);
+	n = bitmap_weight(all->busy, KVP_SSDCOPIES);
+	spin_unlock_irqrestore(&all->lock, flags);
+	return n;
 }
 
 void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait)
@@ -111,15 +141,11 @@ void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct
 	if (!leg)
 		return;
 	if (wait)
-		wait_event(all->wait, some_free(all));
-	c = take_free(all);
+		wait_event(all->wait, nr_busy(all) < KVP_SSDCOPIES);
+	c = take(all, leg, place);
 	if (!c)
 		return;
 	copy_page(page_address(c->page), page_address(page));
-	c->io = (struct kvp_io){
-		.leg = leg, .op = KVP_IO_WRITE, .block = place, .nr = 1, .pages = &c->page,
-		.done = write_done, .private = c,
-	};
 	atomic64_inc(&pool->work_stats.ssd_page_writes);
 	kvp_io_submit(&c->io);
 }
@@ -128,6 +154,7 @@ void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct
 
 void kvp_ssdcopy_init(struct kvp_pool *pool)
 {
+	spin_lock_init(&pool->ssdcopies.lock);
 	init_waitqueue_head(&pool->ssdcopies.wait);
 }
 
@@ -159,7 +186,7 @@ void kvp_ssdcopy_drain(struct kvp_pool *pool)
 {
 	struct kvp_ssdcopies *all = &pool->ssdcopies;
 
-	wait_event(all->wait, bitmap_empty(all->busy, KVP_SSDCOPIES));
+	wait_event(all->wait, !nr_busy(all));
 }
 
 void kvp_ssdcopy_exit(struct kvp_pool *pool)

@@ -15,6 +15,7 @@
 #ifndef KVP_TABLE_SSDCOPY_H
 #define KVP_TABLE_SSDCOPY_H
 
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "io/io.h"
@@ -37,12 +38,14 @@ struct kvp_ssdcopy {
  * struct kvp_ssdcopies - copies of table pages
  * @v: the cache that has them; NULL: there is none
  * @copies: KVP_SSDCOPIES of them
+ * @lock: irqsave; for @busy, and where those go that are
  * @busy: a bit for each that is on its way, or being filled
  * @wait: for one that is free, or for all
  */
 struct kvp_ssdcopies {
 	struct kvp_vdev *v;
 	struct kvp_ssdcopy *copies;
+	spinlock_t lock;
 	unsigned long busy[BITS_TO_LONGS(KVP_SSDCOPIES)];
 	wait_queue_head_t wait;
 };

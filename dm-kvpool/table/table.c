@@ -319,10 +319,49 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 	return !error || error == -ENODATA ? -EBADMSG : error;
 }
 
-/* What an SSD has, if it is what the pointer names; that it is not is no error of its. */
+static u32 newest_in_leaf(const __le64 *words, bool *poison)
+{
+	u32 era = 0, i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words[i]);
+
+		era = max(era, kvp_entry_era(word));
+		*poison |= kvp_entry_state(word) == KVP_ENTRY_POISONED;
+	}
+	return era;
+}
+
+static u32 newest_below(const __le64 *words, bool *poison)
+{
+	u32 era = 0, i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words[i]);
+
+		era = max(era, kvp_ptr_era(word));
+		*poison |= kvp_ptr_poison(word);
+	}
+	return era;
+}
+
+/* A page with the right sum: is it of the era, too, that the pointer says, and poisoned where that says so? */
+static bool fits_pointer(const struct kvp_tpage *tp)
+{
+	const __le64 *w = words(tp);
+	bool poison = false;
+	u32 era = tp->level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
+
+	return era == kvp_ptr_era(tp->durable) && poison == kvp_ptr_poison(tp->durable);
+}
+
+/*
+ * What an SSD has, if it is what the pointer names; that it is not is no error of its, and
+ * common: other pages have the place, and older versions of this one. So the sum alone is not enough.
+ */
 static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	if (kvp_ssdcopy_read(pool, tp) || !page_verifies(tp, tp->page))
+	if (kvp_ssdcopy_read(pool, tp) || !page_verifies(tp, tp->page) || !fits_pointer(tp))
 		return false;
 	atomic64_inc(&pool->work_stats.ssd_page_reads);
 	return true;
@@ -895,32 +934,6 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	past = t->era > era;
 	mutex_unlock(&t->lock);
 	return past;
-}
-
-static u32 newest_in_leaf(const __le64 *words, bool *poison)
-{
-	u32 era = 0, i;
-
-	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
-		u64 word = le64_to_cpu(words[i]);
-
-		era = max(era, kvp_entry_era(word));
-		*poison |= kvp_entry_state(word) == KVP_ENTRY_POISONED;
-	}
-	return era;
-}
-
-static u32 newest_below(const __le64 *words, bool *poison)
-{
-	u32 era = 0, i;
-
-	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
-		u64 word = le64_to_cpu(words[i]);
-
-		era = max(era, kvp_ptr_era(word));
-		*poison |= kvp_ptr_poison(word);
-	}
-	return era;
 }
 
 /* What is written of @tp. */
