@@ -34,7 +34,7 @@ static void free_segment(struct kvp_recovery *rec)
 	for (i = 0; i < KVP_MAX_LEGS; i++) {
 		if (!rec->seg.pages[i])
 			continue;
-		for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
+		for (p = 0; p < rec->seg.blocks; p++)
 			if (rec->seg.pages[i][p])
 				__free_page(rec->seg.pages[i][p]);
 		kvfree(rec->seg.pages[i]);
@@ -47,6 +47,7 @@ static int alloc_segment(struct kvp_recovery *rec)
 	u32 n = rec->pool->log.v->g->segment_blocks, i, p;
 
 	rec->seg.lsn = ~0ull;
+	rec->seg.blocks = n;
 	for (i = 0; i < track->nr; i++) {
 		struct kvp_vdev *v = &rec->pool->vdevs[track->vdev[i]];
 

@@ -12,6 +12,7 @@
 /* One segment of the log as every leg has it of the vdevs that carry the log. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
+	u32 blocks;		/* as many as there are pages of each leg: that of the log with which it began */
 	u32 nr;			/* of legs; there may be more pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
 	struct page **pages[KVP_MAX_LEGS];
