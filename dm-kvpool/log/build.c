@@ -299,7 +299,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->lsn = log->head.lsn;
 	h->prev_lsn = log->head.prev_lsn;
 	h->prev_csum = log->head.prev_csum;
-	h->write_time = ktime_get_real_seconds();
+	h->write_time = max_t(u64, ktime_get_real_seconds(), log->rewound);
 	h->flags = 0;
 	h->open_count = 0;
 

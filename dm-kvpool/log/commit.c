@@ -269,6 +269,8 @@ static void rewind_log(struct kvp_pool *pool)
 	u32 n = 0;
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
+	/* None is to have the sum of one that failed, whose successor may be on some leg. */
+	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
 		unbuild_entry(pool, e, &back);
 	list_for_each_entry(d, &back, list)

@@ -220,6 +220,7 @@ struct kvp_log {
 	u64 squeeze;				/* blocks that users may have in it while it is emptied; 0: all */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
+	u64 rewound;				/* no header says an earlier second than this; by build_lock */
 
 	/* Of a parity1 (parity.c), by lock. */
 	u32 *owed_of;				/* rows whose parity the log must have room for: by segment */
