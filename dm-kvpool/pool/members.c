@@ -300,7 +300,11 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 			WRITE_ONCE(pool->log.moving, true);
 			smp_wmb();	/* pairs with the one in note_losses() */
 		}
+		/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
+		atomic_inc(&pool->losses);
+		smp_mb__after_atomic();
 		WRITE_ONCE(leg->state, state);
+		/* and after, for who recorded what there was in between. */
 		atomic_inc_return_release(&pool->losses);
 		taken = true;
 	}
