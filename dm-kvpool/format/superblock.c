@@ -335,7 +335,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	    sb->log_commit < sb->log_tail ||
 	    sb->log_commit - sb->log_tail > kvp_log_window(g))
 		return "log position";
-	if (sb->cache_lsn >> 56)
+	if (sb->cache_lsn >> 55)
 		return "place in the cache";
 	if (kvp_generations_fault(sb))
 		return kvp_generations_fault(sb);
