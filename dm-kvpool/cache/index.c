@@ -215,8 +215,8 @@ int kvp_index_set(struct kvp_index *ix, const struct kvp_index_entry *e,
 	if (!may_be(ix, e))
 		return -EINVAL;
 	s = lock_key(ix, e->key);
-	if (is_free(ix, e->place)) {
-		link = link_to(ix, e->key);
+	link = link_to(ix, e->key);
+	if (*link == e->place || is_free(ix, e->place)) {
 		ret = *link != NONE;
 		if (ret)
 			take_out(ix, s, link, old);

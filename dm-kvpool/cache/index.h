@@ -160,7 +160,8 @@ bool kvp_index_find(struct kvp_index *ix, u64 key, struct kvp_index_entry *e);
 
 /**
  * kvp_index_set() - @e is the newest version of block @e->key
- * @e: as it shall be found. @e->place must be free: a place of @ix that holds no block
+ * @e: as it shall be found. @e->place must be free, a place of @ix that holds no block, or be its own: a
+ *	summary may know of a version what a recovery, with an older superblock, brings home once more
  * @old: set to what it supersedes, whose place is free now
  *
  * Return: 1 if there was an older version, 0 if not; -EINVAL if @e cannot be a block of

@@ -418,7 +418,7 @@ static bool same(const struct kvp_index_entry *a, const struct kvp_index_entry *
 static void random_set(struct model *m, u32 k, bool there, bool fill)
 {
 	struct kvp_index_entry e = entry(key_of(k), any_place(m, rng_below(&m->rng, 4))), old;
-	bool free = !m->taken[e.place];
+	bool own = there && !fill && m->e[k].place == e.place, free = own || !m->taken[e.place];
 	int ret;
 
 	e.crc = rng_next(&m->rng);
