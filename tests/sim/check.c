@@ -212,6 +212,7 @@ static void look_main(void *arg)
 		return;
 	}
 	l->started = disks.trace.nr;
+	l->host.ssds_lie = l->crash->rotten;
 	l->written = l->host.pool->table.written;
 	l->poisoned = l->host.pool->table.poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;

@@ -32,6 +32,7 @@ struct crash {
 	bool each_leg;		/* look at every image without each of the legs, too */
 	bool astray;		/* home writes were lost or went elsewhere, and nobody was told: */
 				/* what is in flight by intent may hold anything (R5) */
+	bool rotten;		/* an SSD is, and nobody has noticed yet */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

@@ -230,7 +230,7 @@ static void run_main(void *arg)
 		sim_fail("start: %s", r->host.refusal.why);
 	r->served = disks.trace.nr;
 	/* The last leg is one. */
-	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES ||
+	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_ROT ||
 					      r->trouble == TROUBLE_MISDIRECTED);
 	/* So that versions are parked. */
 	if (r->start.cache && rng_chance(&r->rng, 700))
@@ -317,6 +317,7 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	crash.lost = r->lost;
 	/* Damage that was there before is no fault of the recovery. */
 	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED;
+	crash.rotten = r->start.cache && r->trouble == TROUBLE_ROT;
 	crash.heal_allowed = silent || r->trouble == TROUBLE_BAD_SECTORS;
 	if (good)
 		good = !cut_sampled(name, &crash, r->served,
