@@ -160,21 +160,40 @@ static bool is_sound(const struct kvp_bridge *b, const struct stretch *s, u32 i)
 	       kvp_block_sum(b->pool->seed, s->first + i, page_address(s->pages[i])) == kvp_entry_crc(entry);
 }
 
-void kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch)
+/*
+ * What lies from the @i-th on before the @end-th, which goes home as the one before the @i-th does. All of it, or
+ * nothing: pieces of it would be requests more, not less, and more than the batch may have room for.
+ */
+static bool add_gap(struct kvp_bridge *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
+{
+	u32 k;
+
+	for (k = i; k < end; k++)
+		if (!is_sound(b, s, k))
+			return true;
+	for (k = i; k < end; k++)
+		if (!kvp_batch_add(batch, s->leaf->v, s->home + k, s->pages[k]))
+			return false;
+	return true;
+}
+
+bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch)
 {
 	struct stretch *s = &b->stretches[b->added++];
 	const struct kvp_dirty *d;
-	u32 i = 0;
+	u32 i, behind = 0;		/* the last that was added; 0: there is none */
 
 	list_for_each_entry(d, versions, list) {
-		for (; s->first + i < d->block; i++)
-			if (is_sound(b, s, i))
-				kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]);
+		i = d->block - s->first;
+		if (behind && !add_gap(b, s, behind, i, batch))
+			return false;
 		/* What is read lies side by side in memory, and so does what is written then. */
 		memcpy(page_address(s->pages[i]), page_address(d->page), KVP_BLOCK_SIZE);
-		kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]);
-		i++;
+		if (!kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]))
+			return false;
+		behind = i + 1;
 	}
+	return true;
 }
 
 void kvp_bridge_reset(struct kvp_bridge *b)

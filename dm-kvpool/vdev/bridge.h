@@ -56,11 +56,13 @@ bool kvp_bridge_wait(struct kvp_bridge *b);
 /**
  * kvp_bridge_add() - the next of the stretches that were begun, in that order
  * @versions: that go home to it, one for each block at most, sorted
- * @batch: gets them, and what lies between them if it was read and is what the table says. Has room.
+ * @batch: gets them, and what lies between two of them if all of that was read and is what the table says:
+ *	so not more runs than the versions are themselves
  *
- * Pages of @batch are used until kvp_bridge_reset(). Context: after kvp_bridge_wait().
+ * Pages of @batch are used until kvp_bridge_reset(). Return: false if @batch had no room for all; then it must not
+ * be written. Context: after kvp_bridge_wait().
  */
-void kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch);
+bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch);
 
 /** kvp_bridge_reset() - forget all stretches; none is being read or written */
 void kvp_bridge_reset(struct kvp_bridge *b);

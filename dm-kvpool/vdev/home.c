@@ -110,50 +110,64 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 	list_splice(&back, versions);
 }
 
-/* Of what is locked, as runs; cannot fail: finish() comes before the batch could be full. Returns how many. */
-static u32 fill_batch(struct kvp_home *h)
+/*
+ * Of what is locked, as runs; @n: how many blocks. finish() comes before the batch could be full; if it is all the
+ * same, false: nobody may believe then that what is locked is home.
+ */
+static bool fill_batch(struct kvp_home *h, u32 *n)
 {
 	struct kvp_dirty *d;
-	u32 i, n = 0;
+	u32 i;
 
+	*n = 0;
 	h->batch->in_turns = h->bridge && kvp_bridge_wait(h->bridge);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 		u64 home;
 
-		if (l->bridged)
-			kvp_bridge_add(h->bridge, &l->versions, h->batch);
+		if (l->bridged && !kvp_bridge_add(h->bridge, &l->versions, h->batch))
+			return false;
 		if (list_empty(&l->versions))
 			continue;
 		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
 		d = list_first_entry(&l->versions, struct kvp_dirty, list);
 		home = kvp_home_block(h->pool, d->block) - d->block;
 		list_for_each_entry(d, &l->versions, list) {
-			n += !d->zero;
-			if (!l->bridged && !d->zero)
-				kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page);
+			*n += !d->zero;
+			if (!l->bridged && !d->zero &&
+			    !kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page))
+				return false;
 		}
 	}
-	return n;
+	return true;
+}
+
+/* Nothing is home, and nobody is told so. */
+static int give_back(struct kvp_home *h, struct list_head *versions, int error)
+{
+	kvp_batch_reset(h->batch);
+	put_back(h, versions);
+	return error;
 }
 
 /* Write what is locked, and give the locks back. */
 static int finish(struct kvp_home *h, struct list_head *versions)
 {
 	unsigned long start = jiffies;
-	u32 blocks = fill_batch(h), ios = h->batch->nr_runs;
+	u32 blocks, ios;
+	bool all = fill_batch(h, &blocks);
 	LIST_HEAD(done);
-	int ret = kvp_batch_write(h->batch);
+	int ret;
 
+	ios = h->batch->nr_runs;
+	ret = WARN_ON_ONCE(!all) ? -ENOMEM : kvp_batch_write(h->batch);
 	if (h->bridge)
 		kvp_bridge_reset(h->bridge);
 	/* What did not use the limit says nothing of it. */
 	if (ios * 2 > h->max_locked)
 		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
-	if (ret) {
-		put_back(h, versions);
-		return ret;
-	}
+	if (ret)
+		return give_back(h, versions, ret);
 	atomic64_add(blocks, &h->pool->work_stats.destage_blocks);
 	atomic64_add(ios, &h->pool->work_stats.destage_ios);
 	update_table(h, &done);
@@ -271,7 +285,7 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 			ret = finish(h, versions);
 	}
 	/* Without memory for one more page, the others go home: or it would not get better. */
-	if (!ret || ret == -ENOMEM)
+	if (!ret || (ret == -ENOMEM && h->nr_locked))
 		ret = finish(h, versions) ?: ret;
 	else
 		put_back(h, versions);

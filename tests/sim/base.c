@@ -75,10 +75,11 @@ static const struct base *make_base(struct base *b, const struct host_start *sha
 	if (b->legs)
 		return b;
 	disks.sabotage = BREAK_NOTHING;
-	oracle_init(&b->o, shape->second ? host_boundary(shape) + 128 : POOL_BLOCKS);
+	oracle_init(&b->o, shape->second ? host_boundary(shape) + 128 :
+			   shape->large  ? LARGE_BLOCKS : POOL_BLOCKS);
 	m.places = calloc(b->o.blocks, sizeof(*m.places));
 	m.start.format = true;
-	blank_disks(blank, legs, shape->log_mib ? 2 * POOL_LEG_BLOCKS : POOL_LEG_BLOCKS);
+	blank_disks(blank, legs, (shape->large ? 3 : shape->log_mib ? 2 : 1) * POOL_LEG_BLOCKS);
 	disks_begin(blank, legs);
 	if (sim_run(&config, make_pool, &m) != SIM_RETURNED) {
 		printf("FAIL making a pool of %u legs\n", legs);
@@ -128,9 +129,9 @@ const struct base *base_two(const struct host_start *shape)
 
 const struct base *base_cache(const struct host_start *shape)
 {
-	static struct base bases[2][3][2];
+	static struct base bases[2][3][2][2];
 
-	return make_base(&bases[shape->parity][shape->cache][shape->writethrough], shape);
+	return make_base(&bases[shape->parity][shape->cache][shape->writethrough][shape->large], shape);
 }
 
 const struct base *base_parity_long_log(void)

@@ -34,6 +34,7 @@ struct host_start {
 	u32 missing;		/* bit per leg */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
+	bool large;		/* of a cache: made with LARGE_BLOCKS, so several leaves */
 	bool parity;		/* a parity1, of short chunks */
 	u32 second;		/* so many legs, the last ones, are another vdev */
 	bool second_parity;	/* which is a parity1 */

@@ -616,6 +616,75 @@ static void gaps(struct scene *s)
 	host_stop(&s->host);
 }
 
+#define STRETCH		256u	/* blocks, of which FEW go home */
+#define FEW		8u
+#define STRETCHES	8u
+#define HOLEY		512u	/* where the first begins */
+
+/* Is that a block that holes() wants home? */
+static bool goes_home(u64 block)
+{
+	return block >= HOLEY && block < HOLEY + STRETCHES * STRETCH && !((block - HOLEY) % (STRETCH / FEW));
+}
+
+/* The writes home since @since, each of blocks that go home alone. Returns the most between two flushes. */
+static u32 check_homes(u32 since)
+{
+	const struct trace *t = &disks.trace;
+	u32 i, n = 0, most = 0;
+
+	for (i = since; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+		u64 block = r->block - disks.data_start;
+
+		if (r->disk < 2 && r->op == KVP_IO_FLUSH)
+			n = 0;
+		if (r->disk >= 2 || r->op != KVP_IO_WRITE || block < HOLEY ||
+		    block >= HOLEY + STRETCHES * STRETCH)
+			continue;
+		if (!goes_home(block) || r->nr != 1)
+			sim_fail("%u blocks from %llu are written, amid which some are unwritten", r->nr,
+				 block);
+		most = max(most, ++n);
+	}
+	return most;
+}
+
+/*
+ * Of many stretches at a time every second block was never written: what lies between is left out, and all that
+ * goes home is there.
+ */
+static void holes(struct scene *s)
+{
+	u32 i, since, leg, last = HOLEY + STRETCHES * STRETCH;
+	struct host *h = &s->host;
+	u64 healed, unrepaired;
+
+	for (i = HOLEY; i < last; i += 2)
+		host_write(h, i, 1, false);
+	host_checkpoint(h);
+	for (leg = 0; leg < first_ssd(s); leg++)
+		disks_stall(leg, disks.data_start, disks.data_start + LARGE_BLOCKS);
+	occupy_destage(s);
+	for (i = HOLEY; i < last; i += STRETCH / FEW)
+		write_each(s, i, 1);
+	since = disks.trace.nr_requests;
+	come_home(s);
+	for (i = HOLEY; i < last; i += STRETCH / FEW)
+		for (leg = 0; leg < first_ssd(s); leg++)
+			if (!write_of(since, leg, disks.data_start + i))
+				sim_fail("block %u is not home on leg %u", i, leg);
+	if (check_homes(since) < 6 * FEW)
+		sim_fail("there were not many at a time: the scene is not what it says");
+	/* The SSDs have them, too. */
+	kvp_scache_mistrust(h->pool, HOLEY, last - HOLEY);
+	host_scrub(h, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("%llu healed, %llu lost", healed, unrepaired);
+	read_each(s, HOLEY, last - HOLEY);
+	host_stop(h);
+}
+
 /* --- another life ------------------------------------------------------------------------------- */
 
 static void look_again(struct scene *s)
@@ -689,8 +758,10 @@ void run_park(void)
 		{ .legs = 4, .parity = true, .cache = 1 },
 		{ .legs = 4, .cache = 2, .rotational = true },
 	};
+	static const struct host_start large = { .legs = 4, .cache = 2, .rotational = true, .large = true };
 	u32 i;
 
+	scene("holes", &large, holes, NULL);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back, NULL);
 		scene("zeros", &shapes[i], zeros, NULL);

@@ -45,6 +45,7 @@ void result(const char *name, bool good);
 void same_sum(const u8 *a, u8 *b);
 
 #define POOL_BLOCKS	512u
+#define LARGE_BLOCKS	4096u	/* at least; on legs three times as large */
 
 struct base {
 	struct image img[MAX_DISKS];
