@@ -190,7 +190,7 @@ static bool submit_all(struct kvp_batch *b)
 	return somewhere;
 }
 
-/* Each run to one leg, durably. What a leg that fails now has taken, the others get as ever. */
+/* Each run to one leg, durably. */
 static int write_leading(struct kvp_batch *b)
 {
 	u32 i;
@@ -208,17 +208,24 @@ static int write_leading(struct kvp_batch *b)
 	return ret ?: kvp_legs_flush(b->pool);
 }
 
+/* In turns: is every leg still there on which what is being written can be read if the power goes? */
+static int check_losses(const struct kvp_batch *b)
+{
+	return b->in_turns && atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
+}
+
 int kvp_batch_write(struct kvp_batch *b)
 {
 	bool somewhere;
-	int ret = 0;
+	int ret;
 
 	if (!b->nr_runs)
 		return 0;
 	if (b->pool->nr_vdevs > 1)
 		gather(b);
-	if (b->in_turns)
-		ret = write_leading(b);
+	ret = check_losses(b);
+	if (b->in_turns && !ret)
+		ret = write_leading(b) ?: check_losses(b);
 	if (!ret) {
 		kvp_io_group_init(&b->group);
 		b->nr_ios = 0;

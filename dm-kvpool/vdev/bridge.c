@@ -36,12 +36,14 @@ struct stretch {
  * @pool: whose
  * @nr: that were begun
  * @added: of those were added to a batch
+ * @losses: of legs, before it was asked whether there are two for the first
  * @group: of their reads
  * @stretches: the first @nr are in use
  */
 struct kvp_bridge {
 	struct kvp_pool *pool;
 	u32 nr, added;
+	int losses;
 	struct kvp_io_group group;
 	struct stretch stretches[STRETCHES];
 };
@@ -99,8 +101,11 @@ u64 kvp_bridge_last(struct kvp_bridge *b, const struct list_head *versions)
 	const struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
 	struct kvp_spot at = kvp_locate(b->pool, d->block);
 	u64 first = d->block, last = first;
-	u32 runs = 1, gap = kvp_bridge_gap(at.v);
+	u32 runs = 1, gap;
 
+	if (!b->nr)
+		b->losses = atomic_read_acquire(&b->pool->losses);
+	gap = kvp_bridge_gap(at.v);
 	if (!gap)
 		return 0;
 	list_for_each_entry(d, versions, list) {
@@ -183,6 +188,7 @@ bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, stru
 	const struct kvp_dirty *d;
 	u32 i, behind = 0;		/* the last that was added; 0: there is none */
 
+	batch->losses = b->losses;
 	list_for_each_entry(d, versions, list) {
 		i = d->block - s->first;
 		if (behind && !add_gap(b, s, behind, i, batch))

@@ -616,6 +616,32 @@ static void gaps(struct scene *s)
 	host_stop(&s->host);
 }
 
+/* A leg fails what it is given first, so the other one is the last: which is given nothing but what must go home. */
+static void gaps_on_the_last(struct scene *s)
+{
+	const struct trace *t = &disks.trace;
+	u32 i, since;
+
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	hold_homes(s);
+	occupy_destage(s);
+	for (i = 0; i < COUNT; i += GAPS)
+		write_each(s, FIRST + i, 1);
+	since = t->nr_requests;
+	/* The one stretch is led by the first leg. */
+	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1, disks.data_start + FIRST + COUNT);
+	come_home(s);
+	if (kvp_leg_usable(&s->host.pool->legs[0]))
+		sim_fail("nothing was written that lies in gaps: the scene is not what it says");
+	for (i = 0; i < COUNT; i++)
+		if (!write_of(since, 1, disks.data_start + FIRST + i) != !!(i % GAPS))
+			sim_fail("block %u is %swritten to the only leg that has it", FIRST + i,
+				 i % GAPS ? "" : "not ");
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
 #define STRETCH		256u	/* blocks, of which FEW go home */
 #define FEW		8u
 #define STRETCHES	8u
@@ -773,6 +799,8 @@ void run_park(void)
 		scene("log-is-full", &shapes[i], write_much, look_again);
 		scene("power-cut", &shapes[i], leave_parked, look_again);
 		scene("many-versions", &shapes[i], many_versions, NULL);
+		if (shapes[i].rotational)
+			scene("gaps-on-the-last-leg", &shapes[i], gaps_on_the_last, NULL);
 		if (shapes[i].rotational)
 			scene("gaps", &shapes[i], gaps, NULL);
 		else if (!shapes[i].parity)
