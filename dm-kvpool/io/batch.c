@@ -190,6 +190,32 @@ static bool submit_all(struct kvp_batch *b)
 	return somewhere;
 }
 
+/* From the lowest to the highest place on any leg. */
+static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
+{
+	u32 i;
+
+	*first = U64_MAX;
+	*end = 0;
+	for (i = 0; i < b->nr_runs; i++) {
+		*first = min(*first, b->runs[i].block);
+		*end = max(*end, b->runs[i].block + b->runs[i].nr);
+	}
+}
+
+/*
+ * What the last batch gave to the other legs may be in their caches yet, or on its way from there when the power
+ * goes: until that is over the same place of the leg that has it is left alone. Elsewhere the flush of
+ * write_leading() is soon enough.
+ */
+static int flush_before(struct kvp_batch *b)
+{
+	u64 first, end;
+
+	find_span(b, &first, &end);
+	return first < b->unflushed_end && b->unflushed_first < end ? kvp_legs_flush(b->pool) : 0;
+}
+
 /* Each run to one leg, durably. */
 static int write_leading(struct kvp_batch *b)
 {
@@ -205,27 +231,29 @@ static int write_leading(struct kvp_batch *b)
 	}
 	kvp_io_group_wait(&b->group);
 	ret = b->nr_ios ? retry_failed(b) : -EIO;
-	return ret ?: kvp_legs_flush(b->pool);
+	ret = ret ?: kvp_legs_flush(b->pool);
+	if (!ret)
+		find_span(b, &b->unflushed_first, &b->unflushed_end);
+	return ret;
 }
 
 /* In turns: is every leg still there on which what is being written can be read if the power goes? */
 static int check_losses(const struct kvp_batch *b)
 {
-	return b->in_turns && atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
+	return atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
 }
 
 int kvp_batch_write(struct kvp_batch *b)
 {
 	bool somewhere;
-	int ret;
+	int ret = 0;
 
 	if (!b->nr_runs)
 		return 0;
 	if (b->pool->nr_vdevs > 1)
 		gather(b);
-	ret = check_losses(b);
-	if (b->in_turns && !ret)
-		ret = write_leading(b) ?: check_losses(b);
+	if (b->in_turns)
+		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
 	if (!ret) {
 		kvp_io_group_init(&b->group);
 		b->nr_ios = 0;

@@ -24,6 +24,7 @@ struct kvp_batch {
 	u32 nr_pages, nr_runs, nr_ios;
 	bool in_turns;		/* to one leg of a vdev first, flushed, then to the others; until it is written */
 	int losses;		/* in turns: of legs, when there was another one for each */
+	u64 unflushed_first, unflushed_end;	/* on the legs: where the last one in turns wrote */
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
 		const struct kvp_vdev *v;
@@ -55,7 +56,8 @@ void kvp_batch_reset(struct kvp_batch *b);
  * A leg that fails a write gets it once more; if that fails too it is given
  * up (kvp_leg_fail()). In turns each run goes to one leg of its vdev first, another one for the next
  * run, and to the others when that is durable: so whatever happens to sectors that are being written when
- * the power goes, one leg has what was there before, or all of what is new.
+ * the power goes, one leg has what was there before, or all of what is new. Where the batch in turns before it
+ * wrote to the same place, what that gave to the others is flushed first.
  * Return: 0; -EIO when the last leg failed; -ENOMEM: in turns, and a leg was lost since @losses was noted, so
  * perhaps there is no other. Some legs may have some of it, and it is to be made anew.
  * Context: process, waits for I/O.

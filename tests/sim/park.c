@@ -5,9 +5,11 @@
  * else, and says so.
  */
 #include <linux/delay.h>
+#include <linux/mm.h>
 #include <string.h>
 
 #include "cache/park.h"
+#include "io/batch.h"
 #include "suite.h"
 
 #define BUFFER	16u	/* pages: so that there is not room for much */
@@ -567,6 +569,20 @@ static const struct trace_request *write_of(u32 since, u32 disk, u64 block)
 	return NULL;
 }
 
+/* The last one before @until. */
+static const struct trace_request *last_write(u32 until, u32 disk, u64 block)
+{
+	const struct trace *t = &disks.trace;
+
+	while (until--) {
+		const struct trace_request *r = &t->requests[until];
+
+		if (r->disk == disk && r->op == KVP_IO_WRITE && block >= r->block && block - r->block < r->nr)
+			return r;
+	}
+	return NULL;
+}
+
 /* What lies in gaps is written to one leg, and to the other when that is durable. Returns how many. */
 static u32 check_turns(u32 since)
 {
@@ -612,6 +628,52 @@ static void gaps(struct scene *s)
 	host_scrub(&s->host, &healed, &unrepaired);
 	if (unrepaired || !healed)
 		sim_fail("%llu healed, %llu lost", healed, unrepaired);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/* Write once more what is there, as one run in turns. Returns how many flushes there were of the first leg. */
+static u32 write_again(struct scene *s, struct kvp_batch *batch, struct page *page, u64 block)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i, n = 0, since = disks.trace.nr_requests;
+
+	if (host_read(&s->host, block, page_address(page)))
+		sim_fail("block %llu cannot be read", block);
+	batch->in_turns = true;
+	batch->losses = atomic_read(&pool->losses);
+	if (!kvp_batch_add(batch, kvp_locate(pool, block).v, kvp_home_block(pool, block), page) ||
+	    kvp_batch_write(batch))
+		sim_fail("block %llu cannot be written", block);
+	for (i = since; i < disks.trace.nr_requests; i++)
+		n += !disks.trace.requests[i].disk && disks.trace.requests[i].op == KVP_IO_FLUSH;
+	return n;
+}
+
+/* Of the same place no leg is written to while another one has it in its cache; elsewhere that does not matter. */
+static void gaps_in_a_row(struct scene *s)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	const struct trace_request *last, *next;
+	struct kvp_batch *batch;
+	u32 since, flushes, end;
+
+	write_each(s, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	batch = kvp_batch_alloc(s->host.pool);
+	if (write_again(s, batch, page, FIRST) != 1 || write_again(s, batch, page, FIRST + 1) != 1)
+		sim_fail("it was flushed too often");
+	since = disks.trace.nr_requests;
+	flushes = write_again(s, batch, page, FIRST + 1);
+	if (flushes != 2)
+		sim_fail("there were %u flushes", flushes);
+	last = last_write(since, 1, disks.data_start + FIRST + 1);
+	next = write_of(since, 0, disks.data_start + FIRST + 1);
+	end = flushed(1, last->ended);
+	if (!end || end > next->submitted)
+		sim_fail("both legs may be writing the same block");
+	kvp_batch_free(batch);
+	__free_page(page);
 	expect_none_lost(s);
 	host_stop(&s->host);
 }
@@ -799,6 +861,8 @@ void run_park(void)
 		scene("log-is-full", &shapes[i], write_much, look_again);
 		scene("power-cut", &shapes[i], leave_parked, look_again);
 		scene("many-versions", &shapes[i], many_versions, NULL);
+		if (shapes[i].rotational)
+			scene("gaps-in-a-row", &shapes[i], gaps_in_a_row, NULL);
 		if (shapes[i].rotational)
 			scene("gaps-on-the-last-leg", &shapes[i], gaps_on_the_last, NULL);
 		if (shapes[i].rotational)
