@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/mm.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 
 #include "cache/scache.h"
 #include "pool/pool.h"
@@ -36,18 +37,27 @@ static u32 places_wanted(struct kvp_pool *pool)
 }
 
 /*
- * In a work queue that nobody waits for: under memory pressure this may last, and until
- * then what comes home is not noted.
+ * Until there is memory what comes home is not noted. A suspend waits for who is here
+ * (kvp_warm_stop()): so no memory is to be had by writing to the device that is suspended.
  */
-static void grow_work(struct work_struct *work)
+static void grow(struct kvp_scache *s)
 {
-	struct kvp_scache *s = container_of(work, struct kvp_scache, grow_work);
+	unsigned int noio = memalloc_noio_save();
 	int error = 0;
 
+	mutex_lock(&s->grow_lock);
 	while (!error && s->index.places < READ_ONCE(s->wanted))
 		error = kvp_index_grow(&s->index);
 	if (error)
 		WRITE_ONCE(s->grow_at, jiffies + HZ);
+	mutex_unlock(&s->grow_lock);
+	memalloc_noio_restore(noio);
+}
+
+/* In a work queue that destage does not wait for: under memory pressure this may last. */
+static void grow_work(struct work_struct *work)
+{
+	grow(container_of(work, struct kvp_scache, grow_work));
 }
 
 /*
@@ -95,6 +105,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 		return 0;
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
+	mutex_init(&s->grow_lock);
 	s->blocks = min_t(u64, kvp_log_blocks(v->g), KVP_INDEX_MAX_PLACES);
 	s->grow_at = jiffies - 1;
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
@@ -236,8 +247,7 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 	mutex_lock(&pool->log.build_lock);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
 	mutex_unlock(&pool->log.build_lock);
-	queue_work(pool->scrub_wq, &s->grow_work);
-	flush_work(&s->grow_work);
+	grow(s);
 	return READ_ONCE(s->index.places) >= end;
 }
 

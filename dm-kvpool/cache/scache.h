@@ -29,6 +29,7 @@
 #ifndef KVP_SCACHE_H
 #define KVP_SCACHE_H
 
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 #include "cache/index.h"
@@ -62,6 +63,7 @@ struct kvp_on_ssd {
  * @before: places before @base that something is known of; by log->build_lock, read without it
  * @doubt: lsn up to which somebody may have written before the start, of whom nothing else is known
  * @wanted: places that there should be by now; by log->build_lock, read without it
+ * @grow_lock: held while @index grows; memory is had without I/O under it
  * @grow_work: more memory for @index, before the log comes to where it is needed
  * @grow_at: there was none; not before, in jiffies, is it worth another try
  */
@@ -71,6 +73,7 @@ struct kvp_scache {
 	u32 blocks, wanted, before;
 	u64 base, wiped, doubt;
 	struct kvp_index index;
+	struct mutex grow_lock;
 	struct work_struct grow_work;
 	unsigned long grow_at;
 };
@@ -145,7 +148,7 @@ u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn);
 
 /**
  * kvp_scache_make_room() - have memory for the places of the segment at @lsn
- * Return: is there? Context: process, may sleep; in scrub_wq.
+ * Return: is there? Context: process, may sleep, but does no I/O for it; without build_lock.
  */
 bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn);
 
