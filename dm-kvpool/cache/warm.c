@@ -52,14 +52,17 @@ u32 kvp_warm_era(const struct kvp_pool *pool, u32 place)
 
 /* --- writing -------------------------------------------------------------------------- */
 
-/* The summary of the segment at @lsn, of all in the index that is of this life; false: there is nothing. */
-static bool summarise(struct kvp_pool *pool, u64 lsn)
+/*
+ * The summary of the segment at @lsn, of all in the index that is of this life; false: there is nothing.
+ * @era: that kvp_table_end_era() has ended. Not the newest by now, which the table may not have ended.
+ */
+static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 {
 	struct kvp_warm *w = &pool->warm;
 	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0;
 
 	/* The era first: what changes after this has that era, and what changed before is forgotten. */
-	kvp_summary_begin(w->out, lsn, READ_ONCE(w->era) + 1);
+	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
 	n = kvp_scache_live(pool, lsn, segment(pool), w->live);
 	for (i = 0; i < n; i++) {
@@ -112,14 +115,14 @@ static void write_to(struct kvp_pool *pool, struct kvp_leg *leg, u64 lsn)
 		atomic64_inc(&leg->err_write);
 }
 
-/* @ring: the ring may have written what is there */
-static void write_summary(struct kvp_pool *pool, u64 lsn, bool ring)
+/* @era: as in summarise(); @ring: the ring may have written what is there */
+static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 {
 	struct kvp_vdev *v = pool->scache.v;
 	unsigned long flags;
 	u32 i;
 
-	if (!summarise(pool, lsn) || (ring && !flush_ring(v)))
+	if (!summarise(pool, lsn, era) || (ring && !flush_ring(v)))
 		return;
 	for (i = 0; i < v->nr_legs; i++)
 		if (kvp_leg_usable(&v->legs[i]))
@@ -152,18 +155,21 @@ static void seal_work(struct work_struct *work)
 	struct kvp_pool *pool = w->pool;
 	u64 *at, lsn;
 	bool ring;
+	u32 era;
 
 	while (!READ_ONCE(w->stopped) && kvp_scache_asked(pool, 1)) {
 		ring = is_ring(pool);
 		at = next_to_seal(pool);
 		if (!at)
 			return;
-		if (!kvp_table_end_era(&pool->table, READ_ONCE(w->era), false)) {
+		smp_rmb();	/* with what is settled comes its era: kvp_warm_checkpointed() */
+		era = READ_ONCE(w->era);
+		if (!kvp_table_end_era(&pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
 			return;
 		}
 		lsn = *at;
-		write_summary(pool, lsn, ring);
+		write_summary(pool, lsn, era, ring);
 		/* Unless the log has jumped meanwhile. */
 		cmpxchg64(at, lsn, lsn + segment(pool));
 		cond_resched();
@@ -210,14 +216,15 @@ void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn)
 void kvp_warm_settle(struct kvp_pool *pool)
 {
 	struct kvp_warm *w = &pool->warm;
+	u32 era = READ_ONCE(w->era);
 	u64 lsn, end;
 
 	if (!in_use(w) || kvp_pool_faulted(pool) || !kvp_scache_asked(pool, 1))
 		return;
 	end = pool->scache.wiped;
-	if (kvp_table_end_era(&pool->table, w->era, true))
+	if (kvp_table_end_era(&pool->table, era, true))
 		for (lsn = w->home; lsn < end; lsn += segment(pool))
-			write_summary(pool, lsn, is_ring(pool));
+			write_summary(pool, lsn, era, is_ring(pool));
 	if (!is_ring(pool))
 		return;
 	/* The ring has written no further. */
