@@ -55,12 +55,19 @@ u32 kvp_warm_era(const struct kvp_pool *pool, u32 place)
 /*
  * The summary of the segment at @lsn, of all in the index that is of this life; false: there is nothing.
  * @era: that kvp_table_end_era() has ended. Not the newest by now, which the table may not have ended.
+ *
+ * What lies behind where the log, or the ring, stands is of the round before, and is written over next:
+ * a summary that names the segment as it is now says nothing of that.
  */
 static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 {
 	struct kvp_warm *w = &pool->warm;
-	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0;
+	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
+	u64 end = READ_ONCE(pool->scache.wiped);
 
+	if (end <= lsn)
+		return false;
+	most = min_t(u64, end - lsn, segment(pool) - KVP_SUMMARY_BLOCKS);
 	/* The era first: what changes after this has that era, and what changed before is forgotten. */
 	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
@@ -69,7 +76,7 @@ static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 		const struct kvp_index_entry *e = &w->live[i];
 		struct kvp_summary_rec r = { .block = e->key, .crc = e->crc, .meta = e->meta };
 
-		if (e->old || e->place - first >= segment(pool) - KVP_SUMMARY_BLOCKS)
+		if (e->old || e->place - first >= most)
 			continue;
 		kvp_summary_set(w->out, e->place - first, &r);
 		found++;

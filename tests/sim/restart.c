@@ -927,6 +927,87 @@ static bool torn_into_segment(struct saga *s)
 	return good;
 }
 
+/* Of a segment of the round before, a lot is at home as it was; the log goes on a little into it. */
+static void come_to_old_segment(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 begin;
+
+	while (pool->log.head.lsn % g->segment_blocks > 8)
+		write_each(s, 300, 1);
+	begin = pool->log.head.lsn - pool->log.head.lsn % g->segment_blocks;
+	write_each(s, 100, 120);
+	host_checkpoint(&s->host);
+	while (pool->log.head.lsn < begin + kvp_log_blocks(g)) {
+		write_each(s, 300, 1);
+		if (pool->log.head.lsn % 64 < 2)
+			host_checkpoint(&s->host);
+	}
+	write_each(s, 301, 10);
+	host_checkpoint(&s->host);
+	/* All before it has its summaries: no late one is written where that of this segment goes. */
+	host_sleep(2500);
+	if (READ_ONCE(pool->warm.home) < begin + kvp_log_blocks(g))
+		sim_fail("summaries are missing: the saga is not what it says");
+	expect_from_ssd(s, 140, 60, 50, 60);
+}
+
+static void suspend_and_resume(struct saga *s)
+{
+	kvp_pool_quiesce(s->host.pool);
+	host_cache_check(&s->host);
+	kvp_pool_unquiesce(s->host.pool);
+	if (!s->fills)
+		kvp_fill_stop(s->host.pool);
+}
+
+/* Not out of the segment, but over what lay in it. */
+static void suspended_in_segment(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 end;
+
+	come_to_old_segment(s);
+	end = kvp_log_segment_end(pool->log.v->g, pool->log.head.lsn);
+	suspend_and_resume(s);
+	while (pool->log.head.lsn + 64 < end)
+		write_each(s, 301, 1);
+	if (kvp_log_segment_end(pool->log.v->g, pool->log.head.lsn) != end)
+		sim_fail("the log has left the segment: the saga is not what it says");
+}
+
+/* What a suspend says of the segment in which the log stands is right also when that has gone on. */
+static bool goes_on_in_segment(struct saga *s)
+{
+	return life(s, suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
+}
+
+static void ring_suspended_in_segment(struct saga *s)
+{
+	struct kvp_scache *c = &s->host.pool->scache;
+	u32 step = c->v->g->segment_blocks;
+	u64 end;
+
+	once_round(s);
+	while (c->wiped % step < 8 || c->wiped % step > 64)
+		some_into_ring(s);
+	host_checkpoint(&s->host);
+	host_sleep(2500);
+	end = kvp_log_segment_end(c->v->g, c->wiped);
+	suspend_and_resume(s);
+	while (c->wiped + 64 < end)
+		some_into_ring(s);
+	if (kvp_log_segment_end(c->v->g, c->wiped) != end)
+		sim_fail("the ring has left the segment: the saga is not what it says");
+}
+
+static bool ring_goes_on_in_segment(struct saga *s)
+{
+	s->fills = true;
+	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
+}
+
 static u64 newest_summary;
 
 static void note_summary(struct saga *s)
@@ -1038,6 +1119,7 @@ void run_restart(void)
 		saga("stale-summary", &shapes[i], stale_summary);
 		saga("changed-behind-summary", &shapes[i], changed_behind_summary);
 		saga("torn-into-segment", &shapes[i], torn_into_segment);
+		saga("goes-on-in-segment", &shapes[i], goes_on_in_segment);
 		saga("modes-change", &shapes[i], modes_change);
 		saga("log-overtakes-summaries", &shapes[i], log_overtakes_summaries);
 	}
@@ -1048,5 +1130,6 @@ void run_restart(void)
 		saga("clean-comes-back", &ring, ring_comes_back);
 		saga("stale-summary", &ring, stale_ring);
 		saga("goes-on", &ring, ring_goes_on);
+		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}
 }
