@@ -277,8 +277,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
-	kvp_fill_stop(pool);
 	kvp_warm_stop(pool);
+	kvp_fill_stop(pool);
 	/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
 	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
 		kvp_destage_all(pool);

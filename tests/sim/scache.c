@@ -358,6 +358,28 @@ static void ring_fills(struct scene *s)
 		sim_fail("what was read is not known any more");
 }
 
+/* The device is suspended while fills are on their way: then nothing is written any more. */
+static void ring_suspend(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 events, i;
+
+	expect_ring(s);
+	drop_ram(s);
+	for (i = 0; i < 40; i++)
+		host_read_check(&s->host, 64 + i);
+	kvp_pool_quiesce(pool);
+	events = disks.trace.nr;
+	host_sleep(50);
+	if (disks.trace.nr != events)
+		sim_fail("something was written while the device was suspended");
+	kvp_pool_unquiesce(pool);
+	read_from_home(s, 64, 40);
+	read_from_home(s, 64, 40);
+	if (!known(s, 64, 40))
+		sim_fail("nothing enters after the suspend");
+}
+
 static u64 ring_at(struct scene *s)
 {
 	return s->host.pool->scache.wiped;
@@ -630,6 +652,7 @@ void run_scache(void)
 
 		ring.writethrough = true;
 		scene("fills", &ring, ring_fills);
+		scene("suspend", &ring, ring_suspend);
 		scene("table-on-ssds", &ring, table_on_ssds);
 		scene("round-and-round", &ring, ring_round);
 		scene("comes-round", &ring, ring_comes_round);
