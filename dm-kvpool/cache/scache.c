@@ -60,14 +60,22 @@ static void grow_work(struct work_struct *work)
 	grow(container_of(work, struct kvp_scache, grow_work));
 }
 
+/* Whoever has appended since the tail was durable, in this life or the one before, was not beyond this. */
+static u64 most_written(const struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 tail = READ_ONCE(pool->log.tail);
+
+	return tail - tail % g->segment_blocks + kvp_log_window(g);
+}
+
 /*
  * Behind the log's last entry others may have been on their way when the power went, and have
  * torn what lay there. So may entries of a recovery's chain, which is as long as it has to be.
  */
 static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
-	u64 most = pool->log.tail - pool->log.tail % g->segment_blocks + kvp_log_window(g);
+	u64 most = most_written(pool);
 	u64 in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + KVP_SUMMARY_BLOCKS);
 
 	return max(head, pool->parity ? most : min(most, in_flight));
@@ -499,7 +507,10 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = &pool->scache;
 
-	return in_use(s) ? max(READ_ONCE(s->wiped), s->doubt) : 0;
+	if (in_use(s))
+		return max(READ_ONCE(s->wiped), s->doubt);
+	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
+	return pool->log.next && !kvp_has_data(pool->log.v->g) ? most_written(pool) : 0;
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)

@@ -228,7 +228,12 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
  */
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
 
-/** kvp_scache_written() - behind this lsn nothing was ever written to the cache; 0: not known. Any context. */
+/**
+ * kvp_scache_written() - behind this lsn nothing was ever written to the cache
+ *
+ * Also if nothing is known of it, when the log moves off it. Return: 0: as the superblock says.
+ * Context: process, under sb_lock.
+ */
 u64 kvp_scache_written(const struct kvp_pool *pool);
 
 /** kvp_scache_unused() - of those that it has room for, of so many nothing was ever known. Any context. */

@@ -878,6 +878,37 @@ static bool modes_change(struct saga *s)
 	return good;
 }
 
+/* As if there had been no memory for the index. The log goes round, and then to the legs. */
+static void round_without_index(struct saga *s)
+{
+	struct host *h = &s->host;
+	struct kvp_pool *pool = h->pool;
+	u64 end = pool->log.head.lsn + kvp_log_blocks(pool->scache.v->g) + 64;
+
+	kvp_pool_quiesce(pool);
+	kvp_warm_exit(pool);
+	kvp_fill_exit(pool);
+	kvp_scache_exit(pool);
+	kvp_pool_unquiesce(pool);
+	while (pool->log.head.lsn < end)
+		write_each(s, 310, 64);
+	host_checkpoint(h);
+	if (pool->scache.v)
+		sim_fail("there is an index: the saga is not what it says");
+	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
+		sim_fail("mode not set: %s", h->refusal.why);
+	host_warm_up(h);
+	host_cache_check(h);
+}
+
+static bool round_is_noted(struct saga *s)
+{
+	bool good = life(s, fill_segments, true);
+
+	s->fills = true;
+	return good && life(s, round_without_index, true) && life(s, nothing, true);
+}
+
 /* What has a summary is changed past the log, in the same life. */
 static void change_behind_summary(struct saga *s)
 {
@@ -1121,6 +1152,7 @@ void run_restart(void)
 		saga("torn-into-segment", &shapes[i], torn_into_segment);
 		saga("goes-on-in-segment", &shapes[i], goes_on_in_segment);
 		saga("modes-change", &shapes[i], modes_change);
+		saga("round-is-noted", &shapes[i], round_is_noted);
 		saga("log-overtakes-summaries", &shapes[i], log_overtakes_summaries);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
