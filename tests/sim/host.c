@@ -744,6 +744,9 @@ void host_cache_check(struct host *h)
 	struct page *page;
 	u64 block;
 
+	/* A large index may still be on its way. */
+	if (h->pool->scache.v)
+		flush_work(&h->pool->scache.grow_work);
 	rcu_read_lock();	/* nobody comes between */
 	check_ssd(h, spare);
 	wrong = kvp_rcache_check(h->pool);
