@@ -7,7 +7,8 @@
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 for d in f g h; do mksim $d 64; done
 size() { blockdev --getsize64 /dev/mapper/tank; }
-blank_new() { for d in f g h; do dd if=/dev/zero of=/dev/$d bs=1M oflag=direct status=none count=64; done; }
+# Durably: what is on them of the pool before must not come back with a power cut.
+blank_new() { for d in f g h; do dd if=/dev/zero of=/dev/$d bs=1M oflag=direct conv=fsync status=none count=64; done; }
 
 echo "--- made at once: a mirror, a parity1 and a mirrored cache"
 refused 2 usage 'name the cache last' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c mirror /dev/f /dev/g
@@ -87,6 +88,7 @@ for ((k = 1; k <= 25; k += 3)); do
 	simset all power_cut none
 	simset all power_restore 1
 	run 0 import tank
+	run 0 status tank; has out "^ +state: online"
 	expect_eq "$(oracle show /dev/mapper/tank 0 256 bs=1)" "0 256 v$k"
 	case $(size) in
 	"$small") old=$((old + 1)) ;;

@@ -6,7 +6,7 @@
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 mksim f 16
-blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct status=none; done; }
+blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
 ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path 2> /dev/null)" "$1"; }
 is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
 
