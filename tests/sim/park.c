@@ -825,7 +825,7 @@ static void scene(const char *what, const struct host_start *shape, void (*first
 		 shape->cache, what, shape->rotational ? "-on-disks" : "");
 	if (!wanted(name))
 		return;
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 32 : 16); i++) {
+	for (i = 0; good && i < (opt.rounds ?: 64); i++) {
 		struct scene s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i) };
 
 		oracle_copy(&s.o, &base->o);
