@@ -15,13 +15,13 @@ static bool memory_is_short(void)
 	return allocations_left >= 0 && !allocations_left--;
 }
 
-static void *test_vmalloc(unsigned long size)
+static void *test_vmalloc(unsigned long size, gfp_t gfp)
 {
-	return memory_is_short() ? NULL : __vmalloc(size, GFP_KERNEL);
+	return memory_is_short() ? NULL : __vmalloc(size, gfp);
 }
 
-#undef vmalloc
-#define vmalloc(size)	test_vmalloc(size)
+#undef __vmalloc
+#define __vmalloc(size, gfp)	test_vmalloc(size, gfp)
 #undef kvcalloc
 #define kvcalloc(n, size, gfp) \
 	(memory_is_short() ? NULL : kvmalloc_array(n, size, (gfp) | __GFP_ZERO))
