@@ -269,6 +269,8 @@ static void write_work(struct work_struct *work)
 		if (!must_fail(pool) && accept(pool, bio, &seq)) {
 			pop_write(r);
 			written(pool, bio, seq);
+			/* Whoever sends to a leg that is idle comes first. */
+			cond_resched();
 		} else if (waits_in_vain(pool)) {
 			pop_write(r);
 			end_bio(bio, BLK_STS_IOERR);

@@ -12,18 +12,18 @@
 /* Of one leg. */
 struct kvp_leg_queue {
 	spinlock_t lock;		/* irqsave */
-	struct bio_list reads, writes;	/* that the worker has not sent yet; by lock */
+	struct bio_list reads, writes;	/* that no worker has sent yet; by lock */
 	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
-	struct work_struct work;
-	bool wrote;			/* a write was sent last; by the worker */
+	struct work_struct soon, at_once; /* see kick() */
+	bool wrote;			/* a write was taken last; by lock */
 	bool rotational;		/* the leg seeks; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
-	atomic_t sent;			/* requests of the worker that have not ended */
+	atomic_t sent;			/* requests of the workers that have not ended */
 	struct kvp_leg_queues *all;
 };
 
 struct kvp_leg_queues {
-	struct workqueue_struct *wq;
+	struct workqueue_struct *wq, *urgent;
 	struct bio_set joined;
 	struct page *junk;		/* for what is read along and not looked at; 1 << @junk_order blocks */
 	unsigned int junk_order;
@@ -40,14 +40,22 @@ static bool is_write(const struct bio *bio)
 	return op_is_write(bio_op(bio));
 }
 
-static bool any_waits(const struct kvp_leg_queue *q)
+/*
+ * Writes are sent before anything else is done: whoever copies or sums the next ones has the
+ * processor for milliseconds, and a device that has nothing to do stands still. Reads are not:
+ * those who have just been answered are about to ask for what comes next, and in one request.
+ * Both may send at the same time, whatever there is.
+ */
+static void kick(struct kvp_leg_queue *q)
 {
-	return !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes) ||
-	       !bio_list_empty(&q->alone);
+	if (!bio_list_empty(&q->writes) || !bio_list_empty(&q->alone))
+		queue_work(q->all->urgent, &q->at_once);
+	else if (!bio_list_empty(&q->reads))
+		queue_work(q->all->wq, &q->soon);
 }
 
 /*
- * Has the device room for one more of the worker's requests? Until then what comes
+ * Has the device room for one more of the workers' requests? Until then what comes
  * can still become part of it: a request that was made sooner would only stand in
  * line, and the one behind it as well.
  */
@@ -151,8 +159,7 @@ static void joined_done(struct bio *bio)
 		spin_unlock_irqrestore(&q->lock, flags);
 		bio_list_init(&j->bios);
 	}
-	if (any_waits(q))
-		queue_work(q->all->wq, &q->work);
+	kick(q);
 	while ((part = bio_list_pop(&j->bios))) {
 		part->bi_status = bio->bi_status;
 		bio_endio(part);
@@ -199,7 +206,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 	return true;
 }
 
-/* --- the worker ---------------------------------------------------------------------------- */
+/* --- the workers --------------------------------------------------------------------------- */
 
 /* Whose turn it is: what has to go alone, else reads and writes in turns. */
 static struct bio_list *next_list(struct kvp_leg_queue *q)
@@ -232,17 +239,15 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 		*first = run->bios.head;
 		bio_list_merge(from, &run->bios);
 		bio_list_init(&run->bios);
+	} else if (from != &q->alone && !bio_list_empty(&run->bios)) {
+		q->wrote = from == &q->writes;
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
-	if (bio_list_empty(&run->bios))
-		return false;
-	if (from != &q->alone)
-		q->wrote = from == &q->writes;
-	return true;
+	return !bio_list_empty(&run->bios);
 }
 
 /*
- * While the worker had them in hand, whoever ended a request saw nothing that waits. So it
+ * While a worker had them in hand, whoever ended a request saw nothing that waits. So it
  * looks again whether there is room when they are back on the list: one sees the other.
  */
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
@@ -258,9 +263,8 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 }
 
 /* One at a time: the device may keep us, for what others have sent. */
-static void send_work(struct work_struct *work)
+static void send(struct kvp_leg_queue *q)
 {
-	struct kvp_leg_queue *q = container_of(work, struct kvp_leg_queue, work);
 	struct bio *bio;
 	struct run run;
 
@@ -270,6 +274,16 @@ static void send_work(struct work_struct *work)
 		while ((bio = bio_list_pop(&run.bios)))
 			submit_bio_noacct(bio);
 	}
+}
+
+static void send_soon(struct work_struct *work)
+{
+	send(container_of(work, struct kvp_leg_queue, soon));
+}
+
+static void send_at_once(struct work_struct *work)
+{
+	send(container_of(work, struct kvp_leg_queue, at_once));
 }
 
 /* --- what others call ----------------------------------------------------------------------- */
@@ -293,7 +307,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	q->rotational = leg->rotational;
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
-	queue_work(leg->pool->leg_queues->wq, &q->work);
+	kick(q);
 }
 
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
@@ -341,8 +355,9 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		return -ENOMEM;
 	/* Of their own: a worker that waits for its device must not keep other work waiting. */
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	qs->urgent = alloc_workqueue("kvpool-legs-w", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	qs->junk = alloc_junk(&qs->junk_order);
-	if (!qs->wq || !qs->junk || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
+	if (!qs->wq || !qs->urgent || !qs->junk || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
 				   BIOSET_NEED_BVECS)) {
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;
@@ -354,7 +369,8 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		bio_list_init(&q->reads);
 		bio_list_init(&q->writes);
 		bio_list_init(&q->alone);
-		INIT_WORK(&q->work, send_work);
+		INIT_WORK(&q->soon, send_soon);
+		INIT_WORK(&q->at_once, send_at_once);
 		q->all = qs;
 	}
 	return 0;
@@ -368,6 +384,8 @@ void kvp_leg_queues_exit(struct kvp_pool *pool)
 		return;
 	if (qs->wq)
 		destroy_workqueue(qs->wq);
+	if (qs->urgent)
+		destroy_workqueue(qs->urgent);
 	bioset_exit(&qs->joined);
 	if (qs->junk)
 		__free_pages(qs->junk, qs->junk_order);
