@@ -35,7 +35,7 @@ DKMS_DIR := $(DESTDIR)/usr/src/dm-kvpool-$(VERSION)
 TOOL := $(wildcard tools/kvpoolctl/Makefile)
 
 .PHONY: all module modules-all tool install uninstall dkms-install dkms-uninstall setup \
-	check check-long cache-report demo clean clean-module help links need-kernel $(KERNELS:%=module-%)
+	check check-long cache-report demo clean clean-module help links need-kernel kunit-compile $(KERNELS:%=module-%)
 
 all: module tool
 
@@ -67,6 +67,13 @@ $(KERNELS:%=module-%): module-%:
 	+@$(MAKE) module KVER=$*
 
 modules-all: $(KERNELS:%=module-%)
+
+# For a kernel without KUnit: compiled, so that nobody breaks the suites unseen, and not linked.
+kunit-compile: KUNIT_OUT := build/kunit-$(release)
+kunit-compile:
+	+@$(MAKE) links OUT=$(KUNIT_OUT) TEST_DIRS=tests/kunit/
+	+@$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT_OUT) KVPOOL_TEST_DIRS=tests/kunit/ \
+		KCFLAGS='-Werror -DCONFIG_KUNIT_MODULE' tests/kunit/
 
 need-kernel:
 	@test -e '$(KDIR)/include/generated/utsrelease.h' || { \
