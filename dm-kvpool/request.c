@@ -708,16 +708,18 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
  * important, in any case; not what is read ahead, which the kernel keeps by itself,
  * nor long streams, nor what was cut. Hits belong to streams, too.
  */
-static bool worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
+static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
 {
 	u32 run = kvp_streams_read(&pool->streams, first_block(bio), block_count(bio));
 	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]);
 
 	if (!whole || block_count(bio) > CACHED_BLOCKS)
-		return false;
+		return KVP_RAM_LONG;
 	if (bio->bi_opf & (REQ_META | REQ_PRIO))
-		return true;
-	return !(bio->bi_opf & REQ_RAHEAD) && run <= cutoff >> KVP_BLOCK_SHIFT;
+		return KVP_RAM_KEEP;
+	if (bio->bi_opf & REQ_RAHEAD)
+		return KVP_RAM_AHEAD;
+	return run <= cutoff >> KVP_BLOCK_SHIFT ? KVP_RAM_KEEP : KVP_RAM_STREAM;
 }
 
 /* What the policy of the SSD cache asks of a read. */
@@ -728,8 +730,9 @@ static u32 ask_of(const struct bio *bio)
 }
 
 /* It comes from home, or the SSD: prepare that it is kept, or not. */
-static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
+static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypass why)
 {
+	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(&pool->rcache);
 	struct kvp_bio *k = data_of(bio);
 
 	k->may_fill = !k->ssd.block && kvp_fill_plan(pool, first_block(bio), block_count(bio),
@@ -740,7 +743,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, bool keep)
 	if (keep) {
 		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
 	} else if (kvp_rcache_enabled(&pool->rcache)) {
-		this_cpu_add(pool->stats->ram_bypassed, block_count(bio));
+		this_cpu_add(pool->stats->ram_bypassed[why], block_count(bio));
 	}
 }
 
@@ -779,7 +782,8 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	u64 block = first_block(bio);
 	u32 count = block_count(bio), n;
 	struct kvp_tpage *leaf;
-	bool buffered, cached, keep;
+	enum kvp_ram_bypass why = KVP_RAM_KEEP;
+	bool buffered, cached;
 
 	n = alike(pool, block, count, &buffered);
 	if (n < count)
@@ -799,12 +803,13 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	cached = read_cached(pool, bio);
 	if (!cached)
 		cut_for_ssd(pool, bio);
-	keep = kvp_rcache_enabled(&pool->rcache) && worth_keeping(pool, bio, n == count);
+	if (kvp_rcache_enabled(&pool->rcache))
+		why = worth_keeping(pool, bio, n == count);
 	if (cached) {
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
-	plan_fill(pool, bio, keep);
+	plan_fill(pool, bio, why);
 	leaf = kvp_table_find(pool, block);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);

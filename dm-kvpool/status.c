@@ -367,6 +367,12 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 
+static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
+	[KVP_RAM_LONG] = "ram.bypassed_long",
+	[KVP_RAM_STREAM] = "ram.bypassed_stream",
+	[KVP_RAM_AHEAD] = "ram.bypassed_ahead",
+};
+
 static void say_io(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_stats sum = { 0 };
@@ -386,7 +392,8 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ram_hits += s->ram_hits;
 		sum.ram_misses += s->ram_misses;
 		sum.ram_fills += s->ram_fills;
-		sum.ram_bypassed += s->ram_bypassed;
+		for (i = 0; i < KVP_RAM_BYPASSES; i++)
+			sum.ram_bypassed[i] += s->ram_bypassed[i];
 		sum.ssd_hits += s->ssd_hits;
 		sum.ssd_misses += s->ssd_misses;
 		sum.ssd_mistrusted += s->ssd_mistrusted;
@@ -406,7 +413,8 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.hits", sum.ram_hits);
 	say_number(p, "ram.misses", sum.ram_misses);
 	say_number(p, "ram.fills", sum.ram_fills);
-	say_number(p, "ram.bypassed", sum.ram_bypassed);
+	for (i = KVP_RAM_LONG; i < KVP_RAM_BYPASSES; i++)
+		say_number(p, ram_bypasses[i], sum.ram_bypassed[i]);
 	say_ssd(p, pool, &sum);
 }
 

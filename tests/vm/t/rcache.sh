@@ -111,12 +111,24 @@ expect_eq "$(show 0 512)" "0 512 v3"
 echo "--- streams pass it by"
 dmsetup message p 0 drop_caches
 dmsetup message p 0 set seq_cutoff_read 64K
-look; fills=${st[ram.fills]} bypassed=${st[ram.bypassed]}
+look; fills=${st[ram.fills]} bypassed=${st[ram.bypassed_stream]}
 expect_eq "$(show 0 512)" "0 512 v3"
 look
 is ram.fills $((fills + 16))
-is ram.bypassed $((bypassed + 496))
+is ram.bypassed_stream $((bypassed + 496))
 dmsetup message p 0 set seq_cutoff_read 1G
+
+echo "--- long reads do, and what nobody has asked for yet"
+dmsetup message p 0 drop_caches
+look; fills=${st[ram.fills]} bypassed=${st[ram.bypassed_long]}
+expect_eq "$(oracle show $dev 0 512 bs=256)" "0 512 v3"
+look
+is ram.fills "$fills"
+is ram.bypassed_long $((bypassed + 512))
+ahead=${st[ram.bypassed_ahead]}
+dd if=$dev of=/dev/null bs=4K count=1 status=none
+look
+[ "${st[ram.bypassed_ahead]}" -gt "$ahead" ] || fail "what the kernel reads ahead is kept twice"
 
 echo "--- its size: at run time, none, over a restart, more than there is"
 dmsetup message p 0 set ram_cache 0
