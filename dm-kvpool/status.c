@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What people and tools are told: docs/dm-interface.md lists every field. */
+#include <linux/log2.h>
 #include <linux/uuid.h>
 
 #include "request.h"
@@ -373,6 +374,25 @@ static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
 	[KVP_RAM_AHEAD] = "ram.bypassed_ahead",
 };
 
+/* What is in use now, in bytes, of all that grows with load or size. */
+static void say_memory(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_wbuf *w = &pool->wbuf;
+	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
+
+	say_number(p, "memory.write_buffer", (u64)READ_ONCE(w->pages) *
+		   (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES));
+	/* kmalloc() has no size between 96 and 128. */
+	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_dirty)) +
+		   ((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT));
+	say_number(p, "memory.table", (u64)READ_ONCE(pool->table.nr_pages) *
+		   (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
+	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
+	say_number(p, "memory.index", kvp_scache_bytes(pool));
+	say_number(p, "memory.fills", kvp_fill_bytes(pool));
+	say_number(p, "memory.summaries", kvp_warm_bytes(pool));
+}
+
 static void say_io(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_stats sum = { 0 };
@@ -461,6 +481,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_log(&p, pool);
 	say_work(&p, pool);
 	say_io(&p, pool);
+	say_memory(&p, pool);
 	say_scrub(&p, pool);
 	say_tunables(&p, pool);
 	return 1;

@@ -705,6 +705,20 @@ void kvp_fill_exit(struct kvp_pool *pool)
 	memset(f, 0, sizeof(*f));
 }
 
+u64 kvp_fill_bytes(const struct kvp_pool *pool)
+{
+	const struct kvp_fill *f = &pool->fill;
+	u64 bytes = 0;
+	u32 i;
+
+	if (!in_use(f))
+		return 0;
+	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+		bytes += READ_ONCE(f->candidates[i].page) ? KVP_BLOCK_SIZE : 0;
+	return bytes + KVP_FILL_BLOCKS * sizeof(*f->candidates) +
+	       ((u64)sizeof(*f->changes) << KVP_FILL_COUNT_BITS) + f->policy.sets * sizeof(*f->policy.ghost);
+}
+
 /* --- for tests ---------------------------------------------------------------------------------- */
 
 const char *kvp_fill_check(struct kvp_pool *pool)

@@ -379,6 +379,13 @@ u64 kvp_rcache_used(const struct kvp_pool *pool)
 	return used;
 }
 
+u64 kvp_rcache_bytes(const struct kvp_pool *pool)
+{
+	u32 each = (u32)(READ_ONCE(pool->rcache.blocks) / KVP_RCACHE_SHARDS);
+
+	return (kvp_rcache_used(pool) << KVP_BLOCK_SHIFT) + KVP_RCACHE_SHARDS * kvp_s3_bytes(each);
+}
+
 /* --- life --------------------------------------------------------------------------- */
 
 int kvp_rcache_init(struct kvp_pool *pool)

@@ -114,6 +114,9 @@ void kvp_rcache_drop(struct kvp_pool *pool);
 /** kvp_rcache_shrink() - free up to @nr pages; returns how many. Tries locks, allocates nothing. */
 u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr);
 
+/** kvp_rcache_bytes() - memory that it takes: its pages in use, and what finds them. Any context; takes no lock. */
+u64 kvp_rcache_bytes(const struct kvp_pool *pool);
+
 /** kvp_rcache_used() - pages in use. Any context; takes no lock. */
 u64 kvp_rcache_used(const struct kvp_pool *pool);
 

@@ -467,6 +467,16 @@ int kvp_warm_start(struct kvp_pool *pool)
 	return 0;
 }
 
+u64 kvp_warm_bytes(const struct kvp_pool *pool)
+{
+	const struct kvp_warm *w = &pool->warm;
+
+	if (!in_use(w))
+		return 0;
+	return DIV_ROUND_UP(pool->scache.blocks, segment(pool)) * sizeof(*w->eras) +
+	       (KVP_WARM_READS + 1) * sizeof(*w->in) + segment(pool) * sizeof(*w->live);
+}
+
 void kvp_warm_stop(struct kvp_pool *pool)
 {
 	struct kvp_warm *w = &pool->warm;

@@ -104,6 +104,9 @@ void kvp_warm_kick(struct kvp_pool *pool);
  */
 void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
 
+/** kvp_warm_bytes() - memory that it takes. Context: as a reader of stats. */
+u64 kvp_warm_bytes(const struct kvp_pool *pool);
+
 /** kvp_warm_jumped() - the log has moved: to the cache, where it goes on at @lsn; or off it. Under log->build_lock. */
 void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn);
 

@@ -183,6 +183,17 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_flag(o, "failed", stats_number(s, "log.failed"));
 }
 
+static void add_memory(json_object *pool, const struct stats *s)
+{
+	static const char *const uses[] = { "write_buffer", "parked", "table", "ram_cache", "index",
+		"fills", "summaries" };
+	json_object *o = json_child(pool, "memory");
+	size_t i;
+
+	for (i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
+		json_number(o, uses[i], stats_number(s, "memory.%s", uses[i]));
+}
+
 static void add_work(json_object *pool, const struct stats *s)
 {
 	static const char *const copied[] = { "done", "total", "copied" };
@@ -271,6 +282,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 	json_list(pool, "spares");
 	add_cache(pool, &s);
 	add_ram_and_log(pool, &s);
+	add_memory(pool, &s);
 	add_work(pool, &s);
 	poisoned = stats_number(&s, "poisoned_blocks");
 	stats_free(&s);

@@ -24,11 +24,13 @@ park() { # VERSION
 	for d in a b; do simset $d delay_us 6000000; done
 	oracle write $dev 0 4096 "$1" fsync bs=4
 	[ "$(parked)" -gt 2000 ] || fail "only $(parked) versions are parked"
+	[ "$(stat_of p memory.parked)" -gt $((2000 * 96)) ] || fail "and they take no memory"
 }
 home() {
 	for d in a b; do simset $d delay_us 0; done
 	dmsetup message p 0 checkpoint
 	expect_stat p ssd.parked 0
+	[ "$(stat_of p memory.parked)" -le $((64 * 4096)) ] || fail "$(stat_of p memory.parked) bytes for nothing that is parked"
 	expect_stat p log.used 0
 }
 

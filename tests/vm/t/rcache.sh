@@ -59,6 +59,9 @@ look
 is ram.misses 512
 is ram.fills 512
 is ram.read_cache_used $((512 * 4096))
+memory=${st[memory.ram_cache]}
+[ "$memory" -gt $((512 * 4096)) ] || fail "it takes $memory bytes, and holds as much"
+[ "$memory" -lt $((1024 * 4096)) ] || fail "to know 2048 blocks takes $((memory - 512 * 4096)) bytes"
 cached 0 512 v1
 expect_eq "$(oracle show $dev 0 512 bs=16)" "0 512 v1"
 look
@@ -135,6 +138,7 @@ dmsetup message p 0 set ram_cache 0
 look
 is ram.read_cache 0
 is ram.read_cache_used 0
+[ "${st[memory.ram_cache]}" -lt 65536 ] || fail "none takes ${st[memory.ram_cache]} bytes"
 look; reads=${st[reads]}
 expect_eq "$(show 0 64)" "0 64 v3"
 expect_eq "$(show 0 64)" "0 64 v3"

@@ -34,6 +34,10 @@ oracle write $dev 0 1024 1 fsync bs=4
 dmsetup message p 0 checkpoint
 expect_stat p ssd.clean $((1024 * 4096))
 expect_stat p ssd.size $(((12 - 2) << 20))
+expect_stat p memory.index "$(stat_of p ssd.ram)"
+for use in write_buffer table index fills summaries; do
+	[ "$(stat_of p memory.$use)" -gt 0 ] || fail "memory.$use is $(stat_of p memory.$use)"
+done
 from_ssd "block by block" 0 1024 "0 1024 v1"
 from_ssd "64 KiB a request, of blocks that were logged together or not" 0 1024 "0 1024 v1" 16
 for d in c d; do [ "$(simstat $d reads)" -gt 100 ] || fail "$d was read $(simstat $d reads) times"; done

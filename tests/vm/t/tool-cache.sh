@@ -35,6 +35,10 @@ run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out 
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1
+expect_eq "$(json pools.0.memory.index)" "$(json pools.0.cache.ram_bytes)"
+for use in index fills summaries table; do
+	[ "$(json pools.0.memory.$use)" -gt 0 ] || fail "memory for $use: $(json pools.0.memory.$use)"
+done
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 6
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m

@@ -56,6 +56,7 @@ POOL = dict(
                 size=NUMBER, log=FLAG, legs=[LEG])],
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER,
              read_cache=NUMBER),
+    memory=dict.fromkeys(("write_buffer", "parked", "table", "ram_cache", "index", "fills", "summaries"), NUMBER),
     log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
