@@ -10,10 +10,26 @@
 #include "iocount.h"
 #include "flush_latency.h"
 #include "pool_object.h"
+#include "ssd_counts.h"
 #include "stats.h"
 
 #define MAX_LEGS	64	/* bounds for what the module tells */
 #define HEAD_EVERY	20	/* lines for people between two heads */
+
+/* What is counted of the caches from the start of the pool on, in blocks. */
+enum { HITS, MISSES, LONG, STREAM, AHEAD, SSD_HITS, SSD_MISSES, SSD_FILLS, SSD_REINSERTED, COUNTS };
+
+static const char *const keys[COUNTS] = {
+	[HITS] = "ram.hits",
+	[MISSES] = "ram.misses",
+	[LONG] = "ram.bypassed_long",
+	[STREAM] = "ram.bypassed_stream",
+	[AHEAD] = "ram.bypassed_ahead",
+	[SSD_HITS] = "ssd.hits",
+	[SSD_MISSES] = "ssd.misses",
+	[SSD_FILLS] = "ssd.fills",
+	[SSD_REINSERTED] = "ssd.reinserted",
+};
 
 struct leg_sample {
 	char path[PATH_MAX], uuid[UUID_BUF];
@@ -25,8 +41,9 @@ struct sample {
 	double at;			/* seconds; of the first: since the pool's start */
 	struct iocount io;
 	struct latency flush;
-	u64 hits, misses;			/* of the RAM cache */
-	u64 ssd_hits, ssd_misses, ssd_fills;
+	u64 uptime_ms;
+	u64 counts[COUNTS];
+	struct ssd_counts ssd;
 	u64 dirty, log_used, destage_rate, drain_ms;			/* bytes, as they are */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
@@ -61,17 +78,17 @@ static void take_leg(const struct stats *s, unsigned int i, struct leg_sample *l
 static int take(const char *name, struct sample *s, struct stats *stats, struct err *err)
 {
 	struct dm_entry e;
+	unsigned int i;
 
 	memset(s, 0, sizeof(*s));
 	if (dm_find(name, &e, err) || stats_load(e.name, stats, err))
 		return -1;
 	s->at = now();
 	iocount_load(e.rdev, &s->io);
-	s->hits = stats_number(stats, "ram.hits");
-	s->misses = stats_number(stats, "ram.misses");
-	s->ssd_hits = stats_number(stats, "ssd.hits");
-	s->ssd_misses = stats_number(stats, "ssd.misses");
-	s->ssd_fills = stats_number(stats, "ssd.fills");
+	s->uptime_ms = stats_number(stats, "uptime_ms");
+	for (i = 0; i < COUNTS; i++)
+		s->counts[i] = stats_number(stats, "%s", keys[i]);
+	ssd_counts_load(stats, &s->ssd);
 	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
 		   stats_number(stats, "ssd.parked");
 	s->destage_rate = stats_number(stats, "destage.rate");
@@ -110,15 +127,11 @@ static void difference(const struct sample *s, const struct sample *before, stru
 	d->at = s->at - before->at;
 	subtract(&d->io, &before->io);
 	latency_since(&s->flush, &before->flush, &d->flush);
-	if (s->hits >= before->hits && s->misses >= before->misses) {
-		d->hits -= before->hits;
-		d->misses -= before->misses;
-	}
-	if (s->ssd_hits >= before->ssd_hits && s->ssd_misses >= before->ssd_misses &&
-	    s->ssd_fills >= before->ssd_fills) {
-		d->ssd_hits -= before->ssd_hits;
-		d->ssd_misses -= before->ssd_misses;
-		d->ssd_fills -= before->ssd_fills;
+	/* A pool that was started meanwhile began anew. */
+	if (s->uptime_ms >= before->uptime_ms) {
+		for (i = 0; i < COUNTS; i++)
+			d->counts[i] -= s->counts[i] >= before->counts[i] ? before->counts[i] : 0;
+		ssd_counts_since(&d->ssd, &before->ssd);
 	}
 	for (i = 0; i < d->legs; i++)
 		for (j = 0; j < before->legs; j++)
@@ -162,7 +175,7 @@ static void print_ms(const struct latency *l, unsigned int permille)
 static void print_sample(const struct ctl *ctl, const char *pool, const struct sample *d,
 			 struct view *view)
 {
-	u64 asked = d->hits + d->misses;
+	u64 asked = d->counts[HITS] + d->counts[MISSES];
 	char dirty[SIZE_BUF], name[PATH_MAX + 2];
 	unsigned int i;
 
@@ -174,7 +187,7 @@ static void print_sample(const struct ctl *ctl, const char *pool, const struct s
 	print_ms(&d->flush, 990);
 	print_ms(&d->flush, 999);
 	if (asked)
-		printf(" %5" PRIu64 "%%", d->hits * 100 / asked);
+		printf(" %5" PRIu64 "%%", d->counts[HITS] * 100 / asked);
 	else
 		printf(" %6s", "-");
 	printf(" %10s\n", ctl_size(ctl, d->dirty, dirty));
@@ -196,6 +209,27 @@ static void add_io(json_object *o, const struct iocount *io)
 	json_number(o, "write_bytes", io->write_bytes);
 }
 
+static void json_caches(json_object *root, const struct sample *d)
+{
+	json_object *o = json_child(root, "ram"), *bypassed;
+
+	json_number(o, "hits", d->counts[HITS]);
+	json_number(o, "misses", d->counts[MISSES]);
+	bypassed = json_child(o, "bypassed");
+	json_number(bypassed, "long", d->counts[LONG]);
+	json_number(bypassed, "stream", d->counts[STREAM]);
+	json_number(bypassed, "ahead", d->counts[AHEAD]);
+	json_number(o, "dirty", d->dirty);
+	o = json_child(root, "cache");
+	json_number(o, "hits", d->counts[SSD_HITS]);
+	json_number(o, "misses", d->counts[SSD_MISSES]);
+	json_number(o, "fills", d->counts[SSD_FILLS]);
+	json_number(o, "reinserted", d->counts[SSD_REINSERTED]);
+	ssd_counts_json(o, &d->ssd);
+	json_number(o, "destage_rate", d->destage_rate);
+	json_number(o, "drain_ms", d->drain_ms);
+}
+
 static void json_sample(const char *pool, const struct sample *d, bool verbose)
 {
 	json_object *root = json_root(), *o, *legs;
@@ -206,16 +240,7 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	json_number(root, "milliseconds", (u64)llround(d->at * 1000));
 	add_io(json_child(root, "io"), &d->io);
 	latency_json(json_child(root, "flush"), &d->flush);
-	o = json_child(root, "ram");
-	json_number(o, "hits", d->hits);
-	json_number(o, "misses", d->misses);
-	json_number(o, "dirty", d->dirty);
-	o = json_child(root, "cache");
-	json_number(o, "hits", d->ssd_hits);
-	json_number(o, "misses", d->ssd_misses);
-	json_number(o, "fills", d->ssd_fills);
-	json_number(o, "destage_rate", d->destage_rate);
-	json_number(o, "drain_ms", d->drain_ms);
+	json_caches(root, d);
 	json_number(json_child(root, "log"), "used", d->log_used);
 	legs = verbose ? json_list(root, "legs") : NULL;
 	for (i = 0; legs && i < d->legs; i++) {

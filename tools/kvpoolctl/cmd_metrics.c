@@ -2,6 +2,7 @@
 /* kvpoolctl metrics: all pools, in the text format of Prometheus. */
 #include "ctl.h"
 #include "flush_latency.h"
+#include "ssd_counts.h"
 #include "stats.h"
 
 #define MAX_LEGS	64	/* bounds for what the module tells */
@@ -243,6 +244,20 @@ static void print_flushes(const struct pool *pools, unsigned int count)
 	}
 }
 
+static void print_amplification(const struct pool *pools, unsigned int count)
+{
+	struct ssd_counts c;
+	unsigned int i;
+
+	head("ssd_cache_write_amplification", "gauge", "What each SSD was written since the start, "
+	     "for each byte that users wrote there; 0: they wrote none.");
+	for (i = 0; i < count; i++) {
+		ssd_counts_load(&pools[i].stats, &c);
+		printf("kvpool_ssd_cache_write_amplification{%s} %.4f\n", pools[i].label,
+		       ssd_amplification(&c));
+	}
+}
+
 static void print_all(const struct pool *pools, unsigned int count)
 {
 	unsigned int i;
@@ -253,6 +268,7 @@ static void print_all(const struct pool *pools, unsigned int count)
 			     pool_states);
 	for (i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
 		print_metric(&metrics[i], pools, count);
+	print_amplification(pools, count);
 	print_flushes(pools, count);
 	print_legs(pools, count);
 }

@@ -3,6 +3,7 @@
 #include "advice.h"
 #include "device.h"
 #include "pool_object.h"
+#include "ssd_counts.h"
 
 #define MAX_LEGS	64	/* bounds for what the module tells */
 #define MAX_VDEVS	16
@@ -80,40 +81,14 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 	}
 }
 
-static const char *const refusals[] = {
-	"evidence", "stream", "budget", "memory", "log", "changed", NULL
-};
-
-static const char *const causes[] = { "data", "headers", "parity", "fills", "reinserted", "table", NULL };
-
-/* ssd.WHAT_KEY of each key, as an object @what. */
-static void add_numbers(json_object *o, const struct stats *s, const char *what,
-			const char *const *keys)
-{
-	json_object *child = json_child(o, what);
-
-	for (; *keys; keys++)
-		json_number(child, *keys, stats_number(s, "ssd.%s_%s", what, *keys));
-}
-
-/* What an SSD is written for what users write there, in per cent. */
-static u64 amplification(const struct stats *s)
-{
-	u64 data = stats_number(s, "ssd.written_data"), all = 0;
-	unsigned int i;
-
-	for (i = 0; causes[i]; i++)
-		all += stats_number(s, "ssd.written_%s", causes[i]);
-	return data ? all * 100 / data : 0;
-}
-
 /* What is in the log of a cache and is not home yet is dirty, and what came home and is known is clean. */
 static void add_cache(json_object *pool, const struct stats *s)
 {
 	const char *on = stats_text(s, "log.on");
 	bool log = on && !strcmp(on, "cache");
-	unsigned int v;
 	json_object *o, *drain;
+	struct ssd_counts counts;
+	unsigned int v;
 
 	if (!stats_text(s, "cache.vdev")) {
 		json_object_object_add(pool, "cache", NULL);
@@ -133,9 +108,8 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_number(o, "reinserted", stats_number(s, "ssd.reinserted"));
 	json_number(o, "restored", stats_number(s, "ssd.restored"));
 	json_number(o, "restore_ms", stats_number(s, "ssd.restore_ms"));
-	add_numbers(o, s, "refused", refusals);
-	add_numbers(o, s, "written", causes);
-	json_number(o, "amplification", amplification(s));
+	ssd_counts_load(s, &counts);
+	ssd_counts_json(o, &counts);
 	json_number(o, "destage_rate", stats_number(s, "destage.rate"));
 	json_number(o, "drain_ms", stats_number(s, "destage.drain_ms"));
 	json_number(o, "ram_bytes", stats_number(s, "ssd.ram"));

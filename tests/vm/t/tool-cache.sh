@@ -47,6 +47,22 @@ fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync
 [ "$(simstat c writes)" -gt "$(simstat a writes)" ] || fail "writes to a: $(simstat a writes), to c: $(simstat c writes)"
 umount /tmp/m
 
+echo "--- what was written to the SSDs, and for what"
+run 0 iostat -j tank 0.1 2
+head -n 1 /tmp/out > /tmp/first
+sed -n 2p /tmp/out > /tmp/last
+data=$(json cache.written.data /tmp/first) headers=$(json cache.written.headers /tmp/first)
+[ "$data" -ge $((4 << 20)) ] || fail "bytes of users: $data"
+[ "$headers" -gt 0 ] || fail "each fsync has its entry, and none has a header"
+all=$((headers + data))
+for cause in parity fills reinserted table; do all=$((all + $(json cache.written.$cause /tmp/first))); done
+expect_eq "$(json cache.amplification /tmp/first)" $(((200 * all + data) / (2 * data)))
+expect_eq "$(json cache.written.data /tmp/last)" 0
+run 0 status -j tank
+expect_eq "$(json pools.0.cache.written.data)" "$data"
+run 0 metrics
+has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
+
 echo "--- the power goes with much in the log"
 oracle write /dev/mapper/tank 0 512 2 fsync bs=4
 cut_power

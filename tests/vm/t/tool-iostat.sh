@@ -25,7 +25,10 @@ expect_eq "$(json flush.p99_us)" null
 echo "--- what was done is what is counted"
 write_fua 40
 dd if=/dev/mapper/tank of=/dev/null bs=64K count=2 iflag=direct status=none
+dd if=/dev/mapper/tank of=/dev/null bs=128K count=1 iflag=direct status=none
 run 0 iostat -j -v tank
+[ "$(json ram.bypassed.long)" -ge 32 ] || fail "blocks of a long read: $(json ram.bypassed.long)"
+expect_eq "$(json cache.written.data) $(json cache.amplification)" "0 0"
 [ "$(json flush.count)" -ge 39 ] || fail "flushes: $(json flush.count)"
 [ "$(json flush.p50_us)" -gt 0 ] || fail "they took no time"
 [ "$(json flush.p50_us)" -le "$(json flush.p999_us)" ] || fail "half took longer than all"
@@ -41,6 +44,7 @@ expect_eq "$(wc -l < /tmp/out)" 3
 sed -n 3p /tmp/out > /tmp/last
 expect_eq "$(json flush.count /tmp/last)" 0
 expect_eq "$(json io.writes /tmp/last)" 0
+expect_eq "$(json ram.bypassed.long /tmp/last)" 0
 [ "$(json milliseconds /tmp/last)" -ge 100 ] || fail "too early"
 run 0 iostat -v tank 0.1 2
 expect_eq "$(grep -c '^  /dev/[ab] ' /tmp/out)" 4
@@ -81,6 +85,9 @@ assert of("pool_state", ",state=\"online\"") == 1
 assert of("pool_state", ",state=\"faulted\"") == 0
 assert of("log_commits_total") == pool["log"]["commits"] > 0
 assert of("written_bytes_total") >= 40 * 4096
+assert of("ram_cache_bypassed_long_total") >= 32
+assert of("ssd_cache_write_amplification") == 0
+assert of("memory_table_bytes") > 0
 buckets = [v for (n, _), v in values.items() if n == "kvpool_flush_seconds_bucket"]
 assert buckets == sorted(buckets) and buckets[-1] == of("flush_seconds_count") >= 39, buckets
 assert 0 < of("flush_seconds_sum") < 300

@@ -40,11 +40,13 @@ COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
+SSD_COUNTS = dict(refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
+                  written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted", "table"), NUMBER),
+                  amplification=NUMBER)
 CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses", "fills", "reinserted", "restored", "restore_ms",
                             "ram_bytes",
-                            "amplification", "destage_rate", "drain_ms"), NUMBER),
-             refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
-             written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted", "table"), NUMBER),
+                            "destage_rate", "drain_ms"), NUMBER),
+             **SSD_COUNTS,
              drain=dict(state=Or("none", "running", "done", "cancelled", "failed"), left=NUMBER,
                         total=NUMBER, rate=NUMBER),
              mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
@@ -123,8 +125,11 @@ CHECK = dict(
 IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"), NUMBER)
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
-              ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER), log=dict(used=NUMBER),
-              cache=dict(hits=NUMBER, misses=NUMBER, fills=NUMBER, destage_rate=NUMBER, drain_ms=NUMBER))
+              ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER,
+                       bypassed=dict(long=NUMBER, stream=NUMBER, ahead=NUMBER)),
+              log=dict(used=NUMBER),
+              cache=dict(SSD_COUNTS, hits=NUMBER, misses=NUMBER, fills=NUMBER, reinserted=NUMBER,
+                         destage_rate=NUMBER, drain_ms=NUMBER))
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
 
 
