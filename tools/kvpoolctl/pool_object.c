@@ -2,6 +2,7 @@
 /* A running pool as a JSON object. */
 #include "advice.h"
 #include "device.h"
+#include "flush_latency.h"
 #include "pool_object.h"
 #include "ssd_counts.h"
 
@@ -245,11 +246,15 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 {
 	json_object *pool;
 	char advice[ADVICE_BUF];
+	struct latency flush;
+	struct err ignored;
 	struct stats s;
 	u64 poisoned;
 
 	if (stats_load(e->name, &s, err))
 		return NULL;
+	/* To be stopped a pool need not tell this. */
+	latency_load(e->name, &flush, &ignored);
 	pool = json_object_new_object();
 	add_head(pool, e, &s);
 	add_vdevs(pool, &s);
@@ -257,6 +262,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 	add_cache(pool, &s);
 	add_ram_and_log(pool, &s);
 	add_memory(pool, &s);
+	latency_json(json_child(pool, "flush"), &flush);
 	add_work(pool, &s);
 	poisoned = stats_number(&s, "poisoned_blocks");
 	stats_free(&s);

@@ -27,6 +27,11 @@ run 0 status -j; expect_eq "$(cat /tmp/out)" '{"version":1,"pools":[]}'
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 run 0 create "${log[@]}" good single /dev/c
 status 0 online
+run 0 status -j tank; expect_eq "$(json pools.0.flush.count) $(json pools.0.flush.p99_us)" "0 null"
+dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct conv=fsync status=none
+run 0 status -j tank; [ "$(json pools.0.flush.count)" -ge 1 ] || fail "no flush was counted"
+[ "$(json pools.0.flush.p50_us)" -gt 0 ] || fail "it took no time"
+[ "$(json pools.0.flush.p50_us)" -le "$(json pools.0.flush.p999_us)" ] || fail "half took longer than all"
 run 0 status -x; has out healthy
 run 0 status -x -j; expect_eq "$(json pools)" "[]"
 

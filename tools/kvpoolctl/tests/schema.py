@@ -50,6 +50,7 @@ CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses"
              drain=dict(state=Or("none", "running", "done", "cancelled", "failed"), left=NUMBER,
                         total=NUMBER, rate=NUMBER),
              mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
+FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
     readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[TEXT],
@@ -59,7 +60,7 @@ POOL = dict(
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER,
              read_cache=NUMBER),
     memory=dict.fromkeys(("write_buffer", "parked", "table", "ram_cache", "index", "fills", "summaries"), NUMBER),
-    log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
+    flush=FLUSH, log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
@@ -123,7 +124,6 @@ CHECK = dict(
     blocks=dict.fromkeys(("valid", "in_log", "unwritten", "torn", "poisoned", "unrepaired"), NUMBER),
     damage=[dict(lba=NUMBER, blocks=NUMBER, state=Or("poisoned", "unrepaired"))])
 IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"), NUMBER)
-FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
               ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER,
                        bypassed=dict(long=NUMBER, stream=NUMBER, ahead=NUMBER)),
