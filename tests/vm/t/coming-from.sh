@@ -8,13 +8,34 @@
 
 ram() { run 0 status -j tank; json "pools.0.ram.$1"; }
 
+kept() {
+	echo 3 > /proc/sys/vm/drop_caches
+	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum" "$1"
+}
+mkdir -p /tmp/m
+# file_system MIB: mounted, with so much in a file
+file_system() {
+	mkfs.ext4 -q -E nodiscard,lazy_itable_init=0 /dev/mapper/tank
+	mount /dev/mapper/tank /tmp/m
+	dd if=/dev/urandom of=/tmp/m/kept bs=1M count="$1" conv=fsync status=none
+	sum=$(sha256sum < /tmp/m/kept)
+}
+
+echo "--- FlashCache, flashcache_create -p: made in the mode that is asked for"
+for mode in thru:writethrough around:writearound; do
+	run 0 create "${log[@]}" -o cache_mode=${mode#*:} tank mirror /dev/a /dev/b cache /dev/c
+	mode_is ${mode#*:} legs
+	file_system 2
+	kept "${mode%:*}"
+	umount /tmp/m
+	run 0 destroy tank
+	blank
+done
+
 echo "--- bcache: one SSD for several disks"
 run 0 create "${log[@]}" tank single /dev/a single /dev/b cache /dev/c
 mode_is writeback cache
-mkfs.ext4 -q -E nodiscard /dev/mapper/tank
-mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
-dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
-sum=$(sha256sum < /tmp/m/kept)
+file_system 8
 
 echo "--- bcache, FlashCache: what is sequential passes by; how fast it is written back"
 for setting in seq_cutoff_read=512K seq_cutoff_write=512K destage_min_rate=1M; do
@@ -38,18 +59,53 @@ done
 echo "--- dm-writecache: everything home, now"
 dmsetup message tank 0 checkpoint
 
+echo "--- dm-cache, lvconvert --uncache: not after all"
+# Nothing comes home meanwhile, so there is a drain to be cancelled.
+for d in a b; do simset $d delay_us 5000000; done
+fio --name=dirty --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --ioengine=libaio --iodepth=32 --direct=1 \
+	--output=/tmp/dirty.log || fail "fio: $(cat /tmp/dirty.log)"
+[ "$(stat_of tank log.used)" -ge $((5 << 20)) ] || fail "only $(stat_of tank log.used) bytes are not home"
+kvpoolctl remove tank cache > /tmp/removed 2>&1 &
+remover=$!
+wait_stat tank drain.state running
+run 0 cancel tank drain
+for d in a b; do simset $d delay_us 0; done
+expect_fail wait $remover
+grep -q cancelled /tmp/removed || fail "remove: $(cat /tmp/removed)"
+expect_stat tank drain.state cancelled
+mode_is writeback cache
+kept "the drain was cancelled"
+
 echo "--- EnhanceIO, lvconvert --uncache: off, and on again"
 run 0 remove tank cache
 run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
 run 0 add tank cache /dev/c
 mode_is writeback cache
 
-echo "--- RapidDisk: RAM as a write-through cache, on and off"
+echo "--- dm-cache, lvconvert --type cache --cachepool: two SSDs that are one cache"
+run 0 remove tank cache
+run 0 add tank cache mirror /dev/d /dev/e
+mode_is writeback cache
+run 0 status -j tank
+expect_eq "$(json pools.0.cache.legs.0.state) $(json pools.0.cache.legs.1.state)" "online online"
+kept "two SSDs"
+
+echo "--- RapidDisk: RAM as a write-through cache: on, another size, off"
 run 0 set tank ram_cache=16M
 echo 3 > /proc/sys/vm/drop_caches
 for i in 1 2; do dd if=/tmp/m/kept of=/dev/null bs=64K iflag=direct status=none; done
 [ "$(ram hits)" -gt 0 ] || fail "nothing was read from RAM"
 expect_eq "$(ram read_cache)" $((16 << 20))
+for size in 4 24; do
+	run 0 set tank ram_cache=${size}M
+	expect_eq "$(ram read_cache)" $((size << 20))
+	[ "$(stat_of tank ram.read_cache_used)" -le $((size << 20)) ] || fail "more than $size MiB are used"
+	hits=$(ram hits)
+	for i in 1 2; do
+		expect_eq "$(dd if=/tmp/m/kept bs=64K iflag=direct status=none | sha256sum)" "$sum" "a RAM cache of $size MiB"
+	done
+	[ "$(ram hits)" -gt "$hits" ] || fail "nothing was read from RAM when it was $size MiB"
+done
 dmsetup message tank 0 drop_caches
 run 0 set tank ram_cache=0
 expect_eq "$(stat_of tank ram.read_cache_used)" 0
@@ -64,8 +120,7 @@ run 0 metrics; has out kvpool_
 
 echo "--- and all that was written is there"
 end_load
-echo 3 > /proc/sys/vm/drop_caches
-expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+kept "in the end"
 umount /tmp/m
 fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
 scrub tank
