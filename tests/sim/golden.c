@@ -469,6 +469,8 @@ void run_golden(void)
 	test("stripe_requests", stripe_requests_test);
 	test("stripe_home", stripe_home_test);
 	test("stripe_rows", stripe_rows_test);
+	test("log_stripes", log_stripes_test);
+	test("log_stripes_room", log_stripes_room_test);
 	test("history", history_test);
 	test("regions_example", regions_example_test);
 	test("regions_extents", regions_extents_test);

@@ -120,6 +120,8 @@ bool regions_property_test(void);
 bool regions_hostile_test(void);
 bool turns_choice_test(void);
 bool turns_share_test(void);
+bool log_stripes_test(void);
+bool log_stripes_room_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);
 

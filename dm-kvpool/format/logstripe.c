@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "format/logstripe.h"
+
+u32 kvp_log_stripe_most(u32 legs, u32 hdr_blocks, u32 room)
+{
+	u32 left = room > 2 * hdr_blocks ? room - 2 * hdr_blocks : 0;
+
+	/* Each row that is begun has one of parity. */
+	return left - (left + legs - 1) / legs;
+}
+
+u32 kvp_log_stripe_payload(const struct kvp_log_stripe *s, u32 i)
+{
+	struct kvp_stripe_at at = kvp_stripe_at(s->legs, s->payload, i);
+
+	return 2 * s->hdr_blocks + at.row * s->legs + at.piece;
+}
+
+enum kvp_log_part kvp_log_stripe_part(const struct kvp_log_stripe *s, u32 at, u32 *index)
+{
+	struct kvp_piece p;
+	u32 row;
+
+	if (at < 2 * s->hdr_blocks) {
+		*index = at / 2;
+		return KVP_LOG_PART_HEADER;
+	}
+	at -= 2 * s->hdr_blocks;
+	row = at / s->legs;
+	/* Pieces have the same lengths wherever the request lies. */
+	kvp_stripe_piece(s->legs, 0, s->payload, at % s->legs, &p);
+	*index = at % s->legs ? p.first + row : row;
+	return at % s->legs ? KVP_LOG_PART_PAYLOAD : KVP_LOG_PART_PARITY;
+}
+
+u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end)
+{
+	u32 first = at - (at - 2 * s->hdr_blocks) % s->legs, blocks = kvp_log_stripe_blocks(s);
+
+	/* The last row may be narrower. */
+	*end = first + s->legs < blocks ? first + s->legs : blocks;
+	return first;
+}
+
+struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
+{
+	u64 at = lsn % ring;
+
+	return (struct kvp_place){ (u32)(at % legs), at / legs };
+}
