@@ -19,6 +19,7 @@
 
 #define REINSERT_SHARE	25	/* of a segment, in percent */
 #define GHOST_SHARE	100	/* fingerprints for a hundred blocks */
+#define GHOST_MOST	(1u << 30)	/* bytes: kvmalloc() gives less than twice that, however much there is */
 #define DRAIN_SECONDS	3600
 #define SECOND_NS	1000000000ull
 #define SAVED_NS	(SECOND_NS / 32)
@@ -248,7 +249,8 @@ int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_p
 	p->credited = now;
 	p->need = NEED_MOST;
 	p->seed = seed;
-	p->sets = max(div_u64((u64)capacity * GHOST_SHARE, 100 * KVP_SSD_WAYS), 1ull);
+	p->sets = clamp_t(u64, div_u64((u64)capacity * GHOST_SHARE, 100 * KVP_SSD_WAYS), 1,
+			  GHOST_MOST / sizeof(*p->ghost));
 	p->ghost = kvcalloc(p->sets, sizeof(*p->ghost), gfp);
 	return p->ghost ? 0 : -ENOMEM;
 }

@@ -505,6 +505,10 @@ static bool test_no_memory(void)
 		       "capacity");
 	good &= expect(kvp_ssd_init(&p, CAPACITY, 1, KVP_SSD_MAX_FILL + 1, 0, 1, GFP_KERNEL) == -EINVAL,
 		       "budget");
+	/* The largest there is needs no more at once than kvmalloc() gives. */
+	good &= expect(!kvp_ssd_init(&p, KVP_INDEX_MAX_PLACES, SEGMENT, 100, 0, 1, GFP_KERNEL), "8 TiB");
+	good &= expect(memory_bytes() < 1ull << 31, "%zu bytes", memory_bytes());
+	kvp_ssd_exit(&p);
 	good &= make(100) && expect(memory_bytes() <= 2 * CAPACITY, "%zu bytes", memory_bytes());
 	return end(good);
 }
