@@ -217,6 +217,9 @@ static int msg_drain(struct message *m)
 
 	if (!strcmp(m->argv[1], "cancel")) {
 		ret = kvp_drain_cancel(m->pool);
+		if (ret == -EBUSY)
+			return refused(m, "it is too late: the log is empty, and moves now",
+				       "wait for that, then set cache_mode as it was", ret);
 		return ret ? refused(m, "nothing is being drained", "start that first", ret) : 0;
 	}
 	if (strcmp(m->argv[1], "start"))

@@ -589,7 +589,7 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 	if (!k->ssd.block)
 		return false;
 	if (kvp_scache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
-	    point_at(bio, kvp_scache_choose(pool, k->ssd.block, count), k->ssd.block)) {
+	    point_at(bio, kvp_scache_choose(pool, &k->ssd, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;
 	}

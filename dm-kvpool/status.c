@@ -40,6 +40,8 @@ static const char *vdev_word(u32 kind)
 		return "parity1";
 	case KVP_VDEV_CACHE:
 		return "cache";
+	case KVP_VDEV_CACHE_PARITY1:
+		return "cache-parity1";
 	default:
 		return "mirror";
 	}
@@ -197,7 +199,7 @@ static const char *vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
-	if (!kvp_has_data(v->g) && !kvp_vdev_usable(v))
+	if (!kvp_has_data(v->g) && !kvp_vdev_has_log(v))
 		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;
@@ -255,6 +257,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
 	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment,
+	    sb->incompat & KVP_INCOMPAT_CACHE_PARITY1 ? "vdevs,cache,cache-parity1" :
 	    sb->incompat & KVP_INCOMPAT_CACHE ? "vdevs,cache" :
 	    sb->incompat & KVP_INCOMPAT_VDEVS ? "vdevs" : "");
 	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
@@ -342,6 +345,14 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
 };
 
+/* What each SSD was written for @cause. Of a cache of kind parity1 each has a part of all. */
+static u64 written_for(const struct kvp_pool *pool, const struct kvp_vdev *v, enum kvp_log_cause cause)
+{
+	u64 bytes = READ_ONCE(pool->log.ssd_blocks[cause]) << KVP_BLOCK_SHIFT;
+
+	return v && kvp_log_striped(v->g) ? div_u64(bytes, v->nr_legs) : bytes;
+}
+
 static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
 {
 	const struct kvp_vdev *v = kvp_pool_cache(pool);
@@ -357,7 +368,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	for (i = 0; i < KVP_FILL_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
-		say_number(p, causes[i], READ_ONCE(pool->log.ssd_blocks[i]) << KVP_BLOCK_SHIFT);
+		say_number(p, causes[i], written_for(pool, v, i));
 	/* Each is on one of them. */
 	if (v)
 		say_number(p, "ssd.written_table",
@@ -391,6 +402,7 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "memory.index", kvp_scache_bytes(pool));
 	say_number(p, "memory.fills", kvp_fill_bytes(pool));
 	say_number(p, "memory.summaries", kvp_warm_bytes(pool));
+	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool));
 }
 
 static void say_io(struct printer *p, struct kvp_pool *pool)

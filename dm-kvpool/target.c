@@ -225,6 +225,8 @@ static u32 kind_of(const char *word)
 		return KVP_VDEV_PARITY1;
 	if (word && !strcmp(word, "cache"))
 		return KVP_VDEV_CACHE;
+	if (word && !strcmp(word, "cache-parity1"))
+		return KVP_VDEV_CACHE_PARITY1;
 	return 0;
 }
 
@@ -233,7 +235,7 @@ static bool has_cache(const struct kvp_start *s)
 	u32 i;
 
 	for (i = 0; i < s->nr_vdevs; i++)
-		if (s->vdevs[i].kind == KVP_VDEV_CACHE)
+		if (kvp_cache_kind(s->vdevs[i].kind))
 			return true;
 	return false;
 }
@@ -248,14 +250,14 @@ static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_
 	int ret;
 
 	if (!kind) {
-		ti->error = "vdev is neither single, mirror, parity1 nor cache";
+		ti->error = "vdev is neither single, mirror, parity1, cache nor cache-parity1";
 		return -EINVAL;
 	}
 	ret = dm_read_arg(&count, as, &n, &ti->error);
 	if (ret)
 		return ret;
 	if ((kind != KVP_VDEV_CACHE && (n == 1) != (kind == KVP_VDEV_SINGLE)) || n > as->argc ||
-	    (kind == KVP_VDEV_PARITY1 && n < KVP_STRIPE_MIN_LEGS)) {
+	    ((kind == KVP_VDEV_PARITY1 || kind == KVP_VDEV_CACHE_PARITY1) && n < KVP_STRIPE_MIN_LEGS)) {
 		ti->error = "number of legs does not fit";
 		return -EINVAL;
 	}
@@ -263,7 +265,7 @@ static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_
 		ti->error = "more than 16 vdevs, or 48 legs";
 		return -EINVAL;
 	}
-	if (kind == KVP_VDEV_CACHE && (!s->nr_vdevs || has_cache(s))) {
+	if (kvp_cache_kind(kind) && (!s->nr_vdevs || has_cache(s))) {
 		ti->error = "a pool has one cache at most, behind a vdev with data";
 		return -EINVAL;
 	}

@@ -71,6 +71,7 @@ enum kvp_vdev_kind {
 	KVP_VDEV_MIRROR		= 2,
 	KVP_VDEV_PARITY1	= 3,
 	KVP_VDEV_CACHE		= 4,	/* carries the log, and no blocks of the pool */
+	KVP_VDEV_CACHE_PARITY1	= 5,	/* the same, its entries as full stripes of three SSDs or more */
 };
 
 /* Incompatible features. 0x1 was regions whose extents were whole leaves; nobody reads those any more. */
@@ -78,6 +79,7 @@ enum kvp_vdev_kind {
 #define KVP_INCOMPAT_VDEVS	0x4ull	/* regions[] say which vdev holds what */
 #define KVP_INCOMPAT_GENERATIONS 0x10ull /* generations[] are not empty */
 #define KVP_INCOMPAT_LOG_TURNS	0x20ull	/* log_others is not zero */
+#define KVP_INCOMPAT_CACHE_PARITY1 0x40ull /* the cache is of kind parity1 */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -343,7 +345,7 @@ struct kvp_disk_log_hdr {
 /* --- summaries of a cache's segments ----------------------------------- */
 
 #define KVP_SUMMARY_MAGIC	0x5350564bu	/* "KVPS" */
-#define KVP_SUMMARY_BLOCKS	2u		/* the last ones of each segment of a cache's log */
+#define KVP_SUMMARY_BLOCKS	2u		/* at the end of each segment of a cache's log: kvp_log_kept() */
 #define KVP_SUMMARY_RECORDS	510u
 
 /* What one block of the segment holds, 16 bytes. */

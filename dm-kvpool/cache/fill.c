@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "cache/fill.h"
+#include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/move.h"
 #include "pool/pool.h"
@@ -232,6 +233,7 @@ void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 	c->crc = crc;
 	spin_lock_irqsave(&f->lock, flags);
 	list_add_tail(&c->list, &f->waiting);
+	WRITE_ONCE(f->nr_waiting, f->nr_waiting + 1);
 	spin_unlock_irqrestore(&f->lock, flags);
 	kvp_fill_kick(pool);
 }
@@ -241,14 +243,19 @@ void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 void kvp_fill_kick(struct kvp_pool *pool)
 {
 	struct kvp_fill *f = &pool->fill;
+	u32 waiting;
 
 	if (!in_use(f))
 		return;
 	/* Who adds, then looks; who has ended an entry, then looks: one of them sees the other. */
 	smp_mb();
-	if (!list_empty(&f->waiting) && !READ_ONCE(f->busy) &&
-	    !READ_ONCE(f->stopped))
-		queue_work(pool->scrub_wq, &f->work);
+	waiting = READ_ONCE(f->nr_waiting);
+	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))
+		return;
+	if (waiting >= KVP_FILL_ENTRY)
+		mod_delayed_work(pool->scrub_wq, &f->work, 0);
+	else
+		queue_delayed_work(pool->scrub_wq, &f->work, READ_ONCE(f->gather));
 }
 
 /* May nothing be appended, now and for some time? */
@@ -288,19 +295,29 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 	give_all_back(&pool->fill, list, false);
 }
 
+/* The most that one entry takes. With its parity it is no longer than another one (kvp_log_room()). */
+static u32 most_of_entry(const struct kvp_pool *pool)
+{
+	const struct kvp_vdev *v = pool->scache.v;
+
+	return kvp_log_striped(v->g) ? kvp_log_stripe_most(v->nr_legs, 1, KVP_FILL_ENTRY + 1) : KVP_FILL_ENTRY;
+}
+
 /* From the head of those that wait: what is still of use, up to an entry; how many. */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
 	struct kvp_fill *f = &pool->fill;
+	u32 n = 0, most = most_of_entry(pool);
 	struct kvp_candidate *c;
 	unsigned long flags;
-	u32 n = 0;
 
-	while (n < KVP_FILL_ENTRY) {
+	while (n < most) {
 		spin_lock_irqsave(&f->lock, flags);
 		c = list_first_entry_or_null(&f->waiting, struct kvp_candidate, list);
-		if (c)
+		if (c) {
 			list_del(&c->list);
+			WRITE_ONCE(f->nr_waiting, f->nr_waiting - 1);
+		}
 		spin_unlock_irqrestore(&f->lock, flags);
 		if (!c)
 			break;
@@ -315,12 +332,13 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 	return n;
 }
 
-static void put_back(struct kvp_fill *f, struct list_head *taken)
+static void put_back(struct kvp_fill *f, struct list_head *taken, u32 n)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
 	list_splice_init(taken, &f->waiting);
+	WRITE_ONCE(f->nr_waiting, f->nr_waiting + n);
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
@@ -378,8 +396,11 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 	WRITE_ONCE(f->busy, true);
 	f->ring_lsn = kvp_scache_ring(pool, n, &block);
 	f->ring_nr = n;
-	list_for_each_entry(c, taken, list)
+	f->ring_again = 0;
+	list_for_each_entry(c, taken, list) {
 		f->ring_pages[i++] = c->page;
+		f->ring_again += c->from != KVP_FROM_HOME;
+	}
 	spin_lock_irq(&f->lock);
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irq(&f->lock);
@@ -422,7 +443,7 @@ static bool ring_taken(struct kvp_pool *pool)
 	return taken && !failed;
 }
 
-static void enter_sent(struct kvp_pool *pool, u64 lsn);
+static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e);
 
 static void ring_work(struct work_struct *work)
 {
@@ -432,15 +453,17 @@ static void ring_work(struct work_struct *work)
 
 	if (ring_taken(pool)) {
 		spin_lock_irqsave(&pool->log.lock, flags);
-		pool->log.ssd_blocks[KVP_LOG_FILLS] += f->ring_nr;
+		pool->log.ssd_blocks[KVP_LOG_FILLS] += f->ring_nr - f->ring_again;
+		pool->log.ssd_blocks[KVP_LOG_AGAIN] += f->ring_again;
 		spin_unlock_irqrestore(&pool->log.lock, flags);
-		enter_sent(pool, f->ring_lsn);
+		enter_sent(pool, f->ring_lsn, NULL);
 	} else {
 		kvp_fill_failed(pool);
 	}
 	wake_up_all(&pool->log.entry_wait);
 	kvp_log_move_kick(pool);
 	kvp_fill_kick(pool);
+	kvp_reinsert_kick(pool);
 	kvp_warm_kick(pool);
 }
 
@@ -483,6 +506,7 @@ enum outcome { SENT, LATER, NEVER };
 /* Nobody waits for it, and it must stand in nobody's way. */
 static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
+	u32 blocks = kvp_log_entry_blocks(pool->scache.v->g, 1, n);
 	struct kvp_log *log = &pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
@@ -496,13 +520,13 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 		send_to_ring(pool, taken, n);
 		return SENT;
 	}
-	if (!kvp_log_has_spare(pool, n + 1))
+	if (!kvp_log_has_spare(pool, blocks))
 		return NEVER;
 	e = kvp_log_free_entry(log);
 	if (!e || pool->fill.busy || kvp_log_is_wanted(pool))
 		return LATER;
 	/* There are as many left in a segment as are wanted, up to 32. */
-	if (kvp_log_room(pool, n + 1, &budget) < n + 1)
+	if (kvp_log_room(pool, blocks, &budget) < blocks)
 		return NEVER;
 	send(pool, e, taken, n);
 	return SENT;
@@ -528,7 +552,7 @@ static void count_index(struct kvp_pool *pool)
 /* One entry at a time: who ends it looks for more. */
 static void fill_work(struct work_struct *work)
 {
-	struct kvp_fill *f = container_of(work, struct kvp_fill, work);
+	struct kvp_fill *f = container_of(to_delayed_work(work), struct kvp_fill, work);
 	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
 	enum outcome outcome;
 	LIST_HEAD(taken);
@@ -551,7 +575,7 @@ static void fill_work(struct work_struct *work)
 	/* Who found the lock taken relies on us to look again. */
 	kvp_commit_kick(pool, true);
 	if (outcome == LATER) {
-		put_back(f, &taken);
+		put_back(f, &taken, n);
 		/* What was in the way may be gone, and have found nothing that waits. */
 		smp_mb();
 		if (kvp_log_free_entry(&pool->log) && !kvp_log_is_wanted(pool))
@@ -593,23 +617,26 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 		this_cpu_inc(pool->stats->ssd_fills);
 }
 
-/* What was sent lies from @lsn on. */
-static void enter_sent(struct kvp_pool *pool, u64 lsn)
+/* What was sent lies from @lsn on; in the log it is the payload of @e, which is there. */
+static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
 {
 	struct kvp_fill *f = &pool->fill;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
+	u32 i = 0;
 
 	take_sent(f, &sent);
-	list_for_each_entry(c, &sent, list)
-		enter(pool, c, lsn++);
+	list_for_each_entry(c, &sent, list) {
+		enter(pool, c, lsn + (e ? kvp_log_payload_at(e->v->g, &e->hdr, i) : i));
+		i++;
+	}
 	give_all_back(f, &sent, true);
 	WRITE_ONCE(f->busy, false);
 }
 
 void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	enter_sent(pool, e->hdr.lsn + e->hdr.hdr_blocks);
+	enter_sent(pool, e->hdr.lsn, e);
 }
 
 void kvp_fill_failed(struct kvp_pool *pool)
@@ -633,10 +660,11 @@ void kvp_fill_stop(struct kvp_pool *pool)
 		return;
 	WRITE_ONCE(f->stopped, true);
 	kvp_reinsert_stop(pool);
-	cancel_work_sync(&f->work);
+	cancel_delayed_work_sync(&f->work);
 	wait_event(pool->log.entry_wait, !READ_ONCE(f->busy));
 	spin_lock_irq(&f->lock);
 	list_splice_init(&f->waiting, &waiting);
+	WRITE_ONCE(f->nr_waiting, 0);
 	spin_unlock_irq(&f->lock);
 	give_all_back(f, &waiting, false);
 }
@@ -668,7 +696,8 @@ int kvp_fill_start(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&f->free);
 	INIT_LIST_HEAD(&f->waiting);
 	INIT_LIST_HEAD(&f->sent);
-	INIT_WORK(&f->work, fill_work);
+	f->gather = msecs_to_jiffies(KVP_FILL_GATHER_MS);
+	INIT_DELAYED_WORK(&f->work, fill_work);
 	INIT_WORK(&f->ring_work, ring_work);
 	candidates = kvcalloc(KVP_FILL_BLOCKS, sizeof(*candidates), GFP_KERNEL);
 	f->changes = kvcalloc(1 << KVP_FILL_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
@@ -694,7 +723,7 @@ void kvp_fill_exit(struct kvp_pool *pool)
 	if (!in_use(f))
 		return;
 	kvp_reinsert_exit(pool);
-	cancel_work_sync(&f->work);
+	cancel_delayed_work_sync(&f->work);
 	cancel_work_sync(&f->ring_work);
 	for (i = 0; i < KVP_FILL_BLOCKS; i++)
 		if (f->candidates[i].page)

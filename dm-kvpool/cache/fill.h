@@ -38,6 +38,7 @@ struct page;
 
 #define KVP_FILL_BLOCKS		128u	/* on their way: 512 KiB of pages */
 #define KVP_FILL_ENTRY		31u	/* blocks of an entry, 128 KiB with its header: a FLUSH may have to wait for one */
+#define KVP_FILL_GATHER_MS	100u	/* that fewer wait for others: a header for each would double what they cost the SSD */
 #define KVP_FROM_HOME		(~0u)
 #define KVP_FILL_REGION_SHIFT	4
 #define KVP_FILL_COUNT_BITS	14
@@ -89,16 +90,19 @@ struct kvp_candidate {
  * @lock: irqsave; for all down to @count
  * @free, @waiting, @sent: candidates; the last are in the entry in flight, in its order
  * @runs: which reads are parts of long streams
+ * @nr_waiting: how many wait
  * @count: of the index
  * @counted: second of which that is; by @work
  * @candidates: KVP_FILL_BLOCKS of them; NULL: nothing is ever filled
  * @changes: counted, by region
+ * @gather: jiffies, KVP_FILL_GATHER_MS; 0 in simulated races
  * @busy: an entry is in flight, or what goes into the ring; set under log->build_lock
  * @stopped: nothing is appended, and nothing taken
  */
 struct kvp_fill {
 	spinlock_t lock;
 	struct list_head free, waiting, sent;
+	u32 nr_waiting;
 	struct kvp_ssd_policy policy;
 	struct kvp_runs runs;
 	struct kvp_index_count count;
@@ -106,12 +110,13 @@ struct kvp_fill {
 	struct kvp_candidate *candidates;
 	atomic_t *changes;
 	bool busy, stopped;
-	struct work_struct work;
+	unsigned long gather;
+	struct delayed_work work;
 	/* Into the ring of a cache that does not carry the log. */
 	struct work_struct ring_work;
 	atomic_t ring_pending;
 	u64 ring_lsn;
-	u32 ring_nr;
+	u32 ring_nr, ring_again;
 	struct page *ring_pages[KVP_FILL_ENTRY];
 	struct kvp_io ring_ios[KVP_MAX_MIRROR_LEGS];
 };
@@ -176,7 +181,7 @@ void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc);
 /** kvp_fill_drop() - it does not verify. Context: any. */
 void kvp_fill_drop(struct kvp_pool *pool, struct kvp_candidate *c);
 
-/** kvp_fill_kick() - append what waits, if something does. Context: any. */
+/** kvp_fill_kick() - append what waits, if something does: at once if it is an entry full, else soon. Context: any. */
 void kvp_fill_kick(struct kvp_pool *pool);
 
 /** kvp_fill_durable() - @e, an entry of clean blocks, is: they enter. Before the tail can pass it; process. */

@@ -109,9 +109,12 @@ static struct kvp_index_stripe *stripe_of(const struct kvp_index *ix, u32 hash)
 	return &ix->stripe[hash & ix->stripe_mask];
 }
 
-static struct kvp_index_stripe *lock_key(struct kvp_index *ix, u64 key)
+static struct kvp_index_stripe *lock_key(struct kvp_index *ix, u64 key, u32 *hash)
 {
-	struct kvp_index_stripe *s = stripe_of(ix, hash_of(ix, key));
+	struct kvp_index_stripe *s;
+
+	*hash = hash_of(ix, key);
+	s = stripe_of(ix, *hash);
 
 	spin_lock(&s->lock);
 	return s;
@@ -142,13 +145,20 @@ static u32 *bucket_at(const struct kvp_index *ix, u32 bucket)
 	return &ix->chunk[bucket / KVP_INDEX_BUCKETS]->bucket[bucket % KVP_INDEX_BUCKETS];
 }
 
-/* The word that leads to block @key, or that ends its chain. Caller holds the stripe's lock. */
-static u32 *link_to(const struct kvp_index *ix, u64 key)
+/* The word that leads to block @key of @hash, or that ends its chain. Caller holds the stripe's lock. */
+static u32 *link_to(const struct kvp_index *ix, u64 key, u32 hash)
 {
-	u32 *link = bucket_at(ix, bucket_of(READ_ONCE(ix->buckets), hash_of(ix, key)));
+	u32 *link = bucket_at(ix, bucket_of(READ_ONCE(ix->buckets), hash));
 
-	while (*link != NONE && key_at(ix, *link) != key)
-		link = next_of(ix, *link);
+	while (*link != NONE) {
+		struct kvp_index_chunk *c = chunk_of(ix, *link);
+		u32 i = *link % KVP_INDEX_CHUNK;
+
+		/* Of most others the lower part says it. */
+		if (c->key[i] == (u32)key && whole_key(c->key[i], c->rest[i]) == key)
+			break;
+		link = &c->next[i];
+	}
 	return link;
 }
 
@@ -185,8 +195,9 @@ static void put_in(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link,
 
 bool kvp_index_find(struct kvp_index *ix, u64 key, struct kvp_index_entry *e)
 {
-	struct kvp_index_stripe *s = lock_key(ix, key);
-	u32 place = *link_to(ix, key);
+	u32 hash;
+	struct kvp_index_stripe *s = lock_key(ix, key, &hash);
+	u32 place = *link_to(ix, key, hash);
 
 	if (place != NONE)
 		read_slot(ix, place, e);
@@ -210,12 +221,12 @@ int kvp_index_set(struct kvp_index *ix, const struct kvp_index_entry *e,
 {
 	struct kvp_index_stripe *s;
 	int ret = -EEXIST;
-	u32 *link;
+	u32 *link, hash;
 
 	if (!may_be(ix, e))
 		return -EINVAL;
-	s = lock_key(ix, e->key);
-	link = link_to(ix, e->key);
+	s = lock_key(ix, e->key, &hash);
+	link = link_to(ix, e->key, hash);
 	if (*link == e->place || is_free(ix, e->place)) {
 		ret = *link != NONE;
 		if (ret)
@@ -236,16 +247,16 @@ int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
 {
 	struct kvp_index_stripe *s;
 	int ret = -EEXIST;
-	u32 *link;
+	u32 *link, hash;
 
 	if (!may_be(ix, e))
 		return -EINVAL;
-	s = lock_key(ix, e->key);
+	s = lock_key(ix, e->key, &hash);
 	if (changes && (u32)atomic_read(changes) != seen) {
 		spin_unlock(&s->lock);
 		return -ESTALE;
 	}
-	link = link_to(ix, e->key);
+	link = link_to(ix, e->key, hash);
 	if (*link == NONE && is_free(ix, e->place)) {
 		put_in(ix, s, link, e);
 		ret = 0;
@@ -265,16 +276,16 @@ int kvp_index_move_unless(struct kvp_index *ix, u64 key, u32 from, u32 to, const
 	struct kvp_index_stripe *s;
 	struct kvp_index_entry e;
 	int ret = -ENOENT;
-	u32 *link;
+	u32 *link, hash;
 
 	if (!is_place(ix, to))
 		return -EINVAL;
-	s = lock_key(ix, key);
+	s = lock_key(ix, key, &hash);
 	if (changes && (u32)atomic_read(changes) != seen) {
 		spin_unlock(&s->lock);
 		return -ESTALE;
 	}
-	link = link_to(ix, key);
+	link = link_to(ix, key, hash);
 	if (*link != NONE && *link == from) {
 		ret = -EEXIST;
 		if (is_free(ix, to)) {
@@ -292,8 +303,9 @@ int kvp_index_move_unless(struct kvp_index *ix, u64 key, u32 from, u32 to, const
 
 bool kvp_index_remove(struct kvp_index *ix, u64 key, struct kvp_index_entry *old)
 {
-	struct kvp_index_stripe *s = lock_key(ix, key);
-	u32 *link = link_to(ix, key);
+	u32 hash;
+	struct kvp_index_stripe *s = lock_key(ix, key, &hash);
+	u32 *link = link_to(ix, key, hash);
 	bool there = *link != NONE;
 
 	if (there)
@@ -304,8 +316,9 @@ bool kvp_index_remove(struct kvp_index *ix, u64 key, struct kvp_index_entry *old
 
 bool kvp_index_remove_at(struct kvp_index *ix, u64 key, u32 place)
 {
-	struct kvp_index_stripe *s = lock_key(ix, key);
-	u32 *link = link_to(ix, key);
+	u32 hash;
+	struct kvp_index_stripe *s = lock_key(ix, key, &hash);
+	u32 *link = link_to(ix, key, hash);
 	struct kvp_index_entry old;
 	bool there = *link != NONE && *link == place;
 
@@ -317,8 +330,9 @@ bool kvp_index_remove_at(struct kvp_index *ix, u64 key, u32 place)
 
 bool kvp_index_clean(struct kvp_index *ix, u64 key, u32 place)
 {
-	struct kvp_index_stripe *s = lock_key(ix, key);
-	u32 at = *link_to(ix, key);
+	u32 hash;
+	struct kvp_index_stripe *s = lock_key(ix, key, &hash);
+	u32 at = *link_to(ix, key, hash);
 	bool there = at != NONE && at == place;
 	u16 *rest;
 
@@ -333,8 +347,9 @@ bool kvp_index_clean(struct kvp_index *ix, u64 key, u32 place)
 
 void kvp_index_hit(struct kvp_index *ix, u64 key, u32 place)
 {
-	struct kvp_index_stripe *s = lock_key(ix, key);
-	u32 at = *link_to(ix, key);
+	u32 hash;
+	struct kvp_index_stripe *s = lock_key(ix, key, &hash);
+	u32 at = *link_to(ix, key, hash);
 	u16 *rest;
 
 	if (at != NONE && at == place) {
@@ -510,7 +525,7 @@ static bool chain_is_good(const struct kvp_index *ix, u32 bucket, struct kvp_ind
 			return false;
 		read_slot(ix, place, &e);
 		if (bucket_of(ix->buckets, hash_of(ix, e.key)) != bucket ||
-		    *link_to(ix, e.key) != place)
+		    *link_to(ix, e.key, hash_of(ix, e.key)) != place)
 			return false;
 		sum->live++;
 		sum->dirty += e.dirty;

@@ -4,7 +4,9 @@
 #include <linux/slab.h>
 
 #include "cache/park.h"
+#include "format/logstripe.h"
 #include "pool/pool.h"
+#include "vdev/row.h"
 
 #define BATCH	256u	/* versions that are read at a time */
 #define RUNS	32u	/* requests for that */
@@ -28,6 +30,8 @@
  * @pages: where to
  * @io_of: by which request; of no meaning for zeros
  * @ios: the requests
+ * @at: where each begins; of copies the first is named
+ * @scratch: to make in what cannot be read
  */
 struct kvp_recall {
 	struct kvp_pool *pool;
@@ -38,6 +42,8 @@ struct kvp_recall {
 	struct page *pages[BATCH];
 	u8 io_of[BATCH];
 	struct kvp_io ios[RUNS];
+	struct kvp_place at[RUNS];
+	struct page *scratch;
 };
 
 struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
@@ -47,7 +53,8 @@ struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
 	if (!r)
 		return NULL;
 	r->pool = pool;
-	if (!kvp_wbuf_reserve(pool)) {
+	r->scratch = alloc_page(GFP_KERNEL);
+	if (!r->scratch || !kvp_wbuf_reserve(pool)) {
 		kvp_recall_free(r);
 		return NULL;
 	}
@@ -56,6 +63,8 @@ struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
 
 void kvp_recall_free(struct kvp_recall *r)
 {
+	if (r && r->scratch)
+		__free_page(r->scratch);
 	kvfree(r);
 }
 
@@ -99,46 +108,100 @@ static bool may_ask(const struct kvp_leg *leg)
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
-static u64 block_of(struct kvp_pool *pool, u64 lsn)
+/* Of a cache whose SSDs all have the same, the first one is named. */
+static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
 {
-	return kvp_log_place(pool->log.v->g, lsn, 0).block;
+	return kvp_log_place(pool->log.v->g, lsn, 0);
 }
 
-/* One SSD's copy; counts what is wrong with it, but for want of memory. -EILSEQ: it has not got it. */
-static int read_copy(struct kvp_leg *leg, u64 block, u64 lsn, u32 crc, struct page *page)
+static bool is_it(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
 {
-	int error = kvp_io_page(leg, KVP_IO_READ, block_of(leg->pool, lsn), page);
+	return kvp_block_sum(pool->seed, p->block, page_address(page)) == p->crc;
+}
 
-	if (error == -ENOMEM)
+/* What lies at @lsn on one SSD; counts what is wrong with it, but for want of memory. -EILSEQ: it has not got it. */
+static int read_from(struct kvp_leg *leg, u64 lsn, struct page *page)
+{
+	int error;
+
+	if (!may_ask(leg))
+		return -EILSEQ;
+	error = kvp_io_page(leg, KVP_IO_READ, place_of(leg->pool, lsn).block, page);
+	if (!error || error == -ENOMEM)
 		return error;
-	if (error) {
-		atomic64_inc(&leg->err_read);
-		return error == -ENODATA ? -EILSEQ : -EIO;
-	}
-	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
-		return 0;
+	atomic64_inc(&leg->err_read);
+	return error == -ENODATA ? -EILSEQ : -EIO;
+}
+
+static int read_copy(struct kvp_leg *leg, const struct kvp_parked *p, struct page *page)
+{
+	int error = read_from(leg, p->lsn, page);
+
+	if (error || is_it(leg->pool, p, page))
+		return error;
 	atomic64_inc(&leg->err_checksum);
 	return -EILSEQ;
 }
 
-int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page)
+/* All SSDs have the same. */
+static int read_any_copy(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
 {
 	const struct kvp_vdev *v = pool->log.v;
 	int ret = -EILSEQ, error;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_leg *leg = &v->legs[(i + (u32)(block >> 8)) % v->nr_legs];
-
-		if (!may_ask(leg))
-			continue;
-		error = read_copy(leg, block, lsn, crc, page);
+		error = read_copy(&v->legs[(i + (u32)(p->block >> 8)) % v->nr_legs], p, page);
 		if (!error)
 			return 0;
 		if (error == -ENOMEM || ret == -EILSEQ)
 			ret = error;
 	}
 	return ret;
+}
+
+/* From all that is in its row; believed only if it has the sum. */
+static int make_from_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+			 struct page *scratch)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	u64 lsn = kvp_log_row_first(p->lsn, p->row), end = lsn + kvp_log_row_blocks(p->row);
+
+	clear_page(page_address(page));
+	for (; lsn < end; lsn++) {
+		int error = lsn == p->lsn ? 0 : read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
+
+		if (error)
+			return error;
+		if (lsn != p->lsn)
+			kvp_xor(page, scratch);
+	}
+	return is_it(pool, p, page) ? 0 : -EILSEQ;
+}
+
+static int read_of_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+		       struct page *spare)
+{
+	int error = read_copy(&pool->log.v->legs[place_of(pool, p->lsn).leg], p, page), made;
+	struct page *scratch;
+
+	if (!error || error == -ENOMEM)
+		return error;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!scratch)
+		return -ENOMEM;
+	made = make_from_row(pool, p, page, scratch);
+	if (!spare)
+		__free_page(scratch);
+	/* Its own SSD may answer later. */
+	return made == -EILSEQ ? error : made;
+}
+
+int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+		  struct page *spare)
+{
+	return kvp_log_striped(pool->log.v->g) ? read_of_row(pool, p, page, spare) :
+						 read_any_copy(pool, p, page);
 }
 
 /* --- back into memory ------------------------------------------------------------------- */
@@ -148,13 +211,21 @@ static u64 contents_of(const struct kvp_dirty *d)
 	return d->lsn + d->payload;
 }
 
-/* Does @d lie behind the one before, on the SSD too? */
+static struct kvp_parked parked_of(const struct kvp_dirty *d)
+{
+	return (struct kvp_parked){ d->block, contents_of(d), d->crc, d->row };
+}
+
+/* Does @d lie behind the one before, on the same SSD? */
 static bool goes_on(const struct kvp_recall *r, const struct kvp_dirty *d)
 {
 	const struct kvp_dirty *last = r->nr ? r->of[r->nr - 1] : NULL;
+	struct kvp_place at = place_of(r->pool, contents_of(d)), before;
 
-	return last && !last->zero && contents_of(d) == contents_of(last) + 1 &&
-	       block_of(r->pool, contents_of(d)) == block_of(r->pool, contents_of(last)) + 1;
+	if (!last || last->zero)
+		return false;
+	before = place_of(r->pool, contents_of(last));
+	return at.leg == before.leg && at.block == before.block + 1;
 }
 
 /* Have @d read into a page; false: there is no page, or no room for one more. */
@@ -174,7 +245,8 @@ static bool add_version(struct kvp_recall *r, struct kvp_dirty *d)
 	if (own) {
 		memset(io, 0, sizeof(*io));
 		io->op = KVP_IO_READ;
-		io->block = block_of(r->pool, contents_of(d));
+		r->at[r->nr_ios] = place_of(r->pool, contents_of(d));
+		io->block = r->at[r->nr_ios].block;
 		io->pages = &r->pages[r->nr];
 		r->nr_ios++;
 	}
@@ -196,7 +268,7 @@ static void read_all(struct kvp_recall *r)
 	for (i = 0; i < r->nr_ios; i++) {
 		struct kvp_io *io = &r->ios[i];
 
-		io->leg = kvp_leg_choose_copy(r->pool->log.v, io->block, io->nr);
+		io->leg = kvp_leg_choose_log(r->pool->log.v, r->at[i], io->nr);
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
 	}
@@ -211,16 +283,16 @@ static int settle(struct kvp_recall *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
 	const struct kvp_dirty *d = r->of[i];
+	struct kvp_parked p = parked_of(d);
 	struct page *page = r->pages[i];
 
 	if (d->zero) {
 		clear_page(page_address(page));
 		return 0;
 	}
-	if (io->leg && !io->error &&
-	    kvp_block_sum(r->pool->seed, d->block, page_address(page)) == d->crc)
+	if (io->leg && !io->error && is_it(r->pool, &p, page))
 		return 0;
-	return kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page);
+	return kvp_park_read(r->pool, &p, page, r->scratch);
 }
 
 /* Read what was added. Return: 0, or the error of the first that was not had, which is in *@first. */
@@ -294,9 +366,11 @@ static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_
 	struct kvp_dirty *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
+		struct kvp_parked p = parked_of(d);
+
 		if (!list_empty(lost) &&
 		    (!page || d->page || d->zero ||
-		     !is_lost(r, d, kvp_park_read(r->pool, d->block, contents_of(d), d->crc, page))))
+		     !is_lost(r, d, kvp_park_read(r->pool, &p, page, r->scratch))))
 			break;
 		list_move_tail(&d->list, lost);
 	}

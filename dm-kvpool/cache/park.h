@@ -15,7 +15,8 @@
  * lie where they were written.
  *
  * They are believed if they have the sum of the version, which is in memory. Every SSD of
- * the cache is asked; if none has them the version is lost, and its block is poisoned.
+ * the cache is asked; if none has them the version is lost, and its block is poisoned. Of a cache
+ * of kind parity1 one SSD has them, and the others what they can be made from.
  */
 #ifndef KVP_PARK_H
 #define KVP_PARK_H
@@ -39,18 +40,30 @@ void kvp_recall_free(struct kvp_recall *r);
 void kvp_park(struct kvp_pool *pool);
 
 /**
- * kvp_park_read() - the contents of a parked version
+ * struct kvp_parked - what is to be known of a parked version to read it
  * @block: of the pool
- * @lsn: where in the log they lie
+ * @lsn: where in the log its contents lie
  * @crc: their sum
+ * @row: kvp_dirty.row
+ */
+struct kvp_parked {
+	u64 block, lsn;
+	u32 crc;
+	u8 row;
+};
+
+/**
+ * kvp_park_read() - the contents of a parked version
  * @page: private page that receives them
+ * @spare: another one, or NULL: one is allocated if it is needed
  *
  * Caller holds the block's range lock, and has found the version in the buffer under it.
  * Return: 0; -EILSEQ: no SSD has them; -EIO: one that may have them does not answer; -ENOMEM:
  * try again.
  * Context: process, waits for I/O.
  */
-int kvp_park_read(struct kvp_pool *pool, u64 block, u64 lsn, u32 crc, struct page *page);
+int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+		  struct page *spare);
 
 /**
  * kvp_recall() - give parked versions pages again, with their contents

@@ -12,11 +12,21 @@ static bool in_use(const struct kvp_reinsert *r)
 	return smp_load_acquire(&r->e);
 }
 
-/* Not of the ring: who reads it finds what was hit there until it comes round. */
-static bool log_is_there(struct kvp_pool *pool)
+static bool log_is_there(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log.v) == pool->scache.v && !READ_ONCE(pool->fill.stopped) &&
-	       kvp_scache_asked(pool, 1);
+	return READ_ONCE(pool->log.v) == pool->scache.v;
+}
+
+/* Is there something to be written again, by the log, or by the ring of a cache without it? */
+static bool may_be_asked(const struct kvp_pool *pool)
+{
+	return !READ_ONCE(pool->fill.stopped) && kvp_scache_asked(pool, 1);
+}
+
+/* Where the cache is written next. */
+static u64 head_of(const struct kvp_pool *pool)
+{
+	return log_is_there(pool) ? READ_ONCE(pool->log.head.lsn) : READ_ONCE(pool->scache.wiped);
 }
 
 static u32 segment(const struct kvp_pool *pool)
@@ -24,26 +34,30 @@ static u32 segment(const struct kvp_pool *pool)
 	return pool->scache.v->g->segment_blocks;
 }
 
-/* Would it have to be dropped anyway? */
+/* Would it have to be dropped anyway? A ring has room for all. */
 static bool log_is_short(struct kvp_pool *pool)
 {
-	return kvp_log_used(pool) > kvp_log_window(pool->log.v->g) / 8 * 5;
+	return log_is_there(pool) &&
+	       kvp_log_used(pool) > kvp_log_window(pool->log.v->g) / 8 * 5;
 }
 
-/* Is the head so close to what was not looked at that it is time? And may the log go there, as things are? */
+/*
+ * Is the head so close to what was not looked at that it is time? And may the log go there, as things are?
+ * A ring may go anywhere; but what it has just written is not ahead of it.
+ */
 static bool is_time(struct kvp_pool *pool, u64 walked)
 {
-	u64 head = READ_ONCE(pool->log.head.lsn), tail = READ_ONCE(pool->log.tail);
+	u64 head = head_of(pool), from = log_is_there(pool) ? READ_ONCE(pool->log.tail) : head;
 	u32 seg = segment(pool);
 
-	return walked <= head + AHEAD * seg && walked + seg <= tail - tail % seg + pool->scache.blocks;
+	return walked <= head + AHEAD * seg && walked + seg <= from - from % seg + pool->scache.blocks;
 }
 
 /* Look at the next segment; false: it is not time for that. */
 static bool next_segment(struct kvp_pool *pool)
 {
 	struct kvp_reinsert *r = &pool->reinsert;
-	u64 head = READ_ONCE(pool->log.head.lsn);
+	u64 head = head_of(pool);
 	u32 seg = segment(pool);
 
 	r->walked = max(r->walked, head - head % seg + seg);
@@ -91,7 +105,7 @@ static void reinsert_work(struct work_struct *work)
 	struct kvp_reinsert *r = container_of(work, struct kvp_reinsert, work);
 	struct kvp_pool *pool = container_of(r, struct kvp_pool, reinsert);
 
-	while (log_is_there(pool)) {
+	while (may_be_asked(pool)) {
 		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
 			return;	/* whoever ends an entry looks again */
 		if (r->at < r->nr)
@@ -105,7 +119,7 @@ void kvp_reinsert_kick(struct kvp_pool *pool)
 {
 	struct kvp_reinsert *r = &pool->reinsert;
 
-	if (in_use(r) && log_is_there(pool) &&
+	if (in_use(r) && may_be_asked(pool) &&
 	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(pool, READ_ONCE(r->walked))))
 		queue_work(pool->scrub_wq, &r->work);
 }

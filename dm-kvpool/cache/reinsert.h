@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Before the log of an SSD cache comes round to a segment, what is worth it there is written again.
+ * Before the log of an SSD cache, or the ring of one without it, comes round to a segment, what is worth it there is
+ * written again.
  *
  * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which blocks are
  * to stay; each is read from the SSD, verified against the table, and goes the way of a fill: a clean

@@ -20,10 +20,10 @@ static u32 place_of(const struct kvp_scache *s, u64 lsn)
 	return (u32)((lsn + s->blocks - s->base) % s->blocks);
 }
 
-/* Where on each leg a place lies. */
-static u64 block_at(const struct kvp_scache *s, u32 place)
+/* Where a place lies: on that leg, or on each. */
+static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 {
-	return kvp_log_place(s->v->g, s->base + place, 0).block;
+	return kvp_log_place(s->v->g, s->base + place, 0);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -75,10 +75,16 @@ static u64 most_written(const struct kvp_pool *pool)
  */
 static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 {
-	u64 most = most_written(pool);
-	u64 in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + KVP_SUMMARY_BLOCKS);
+	u32 kept = kvp_log_kept(pool->log.v->g);
+	u64 most = most_written(pool), in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept);
 
 	return max(head, pool->parity ? most : min(most, in_flight));
+}
+
+/* Is there an SSD to read it from? Of kind parity1 the one that has it may be gone. */
+static bool is_there(const struct kvp_scache *s, u32 place)
+{
+	return !kvp_log_striped(s->v->g) || kvp_leg_usable(&s->v->legs[spot_of(s, place).leg]);
 }
 
 /* Where the log, or the ring, goes on, and from where on places are counted. */
@@ -109,7 +115,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	struct kvp_vdev *v = kvp_pool_cache(pool);
 	int ret;
 
-	if (!v || !kvp_vdev_usable(v) || in_use(s))
+	if (!v || !kvp_vdev_has_log(v) || in_use(s))
 		return 0;
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
@@ -220,7 +226,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	struct kvp_vdev *v = in_use(s);
 	int ret;
 
-	if (!v || v != READ_ONCE(pool->log.v) || READ_ONCE(pool->log.moving))
+	if (!v || READ_ONCE(pool->log.moving))
 		return -EINVAL;
 	ret = kvp_index_move_unless(&s->index, e->key, e->place, place_of(s, lsn), changes, seen);
 	/* The log may have come over the old place meanwhile: then nothing is known of it. */
@@ -270,7 +276,7 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 	if (s->wiped > lsn + s->blocks)
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
-		kept += !kvp_index_fill(&s->index, &e[i]);
+		kept += is_there(s, e[i].place) && !kvp_index_fill(&s->index, &e[i]);
 	if (kept > 0 && lsn < s->base)
 		WRITE_ONCE(s->before, s->before + kept);
 	mutex_unlock(&pool->log.build_lock);
@@ -340,17 +346,37 @@ bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
 	const struct kvp_vdev *v = in_use(&pool->scache);
 
-	/* Nor once no SSD is left. */
-	return count <= KVP_SCACHE_READ && v && kvp_vdev_usable(v);
+	/* Nor once no SSD is left. One of parity1 is nothing but a log: it has no ring. */
+	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v) &&
+	       (!kvp_log_striped(v->g) || v == READ_ONCE(pool->log.v));
 }
 
-/* The log stands at @wiped: up to where may it go before it comes over @nr places? */
+/* The log stands at @wiped: up to where may it go before it comes over @nr neighbours on a leg? */
 static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
 {
 	u32 now = place_of(s, wiped);
 	u32 ahead = place >= now ? place - now : s->blocks - now + place;
 
+	if (kvp_log_striped(s->v->g))
+		nr = (nr - 1) * s->v->nr_legs + 1;
 	return wiped + (ahead > s->blocks - nr ? 0 : ahead);
+}
+
+/* What is known of @block. On an SSD that is gone it is as good as forgotten, and then it can enter again. */
+static bool find(struct kvp_scache *s, u64 block, struct kvp_index_entry *e)
+{
+	if (!kvp_index_find(&s->index, block, e))
+		return false;
+	if (is_there(s, e->place))
+		return true;
+	kvp_index_remove_at(&s->index, block, e->place);
+	return false;
+}
+
+/* Does @to lie @i blocks behind @at, on the same leg? */
+static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
+{
+	return to.leg == at->leg && to.block == at->block + i;
 }
 
 u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
@@ -367,11 +393,12 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 	if (!kvp_scache_asked(pool, count))
 		return count;
 	for (i = 0; i < count; i++) {
-		here = kvp_index_find(&s->index, block + i, &e);
-		if (i && (here != !!at->block || (here && block_at(s, e.place) != at->block + i)))
+		here = find(s, block + i, &e);
+		if (i && (here != !!at->block || (here && !is_behind(spot_of(s, e.place), at, i))))
 			break;
 		if (here && !i) {
-			at->block = block_at(s, e.place);
+			at->block = spot_of(s, e.place).block;
+			at->leg = spot_of(s, e.place).leg;
 			first = e.place;
 		}
 		if (here && e.old)
@@ -417,9 +444,9 @@ bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64
 	return newest;
 }
 
-struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr)
+struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr)
 {
-	return kvp_leg_choose_copy(in_use(&pool->scache), at, nr);
+	return kvp_leg_choose_log(in_use(&pool->scache), (struct kvp_place){ at->leg, at->block }, nr);
 }
 
 void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
@@ -443,10 +470,10 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 	if (!kvp_index_find(&s->index, e->key, &now) || now.place != e->place ||
 	    !kvp_scache_is_newest(pool, &now, entry))
 		return -ENOENT;
-	leg = kvp_scache_choose(pool, block_at(s, e->place), 1);
+	leg = kvp_leg_choose_log(s->v, spot_of(s, e->place), 1);
 	if (!leg)
 		return -EIO;
-	error = kvp_io_page(leg, KVP_IO_READ, block_at(s, e->place), page);
+	error = kvp_io_page(leg, KVP_IO_READ, spot_of(s, e->place).block, page);
 	kvp_leg_unchoose(leg);
 	if (error || !kvp_scache_intact(pool, &at))
 		return error ?: -ENOENT;
@@ -471,7 +498,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 	return -ENOENT;
 }
 
-/* Each SSD is asked: one of them may be rotten, too. */
+/* Each SSD that has it is asked: one of them may be rotten, too. */
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = &pool->scache;
@@ -488,9 +515,9 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 	for (i = 0; i < v->nr_legs; i++) {
 		int error;
 
-		if (!kvp_leg_usable(&v->legs[i]))
+		if (!kvp_leg_usable(&v->legs[i]) || (kvp_log_striped(v->g) && i != spot_of(s, e.place).leg))
 			continue;
-		error = rescue_from(&v->legs[i], block_at(s, e.place), block, kvp_entry_crc(entry), page);
+		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block, kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))
 			return -ENOENT;
 		if (!error)

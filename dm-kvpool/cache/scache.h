@@ -23,6 +23,9 @@
  * What was there before the pool was started, warm.h brings back. Of that more has to be asked before
  * it is believed: in which era the block's entry was born (kvp_scache_current()).
  *
+ * A cache of kind parity1 has each block on one SSD. What lay on one that is gone is a miss: it is clean, so it is
+ * not worth while to make it from the others.
+ *
  * A place is counted from where the log was first, or, once it has come round, from what will be
  * overwritten first: so the index grows as the log moves on, and costs no memory for what was never written.
  */
@@ -46,12 +49,13 @@ struct page;
 /**
  * struct kvp_on_ssd - where some neighbours lie on the SSD cache
  * @block: the first of them, on each of its legs; 0: they are not there
+ * @leg: of a cache of kind parity1: the one that has them
  * @until: they lie there for as long as the log has not gone beyond this lsn
  * @before: they are not the newest unless their entries were born before this era; ~0: nothing to be asked
  */
 struct kvp_on_ssd {
 	u64 block, until;
-	u32 before;
+	u32 before, leg;
 };
 
 /**
@@ -207,11 +211,11 @@ bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry);
 
 /**
- * kvp_scache_choose() - the leg to read @nr blocks at @at from; NULL: none is left
+ * kvp_scache_choose() - the leg to read the @nr blocks at @at from; NULL: none is left
  *
  * To be given back with kvp_leg_unchoose(). Context: any.
  */
-struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, u64 at, u32 nr);
+struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr);
 
 /** kvp_scache_mistrust() - what was read for these was not what it should be: forget them. Process context. */
 void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);

@@ -34,10 +34,10 @@ static bool is_ring(const struct kvp_pool *pool)
 	return READ_ONCE(pool->warm.ring) || READ_ONCE(pool->log.v) != pool->scache.v;
 }
 
-/* Where on each leg the summary of the segment at @lsn lies. */
-static u64 summary_block(const struct kvp_pool *pool, u64 lsn)
+/* So many blocks of a segment its summary may speak of. */
+static u32 summarised(const struct kvp_pool *pool)
 {
-	return kvp_log_place(geometry(pool), lsn + segment(pool) - KVP_SUMMARY_BLOCKS, 0).block;
+	return segment(pool) - kvp_log_kept(geometry(pool));
 }
 
 static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
@@ -67,7 +67,7 @@ static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 
 	if (end <= lsn)
 		return false;
-	most = min_t(u64, end - lsn, segment(pool) - KVP_SUMMARY_BLOCKS);
+	most = min_t(u64, end - lsn, summarised(pool));
 	/* The era first: what changes after this has that era, and what changed before is forgotten. */
 	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
@@ -104,18 +104,22 @@ static bool flush_ring(struct kvp_vdev *v)
 	return flushed;
 }
 
-static void write_to(struct kvp_pool *pool, struct kvp_leg *leg, u64 lsn)
+static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 {
+	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
+	struct kvp_leg *leg = &pool->scache.v->legs[at.leg];
 	struct kvp_warm *w = &pool->warm;
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
 		.background = true,
-		.block = summary_block(pool, lsn),
+		.block = at.block,
 		.nr = KVP_SUMMARY_BLOCKS,
 		.pages = w->out_pages,
 	};
 
+	if (!kvp_leg_usable(leg))
+		return;
 	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
 	/* If it fails it has the segment all the same: nothing is lost but this. */
 	if (kvp_io_sync(&io))
@@ -125,17 +129,17 @@ static void write_to(struct kvp_pool *pool, struct kvp_leg *leg, u64 lsn)
 /* @era: as in summarise(); @ring: the ring may have written what is there */
 static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 {
-	struct kvp_vdev *v = pool->scache.v;
+	const struct kvp_geometry *g = geometry(pool);
+	u32 copies = kvp_summary_copies(g), i;
 	unsigned long flags;
-	u32 i;
 
-	if (!summarise(pool, lsn, era) || (ring && !flush_ring(v)))
+	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache.v)))
 		return;
-	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]))
-			write_to(pool, &v->legs[i], lsn);
+	for (i = 0; i < copies; i++)
+		write_copy(pool, lsn, i);
 	spin_lock_irqsave(&pool->log.lock, flags);
-	pool->log.ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS;
+	/* What all legs have alike counts once. */
+	pool->log.ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g);
 	spin_unlock_irqrestore(&pool->log.lock, flags);
 }
 
@@ -243,46 +247,77 @@ void kvp_warm_settle(struct kvp_pool *pool)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
+/* Summaries that are read side by side, while those before them enter the index. */
+struct kvp_warm_batch {
+	struct kvp_io_group group;
+	struct kvp_io ios[KVP_WARM_READS];
+	struct kvp_leg *legs[KVP_WARM_READS];	/* which each comes from; NULL: it did not answer */
+	u64 lsn;				/* behind the segment of the first one; the others' lie before it */
+	u32 first, nr;				/* in w->in */
+};
+
 static struct kvp_disk_summary *read_summary(struct kvp_warm *w, u32 i)
 {
 	return &w->in[i];
 }
 
-/* Some summaries, from the one below w->next on downwards, each from some leg; how many. */
-static u32 read_some(struct kvp_pool *pool, struct kvp_leg *legs[KVP_WARM_READS])
+/* A leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
+static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *block)
+{
+	struct kvp_leg *leg = NULL;
+	u32 i;
+
+	for (i = 0; !leg && i < kvp_summary_copies(geometry(pool)); i++) {
+		struct kvp_place at = kvp_summary_place(geometry(pool), lsn, i);
+
+		leg = kvp_leg_choose_log(pool->scache.v, at, KVP_SUMMARY_BLOCKS);
+		*block = at.block;
+	}
+	return leg;
+}
+
+/* Begin to read some summaries, from the one below @next on downwards, each from some leg; how many. */
+static u32 begin_some(struct kvp_pool *pool, struct kvp_warm_batch *b, u64 next)
 {
 	struct kvp_warm *w = &pool->warm;
-	struct kvp_io ios[KVP_WARM_READS];
-	struct kvp_io_group group;
-	u32 n, i;
+	struct kvp_leg **legs = b->legs;
+	struct kvp_io *ios = b->ios;
+	u32 n;
 
-	memset(ios, 0, sizeof(ios));
-	kvp_io_group_init(&group);
+	memset(b->ios, 0, sizeof(b->ios));
+	b->lsn = next;
+	kvp_io_group_init(&b->group);
 	for (n = 0; n < KVP_WARM_READS; n++) {
-		u64 lsn = w->next - (n + 1) * segment(pool);
+		u64 lsn = next - (n + 1) * segment(pool);
 
 		if (lsn + pool->scache.blocks < pool->scache.doubt || lsn < pool->scache.blocks)
 			break;
-		ios[n].block = summary_block(pool, lsn);
-		legs[n] = kvp_scache_choose(pool, ios[n].block, KVP_SUMMARY_BLOCKS);
+		legs[n] = choose_leg(pool, lsn, &ios[n].block);
 		if (!legs[n])
 			break;
 		ios[n].leg = legs[n];
 		ios[n].op = KVP_IO_READ;
 		ios[n].background = true;
 		ios[n].nr = KVP_SUMMARY_BLOCKS;
-		ios[n].pages = &w->in_pages[n * KVP_SUMMARY_BLOCKS];
-		kvp_io_group_submit(&group, &ios[n]);
+		ios[n].pages = &w->in_pages[(b->first + n) * KVP_SUMMARY_BLOCKS];
+		kvp_io_group_submit(&b->group, &ios[n]);
 	}
-	kvp_io_group_wait(&group);
-	for (i = 0; i < n; i++) {
-		kvp_leg_unchoose(legs[i]);
-		if (ios[i].error) {
-			atomic64_inc(&legs[i]->err_read);
-			legs[i] = NULL;
+	b->nr = n;
+	return n;
+}
+
+static void end_some(struct kvp_warm_batch *b)
+{
+	u32 i;
+
+	kvp_io_group_wait(&b->group);
+	for (i = 0; i < b->nr; i++) {
+		kvp_leg_unchoose(b->legs[i]);
+		if (b->ios[i].error) {
+			atomic64_inc(&b->legs[i]->err_read);
+			b->legs[i] = NULL;
 		}
 	}
-	return n;
 }
 
 static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u64 lsn)
@@ -295,17 +330,18 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u6
 /* The summary of the segment at @lsn was read from @leg, if that answered: of another one, if it is no good. */
 static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn)
 {
-	struct kvp_vdev *v = pool->scache.v;
+	const struct kvp_geometry *g = geometry(pool);
 	u32 n;
 
 	if (leg && is_valid(pool, leg, i, lsn))
 		return true;
-	for (n = 0; n < v->nr_legs; n++) {
+	for (n = 0; n < kvp_summary_copies(g); n++) {
+		struct kvp_place at = kvp_summary_place(g, lsn, n);
 		struct kvp_io io = {
-			.leg = &v->legs[n],
+			.leg = &pool->scache.v->legs[at.leg],
 			.op = KVP_IO_READ,
 			.background = true,
-			.block = summary_block(pool, lsn),
+			.block = at.block,
 			.nr = KVP_SUMMARY_BLOCKS,
 			.pages = &pool->warm.in_pages[i * KVP_SUMMARY_BLOCKS],
 		};
@@ -320,7 +356,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 /* What @d says of the segment at @lsn enters; false: the log has come there. */
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
 {
-	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = segment(pool) - KVP_SUMMARY_BLOCKS;
+	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
 	struct kvp_warm *w = &pool->warm;
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
@@ -346,22 +382,42 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 	return true;
 }
 
-/* The next ones; false: there are none, or the log has come round to them, or there is no memory. */
-static bool restore_some(struct kvp_pool *pool)
+/* What was read enters; false: the log has come round to it, or there is no memory, or it is to stop. */
+static bool restore_some(struct kvp_pool *pool, const struct kvp_warm_batch *b)
 {
-	struct kvp_leg *legs[KVP_WARM_READS];
 	struct kvp_warm *w = &pool->warm;
-	u32 n = read_some(pool, legs), i;
+	u32 i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < b->nr; i++) {
 		u64 lsn = w->next - segment(pool);
 
-		if (find_good(pool, legs[i], i, lsn) &&
-		    (!kvp_scache_make_room(pool, lsn) || !restore_segment(pool, read_summary(w, i), lsn)))
+		if (find_good(pool, b->legs[i], b->first + i, lsn) &&
+		    (!kvp_scache_make_room(pool, lsn) ||
+		     !restore_segment(pool, read_summary(w, b->first + i), lsn)))
 			return false;
 		w->next = lsn;
 	}
-	return n;
+	return true;
+}
+
+/* All that are left, unless it is stopped; false: it was. */
+static bool restore_all(struct kvp_pool *pool)
+{
+	struct kvp_warm *w = &pool->warm;
+	struct kvp_warm_batch *now = w->batches, *then = now + 1;
+	bool good = true;
+
+	now->first = 0;
+	then->first = KVP_WARM_READS;
+	begin_some(pool, now, w->next);
+	while (now->nr && good && !READ_ONCE(w->stopped)) {
+		begin_some(pool, then, now->lsn - now->nr * segment(pool));
+		end_some(now);
+		good = restore_some(pool, now);
+		swap(now, then);
+	}
+	end_some(now);
+	return !good || !now->nr;
 }
 
 static void restore_work(struct work_struct *work)
@@ -369,17 +425,15 @@ static void restore_work(struct work_struct *work)
 	struct kvp_warm *w = container_of(work, struct kvp_warm, restore_work);
 	struct kvp_pool *pool = w->pool;
 
-	while (!READ_ONCE(w->stopped))
-		if (!restore_some(pool)) {
-			/* 0 is said while it goes on. */
-			WRITE_ONCE(w->ms, max(1u, jiffies_to_msecs(jiffies - w->since)));
-			WRITE_ONCE(w->restoring, false);
-			if (w->restored)
-				kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",
-					  (unsigned long long)w->restored,
-					  (unsigned long long)w->summaries, (unsigned long long)w->ms);
-			return;
-		}
+	if (!restore_all(pool))
+		return;
+	/* 0 is said while it goes on. */
+	WRITE_ONCE(w->ms, max(1u, jiffies_to_msecs(jiffies - w->since)));
+	WRITE_ONCE(w->restoring, false);
+	if (w->restored)
+		kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",
+			  (unsigned long long)w->restored,
+			  (unsigned long long)w->summaries, (unsigned long long)w->ms);
 }
 
 /* --- the ring ------------------------------------------------------------------------------ */
@@ -422,10 +476,12 @@ static void free_all(struct kvp_warm *w, u32 *eras)
 {
 	vfree(w->in);
 	vfree(w->out);
+	kvfree(w->batches);
 	kvfree(w->live);
 	kvfree(eras);
 	w->in = NULL;
 	w->out = NULL;
+	w->batches = NULL;
 	w->live = NULL;
 }
 
@@ -440,15 +496,16 @@ int kvp_warm_start(struct kvp_pool *pool)
 	w->pool = pool;
 	INIT_WORK(&w->restore_work, restore_work);
 	INIT_DELAYED_WORK(&w->seal_work, seal_work);
-	w->in = vmalloc(KVP_WARM_READS * sizeof(*w->in));
+	w->in = vmalloc(2 * KVP_WARM_READS * sizeof(*w->in));
+	w->batches = kvcalloc(2, sizeof(*w->batches), GFP_KERNEL);
 	w->out = vmalloc(sizeof(*w->out));
 	w->live = kvcalloc(segment(pool), sizeof(*w->live), GFP_KERNEL);
 	eras = kvcalloc(DIV_ROUND_UP(s->blocks, segment(pool)), sizeof(*eras), GFP_KERNEL);
-	if (!w->in || !w->out || !w->live || !eras) {
+	if (!w->in || !w->out || !w->batches || !w->live || !eras) {
 		free_all(w, eras);
 		return -ENOMEM;
 	}
-	note_pages(w->in_pages, w->in, KVP_WARM_READS * KVP_SUMMARY_BLOCKS);
+	note_pages(w->in_pages, w->in, 2 * KVP_WARM_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
 	mutex_lock(&pool->log.build_lock);
 	w->next = s->wiped - s->wiped % segment(pool);
@@ -474,7 +531,7 @@ u64 kvp_warm_bytes(const struct kvp_pool *pool)
 	if (!in_use(w))
 		return 0;
 	return DIV_ROUND_UP(pool->scache.blocks, segment(pool)) * sizeof(*w->eras) +
-	       (KVP_WARM_READS + 1) * sizeof(*w->in) + segment(pool) * sizeof(*w->live);
+	       (2 * KVP_WARM_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) + segment(pool) * sizeof(*w->live);
 }
 
 void kvp_warm_stop(struct kvp_pool *pool)

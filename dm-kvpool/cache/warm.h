@@ -5,8 +5,9 @@
  * Behind each segment of a cache lies a summary: which blocks of the pool the segment holds that
  * were home when the summary was written (format/summary.h). A worker writes it when the log has
  * left the segment, and once more when all that the segment holds is home; a stop those that are
- * left. After a start another worker reads them, newest first, and what they say enters the
- * index as *old*. The pool serves meanwhile.
+ * left. Each SSD has one of its own; of kind parity1, where a segment is on all of them, two have.
+ * After a start another worker reads them, newest first, and what they say enters the index as
+ * *old*. The pool serves meanwhile.
  *
  * Two things may have happened to a block since, and each has a test that is exact, as sums are not:
  *
@@ -31,9 +32,10 @@
 struct kvp_index_entry;
 struct kvp_log_mark;
 struct kvp_pool;
+struct kvp_warm_batch;
 struct page;
 
-#define KVP_WARM_READS	8u	/* summaries that are read side by side */
+#define KVP_WARM_READS	4u	/* summaries that are read side by side, while as many enter the index */
 
 /**
  * struct kvp_warm - of a pool
@@ -41,7 +43,8 @@ struct page;
  * @eras: of the summary that was read, by segment; NULL: nothing is ever restored, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes them
- * @in, @in_pages: KVP_WARM_READS summaries that are being read, and their pages; by @restore_work
+ * @in, @in_pages: twice KVP_WARM_READS summaries that are being read, and their pages; by @restore_work
+ * @batches: the two halves of those
  * @out, @out_pages: one that is being written; by @seal_work, or who has stopped it
  * @live: what is in its segment; as @out
  * @next: lsn behind the segment that is restored next; by @restore_work
@@ -62,7 +65,8 @@ struct kvp_warm {
 	struct work_struct restore_work;
 	struct delayed_work seal_work;
 	struct kvp_disk_summary *in, *out;
-	struct page *in_pages[KVP_WARM_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
+	struct kvp_warm_batch *batches;
+	struct page *in_pages[2 * KVP_WARM_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
 	u64 next, left, home, settled, claimed;
 	u32 era, most;

@@ -49,6 +49,7 @@ enum kvp_dirty_state {
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
  * @payload: so many blocks behind @lsn lie its contents, if its record is data
+ * @row: what they can be made from, in the log of a cache of kind parity1 (format/logstripe.h)
  * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
  *	read without a lock
  * @superseded: a newer version exists; set under the bucket's lock
@@ -86,6 +87,7 @@ struct kvp_dirty {
 	bool zero;
 	bool restored;
 	bool owed;
+	u8 row;
 	struct page *page;
 	struct kvp_chunk *chunk;
 };

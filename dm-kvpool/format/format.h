@@ -64,6 +64,14 @@ bool kvp_text_valid(const char *text);
 /** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
 u32 kvp_block_sum(u32 seed, u64 block, const void *data);
 
+/**
+ * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without a look at one
+ *
+ * Sums are linear. Of blocks that are added up by XOR the sum at any block, with any seed, is the XOR of
+ * their sums, and of kvp_zeros_sum() of what all the seeds and all the block numbers add up to.
+ */
+u32 kvp_zeros_sum(u32 seed, u64 block);
+
 /** kvp_page_sum() - sum of table page (@level, @index), never 0 */
 u32 kvp_page_sum(u32 seed, u32 level, u64 index, const void *page);
 
@@ -145,6 +153,24 @@ struct kvp_why {
 	char text[KVP_WHY_LEN];
 };
 
+/** kvp_cache_kind() - is a vdev of that kind a cache? */
+static inline bool kvp_cache_kind(u32 kind)
+{
+	return kind == KVP_VDEV_CACHE || kind == KVP_VDEV_CACHE_PARITY1;
+}
+
+/** kvp_is_cache() - does it carry the log, or clean blocks, and no blocks of the pool? */
+static inline bool kvp_is_cache(const struct kvp_geometry *g)
+{
+	return kvp_cache_kind(g->kind);
+}
+
+/** kvp_log_striped() - do entries of its log lie as full stripes (logstripe.h)? Of a cache of kind parity1 */
+static inline bool kvp_log_striped(const struct kvp_geometry *g)
+{
+	return g->kind == KVP_VDEV_CACHE_PARITY1;
+}
+
 /** kvp_log_blocks() - size of the log in blocks: it begins anew where lsn is a multiple of that */
 static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 {
@@ -165,21 +191,30 @@ static inline u64 kvp_log_window(const struct kvp_geometry *g)
 {
 	u64 blocks = kvp_log_blocks(g);
 
-	return g->kind == KVP_VDEV_CACHE && blocks > KVP_LOG_WINDOW ? KVP_LOG_WINDOW : blocks;
+	return kvp_is_cache(g) && blocks > KVP_LOG_WINDOW ? KVP_LOG_WINDOW : blocks;
 }
 
-#define KVP_SSDCOPY_SHARE	64	/* a 64th of a cache's log is once more there for table pages */
+#ifndef KVP_LOG_UNWITNESSED	/* the simulator's logs are small */
+/* Blocks: 10 MiB. Less than so far behind what its header names as durable each entry begins. */
+#define KVP_LOG_UNWITNESSED	2560u
+#endif
 
-/** kvp_ssdcopy_blocks() - of a cache: blocks of a leg, from table_start on, for copies of table pages */
-static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
+/** kvp_log_first_header() - blocks at the begin of a segment that hold all of its first header */
+static inline u32 kvp_log_first_header(const struct kvp_geometry *g)
 {
-	return g->table_start ? kvp_log_blocks(g) / KVP_SSDCOPY_SHARE : 0;
+	return kvp_log_striped(g) ? 2 * KVP_MAX_HDR_BLOCKS : KVP_MAX_HDR_BLOCKS;
 }
 
-/** kvp_log_kept() - blocks at the end of each segment that no entry gets: for its summary */
+/**
+ * kvp_log_kept() - blocks at the end of each segment that no entry gets: for its summary
+ *
+ * Where they are counted row by row, so many that two legs have room for one each (kvp_summary_place()).
+ */
 static inline u32 kvp_log_kept(const struct kvp_geometry *g)
 {
-	return g->kind == KVP_VDEV_CACHE ? KVP_SUMMARY_BLOCKS : 0;
+	if (!kvp_is_cache(g))
+		return 0;
+	return KVP_SUMMARY_BLOCKS + (kvp_log_striped(g) ? g->leg_count : 0);
 }
 
 /* A block of a leg. */
@@ -198,13 +233,19 @@ static inline bool kvp_is_parity1(const struct kvp_geometry *g)
 /** kvp_has_data() - do blocks of the pool live on the vdev? */
 static inline bool kvp_has_data(const struct kvp_geometry *g)
 {
-	return g->kind != KVP_VDEV_CACHE;
+	return !kvp_is_cache(g);
 }
 
 /** kvp_losses() - so many of its legs may be lost */
 static inline u32 kvp_losses(const struct kvp_geometry *g)
 {
-	return kvp_is_parity1(g) ? 1 : g->leg_count - 1;
+	return kvp_is_parity1(g) || kvp_log_striped(g) ? 1 : g->leg_count - 1;
+}
+
+/** kvp_log_needs() - so many of its legs must be left, whichever they are, for all of its log to be readable */
+static inline u32 kvp_log_needs(const struct kvp_geometry *g)
+{
+	return g->leg_count - kvp_losses(g);
 }
 
 /** kvp_stripe_blocks() - blocks of data in a stripe; 0 if the vdev has no stripes */
@@ -338,14 +379,24 @@ struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 ind
 /** kvp_table_blocks() - size on a leg of the table region, or of the first of two */
 u64 kvp_table_blocks(const struct kvp_geometry *g);
 
-/** kvp_log_copies() - copies of each log segment */
+/** kvp_log_copies() - copies of each log segment; 1: what is lost is made from its row (kvp_log_striped()) */
 static inline u32 kvp_log_copies(const struct kvp_geometry *g)
 {
+	if (kvp_log_striped(g))
+		return 1;
 	return kvp_is_parity1(g) ? 2 : g->leg_count;
 }
 
 /** kvp_log_region() - blocks of the log on one leg */
 u64 kvp_log_region(const struct kvp_geometry *g);
+
+#define KVP_SSDCOPY_SHARE	64	/* a 64th of what a leg has of a cache's log is there for table pages */
+
+/** kvp_ssdcopy_blocks() - of a cache: blocks of a leg, from table_start on, for copies of table pages */
+static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
+{
+	return g->table_start ? kvp_log_region(g) / KVP_SSDCOPY_SHARE : 0;
+}
 
 /**
  * kvp_log_holds_discard() - is the log large enough for chunks of so many blocks? 0: there are none
@@ -381,14 +432,15 @@ int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_bloc
 
 /**
  * kvp_layout_cache() - lay out a cache vdev: its log takes what it can use of the device
- * @legs: number of legs, which all hold the same
+ * @kind: KVP_VDEV_CACHE, whose legs all hold the same, or KVP_VDEV_CACHE_PARITY1
+ * @legs: number of legs
  * @leg_blocks: size of the smallest leg
  * @g: result; first_leg is left alone
  * @why: on error, the reason
  *
  * Return: 0, -ENOSPC (too small), -EINVAL (count).
  */
-int __must_check kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g,
+int __must_check kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 				  struct kvp_why *why);
 
 /** kvp_geometry_check() - is a geometry read from a device sound for a leg of @leg_blocks? */
@@ -483,7 +535,7 @@ struct kvp_sb {
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
 #define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS | \
-				 KVP_INCOMPAT_LOG_TURNS)
+				 KVP_INCOMPAT_LOG_TURNS | KVP_INCOMPAT_CACHE_PARITY1)
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);
@@ -556,6 +608,7 @@ struct kvp_log_hdr {
 	u64 nonce, epoch, lsn, prev_lsn, durable, write_time, limit_lsn;
 	u32 csum, prev_csum, blocks, hdr_blocks, rec_count, open_count, flags, limit_rec;
 	u64 open[KVP_MAX_OPEN_INTENTS];
+	u32 payload;	/* blocks of it; not on disk, the records say so */
 };
 
 /** kvp_log_hdr_blocks() - blocks that a header with @records takes */

@@ -4,7 +4,7 @@
  * once when the vdev is made and kept in the superblock.
  */
 #include "format/format.h"
-#include "format/stripe.h"
+#include "format/logstripe.h"
 
 #define ALIGN_BLOCKS		256ull		/* regions start at multiples of 1 MiB */
 #define LOG_MIN_BYTES		(4ull << 20)
@@ -101,6 +101,8 @@ struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 ind
 
 u64 kvp_log_region(const struct kvp_geometry *g)
 {
+	if (kvp_log_striped(g))
+		return kvp_log_blocks(g) / g->leg_count;
 	if (!kvp_is_parity1(g))
 		return kvp_log_blocks(g);
 	return ((u64)g->segments + g->leg_count - 1) / g->leg_count * 2 * g->segment_blocks;
@@ -116,6 +118,8 @@ struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
 	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
 	u32 n = g->leg_count;
 
+	if (kvp_log_striped(g))
+		return (struct kvp_place){ (u32)(pos % n), g->log_start + pos / n };
 	if (!kvp_is_parity1(g))
 		return (struct kvp_place){ copy, g->log_start + pos };
 	return (struct kvp_place){
@@ -241,6 +245,8 @@ static bool shape_known(const struct kvp_geometry *g)
 		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS;
 	case KVP_VDEV_CACHE:
 		return g->leg_count >= 1 && g->leg_count <= KVP_MAX_MIRROR_LEGS;
+	case KVP_VDEV_CACHE_PARITY1:
+		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS;
 	default:
 		return false;
 	}
@@ -258,14 +264,15 @@ static bool chunk_known(const struct kvp_geometry *g)
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks)
 {
 	return !chunk_blocks ||
-	       kvp_log_window(log) >= 4ull * chunk_blocks + 3 * log->segment_blocks;
+	       kvp_log_window(log) >= 2ull * chunk_blocks * kvp_log_entry_blocks(log, 1, 1) +
+				      3 * log->segment_blocks;
 }
 
 static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 {
 	if (!shape_known(g)) {
 		snprintf(why->text, sizeof(why->text),
-			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d, a cache 1 to %d; this has %u",
+			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d (a cache of that kind, too), a cache 1 to %d; this has %u",
 			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS,
 			 KVP_MAX_MIRROR_LEGS, g->leg_count);
 		return -EINVAL;
@@ -285,8 +292,8 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	u64 usable = leg_blocks, log;
 	int ret;
 
-	if (kind == KVP_VDEV_CACHE)
-		return kvp_layout_cache(legs, leg_blocks, g, why);
+	if (kvp_cache_kind(kind))
+		return kvp_layout_cache(kind, legs, leg_blocks, g, why);
 	if (use_blocks && use_blocks < usable)
 		usable = use_blocks;
 	g->kind = kind;
@@ -334,14 +341,30 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	return kvp_layout_one(kind, legs, leg_blocks, use_blocks, log_bytes, KVP_MAX_ROOTS, g, why);
 }
 
-int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
+/* All but the labels: log, and copies of table pages behind it. */
+static void cut_cache(struct kvp_geometry *g, u64 blocks)
+{
+	u64 copies = blocks / KVP_SSDCOPY_SHARE;
+
+	if (blocks - copies < CACHE_COPIES_MIN)
+		copies = 0;
+	blocks -= copies;
+	if (kvp_log_striped(g))
+		blocks *= g->leg_count;
+	cut_segments(blocks < CACHE_MAX_BLOCKS ? blocks : CACHE_MAX_BLOCKS, g);
+	/* Where it begins anew a row does too. */
+	if (kvp_log_striped(g))
+		g->segments -= g->segments % g->leg_count;
+	g->table_start = copies ? g->log_start + kvp_log_region(g) : 0;
+}
+
+int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
 {
 	u64 blocks = leg_blocks > 2 * KVP_LABEL_BLOCKS ? leg_blocks - 2 * KVP_LABEL_BLOCKS : 0;
 	u32 first_leg = g->first_leg;
-	u64 copies;
 	int ret;
 
-	*g = (struct kvp_geometry){ .kind = KVP_VDEV_CACHE, .first_leg = first_leg, .leg_count = legs };
+	*g = (struct kvp_geometry){ .kind = kind, .first_leg = first_leg, .leg_count = legs };
 	ret = check_shape(g, why);
 	if (ret)
 		return ret;
@@ -352,12 +375,7 @@ int kvp_layout_cache(u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kv
 		return -ENOSPC;
 	}
 	g->log_start = KVP_LABEL_BLOCKS;
-	copies = blocks / KVP_SSDCOPY_SHARE;
-	if (blocks - copies < CACHE_COPIES_MIN)
-		copies = 0;
-	blocks -= copies;
-	cut_segments(blocks < CACHE_MAX_BLOCKS ? blocks : CACHE_MAX_BLOCKS, g);
-	g->table_start = copies ? g->log_start + kvp_log_blocks(g) : 0;
+	cut_cache(g, blocks);
 	return 0;
 }
 
@@ -393,7 +411,7 @@ static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
 	if (g->data_start || g->data_blocks || g->levels || g->table_copy || g->chunk_blocks)
 		return "table or data of a cache";
-	if (!log_sound(g, leg_blocks))
+	if (!log_sound(g, leg_blocks) || (kvp_log_striped(g) && g->segments % g->leg_count))
 		return "log region";
 	if (g->table_start && (g->table_start < g->log_start + kvp_log_region(g) ||
 			       !inside(g->table_start, kvp_ssdcopy_blocks(g), leg_blocks)))

@@ -3,7 +3,7 @@
  * Log entry codec: header and records. The payload is verified by whoever
  * reads it, with each record's sum.
  */
-#include "format/format.h"
+#include "format/logstripe.h"
 
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d)
 {
@@ -99,12 +99,14 @@ static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
 	}
 }
 
-static const char *records_fault(const void *buf, const struct kvp_log_hdr *h, u64 pool_blocks)
+static const char *records_fault(const struct kvp_geometry *g, const void *buf, struct kvp_log_hdr *h,
+				 u64 pool_blocks)
 {
 	const struct kvp_disk_rec *d =
 		(const struct kvp_disk_rec *)((const u8 *)buf + KVP_LOG_HDR_SIZE);
-	u32 i, data = 0;
+	u32 i;
 
+	h->payload = 0;
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_rec r;
 		const char *fault;
@@ -113,9 +115,9 @@ static const char *records_fault(const void *buf, const struct kvp_log_hdr *h, u
 		fault = rec_fault(&r, pool_blocks);
 		if (fault)
 			return fault;
-		data += kvp_rec_has_payload(&r);
+		h->payload += kvp_rec_has_payload(&r);
 	}
-	return h->blocks == h->hdr_blocks + data ? NULL : "length";
+	return h->blocks == kvp_log_entry_blocks(g, h->hdr_blocks, h->payload) ? NULL : "length";
 }
 
 static void decode_hdr(const struct kvp_disk_log_hdr *d, struct kvp_log_hdr *h)
@@ -193,7 +195,7 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 		return refuse(why, lsn, "length");
 	if (h->open_count > KVP_MAX_OPEN_INTENTS || h->durable > lsn || h->prev_lsn >= lsn)
 		return refuse(why, lsn, "order");
-	fault = records_fault(buf, h, pool_blocks);
+	fault = records_fault(g, buf, h, pool_blocks);
 	return fault ? refuse(why, lsn, fault) : 0;
 }
 

@@ -13,6 +13,21 @@ int kvp_cache_find(const struct kvp_sb *sb)
 	return -1;
 }
 
+u64 kvp_cache_features(const struct kvp_sb *sb)
+{
+	int v = kvp_cache_find(sb);
+
+	if (v < 0)
+		return 0;
+	return KVP_INCOMPAT_CACHE | (kvp_log_striped(&sb->vdevs[v]) ? KVP_INCOMPAT_CACHE_PARITY1 : 0);
+}
+
+void kvp_cache_say(struct kvp_sb *sb)
+{
+	sb->incompat &= ~(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1);
+	sb->incompat |= kvp_cache_features(sb);
+}
+
 /* So many legs may be lost, whichever they are, of the vdevs with data. */
 static u32 data_losses(const struct kvp_sb *sb)
 {

@@ -22,6 +22,12 @@ int kvp_cache_find(const struct kvp_sb *sb);
 /** kvp_cache_lowers() - would the log on the cache make the pool survive less? There is a cache. */
 bool kvp_cache_lowers(const struct kvp_sb *sb);
 
+/** kvp_cache_features() - the feature bits that a pool with these vdevs has for its cache */
+u64 kvp_cache_features(const struct kvp_sb *sb);
+
+/** kvp_cache_say() - set them, so that a module that does not know such a cache leaves the pool alone */
+void kvp_cache_say(struct kvp_sb *sb);
+
 /** kvp_log_on_cache() - does a cache carry the log? */
 static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 {

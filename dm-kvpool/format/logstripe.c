@@ -48,3 +48,35 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
 
 	return (struct kvp_place){ (u32)(at % legs), at / legs };
 }
+
+u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload)
+{
+	const struct kvp_log_stripe s = { g->leg_count, hdr_blocks, payload };
+
+	return kvp_log_striped(g) ? kvp_log_stripe_blocks(&s) : hdr_blocks + payload;
+}
+
+u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room)
+{
+	if (kvp_log_striped(g))
+		return kvp_log_stripe_most(g->leg_count, hdr_blocks, room);
+	return room > hdr_blocks ? room - hdr_blocks : 0;
+}
+
+u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 i)
+{
+	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };
+
+	return kvp_log_striped(g) ? kvp_log_stripe_payload(&s, i) : h->hdr_blocks + i;
+}
+
+u8 kvp_log_row(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 at)
+{
+	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };
+	u32 first, end;
+
+	if (!kvp_log_striped(g))
+		return 0;
+	first = kvp_log_stripe_row(&s, at, &end);
+	return (u8)((at - first) << 4 | (end - first - 1));
+}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How an entry of a log lies on the legs of a cache of kind parity1: full stripes of its
- * own, so that nothing is read to write it, and any one leg may be lost. Pure. Nothing
- * writes such a log yet (docs/design.md, 14), so it is not linked into the module.
+ * own, so that nothing is read to write it, and any one leg may be lost. Pure.
  *
  * An lsn counts blocks of all legs together, row by row: it lies on leg lsn mod n. Of an entry
  * at lsn o, header block i lies at o + 2i and once more at o + 2i + 1, on another leg;
@@ -62,5 +61,35 @@ u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end);
  * @ring: lsns that the log has, on all legs together: a multiple of @legs
  */
 struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn);
+
+/** kvp_log_entry_blocks() - so many lsns an entry takes in the log of @g, whatever its kind */
+u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload);
+
+/** kvp_log_entry_most() - the most payload for which an entry with so long a header takes at most @room lsns there */
+u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);
+
+/** kvp_log_payload_at() - where block @i of the payload of @h lies in the log of @g, counted from the entry's lsn */
+u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 i);
+
+/*
+ * The row of a block of payload in one byte, for who knows the block's lsn: its parity and the other blocks
+ * of its row, to make it from. High half: so many blocks before it the row begins, with its parity; low
+ * half: so many it has, less one. 0: it has none.
+ */
+
+/** kvp_log_row() - that of block @at of the entry @h of the log of @g, which is payload */
+u8 kvp_log_row(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 at);
+
+/** kvp_log_row_first() - the lsn of the parity of the row of what lies at @lsn */
+static inline u64 kvp_log_row_first(u64 lsn, u8 row)
+{
+	return lsn - (row >> 4);
+}
+
+/** kvp_log_row_blocks() - blocks of the row, with its parity; they follow one another */
+static inline u32 kvp_log_row_blocks(u8 row)
+{
+	return (row & 15) + 1;
+}
 
 #endif /* KVP_LOGSTRIPE_H */

@@ -310,8 +310,7 @@ int kvp_regions_lay_out(struct kvp_sb *sb)
 		return -EINVAL;
 	if (sb->vdev_count > 1 && share_out(sb, 0))
 		return -EINVAL;
-	if (sb->vdev_count > 1 && kvp_cache_find(sb) >= 0)
-		sb->incompat |= KVP_INCOMPAT_CACHE;
+	kvp_cache_say(sb);
 	kvp_log_choose(sb);
 	return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
 }

@@ -21,6 +21,25 @@ struct kvp_summary_rec {
 	bool meta;
 };
 
+/** kvp_summary_copies() - a segment's summary is there so many times, each by itself on another leg */
+static inline u32 kvp_summary_copies(const struct kvp_geometry *g)
+{
+	return kvp_log_striped(g) ? 2 : g->leg_count;
+}
+
+/**
+ * kvp_summary_place() - where copy @copy of the summary of the segment at @lsn lies
+ *
+ * Its blocks are neighbours there. In rows a leg has every n-th block: of the n + 2 that are kept the first
+ * and the last but one are copy 0, those behind them copy 1.
+ */
+static inline struct kvp_place kvp_summary_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
+{
+	u64 at = kvp_log_segment_end(g, lsn) - kvp_log_kept(g);
+
+	return kvp_log_striped(g) ? kvp_log_place(g, at + copy, 0) : kvp_log_place(g, at, copy);
+}
+
 /** kvp_summary_begin() - an empty summary of the segment at @lsn; @era as in kvp_disk_summary */
 void kvp_summary_begin(struct kvp_disk_summary *d, u64 lsn, u32 era);
 

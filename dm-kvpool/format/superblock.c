@@ -316,7 +316,8 @@ static const char *cache_fault(const struct kvp_sb *sb)
 		n += !kvp_has_data(&sb->vdevs[i]);
 	if (n > 1 || !kvp_has_data(&sb->vdevs[0]))
 		return "number or place of cache vdevs";
-	return !n != !(sb->incompat & KVP_INCOMPAT_CACHE) ? "feature bit of the cache" : NULL;
+	return (sb->incompat & (KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1)) != kvp_cache_features(sb) ?
+	       "feature bit of the cache" : NULL;
 }
 
 static const char *content_fault(struct kvp_sb *sb)

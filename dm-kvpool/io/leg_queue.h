@@ -5,9 +5,11 @@
  * A device takes as many requests as it has tags, and keeps whoever has one
  * more until one of them ends: a disk behind a simple bridge has a single one.
  * Whoever submits to several legs would then wait for the slowest of them at
- * every step, while others have nothing to do. So what a leg has no room for is
- * sent by a worker of its own. Reads and writes take turns there: a reader must
- * not wait for all that destage has brought. And what follows one another on the
+ * every step, while others have nothing to do. So what a leg has no room for waits
+ * in its queue, for two workers of its own, either of which sends whatever there is: one runs at
+ * once, and is called for writes and for what failed as one request, the other soon, where all that waits
+ * are reads. Reads and writes take turns: a reader must not wait for all that destage has
+ * brought. And what follows one another on the
  * device goes as one request: with so few tags its own queue has nothing to join. Such
  * a request is made when the device has room for it, or when it cannot grow. Of
  * a disk that seeks, reads are also joined over a small gap, which is read along.
@@ -31,7 +33,7 @@ void kvp_leg_queues_exit(struct kvp_pool *pool);
 bool kvp_leg_crowded(struct kvp_leg *leg);
 
 /**
- * kvp_leg_send() - submit @bio, or leave it to the leg's worker
+ * kvp_leg_send() - submit @bio, or leave it to the leg's workers
  *
  * Context: as submit_bio_noacct(). Of a write kvp_leg_sent() must be told.
  */

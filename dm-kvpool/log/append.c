@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 
+#include "format/logstripe.h"
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
@@ -30,7 +31,8 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	e->again = 0;
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
-	h->blocks = h->hdr_blocks + nr;
+	h->payload = nr;
+	h->blocks = kvp_log_entry_blocks(pool->log.v->g, h->hdr_blocks, nr);
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));

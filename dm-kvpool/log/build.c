@@ -2,12 +2,13 @@
 /*
  * Building an entry: what is taken from the buffer, in order of acceptance,
  * becomes records and payload, and goes to every leg in use in one FUA write,
- * never a PREFLUSH.
+ * never a PREFLUSH. On a cache of kind parity1 each leg has a part of it (rows.c).
  */
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "format/logstripe.h"
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
@@ -16,9 +17,9 @@
 /* --- taking from the buffer ------------------------------------------------ */
 
 /* Blocks an entry would have with so many records and data blocks. */
-static u32 entry_blocks(u32 records, u32 data)
+static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
-	return kvp_log_hdr_blocks(records) + data;
+	return kvp_log_entry_blocks(pool->log.v->g, kvp_log_hdr_blocks(records), data);
 }
 
 static bool bypass_allowed(struct kvp_pool *pool, const struct kvp_dirty *d)
@@ -110,7 +111,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 /* Does the entry fit with @n intents more, and leave room for the parity of its data (R24)? */
 static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
-	u32 blocks = entry_blocks(e->records + n, e->data);
+	u32 blocks = entry_blocks(pool, e->records + n, e->data);
 
 	return blocks <= cap && kvp_log_leaves_room(pool, e->budget, blocks, e->owed);
 }
@@ -119,7 +120,7 @@ static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32
 static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 		      const struct kvp_dirty *d, u32 cap)
 {
-	u32 blocks = entry_blocks(e->records + 1, e->data + !d->hole);
+	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
 
 	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS && blocks <= cap &&
 	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
@@ -155,7 +156,8 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 		*stop = n < cutoff && e->records;
 		n = n ?: max;
 	}
-	n = may_bypass(pool, d->block, n);
+	if (n >= cutoff)
+		n = may_bypass(pool, d->block, n);
 	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
 		n = may_bypass(pool, d->block, n / 2);
 	if (n >= cutoff)
@@ -193,10 +195,43 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 
 /* --- building ---------------------------------------------------------------- */
 
+/*
+ * What headers may say that is durable. A leg that lacks an entry is given up before that is durable, and
+ * is as good as any until it is recorded out. Nobody was told of the entry so far: nor is who begins
+ * with that leg.
+ */
+static void __witness(struct kvp_pool *pool)
+{
+	lockdep_assert_held(&pool->log.lock);
+	if (!kvp_members_dirty(pool))
+		WRITE_ONCE(pool->log.witnessed, pool->log.durable.lsn);
+}
+
+/*
+ * Would an entry at the head, or in the next segment, be a witness to all that lies KVP_LOG_UNWITNESSED
+ * before it? Recovery relies on that (R10): so far behind a hole it looks for witnesses in few places.
+ */
+static bool near_witness(struct kvp_log *log)
+{
+	u64 head = READ_ONCE(log->head.lsn) + 32 + kvp_log_kept(log->v->g);
+	unsigned long flags;
+	bool near;
+
+	if (head <= READ_ONCE(log->witnessed) + KVP_LOG_UNWITNESSED)
+		return true;
+	spin_lock_irqsave(&log->lock, flags);
+	__witness(container_of(log, struct kvp_pool, log));
+	near = head <= log->witnessed + KVP_LOG_UNWITNESSED;
+	spin_unlock_irqrestore(&log->lock, flags);
+	return near;
+}
+
 struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log)
 {
 	u32 i;
 
+	if (!near_witness(log))
+		return NULL;
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (READ_ONCE(log->entries[i].phase) == KVP_ENTRY_FREE)
 			return &log->entries[i];
@@ -239,6 +274,22 @@ static void record_version(struct kvp_pool *pool, struct kvp_dirty *d, struct kv
 	r->kind = d->intent ? KVP_REC_INTENT : KVP_REC_DATA;
 }
 
+/* In rows, where a version's contents lie depends on how many there are. */
+static void place_in_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
+{
+	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_log_hdr *h = &e->hdr;
+	struct kvp_dirty *d;
+	u32 i = 0;
+
+	list_for_each_entry(d, &e->versions, list) {
+		if (d->hole || d->zero || d->intent)
+			continue;
+		d->payload = kvp_log_payload_at(g, h, i++);
+		d->row = kvp_log_row(g, h, d->payload);
+	}
+}
+
 /* Records into the header buffer, payload pages behind the header's. */
 static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
@@ -268,12 +319,16 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	}
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
 	h->rec_count = e->records;
-	h->blocks = page;
+	h->payload = e->data;
+	h->blocks = entry_blocks(pool, e->records, e->data);
+	if (kvp_log_striped(pool->log.v->g))
+		place_in_rows(pool, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 {
 	enum kvp_log_cause payload = e->clean ? KVP_LOG_FILLS : e->append ? KVP_LOG_PARITY : KVP_LOG_DATA;
+	u32 headers;
 
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data;
@@ -281,8 +336,10 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	log->intents_since += e->intents;
 	if (kvp_has_data(log->v->g))
 		return;
-	log->ssd_blocks[KVP_LOG_HEADERS] += e->hdr.hdr_blocks;
-	log->ssd_blocks[payload] += e->hdr.blocks - e->hdr.hdr_blocks - e->again;
+	headers = kvp_log_entry_blocks(log->v->g, e->hdr.hdr_blocks, 0);
+	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
+	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
+	log->ssd_blocks[payload] += e->hdr.payload - e->again;
 	log->ssd_blocks[KVP_LOG_AGAIN] += e->again;
 }
 
@@ -304,12 +361,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->open_count = 0;
 
 	spin_lock_irqsave(&log->lock, flags);
-	/*
-	 * A leg that lacks an entry is given up before that is durable, and is as good as any until
-	 * it is recorded out. Nobody was told of the entry so far: nor is who begins with that leg.
-	 */
-	if (!kvp_members_dirty(pool))
-		log->witnessed = log->durable.lsn;
+	__witness(pool);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->bypass, list)
 		h->open[h->open_count++] = b->mark.lsn;
@@ -333,31 +385,48 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->head.lsn = h->lsn + h->blocks;
 }
 
+/* All of the entry on each leg that has a copy; one of them is enough. */
+static void lay_copies(struct kvp_entry_io *e)
+{
+	u32 i;
+
+	for (i = 0; i < kvp_log_copies(e->v->g); i++) {
+		struct kvp_place at = kvp_log_place(e->v->g, e->hdr.lsn, i);
+		struct kvp_io *io = &e->ios[at.leg];
+
+		io->block = at.block;
+		io->nr = e->hdr.blocks;
+		io->pages = e->pages;
+	}
+	e->needed = 1;
+}
+
 static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	u32 i;
 
+	lockdep_assert_held(&pool->log.build_lock);
 	e->v = kvp_log_vdev(pool, e->hdr.lsn);
 	e->sent = 0;
 	e->failed = 0;
+	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
+	if (kvp_log_striped(e->v->g))
+		e->needed = kvp_log_lay_rows(pool->log.rows, (u32)(e - pool->log.entries), e->v->g, &e->hdr,
+					     e->pages, e->ios);
+	else
+		lay_copies(e);
 	atomic_set(&e->pending, 1);
-	for (i = 0; i < kvp_log_copies(e->v->g); i++) {
-		struct kvp_place at = kvp_log_place(e->v->g, e->hdr.lsn, i);
-		struct kvp_leg *leg = &e->v->legs[at.leg];
-		struct kvp_io *io = &e->ios[at.leg];
+	for (i = 0; i < e->v->nr_legs; i++) {
+		struct kvp_io *io = &e->ios[i];
 
-		if (!kvp_leg_usable(leg))
+		io->leg = &e->v->legs[i];
+		if (!io->nr || !kvp_leg_usable(io->leg))
 			continue;
-		memset(io, 0, sizeof(*io));
-		io->leg = leg;
 		io->op = KVP_IO_WRITE_FUA;
 		io->urgent = true;
-		io->block = at.block;
-		io->nr = e->hdr.blocks;
-		io->pages = e->pages;
 		io->done = kvp_entry_io_done;
 		io->private = e;
-		__set_bit(at.leg, &e->sent);
+		__set_bit(i, &e->sent);
 		atomic_inc(&e->pending);
 	}
 	for (i = 0; i < e->v->nr_legs; i++)
@@ -411,16 +480,16 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *d;
-	u32 blocks = 1, owed = 0;
+	u32 data = 0, owed = 0;
 
 	spin_lock(&w->lock);
 	d = list_first_entry_or_null(&w->buffered, struct kvp_dirty, list);
 	if (d) {
-		blocks += !d->hole;
+		data = !d->hole;
 		owed = kvp_log_owed_by(pool, d);
 	}
 	spin_unlock(&w->lock);
-	return kvp_log_leaves_room(pool, budget, blocks, owed);
+	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
 }
 
 /* Everything up to this seq somebody waits for. */
@@ -439,7 +508,7 @@ static u64 newest_wanted(struct kvp_log *log)
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
-	u32 cap, want = min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA) + 1;
+	u32 cap, want = entry_blocks(pool, 1, min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA));
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
 	lockdep_assert_held(&log->build_lock);

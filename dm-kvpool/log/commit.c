@@ -138,7 +138,7 @@ void kvp_commit_work(struct work_struct *work)
 
 static bool entry_durable(const struct kvp_entry_io *e)
 {
-	return e->phase == KVP_ENTRY_ENDED && e->sent && !e->failed;
+	return e->phase == KVP_ENTRY_ENDED && !e->failed && hweight_long(e->sent) >= e->needed;
 }
 
 /* Entries at the head of the queue that have ended well are durable. */
@@ -202,15 +202,19 @@ void kvp_entry_io_done(struct kvp_io *io)
 }
 
 /*
- * Legs that did not take a copy are given up before the entry counts, unless
- * no leg took it. True when the entry at the head of the queue can now count.
+ * Legs that did not take their part are given up before the entry counts, unless too
+ * few took theirs. True when the entry at the head of the queue can now count: not if
+ * one lacks it that is not recorded out, since the log was lost with it.
  */
 static bool give_up_failed(struct kvp_entry_io *e)
 {
 	u32 i;
 
-	if (!e->sent || e->failed == e->sent)
+	if (hweight_long(e->sent & ~e->failed) < e->needed) {
+		if (!kvp_has_data(e->v->g))
+			kvp_log_legs_fail(e->v, e->failed);
 		return false;
+	}
 	for (i = 0; i < e->v->nr_legs; i++) {
 		struct kvp_leg *leg = &e->v->legs[i];
 
@@ -219,6 +223,9 @@ static bool give_up_failed(struct kvp_entry_io *e)
 		/* Another leg may have been lost since: then this was the last one. */
 		if (kvp_leg_usable(leg) && !kvp_leg_fail(leg, "a log write failed"))
 			return false;
+		if (kvp_leg_keeps_log(leg))
+			return false;
+		clear_bit(i, &e->sent);
 		clear_bit(i, &e->failed);
 	}
 	return true;

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "format/logstripe.h"
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
@@ -110,7 +111,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (init_entry(pool, &log->entries[i]))
 			goto fail;
-	if (!init_workers(pool))
+	if (!kvp_log_rows_alloc(pool, &log->rows) && !init_workers(pool))
 		return 0;
 fail:
 	kvp_log_exit(pool);
@@ -136,8 +137,10 @@ void kvp_log_exit(struct kvp_pool *pool)
 			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
+	kvp_log_rows_free(log->rows);
 	kvfree(log->entries);
 	kvfree(log->owed_of);
+	log->rows = NULL;
 	log->entries = NULL;
 	log->owed_of = NULL;
 }
@@ -228,6 +231,12 @@ void kvp_bypass_kick(struct kvp_pool *pool)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
 }
 
+void kvp_log_recorded(struct kvp_pool *pool)
+{
+	wake_up_all(&pool->log.entry_wait);
+	kvp_commit_kick(pool, false);
+}
+
 /* --- tail and intents ------------------------------------------------------------------------ */
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
@@ -280,31 +289,40 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	return found && mark->lsn > READ_ONCE(log->tail);
 }
 
+/*
+ * Versions for which @blocks of the log are enough, if entries are large. In rows of its own some of it is
+ * their parity; and of a parity1 each version owes a row, with a header at worst.
+ */
+static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
+{
+	u32 row = kvp_log_striped(g) ? g->leg_count : 1, data = kvp_log_striped(g) ? row - 1 : 1;
+
+	if (pool->parity)
+		row += data * kvp_log_entry_blocks(g, 1, 1);
+	return div_u64(blocks, row) * data;
+}
+
 u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log.v)->g;
-	u64 free = kvp_log_window(g) - g->segment_blocks;
+	u64 free = data_that_fits(pool, g, kvp_log_window(g) - g->segment_blocks);
 
-	free = pool->parity ? free / 3 : free;
 	return free - free / 16;
 }
 
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
-	u64 blocks = kvp_log_window(pool->log.v->g) - pool->log.v->g->segment_blocks;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 blocks = kvp_log_window(g) - g->segment_blocks;
 	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log.squeeze);
 	u64 free;
 
 	if (squeeze)
 		blocks = min(blocks, squeeze);
-	free = used < blocks ? blocks - used : 0;
-	/* Each block owes a row of parity, with a header at worst. */
-	if (pool->parity) {
-		u64 kept = kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
-
-		free = free > kept ? (free - kept) / 3 : 0;
-	}
+	if (pool->parity)
+		used += kvp_log_reserve(g, READ_ONCE(pool->log.owed));
+	free = data_that_fits(pool, g, used < blocks ? blocks - used : 0);
 	return (u32)(free - free / 16);
 }
 

@@ -23,12 +23,13 @@
 struct kvp_dirty;
 struct kvp_home;
 struct kvp_log_new;
+struct kvp_log_rows;
 struct kvp_parity_append;
 struct kvp_pool;
 struct kvp_vdev;
 struct page;
 
-#define KVP_ENTRIES		8
+#define KVP_ENTRIES		8	/* together less than KVP_LOG_UNWITNESSED */
 #define KVP_ENTRY_MAX_RECORDS \
 	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
@@ -36,8 +37,8 @@ struct page;
 #define KVP_BYPASS_WORKERS	4
 #define KVP_MIRROR_WORKERS	2	/* of those, if one mirror, or single, has all data */
 #define KVP_BYPASS_SLICES	8
-#ifndef KVP_BYPASS_SLICE	/* the simulator's pools are small */
-#define KVP_BYPASS_SLICE	512	/* versions, or a few more: up to the end of a stripe */
+#ifndef KVP_BYPASS_ROWS		/* the simulator's pools are small */
+#define KVP_BYPASS_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
 #endif
 #define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them */
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
@@ -70,7 +71,7 @@ struct kvp_log_mark {
 enum kvp_log_cause {
 	KVP_LOG_DATA,		/* that users wrote */
 	KVP_LOG_HEADERS,
-	KVP_LOG_PARITY,
+	KVP_LOG_PARITY,		/* of rows of a parity1 at home; and of the log's own rows */
 	KVP_LOG_FILLS,		/* clean blocks that were read from home */
 	KVP_LOG_AGAIN,		/* clean blocks that the log would have come over */
 	KVP_LOG_CAUSES
@@ -93,7 +94,9 @@ enum kvp_entry_phase {
  * @versions: the versions it records, in order; @nr of them
  * @last_seq: everything accepted up to here is in this entry or an earlier one
  * @pending: copies still being written
- * @sent, @failed: bit per leg of @v: copy was submitted, copy failed
+ * @sent, @failed: bit per leg of @v: its part was submitted, its part failed; a part is a copy of all, but of a
+ *	cache of kind parity1
+ * @needed: so many legs must take it for it to be durable
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: somebody waits for everything accepted up to here
@@ -121,6 +124,7 @@ struct kvp_entry_io {
 	u64 budget;
 	atomic_t pending;
 	unsigned long sent, failed;
+	u32 needed;
 	struct kvp_bypass *bypass;
 	bool appended;
 	struct kvp_parity_append *append;
@@ -193,6 +197,7 @@ struct kvp_log {
 	struct kvp_log_track track;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
+	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
 	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];
 	struct kvp_bypass_worker workers[KVP_BYPASS_WORKERS];
 
@@ -240,11 +245,33 @@ struct kvp_log {
 
 	u64 intents_since;			/* intents recorded since the last checkpoint */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
-	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD */
+	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD; of parity1 to all */
 };
 
 /** kvp_log_take_place() - the log is where pool->sb says. Context: nothing is in flight, and nothing built. */
 void kvp_log_take_place(struct kvp_pool *pool);
+
+/**
+ * kvp_log_rows_alloc() - what entries on a cache of kind parity1 need in memory
+ * @rows: result; NULL: the pool has no such cache
+ *
+ * Return: 0 or -ENOMEM. Context: process, may sleep.
+ */
+int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows);
+void kvp_log_rows_free(struct kvp_log_rows *rows);
+
+/** kvp_log_rows_bytes() - memory that this takes. Context: as a reader of stats. */
+u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
+/**
+ * kvp_log_lay_rows() - say what each leg of a cache of kind parity1 is to write of a sealed entry, and make its parity
+ * @entry: below KVP_ENTRIES: whose memory that takes, until it is written
+ * @pages: header and payload in order
+ * @ios: one a leg, of zeros; receives place and pages
+ *
+ * Return: so many legs must take their part for the entry to be durable. Context: process.
+ */
+u32 kvp_log_lay_rows(struct kvp_log_rows *rows, u32 entry, const struct kvp_geometry *g,
+		     const struct kvp_log_hdr *h, struct page **pages, struct kvp_io *ios);
 
 /** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */
 struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn);
@@ -376,6 +403,9 @@ void kvp_log_covered(struct kvp_pool *pool, struct kvp_dirty *d);
 
 /** kvp_log_reserve() - blocks to be left free for the parity of @owed rows, by destage or a recovery */
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
+
+/** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
+void kvp_log_recorded(struct kvp_pool *pool);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
 void kvp_log_retire(struct kvp_pool *pool, u64 tail);

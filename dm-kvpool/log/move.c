@@ -9,15 +9,7 @@
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {
-	struct kvp_vdev *v = pool->log.v;
-	u32 i;
-
-	if (kvp_has_data(v->g))
-		return false;
-	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]))
-			kvp_leg_fail(&v->legs[i], "a log write failed");
-	return READ_ONCE(pool->log.moving);
+	return !kvp_has_data(pool->log.v->g) && READ_ONCE(pool->log.moving);
 }
 
 void kvp_log_move_kick(struct kvp_pool *pool)
@@ -81,7 +73,7 @@ void kvp_log_new_check(struct kvp_pool *pool)
 	unsigned long flags;
 
 	lockdep_assert_held(&pool->sb_lock);
-	if (!to || !to->in_sb || kvp_vdev_usable(to->v))
+	if (!to || !to->in_sb || kvp_vdev_has_log(to->v))
 		return;
 	kvp_log_new_undo(pool);
 	/* All that the old one holds is home. */
@@ -101,15 +93,17 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log.next;
 	unsigned long flags;
+	bool lost;
 
 	lockdep_assert_held(&pool->sb_lock);
 	if (!to->in_sb)
 		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	kvp_log_take_place(pool);
-	if (!kvp_vdev_usable(to->v))
-		WRITE_ONCE(pool->log.moving, true);
+	lost = !kvp_vdev_has_log(to->v);
 	spin_unlock_irqrestore(&pool->members_lock, flags);
+	if (lost)
+		kvp_log_legs_keep(pool);
 }
 
 /* Has every entry ended, and its versions moved on? Nobody builds another one. */
@@ -149,6 +143,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
 	struct kvp_log *log = &pool->log;
+	bool lost = READ_ONCE(log->moving) && kvp_has_data(to->v->g);
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -178,6 +173,9 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
+	/* Before any answer: whoever has waited for the move finds it among the events. */
+	kvp_event(pool, "log_moved vdev=%u why=%s", to->v->index,
+		  lost || !to->by_order ? "the cache was lost" : "by order");
 	kvp_answer(&done, 0);
 	kvp_log_limit_buffered(pool);
 }
@@ -226,7 +224,7 @@ static int try_to_move(struct kvp_pool *pool)
 		own.v = kvp_log_refuge(pool);
 		to = &own;
 	}
-	return kvp_vdev_usable(to->v) ? move_log(pool, to) : -ENODEV;
+	return kvp_vdev_has_log(to->v) ? move_log(pool, to) : -ENODEV;
 }
 
 /* Whoever has ordered it hears how it went. */
@@ -247,11 +245,10 @@ void kvp_log_move_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, move_work);
 	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
-	bool by_order, lost;
+	bool lost;
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	by_order = log->plan;
 	lost = READ_ONCE(log->moving);
 	ret = try_to_move(pool);
 	if (ret != -EAGAIN && ret != -ENOMEM)
@@ -265,9 +262,6 @@ void kvp_log_move_work(struct work_struct *work)
 	}
 	if (ret && lost)
 		kvp_pool_fault(pool, "the log cannot be moved off the cache");
-	if (!ret)
-		kvp_event(pool, "log_moved vdev=%u why=%s", log->v->index,
-			  lost || !by_order ? "the cache was lost" : "by order");
 	/* Of a log that was just lost again there is more to do. */
 	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);

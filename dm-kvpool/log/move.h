@@ -33,10 +33,10 @@
  *   - those who wait are answered if theirs is home, and the buffer is committed
  *     to the new log.
  *
- * That superblock is also the first that records the last SSDs out. A power cut
- * before it: the legs say that the log is on the cache, and not empty, so a start
- * needs an SSD of it (R14), which has all that was ever acknowledged. After it, the
- * SSDs are not needed, and never read again.
+ * That superblock is also the first that records the last SSDs out; those that were lost
+ * earlier are recorded as ever (kvp_leg_keeps_log()). A power cut before it: the legs say that
+ * the log is on the cache, and not empty, so a start needs an SSD of it (R14), which has all
+ * that was ever acknowledged. After it, the SSDs are not needed, and never read again.
  */
 #ifndef KVP_LOG_MOVE_H
 #define KVP_LOG_MOVE_H
@@ -89,7 +89,7 @@ void kvp_log_new_check(struct kvp_pool *pool);
 /** kvp_log_new_adopt() - the superblock that names log->next is durable; caller holds sb_lock */
 void kvp_log_new_adopt(struct kvp_pool *pool);
 
-/** kvp_log_lost() - no leg took an entry of a cache's log: give them up. True: the log moves. */
+/** kvp_log_lost() - no leg, or too few, took an entry: is the log a cache's, which moves? */
 bool kvp_log_lost(struct kvp_pool *pool);
 
 /** kvp_log_move_kick() - something ended that a move may have waited for. Any context. */

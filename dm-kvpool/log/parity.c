@@ -15,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
+#include "format/logstripe.h"
 #include "pool/pool.h"
 #include "log/log.h"
 #include "log/internal.h"
@@ -30,10 +31,11 @@ struct kvp_parity_append {
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 {
 	/* An entry may hold one row only, and must not cross the end of a segment. */
-	u64 blocks = 2 * (u64)owed;
+	u32 least = kvp_log_entry_blocks(g, 1, 1), left = least + kvp_log_kept(g);
+	u64 blocks = (u64)least * owed;
 
 	/* A recovery begins its chain with a segment. */
-	return blocks + (2 + kvp_log_kept(g)) * (blocks / g->segment_blocks + 1) + g->segment_blocks;
+	return blocks + left * (div_u64(blocks, g->segment_blocks - left) + 1) + g->segment_blocks;
 }
 
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)
@@ -43,7 +45,7 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)
 	/* Of the vdevs between its ends a discard has whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
-	return kvp_is_parity1(kvp_locate(pool, d->block).v->g);
+	return !pool->plain || kvp_is_parity1(kvp_locate(pool, d->block).v->g);
 }
 
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
@@ -151,14 +153,15 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 	struct kvp_log *log = &pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
-	u32 cap;
+	u32 most;
 
 	mutex_lock(&log->build_lock);
 	e = kvp_log_free_entry(log);
-	/* a header and one row: what is left of a segment is used to the last pair of blocks */
-	cap = e ? kvp_log_room(pool, 2, &budget) : 0;
-	*full = e && cap < 2;
-	nr = cap < 2 ? 0 : min3(nr, cap - 1, (u32)KVP_ENTRY_MAX_DATA);
+	/* a header and one row: what is left of a segment is used to the last place for these */
+	most = e ? kvp_log_entry_most(log->v->g, 1,
+				      kvp_log_room(pool, kvp_log_entry_blocks(log->v->g, 1, 1), &budget)) : 0;
+	*full = e && !most;
+	nr = min3(nr, most, (u32)KVP_ENTRY_MAX_DATA);
 	if (nr) {
 		kvp_append_begin(pool, e, nr, limit);
 		e->append = a;

@@ -45,7 +45,7 @@ static void squeeze(struct kvp_pool *pool, u64 blocks)
 
 static bool given_up(const struct kvp_drain *d)
 {
-	return READ_ONCE(d->cancel) || READ_ONCE(d->stopped);
+	return READ_ONCE(d->order) == KVP_DRAIN_NOT_WANTED || READ_ONCE(d->stopped);
 }
 
 static u64 ms_since_boot(void)
@@ -114,6 +114,13 @@ void kvp_cache_begin(struct kvp_pool *pool)
 	kvp_ssdcopy_start(pool);
 }
 
+/* From here on it is done, or fails: whoever cancels it either was heard, or hears that. */
+static int begin_to_move(struct kvp_pool *pool)
+{
+	return cmpxchg(&pool->drain.order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES) == KVP_DRAIN_WANTED ? 0 :
+	       -ECANCELED;
+}
+
 static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 {
 	struct kvp_log_new plan = { .v = to, .mode = mode };
@@ -121,6 +128,8 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 
 	note_begin(pool);
 	ret = drain(pool);
+	if (!ret)
+		ret = begin_to_move(pool);
 	if (!ret)
 		ret = kvp_log_move_to(pool, &plan);
 	squeeze(pool, 0);
@@ -146,7 +155,7 @@ static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 		if (kvp_has_data(v->g))
 			least = min(least, usable > needed ? usable - needed : 0);
 	}
-	return kvp_cache_lowers(pool->sb) || (least && kvp_vdev_usable(cache) == 1);
+	return kvp_cache_lowers(pool->sb) || (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
 }
 
 static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 mode, bool force,
@@ -166,11 +175,27 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	if (!kvp_vdev_usable(cache))
 		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
 				  "no SSD of the cache is in use");
+	if (!kvp_vdev_has_log(cache))
+		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
+				  "too few SSDs of the cache are in use: it needs all but one");
 	if (lowers(pool, cache) && !force)
 		return kvp_refuse(r, -EPERM,
 			"give the cache two SSDs; or force (kvpoolctl set -f), if that is acceptable",
+			kvp_log_striped(cache->g) ?
+			"with the log on what is left of the cache the pool would lose writes with one more SSD, though it can lose a leg" :
 			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
 	return 0;
+}
+
+/* One of parity1 holds nothing but the log. Only whoever is about to take it out has that elsewhere (drain). */
+static int check_carries(struct kvp_pool *pool, u64 mode, struct kvp_refusal *r)
+{
+	const struct kvp_vdev *cache = kvp_pool_cache(pool);
+
+	if (!cache || !kvp_log_striped(cache->g) || mode == KVP_CACHE_WRITEBACK)
+		return 0;
+	return kvp_refuse(r, -EOPNOTSUPP, "leave it; or take the cache out: kvpoolctl remove POOL cache",
+			  "a cache of kind parity1 always carries the log: its mode is writeback");
 }
 
 static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
@@ -182,7 +207,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 		return ret;
 	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
 	if (kvp_has_data(READ_ONCE(pool->log.v)->g) == kvp_has_data(to->g))
-		ret = kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
+		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else
 		ret = move(pool, to, mode);
 	if (ret == -ECANCELED)
@@ -212,8 +237,8 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 	int ret;
 
 	mutex_lock(&pool->drain.lock);
-	WRITE_ONCE(pool->drain.cancel, false);
-	ret = set_and_tell(pool, mode, force, r);
+	WRITE_ONCE(pool->drain.order, KVP_DRAIN_WANTED);
+	ret = check_carries(pool, mode, r) ?: set_and_tell(pool, mode, force, r);
 	mutex_unlock(&pool->drain.lock);
 	return ret;
 }
@@ -256,7 +281,7 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 	/* Whoever looks at once must not see how the last one went. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
 	if (kvp_pool_logs_on_cache(pool)) {
-		WRITE_ONCE(d->cancel, false);
+		WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
 		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 		queue_work(pool->scrub_wq, &d->work);
 	} else {
@@ -272,7 +297,8 @@ int kvp_drain_cancel(struct kvp_pool *pool)
 
 	if (READ_ONCE(d->state) != KVP_DRAIN_RUNNING)
 		return -ENOENT;
-	WRITE_ONCE(d->cancel, true);
+	if (cmpxchg(&d->order, KVP_DRAIN_WANTED, KVP_DRAIN_NOT_WANTED) == KVP_DRAIN_MOVES)
+		return -EBUSY;
 	wake_up_all(&d->wait);
 	return 0;
 }

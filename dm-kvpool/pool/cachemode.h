@@ -19,14 +19,21 @@ enum kvp_drain_state {
 	KVP_DRAIN_FAILED,
 };
 
+/* What was said to whoever empties the log; once it moves it is too late to say otherwise. */
+enum kvp_drain_order {
+	KVP_DRAIN_WANTED,
+	KVP_DRAIN_NOT_WANTED,
+	KVP_DRAIN_MOVES,
+};
+
 /**
  * struct kvp_drain - the log is being emptied, so that it can move
  * @lock: one change of mode at a time; outside of all other locks
  * @work: takes the log off the cache, for nobody who waits
  * @queued: bit 0: @work is queued, or runs
- * @wait: for @cancel and @stopped
- * @cancel: go on no longer; by order
- * @stopped: the same, as the pool is quiesced
+ * @wait: for @order and @stopped
+ * @order: is it to go on? Changed with cmpxchg() while it runs
+ * @stopped: it is not, as the pool is quiesced
  * @state: of the last one; written under @lock
  * @began: when, in ms since boot; with @total and @home written under @lock
  * @total: blocks of the log that were in use then
@@ -37,7 +44,8 @@ struct kvp_drain {
 	struct work_struct work;
 	unsigned long queued;
 	wait_queue_head_t wait;
-	bool cancel, stopped;
+	enum kvp_drain_order order;
+	bool stopped;
 	enum kvp_drain_state state;
 	u64 began, total, home;
 };
@@ -68,7 +76,11 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
  */
 int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
-/** kvp_drain_cancel() - whoever empties the log ends that, and nothing has changed; -ENOENT: nobody does */
+/**
+ * kvp_drain_cancel() - whoever empties the log ends that, and nothing has changed
+ *
+ * Return: 0; -ENOENT: nobody does that; -EBUSY: it is empty, and moves: that goes on. Context: any.
+ */
 int kvp_drain_cancel(struct kvp_pool *pool);
 
 /** kvp_drain_quiesce() - end it and wait for that; kvp_drain_unquiesce() - it may begin again */

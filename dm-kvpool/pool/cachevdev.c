@@ -9,6 +9,9 @@
  *   empty, and the cache missing     the log begins anew on the vdevs with data
  *   not empty, and missing           refused; given up with discard_log (recovery/giveup.c)
  *
+ * A cache of kind parity1 is missing as a whole if fewer of its SSDs are there than it takes to
+ * read its log (kvp_log_needs()), whatever those have.
+ *
  * The new log is one superblock, which also records the SSDs out: they may come
  * back with what they had, and are never read, nor does anything of theirs verify
  * under the new log nonce. A cut before it, and nothing has happened.
@@ -58,7 +61,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	u64 nonce;
 
 	pool->recovery.may_give_up = s->discard_log && !s->format && kvp_log_on_cache(sb);
-	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_usable(pool->log.v))
+	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log.v))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log)

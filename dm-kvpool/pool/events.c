@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/mm.h>
+#include <linux/vmalloc.h>
 #include <linux/stdarg.h>
 
 #include "pool/pool.h"
@@ -99,37 +100,55 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
 }
 
-/* Take over what one leg has and is newer than what others had. */
-static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg)
+/* Take over what a block of one leg's ring has and is newer than what others had. */
+static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
 	struct kvp_events *ev = &pool->events;
-	u32 block, i;
+	u32 i;
 
-	for (block = 0; block < KVP_EVENTS_BLOCKS; block++) {
-		struct kvp_disk_event *in = page_address(ev->out);
+	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++) {
+		u32 slot = block * KVP_EVENTS_PER_BLOCK + i;
+		u64 seq = le64_to_cpu(in[i].seq);
 
-		if (kvp_io_page(leg, KVP_IO_READ, KVP_EVENTS_BLOCK + block, ev->out))
+		if (!event_sound(pool, &in[i], slot) ||
+		    (le64_to_cpu(slot_of(ev, slot)->seq) > seq && seq))
 			continue;
-		for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++) {
-			u32 slot = block * KVP_EVENTS_PER_BLOCK + i;
-			u64 seq = le64_to_cpu(in[i].seq);
+		*slot_of(ev, slot) = in[i];
+		ev->next = max(ev->next, seq + 1);
+	}
+}
 
-			if (!event_sound(pool, &in[i], slot) ||
-			    (le64_to_cpu(slot_of(ev, slot)->seq) > seq && seq))
-				continue;
-			*slot_of(ev, slot) = in[i];
-			ev->next = max(ev->next, seq + 1);
-		}
+/* At once, into @ring: a disk takes as long for one block. One by one if that fails, or for want of memory. */
+static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
+{
+	struct kvp_events *ev = &pool->events;
+	struct page *pages[KVP_EVENTS_BLOCKS];
+	struct kvp_io io = {
+		.leg = leg, .op = KVP_IO_READ, .block = KVP_EVENTS_BLOCK, .nr = KVP_EVENTS_BLOCKS, .pages = pages,
+	};
+	bool whole;
+	u32 i;
+
+	for (i = 0; ring && i < KVP_EVENTS_BLOCKS; i++)
+		pages[i] = vmalloc_to_page(ring + i * KVP_BLOCK_SIZE);
+	whole = ring && !kvp_io_sync(&io);
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
+		if (whole)
+			merge_block(pool, i, ring + i * KVP_BLOCK_SIZE);
+		else if (!kvp_io_page(leg, KVP_IO_READ, KVP_EVENTS_BLOCK + i, ev->out))
+			merge_block(pool, i, page_address(ev->out));
 	}
 }
 
 void kvp_events_load(struct kvp_pool *pool)
 {
+	void *ring = vmalloc(KVP_EVENTS_BLOCKS * KVP_BLOCK_SIZE);
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (kvp_leg_usable(&pool->legs[i]))
-			merge_ring(pool, &pool->legs[i]);
+			merge_ring(pool, &pool->legs[i], ring);
+	vfree(ring);
 	pool->events.next = max_t(u64, pool->events.next, pool->sb->event_seq);
 	pool->events.written = pool->events.next;
 }

@@ -45,7 +45,7 @@ static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 	u32 last = sb->vdev_count - 1, i;
 
 	if (s->nr_vdevs != sb->vdev_count || kvp_cache_find(sb) != (int)last ||
-	    s->vdevs[last].kind != KVP_VDEV_CACHE)
+	    s->vdevs[last].kind != sb->vdevs[last].kind)
 		return false;
 	for (i = 0; i < last; i++)
 		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
@@ -132,6 +132,10 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 	if (!names_vdevs(sb, s))
 		return kvp_refuse(r, -EINVAL, "name all vdevs with data as they are, then the cache",
 				  "only the SSDs of a cache can be replaced, and only if it is the last vdev");
+	if (kvp_log_striped(&sb->vdevs[sb->vdev_count - 1]))
+		return kvp_refuse(r, -EOPNOTSUPP,
+				  "take the cache out (kvpoolctl remove POOL cache), and add it anew with those there are to be",
+				  "the SSDs of a cache of kind parity1 cannot be replaced, nor can it get more or fewer");
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
 				  "the table is not as long as the pool");

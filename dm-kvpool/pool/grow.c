@@ -44,6 +44,7 @@ struct growth {
 	struct kvp_home *homes[HOMES];
 	struct kvp_batch *batch;
 	u32 *owed_of;
+	struct kvp_log_rows *rows;
 	struct kvp_recall *recall;
 	struct kvp_leg *legs;	/* to change their order in */
 	struct page *page;
@@ -127,7 +128,7 @@ static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 			return false;
 	/* Only the last may be one. */
 	for (i = data; i + 1 < s->nr_vdevs; i++)
-		if (s->vdevs[i].kind == KVP_VDEV_CACHE)
+		if (kvp_cache_kind(s->vdevs[i].kind))
 			return false;
 	return data == sb->vdev_count || same_vdev(sb, data, s, s->nr_vdevs - 1);
 }
@@ -141,7 +142,7 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
 				  "the cache is not the last of its vdevs, so nothing can be added");
 	if (!there && s->nr_vdevs > sb->vdev_count + 1 &&
-	    s->vdevs[s->nr_vdevs - 1].kind == KVP_VDEV_CACHE)
+	    kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
 	return 0;
@@ -175,10 +176,10 @@ static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 	return 0;
 }
 
-/* It begins idle; the log moves there by the mode. */
+/* It begins idle; the log moves there by the mode. One of parity1 does nothing until it has. */
 static void begin_idle(struct kvp_sb *next)
 {
-	next->incompat |= KVP_INCOMPAT_CACHE;
+	kvp_cache_say(next);
 	next->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
 	next->tunables[KVP_T_CACHE_MODE] = KVP_CACHE_WRITETHROUGH;
 }
@@ -276,6 +277,7 @@ static void free_growth(struct growth *w)
 		kvp_home_free(w->homes[i]);
 	kvp_batch_free(w->batch);
 	kvp_recall_free(w->recall);
+	kvp_log_rows_free(w->rows);
 	kvfree(w->owed_of);
 	kvfree(w->legs);
 	kvfree(w->old);
@@ -315,6 +317,8 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 	w->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*w->owed_of), GFP_KERNEL);
 	if (kvp_pool_cache(pool))
 		w->recall = kvp_recall_alloc(pool);
+	if (kvp_log_rows_alloc(pool, &w->rows))
+		return -ENOMEM;
 	return w->batch && w->owed_of && (w->recall || !kvp_pool_cache(pool)) ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
 
@@ -329,6 +333,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	swap(pool->table.batch, w->batch);
 	/* Nothing is in the log that could owe anything. */
 	swap(pool->log.owed_of, w->owed_of);
+	swap(pool->log.rows, w->rows);
 	swap(pool->destage.recall, w->recall);
 	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
 		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);

@@ -33,7 +33,7 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 		if (!kvp_has_data(v->g)) {
 			if (v != pool->log.v)
 				continue;
-			needed = 1;
+			needed = kvp_log_needs(v->g);
 		}
 		least = min(least, usable > needed ? usable - needed : 0);
 	}
@@ -101,13 +101,14 @@ static void note_counters(struct kvp_pool *pool)
 }
 
 /*
- * While the log moves off a cache, that is where all is that was acknowledged: its
- * last SSDs are recorded out by the superblock that names the new log, not before.
- * If the power goes first, they may be there again.
+ * While the log moves off a cache, that is where all is that was acknowledged: those of its
+ * SSDs that have all of it are recorded out by the superblock that names the new log, not before.
+ * If the power goes first, they may be there again. Those that were lost earlier lack what was
+ * written since, and are recorded out at once, or they would pass for a log that ends there (R1).
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log.moving) && leg->v->index == pool->sb->log_vdev;
+	return READ_ONCE(pool->log.moving) && leg->keeps_log && leg->v->index == pool->sb->log_vdev;
 }
 
 /* Legs that were given up since the last superblock: recorded out, under a new epoch. */
@@ -205,7 +206,8 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	}
 	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
-	atomic_set(&pool->recorded, losses);
+	if (atomic_xchg(&pool->recorded, losses) != losses && test_bit(KVP_POOL_RUNNING, &pool->flags))
+		kvp_log_recorded(pool);
 	return 0;
 }
 
@@ -286,44 +288,98 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 
 /* --- losing legs -------------------------------------------------------------------- */
 
+/*
+ * Nobody uses @leg from here on. With @keeps_log the log is lost with it, which moves: nothing more
+ * is acknowledged from there, and note_losses() leaves those out that go now or later.
+ */
+static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
+{
+	struct kvp_pool *pool = leg->pool;
+
+	lockdep_assert_held(&pool->members_lock);
+	if (keeps_log) {
+		WRITE_ONCE(leg->keeps_log, true);
+		WRITE_ONCE(pool->log.moving, true);
+		smp_wmb();	/* pairs with those who find the state changed: note_losses(), kvp_leg_keeps_log() */
+	}
+	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
+	atomic_inc(&pool->losses);
+	smp_mb__after_atomic();
+	WRITE_ONCE(leg->state, state);
+	/* and after, for who recorded what there was in between. */
+	atomic_inc_return_release(&pool->losses);
+}
+
 /* Take @leg out as @state unless its vdev cannot do without it. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
+	u32 usable;
 	unsigned long flags;
-	bool taken = false;
+	bool taken;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	if (kvp_leg_usable(leg) && kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v)) {
-		/* First of all: nothing more is acknowledged from this log, and note_losses() knows. */
-		if (leg->v == pool->log.v && kvp_vdev_usable(leg->v) == 1) {
-			WRITE_ONCE(pool->log.moving, true);
-			smp_wmb();	/* pairs with the one in note_losses() */
-		}
-		/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
-		atomic_inc(&pool->losses);
-		smp_mb__after_atomic();
-		WRITE_ONCE(leg->state, state);
-		/* and after, for who recorded what there was in between. */
-		atomic_inc_return_release(&pool->losses);
-		taken = true;
-	}
+	usable = kvp_vdev_usable(leg->v);
+	taken = kvp_leg_usable(leg) && usable > kvp_vdev_needed(leg->v);
+	if (taken)
+		__take_out(leg, state, leg->v == pool->log.v && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	kvp_log_move_kick(pool);
 	return taken;
 }
 
-bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+static void leg_lost(struct kvp_leg *leg, const char *why)
 {
 	struct kvp_pool *pool = leg->pool;
 
-	if (!take_out(leg, KVP_LEG_FAULTED))
-		/* Somebody else may have given it up already: that is as good. */
-		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
 	kvp_event(pool, "leg_lost leg=%u why=%s", leg->index, why);
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->work_wq, &pool->members_work);
+}
+
+bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+{
+	if (!take_out(leg, KVP_LEG_FAULTED))
+		/* Somebody else may have given it up already: that is as good. */
+		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
+	leg_lost(leg, why);
 	return true;
+}
+
+void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
+{
+	struct kvp_pool *pool = v->pool;
+	unsigned long flags, taken = 0;
+	u32 i;
+
+	lockdep_assert_held(&pool->log.build_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!(which >> i & 1) || !kvp_leg_usable(&v->legs[i]))
+			continue;
+		__take_out(&v->legs[i], KVP_LEG_FAULTED, true);
+		taken |= BIT(i);
+	}
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_log_move_kick(pool);
+	for (i = 0; i < v->nr_legs; i++)
+		if (taken >> i & 1)
+			leg_lost(&v->legs[i], "a log write failed");
+}
+
+void kvp_log_legs_keep(struct kvp_pool *pool)
+{
+	struct kvp_vdev *v = pool->log.v;
+	unsigned long flags;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
+	for (i = 0; i < v->nr_legs; i++)
+		if (!kvp_leg_usable(&v->legs[i]) && pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
+			WRITE_ONCE(v->legs[i].keeps_log, true);
+	WRITE_ONCE(pool->log.moving, true);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
 void kvp_members_work(struct work_struct *work)

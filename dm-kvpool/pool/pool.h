@@ -90,6 +90,7 @@ struct kvp_leg {
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
 	bool adopt;			/* its history was given up: the next superblock goes there too */
+	bool keeps_log;			/* not in use, but has all of the log that moves off its cache; by members_lock */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
@@ -106,6 +107,19 @@ static inline void kvp_wait_for_memory(void)
 static inline bool kvp_leg_usable(const struct kvp_leg *leg)
 {
 	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_IN_SYNC;
+}
+
+/**
+ * kvp_leg_keeps_log() - was the log lost with @leg, not after it?
+ *
+ * Superblocks go on to say that it is in sync until the log has moved, so no entry counts that it lacks.
+ */
+static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->state) == KVP_LEG_IN_SYNC)
+		return false;
+	smp_rmb();	/* pairs with the write barrier in __take_out() */
+	return READ_ONCE(leg->keeps_log);
 }
 
 /* Counters that every request touches: per processor. */
@@ -381,6 +395,21 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
  */
 bool kvp_leg_fail(struct kvp_leg *leg, const char *why);
 
+/**
+ * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
+ * @which: bit per leg of @v: those that did not
+ *
+ * They go at once, so that all of them have all that counts. Caller holds build_lock.
+ */
+void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
+
+/**
+ * kvp_log_legs_keep() - the log of a cache is lost with all legs of it that no superblock records out
+ *
+ * None of them lacks anything. Caller holds sb_lock.
+ */
+void kvp_log_legs_keep(struct kvp_pool *pool);
+
 /* Memory for superblock writes, so that recording a loss needs none. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool);
 void kvp_sb_buffers_free(struct kvp_pool *pool);
@@ -472,6 +501,9 @@ void kvp_leg_unchoose(struct kvp_leg *leg);
 
 /** kvp_leg_choose_copy() - the same of legs of @v, which all have the same at @block of each */
 struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr);
+
+/** kvp_leg_choose_log() - the same of what lies at kvp_log_place() on a cache, which may be on that leg only */
+struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr);
 
 /** kvp_leg_choose_this() - count a read of @leg as in flight, where there is no choice */
 void kvp_leg_choose_this(struct kvp_leg *leg);

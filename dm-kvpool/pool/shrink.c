@@ -65,7 +65,7 @@ int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 	memset(&next->vdevs[last], 0, sizeof(next->vdevs[last]));
 	for (i = next->leg_count; i < sb->leg_count; i++)
 		memset(&next->legs[i], 0, sizeof(next->legs[i]));
-	next->incompat &= ~(u64)KVP_INCOMPAT_CACHE;
+	kvp_cache_say(next);
 	next->tunable_mask &= ~BIT_ULL(KVP_T_CACHE_MODE);
 	next->tunables[KVP_T_CACHE_MODE] = 0;
 	return 0;
@@ -137,6 +137,8 @@ static void forget_cache(struct kvp_pool *pool)
 	kvp_ssdcopy_exit(pool);
 	kvp_recall_free(pool->destage.recall);
 	pool->destage.recall = NULL;
+	kvp_log_rows_free(pool->log.rows);
+	pool->log.rows = NULL;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Recovery brings home what the log holds as data, and says so in the table. */
+#include "format/logstripe.h"
 #include "recovery/recovery.h"
 
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at)
 {
 	return kvp_refuse(rec->refusal, -EIO, "check the leg and try again; nothing is lost by that",
-			  "%s, the last leg in use, does not take block %llu of its own", leg->path,
+			  "%s, %s, does not take block %llu of its own", leg->path,
+			  kvp_vdev_needed(leg->v) > 1 ? "without which too few of its vdev are left" :
+							"the last leg in use",
 			  (unsigned long long)at);
 }
 
@@ -94,16 +97,17 @@ static int apply_data_batch(struct kvp_recovery *rec, const u64 *blocks, const u
 /* Bring home what of the entry at @h is the newest of its block. */
 static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
 {
-	u64 payload, next = h->lsn + h->hdr_blocks;
-	u32 i, n = 0;
+	u32 i, n = 0, payloads = 0;
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_replay_rec *newest;
 		struct kvp_rec r;
+		u64 payload;
 
 		kvp_recovery_record(rec, i, &r);
-		payload = next;
-		next += kvp_rec_has_payload(&r);
+		if (!kvp_rec_has_payload(&r))
+			continue;
+		payload = h->lsn + kvp_log_payload_at(rec->pool->log.v->g, h, payloads++);
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);

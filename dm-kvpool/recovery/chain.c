@@ -15,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "format/logstripe.h"
 #include "recovery/recovery.h"
 
 struct kvp_recovery_chain {
@@ -93,55 +94,77 @@ static int begin(struct kvp_recovery *rec)
 	return ret;
 }
 
-static int write_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+/* What each leg is to write of the entry: all of it, or its part of a full stripe. So many must take theirs. */
+static u32 lay(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
+	       struct kvp_io *ios)
 {
-	struct kvp_pool *pool = rec->pool;
-	struct kvp_vdev *v = kvp_log_vdev(pool, lsn);
-	u32 i, taken = 0;
+	struct page **pages = rec->chain->pages;
+	u32 i;
 
+	/* Nothing else is on its way: the memory of any entry will do. */
+	if (kvp_log_striped(v->g))
+		return kvp_log_lay_rows(rec->pool->log.rows, 0, v->g, h, pages, ios);
 	for (i = 0; i < kvp_log_copies(v->g); i++) {
-		struct kvp_place at = kvp_log_place(v->g, lsn, i);
-		struct kvp_io io = {
-			.leg = &v->legs[at.leg],
-			.op = KVP_IO_WRITE_FUA,
-			.block = at.block,
-			.nr = blocks,
-			.pages = rec->chain->pages,
-		};
+		struct kvp_place at = kvp_log_place(v->g, h->lsn, i);
 
-		if (!kvp_leg_usable(io.leg))
+		ios[at.leg].block = at.block;
+		ios[at.leg].nr = h->blocks;
+		ios[at.leg].pages = pages;
+	}
+	return 1;
+}
+
+static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	struct kvp_vdev *v = kvp_log_vdev(rec->pool, h->lsn);
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	u32 i, taken = 0, needed;
+
+	memset(ios, 0, sizeof(ios));
+	needed = lay(rec, v, h, ios);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_io *io = &ios[i];
+
+		io->leg = &v->legs[i];
+		io->op = KVP_IO_WRITE_FUA;
+		if (!io->nr || !kvp_leg_usable(io->leg))
 			continue;
-		if (!kvp_io_sync(&io)) {
+		if (!kvp_io_sync(io)) {
 			taken++;
 			continue;
 		}
-		atomic64_inc(&io.leg->err_write);
-		if (!kvp_leg_fail(io.leg, "a log write failed"))
-			return kvp_recovery_cannot_write(rec, io.leg, io.block);
+		atomic64_inc(&io->leg->err_write);
+		if (!kvp_leg_fail(io->leg, "a log write failed"))
+			return kvp_recovery_cannot_write(rec, io->leg, io->block);
 	}
-	/* A leg that was given up is recorded out before anything relies on the other copy. */
-	return taken ? kvp_members_settle(pool) : -EIO;
+	/* A leg that was given up is recorded out before anything relies on the others. */
+	return taken >= needed ? kvp_members_settle(rec->pool) : -EIO;
 }
 
 /* Room for @nr rows at the chain's head, or at the next segment's start: how many fit. */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
+	const struct kvp_geometry *g = rec->pool->log.v->g;
 	struct kvp_recovery_chain *c = rec->chain;
-	struct kvp_pool *pool = rec->pool;
-	u64 end = kvp_log_segment_end(pool->log.v->g, c->head.lsn);
+	u64 end = kvp_log_segment_end(g, c->head.lsn);
 
-	if (end - c->head.lsn < 2) {
+	if (end - c->head.lsn < kvp_log_entry_blocks(g, 1, 1)) {
 		c->head.lsn = end;
-		end += pool->log.v->g->segment_blocks;
+		end += g->segment_blocks;
 	}
-	return end > log_limit(rec) ? 0 : min_t(u64, nr, end - c->head.lsn - 1);
+	if (end > log_limit(rec))
+		return 0;
+	return min(nr, kvp_log_entry_most(g, 1, min_t(u64, end - c->head.lsn, KVP_MAX_ENTRY_BLOCKS)));
 }
 
-static void seal(struct kvp_recovery *rec, u32 nr, bool last)
+/* Its header, to pages[0]. */
+static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr *h)
 {
 	struct kvp_recovery_chain *c = rec->chain;
 	struct kvp_disk_rec *recs = rec->hdr + KVP_LOG_HDR_SIZE;
-	struct kvp_log_hdr h = {
+	u32 i;
+
+	*h = (struct kvp_log_hdr){
 		.nonce = c->nonce,
 		.epoch = rec->pool->sb->epoch,
 		.lsn = c->head.lsn,
@@ -150,19 +173,18 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last)
 		.durable = c->head.lsn,
 		.write_time = ktime_get_real_seconds(),
 		.hdr_blocks = 1,
-		.blocks = 1 + nr,
+		.blocks = kvp_log_entry_blocks(rec->pool->log.v->g, 1, nr),
 		.rec_count = nr,
+		.payload = nr,
 		.flags = last ? KVP_LOG_LAST : 0,
 		.limit_lsn = rec->log_end.lsn,
 		.limit_rec = rec->log_end.rec,
 	};
-	u32 i;
-
 	for (i = 0; i < nr; i++)
 		kvp_rec_encode(&c->recs[i], &recs[i]);
-	kvp_log_seal(rec->hdr, &h, rec->pool->sb->nonce);
+	kvp_log_seal(rec->hdr, h, rec->pool->sb->nonce);
 	memcpy(page_address(c->pages[0]), rec->hdr, KVP_BLOCK_SIZE);
-	c->head = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+	c->head = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
 }
 
 /* Those that were not written come first next time. */
@@ -184,12 +206,12 @@ static int append(struct kvp_recovery *rec, bool last)
 
 	while (!ret && c->nr) {
 		u32 nr = room(rec, c->nr);
-		u64 lsn = c->head.lsn;
+		struct kvp_log_hdr h;
 
 		if (!nr)
 			return no_room(rec);
-		seal(rec, nr, last && nr == c->nr);
-		ret = write_copies(rec, lsn, 1 + nr);
+		seal(rec, nr, last && nr == c->nr, &h);
+		ret = write_entry(rec, &h);
 		shift_rows(c, nr);
 		if (!last)
 			break;

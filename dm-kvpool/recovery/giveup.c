@@ -45,21 +45,28 @@ static void load_leg(struct kvp_recovery *rec, u32 leg)
 			clear_page(page_address(pages[p]));
 }
 
-/* The header at @lsn as @leg has it, of whichever generation; in rec->hdr, in one piece. */
-static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
+static void load_all(struct kvp_recovery *rec)
 {
-	struct kvp_pool *pool = rec->pool;
-	const struct kvp_sb *sb = pool->sb;
-	const struct kvp_geometry *g = pool->log.v->g;
-	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
-	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
-	struct kvp_why why;
+	const struct kvp_vdev *v = rec->pool->log.v;
+	u32 i;
 
-	if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
-		return false;
-	for (i = 0; i < avail; i++)
-		memcpy(rec->hdr + i * KVP_BLOCK_SIZE,
-		       page_address(kvp_segment_page(rec, leg, lsn + i)), KVP_BLOCK_SIZE);
+	if (rec->stripes) {
+		kvp_stripes_load(rec, v->g->segment_blocks, true);
+		return;
+	}
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].bdev)
+			load_leg(rec, i);
+}
+
+/* Does it decode that is in rec->hdr, of whichever generation? */
+static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h, bool *old)
+{
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+	const struct kvp_sb *sb = rec->pool->sb;
+	struct kvp_why why;
+	u32 i;
+
 	for (i = 0; i <= sb->generation_count; i++) {
 		*old = i < sb->generation_count;
 		if (!kvp_log_decode(g, rec->hdr, avail, sb->nonce,
@@ -70,11 +77,33 @@ static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log
 	return false;
 }
 
+/* The header at @lsn as @leg has it; in rec->hdr, in one piece. */
+static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
+{
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
+
+	if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
+		return false;
+	for (i = 0; i < avail; i++)
+		memcpy(rec->hdr + i * KVP_BLOCK_SIZE,
+		       page_address(kvp_segment_page(rec, leg, lsn + i)), KVP_BLOCK_SIZE);
+	return decode_any(rec, avail, lsn, h, old);
+}
+
 static bool any_header_at(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
 	const struct kvp_vdev *v = rec->pool->log.v;
-	u32 i;
+	u32 i, blocks;
 
+	for (i = 0; rec->stripes && i < KVP_STRIPES_TRIES; i++) {
+		blocks = kvp_stripes_header(rec, lsn, i);
+		if (blocks && decode_any(rec, blocks, lsn, h, old))
+			return true;
+	}
+	if (rec->stripes)
+		return false;
 	for (i = 0; i < v->nr_legs; i++)
 		if (v->legs[i].bdev && header_at(rec, i, lsn, h, old))
 			return true;
@@ -98,7 +127,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 		if (old && r.kind != KVP_REC_DATA)
 			kvp_replay_settled(found, &r);
 		else
-			ret = kvp_replay_add(found, &r, at, 0);
+			ret = kvp_replay_add(found, &r, at, 0, 0);
 	}
 	return ret;
 }
@@ -108,13 +137,11 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
 	const struct kvp_vdev *v = rec->pool->log.v;
 	u64 lsn = rec->pool->sb->log_tail, end = lsn + kvp_log_window(v->g);
-	u32 segment = v->g->segment_blocks, i;
+	u32 segment = v->g->segment_blocks;
 	int ret = 0;
 
 	for (rec->seg.lsn = lsn - lsn % segment; !ret && rec->seg.lsn < end; rec->seg.lsn += segment) {
-		for (i = 0; i < v->nr_legs; i++)
-			if (v->legs[i].bdev)
-				load_leg(rec, i);
+		load_all(rec);
 		while (!ret && lsn < min(end, rec->seg.lsn + segment)) {
 			struct kvp_log_hdr h;
 			bool old;
@@ -181,7 +208,7 @@ static int roll_forward(struct kvp_pool *pool)
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
-	WRITE_ONCE(pool->log.moving, true);
+	kvp_log_legs_keep(pool);
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;

@@ -37,7 +37,7 @@ void kvp_history_exit(struct kvp_history *h)
 }
 
 static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *rec,
-		       struct kvp_log_at at, u64 payload)
+		       struct kvp_log_at at, u64 payload, u8 row)
 {
 	struct kvp_version *v = kmalloc(sizeof(*v), GFP_KERNEL);
 	void *ret;
@@ -47,6 +47,7 @@ static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *r
 	v->older = xa_load(&h->blocks, block);
 	v->at = at;
 	v->payload = payload;
+	v->row = row;
 	v->crc = rec->crc;
 	v->kind = rec->kind;
 	ret = xa_store(&h->blocks, block, v, GFP_KERNEL);
@@ -81,7 +82,7 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 		u64 whole = (end - block) / stripe * stripe;
 
 		if (block % stripe || !whole) {
-			ret = add_version(h, block++, rec, at, 0);
+			ret = add_version(h, block++, rec, at, 0, 0);
 		} else {
 			ret = add_wide(h, block, whole, at);
 			block += whole;
@@ -90,7 +91,7 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 	return ret;
 }
 
-static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entry, u64 payload,
+static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entry, u64 payload, u8 row,
 		      struct kvp_log_at limit)
 {
 	struct kvp_logged_parity *p = xa_load(&h->rows, rec->block);
@@ -109,21 +110,22 @@ static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entr
 	p->limit = limit;
 	p->entry = entry;
 	p->payload = payload;
+	p->log_row = row;
 	p->crc = rec->crc;
 	return 0;
 }
 
 int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
-		    u64 payload, struct kvp_log_at limit)
+		    u64 payload, u8 row, struct kvp_log_at limit)
 {
 	h->records++;
 	switch (rec->kind) {
 	case KVP_REC_DISCARD:
 		return add_discard(h, rec, at);
 	case KVP_REC_PARITY:
-		return add_parity(h, rec, at.lsn, payload, limit);
+		return add_parity(h, rec, at.lsn, payload, row, limit);
 	default:
-		return add_version(h, rec->block, rec, at, payload);
+		return add_version(h, rec->block, rec, at, payload, row);
 	}
 }
 

@@ -20,6 +20,7 @@
  * struct kvp_version - what one record says of one block
  * @at: the record
  * @payload: lsn of its contents; of a discard there are none
+ * @row: what they can be made from, in a log of full stripes (format/logstripe.h)
  */
 struct kvp_version {
 	struct kvp_version *older;
@@ -27,6 +28,7 @@ struct kvp_version {
 	u64 payload;
 	u32 crc;
 	u8 kind;		/* enum kvp_rec_kind: data, intent or discard */
+	u8 row;
 };
 
 /* A discard of whole stripes. */
@@ -41,11 +43,13 @@ struct kvp_wide_discard {
  * @limit: it counts the versions before this
  * @entry: where the entry is that has it
  * @payload: lsn of its contents
+ * @log_row: what they can be made from, as of a version
  */
 struct kvp_logged_parity {
 	struct kvp_log_at limit;
 	u64 entry, payload;
 	u32 crc;
+	u8 log_row;
 };
 
 struct kvp_history {
@@ -64,12 +68,13 @@ void kvp_history_exit(struct kvp_history *h);
  * kvp_history_add() - the next record
  * @at: its place
  * @payload: lsn of its payload, if it has one
+ * @row: of that, kvp_log_row()
  * @limit: of its entry, if it is parity
  *
  * Return: 0 or -ENOMEM.
  */
-int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec,
-				 struct kvp_log_at at, u64 payload, struct kvp_log_at limit);
+int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
+				 u64 payload, u8 row, struct kvp_log_at limit);
 
 /** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
 const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,

@@ -105,6 +105,8 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 	u64 at;
 	u32 i;
 
+	if (rec->stripes)
+		return kvp_stripes_read(rec, block, r);
 	for (i = 0; i < v->nr_legs; i++)
 		if (kvp_leg_usable(&v->legs[i]) && kvp_log_on_leg(&v->legs[i], r->payload, &at) &&
 		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home) &&

@@ -41,10 +41,21 @@ static void free_segment(struct kvp_recovery *rec)
 	}
 }
 
+/* One for each leg; or two, of a log of full stripes. They also serve to look at the homes of any vdev. */
+static u32 page_sets(const struct kvp_recovery *rec)
+{
+	u32 sets = kvp_log_striped(rec->pool->log.v->g) ? 2 : rec->seg.nr, i;
+
+	for (i = 0; i < rec->pool->nr_vdevs; i++)
+		if (kvp_has_data(rec->pool->vdevs[i].g))
+			sets = max(sets, rec->pool->vdevs[i].nr_legs);
+	return sets;
+}
+
 static int alloc_segment(struct kvp_recovery *rec)
 {
 	const struct kvp_log_track *track = &rec->pool->log.track;
-	u32 n = rec->pool->log.v->g->segment_blocks, i, p;
+	u32 n = rec->pool->log.v->g->segment_blocks, sets, i, p;
 
 	rec->seg.lsn = ~0ull;
 	rec->seg.blocks = n;
@@ -54,8 +65,8 @@ static int alloc_segment(struct kvp_recovery *rec)
 		for (p = 0; p < v->nr_legs; p++)
 			rec->seg.legs[rec->seg.nr++] = &v->legs[p];
 	}
-	/* They also serve to look at the homes of any vdev. */
-	for (i = 0; i < max(rec->seg.nr, rec->pool->max_legs); i++) {
+	sets = page_sets(rec);
+	for (i = 0; i < sets; i++) {
 		rec->seg.pages[i] = kvcalloc(n, sizeof(struct page *), GFP_KERNEL);
 		if (!rec->seg.pages[i])
 			return -ENOMEM;
@@ -263,6 +274,7 @@ static void free_recovery(struct kvp_recovery *rec)
 	kvfree(rec->history);
 	kvp_recovery_rows_free(rec);
 	kvp_recovery_chain_free(rec);
+	kvp_stripes_free(rec);
 	free_segment(rec);
 	kvp_batch_free(rec->batch);
 	if (rec->scratch)
@@ -291,6 +303,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
+	    (kvp_log_striped(pool->log.v->g) && kvp_stripes_alloc(rec)) ||
 	    (pool->parity &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);

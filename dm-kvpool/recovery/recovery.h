@@ -12,6 +12,7 @@
 /* One segment of the log as every leg has it of the vdevs that carry the log. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
+	u32 read;		/* so many blocks of it are in memory */
 	u32 blocks;		/* as many as there are pages of each leg: that of the log with which it began */
 	u32 nr;			/* of legs; there may be more pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
@@ -23,6 +24,7 @@ struct kvp_segment {
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
 
 struct kvp_recovery_chain;
+struct kvp_recovery_stripes;
 struct kvp_recovery_reads;
 struct kvp_recovery_row;
 
@@ -49,6 +51,7 @@ struct kvp_recovery {
 	bool silent;			/* a leg did not answer for the block being resolved */
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
 	struct kvp_recovery_chain *chain;
+	struct kvp_recovery_stripes *stripes;	/* of a log of full stripes */
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
 	struct kvp_recovery_reads *reads;
 	u32 nr_rows;
@@ -59,7 +62,7 @@ struct kvp_recovery {
 /** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
 bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 
-/* The block at @lsn as a leg has it, by its number in rec->seg; its segment is in memory. */
+/* The block at @lsn as a leg has it, by its number in rec->seg or what kvp_recovery_next() has said; its segment is in memory. */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
 {
 	return rec->seg.pages[leg][lsn - rec->seg.lsn];
@@ -82,7 +85,8 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  * kvp_recovery_next() - the entry that follows rec->end, there or at the start of the next segment
  *
  * Its segment is in memory then, and its header in rec->hdr.
- * Return: a leg on which all of it verifies, or -1.
+ * Return: a leg on which all of it verifies, for kvp_segment_page(), or -1. Of a log of full stripes it
+ * is none: behind that number there is the entry as it should be.
  */
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
@@ -95,6 +99,54 @@ int kvp_recovery_scan(struct kvp_recovery *rec);
 
 /** kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then */
 int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
+
+/** kvp_recovery_decode() - the header in rec->hdr, @avail blocks of it; kvp_log_decode()'s errors */
+int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+				     struct kvp_why *why);
+
+/** kvp_recovery_follows() - does it name rec->end as what it follows? */
+static inline bool kvp_recovery_follows(const struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	return h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum;
+}
+
+/** kvp_recovery_sum() - what the payload of a record is summed as; of a row of parity by its vdev */
+u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data);
+
+/* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
+
+#define KVP_STRIPES_TRIES	32
+
+int kvp_stripes_alloc(struct kvp_recovery *rec);
+void kvp_stripes_free(struct kvp_recovery *rec);
+
+/** kvp_stripes_load() - read @blocks of the segment at rec->seg.lsn; @outdated: from legs that were recorded out, too */
+void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
+
+/**
+ * kvp_stripes_header() - what may be the header at @lsn, in one piece in rec->hdr
+ * @try: 0 to KVP_STRIPES_TRIES - 1: of several ways to put it together of its copies, which
+ *
+ * Return: its blocks; 0: there is none, or no such way. Its sum says whether it is one.
+ */
+u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try);
+
+/** kvp_stripes_entry() - the entry at @lsn, if it verifies, or can be made, and follows rec->end; or -1 */
+int kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h);
+
+/** kvp_stripes_equalise() - of the entry that was made last, legs in use get what they have otherwise, durably */
+int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
+
+/**
+ * kvp_stripes_make() - the block at @lsn, which is payload, of all others of its @row, parity included
+ *
+ * Only its sum says whether it is that. Uses rec->home and rec->scratch; @page may be either.
+ * Return: 0 or -EIO.
+ */
+int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page);
+
+/** kvp_stripes_read() - the data of @r, in rec->home: as it lies there, or made; 0 or -EIO */
+int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r);
 
 /* --- giveup.c --------------------------------------------------------------------------- */
 
@@ -121,7 +173,7 @@ int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entr
 /** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */
 int kvp_recovery_relieve(struct kvp_recovery *rec);
 
-/** kvp_recovery_cannot_write() - the refusal for when the last leg in use does not take a block */
+/** kvp_recovery_cannot_write() - the refusal for when a leg does not take a block that cannot be given up */
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at);
 
 /* --- stay.c ------------------------------------------------------------------------------ */

@@ -68,7 +68,7 @@ void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec)
 }
 
 int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_log_at at,
-		   u64 payload)
+		   u64 payload, u8 row)
 {
 	struct kvp_replay_rec *n, *old;
 	void *ret;
@@ -84,6 +84,7 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 	n->payload = payload;
 	n->crc = rec->crc;
 	n->kind = rec->kind;
+	n->row = row;
 	old = xa_load(&r->blocks, rec->block);
 	/* Data supersedes all before it; an intent only once it turns out to be home. */
 	n->older = rec->kind == KVP_REC_INTENT ? old : NULL;

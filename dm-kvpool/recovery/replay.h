@@ -23,6 +23,7 @@ struct kvp_replay_rec {
 	u32 crc;
 	u16 rec;		/* number of the record in its entry */
 	u8 kind;		/* enum kvp_rec_kind: data or intent */
+	u8 row;			/* kvp_log_row() of its payload */
 };
 
 struct kvp_replay_discard {
@@ -40,9 +41,9 @@ struct kvp_replay {
 void kvp_replay_init(struct kvp_replay *r);
 void kvp_replay_exit(struct kvp_replay *r);
 
-/** kvp_replay_add() - the next record; @at: its place, @payload: of its data. 0 or -ENOMEM. */
+/** kvp_replay_add() - the next record; @at: its place, @payload, @row: of its data. 0 or -ENOMEM. */
 int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
-				struct kvp_log_at at, u64 payload);
+				struct kvp_log_at at, u64 payload, u8 row);
 
 /**
  * kvp_replay_settled() - an intent or a discard that an earlier recovery has resolved

@@ -213,23 +213,38 @@ static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 /* --- contents ------------------------------------------------------------------------- */
 
-/* @piece of the row, as the log has it at @lsn, in the entry at @entry. */
-static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, u64 entry,
-		    u64 lsn, u32 crc, struct page *page)
+/* What the log has of a piece: @row is what it can be made from there. */
+struct logged {
+	u64 entry, lsn;
+	u32 crc;
+	u8 row;
+};
+
+static struct logged logged_version(const struct kvp_version *v)
 {
-	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, entry);
+	return (struct logged){ v->at.lsn, v->payload, v->crc, v->row };
+}
+
+/* @piece of the row, as the log has it. */
+static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, struct logged l,
+		    struct page *page)
+{
+	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, l.entry);
 	u32 i;
 
 	for (i = 0; i < kvp_log_copies(v->g); i++) {
-		struct kvp_place at = kvp_log_place(v->g, lsn, i);
+		struct kvp_place at = kvp_log_place(v->g, l.lsn, i);
 
 		if (kvp_leg_usable(&v->legs[at.leg]) &&
 		    !kvp_io_page(&v->legs[at.leg], KVP_IO_READ, at.block, page) &&
-		    kvp_row_sum(r->leaf, r->row, piece, page) == crc)
+		    kvp_row_sum(r->leaf, r->row, piece, page) == l.crc)
 			return 0;
 	}
+	if (rec->stripes && !kvp_stripes_make(rec, l.lsn, l.row, page) &&
+	    kvp_row_sum(r->leaf, r->row, piece, page) == l.crc)
+		return 0;
 	return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
-			  "log block %llu can no longer be read", (unsigned long long)lsn);
+			  "log block %llu can no longer be read", (unsigned long long)l.lsn);
 }
 
 static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
@@ -249,7 +264,7 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	if (v && v->kind == KVP_REC_DISCARD)
 		return 0;
 	if (v && v->kind == KVP_REC_DATA) {
-		ret = read_log(rec, r, piece, v->at.lsn, v->payload, v->crc, rec->scratch);
+		ret = read_log(rec, r, piece, logged_version(v), rec->scratch);
 		if (!ret)
 			kvp_xor(sum, rec->scratch);
 		return ret;
@@ -279,7 +294,8 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 		counted = version_before(rec, r, piece, lp->limit);
 		if (v ? counted && kvp_log_same(counted->at, v->at) : !counted) {
 			*limit = lp->limit;
-			return read_log(rec, r, 0, lp->entry, lp->payload, lp->crc, sum);
+			return read_log(rec, r, 0,
+					(struct logged){ lp->entry, lp->payload, lp->crc, lp->log_row }, sum);
 		}
 	}
 	*limit = v ? (struct kvp_log_at){ v->at.lsn + 1, 0 } : (struct kvp_log_at){ 0, 0 };
@@ -343,7 +359,7 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 		return 0;
 	p->kind = PIECE_LOG;
 	p->crc = v->crc;
-	return read_log(rec, r, i, v->at.lsn, v->payload, v->crc, p->page);
+	return read_log(rec, r, i, logged_version(v), p->page);
 }
 
 /* Nobody has the newest version, nor an older one: what a write left that was cut short (R5)? */

@@ -5,6 +5,7 @@
  */
 #include <linux/mm.h>
 
+#include "format/logstripe.h"
 #include "recovery/recovery.h"
 
 /* --- generations -------------------------------------------------------------------- */
@@ -59,29 +60,25 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
 }
 
 /* Blocks that cannot be read must not look like anything. */
-static void load_slowly(struct kvp_recovery *rec, u32 leg)
+static void load_slowly(struct kvp_recovery *rec, u32 leg, u32 blocks)
 {
 	struct page **pages = rec->seg.pages[leg];
 	u64 block;
 	u32 p;
 
-	for (p = 0; p < rec->pool->log.v->g->segment_blocks; p++)
+	for (p = 0; p < blocks; p++)
 		if (!kvp_log_on_leg(rec->seg.legs[leg], rec->seg.lsn + p, &block) ||
 		    kvp_io_page(rec->seg.legs[leg], KVP_IO_READ, block, pages[p]))
 			clear_page(page_address(pages[p]));
 }
 
-/* Have the segment that holds @lsn in memory, from all legs: any may have an entry of it. */
-static void load_segment(struct kvp_recovery *rec, u64 lsn)
+/* A segment of which each leg has all, or nothing: any may have an entry of it. */
+static void load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
-	u32 blocks = rec->pool->log.v->g->segment_blocks, i;
 	struct kvp_segment *seg = &rec->seg;
 	struct kvp_io_group group;
+	u32 i;
 
-	lsn -= lsn % blocks;
-	if (seg->lsn == lsn)
-		return;
-	seg->lsn = lsn;
 	memset(seg->ios, 0, sizeof(seg->ios));
 	kvp_io_group_init(&group);
 	for (i = 0; i < seg->nr; i++) {
@@ -101,31 +98,58 @@ static void load_segment(struct kvp_recovery *rec, u64 lsn)
 	for (i = 0; i < seg->nr; i++)
 		if (seg->loaded[i] && seg->ios[i].error) {
 			atomic64_inc(&seg->legs[i]->err_read);
-			load_slowly(rec, i);
+			load_slowly(rec, i, blocks);
 		}
 }
 
+/* Have the first @blocks of the segment that holds @lsn in memory, from all legs in use. */
+static void load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+
+	lsn -= lsn % g->segment_blocks;
+	if (rec->seg.lsn == lsn && rec->seg.read >= blocks)
+		return;
+	rec->seg.lsn = lsn;
+	rec->seg.read = blocks;
+	if (kvp_log_striped(g))
+		kvp_stripes_load(rec, blocks, false);
+	else
+		load_copies(rec, lsn, blocks);
+}
+
+/* All of it. */
+static void load_segment(struct kvp_recovery *rec, u64 lsn)
+{
+	load_begin(rec, lsn, rec->pool->log.v->g->segment_blocks);
+}
+
 /* --- one entry ----------------------------------------------------------------------- */
+
+int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+			struct kvp_why *why)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret = kvp_log_decode(pool->log.v->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
+				 pool->sb->pool_blocks, h, why);
+
+	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
+}
 
 /* The header at @lsn as @leg has it, in one piece in rec->hdr. */
 static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
-	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = rec->pool->log.v->g;
 	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
-	int ret;
 
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
 		       KVP_BLOCK_SIZE);
-	ret = kvp_log_decode(g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
-			     pool->sb->pool_blocks, h, why);
-	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
+	return kvp_recovery_decode(rec, avail, lsn, h, why);
 }
 
-/* What the payload of a record is summed as; of a row of parity by its vdev. */
-static u32 record_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
+u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
 {
 	return r->kind == KVP_REC_PARITY ?
 	       kvp_block_sum(pool->vdevs[r->vdev].seed, kvp_parity_addr(r->block), data) :
@@ -143,7 +167,7 @@ static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp
 
 		kvp_recovery_record(rec, i, &r);
 		if (kvp_rec_counts(&r) && kvp_rec_has_payload(&r) &&
-		    record_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at))) != r.crc)
+		    kvp_recovery_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at))) != r.crc)
 			return false;
 		at += kvp_rec_has_payload(&r);
 	}
@@ -157,11 +181,12 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	struct kvp_why why;
 	u32 i;
 
+	if (kvp_log_striped(v->g))
+		return kvp_stripes_entry(rec, lsn, h);
 	for (i = 0; i < rec->seg.nr; i++) {
 		if (!rec->seg.loaded[i] || rec->seg.legs[i]->v != v || decode_at(rec, i, lsn, h, &why))
 			continue;
-		if (h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum &&
-		    payload_verifies(rec, i, h))
+		if (kvp_recovery_follows(rec, h) && payload_verifies(rec, i, h))
 			return i;
 	}
 	return -1;
@@ -185,6 +210,8 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	struct kvp_segment *seg = &rec->seg;
 	u32 i, b;
 
+	if (rec->stripes)
+		return kvp_stripes_equalise(rec, h);
 	for (i = 0; i < seg->nr; i++) {
 		struct kvp_io io = {
 			.leg = seg->legs[i],
@@ -213,7 +240,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 
 /* A discard may be of several vdevs: turn by turn. All else is of one block. */
 static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
-		       u64 payload)
+		       u64 payload, u8 row)
 {
 	struct kvp_log_at none = { 0, 0 };
 	u64 end = r->block + r->count;
@@ -229,9 +256,9 @@ static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct
 		piece.count = next - piece.block;
 		if (kvp_is_parity1(spot.v->g)) {
 			piece.block = spot.block;
-			ret = kvp_history_add(&rec->history[spot.v->index], &piece, at, payload, none);
+			ret = kvp_history_add(&rec->history[spot.v->index], &piece, at, payload, row, none);
 		} else {
-			ret = kvp_replay_add(&rec->replay, &piece, at, payload);
+			ret = kvp_replay_add(&rec->replay, &piece, at, payload, row);
 		}
 		piece.block = next;
 	}
@@ -242,6 +269,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		       const struct kvp_rec *r, u64 payload)
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
+	u8 row = payload ? kvp_log_row(rec->pool->log.v->g, h, (u32)(payload - h->lsn)) : 0;
 
 	/* Of an older generation: resolved, and in the table that the next one began with. */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
@@ -249,16 +277,16 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		return 0;
 	}
 	if (!rec->pool->parity)
-		return kvp_replay_add(&rec->replay, r, at, payload);
+		return kvp_replay_add(&rec->replay, r, at, payload, row);
 	if (r->kind == KVP_REC_PARITY)
-		return kvp_history_add(&rec->history[r->vdev], r, at, payload, limit);
-	return plan_pieces(rec, r, at, payload);
+		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);
+	return plan_pieces(rec, r, at, payload, row);
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
-	u64 next = h->lsn + h->hdr_blocks;
-	u32 i;
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+	u32 i, n = 0;
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_rec r;
@@ -266,7 +294,7 @@ static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		int ret = 0;
 
 		kvp_recovery_record(rec, i, &r);
-		payload = kvp_rec_has_payload(&r) ? next++ : 0;
+		payload = kvp_rec_has_payload(&r) ? h->lsn + kvp_log_payload_at(g, h, n++) : 0;
 		if (kvp_rec_counts(&r))
 			ret = plan_record(rec, h, i, &r, payload);
 		if (ret)
@@ -320,17 +348,48 @@ static int stale_root(struct kvp_recovery *rec, u64 epoch)
 		(unsigned long long)epoch, (unsigned long long)rec->pool->sb->epoch);
 }
 
+/* Does the header in rec->hdr, if it is one, show that the superblock is old? */
+static int check_epoch(struct kvp_recovery *rec, u32 avail)
+{
+	struct kvp_pool *pool = rec->pool;
+	u64 epoch;
+
+	return kvp_log_epoch(rec->hdr, avail, pool->sb->nonce, &epoch) && epoch > pool->sb->epoch ?
+	       stale_root(rec, epoch) : 0;
+}
+
+/* look_beyond() of a log of full stripes: whichever copies of a header's blocks there are. */
+static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
+{
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	u32 try, blocks;
+	int ret = 0;
+
+	for (try = 0; !ret && try < KVP_STRIPES_TRIES; try++) {
+		blocks = kvp_stripes_header(rec, lsn, try);
+		if (!blocks)
+			continue;
+		if (!kvp_recovery_decode(rec, blocks, lsn, &h, &why))
+			*durable = max(*durable, h.durable);
+		ret = check_epoch(rec, blocks);
+	}
+	return ret;
+}
+
 /* Does the block at @lsn hold a header that shows more than was accepted? */
 static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 {
-	struct kvp_pool *pool = rec->pool;
-	u64 end = kvp_log_segment_end(pool->log.v->g, lsn), epoch;
+	u64 end = kvp_log_segment_end(rec->pool->log.v->g, lsn);
 	struct kvp_log_hdr h;
 	struct kvp_why why;
+	int ret = 0;
 	u32 i;
 
+	if (rec->stripes)
+		return look_beyond_stripes(rec, lsn, durable);
 	/* Of whomever: an older activation's may be from before the log had these vdevs. */
-	for (i = 0; i < rec->seg.nr; i++) {
+	for (i = 0; !ret && i < rec->seg.nr; i++) {
 		const __le32 *magic;
 
 		if (!rec->seg.loaded[i])
@@ -340,23 +399,32 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 			continue;
 		if (!decode_at(rec, i, lsn, &h, &why))
 			*durable = max(*durable, h.durable);
-		if (kvp_log_epoch(rec->hdr, min_t(u64, end - lsn, KVP_MAX_HDR_BLOCKS),
-				  pool->sb->nonce, &epoch) && epoch > pool->sb->epoch)
-			return stale_root(rec, epoch);
+		ret = check_epoch(rec, min_t(u64, end - lsn, KVP_MAX_HDR_BLOCKS));
 	}
-	return 0;
+	return ret;
 }
 
-/* R10: a bad entry may end the log only if nothing shows that it was durable. R12 on the way. */
+/*
+ * R10: a bad entry may end the log only if nothing shows that it was durable. R12 on the way.
+ *
+ * The next KVP_LOG_UNWITNESSED blocks, and what is left of their last segment, may hold all that the log went
+ * on with. If it went further, each segment begins with an entry that shows it.
+ */
 static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	u64 limit = pool->sb->log_tail + kvp_log_window(pool->log.v->g), lsn;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 limit = pool->sb->log_tail + kvp_log_window(g), lsn = rec->end.lsn;
+	u64 near = min(limit, kvp_log_segment_end(g, lsn + KVP_LOG_UNWITNESSED));
 	u64 durable = pool->sb->log_commit;
 	int ret = 0;
 
-	for (lsn = rec->end.lsn; !ret && lsn < limit; lsn++) {
+	for (; !ret && lsn < near; lsn++) {
 		load_segment(rec, lsn);
+		ret = look_beyond(rec, lsn, &durable);
+	}
+	for (; !ret && lsn < limit; lsn += g->segment_blocks) {
+		load_begin(rec, lsn, kvp_log_first_header(g));
 		ret = look_beyond(rec, lsn, &durable);
 	}
 	if (!ret && durable > rec->end.lsn)

@@ -40,6 +40,7 @@ static struct kvp_dirty *new_version(u64 block, const struct kvp_replay_rec *r)
 	d->lsn = r->lsn;
 	d->rec = r->rec;
 	d->payload = (u16)(r->payload - r->lsn);
+	d->row = r->row;
 	d->state = KVP_DIRTY_LOGGED;
 	d->restored = true;
 	return d;

@@ -18,13 +18,14 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 
 /*
  * One SSD has the copy, so that of two there is twice the room. Which one changes when
- * one is lost or comes back: then the page is not found, or its place taken over.
+ * one is lost or comes back: then the page is not found, or its place taken over. Of a cache
+ * of which too few are left to be one, nobody is asked.
  */
 static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 {
 	u32 i;
 
-	for (i = 0; i < v->nr_legs; i++) {
+	for (i = 0; kvp_vdev_has_log(v) && i < v->nr_legs; i++) {
 		struct kvp_leg *leg = &v->legs[(place + i) % v->nr_legs];
 
 		if (kvp_leg_usable(leg))

@@ -319,17 +319,22 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 	return !error || error == -ENODATA ? -EBADMSG : error;
 }
 
+/* Looks at 512 entries of each leaf that is written, so none of them is taken apart. */
 static u32 newest_in_leaf(const __le64 *words, bool *poison)
 {
-	u32 era = 0, i;
+	const u64 era = kvp_entry(0, KVP_ERA_MAX, KVP_ENTRY_UNWRITTEN);
+	u64 newest = 0, poisoned = 0;
+	u32 i;
 
+	static_assert(KVP_ENTRY_POISONED == 2);
 	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
 		u64 word = le64_to_cpu(words[i]);
 
-		era = max(era, kvp_entry_era(word));
-		*poison |= kvp_entry_state(word) == KVP_ENTRY_POISONED;
+		newest = max(newest, word & era);
+		poisoned |= word & ~(word << 1);
 	}
-	return era;
+	*poison |= poisoned >> (KVP_ENTRY_STATE_SHIFT + 1);
+	return kvp_entry_era(newest);
 }
 
 static u32 newest_below(const __le64 *words, bool *poison)

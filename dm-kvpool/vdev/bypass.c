@@ -25,11 +25,25 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const stru
 	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
 }
 
+/*
+ * Versions of a slice, or a few more, up to the end of a stripe. So many that each leg gets as long a request
+ * as there is: a disk that seeks takes one of half the length for nearly as long.
+ */
+static u32 slice_versions(const struct kvp_pool *pool)
+{
+	u32 i, legs = 0;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_is_parity1(pool->vdevs[i].g))
+			legs += pool->vdevs[i].g->leg_count - 1;
+	return legs * KVP_BYPASS_ROWS;
+}
+
 /* Returns the number of slices. */
 static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 {
+	u32 n = 0, in = 0, most = slice_versions(pool);
 	struct kvp_dirty *d, *last = NULL;
-	u32 n = 0, in = 0;
 
 	kvp_home_sort(&b->versions);
 	if (!pool->parity) {
@@ -37,7 +51,7 @@ static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 		return 1;
 	}
 	list_for_each_entry(d, &b->versions, list) {
-		if (in >= KVP_BYPASS_SLICE && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
+		if (in >= most && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
 			list_cut_before(&b->slices[n++], &b->versions, &d->list);
 			in = 0;
 		}

@@ -201,9 +201,8 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+	struct kvp_parked at;
 	bool zero, parked;
-	u64 lsn;
-	u32 crc;
 
 	if (!d && !kvp_wbuf_in_hole(pool, block))
 		return -ENOENT;
@@ -214,10 +213,10 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	else if (!parked)
 		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
 	else
-		lsn = d->lsn + d->payload, crc = d->crc;
+		at = (struct kvp_parked){ block, d->lsn + d->payload, d->crc, d->row };
 	if (d)
 		kvp_wbuf_unlock(pool, block);
-	return parked ? kvp_park_read(pool, block, lsn, crc, page) : 0;
+	return parked ? kvp_park_read(pool, &at, page, NULL) : 0;
 }
 
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)

@@ -21,16 +21,20 @@
 
 #define CHUNK_ROWS	128	/* a chunk has no more */
 #define MAX_ROWS	256	/* their parity is an entry of the log, or little more */
-#define MAX_WHOLE_ROWS	256	/* for a bypass: a request of 1 MiB to each leg */
+#define WHOLE_ROWS	256	/* of a vdev, for a bypass: a request of 1 MiB to each leg */
+#define MAX_WHOLE_ROWS	(2 * WHOLE_ROWS)
 #define MIN_STRIPES	16
 #define MAX_STRIPES	256
 #define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
-#define MAX_INPUTS	256	/* that are read at once */
-#define WHOLE_INPUTS	64	/* for a bypass, which has few rows that need any */
-#define RUN_ORDER	4u	/* parity of so many rows lies side by side in memory, if it can */
+#ifndef KVP_ROW_INPUTS		/* the simulator's pools are small */
+#define KVP_ROW_INPUTS	256	/* that are read at once; for one row at least */
+#endif
+#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* for a bypass, which has few rows that need any */
+#define RUN_ORDER	4u	/* so many pages for parity lie side by side in memory, if they can */
 #define RUN_PAGES	(1u << RUN_ORDER)
 
-static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG);
+static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
+static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
 
 /**
@@ -43,6 +47,7 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
  * @parity_leg: piece i is on the i-th leg from there, around
  * @end: behind the last of its rows that change
  * @next: index of the row that is likely to be asked for next
+ * @repeated: there is more than one version of some block
  */
 struct stripe {
 	struct kvp_range range;
@@ -50,6 +55,7 @@ struct stripe {
 	struct list_head versions;
 	u64 first, row, end;
 	u32 parity_leg, next;
+	bool repeated;
 };
 
 /**
@@ -77,6 +83,18 @@ struct row {
 	bool partial;
 };
 
+/**
+ * struct run_pages - pages, neighbours where there were some
+ * @page: one after the other
+ * @nr: how many
+ * @together: bit per RUN_PAGES of them: they were allocated together
+ */
+struct run_pages {
+	struct page **page;
+	u32 nr;
+	unsigned long together;
+};
+
 struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
@@ -85,13 +103,12 @@ struct kvp_row_home {
 	u32 max_legs, max_stripe;	/* of any vdev; blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct row *rows;
-	struct page **parity;		/* a page for each of them */
-	unsigned long parity_runs;	/* bit per RUN_PAGES of them: they were allocated together */
+	struct run_pages parity;	/* a page for each of them */
 	struct kvp_row_parity *records;
-	struct page *input[MAX_INPUTS];
-	struct kvp_io ios[MAX_INPUTS];
+	struct run_pages input;
+	struct kvp_io ios[KVP_ROW_INPUTS];
 	struct kvp_io_group group;
-	u32 nr_inputs, max_inputs;
+	u32 nr_inputs;
 	struct page *piece, *scratch;	/* to look at one piece after another */
 	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
 };
@@ -114,24 +131,28 @@ static int alloc_pages_of(struct page **pages, u32 n)
  * Pages for the parity of rows, neighbours where there are some: a long request
  * of scattered pages has more segments than many a device takes, and becomes two.
  */
-static int alloc_parity(struct kvp_row_home *h)
+static int alloc_run_pages(struct run_pages *pages, u32 nr)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
 	u32 i, k;
 
-	for (i = 0; i + RUN_PAGES <= h->max_rows; i += RUN_PAGES) {
+	pages->page = kvcalloc(nr, sizeof(*pages->page), GFP_KERNEL);
+	if (!pages->page)
+		return -ENOMEM;
+	pages->nr = nr;
+	for (i = 0; i + RUN_PAGES <= nr; i += RUN_PAGES) {
 		struct page *run = alloc_pages(gfp, RUN_ORDER);
 
 		if (!run) {
-			if (alloc_pages_of(&h->parity[i], RUN_PAGES))
+			if (alloc_pages_of(&pages->page[i], RUN_PAGES))
 				return -ENOMEM;
 			continue;
 		}
 		for (k = 0; k < RUN_PAGES; k++)
-			h->parity[i + k] = virt_to_page(page_address(run) + k * KVP_BLOCK_SIZE);
-		__set_bit(i / RUN_PAGES, &h->parity_runs);
+			pages->page[i + k] = virt_to_page(page_address(run) + k * KVP_BLOCK_SIZE);
+		__set_bit(i / RUN_PAGES, &pages->together);
 	}
-	return alloc_pages_of(&h->parity[i], h->max_rows - i);
+	return alloc_pages_of(&pages->page[i], nr - i);
 }
 
 static void note_sizes(struct kvp_row_home *h)
@@ -151,7 +172,12 @@ static void note_sizes(struct kvp_row_home *h)
 /* What is written together is one batch. */
 static u32 whole_rows(const struct kvp_row_home *h)
 {
-	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, MAX_WHOLE_ROWS);
+	u32 i, rows = 0;
+
+	for (i = 0; i < h->pool->nr_vdevs; i++)
+		rows += kvp_is_parity1(h->pool->vdevs[i].g) ? WHOLE_ROWS : 0;
+	rows = clamp_t(u32, rows, WHOLE_ROWS, MAX_WHOLE_ROWS);
+	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, rows);
 }
 
 struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
@@ -165,18 +191,16 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	h->most_stripes = MIN_STRIPES;
 	note_sizes(h);
 	h->max_rows = whole ? whole_rows(h) : MAX_ROWS;
-	h->max_inputs = whole ? WHOLE_INPUTS : MAX_INPUTS;
 	h->rows = kvcalloc(h->max_rows, sizeof(*h->rows), GFP_KERNEL);
-	h->parity = kvcalloc(h->max_rows, sizeof(*h->parity), GFP_KERNEL);
 	h->records = kvcalloc(h->max_rows, sizeof(*h->records), GFP_KERNEL);
 	for (i = 0; i < MAX_STRIPES; i++)
 		INIT_LIST_HEAD(&h->stripes[i].versions);
 	h->batch = kvp_batch_alloc(pool);
 	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
-	if (!h->batch || !h->edge || !h->rows || !h->parity || !h->records ||
-	    alloc_parity(h) || alloc_pages_of(h->input, h->max_inputs) ||
-	    alloc_pages_of(&h->piece, 1) ||
-	    alloc_pages_of(&h->scratch, 1)) {
+	if (!h->batch || !h->edge || !h->rows || !h->records ||
+	    alloc_run_pages(&h->parity, h->max_rows) ||
+	    alloc_run_pages(&h->input, whole ? WHOLE_INPUTS : KVP_ROW_INPUTS) ||
+	    alloc_pages_of(&h->piece, 1) || alloc_pages_of(&h->scratch, 1)) {
 		kvp_row_home_free(h);
 		return NULL;
 	}
@@ -192,18 +216,18 @@ static void free_pages_of(struct page **pages, u32 n)
 			__free_page(pages[i]);
 }
 
-static void free_parity(struct kvp_row_home *h)
+static void free_run_pages(struct run_pages *pages)
 {
 	u32 i, n;
 
-	for (i = 0; h->parity && i < h->max_rows; i += n) {
-		n = min(RUN_PAGES, h->max_rows - i);
-		if (test_bit(i / RUN_PAGES, &h->parity_runs))
-			__free_pages(h->parity[i], RUN_ORDER);
+	for (i = 0; i < pages->nr; i += n) {
+		n = min(RUN_PAGES, pages->nr - i);
+		if (test_bit(i / RUN_PAGES, &pages->together))
+			__free_pages(pages->page[i], RUN_ORDER);
 		else
-			free_pages_of(&h->parity[i], n);
+			free_pages_of(&pages->page[i], n);
 	}
-	kvfree(h->parity);
+	kvfree(pages->page);
 }
 
 void kvp_row_home_free(struct kvp_row_home *h)
@@ -214,8 +238,8 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvfree(h->edge);
 	kvfree(h->rows);
 	kvfree(h->records);
-	free_parity(h);
-	free_pages_of(h->input, h->max_inputs);
+	free_run_pages(&h->parity);
+	free_run_pages(&h->input);
 	free_pages_of(&h->piece, 1);
 	free_pages_of(&h->scratch, 1);
 	kvfree(h);
@@ -266,19 +290,20 @@ static bool readable(const struct row *r, unsigned long pieces)
 }
 
 /*
- * What to read in order to tell the parity: what stays, or the old parity and
- * what changes, whichever is less and can be read. None: nothing, or neither.
+ * What to read in order to tell the parity: what @stays, or the old parity and
+ * what changes, whichever is less and can be read. None: neither can.
  */
-static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r)
+static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, unsigned long stays)
 {
-	unsigned long stays = valid_pieces(h, r, false);
-	unsigned long changes = valid_pieces(h, r, true) | BIT(0);
-	bool modify = is_valid(h, r, 0) && readable(r, changes);
 	bool reconstruct = readable(r, stays);
+	unsigned long changes;
 
-	if (!stays)
-		return 0;
-	if (modify && (!reconstruct || hweight_long(changes) < hweight_long(stays)))
+	/* There is nothing less than one piece. */
+	if (reconstruct && hweight_long(stays) == 1)
+		return stays;
+	changes = valid_pieces(h, r, true) | BIT(0);
+	if (is_valid(h, r, 0) && readable(r, changes) &&
+	    (!reconstruct || hweight_long(changes) < hweight_long(stays)))
 		return changes;
 	return reconstruct ? stays : 0;
 }
@@ -296,15 +321,16 @@ static bool changes_as_a_whole(const struct row *r)
 /* Begin to read what the row's parity is told from. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
+	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(h, r, false);
 	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
 	r->lost = 0;
 	r->inputs = 0;
-	r->partial = !changes_as_a_whole(r) && valid_pieces(h, r, false);
-	if (!r->partial)
+	r->partial = stays;
+	if (!stays)
 		return;
-	r->inputs = choose_inputs(h, r);
+	r->inputs = choose_inputs(h, r, stays);
 	r->first_input = h->nr_inputs;
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(v->g, r->row, i);
@@ -317,7 +343,7 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 		io->op = KVP_IO_READ;
 		io->block = at.block;
 		io->nr = 1;
-		io->pages = &h->input[h->nr_inputs++];
+		io->pages = &h->input.page[h->nr_inputs++];
 		kvp_io_group_submit(&h->group, io);
 	}
 }
@@ -331,10 +357,10 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 		if (!(r->inputs & BIT(i)))
 			continue;
 		if (h->ios[n].error ||
-		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input[n]) !=
+		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input.page[n]) !=
 		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
 			return 0;
-		sources[nr++] = h->input[n++];
+		sources[nr++] = h->input.page[n++];
 	}
 	return nr;
 }
@@ -376,8 +402,27 @@ static bool has_contents(const struct kvp_dirty *d)
 	return d && !d->zero;
 }
 
-/* What was to be read is there: tell the parity. */
-static int end_row(struct kvp_row_home *h, struct row *r)
+/*
+ * The sum of parity that comes from new contents alone, told from theirs. If memory has changed one of them since
+ * it was summed, the parity has not got its sum: better than if it had.
+ */
+static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
+{
+	const struct kvp_vdev *v = vdev_of(r);
+	u32 i, sum = 0, seed = v->seed;
+	u64 where = kvp_parity_addr(r->row);
+
+	for (i = 1; i < v->nr_legs; i++)
+		if (has_contents(r->new[i])) {
+			sum ^= r->new[i]->crc;
+			seed ^= h->pool->seed;
+			where ^= r->new[i]->block;
+		}
+	return sum ^ kvp_zeros_sum(seed, where);
+}
+
+/* What was to be read is there: tell the parity; in place of the first, if @last: those pages get nothing else. */
+static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 {
 	struct page *sources[2 * KVP_STRIPE_MAX_LEGS];
 	u32 i, n = 0, legs = vdev_of(r)->nr_legs;
@@ -388,6 +433,8 @@ static int end_row(struct kvp_row_home *h, struct row *r)
 		if (!n) {
 			ret = reconstruct_slowly(h, r);
 			sources[n++] = r->parity;
+		} else if (last) {
+			r->parity = sources[0];
 		}
 	}
 	for (i = 1; i < legs; i++)
@@ -395,7 +442,8 @@ static int end_row(struct kvp_row_home *h, struct row *r)
 			sources[n++] = r->new[i]->page;
 	kvp_xor_sum(r->parity, sources, n);
 	r->state = n ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
-	r->crc = kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity);
+	/* What goes into the log is summed itself: a recovery refuses a log of which a block is not what its record says. */
+	r->crc = r->partial ? kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity) : sum_of_new(h, r);
 	return ret;
 }
 
@@ -409,13 +457,13 @@ static int compute_rows(struct kvp_row_home *h)
 		kvp_io_group_init(&h->group);
 		h->nr_inputs = 0;
 		for (next = first; next < h->nr_rows; next++) {
-			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > h->max_inputs)
+			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > h->input.nr)
 				break;
 			begin_row(h, &h->rows[next]);
 		}
 		kvp_io_group_wait(&h->group);
 		for (i = first; !ret && i < next; i++)
-			ret = end_row(h, &h->rows[i]);
+			ret = end_row(h, &h->rows[i], next == h->nr_rows);
 		first = next;
 	}
 	return ret;
@@ -537,20 +585,31 @@ static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
 	kvp_table_unlock(h->pool);
 }
 
+/* All versions of the row, where new[] has not got all. */
+static void pay_all(struct kvp_row_home *h, const struct row *r)
+{
+	struct kvp_dirty *d;
+
+	list_for_each_entry(d, &r->stripe->versions, list)
+		if (row_number(r->stripe, d->block) == r->row)
+			kvp_log_covered(h->pool, d);
+}
+
 /* Rows in the log need no more room there; of the others it is the tail that says so. */
 static void pay(struct kvp_row_home *h)
 {
-	struct kvp_dirty *d;
-	u32 i;
+	u32 i, piece;
 
 	for (i = 0; i < h->nr_rows; i++) {
-		struct row *r = &h->rows[i];
+		const struct row *r = &h->rows[i];
 
 		if (!r->partial)
 			continue;
-		list_for_each_entry(d, &r->stripe->versions, list)
-			if (row_number(r->stripe, d->block) == r->row)
-				kvp_log_covered(h->pool, d);
+		for (piece = 1; piece < vdev_of(r)->nr_legs; piece++)
+			if (r->new[piece])
+				kvp_log_covered(h->pool, r->new[piece]);
+		if (r->stripe->repeated)
+			pay_all(h, r);
 	}
 }
 
@@ -636,6 +695,7 @@ static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, u64 first)
 	s->parity_leg = kvp_row_place(g, s->row, 0).leg;
 	s->end = 0;
 	s->next = 0;
+	s->repeated = false;
 }
 
 static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
@@ -671,7 +731,7 @@ static struct row *add_row(struct kvp_row_home *h, struct stripe *s, u64 number)
 	memset(r, 0, sizeof(*r));
 	r->row = number;
 	r->stripe = s;
-	r->parity = h->parity[h->nr_rows++];
+	r->parity = h->parity.page[h->nr_rows++];
 	s->end = max(s->end, number + 1);
 	return r;
 }
@@ -711,11 +771,14 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 		return error;
 	list_for_each_entry(d, versions, list) {
 		u32 in = d->block - first;
+		struct kvp_dirty **new;
 
 		if (d->block - first >= blocks)
 			break;
+		new = &row_of(h, s, s->row + in % chunk)->new[1 + in / chunk];
+		s->repeated |= !!*new;
 		/* Of several versions of a block the last one counts, which is the newest. */
-		row_of(h, s, s->row + in % chunk)->new[1 + in / chunk] = d;
+		*new = d;
 	}
 	list_cut_before(&s->versions, versions, &d->list);
 	return 0;

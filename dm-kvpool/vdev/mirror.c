@@ -83,6 +83,15 @@ struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)
 	return chosen(choose_copy(v, block), block, nr);
 }
 
+struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr)
+{
+	struct kvp_leg *leg = &v->legs[at.leg];
+
+	if (!kvp_log_striped(v->g))
+		return kvp_leg_choose_copy(v, at.block, nr);
+	return chosen(kvp_leg_usable(leg) ? leg : NULL, at.block, nr);
+}
+
 void kvp_leg_choose_this(struct kvp_leg *leg)
 {
 	atomic_inc(&leg->in_flight);

@@ -66,8 +66,13 @@ u32 kvp_vdev_needed(const struct kvp_vdev *v)
 	const struct kvp_pool *pool = v->pool;
 
 	if (!kvp_has_data(v->g))
-		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags);
+		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
 	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+}
+
+bool kvp_vdev_has_log(const struct kvp_vdev *v)
+{
+	return kvp_vdev_usable(v) >= kvp_log_needs(v->g);
 }
 
 u32 kvp_vdev_spare(const struct kvp_vdev *v)

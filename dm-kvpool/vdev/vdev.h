@@ -63,9 +63,17 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v);
  * kvp_vdev_needed() - so many legs of @v must be in use: one, or all but one of a parity1
  *
  * None of a cache, once the pool runs: what is in its log is in RAM as well
- * (log/move.h). While a recovery reads that log, one.
+ * (log/move.h). While a recovery reads that log, kvp_log_needs().
  */
 u32 kvp_vdev_needed(const struct kvp_vdev *v);
+
+/**
+ * kvp_vdev_has_log() - are so many legs of @v in use that all of a log on it can be read, and written to?
+ *
+ * Any of a cache whose SSDs all hold the same; all but one of a cache of kind parity1: of that, a
+ * last SSD by itself is none. Any context.
+ */
+bool kvp_vdev_has_log(const struct kvp_vdev *v);
 
 /** kvp_vdev_spare() - so many of its legs in use it could lose */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);

@@ -40,7 +40,7 @@ static void fill(struct entry *e, u32 records)
 		.nonce = LOG_NONCE, .epoch = 2, .lsn = LSN, .prev_lsn = LSN - 7, .durable = LSN - 9,
 		.write_time = 3, .prev_csum = 4, .blocks = kvp_log_hdr_blocks(records) + data,
 		.hdr_blocks = kvp_log_hdr_blocks(records), .rec_count = records,
-		.open_count = 2, .flags = 5, .open = { LSN - 20, LSN - 10 },
+		.open_count = 2, .flags = 5, .open = { LSN - 20, LSN - 10 }, .payload = data,
 	};
 	kvp_log_seal(e->buf, &e->in, POOL_NONCE);
 }

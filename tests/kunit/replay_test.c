@@ -46,7 +46,7 @@ static int add(struct kvp_replay *r, unsigned int kind, u64 block, u32 count, u6
 	struct kvp_rec rec = { .block = block, .count = count, .crc = (u32)lsn, .kind = kind };
 
 	return kvp_replay_add(r, &rec, (struct kvp_log_at){ .lsn = lsn },
-			      kind == KVP_REC_DATA ? lsn + 1 : 0);
+			      kind == KVP_REC_DATA ? lsn + 1 : 0, 0);
 }
 
 /* Records of block 5 by lsn 10, 20, ..., and the chain that is left of them, newest first. */

@@ -96,6 +96,36 @@ static void sums_have_known_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_page_sum(seed, 1, 5, data), 0x2ae62810);
 }
 
+static void zeros_are_summed_without_a_look(struct kunit *test)
+{
+	u8 *zeros = kunit_kzalloc(test, KVP_BLOCK_SIZE, GFP_KERNEL);
+	u32 bit;
+
+	KUNIT_ASSERT_NOT_NULL(test, zeros);
+	for (bit = 0; bit < 32; bit++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_zeros_sum(BIT(bit), 0), kvp_block_sum(BIT(bit), 0, zeros),
+				    "bit %u of the seed", bit);
+	for (bit = 0; bit < 64; bit++)
+		KUNIT_EXPECT_EQ_MSG(test, kvp_zeros_sum(77, BIT_ULL(bit)),
+				    kvp_block_sum(77, BIT_ULL(bit), zeros), "bit %u of the block", bit);
+}
+
+/* The parity of a row is told from its data in this way. */
+static void sums_of_blocks_add_up(struct kunit *test)
+{
+	u32 seed = kvp_sum_seed(77, 0), other = kvp_sum_seed(78, 1);
+	u8 *a = pattern(test), *b = pattern(test), *both = pattern(test);
+	u32 i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE; i++) {
+		b[i] = (u8)(i * i >> 3);
+		both[i] = a[i] ^ b[i];
+	}
+	KUNIT_EXPECT_EQ(test, kvp_block_sum(other, 99, both),
+			kvp_block_sum(seed, 17, a) ^ kvp_block_sum(seed, 4711, b) ^
+			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711));
+}
+
 /* What a sum is taken of, besides the data. */
 struct place {
 	const char *name;
@@ -213,6 +243,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(crc32c_is_right_for_every_length),
 	KUNIT_CASE(crc32c_continues_where_it_stopped),
 	KUNIT_CASE(sums_have_known_answers),
+	KUNIT_CASE(zeros_are_summed_without_a_look),
+	KUNIT_CASE(sums_of_blocks_add_up),
 	KUNIT_CASE_PARAM(a_moved_block_does_not_verify, place_gen_params),
 	KUNIT_CASE(a_page_of_another_level_does_not_verify),
 	KUNIT_CASE(any_changed_bit_changes_the_sum),

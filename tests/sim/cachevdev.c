@@ -660,6 +660,9 @@ void run_cache(void)
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 		{ .legs = 4, .parity = true, .cache = 1 }, { .legs = 5, .parity = true, .cache = 2 },
 	};
+	static const struct host_start lost[] = {
+		{ .legs = 4, .cache = 2 }, { .legs = 5, .cache = 3 }, { .legs = 5, .parity = true, .cache = 2 },
+	};
 	static const struct host_start idle = { .legs = 3, .cache = 1, .writethrough = true };
 	u32 i;
 
@@ -678,5 +681,7 @@ void run_cache(void)
 		tale("all-at-once", &shapes[i], all_is_lost_at_once);
 	}
 	tale("idle", &idle, idle_cache_may_go);
+	for (i = 0; i < ARRAY_SIZE(lost); i++)
+		run_lost_ssds(&lost[i]);
 	run_cache_sequences();
 }

@@ -43,15 +43,16 @@ static u64 blocks_of(const struct look *l)
 	return min_t(u64, l->crash->o->blocks, l->host.pool->sb->pool_blocks);
 }
 
-/* With a leg that is gone, or died before the cut, what was on its way by intent. */
+/* With a leg that is gone, or died before the cut, what was on its way by intent: one that has homes. */
 static bool may_be_lost(const struct look *l, u64 block)
 {
 	const struct crash *c = l->crash;
+	u32 homes = BIT(c->legs - c->cache) - 1;
 
 	/* A recovery that has ended has answered for it. */
 	if (l->expected)
 		return l->expected[block * KVP_BLOCK_SIZE] == LOST;
-	return (l->start.missing || c->lost) && oracle_may_be_lost(c->o, block, c->at);
+	return ((l->start.missing | c->lost) & homes) && oracle_may_be_lost(c->o, block, c->at);
 }
 
 static void look_at_block(struct look *l, u64 block, u8 *data)
@@ -251,6 +252,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	l->start.second = l->crash->second;
 	l->start.second_parity = l->crash->second_parity;
 	l->start.cache = l->crash->cache;
+	l->start.cache_parity = l->crash->cache_parity;
 	l->start.grown = l->crash->growing;
 	end = sim_run(&config, look_main, l);
 	disks_end();
@@ -280,7 +282,7 @@ static bool too_many(const struct crash *c, u32 others)
 	if (c->at < c->swaps_at && ~have >> cache & (BIT(c->cache) - 1))
 		return true;
 	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
-	if (c->cache && vdev_lost(have, cache, c->cache, false))
+	if (c->cache && vdev_lost(have, cache, c->cache, c->cache_parity))
 		return true;
 
 	return vdev_lost(have, 0, first, c->parity) ||
@@ -290,15 +292,17 @@ static bool too_many(const struct crash *c, u32 others)
 /* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */
 static u32 check_without(const struct crash *c, u32 i, u8 *seen)
 {
-	struct look l = { .crash = c, .start.missing = BIT(i) };
 	u32 others = (BIT(c->legs) - 1) & ~BIT(i);
+	struct crash by_itself = *c;
+	struct look l = { .crash = &by_itself, .start.missing = BIT(i), .may_refuse = true };
 
-	/* A leg that missed writes may be forced to start, but then anything is said of it. */
-	l.may_refuse = true;
+	/* What was lost may be back: where that is more than can be lost, nothing may be wrong all the same. */
+	by_itself.poison_allowed |= too_many(c, others);
 	if (!look(&l, c->images, mix64(c->seed, 100 + i)))
 		return complain(c, "without a leg, not degraded");
 	if (too_many(c, others))
 		return 0;
+	/* A leg that missed writes may be forced to start, but then anything is said of it. */
 	l = (struct look){ .crash = c, .start.missing = BIT(i), .start.degraded = true,
 			   .scrub = true };
 	l.may_refuse = (c->unreadable | c->given_up) & others;
@@ -317,15 +321,32 @@ static u32 check_twice(const struct crash *c, const u8 *seen)
 	return 0;
 }
 
+/* A leg with data and an SSD, either of them of a vdev that can be without it: a bit each. */
+static bool choose_pair(const struct crash *c, struct rng *rng, u32 *leg, u32 *ssd)
+{
+	u32 cache = c->legs - c->cache, tries;
+
+	for (tries = 0; c->cache_parity && tries < 8; tries++) {
+		*leg = BIT(rng_below(rng, cache));
+		*ssd = BIT(cache + rng_below(rng, c->cache));
+		if (!too_many(c, (BIT(c->legs) - 1) & ~*leg & ~*ssd))
+			return true;
+	}
+	return false;
+}
+
 static void lose_a_leg(struct look *l, struct rng *rng)
 {
 	const struct crash *c = l->crash;
-	u32 leg = rng_below(rng, c->legs), others = (BIT(c->legs) - 1) & ~BIT(leg);
+	u32 leg = rng_below(rng, c->legs), others = (BIT(c->legs) - 1) & ~BIT(leg), with, ssd;
 
-	if (too_many(c, others) || c->heal_allowed)
+	if (c->heal_allowed)
 		return;
-	l->start.missing = BIT(leg);
-	l->start.degraded = true;
+	if (choose_pair(c, rng, &with, &ssd))
+		l->start.missing = with | ssd;
+	else if (!too_many(c, others))
+		l->start.missing = BIT(leg);
+	l->start.degraded = l->start.missing;
 }
 
 /* --- for kvpoolctl check ---------------------------------------------------------- */
@@ -374,14 +395,37 @@ static void dump(const struct crash *c, const struct look *l)
 	fclose(f);
 }
 
+/* What the trace of a look left, cut at @at. */
+static void cut_look(const struct trace *t, u32 at, struct rng *rng, struct image *images)
+{
+	struct cutter *cut = malloc(sizeof(*cut));
+	u32 n, k, which[MAX_PENDING];
+	u8 fates[MAX_PENDING];
+
+	cutter_init(cut, t);
+	cutter_seek(cut, at);
+	n = cutter_majors(cut, which);
+	for (k = 0; k < n; k++)
+		fates[k] = rng_below(rng, 3);
+	cutter_images(cut, fates, rng, images);
+	cutter_free(cut);
+	free(cut);
+}
+
+static void free_images(const struct crash *c, struct image *images)
+{
+	u32 k;
+
+	for (k = 0; k < c->legs + c->spare; k++)
+		image_free(&images[k]);
+}
+
 /* Cuts during recovery, and right behind it: the trace is the last look's. */
 static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, const u8 *seen,
 			 u32 count)
 {
 	struct rng rng = { mix64(c->seed, 400) };
-	struct cutter *cut = malloc(sizeof(*cut));
-	u32 i, bad = 0, n, which[MAX_PENDING];
-	u8 fates[MAX_PENDING];
+	u32 i, bad = 0;
 
 	for (i = 0; !bad && i < count; i++) {
 		/* One cut just when the pool serves, the others before. */
@@ -389,15 +433,8 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 		struct image images[MAX_DISKS];
 		struct crash again = *c;
 		struct look l = { .crash = &again };
-		u32 k;
 
-		cutter_init(cut, t);
-		cutter_seek(cut, at);
-		n = cutter_majors(cut, which);
-		for (k = 0; k < n; k++)
-			fates[k] = rng_below(&rng, 3);
-		cutter_images(cut, fates, &rng, images);
-		cutter_free(cut);
+		cut_look(t, at, &rng, images);
 		/* What was read once must not change any more. */
 		l.expected = at == started ? seen : NULL;
 		l.scrub = i & 1;
@@ -412,10 +449,56 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 			again.images = images;
 			dump(&again, &l);
 		}
-		for (k = 0; k < c->legs + c->spare; k++)
-			image_free(&images[k]);
+		free_images(c, images);
 	}
-	free(cut);
+	return bad;
+}
+
+/* A recovery without @first is cut, and the next one is without @then as well. */
+static u32 check_one_after(const struct crash *c, u32 first, u32 then, struct rng *rng, u32 count)
+{
+	struct look l = { .crash = c, .start.missing = first, .start.degraded = true };
+	struct trace t;
+	u32 bad = 0;
+
+	if (!look(&l, c->images, mix64(c->seed, first)))
+		return complain(c, "without a leg, or an SSD");
+	t = disks.trace;
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	for (; !bad && l.started && count--;) {
+		struct look again = { .crash = c, .start.missing = first | then, .start.degraded = true };
+		u32 at = rng_below(rng, l.started + 1);
+		struct image images[MAX_DISKS];
+
+		cut_look(&t, at, rng, images);
+		check_stats.recrashes++;
+		if (!look(&again, images, mix64(c->seed, first + at))) {
+			fprintf(stderr, "  ^ without %x: cut at %u of %u, then without %x\n", first, at, l.started,
+				first | then);
+			bad += complain(c, "a leg, and then an SSD, or the other way round");
+		}
+		free_images(c, images);
+	}
+	trace_free(&t);
+	return bad;
+}
+
+/* Any leg and any SSD are gone at once, or the one during the recovery without the other. */
+static u32 check_pairs(const struct crash *c, u32 count)
+{
+	struct rng rng = { mix64(c->seed, 600) };
+	u32 leg, ssd, bad = 0, i;
+
+	for (i = 0; !bad && i < count && choose_pair(c, &rng, &leg, &ssd); i++) {
+		struct look l = { .crash = c, .start.missing = leg | ssd, .start.degraded = true, .scrub = i & 1 };
+
+		if (c->unreadable || c->given_up || c->heal_allowed)
+			break;
+		if (!look(&l, c->images, mix64(c->seed, 700 + i)))
+			bad += complain(c, "without a leg and an SSD");
+		else if (!i)
+			bad += check_one_after(c, ssd, leg, &rng, count) ?: check_one_after(c, leg, ssd, &rng, count);
+	}
 	return bad;
 }
 
@@ -445,6 +528,8 @@ u32 check_crash(const struct crash *c, enum check_depth depth)
 		for (i = 0; !bad && c->legs > 1 && i < c->legs; i++)
 			bad += check_without(c, i, seen);
 	}
+	if (!bad && depth >= CHECK_LEGS)
+		bad += check_pairs(c, depth == CHECK_RECRASH ? 4 : 1);
 	free(seen);
 	return bad;
 }

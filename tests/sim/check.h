@@ -17,6 +17,7 @@ struct crash {
 	u32 second;		/* as struct host_start has them */
 	bool second_parity;
 	u32 cache;
+	bool cache_parity;
 	struct oracle *o;
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */

@@ -423,3 +423,19 @@ void disks_release(u32 disk)
 {
 	memset(disks.stalled[disk], 0, sizeof(disks.stalled[disk]));
 }
+
+void disks_release_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+}
+
+void disks_hold_homes(u32 nr, u64 blocks)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		disks_stall(i, disks.data_start, disks.data_start + blocks);
+}

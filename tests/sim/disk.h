@@ -96,7 +96,7 @@ struct disks {
 	struct trace trace;
 	u32 cut_at;			/* power cut when the trace is that long; 0: never */
 	enum sabotage sabotage;
-	u64 log_start, log_blocks, table_start, data_start;	/* for sabotage */
+	u64 log_start, log_blocks, log_segment, table_start, data_start;	/* for sabotage, and watch.c */
 	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];	/* of the log, on each disk; 0: it has none */
 	u32 flushes, reads, writes;
 	bool forged;			/* superblocks lie with good sums: their order means nothing */
@@ -117,6 +117,9 @@ void disks_kill(u32 disk);
 /** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);
+void disks_release_all(void);
+/** disks_hold_homes() - nothing of @blocks comes home on the first @nr disks; what is in hand stays there */
+void disks_hold_homes(u32 nr, u64 blocks);
 bool disks_wait(void);	/* does a request wait for disks_release()? */
 /** disks_settle() - every write in the images is durable: a new, empty trace */
 void disks_settle(void);

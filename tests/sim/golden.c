@@ -137,7 +137,7 @@ static bool golden_log_entry_test(void)
 	struct kvp_log_hdr h = {
 		.nonce = 0x99aabbccddeeff00ull, .epoch = 7, .lsn = 2050, .prev_lsn = 2048,
 		.durable = 2048, .write_time = 1700000200, .prev_csum = 0x12345678, .blocks = 2,
-		.hdr_blocks = 1, .rec_count = 3, .open_count = 2, .open = { 2040, 2044 },
+		.hdr_blocks = 1, .rec_count = 3, .open_count = 2, .open = { 2040, 2044 }, .payload = 1,
 	}, back;
 	u8 *buf = malloc(4096);
 	struct kvp_why why;
@@ -181,6 +181,28 @@ static bool golden_sums_test(void)
 	good = expect(seed == GOLDEN_SEED, "seed %08x", seed);
 	good &= expect(kvp_block_sum(seed, 17, data) == GOLDEN_BLOCK_17, "sum of a block");
 	good &= expect(kvp_page_sum(seed, 1, 5, data) == GOLDEN_PAGE_1_5, "sum of a page");
+	return good;
+}
+
+/* Every bit of what goes in before the data; and of blocks that are added up. */
+static bool zeros_sums_test(void)
+{
+	u32 seed = kvp_sum_seed(0x1122334455667788ull, 0), other = kvp_sum_seed(5, 3), i;
+	u8 zeros[4096] = { 0 }, a[4096], b[4096], both[4096];
+	bool good = true;
+
+	for (i = 0; i < 32; i++)
+		good &= expect(kvp_zeros_sum(BIT(i), 0) == kvp_block_sum(BIT(i), 0, zeros), "bit %u", i);
+	for (i = 0; i < 64; i++)
+		good &= expect(kvp_zeros_sum(seed, BIT(i)) == kvp_block_sum(seed, BIT(i), zeros), "block 2^%u", i);
+	for (i = 0; i < 4096; i++) {
+		a[i] = i * 7 + 3;
+		b[i] = i * i >> 3;
+		both[i] = a[i] ^ b[i];
+	}
+	good &= expect(kvp_block_sum(other, 99, both) ==
+		       (kvp_block_sum(seed, 17, a) ^ kvp_block_sum(seed, 4711, b) ^
+			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711)), "sum of two blocks added up");
 	return good;
 }
 
@@ -460,6 +482,7 @@ void run_golden(void)
 	test("golden_superblock", golden_superblock_test);
 	test("golden_log_entry", golden_log_entry_test);
 	test("golden_sums", golden_sums_test);
+	test("zeros_sums", zeros_sums_test);
 	test("crc_vectors", crc_vectors_test);
 	test("entries", entries_test);
 	test("layout", layout_test);
@@ -471,6 +494,7 @@ void run_golden(void)
 	test("stripe_rows", stripe_rows_test);
 	test("log_stripes", log_stripes_test);
 	test("log_stripes_room", log_stripes_room_test);
+	test("log_reserve", log_reserve_test);
 	test("history", history_test);
 	test("regions_example", regions_example_test);
 	test("regions_extents", regions_extents_test);

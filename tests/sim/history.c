@@ -13,7 +13,7 @@ static bool add(struct kvp_history *h, u32 kind, u64 block, u32 count, u64 lsn, 
 {
 	struct kvp_rec rec = { .block = block, .count = count, .kind = kind, .crc = (u32)lsn };
 
-	return expect(!kvp_history_add(h, &rec, (struct kvp_log_at){ lsn, n }, payload, limit),
+	return expect(!kvp_history_add(h, &rec, (struct kvp_log_at){ lsn, n }, payload, 0, limit),
 		      "out of memory");
 }
 

@@ -65,7 +65,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	if (hs->second)
 		add_vdev(s, hs->second_parity, hs->second);
 	if (hs->cache) {
-		s->vdevs[s->nr_vdevs].kind = KVP_VDEV_CACHE;
+		s->vdevs[s->nr_vdevs].kind = hs->cache_parity ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE;
 		s->vdevs[s->nr_vdevs++].nr_legs = hs->cache;
 		s->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
 		s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH :
@@ -114,6 +114,7 @@ static void note_geometry(const struct kvp_pool *pool)
 	}
 	disks.log_start = pool->log.v->g->log_start;
 	disks.log_blocks = kvp_log_blocks(pool->log.v->g);
+	disks.log_segment = pool->log.v->g->segment_blocks;
 	disks.table_start = pool->vdevs[0].g->table_start;
 	disks.data_start = pool->vdevs[0].g->data_start;
 }
@@ -152,6 +153,8 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 		h->pool = NULL;
 		return ret;
 	}
+	/* A scene that is about a race of a fill means one that is under way. */
+	h->pool->fill.gather = 0;
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	check_boundary(h->pool, hs);
@@ -192,6 +195,8 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	fill_start(s, hs);
 	kvp_pool_quiesce(h->pool);
 	ret = kvp_pool_shrink(h->pool, s, &h->refusal);
+	if (!ret && kvp_log_rows_bytes(h->pool))
+		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool));
 	kvp_pool_unquiesce(h->pool);
 	kfree(s);
 	return ret;
@@ -546,7 +551,7 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 
 	sim_maybe_preempt();
 	if (at.block)
-		leg = kvp_scache_choose(pool, at.block, 1);
+		leg = kvp_scache_choose(pool, &at, 1);
 	*ssd = leg;
 	if (!leg) {
 		at.block = kvp_home_block(pool, block);
@@ -668,6 +673,24 @@ void host_read_check(struct host *h, u64 block)
 	kfree(data);
 }
 
+void host_read_each(struct host *h, u64 first, u32 count)
+{
+	u64 block;
+
+	for (block = first; block < first + count; block++)
+		host_read_check(h, block);
+}
+
+void host_write_each(struct host *h, u64 first, u32 count)
+{
+	u64 block;
+
+	for (block = first; block < first + count; block++) {
+		host_write(h, block, 1, false);
+		host_flush(h);
+	}
+}
+
 /* --- the caches ------------------------------------------------------------------------------ */
 
 bool host_cached(struct host *h, u64 block)
@@ -694,7 +717,7 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 	kvp_table_put(h->pool, leaf);
 }
 
-/* What the index says of a block is what the table says, and lies on every SSD in use. */
+/* What the index says of a block is what the table says, and lies on every SSD in use that is to have it. */
 static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
 {
 	struct kvp_pool *pool = h->pool;
@@ -713,7 +736,7 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 	for (i = 0; i < pool->scache.v->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->scache.v->legs[i];
 
-		if (!kvp_leg_usable(leg))
+		if (!kvp_leg_usable(leg) || (kvp_log_striped(pool->scache.v->g) && i != at->leg))
 			continue;
 		image_read(&disks.img[leg->bdev - disks.bdev], at->block, page_address(page));
 		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=

@@ -40,6 +40,7 @@ struct host_start {
 	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
+	bool cache_parity;	/* of kind parity1 */
 	u32 swapped;		/* this leg of the cache is on the disk behind all others; 0: none */
 	u32 blank;		/* so many disks, before those of the cache, are none of the pool's */
 	bool writethrough;	/* without the log */
@@ -88,6 +89,10 @@ void host_warm_up(struct host *h);
 int host_read(struct host *h, u64 block, u8 *data);
 /** host_read_check() - and see that it is current */
 void host_read_check(struct host *h, u64 block);
+/** host_read_each() - the same of @count blocks, one after the other */
+void host_read_each(struct host *h, u64 first, u32 count);
+/** host_write_each() - @count blocks, each made durable before the next is written */
+void host_write_each(struct host *h, u64 first, u32 count);
 /** host_read_slowly() - one block under its lock, from scratch; the engine's error */
 int host_read_slowly(struct host *h, u64 block, u8 *data);
 /**

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/logstripe.h"
+#include "log/log.h"
 #include "suite.h"
 
 #define ROWS	256u	/* of the ring on each leg: far more than two entries take */
@@ -112,6 +113,18 @@ static u32 made_from_others(struct legs *l, u64 lsn, const struct kvp_log_stripe
 	return sum;
 }
 
+/* In one byte, to whoever knows only where the block lies. */
+static bool row_is_told(struct legs *l, u64 lsn, const struct kvp_log_stripe *s, u32 at)
+{
+	struct kvp_geometry g = { .kind = KVP_VDEV_CACHE_PARITY1, .leg_count = l->nr };
+	struct kvp_log_hdr h = { .hdr_blocks = s->hdr_blocks, .payload = s->payload };
+	u32 end, first = kvp_log_stripe_row(s, at, &end);
+	u8 row = kvp_log_row(&g, &h, at);
+
+	return expect(kvp_log_row_first(lsn + at, row) == lsn + first &&
+		      kvp_log_row_blocks(row) == end - first, "block %u: its row is not told", at);
+}
+
 static bool survives(struct legs *l, u64 lsn, const struct kvp_log_stripe *s)
 {
 	u32 at, blocks = kvp_log_stripe_blocks(s), index;
@@ -128,7 +141,8 @@ static bool survives(struct legs *l, u64 lsn, const struct kvp_log_stripe *s)
 		}
 		made = made_from_others(l, lsn, s, at, &good);
 		good &= expect(made == *block_at(l, lsn + at),
-			       "%u legs, entry at %llu: block %u cannot be made", l->nr, lsn, at);
+			       "%u legs, entry at %llu: block %u cannot be made", l->nr, lsn, at) &&
+			row_is_told(l, lsn, s, at);
 	}
 	return good;
 }
@@ -196,5 +210,55 @@ bool log_stripes_room_test(void)
 					      kvp_log_stripe_blocks(&more) > room,
 					      "%u legs, header of %u: %u fit into %u", legs, hdr, most, room);
 			}
+	return good;
+}
+
+/* So many lsns are used by @owed entries of one row each, from @at in a segment of which @kept are nobody's. */
+static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 owed, u32 kept)
+{
+	u32 size = g->segment_blocks, least = kvp_log_entry_blocks(g, 1, 1);
+	u64 lsn = at;
+
+	for (; owed; owed--) {
+		if (size - lsn % size < least + kept)
+			lsn += size - lsn % size;
+		lsn += least;
+	}
+	return lsn - at;
+}
+
+/* What is kept for parity is enough, be it destage that logs it, or a recovery, behind the end of a segment (R24). */
+static bool reserve_is_enough(const struct kvp_geometry *g, u32 owed)
+{
+	u64 kept = kvp_log_reserve(g, owed);
+	bool good = true;
+	u32 at;
+
+	for (at = 0; good && at < g->segment_blocks; at += 17) {
+		u32 rest = g->segment_blocks - at;
+
+		good = expect(rows_use(g, at, owed, kvp_log_kept(g)) <= kept && rest + rows_use(g, 0, owed, 0) <= kept,
+			      "kind %u, %u legs: %llu blocks are kept for %u rows, from %u on", g->kind, g->leg_count,
+			      kept, owed, at);
+	}
+	return good;
+}
+
+bool log_reserve_test(void)
+{
+	struct kvp_geometry g = { .kind = KVP_VDEV_CACHE, .leg_count = 2, .segments = 64 };
+	bool good = true;
+	u32 owed;
+
+	for (g.segment_blocks = 256; g.segment_blocks <= KVP_SEGMENT_BLOCKS; g.segment_blocks *= 2)
+		for (owed = 0; good && owed < 40000; owed += 1 + owed / 3) {
+			g.kind = KVP_VDEV_CACHE;
+			good = reserve_is_enough(&g, owed);
+			g.kind = KVP_VDEV_PARITY1;
+			g.leg_count = 3;
+			good = good && reserve_is_enough(&g, owed);
+			g.kind = KVP_VDEV_CACHE_PARITY1;
+			good = good && reserve_is_enough(&g, owed);
+		}
 	return good;
 }

@@ -51,7 +51,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences parity vdevs cache scache park restart random scenarios stories hostile trouble grow\nrules:");
+	       "suites: golden sequences parity vdevs cache scache park stripelog restart random scenarios stories hostile trouble grow\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -102,7 +102,9 @@ static const struct suite {
 	{ "cache", run_cache },
 	{ "scache", run_scache },
 	{ "park", run_park },
+	{ "cachep1", run_cachep1 },
 	{ "restart", run_restart },
+	{ "stripelog", run_stripelog },
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },

@@ -472,6 +472,28 @@ static void begin_to_drain(struct change *c)
 		sim_fail("not drained: %s", c->host.refusal.why);
 }
 
+/* There is little in the log, so that it moves at once, and it waits for what does not come home. */
+static void cancel_too_late(struct change *c)
+{
+	struct host *h = &c->host;
+	u32 i;
+
+	host_write(h, 30, 3, true);
+	for (i = 0; i < data_legs(c); i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+	begin_to_drain(c);
+	host_sleep(200);
+	if (h->pool->drain.state != KVP_DRAIN_RUNNING)
+		sim_fail("it has moved already: the tale is not what it says");
+	if (kvp_drain_cancel(h->pool) != -EBUSY)
+		sim_fail("it moves, and yet was cancelled");
+	release(c);
+	wait_for_drain(c);
+	expect_place(c, KVP_CACHE_WRITETHROUGH);
+	if (kvp_drain_cancel(h->pool) != -ENOENT)
+		sim_fail("what has moved was cancelled");
+}
+
 /* Nobody waits for it: it ends by itself, by order, and because the pool is suspended. */
 static void drain_main(void *arg)
 {
@@ -507,6 +529,8 @@ static void drain_main(void *arg)
 	wait_for_drain(c);
 	if (!c->start.parity)
 		expect_place(c, KVP_CACHE_WRITEBACK);
+	set_mode(c, KVP_CACHE_WRITEBACK);
+	cancel_too_late(c);
 	set_mode(c, KVP_CACHE_WRITEBACK);
 	some_writes(c);
 	begin_to_drain(c);

@@ -32,46 +32,11 @@ static u32 first_ssd(const struct scene *s)
 	return s->legs - s->start.cache;
 }
 
-/* Nothing comes home; what destage has in hand stays there. */
-static void hold_homes(struct scene *s)
-{
-	u32 i;
-
-	for (i = 0; i < first_ssd(s); i++)
-		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
-}
-
-static void let_homes_go(void)
-{
-	u32 i;
-
-	for (i = 0; i < disks.nr; i++)
-		disks_release(i);
-}
-
-static void write_each(struct scene *s, u64 first, u32 count)
-{
-	u64 block;
-
-	for (block = first; block < first + count; block++) {
-		host_write(&s->host, block, 1, false);
-		host_flush(&s->host);
-	}
-}
-
-static void read_each(struct scene *s, u64 first, u32 count)
-{
-	u64 block;
-
-	for (block = first; block < first + count; block++)
-		host_read_check(&s->host, block);
-}
-
 /* While homes are held. Of a parity1 what is in hand has whole stripes locked. */
 static void read_parked(struct scene *s)
 {
 	if (!s->start.parity)
-		read_each(s, FIRST, COUNT);
+		host_read_each(&s->host, FIRST, COUNT);
 }
 
 /*
@@ -80,7 +45,7 @@ static void read_parked(struct scene *s)
  */
 static void occupy_destage(struct scene *s)
 {
-	write_each(s, 0, 1);
+	host_write_each(&s->host, 0, 1);
 	flush_work(&s->host.pool->log.post_work);
 	kvp_destage_kick(s->host.pool, true);
 	while (kvp_wbuf_nr_logged(&s->host.pool->wbuf))
@@ -89,9 +54,9 @@ static void occupy_destage(struct scene *s)
 
 static void park(struct scene *s)
 {
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the scene is not what it says",
 			 s->host.pool->wbuf.nr_lone, COUNT);
@@ -148,7 +113,7 @@ static void check_sweep(struct kvp_pool *pool)
 
 static void come_home(struct scene *s)
 {
-	let_homes_go();
+	disks_release_all();
 	host_checkpoint(&s->host);
 	if (s->host.pool->wbuf.nr_lone || s->host.pool->wbuf.nr_parked)
 		sim_fail("some are still parked");
@@ -203,7 +168,7 @@ static void expect_none_lost(struct scene *s)
 {
 	if (s->host.pool->table.poisoned)
 		sim_fail("%llu blocks are poisoned", s->host.pool->table.poisoned);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 }
 
 /* --- scenes ------------------------------------------------------------------------------ */
@@ -214,17 +179,17 @@ static void read_back(struct scene *s)
 	read_parked(s);
 	/* Its log has no room for more. */
 	if (s->start.parity)
-		let_homes_go();
+		disks_release_all();
 	/* What is newer is what counts: a version, a discard, one in the discard, zeros. */
-	write_each(s, FIRST + 60, 12);
+	host_write_each(&s->host, FIRST + 60, 12);
 	host_discard(&s->host, FIRST + 66, 20);
-	write_each(s, FIRST + 70, 2);
+	host_write_each(&s->host, FIRST + 70, 2);
 	host_write_zeros(&s->host, FIRST + 90, 2);
 	host_flush(&s->host);
-	write_each(s, FIRST + 91, 1);
+	host_write_each(&s->host, FIRST + 91, 1);
 	read_parked(s);
 	come_home(s);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
 
@@ -234,9 +199,9 @@ static void zeros(struct scene *s)
 	struct host *h = &s->host;
 	u32 i;
 
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(h);
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	for (i = 0; i < COUNT; i++) {
 		if (i % 2)
 			host_write_zeros(h, FIRST + i, 1);
@@ -248,7 +213,7 @@ static void zeros(struct scene *s)
 		sim_fail("%u are parked: the scene is not what it says", h->pool->wbuf.nr_lone);
 	read_parked(s);
 	come_home(s);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(h);
 }
 
@@ -262,8 +227,8 @@ static void rotten(struct scene *s)
 	block = some_parked(s, &at);
 	rot(s, at, 1);
 	if (s->start.cache > 1) {
-		read_each(s, FIRST, COUNT);
-		let_homes_go();
+		host_read_each(&s->host, FIRST, COUNT);
+		disks_release_all();
 		host_checkpoint(&s->host);
 		expect_none_lost(s);
 		/* host_cache_check() would see the rotten copy. */
@@ -275,9 +240,9 @@ static void rotten(struct scene *s)
 		sim_fail("block %llu is rotten, and was read", block);
 	come_home(s);
 	expect_lost(s, block);
-	read_each(s, FIRST, block - FIRST);
-	read_each(s, block + 1, FIRST + COUNT - block - 1);
-	write_each(s, block, 1);
+	host_read_each(&s->host, FIRST, block - FIRST);
+	host_read_each(&s->host, block + 1, FIRST + COUNT - block - 1);
+	host_write_each(&s->host, block, 1);
 	host_checkpoint(&s->host);
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -290,7 +255,7 @@ static void rotten_and_overwritten(struct scene *s)
 
 	park(s);
 	block = some_parked(s, &at);
-	write_each(s, block, 1);
+	host_write_each(&s->host, block, 1);
 	rot(s, at, s->start.cache);
 	read_parked(s);
 	come_home(s);
@@ -308,7 +273,7 @@ static void silent_for_a_time(struct scene *s)
 	park(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
-	let_homes_go();
+	disks_release_all();
 	kvp_destage_kick(s->host.pool, true);
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf.nr_lone)
@@ -328,7 +293,7 @@ static void no_more_writes(struct scene *s)
 	park(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
-	let_homes_go();
+	disks_release_all();
 	host_write(&s->host, 8, 1, false);
 	host_flush(&s->host);
 	if (!kvp_has_data(s->host.pool->log.v->g))
@@ -348,7 +313,7 @@ static void ssds_die(struct scene *s)
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_kill(i);
 	parked = h->pool->wbuf.nr_lone;
-	let_homes_go();
+	disks_release_all();
 	/* Somebody finds out: from then on nobody is told that anything is durable, until the log has moved. */
 	host_write(h, 8, 1, false);
 	host_flush(h);
@@ -381,7 +346,7 @@ static void still_lost(struct scene *s)
 				 s->lost[FIRST + i] ? "" : "not ");
 		else if (!s->lost[FIRST + i])
 			host_read_check(&s->host, FIRST + i);
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -393,7 +358,7 @@ static void write_much(struct scene *s)
 	u32 i;
 
 	for (i = 0; i < 900; i++)
-		write_each(s, FIRST + i % COUNT, 1);
+		host_write_each(&s->host, FIRST + i % COUNT, 1);
 }
 
 /* The next life begins with whatever is in the log. */
@@ -437,11 +402,11 @@ static void by_address(struct scene *s)
 {
 	u32 i, since, turns, writes;
 
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
 	/* Every second block, so that none is a neighbour; 37 and 60 have no factor in common. */
 	for (i = 0; i < COUNT / 2; i++)
-		write_each(s, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
+		host_write_each(&s->host, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
 	if (s->host.pool->wbuf.nr_lone < COUNT / 4)
 		sim_fail("%u are parked: the scene is not what it says", s->host.pool->wbuf.nr_lone);
 	since = disks.trace.nr_requests;
@@ -449,7 +414,7 @@ static void by_address(struct scene *s)
 	turns = turns_back(since, &writes);
 	if (writes < COUNT / 4 || turns > 3)
 		sim_fail("of %u writes home %u went back", writes, turns);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
 
@@ -458,22 +423,22 @@ static void many_versions(struct scene *s)
 {
 	u32 i;
 
-	write_each(s, FIRST, COUNT / 4);
+	host_write_each(&s->host, FIRST, COUNT / 4);
 	host_checkpoint(&s->host);
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
 	/* The log of a parity1 has no room for more. */
 	for (i = 0; i < (s->start.parity ? 4 : 12); i++)
-		write_each(s, FIRST, COUNT / 4);
-	let_homes_go();
+		host_write_each(&s->host, FIRST, COUNT / 4);
+	disks_release_all();
 	kvp_destage_kick(s->host.pool, true);
 	for (i = 0; i < 2 * COUNT; i++) {
-		write_each(s, FIRST + i % (COUNT / 4), 1);
+		host_write_each(&s->host, FIRST + i % (COUNT / 4), 1);
 		check_sweep(s->host.pool);
 	}
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	come_home(s);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
 
@@ -487,15 +452,15 @@ static void discard_goes_ahead(struct scene *s)
 	struct kvp_tpage *leaf;
 	u64 block;
 
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	park(s);
 	host_discard(&s->host, FIRST + 4, 20);
 	host_flush(&s->host);
-	write_each(s, FIRST + 60, 30);
+	host_write_each(&s->host, FIRST + 60, 30);
 	/* Nobody flushes this, and nobody waits for it. */
 	host_write(&s->host, FIRST + 10, 2, false);
-	let_homes_go();
+	disks_release_all();
 	kvp_destage_kick(pool, true);
 	flush_work(&pool->destage.work);
 	for (block = FIRST + 4; block < FIRST + 24; block++) {
@@ -504,9 +469,9 @@ static void discard_goes_ahead(struct scene *s)
 			sim_fail("block %llu was discarded, and came home", block);
 		kvp_table_put(pool, leaf);
 	}
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	come_home(s);
-	read_each(s, FIRST, COUNT);
+	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
 
@@ -515,13 +480,13 @@ static void silent_amid_a_sweep(struct scene *s)
 {
 	u32 i;
 
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
 	for (i = 0; i < 3 * COUNT; i++)
-		write_each(s, FIRST + i * 37 % COUNT, 1);
+		host_write_each(&s->host, FIRST + i * 37 % COUNT, 1);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
-	let_homes_go();
+	disks_release_all();
 	kvp_destage_kick(s->host.pool, true);
 	for (i = 0; i < 6; i++) {
 		host_sleep(KVP_RETRY_MS / 2);
@@ -610,14 +575,14 @@ static void gaps(struct scene *s)
 	u32 i, since;
 
 	memset(junk, 0xa5, sizeof(junk));
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	for (i = 1; i < COUNT; i += 5 * GAPS)
 		image_write_data(&disks.img[i % 2], disks.data_start + FIRST + i, junk);
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
 	for (i = 0; i < COUNT; i += GAPS)
-		write_each(s, FIRST + i, 1);
+		host_write_each(&s->host, FIRST + i, 1);
 	since = disks.trace.nr_requests;
 	come_home(s);
 	if (check_turns(since) < COUNT / 4)
@@ -658,7 +623,7 @@ static void gaps_in_a_row(struct scene *s)
 	struct kvp_batch *batch;
 	u32 since, flushes, end;
 
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	batch = kvp_batch_alloc(s->host.pool);
 	if (write_again(s, batch, page, FIRST) != 1 || write_again(s, batch, page, FIRST + 1) != 1)
@@ -684,12 +649,12 @@ static void gaps_on_the_last(struct scene *s)
 	const struct trace *t = &disks.trace;
 	u32 i, since;
 
-	write_each(s, FIRST, COUNT);
+	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
-	hold_homes(s);
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	occupy_destage(s);
 	for (i = 0; i < COUNT; i += GAPS)
-		write_each(s, FIRST + i, 1);
+		host_write_each(&s->host, FIRST + i, 1);
 	since = t->nr_requests;
 	/* The one stretch is led by the first leg. */
 	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1, disks.data_start + FIRST + COUNT);
@@ -755,7 +720,7 @@ static void holes(struct scene *s)
 		disks_stall(leg, disks.data_start, disks.data_start + LARGE_BLOCKS);
 	occupy_destage(s);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
-		write_each(s, i, 1);
+		host_write_each(&s->host, i, 1);
 	since = disks.trace.nr_requests;
 	come_home(s);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
@@ -769,7 +734,7 @@ static void holes(struct scene *s)
 	host_scrub(h, &healed, &unrepaired);
 	if (healed || unrepaired)
 		sim_fail("%llu healed, %llu lost", healed, unrepaired);
-	read_each(s, HOLEY, last - HOLEY);
+	host_read_each(&s->host, HOLEY, last - HOLEY);
 	host_stop(h);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Before the log of an SSD comes round, what was hit there is written again, and nothing else; and the
- * races of that, each cut everywhere. Part of the suite scache.
+ * Before the log of an SSD comes round, or the ring of one without it, what was hit there is written again,
+ * and nothing else; and the races of that, each cut everywhere. Part of the suite scache.
  */
 #include <string.h>
 
@@ -41,13 +41,18 @@ static u64 again(struct play *p)
 	return p->host.pool->stats->ssd_reinserted;
 }
 
+/* Where the cache is written next. */
+static u64 head_of(const struct play *p)
+{
+	const struct kvp_pool *pool = p->host.pool;
+
+	return p->start.writethrough ? pool->scache.wiped : pool->log.head.lsn;
+}
+
 static void read_anew(struct play *p, u64 first, u32 count)
 {
-	u32 i;
-
 	kvp_rcache_drop(p->host.pool);
-	for (i = 0; i < count; i++)
-		host_read_check(&p->host, first + i);
+	host_read_each(&p->host, first, count);
 }
 
 /* COUNT blocks lie on the SSD, HIT of them were read from there. */
@@ -85,7 +90,7 @@ static void go_round(struct play *p, u64 begin, s32 beyond)
 	struct kvp_pool *pool = p->host.pool;
 	u32 i;
 
-	for (i = 0; pool->log.head.lsn < begin + pool->scache.blocks + beyond; i++)
+	for (i = 0; head_of(p) < begin + pool->scache.blocks + beyond; i++)
 		append_some(p, i);
 }
 
@@ -93,7 +98,7 @@ static void go_round(struct play *p, u64 begin, s32 beyond)
 
 static void stay(struct play *p)
 {
-	u64 begin = p->host.pool->log.head.lsn;
+	u64 begin = head_of(p);
 	u32 i, place;
 
 	fill(p);
@@ -121,29 +126,21 @@ static void stall_reads(struct play *p)
 	lies_at(p, FIRST, &place);
 	for (i = 0; i < p->start.cache; i++)
 		disks_stall(ssd(p, i)->bdev - disks.bdev,
-			    kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block,
-			    kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block + 1);
-}
-
-static void release(void)
-{
-	u32 i;
-
-	for (i = 0; i < disks.nr; i++)
-		disks_release(i);
+			    kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0).block,
+			    kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0).block + 1);
 }
 
 /* So far that reinsertion has begun: its first read hangs. */
 static void begin_again(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log.head.lsn;
+	u64 begin = head_of(p);
 	u32 i;
 
 	fill(p);
 	stall_reads(p);
 	for (i = 0; !pool->reinsert.nr || pool->reinsert.at == pool->reinsert.nr; i++) {
-		if (pool->log.head.lsn > begin + pool->scache.blocks)
+		if (head_of(p) > begin + pool->scache.blocks)
 			sim_fail("the log came round: the scene is not what it says");
 		append_some(p, i);
 		host_sleep(1);
@@ -160,7 +157,7 @@ static void race(struct play *p, bool discard)
 		host_write(&p->host, FIRST, 1, false);
 	host_flush(&p->host);
 	host_checkpoint(&p->host);
-	release();
+	disks_release_all();
 	host_sleep(50);
 	host_cache_check(&p->host);
 	read_anew(p, FIRST, COUNT);
@@ -179,24 +176,29 @@ static void race_discard(struct play *p)
 /* What it writes again hangs, and the power may go; the newer version lies before it in the log, or behind. */
 static void stall_log(struct play *p)
 {
-	struct kvp_place at = kvp_log_place(p->host.pool->log.v->g, p->host.pool->log.head.lsn, 0);
+	const struct kvp_geometry *g = p->host.pool->log.v->g;
+	u64 lsn = p->host.pool->log.head.lsn;
 	u32 i;
 
-	for (i = 0; i < p->start.cache; i++)
-		disks_stall(ssd(p, i)->bdev - disks.bdev, at.block, at.block + 32);
+	for (i = 0; i < p->start.cache; i++) {
+		/* In full stripes the next one begins somewhere in a row. */
+		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
+
+		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block, at.block + 32);
+	}
 }
 
 static void race_in_flight(struct play *p)
 {
 	begin_again(p);
 	/* The read goes on, what is made of it stands still. */
-	release();
+	disks_release_all();
 	stall_log(p);
 	host_sleep(20);
 	host_write(&p->host, FIRST, 1, false);
 	host_write(&p->host, FIRST + 1, 1, false);
 	host_sleep(20);
-	release();
+	disks_release_all();
 	host_flush(&p->host);
 	host_sleep(50);
 	host_cache_check(&p->host);
@@ -208,17 +210,18 @@ static void race_in_flight(struct play *p)
 /* What rots is not kept. */
 static void rotten(struct play *p)
 {
-	u64 begin = p->host.pool->log.head.lsn;
+	u64 begin = head_of(p);
 	u8 junk[KVP_BLOCK_SIZE];
+	struct kvp_place at;
 	u32 i, place, kept;
 
 	memset(junk, 0x55, sizeof(junk));
 	fill(p);
 	lies_at(p, FIRST + 2, &place);
+	at = kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0);
 	for (i = 0; i < p->start.cache; i++)
-		image_write_data(&disks.img[ssd(p, i)->bdev - disks.bdev],
-				 kvp_log_place(p->host.pool->log.v->g, p->host.pool->scache.base + place, 0).block,
-				 junk);
+		if (!p->start.cache_parity || i == at.leg)
+			image_write_data(&disks.img[ssd(p, i)->bdev - disks.bdev], at.block, junk);
 	go_round(p, begin, 128);
 	host_sleep(50);
 	if (lies_at(p, FIRST + 2, &kept))
@@ -275,7 +278,7 @@ static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
 {
 	const struct base *base = base_cache(&p->start);
 	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
-			       .cache = p->start.cache, .o = &p->o };
+			       .cache = p->start.cache, .cache_parity = p->start.cache_parity, .o = &p->o };
 	struct sim_config config;
 	bool good;
 
@@ -297,8 +300,8 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 	bool good = true;
 	char name[128];
 
-	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
-		 shape->cache, what);
+	snprintf(name, sizeof(name), "scache:%s+%u%s:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, shape->writethrough ? "-ring" : "", what);
 	if (!wanted(name))
 		return;
 	opt.images = min(opt.images, 2u);
@@ -311,6 +314,18 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 	result(name, good);
 }
 
+/* In the ring, where nothing is short of space, and what is written again is no entry. */
+static void run_ring(const struct host_start *shape)
+{
+	struct host_start ring = *shape;
+
+	ring.writethrough = true;
+	play("again", &ring, stay, false);
+	play("again-races-write", &ring, race_write, true);
+	play("again-races-discard", &ring, race_discard, true);
+	play("again-rotten", &ring, rotten, false);
+}
+
 void run_reinserts(const struct host_start *shape)
 {
 	play("again", shape, stay, false);
@@ -318,7 +333,10 @@ void run_reinserts(const struct host_start *shape)
 	play("again-races-discard", shape, race_discard, true);
 	play("again-in-flight", shape, race_in_flight, true);
 	play("again-rotten", shape, rotten, false);
-	/* Of a parity1 so much of the log is kept for parity that it never is so full. */
-	if (!shape->parity)
+	/* Of a parity1 so much of the log is kept for parity that it never is so full; of a cache of that kind segments are large. */
+	if (!shape->parity && !shape->cache_parity)
 		play("again-short-of-space", shape, short_of_space, false);
+	/* One of parity1 has none. */
+	if (!shape->cache_parity)
+		run_ring(shape);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/logstripe.h"
+#include "format/summary.h"
 #include "suite.h"
 
 #define LIVES	5u	/* one more than the superblock can name generations */
@@ -29,11 +31,14 @@ struct saga {
 	bool hold;			/* nothing comes home in it; all that it writes is flushed */
 	bool scrub;			/* it begins with a scrub, which must find nothing */
 	bool checked;			/* nothing is cut any more */
-	u64 slow_summary;		/* block of the SSDs that is not read until that is released; 0: none */
+	struct kvp_place slow[MAX_DISKS];	/* blocks of SSDs that are not read until that is released */
+	u32 nr_slow;
 	bool fills;			/* what is read and written enters the cache */
 	bool oom;			/* there is no memory but what must be had, at times */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
+	u32 gone, lie_on[MAX_DISKS];	/* an SSD of several; so many blocks lie on each */
+	struct kvp_geometry g;		/* of the cache */
 };
 
 /* --- a life --------------------------------------------------------------------------- */
@@ -81,6 +86,24 @@ static void check_order(struct kvp_pool *pool)
 		sim_fail("the tail has passed what is not home");
 }
 
+/* What lay on an SSD that is not there has not entered. */
+static void check_legs(struct saga *s)
+{
+	struct kvp_scache *c = &s->host.pool->scache;
+	struct kvp_index_entry e;
+	u32 place = 0;
+
+	if (!c->v || !kvp_log_striped(c->v->g))
+		return;
+	while (kvp_index_next(&c->index, &place, c->index.places, &e)) {
+		u32 leg = kvp_log_place(c->v->g, c->base + place++, 0).leg;
+
+		/* What has just come home is forgotten when somebody asks for it. */
+		if (e.old && !kvp_leg_usable(&c->v->legs[leg]))
+			sim_fail("life %u: block %llu is known on SSD %u, which is not there", s->life, e.key, leg);
+	}
+}
+
 static void saga_main(void *arg)
 {
 	struct saga *s = arg;
@@ -88,8 +111,8 @@ static void saga_main(void *arg)
 
 	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
 		disks_stall(i, s->data_start, s->data_start + POOL_BLOCKS);
-	for (i = s->legs - s->start.cache; s->slow_summary && i < s->legs; i++)
-		disks_stall(i, s->slow_summary, s->slow_summary + 1);
+	for (i = 0; i < s->nr_slow; i++)
+		disks_stall(s->legs - s->start.cache + s->slow[i].leg, s->slow[i].block, s->slow[i].block + 1);
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->refused)
 		return;
@@ -101,8 +124,9 @@ static void saga_main(void *arg)
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
 		scrub_all(s);
-	if (!s->slow_summary)
+	if (!s->nr_slow)
 		host_warm_up(&s->host);
+	check_legs(s);
 	/* What is at home cannot be read while it is held. */
 	if (!s->hold) {
 		host_cache_check(&s->host);
@@ -154,7 +178,8 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 {
 	struct sim_config config;
 	struct crash crash = {
-		.legs = s->legs, .cache = s->start.cache, .o = &s->o, .lost = s->lost,
+		.legs = s->legs, .cache = s->start.cache, .cache_parity = s->start.cache_parity, .o = &s->o,
+		.lost = s->lost,
 	};
 	bool good;
 
@@ -700,9 +725,98 @@ static bool clean_comes_back(struct saga *s)
 	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
 }
 
+/* What the summaries name: so many of these blocks lie on each SSD. */
+static void note_legs(struct saga *s, u64 first, u32 count)
+{
+	struct kvp_on_ssd at;
+	u32 i;
+
+	s->g = *s->host.pool->scache.v->g;
+	memset(s->lie_on, 0, sizeof(s->lie_on));
+	for (i = 0; i < count; i++) {
+		kvp_scache_alike(s->host.pool, first + i, 1, &at);
+		if (at.block)
+			s->lie_on[at.leg]++;
+	}
+}
+
+static void bring_home_and_note(struct saga *s)
+{
+	write_and_bring_home(s);
+	note_legs(s, 100, 40);
+}
+
+/* All but what the one has that is gone. */
+static void expect_without_one(struct saga *s)
+{
+	u32 left = 40 - s->lie_on[s->gone];
+
+	if (left == 40)
+		sim_fail("SSD %u has nothing: the saga is not what it says", s->gone);
+	expect_from_ssd(s, 100, 40, left, left);
+}
+
+static void one_is_gone(struct saga *s, u32 which)
+{
+	s->gone = which;
+	s->start.missing = s->lost = BIT(s->legs - s->start.cache + which);
+}
+
+/* An SSD is missing: what the others have is there. When it is back, it is not asked. */
+static bool clean_without(struct saga *s, u32 which)
+{
+	bool good = life(s, bring_home_and_note, true);
+
+	one_is_gone(s, which);
+	good = good && life(s, expect_without_one, rng_chance(&s->rng, 500));
+	s->start.missing = 0;
+	return good && life(s, expect_without_one, true) && life(s, expect_without_one, true);
+}
+
+static bool clean_without_first(struct saga *s)
+{
+	return clean_without(s, 0);
+}
+
+static bool clean_without_second(struct saga *s)
+{
+	return clean_without(s, 1);
+}
+
+static bool clean_without_third(struct saga *s)
+{
+	return clean_without(s, 2);
+}
+
+static void expect_all_of_it(struct saga *s)
+{
+	expect_from_ssd(s, 100, 40, 40, 40);
+}
+
+/* Of each summary one copy rots: the other one will do. */
+static bool summaries_rot(struct saga *s)
+{
+	u32 copy = rng_below(&s->rng, s->start.cache_parity ? 2 : s->start.cache), i;
+	bool good = life(s, bring_home_and_note, true);
+	u8 junk[KVP_BLOCK_SIZE];
+
+	memset(junk, 0x5a, sizeof(junk));
+	for (i = 0; good && i < s->g.segments; i++) {
+		struct kvp_place at = kvp_summary_place(&s->g, (u64)i * s->g.segment_blocks, copy);
+
+		image_write_data(&s->img[s->legs - s->start.cache + at.leg], at.block, junk);
+		copy = !copy;
+	}
+	s->checked = true;
+	return good && life(s, expect_all_of_it, true);
+}
+
 /* More than a segment of it, and the segments have their summaries. */
 static void fill_segments(struct saga *s)
 {
+	/* The index grows when the log goes on; until it has, nothing is noted of what lies there. */
+	write_each(s, 99, 1);
+	flush_work(&s->host.pool->scache.grow_work);
 	write_each(s, 100, 200);
 	host_checkpoint(&s->host);
 	host_sleep(2500);
@@ -729,6 +843,23 @@ static void come_round(struct saga *s)
 	write_each(s, 310, rng_below(&s->rng, 190));
 	if (rng_chance(&s->rng, 500))
 		host_checkpoint(&s->host);
+}
+
+static void expect_most_of_a_segment(struct saga *s)
+{
+	expect_from_ssd(s, 100, 200, 60, 200);
+}
+
+/* The same with an SSD less from the cut on, which the summaries that are written then are not for. */
+static bool cut_without_one(struct saga *s)
+{
+	bool good = life(s, fill_segments, false);
+
+	one_is_gone(s, rng_below(&s->rng, s->start.cache));
+	good = good && life(s, expect_most_of_a_segment, false) && life(s, come_round, false) &&
+	       life(s, fill_segments, false) && life(s, expect_most_of_a_segment, true);
+	s->start.missing = 0;
+	return good && life(s, expect_most_of_a_segment, false) && life(s, expect_most_of_a_segment, true);
 }
 
 static bool stale_summary(struct saga *s)
@@ -909,6 +1040,51 @@ static bool round_is_noted(struct saga *s)
 	return good && life(s, round_without_index, true) && life(s, nothing, true);
 }
 
+static u64 left_at;
+
+/*
+ * The log leaves a segment that has a summary, and of whose blocks some are not changed any more.
+ * When the power goes the ring has written nothing yet.
+ */
+static void leave_a_summary(struct saga *s)
+{
+	struct host *h = &s->host;
+	struct kvp_pool *pool = h->pool;
+	const struct kvp_geometry *g = pool->scache.v->g;
+
+	left_at = kvp_log_segment_end(g, pool->log.head.lsn);
+	while (pool->log.head.lsn < left_at)
+		write_each(s, 1, 1);
+	write_each(s, 310, 60);
+	while (pool->log.head.lsn < left_at + g->segment_blocks)
+		write_each(s, 1, 1);
+	host_checkpoint(h);
+	host_sleep(2500);
+	if (READ_ONCE(pool->warm.home) < left_at + g->segment_blocks)
+		sim_fail("there is no summary: the saga is not what it says");
+	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
+		sim_fail("mode not set: %s", h->refusal.why);
+	host_cache_check(h);
+}
+
+/* If the ring began before that it would come to what has the summary, and have written half of it. */
+static void ring_as_far(struct saga *s)
+{
+	struct kvp_scache *c = &s->host.pool->scache;
+	u64 begin = c->wiped;
+
+	while (c->wiped < max(begin, left_at) + 100)
+		some_into_ring(s);
+}
+
+static bool ring_follows_log(struct saga *s)
+{
+	bool good = life(s, leave_a_summary, false);
+
+	s->fills = true;
+	return good && life(s, ring_as_far, false) && life(s, nothing, true);
+}
+
 /* What has a summary is changed past the log, in the same life. */
 static void change_behind_summary(struct saga *s)
 {
@@ -938,7 +1114,9 @@ static void end_in_flight(struct saga *s)
 	host_sleep(2500);
 	/* It may have ended before it is looked at. */
 	for (i = 0; i < 6 && list_empty(&pool->log.in_flight); i++) {
-		while (kvp_log_segment_end(g, pool->log.head.lsn) - pool->log.head.lsn > KVP_SUMMARY_BLOCKS)
+		/* So little is left that nothing more has room there. */
+		while (kvp_log_segment_end(g, pool->log.head.lsn) - pool->log.head.lsn >=
+		       kvp_log_kept(g) + kvp_log_entry_blocks(g, 1, 1))
 			write_each(s, 300, 1);
 		host_write(&s->host, 310, 12, false);
 		kvp_commit_now(pool);
@@ -1039,18 +1217,17 @@ static bool ring_goes_on_in_segment(struct saga *s)
 	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
 }
 
-static u64 newest_summary;
-
 static void note_summary(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->scache.v->g;
-	u64 lsn = pool->log.head.lsn;
+	u32 i;
 
 	fill_segments(s);
 	host_checkpoint(&s->host);
-	lsn = pool->log.head.lsn;
-	newest_summary = kvp_log_place(g, kvp_log_segment_end(g, lsn) - KVP_SUMMARY_BLOCKS, 0).block;
+	s->nr_slow = kvp_summary_copies(g);
+	for (i = 0; i < s->nr_slow; i++)
+		s->slow[i] = kvp_summary_place(g, pool->log.head.lsn, i);
 }
 
 /* All that was there is written over before its summary has been read. */
@@ -1072,12 +1249,8 @@ static void overtake(struct saga *s)
 
 static bool log_overtakes_summaries(struct saga *s)
 {
-	bool good;
-
 	s->checked = true;
-	good = life(s, note_summary, true);
-	s->slow_summary = newest_summary;
-	return good && life(s, overtake, true);
+	return life(s, note_summary, true) && life(s, overtake, true);
 }
 
 /* --- running them ----------------------------------------------------------------------------- */
@@ -1107,14 +1280,15 @@ static bool run_saga(const struct host_start *shape, const char *name, bool (*ru
 	return good;
 }
 
-static void saga(const char *what, const struct host_start *shape, bool (*run)(struct saga *s))
+static void saga_often(const char *what, const struct host_start *shape, bool (*run)(struct saga *s),
+		       u32 often)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
+	u32 rounds = opt.rounds ?: opt.thorough ? 24 : often, i;
 	char name[128];
 	bool good = true;
 
-	snprintf(name, sizeof(name), "restart:%s+%u:%s", shape->writethrough ? "ring" : "mirror",
-		 shape->cache, what);
+	snprintf(name, sizeof(name), "restart:%s+%u:%s", shape->writethrough ? "ring" :
+		 shape->cache_parity ? "parity1" : "mirror", shape->cache, what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < rounds; i++)
@@ -1122,38 +1296,65 @@ static void saga(const char *what, const struct host_start *shape, bool (*run)(s
 	result(name, good);
 }
 
+static void saga(const char *what, const struct host_start *shape, bool (*run)(struct saga *s))
+{
+	saga_often(what, shape, run, 3);
+}
+
+/* Of any cache with the log, also where the window has two segments only, so that much of it comes home. */
+static void run_log_sagas(const struct host_start *shape)
+{
+	saga("several-lives", shape, several_lives);
+	saga("leg-lost-between", shape, leg_lost_between);
+	saga("ssd-lost-between", shape, ssd_lost_between);
+	saga("tail-moves-on", shape, tail_moves_on);
+	saga("destage-is-cut-short", shape, destage_is_cut_short);
+	saga("intents-are-resolved-once", shape, intents_are_resolved_once);
+	saga("stopped-with-a-log", shape, stopped_with_a_log);
+	saga("what-is-home-is-not-lost", shape, what_is_home_is_not_lost);
+	saga("no-memory-to-stay", shape, no_memory_to_stay);
+	saga("discarded-before-is-not-lost", shape, discarded_before_is_not_lost);
+}
+
+/* What is clean, on any cache with the log. */
+static void run_clean_sagas(const struct host_start *shape)
+{
+	saga("clean-comes-back", shape, clean_comes_back);
+	saga("clean-after-a-cut", shape, clean_after_a_cut);
+	saga("stale-summary", shape, stale_summary);
+	saga("changed-behind-summary", shape, changed_behind_summary);
+	saga("torn-into-segment", shape, torn_into_segment);
+	saga("goes-on-in-segment", shape, goes_on_in_segment);
+	saga("log-overtakes-summaries", shape, log_overtakes_summaries);
+}
+
 void run_restart(void)
 {
 	static const struct host_start shapes[] = {
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 	};
+	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
 	u32 i;
 
+	run_log_sagas(&striped);
+	run_clean_sagas(&striped);
+	saga("clean-without-first", &striped, clean_without_first);
+	saga("clean-without-second", &striped, clean_without_second);
+	saga("clean-without-third", &striped, clean_without_third);
+	saga("cut-without-one", &striped, cut_without_one);
+	saga("summaries-rot", &striped, summaries_rot);
+	saga("summaries-rot", &shapes[1], summaries_rot);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		saga("several-lives", &shapes[i], several_lives);
-		saga("leg-lost-between", &shapes[i], leg_lost_between);
-		saga("ssd-lost-between", &shapes[i], ssd_lost_between);
+		run_log_sagas(&shapes[i]);
 		saga("list-is-full", &shapes[i], list_is_full);
+		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
+		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
 		saga("lives-of-nothing", &shapes[i], lives_of_nothing);
 		saga("older-entry-rots", &shapes[i], older_entry_rots);
-		saga("tail-moves-on", &shapes[i], tail_moves_on);
-		saga("destage-is-cut-short", &shapes[i], destage_is_cut_short);
-		saga("intents-are-resolved-once", &shapes[i], intents_are_resolved_once);
-		saga("stopped-with-a-log", &shapes[i], stopped_with_a_log);
-		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
-		saga("what-is-home-is-not-lost", &shapes[i], what_is_home_is_not_lost);
-		saga("no-memory-to-stay", &shapes[i], no_memory_to_stay);
-		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
-		saga("discarded-before-is-not-lost", &shapes[i], discarded_before_is_not_lost);
-		saga("clean-comes-back", &shapes[i], clean_comes_back);
-		saga("clean-after-a-cut", &shapes[i], clean_after_a_cut);
-		saga("stale-summary", &shapes[i], stale_summary);
-		saga("changed-behind-summary", &shapes[i], changed_behind_summary);
-		saga("torn-into-segment", &shapes[i], torn_into_segment);
-		saga("goes-on-in-segment", &shapes[i], goes_on_in_segment);
+		run_clean_sagas(&shapes[i]);
 		saga("modes-change", &shapes[i], modes_change);
 		saga("round-is-noted", &shapes[i], round_is_noted);
-		saga("log-overtakes-summaries", &shapes[i], log_overtakes_summaries);
+		saga("ring-follows-log", &shapes[i], ring_follows_log);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		struct host_start ring = shapes[i];
@@ -1161,7 +1362,8 @@ void run_restart(void)
 		ring.writethrough = true;
 		saga("clean-comes-back", &ring, ring_comes_back);
 		saga("stale-summary", &ring, stale_ring);
-		saga("goes-on", &ring, ring_goes_on);
+		/* Where the cut has to fall is a matter of a few blocks. */
+		saga_often("goes-on", &ring, ring_goes_on, 8);
 		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}
 }

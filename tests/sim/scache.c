@@ -580,6 +580,23 @@ static void table_on_ssds_alone(struct scene *s)
 	expect_table(s, true);
 }
 
+/* Of kind parity1: each place can go to any SSD; when too few are left, to none. */
+static void table_without_ssds(struct scene *s)
+{
+	u32 i;
+
+	write_small(s, 0, 39);
+	host_checkpoint(&s->host);
+	expect_table(s, true);
+	for (i = 0; i < 2; i++) {
+		disks_kill(ssd(s, i)->bdev - disks.bdev);
+		write_small(s, 0, 39);
+		host_checkpoint(&s->host);
+		expect_table(s, !i);
+	}
+	expect_table(s, false);
+}
+
 /* --- running them --------------------------------------------------------------------------- */
 
 static void scene_main(void *arg)
@@ -600,7 +617,7 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	u32 i;
 
 	snprintf(name, sizeof(name), "%s:%s+%u:%s", shape->writethrough ? "ring" : "scache",
-		 shape->parity ? "parity" : "mirror", shape->cache, what);
+		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror", shape->cache, what);
 	if (!wanted(name))
 		return;
 	for (i = 0; i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
@@ -636,6 +653,8 @@ static void run_ssdcopies(const struct host_start *shape)
 	scene("older-table-on-ssds", &large, older_table_on_ssds);
 	scene("table-ssds-fail", &large, table_ssds_fail);
 	scene("table-on-ssds-alone", &large, table_on_ssds_alone);
+	if (large.cache_parity)
+		scene("table-without-ssds", &large, table_without_ssds);
 }
 
 void run_scache(void)
@@ -644,8 +663,10 @@ void run_scache(void)
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 		{ .legs = 4, .parity = true, .cache = 1 },
 	};
+	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
 	u32 i;
 
+	run_ssdcopies(&striped);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back);
 		scene("round-and-round", &shapes[i], round_and_round);

@@ -953,6 +953,30 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 	host_flush(h);
 }
 
+/* As long as it is on its way headers name nothing new as durable: the log goes on only so far (watch.c). */
+static void loss_unrecorded_holds_the_log_up(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	disks_stall(0, 0, KVP_LABEL_BLOCKS - 1);
+	disks_stall(0, disks.img[0].blocks - KVP_LABEL_BLOCKS, disks.img[0].blocks - 1);
+	disks_kill(1);
+	for (i = 0; i < 40; i++) {
+		host_write(h, 10, 12, false);
+		kvp_commit_now(h->pool);
+		kvp_commit_kick(h->pool, true);
+		host_sleep(20);
+	}
+	if (!h->pool->wbuf.nr_buffered || kvp_log_is_full(&h->pool->log))
+		sim_fail("the log is not held up: the scenario is not what it says");
+	release_all();
+	host_sleep(10);
+	if (h->pool->wbuf.nr_buffered)
+		sim_fail("the loss is recorded, and the log does not go on");
+	host_flush(h);
+}
+
 /* --- the RAM cache: what comes between a read and the page that it leaves there ------------- */
 
 /* Of a block that is home; what then becomes of it is the next read's matter. */
@@ -1231,6 +1255,7 @@ void run_scenarios(void)
 	scenario(NAMED(entry_that_failed_stays_behind_the_end), 2, true, 1);
 	scenario(NAMED(discard_hides_what_was_logged_before), 2, false, 2);
 	scenario(NAMED(entry_beside_the_record_of_a_loss), 2, false, 2);
+	scenario(NAMED(loss_unrecorded_holds_the_log_up), 2, false, 2);
 	scenario(NAMED(checkpoint_beside_an_open_intent), 2, false, 2);
 	scenario("checkpoint_beside_an_open_intent_on_a_single", checkpoint_beside_an_open_intent, 1,
 		 false, 2);

@@ -26,6 +26,7 @@ struct story {
 	u64 seed;
 	void (*live)(struct story *s);
 	int refused;
+	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
 	u64 noted[MAX_NOTED];		/* for the story itself */
 	u32 nr_noted;
 };
@@ -35,7 +36,10 @@ struct story {
 static void life_main(void *arg)
 {
 	struct story *s = arg;
+	u32 i;
 
+	for (i = 0; s->bad_ring && i < s->legs; i++)
+		disks_fault(FAULT_READ_EIO, i, KVP_EVENTS_BLOCK + 40, KVP_EVENTS_BLOCK + 40);
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->live && s->refused)
 		sim_fail("start refused (%d): %s", s->refused, s->host.refusal.why);
@@ -311,6 +315,7 @@ static void live_and_note_epoch(struct story *s)
 {
 	live_one_flush(s);
 	note(s, s->host.pool->durable_epoch);
+	note(s, s->host.pool->log.head.lsn);
 }
 
 /* The same with a later activation, of whose log nothing verifies. */
@@ -325,7 +330,7 @@ static bool log_of_a_later_life_is_refused(struct story *s)
 		return false;
 	for (leg = 0; leg < s->legs; leg++)
 		recall_labels(s, leg);
-	return names_both_epochs(s, s->noted[1], s->noted[0]);
+	return names_both_epochs(s, s->noted[2], s->noted[0]);
 }
 
 static void live_entry_on_leg_1(struct story *s)
@@ -351,6 +356,98 @@ static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
 			return false;
 	}
 	return true;
+}
+
+/* Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third segment. */
+static void live_long_log(struct story *s)
+{
+	const struct kvp_log *log = &s->host.pool->log;
+	u64 begin = log->head.lsn;
+
+	note(s, begin);
+	hold_homes(s, 0, disks.img[0].blocks - disks.data_start);
+	while (log->head.lsn < begin + 2 * disks.log_segment + 40) {
+		host_write(&s->host, 10, 12, false);
+		host_flush(&s->host);
+	}
+	note(s, s->host.pool->durable_epoch);
+}
+
+/* No header is left on any leg from @lsn to before @end. */
+static void wipe_headers(struct story *s, u64 lsn, u64 end)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u32 leg;
+
+	for (; lsn < end; lsn++)
+		for (leg = 0; leg < s->legs; leg++) {
+			u64 block = s->base->log_start + lsn % s->base->log_blocks;
+
+			image_read(&s->img[leg], block, data);
+			if (le32_to_cpu(*(__le32 *)data) == KVP_LOG_MAGIC)
+				damage(&s->img[leg], block, DAMAGE_ZEROS);
+		}
+}
+
+/* Where recovery begins to look for the first headers of segments alone, when the log ends at @end. */
+static u64 far_from(u64 end)
+{
+	u64 far = end + KVP_LOG_UNWITNESSED;
+
+	return far - far % disks.log_segment + disks.log_segment;
+}
+
+/* One entry is left before the damage, and behind it the first header of one segment: it is enough. */
+static bool one_segment_far_behind_is_a_witness(struct story *s)
+{
+	u64 begin, far;
+
+	if (!run_life(s, live_long_log))
+		return false;
+	begin = s->noted[0];
+	far = far_from(begin + 13);
+	wipe_headers(s, begin + 1, far);
+	wipe_headers(s, far + 1, begin + s->base->log_blocks);
+	if (!refused(s, -EUCLEAN, "damaged"))
+		return false;
+	wipe_headers(s, far, far + 1);
+	return starts(s);
+}
+
+/* Nor need it be the first header of its segment, as long as that is near. */
+static bool entry_in_the_next_segment_is_a_witness(struct story *s)
+{
+	u64 begin, next;
+
+	if (!run_life(s, live_long_log))
+		return false;
+	begin = s->noted[0];
+	next = begin - begin % disks.log_segment + disks.log_segment;
+	if (far_from(begin + 13) <= next + 1 + 13)
+		sim_fail("no entry is in the next segment: the story is not what it says");
+	wipe_headers(s, begin + 1, next + 1);
+	wipe_headers(s, far_from(begin + 13), begin + s->base->log_blocks);
+	return refused(s, -EUCLEAN, "damaged");
+}
+
+/* The same of a later activation, of which the superblocks know nothing. */
+static bool later_life_far_behind_is_refused(struct story *s)
+{
+	u64 begin, far;
+	u32 leg;
+
+	if (!run_life(s, live_and_note_epoch))
+		return false;
+	remember(s, s->img);
+	if (!run_life(s, live_long_log))
+		return false;
+	begin = s->noted[2];
+	far = far_from(s->noted[1]);
+	wipe_headers(s, begin, far);
+	wipe_headers(s, far + 1, begin + s->base->log_blocks - disks.log_segment);
+	for (leg = 0; leg < s->legs; leg++)
+		recall_labels(s, leg);
+	return names_both_epochs(s, s->noted[3], s->noted[0]);
 }
 
 /* --- intents: R4, R5, R8, R17 ----------------------------------------------------------------- */
@@ -751,6 +848,34 @@ static bool last_leg_of_a_vdev_is_kept(struct story *s)
 	return run_life(s, live_lose_a_vdev) && all_there(s, 4);
 }
 
+/* --- events ------------------------------------------------------------------------------ */
+
+static void live_told(struct story *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	note(s, pool->events.next);
+	kvp_event(pool, "told");
+	kvp_events_flush(pool);
+}
+
+static void live_remembering(struct story *s)
+{
+	struct kvp_disk_event e;
+
+	if (!kvp_event_get(s->host.pool, s->noted[0], &e) || strcmp((char *)e.text, "told"))
+		sim_fail("an event of an earlier life is forgotten");
+}
+
+/* One block of the ring hides no more than itself. */
+static bool events_outlive_a_bad_block(struct story *s)
+{
+	if (!run_life(s, live_told) || !run_life(s, live_remembering))
+		return false;
+	s->bad_ring = true;
+	return run_life(s, live_remembering);
+}
+
 /* --- running them ------------------------------------------------------------------------------------ */
 
 static void story(const char *name, bool (*tell)(struct story *s), u32 legs, u32 second)
@@ -798,6 +923,12 @@ void run_stories(void)
 	TOLD(log_of_a_higher_epoch_is_refused, 2);
 	TOLD(log_of_a_later_life_is_refused, 1);
 	TOLD(log_of_a_later_life_is_refused, 2);
+	TOLD(one_segment_far_behind_is_a_witness, 1);
+	TOLD(one_segment_far_behind_is_a_witness, 2);
+	TOLD(entry_in_the_next_segment_is_a_witness, 1);
+	TOLD(entry_in_the_next_segment_is_a_witness, 2);
+	TOLD(later_life_far_behind_is_refused, 1);
+	TOLD(later_life_far_behind_is_refused, 2);
 	TOLD(entry_on_one_leg_is_equalised_before_it_goes_home, 2);
 	TOLD(closed_intent_is_not_undone, 1);
 	TOLD(closed_intent_is_not_undone, 2);
@@ -812,6 +943,8 @@ void run_stories(void)
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
 	TOLD(clone_that_went_its_own_way_is_no_source, 2);
+	TOLD(events_outlive_a_bad_block, 1);
+	TOLD(events_outlive_a_bad_block, 2);
 	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
 	TOLD_OF_TWO(both_halves_written_are_refused);
 	TOLD_OF_TWO(pool_without_a_vdev_is_refused);

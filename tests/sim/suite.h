@@ -62,7 +62,7 @@ const struct base *base_pool(u32 legs, bool strict);
 const struct base *base_parity(u32 legs, bool strict);
 /** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both; and a cache of 1, or none */
 const struct base *base_two(const struct host_start *shape);
-/** base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2 */
+/** base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2, or one of kind parity1 of more */
 const struct base *base_cache(const struct host_start *shape);
 /** base_parity_long_log() - of 3 legs, strict, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
@@ -89,9 +89,14 @@ void run_mixed(void);
 /** run_turns() - and the one in turns.c */
 void run_turns(void);
 void run_cache(void);
+/** run_lost_ssds() - its part, and one of cachep1, that is in lostssds.c */
+void run_lost_ssds(const struct host_start *shape);
 void run_scache(void);
 void run_park(void);
+void run_cachep1(void);
 void run_restart(void);
+/** run_cacheparity() - a part of run_cachep1() that is in cacheparity.c */
+void run_cacheparity(void);
 /** run_fills() - its part that is in fill.c */
 void run_fills(const struct host_start *shape);
 
@@ -99,6 +104,7 @@ void run_fills(const struct host_start *shape);
 void run_reinserts(const struct host_start *shape);
 /** run_cache_sequences() - its part that is in sequences.c */
 void run_cache_sequences(void);
+void run_stripelog(void);
 void run_random(void);
 void run_scenarios(void);
 void run_stories(void);
@@ -122,6 +128,7 @@ bool turns_choice_test(void);
 bool turns_share_test(void);
 bool log_stripes_test(void);
 bool log_stripes_room_test(void);
+bool log_reserve_test(void);
 bool streams_length_test(void);
 bool streams_crowd_test(void);
 

@@ -7,6 +7,8 @@
  *        when it began
  *   R12  an entry names no epoch that no superblock has
  *   R3   log space is written again only behind the tail of a durable superblock
+ *   R10  an entry is a witness to all that lies so far before it, and each segment begins
+ *        with one: recovery looks for witnesses nowhere else
  *   R13  a superblock never goes where one of the last two is
  */
 #include <string.h>
@@ -166,18 +168,31 @@ static void check_sb(u32 disk, u32 end, u32 slot)
 
 /* --- log entries --------------------------------------------------------------------- */
 
-/* Recovery copies what another leg has. */
+/* Recovery copies what another leg has; on a cache of kind parity1 it may lie a row further, or before. */
 static bool is_copy(u32 disk, u64 block, const void *data)
 {
 	u32 i;
+	u64 at;
 
-	for (i = 0; i < disks.nr; i++) {
-		struct blk *b = i == disk ? NULL : image_blk(&disks.img[i], block);
+	for (i = 0; i < disks.nr; i++)
+		for (at = block - 1; i != disk && at <= block + 1; at++) {
+			struct blk *b = disk_has_log(i, at) ? image_blk(&disks.img[i], at) : NULL;
 
-		if (b && !memcmp(b->data, data, KVP_BLOCK_SIZE))
-			return true;
-	}
+			if (b && !memcmp(b->data, data, KVP_BLOCK_SIZE))
+				return true;
+		}
 	return false;
+}
+
+static void check_witness(const struct kvp_disk_log_hdr *d)
+{
+	u64 lsn = le64_to_cpu(d->lsn), prev = le64_to_cpu(d->prev_lsn), durable = le64_to_cpu(d->durable);
+	u64 segment = disks.log_segment;
+
+	if (durable + KVP_LOG_UNWITNESSED <= lsn)
+		sim_fail("R10: an entry at %llu names no more than %llu as durable", lsn, durable);
+	if (lsn % segment && prev / segment != lsn / segment)
+		sim_fail("R10: the first entry of a segment is at %llu", lsn);
 }
 
 static void check_entry(const struct kvp_disk_log_hdr *d)
@@ -192,6 +207,7 @@ static void check_entry(const struct kvp_disk_log_hdr *d)
 		sim_fail("R11: an entry before the superblock that names its nonce");
 	if (epoch > w.durable.epoch)
 		sim_fail("R12: an entry of epoch %llu, and no superblock of it", epoch);
+	check_witness(d);
 	if (end > w.tail + disks.log_blocks)
 		sim_fail("R3: an entry up to %llu, and the tail is at %llu", end, w.tail);
 }

@@ -73,7 +73,7 @@ static int write_table(struct plan *p, const struct before *b, struct err *err)
 
 	if (!vdevs)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table", "its table is unreadable");
-	cache = b->cache.leg_count ? strstr(vdevs, " cache ") : vdevs + strlen(vdevs);
+	cache = b->cache.leg_count ? table_cache(vdevs) : vdevs + strlen(vdevs);
 	if (!cache)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table",
 			       "its table does not name its cache");
@@ -104,6 +104,7 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_text(plan, "uuid", p->uuid);
 	json_number(plan, "size_before", b->sectors << 9);
 	json_number(plan, "size", new_sectors(p, b) << 9);
+	json_number(plan, "cache_size", plan_cache_bytes(p));
 	json_redundancy(plan, b->losses, after < b->losses ? after : b->losses);
 	vdevs = json_list(plan, "vdevs");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
@@ -126,6 +127,8 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		printf("would add to pool %s:", p->name);
 		plan_print_vdevs(ctl, p);
 		printf("usable    %s, now %s\n", is, was);
+		if (plan_cache_bytes(p))
+			printf("cache     %s\n", ctl_size(ctl, plan_cache_bytes(p), is));
 		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));
@@ -252,7 +255,7 @@ static int check_cache_log(const struct plan *p, const struct before *b, struct 
 static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
 {
 	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
-	    check_redundancy(p, b, err) || plan_devices(p, err) || check_cache_log(p, b, err))
+	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) || check_cache_log(p, b, err))
 		return -1;
 	return write_table(p, b, err);
 }
@@ -290,8 +293,9 @@ const struct command cmd_add = {
 		"for create; a cache is added by itself, and is the only vdev that can be taken out\n"
 		"again (remove). Of a pool with a cache what is on that alone goes home first, while the\n"
 		"pool is in use.\n\n"
-		"  -f            wipe foreign signatures, take devices of an exported pool, and\n"
-		"                let the pool survive less than it does now\n"
+		"  -f            wipe foreign signatures, take devices of an exported pool,\n"
+		"                let the pool survive less than it does now, and have an SSD\n"
+		"                of less than 64 MiB in a cache\n"
 		"  -o KEY=VALUE  log_size=, size= (use less of each leg) and chunk=, as for create",
 	.shorts = "fo:",
 	.dry_run = true,

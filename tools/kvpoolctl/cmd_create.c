@@ -15,6 +15,8 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	printf("would create pool %s:", p->name);
 	plan_print_vdevs(ctl, p);
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
+	if (plan_cache_bytes(p))
+		printf("cache     %s\n", ctl_size(ctl, plan_cache_bytes(p), a));
 	printf("log       %s on each leg%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
 	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" : " of the cache",
@@ -136,11 +138,12 @@ const struct command cmd_create = {
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n"
 		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV...; of several, which\n"
-		"take turns, all are needed. cache DEV or cache mirror DEV DEV... behind them puts the\n"
-		"log on SSDs.\n\n"
+		"take turns, all are needed. cache DEV, cache mirror DEV DEV... or cache parity1 DEV DEV\n"
+		"DEV... behind them puts the log on SSDs.\n\n"
 		"  -f            wipe foreign signatures (file systems, partition tables, RAID)\n"
 		"                and take devices of an exported pool; let one SSD carry the\n"
-		"                log of a pool that survives more (-o cache_mode=writeback)\n"
+		"                log of a pool that survives more (-o cache_mode=writeback);\n"
+		"                have an SSD of less than 64 MiB in a cache\n"
 		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg) and chunk=\n"
 		"                (of a parity1) can be given only here",
 	.shorts = "fo:",

@@ -94,6 +94,8 @@ static const struct metric {
 	  "In use: what is to enter the SSD cache, and the evidence for it." },
 	{ "memory_summaries_bytes", "memory.summaries", GAUGE, 1,
 	  "In use: for summaries of what lies on the SSD cache." },
+	{ "memory_log_parity_bytes", "memory.log_parity", GAUGE, 1,
+	  "In use: parity of what is on its way to a cache of kind parity1." },
 	{ "table_cache_bytes", "ram.table_budget", GAUGE, 1, "Memory for the checksum table." },
 	{ "table_cache_used_bytes", "ram.table_used", GAUGE, 1, "What of it is in use." },
 	{ "table_page_reads_total", "table.page_reads", COUNTER, 1,

@@ -39,11 +39,11 @@ static void note_ssds(struct removal *r, const struct stats *s)
 /* The table without its last vdev, which is the cache. */
 static int write_table(struct removal *r, struct err *err)
 {
-	const char *vdevs = table_vdevs(r->params), *cache = vdevs ? strstr(vdevs, " cache ") : NULL;
+	const char *vdevs = table_vdevs(r->params), *cache = vdevs ? table_cache(vdevs) : NULL;
 	unsigned int legs;
 	int at = 0;
 
-	if (!cache || sscanf(cache, " cache %u%n", &legs, &at) != 1)
+	if (!cache || sscanf(cache, " %*s %u%n", &legs, &at) != 1)
 		return err_set(err, ERR_KERNEL, r->entry.name, "see dmsetup table",
 			       "its table is unreadable");
 	for (; legs && cache[at]; legs--)

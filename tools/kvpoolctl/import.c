@@ -132,7 +132,7 @@ static int losses_left(const struct found_pool *p)
 
 	for (i = 0; i < p->sb->vdev_count; i++) {
 		if (!kvp_has_data(&p->sb->vdevs[i])) {
-			left = (int)in_sync(p, &p->sb->vdevs[i]) - 1;
+			left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)kvp_log_needs(&p->sb->vdevs[i]);
 			if (i == p->sb->log_vdev && left >= 0)
 				least = left < least ? left : least;
 			continue;
@@ -177,8 +177,9 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 
 bool import_log_lost(const struct found_pool *p)
 {
-	return kvp_log_on_cache(p->sb) && !(p->sb->flags & KVP_SB_CLEAN) &&
-	       !in_sync(p, &p->sb->vdevs[p->sb->log_vdev]);
+	const struct kvp_geometry *g = &p->sb->vdevs[p->sb->log_vdev];
+
+	return kvp_log_on_cache(p->sb) && !(p->sb->flags & KVP_SB_CLEAN) && in_sync(p, g) < kvp_log_needs(g);
 }
 
 bool import_log_damaged(const struct found_pool *p)
@@ -187,8 +188,12 @@ bool import_log_damaged(const struct found_pool *p)
 	struct log_walk w;
 	bool damaged;
 
-	if (!kvp_log_on_cache(p->sb) || p->sb->flags & KVP_SB_CLEAN ||
-	    offline_open(&pool, p, p->sb->log_vdev, NULL))
+	if (!kvp_log_on_cache(p->sb) || p->sb->flags & KVP_SB_CLEAN)
+		return false;
+	/* Of such a log nobody can say that but the module, which gives up none that is sound. */
+	if (kvp_log_striped(&p->sb->vdevs[p->sb->log_vdev]))
+		return true;
+	if (offline_open(&pool, p, p->sb->log_vdev, NULL))
 		return false;
 	damaged = pool.leg_count && !log_walk(&pool, &w, NULL, NULL) &&
 		  log_state(&pool, &w) == LOG_DAMAGED;
@@ -201,13 +206,17 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 			struct refusals *r)
 {
 	const char *name = p->sb->name;
-	char when[TIME_BUF];
+	char when[TIME_BUF], missing[64] = "its cache is missing";
+	int cache = kvp_cache_find(p->sb);
 
+	if (cache >= 0 && in_sync(p, &p->sb->vdevs[cache]))
+		snprintf(missing, sizeof(missing), "of its cache are only %u of %u SSDs there, one too few",
+			 in_sync(p, &p->sb->vdevs[cache]), p->sb->vdevs[cache].leg_count);
 	if (!o->discard_log && import_log_lost(p))
 		refuse(r, name, ERR_NO_CACHE, "connect an SSD of it; if none will come back, "
 		       "--discard-log gives up what its log holds: some of it may be older than that checkpoint",
-		       "its cache is missing, whose log, from lsn %llu on, holds what may be nowhere else: "
-		       "%llu MiB known by the last checkpoint, at %s, and all since",
+		       "%s, whose log, from lsn %llu on, holds what may be nowhere else: "
+		       "%llu MiB known by the last checkpoint, at %s, and all since", missing,
 		       (unsigned long long)p->sb->log_tail,
 		       (unsigned long long)kvp_log_counted_mib(p->sb),
 		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) : "an unknown time");
@@ -237,6 +246,9 @@ static bool log_holds_writes(const struct found_pool *p)
 
 	if (p->sb->flags & KVP_SB_CLEAN)
 		return false;
+	/* It may; to read it takes the module. */
+	if (kvp_log_striped(&p->sb->vdevs[p->sb->log_vdev]))
+		return true;
 	pools = calloc(p->sb->vdev_count, sizeof(*pools));
 	while (pools && opened < p->sb->vdev_count && !offline_open(&pools[opened], p, opened, NULL))
 		opened++;

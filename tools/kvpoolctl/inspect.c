@@ -224,7 +224,8 @@ static int add_log(json_object *parent, const struct offline_pool *p)
 	struct log_walk w;
 	int ret;
 
-	if (p->vdev != p->sb->log_vdev && !(p->sb->log_others >> p->vdev & 1)) {
+	/* Of one in full stripes no leg has all of any entry. */
+	if (kvp_log_striped(p->g) || (p->vdev != p->sb->log_vdev && !(p->sb->log_others >> p->vdev & 1))) {
 		json_object_put(list);
 		json_text(parent, "log", NULL);
 		return 0;

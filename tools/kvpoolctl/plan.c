@@ -10,9 +10,10 @@
 #include "pool_object.h"
 #include "signature.h"
 
-#define CACHE_RAM	16	/* bytes of memory for each 4 KiB of a cache, at most */
+#define CACHE_LEAST	(64ull << 20)	/* bytes of an SSD of a cache: with less it is more likely a slip */
+#define CACHE_RAM	18	/* bytes of memory for each 4 KiB of a cache, at most: 15.1 of the index, 2 of the ghost */
 
-static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror] DEV...' behind them";
+static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror|parity1] DEV...' behind them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
@@ -138,12 +139,17 @@ static int check_leg_count(const struct kvp_geometry *g, struct err *err)
 	return 0;
 }
 
-/* Alone, or as a mirror: then the word mirror stands between. */
+/* Alone, or as a mirror, or a parity1: then that word stands between. */
 static int check_cache_legs(const struct kvp_geometry *g, bool mirror, struct err *err)
 {
+	if (kvp_log_striped(g))
+		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS ? 0 :
+		       err_set(err, ERR_USAGE, "cache", "give 'cache parity1 DEV DEV DEV...'",
+			       "a cache of kind parity1 has %d to %d legs, not %u", KVP_STRIPE_MIN_LEGS,
+			       KVP_STRIPE_MAX_LEGS, g->leg_count);
 	if (mirror ? g->leg_count >= 2 && g->leg_count <= KVP_MAX_MIRROR_LEGS : g->leg_count == 1)
 		return 0;
-	return err_set(err, ERR_USAGE, "cache", "give 'cache DEV' or 'cache mirror DEV DEV...'",
+	return err_set(err, ERR_USAGE, "cache", "give 'cache DEV', 'cache mirror DEV DEV...' or 'cache parity1 DEV DEV DEV...'",
 		       "a cache has one leg, a mirrored cache has 2 to %d; this has %u",
 		       KVP_MAX_MIRROR_LEGS, g->leg_count);
 }
@@ -182,6 +188,17 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 	return 0;
 }
 
+/* The word behind cache: how it lies on its SSDs. False: it is a device. */
+static bool cache_lies(struct plan *p, const char *word, bool *mirror)
+{
+	struct kvp_geometry *g = &p->sb.vdevs[p->sb.vdev_count - 1];
+
+	*mirror = !strcmp(word, "mirror");
+	if (!strcmp(word, "parity1"))
+		g->kind = KVP_VDEV_CACHE_PARITY1;
+	return *mirror || kvp_log_striped(g);
+}
+
 static int add_leg(struct plan *p, const char *word, struct err *err)
 {
 	if (p->sb.vdev_count == p->first_vdev)
@@ -205,10 +222,8 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 	for (i = 0; i < count; i++) {
 		if (is_kind(words[i]) ? begin_vdev(p, words[i], err) : add_leg(p, words[i], err))
 			return -1;
-		if (!strcmp(words[i], "cache") && i + 1 < count && !strcmp(words[i + 1], "mirror")) {
-			mirrored_cache = true;
-			i++;
-		}
+		if (!strcmp(words[i], "cache") && i + 1 < count)
+			i += cache_lies(p, words[i + 1], &mirrored_cache);
 	}
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++) {
 		if (!kvp_has_data(&p->sb.vdevs[v]) &&
@@ -369,6 +384,9 @@ static int check_cache(const struct plan *p, struct err *err)
 {
 	bool given = p->sb.tunable_mask >> KVP_T_CACHE_MODE & 1;
 
+	if (!p->first_vdev && p->sb.incompat & KVP_INCOMPAT_CACHE_PARITY1 && !kvp_log_on_cache(&p->sb))
+		return err_set(err, ERR_REFUSED, "cache_mode", "leave it out",
+			       "a cache of kind parity1 always carries the log: its mode is writeback");
 	if (kvp_cache_find(&p->sb) < 0)
 		return given ? err_set(err, ERR_USAGE, "cache_mode", "leave it out",
 				       "the pool has no cache") : 0;
@@ -406,6 +424,17 @@ static int lay_out(struct plan *p, struct err *err)
 u64 plan_blocks(const struct plan *p)
 {
 	return kvp_map_blocks(&p->sb.map);
+}
+
+u64 plan_cache_bytes(const struct plan *p)
+{
+	int cache = kvp_cache_find(&p->sb);
+	const struct kvp_geometry *g = &p->sb.vdevs[cache < 0 ? 0 : cache];
+	u64 bytes = kvp_log_blocks(g) << KVP_BLOCK_SHIFT;
+
+	if (cache < 0)
+		return 0;
+	return kvp_log_striped(g) ? bytes / g->leg_count * (g->leg_count - 1) : bytes;
 }
 
 int plan_losses(const struct plan *p)
@@ -488,6 +517,21 @@ int plan_devices(struct plan *p, struct err *err)
 	return lay_out(p, err);
 }
 
+int plan_cache_size(const struct plan *p, struct err *err)
+{
+	int cache = kvp_cache_find(&p->sb);
+	const struct kvp_geometry *g = &p->sb.vdevs[cache < 0 ? 0 : cache];
+	unsigned int i;
+
+	for (i = g->first_leg; cache >= 0 && !p->force && i < g->first_leg + g->leg_count; i++)
+		if (p->legs[i].dev.bytes < CACHE_LEAST)
+			return err_set(err, ERR_TOO_SMALL, p->legs[i].dev.path,
+				       "use a larger one; or -f, for a trial",
+				       "an SSD of a cache has 64 MiB at least, this one %" PRIu64 " bytes: a moment's writes would fill it",
+				       p->legs[i].dev.bytes);
+	return 0;
+}
+
 int plan_make(struct plan *p, struct err *err)
 {
 	u8 uuid[16];
@@ -495,7 +539,7 @@ int plan_make(struct plan *p, struct err *err)
 	if (dm_name_used(p->name))
 		return err_set(err, ERR_NAME_IN_USE, p->name, "choose another name",
 			       "a mapped device has this name");
-	if (plan_devices(p, err))
+	if (plan_devices(p, err) || plan_cache_size(p, err))
 		return -1;
 	if (uuid_make(uuid))
 		return err_set(err, ERR_FAILED, p->name, "try again", "no random numbers");
@@ -584,6 +628,7 @@ json_object *plan_object(const struct plan *p)
 	json_number(plan, "table_size",
 		    kvp_table_blocks(data) * kvp_table_copies(data) << KVP_BLOCK_SHIFT);
 	json_text(plan, "log_on", kvp_has_data(g) ? "legs" : "cache");
+	json_number(plan, "cache_size", plan_cache_bytes(p));
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE) +
 		    (kvp_has_data(g) ? 0 : kvp_log_blocks(g) * CACHE_RAM));

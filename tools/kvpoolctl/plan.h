@@ -73,6 +73,12 @@ void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_ge
 /** plan_blocks() - size of the device */
 u64 plan_blocks(const struct plan *p);
 
+/** plan_cache_size() - is every SSD of a new cache as large as one should be? Not asked with -f */
+int plan_cache_size(const struct plan *p, struct err *err);
+
+/** plan_cache_bytes() - so much its cache can hold, parity left out; 0: there is none */
+u64 plan_cache_bytes(const struct plan *p);
+
 /** plan_losses() - so many legs may be lost, whichever they are */
 int plan_losses(const struct plan *p);
 

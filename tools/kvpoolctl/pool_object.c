@@ -71,7 +71,7 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 	unsigned int v;
 
 	for (v = 0; v < MAX_VDEVS && (kind = stats_text(s, "vdev.%u.kind", v)); v++) {
-		if (!strcmp(kind, "cache"))
+		if (!strncmp(kind, "cache", 5))
 			continue;
 		vdev = json_item(vdevs);
 		json_text(vdev, "kind", kind);
@@ -97,6 +97,7 @@ static void add_cache(json_object *pool, const struct stats *s)
 	}
 	v = (unsigned int)stats_number(s, "cache.vdev");
 	o = json_child(pool, "cache");
+	json_text(o, "kind", stats_text(s, "vdev.%u.kind", v));
 	json_text(o, "mode", stats_text(s, "cache.mode"));
 	json_text(o, "state", stats_text(s, "vdev.%u.state", v));
 	json_number(o, "size", stats_number(s, "ssd.size"));

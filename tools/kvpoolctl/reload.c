@@ -19,6 +19,13 @@ const char *table_vdevs(const char *params)
 	return params + at;
 }
 
+const char *table_cache(const char *vdevs)
+{
+	const char *cache = strstr(vdevs, " cache ");
+
+	return cache ?: strstr(vdevs, " cache-parity1 ");
+}
+
 void table_again(const char *uuid, const char *params, char *buf, size_t size)
 {
 	char word[HOST_WORD];

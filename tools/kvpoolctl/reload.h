@@ -8,6 +8,9 @@
 /** table_vdevs() - where its vdevs begin, with a blank before them; NULL: it is unreadable */
 const char *table_vdevs(const char *params);
 
+/** table_cache() - where the cache begins behind them, with a blank before it; NULL: there is none */
+const char *table_cache(const char *vdevs);
+
 /** table_again() - the table that the pool has, so that it can be started by it: with this host's name */
 void table_again(const char *uuid, const char *params, char *buf, size_t size);
 

@@ -40,6 +40,10 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
 		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
 			       "this version replaces no legs but SSDs of a cache");
+	if (kvp_log_striped(c))
+		return err_set(err, ERR_REFUSED, x->o->leg,
+			       "kvpoolctl remove POOL cache; then add it anew, with those that there are to be",
+			       "the SSDs of a cache of kind parity1 cannot be replaced, nor can it get more or fewer");
 	if (x->o->leaves && !x->o->new && c->leg_count == 1)
 		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
 			       "it is the only SSD of the cache");
@@ -106,7 +110,7 @@ static int plan_new(struct exchange *x, struct err *err)
 static int write_table(struct exchange *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
-	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? strstr(vdevs, " cache ") : NULL;
+	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
 	const char *new = x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL, *path;
 	unsigned int n = c->leg_count + !!new - x->o->leaves, i;
 	size_t at;

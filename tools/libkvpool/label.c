@@ -14,6 +14,7 @@ const char *vdev_word(u32 kind)
 	case KVP_VDEV_MIRROR:	return "mirror";
 	case KVP_VDEV_PARITY1:	return "parity1";
 	case KVP_VDEV_CACHE:	return "cache";
+	case KVP_VDEV_CACHE_PARITY1: return "cache-parity1";
 	default:		return "unknown";
 	}
 }

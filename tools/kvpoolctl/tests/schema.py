@@ -33,7 +33,8 @@ class Map:
 
 LEG_STATE = Or("online", "offline", "faulted", "resilvering", "stale", "missing")
 KIND = Or("single", "mirror", "parity1")
-ANY_KIND = Or(*KIND.choices, "cache")
+CACHE_KIND = Or("cache", "cache-parity1")
+ANY_KIND = Or(*KIND.choices, *CACHE_KIND.choices)
 VDEV_STATE = Or("online", "degraded", "faulted", "suspended")
 LOG_ON = Or("legs", "cache")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
@@ -49,7 +50,7 @@ CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses"
              **SSD_COUNTS,
              drain=dict(state=Or("none", "running", "done", "cancelled", "failed"), left=NUMBER,
                         total=NUMBER, rate=NUMBER),
-             mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
+             kind=CACHE_KIND, mode=Or("writeback", "writethrough", "writearound"), state=VDEV_STATE, legs=[LEG])
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
@@ -74,7 +75,7 @@ FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, stat
 PLANS = {
     "create": dict(
         action="create", pool=TEXT, uuid=UUID, comment=TEXT, size=NUMBER, log_size=NUMBER,
-        table_size=NUMBER, log_on=LOG_ON, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
+        table_size=NUMBER, log_on=LOG_ON, cache_size=NUMBER, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
         vdevs=[dict(kind=ANY_KIND, legs=[dict(path=TEXT, size=NUMBER, wipes=Or(TEXT, None),
                                           former_pool=Or(TEXT, None))])]),
     "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,

@@ -282,6 +282,12 @@ static void test_vdevs(void)
 	expect(vdevs(6, "single", "/dev/a", "cache", "mirror", "/dev/b", "/dev/c") == 0);
 	expect(vdevs(5, "single", "/dev/a", "cache", "mirror", "/dev/b") == EXIT_USAGE);
 	expect(vdevs(6, "single", "/dev/a", "cache", "/dev/b", "cache", "/dev/c") == EXIT_USAGE);
+	expect(vdevs(7, "single", "/dev/a", "cache", "parity1", "/dev/b", "/dev/c", "/dev/d") == 0);
+	expect(vdevs(6, "single", "/dev/a", "cache", "parity1", "/dev/b", "/dev/c") == EXIT_USAGE);
+	expect(vdevs(20, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
+		     "11", "12", "13", "14", "15", "16") == 0);
+	expect(vdevs(21, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
+		     "11", "12", "13", "14", "15", "16", "17") == EXIT_USAGE);
 	expect(vdevs(18, "mirror", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
 		     "13", "14", "15", "16", "17") == EXIT_USAGE);
 }

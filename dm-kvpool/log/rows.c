@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Entries on a cache of kind parity1 (format/logstripe.h): which blocks each leg gets of one, and
+ * the parity of its rows.
+ *
+ * Nothing is read for that, and of what an earlier attempt at the same place has made nothing is
+ * used: parity is made anew of what the entry holds each time one is sent.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "format/logstripe.h"
+#include "log/log.h"
+#include "pool/pool.h"
+#include "vdev/row.h"
+
+static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);	/* as struct kvp_entry_io has ios */
+
+#define MAX_ROWS	DIV_ROUND_UP(KVP_MAX_ENTRY_BLOCKS, KVP_STRIPE_MIN_LEGS)
+
+/**
+ * struct entry_rows - what one entry in flight needs
+ * @parity: a page for each row that it can have
+ * @laid: all blocks of the entry, those of the first leg first
+ */
+struct entry_rows {
+	struct page *parity[MAX_ROWS];
+	struct page *laid[KVP_MAX_ENTRY_BLOCKS];
+};
+
+struct kvp_log_rows {
+	u32 nr;			/* pages of parity that each has */
+	struct entry_rows of[KVP_ENTRIES];
+};
+
+void kvp_log_rows_free(struct kvp_log_rows *rows)
+{
+	u32 i, k;
+
+	if (!rows)
+		return;
+	for (i = 0; i < KVP_ENTRIES; i++)
+		for (k = 0; k < rows->nr; k++)
+			if (rows->of[i].parity[k])
+				__free_page(rows->of[i].parity[k]);
+	kvfree(rows);
+}
+
+u64 kvp_log_rows_bytes(const struct kvp_pool *pool)
+{
+	const struct kvp_log_rows *rows = pool->log.rows;
+
+	return rows ? sizeof(*rows) + (u64)rows->nr * KVP_ENTRIES * KVP_BLOCK_SIZE : 0;
+}
+
+static int alloc_pages_of(struct kvp_log_rows *rows)
+{
+	u32 i, k;
+
+	for (i = 0; i < KVP_ENTRIES; i++)
+		for (k = 0; k < rows->nr; k++) {
+			rows->of[i].parity[k] = alloc_page(GFP_KERNEL);
+			if (!rows->of[i].parity[k])
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
+{
+	const struct kvp_vdev *v = NULL;
+	u32 i;
+
+	*rows = NULL;
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_log_striped(pool->vdevs[i].g))
+			v = &pool->vdevs[i];
+	if (!v)
+		return 0;
+	*rows = kvzalloc(sizeof(**rows), GFP_KERNEL);
+	if (!*rows)
+		return -ENOMEM;
+	(*rows)->nr = DIV_ROUND_UP(KVP_MAX_ENTRY_BLOCKS, v->nr_legs);
+	if (!alloc_pages_of(*rows))
+		return 0;
+	kvp_log_rows_free(*rows);
+	*rows = NULL;
+	return -ENOMEM;
+}
+
+/* Of a row of one block the parity is a copy, for which that block's page will do. */
+static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at, struct page *parity)
+{
+	struct page *from[KVP_STRIPE_MAX_LEGS];
+	u32 end, index, n = 0;
+
+	kvp_log_stripe_row(s, at, &end);
+	while (++at < end) {
+		kvp_log_stripe_part(s, at, &index);
+		from[n++] = pages[s->hdr_blocks + index];
+	}
+	if (n == 1)
+		return from[0];
+	kvp_xor_sum(parity, from, n);
+	return parity;
+}
+
+static struct page *page_at(struct page **pages, const struct kvp_log_stripe *s, u32 at,
+			    struct entry_rows *rows)
+{
+	u32 index;
+
+	switch (kvp_log_stripe_part(s, at, &index)) {
+	case KVP_LOG_PART_HEADER:
+		return pages[index];
+	case KVP_LOG_PART_PARITY:
+		return make_parity(pages, s, at, rows->parity[index]);
+	default:
+		return pages[s->hdr_blocks + index];
+	}
+}
+
+u32 kvp_log_lay_rows(struct kvp_log_rows *memory, u32 entry, const struct kvp_geometry *g,
+		     const struct kvp_log_hdr *h, struct page **pages, struct kvp_io *ios)
+{
+	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };
+	struct entry_rows *rows = &memory->of[entry];
+	u32 first, at, n = 0, parts = 0;
+
+	/* Leg by leg, of which each has every n-th block. */
+	for (first = 0; first < min(s.legs, h->blocks); first++) {
+		struct kvp_place to = kvp_log_place(g, h->lsn + first, 0);
+		struct kvp_io *io = &ios[to.leg];
+
+		io->block = to.block;
+		io->pages = &rows->laid[n];
+		for (at = first; at < h->blocks; at += s.legs)
+			rows->laid[n++] = page_at(pages, &s, at, rows);
+		io->nr = (u32)(&rows->laid[n] - io->pages);
+		parts++;
+	}
+	/* Any one can be lost: the header is on two, and what else it has can be made from the others. */
+	return parts - 1;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log of a cache of kind parity1, as a recovery reads it (format/logstripe.h).
+ *
+ * A segment lies in memory twice, in order of lsn: as its legs have it, with what is known of each
+ * block of it, whether any could be read; and what it should be, made of that entry by entry. What
+ * differs is what equalise writes. So where one leg is not there, or is not believed, nothing
+ * else is needed than what the others have of the same entry.
+ */
+#include <linux/bitops.h>
+#include <linux/mm.h>
+
+#include "format/logstripe.h"
+#include "recovery/recovery.h"
+#include "vdev/row.h"
+
+#define READ	0		/* pages of rec->seg: as it lies there */
+#define MADE	1		/* as it should be */
+
+#define MIXED	4		/* so many blocks of a header may have two copies that differ, for all mixtures */
+
+static_assert(2 * KVP_STRIPE_MAX_LEGS <= KVP_STRIPES_TRIES && 2 << MIXED <= KVP_STRIPES_TRIES);
+
+/**
+ * struct kvp_recovery_stripes - of a recovery
+ * @there: by block of the segment: some leg has it that may be believed, and it could be read
+ * @order: the segment's pages leg by leg, for its I/O
+ * @rec: by block of the entry, if it is payload: its record
+ */
+struct kvp_recovery_stripes {
+	bool there[KVP_SEGMENT_BLOCKS];
+	struct page *order[KVP_SEGMENT_BLOCKS];
+	u16 rec[KVP_MAX_ENTRY_BLOCKS];
+};
+
+int kvp_stripes_alloc(struct kvp_recovery *rec)
+{
+	rec->stripes = kvzalloc(sizeof(*rec->stripes), GFP_KERNEL);
+	return rec->stripes ? 0 : -ENOMEM;
+}
+
+void kvp_stripes_free(struct kvp_recovery *rec)
+{
+	kvfree(rec->stripes);
+}
+
+static const struct kvp_vdev *log_vdev(const struct kvp_recovery *rec)
+{
+	return rec->pool->log.v;
+}
+
+static struct page *page_at(struct kvp_recovery *rec, u32 which, u64 lsn)
+{
+	return rec->seg.pages[which][lsn - rec->seg.lsn];
+}
+
+static bool there(const struct kvp_recovery *rec, u64 lsn)
+{
+	return rec->stripes->there[lsn - rec->seg.lsn];
+}
+
+static bool same(struct page *a, struct page *b)
+{
+	return !memcmp(page_address(a), page_address(b), KVP_BLOCK_SIZE);
+}
+
+/* --- a segment ------------------------------------------------------------------------- */
+
+/* Its first block in the segment, counted from that one's begin. */
+static u32 first_of(const struct kvp_recovery *rec, u32 leg)
+{
+	u32 legs = log_vdev(rec)->g->leg_count;
+
+	return (leg + legs - (u32)(rec->seg.lsn % legs)) % legs;
+}
+
+/* Those of the segment's first @blocks that @leg has, side by side: where, and their pages, at @order. */
+static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page **order, struct kvp_io *io)
+{
+	const struct kvp_geometry *g = log_vdev(rec)->g;
+	u32 first = first_of(rec, leg), at;
+
+	io->block = kvp_log_place(g, rec->seg.lsn + first, 0).block;
+	io->pages = order;
+	for (at = first; at < blocks; at += g->leg_count)
+		order[io->nr++] = rec->seg.pages[READ][at];
+}
+
+/* What came of it: blocks that cannot be read must not be taken for anything. */
+static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
+{
+	const struct kvp_geometry *g = log_vdev(rec)->g;
+	u32 first = first_of(rec, leg), i;
+
+	if (io->leg && io->error)
+		atomic64_inc(&io->leg->err_read);
+	for (i = 0; i < io->nr; i++)
+		rec->stripes->there[first + i * g->leg_count] = io->leg &&
+			(!io->error || !kvp_io_page(io->leg, KVP_IO_READ, io->block + i, io->pages[i]));
+}
+
+void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
+{
+	const struct kvp_vdev *v = log_vdev(rec);
+	struct kvp_segment *seg = &rec->seg;
+	struct kvp_io_group group;
+	u32 i, at = 0;
+
+	memset(seg->ios, 0, sizeof(seg->ios));
+	kvp_io_group_init(&group);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg *leg = &v->legs[i];
+		struct kvp_io *io = &seg->ios[i];
+
+		plan_leg(rec, i, blocks, &rec->stripes->order[at], io);
+		at += io->nr;
+		if (!io->nr || !leg->bdev || (!outdated && !kvp_leg_usable(leg)))
+			continue;
+		io->leg = leg;
+		io->op = KVP_IO_READ;
+		kvp_io_group_submit(&group, io);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < v->nr_legs; i++)
+		note_leg(rec, i, &seg->ios[i]);
+}
+
+/* --- a header -------------------------------------------------------------------------- */
+
+/* Of the block at @i of the header at @lsn one copy, @second or not; the other if that is not there. */
+static bool take_copy(struct kvp_recovery *rec, u64 lsn, u32 i, bool second)
+{
+	u64 at = lsn + 2 * i + second;
+
+	if (!there(rec, at))
+		at = lsn + 2 * i + !second;
+	if (!there(rec, at))
+		return false;
+	memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(page_at(rec, READ, at)), KVP_BLOCK_SIZE);
+	return true;
+}
+
+static bool copies_differ(struct kvp_recovery *rec, u64 lsn, u32 i)
+{
+	return there(rec, lsn + 2 * i) && there(rec, lsn + 2 * i + 1) &&
+	       !same(page_at(rec, READ, lsn + 2 * i), page_at(rec, READ, lsn + 2 * i + 1));
+}
+
+/* Its first block, and by that its length, which must be below @most; 0: there is none. */
+static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
+{
+	const struct kvp_disk_log_hdr *d = page_address(page_at(rec, READ, lsn + second));
+	u32 blocks = le32_to_cpu(d->hdr_blocks);
+
+	if (!there(rec, lsn + second) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || !blocks || blocks > most)
+		return 0;
+	/* Where the second copy is as the first one it is nothing new. */
+	if (second && there(rec, lsn) && !copies_differ(rec, lsn, 0))
+		return 0;
+	return take_copy(rec, lsn, 0, second) ? blocks : 0;
+}
+
+/*
+ * Where both copies of a block are there and are not the same, its sum is that of the whole header
+ * only. All mixtures of a few such blocks; of more those that one leg, which has nothing of it, explains.
+ */
+u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try)
+{
+	const struct kvp_geometry *g = log_vdev(rec)->g;
+	u32 most = min_t(u64, (kvp_log_segment_end(g, lsn) - lsn) / 2, KVP_MAX_HDR_BLOCKS);
+	u32 blocks = most ? take_first(rec, lsn, try & 1, most) : 0, mix = try >> 1, differ = 0, nr, i;
+
+	for (i = 1; i < blocks; i++)
+		differ |= copies_differ(rec, lsn, i) ? BIT(i) : 0;
+	nr = hweight32(differ);
+	if (mix >= (nr > MIXED ? g->leg_count : 1u << nr))
+		return 0;
+	for (i = 1; i < blocks; i++) {
+		bool second = nr > MIXED && kvp_log_place(g, lsn + 2 * i, 0).leg == mix;
+
+		if (nr <= MIXED && (differ & BIT(i))) {
+			second = mix & 1;
+			mix >>= 1;
+		}
+		if (!take_copy(rec, lsn, i, second))
+			return 0;
+	}
+	return blocks;
+}
+
+/* --- payload --------------------------------------------------------------------------- */
+
+static void note_records(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	struct kvp_rec r;
+	u32 i, n = 0;
+
+	for (i = 0; i < h->rec_count; i++) {
+		kvp_recovery_record(rec, i, &r);
+		if (kvp_rec_has_payload(&r))
+			rec->stripes->rec[kvp_log_payload_at(log_vdev(rec)->g, h, n++)] = i;
+	}
+}
+
+/* Is @page what the payload @at blocks behind the header should be? */
+static bool is_right(struct kvp_recovery *rec, u32 at, struct page *page)
+{
+	struct kvp_rec r;
+
+	kvp_recovery_record(rec, rec->stripes->rec[at], &r);
+	return kvp_recovery_sum(rec->pool, &r, page_address(page)) == r.crc;
+}
+
+/* Nobody uses what is clean: if it is rotten or torn, that must not end the log (R10). */
+static bool is_needed(struct kvp_recovery *rec, u32 at)
+{
+	struct kvp_rec r;
+
+	kvp_recovery_record(rec, rec->stripes->rec[at], &r);
+	return kvp_rec_counts(&r);
+}
+
+/* Of the row from @first to @end make the block @at of all others, parity included. Has it its sum? */
+static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end, u32 at)
+{
+	struct page *sources[KVP_STRIPE_MAX_LEGS];
+	u32 i, n = 0;
+
+	for (i = first; i < end; i++) {
+		if (i != at && !there(rec, h->lsn + i))
+			return false;
+		if (i != at)
+			sources[n++] = page_at(rec, READ, h->lsn + i);
+	}
+	kvp_xor_sum(rec->scratch, sources, n);
+	if (!is_right(rec, at, rec->scratch))
+		return false;
+	copy_page(page_address(page_at(rec, MADE, h->lsn + at)), page_address(rec->scratch));
+	return true;
+}
+
+/* What is there of a block that is not to be had otherwise; if there is nothing, zeros will do. */
+static void take_as_it_is(struct kvp_recovery *rec, u64 lsn)
+{
+	if (there(rec, lsn))
+		copy_page(page_address(page_at(rec, MADE, lsn)), page_address(page_at(rec, READ, lsn)));
+	else
+		clear_page(page_address(page_at(rec, MADE, lsn)));
+}
+
+/* One row as it should be, its parity last; false if a block that is needed is lost. */
+static bool make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end)
+{
+	bool needed = false;
+	u32 at, bad = 0, which = 0;
+
+	for (at = first + 1; at < end; at++) {
+		take_as_it_is(rec, h->lsn + at);
+		if (there(rec, h->lsn + at) && is_right(rec, at, page_at(rec, READ, h->lsn + at)))
+			continue;
+		needed |= is_needed(rec, at);
+		which = at;
+		bad++;
+	}
+	if (bad && !(bad == 1 && make_block(rec, h, first, end, which)) && needed)
+		return false;
+	kvp_xor_sum(page_at(rec, MADE, h->lsn + first),
+		    &rec->seg.pages[MADE][h->lsn + first + 1 - rec->seg.lsn], end - first - 1);
+	return true;
+}
+
+/* All blocks of the entry in rec->hdr as they should be; false: one is lost that counts. */
+static bool make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	const struct kvp_log_stripe s = { log_vdev(rec)->g->leg_count, h->hdr_blocks, h->payload };
+	u32 at, end;
+
+	note_records(rec, h);
+	for (at = 0; at < 2 * h->hdr_blocks; at++)
+		memcpy(page_address(page_at(rec, MADE, h->lsn + at)),
+		       rec->hdr + at / 2 * KVP_BLOCK_SIZE, KVP_BLOCK_SIZE);
+	for (; at < h->blocks; at = end) {
+		u32 first = kvp_log_stripe_row(&s, at, &end);
+
+		if (!make_row(rec, h, first, end))
+			return false;
+	}
+	return true;
+}
+
+/* --- an entry -------------------------------------------------------------------------- */
+
+int kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+{
+	struct kvp_why why;
+	u32 try, blocks;
+
+	for (try = 0; try < KVP_STRIPES_TRIES; try++) {
+		blocks = kvp_stripes_header(rec, lsn, try);
+		if (blocks && !kvp_recovery_decode(rec, blocks, lsn, h, &why) &&
+		    kvp_recovery_follows(rec, h) && make_entry(rec, h))
+			return MADE;
+	}
+	return -1;
+}
+
+/* A block at a time: only what a power cut, or a loss, left differs. None of it is needed to make the rest. */
+int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+{
+	const struct kvp_vdev *v = log_vdev(rec);
+	u64 lsn;
+
+	for (lsn = h->lsn; lsn < h->lsn + h->blocks; lsn++) {
+		struct kvp_place at = kvp_log_place(v->g, lsn, 0);
+		struct page *read = page_at(rec, READ, lsn), *made = page_at(rec, MADE, lsn);
+		struct kvp_leg *leg = &v->legs[at.leg];
+
+		if (!kvp_leg_usable(leg) || (there(rec, lsn) && same(read, made)))
+			continue;
+		if (!kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, made)) {
+			copy_page(page_address(read), page_address(made));
+			rec->stripes->there[lsn - rec->seg.lsn] = true;
+			continue;
+		}
+		atomic64_inc(&leg->err_write);
+		if (!kvp_leg_fail(leg, "the log cannot be repaired"))
+			return kvp_recovery_cannot_write(rec, leg, at.block);
+	}
+	return 0;
+}
+
+int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page)
+{
+	u64 first = kvp_log_row_first(lsn, row), end = first + kvp_log_row_blocks(row), i;
+
+	clear_page(page_address(rec->home));
+	for (i = first; i < end; i++) {
+		struct kvp_place at = kvp_log_place(log_vdev(rec)->g, i, 0);
+		struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
+
+		if (i == lsn)
+			continue;
+		if (!kvp_leg_usable(leg) || kvp_io_page(leg, KVP_IO_READ, at.block, rec->scratch))
+			return -EIO;
+		kvp_xor(rec->home, rec->scratch);
+	}
+	if (page != rec->home)
+		copy_page(page_address(page), page_address(rec->home));
+	return 0;
+}
+
+int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+{
+	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, r->payload, 0);
+	struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
+	u32 seed = rec->pool->seed;
+
+	if (kvp_leg_usable(leg) && !kvp_io_page(leg, KVP_IO_READ, at.block, rec->home) &&
+	    kvp_block_sum(seed, block, page_address(rec->home)) == r->crc)
+		return 0;
+	if (kvp_stripes_make(rec, r->payload, r->row, rec->home) ||
+	    kvp_block_sum(seed, block, page_address(rec->home)) != r->crc)
+		return -EIO;
+	return 0;
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A parity1 whose log is on a cache of kind parity1: rows of homes, and their parity in rows of the
+ * log. Cut everywhere, and each image looked at with any one leg gone, with any leg and any SSD gone
+ * at once (check.c), and with the one lost while a recovery without the other is cut.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/completion.h>
+
+#include "suite.h"
+
+#define LEGS		3u	/* with data; behind them as many SSDs */
+#define SSDS		3u
+#define STRIPES		46u	/* of four rows: more than an entry of parity holds */
+#define MAX_SPOILT	4u
+
+struct both {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const char *name;
+	void (*run)(struct both *t);
+	struct crash crash;
+	u32 cuts_from, positions;	/* 0: cut everywhere */
+	bool spoilt;		/* the order of events did not let it become what it is about */
+	bool filled;
+	struct completion done;
+	u64 nonce;		/* of the log that a recovery finds */
+};
+
+/* --- what happens ------------------------------------------------------------------------ */
+
+static void lose(struct both *t, u32 disk)
+{
+	disks_kill(disk);
+	t->crash.lost |= BIT(disk);
+}
+
+/* If not, the test has to be done in another order of events. */
+static bool home_without_checkpoint(struct both *t)
+{
+	t->spoilt = !host_try_home(&t->host);
+	return !t->spoilt;
+}
+
+static void by_intent(struct both *t, u64 block, u32 count)
+{
+	u64 before = t->host.pool->log.intent_blocks;
+
+	host_write(&t->host, block, count, false);
+	host_sleep(1500);
+	if (t->host.pool->log.intent_blocks == before)
+		sim_fail("no intents: the test is not what it says");
+}
+
+static void parts_of_rows(struct both *t)
+{
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 81, 6, false);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 3, 3, false);
+	host_write(&t->host, 90, 1, true);
+	host_checkpoint(&t->host);
+	if (!t->host.pool->log.ssd_blocks[KVP_LOG_PARITY])
+		sim_fail("no parity was logged: the test is not what it says");
+}
+
+/* Parity in the log that counts an old version of a block, and a new one beside it. */
+static void newer_than_the_parity_counts(struct both *t)
+{
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 73, 1, true);
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, 64, 1, true);
+	host_write(&t->host, 73, 1, true);
+	t->cuts_from = disks.trace.nr;
+	host_checkpoint(&t->host);
+}
+
+static void row_in_every_way(struct both *t)
+{
+	host_write(&t->host, 64, 1, true);
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, 64, 8, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 68, 1, true);
+	host_discard(&t->host, 64, 1);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 64, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* An SSD dies while parts of rows go home, their parity perhaps on its way to the log. */
+static void an_ssd_dies(struct both *t)
+{
+	host_write(&t->host, 64, 3, true);
+	host_write(&t->host, 81, 1, true);
+	lose(t, LEGS + 1);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 66, 20, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	host_read_check(&t->host, 64);
+}
+
+/* It takes no writes any more just when parity is logged. */
+static void an_ssd_refuses_parity(struct both *t)
+{
+	host_write(&t->host, 64, 3, true);
+	host_write(&t->host, 81, 1, true);
+	flush_work(&t->host.pool->log.post_work);
+	disks_fault(FAULT_WRITE_EIO, LEGS, 0, ~0ull);
+	t->crash.lost |= BIT(LEGS);
+	host_checkpoint(&t->host);
+	if (kvp_leg_usable(host_leg(&t->host, LEGS)))
+		sim_fail("the SSD was not given up");
+	host_write(&t->host, 65, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* A leg, and then an SSD as well: what is left is enough, for ever. */
+static void one_of_each_dies(struct both *t)
+{
+	host_write(&t->host, 64, 3, true);
+	lose(t, 1);
+	host_write(&t->host, 66, 20, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	lose(t, LEGS + 2);
+	host_write(&t->host, 2, 1, true);
+	host_write(&t->host, 7, 1, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 71, 4, true);
+	host_read_check(&t->host, 64);
+	host_read_check(&t->host, 100);
+}
+
+static void part_over_an_open_intent(struct both *t)
+{
+	by_intent(t, 64, 48);
+	host_write(&t->host, 66, 1, false);
+	host_write(&t->host, 77, 2, false);
+	kvp_commit_sync(t->host.pool);
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, 66, 1, true);
+	host_checkpoint(&t->host);
+}
+
+static void part_over_a_closed_intent(struct both *t)
+{
+	by_intent(t, 64, 48);
+	host_flush(&t->host);
+	t->cuts_from = disks.trace.nr;
+	host_write(&t->host, 66, 1, true);
+	host_write(&t->host, 77, 2, true);
+	if (!home_without_checkpoint(t))
+		return;
+	host_write(&t->host, 66, 1, true);
+	host_write(&t->host, 68, 1, true);
+	host_checkpoint(&t->host);
+}
+
+static void filler(void *arg)
+{
+	struct both *t = arg;
+	u32 i;
+
+	for (i = 0; !t->filled; i++) {
+		host_write(&t->host, 64 + (i * 5) % 80, 1, false);
+		if (i % 20 == 19)
+			host_flush(&t->host);
+	}
+	complete_all(&t->done);
+}
+
+static void hold_homes(bool hold)
+{
+	u32 i;
+
+	for (i = 0; i < LEGS; i++)
+		if (hold)
+			disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+		else
+			disks_release(i);
+}
+
+/* While nothing goes home the log gets full; there is room for parity in rows, of destage or of a recovery. */
+static void full_log_has_room_for_parity(struct both *t)
+{
+	struct kvp_log *log = &t->host.pool->log;
+	u32 i;
+
+	init_completion(&t->done);
+	hold_homes(true);
+	sim_spawn("filler", filler, t);
+	for (i = 0; i < 400 && !kvp_log_short(t->host.pool); i++)
+		host_sleep(50);
+	if (!kvp_log_short(t->host.pool))
+		sim_fail("%llu of %llu blocks of the log are used: the test is not what it says",
+			 kvp_log_used(t->host.pool), kvp_log_window(log->v->g));
+	t->cuts_from = disks.trace.nr;
+	t->positions = 6;
+	t->filled = true;
+	hold_homes(false);
+	wait_for_completion(&t->done);
+	host_checkpoint(&t->host);
+	if (log->owed)
+		sim_fail("the log is empty, and owes %u rows", log->owed);
+}
+
+/* Parity takes what is left of a segment, and no more: there lies the summary, and no entry is believed that goes beyond. */
+static void parity_ends_with_the_segment(struct both *t)
+{
+	struct kvp_log *log = &t->host.pool->log;
+	u32 i, k, kept = kvp_log_kept(log->v->g);
+	u64 begin = log->head.lsn;
+
+	t->positions = 4;
+	for (i = 0; log->head.lsn - begin < 20 * log->v->g->segment_blocks; i++) {
+		for (k = 0; k < 1 + i * i % 13 + i / 16 % 5; k++)
+			host_write(&t->host, 64 + 4 * k + i % 4, 1, false);
+		host_checkpoint(&t->host);
+		if (log->durable.lsn + kept > kvp_log_segment_end(log->v->g, log->durable.prev_lsn))
+			sim_fail("the entry at %llu goes beyond the end of its segment", log->durable.prev_lsn);
+	}
+}
+
+/* --- running them -------------------------------------------------------------------------- */
+
+static void test_main(void *arg)
+{
+	struct both *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	if (!kvp_log_striped(t->host.pool->log.v->g) || !t->host.pool->parity)
+		sim_fail("the log is on vdev %u: the test is not what it says", t->host.pool->log.v->index);
+	kvp_fill_stop(t->host.pool);
+	/* Checkpoints come when a test asks for them. */
+	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
+	t->cuts_from = disks.trace.nr;
+	if (t->run)
+		t->run(t);
+}
+
+static bool live(struct both *t, const struct image *img, u64 seed)
+{
+	struct sim_config config;
+	bool good;
+
+	check_seed_config(&config, seed);
+	disks_begin(img, t->start.legs);
+	good = sim_run(&config, test_main, t) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	return good;
+}
+
+static void begin(struct both *t)
+{
+	const struct base *base = base_cache(&t->start);
+
+	oracle_copy(&t->o, &base->o);
+	t->spoilt = false;
+	t->filled = false;
+	t->positions = opt.images < 3 ? 12 : 0;
+	t->crash = (struct crash){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS, .cache_parity = true,
+				   .o = &t->o, .each_leg = true };
+}
+
+static bool run_one(struct both *t, u64 seed)
+{
+	bool good;
+
+	begin(t);
+	good = live(t, base_cache(&t->start)->img, seed);
+	/* Each image is started many times: where few are asked for, not at every position. */
+	if (good && !t->spoilt && t->positions)
+		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
+	else if (good && !t->spoilt)
+		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
+	oracle_free(&t->o);
+	return good;
+}
+
+static struct both *new_test(const char *name, void (*run)(struct both *t))
+{
+	struct both *t = calloc(1, sizeof(*t));
+
+	t->name = name;
+	t->run = run;
+	t->start = (struct host_start){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS, .cache_parity = true };
+	return t;
+}
+
+static void test(const char *name, void (*run)(struct both *t))
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 4 : 1, spoilt = 0, i;
+	struct both *t;
+	bool good = true;
+
+	if (!wanted(name))
+		return;
+	t = new_test(name, run);
+	for (i = 0; good && i < rounds + spoilt; i++) {
+		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+		spoilt += t->spoilt;
+		good &= spoilt < MAX_SPOILT;
+	}
+	result(name, good);
+	free(t);
+}
+
+/* --- a recovery's chain ---------------------------------------------------------------------- */
+
+/* One chunk of each stripe is in the log, the other at home only: more rows than an entry has. */
+static void log_part_of_every_row(struct both *t)
+{
+	u32 stripe;
+
+	t->nonce = t->host.pool->log.nonce;
+	for (stripe = 0; stripe < STRIPES; stripe++)
+		host_write(&t->host, 8 * stripe, 8, false);
+	host_checkpoint(&t->host);
+	hold_homes(true);
+	for (stripe = 0; stripe < STRIPES; stripe++)
+		host_write(&t->host, 8 * stripe + stripe % 2 * 4, 4, false);
+	host_flush(&t->host);
+}
+
+static void refuse_on_an_ssd(void *arg)
+{
+	disks_fault(FAULT_WRITE_EIO, LEGS + 1, disks.log_first[LEGS + 1], disks.log_end[LEGS + 1] - 1);
+	test_main(arg);
+}
+
+static struct trace take_trace(void)
+{
+	struct trace t = disks.trace;
+
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	return t;
+}
+
+/* All that was on its way is there. */
+static void cut_at(const struct trace *trace, u32 at, struct image *out)
+{
+	struct cutter *cut = malloc(sizeof(*cut));
+	struct rng rng = { opt.seed };
+	u8 fates[MAX_PENDING];
+
+	memset(fates, FATE_KEPT, sizeof(fates));
+	cutter_init(cut, trace);
+	cutter_seek(cut, at);
+	cutter_images(cut, fates, &rng, out);
+	cutter_free(cut);
+	free(cut);
+}
+
+static void free_images(struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < LEGS + SSDS; i++)
+		image_free(&img[i]);
+}
+
+/* Submissions of entries of the chain, to whichever SSD: where the first is, and the last. So many entries. */
+static u32 find_chain(const struct trace *trace, u64 nonce, u32 *first, u32 *last)
+{
+	u32 i, n = 0;
+	u64 lsn = 0;
+
+	for (i = 0; i < trace->nr_requests; i++) {
+		const struct trace_request *r = &trace->requests[i];
+		const struct kvp_disk_log_hdr *d;
+
+		if (r->op != KVP_IO_WRITE_FUA || !r->nr || r->disk < LEGS)
+			continue;
+		d = (const struct kvp_disk_log_hdr *)r->data[0]->data;
+		if (le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->nonce) == nonce)
+			continue;
+		if (!n)
+			*first = r->submitted;
+		*last = r->submitted;
+		n += le64_to_cpu(d->lsn) != lsn;
+		lsn = le64_to_cpu(d->lsn);
+	}
+	return n;
+}
+
+/* The recovery is cut all along its chain, and behind it; what comes next may lack a leg and an SSD. */
+static bool cut_the_chain(struct both *t, const struct trace *trace)
+{
+	u32 tries = min(opt.images, 16u) + 4, i, first = 0, last = 0, span;
+	u32 n = find_chain(trace, t->nonce, &first, &last);
+	bool good = expect(n > 1, "%u entries of a chain: the test is not what it says", n);
+
+	span = last + (last - first) - first + 8;
+	for (i = 0; good && i < tries; i++) {
+		struct crash c = t->crash;
+		struct image img[MAX_DISKS];
+
+		cut_at(trace, first + span * i / tries, img);
+		c.images = img;
+		c.at = ~0u;
+		c.seed = mix64(opt.seed, i);
+		good = !check_crash(&c, i % 3 ? CHECK_LEGS : CHECK_RECRASH);
+		if (!good)
+			fprintf(stderr, "  ^ the chain is from %u to %u, cut at %u\n", first, last,
+				first + span * i / tries);
+		free_images(img);
+	}
+	return good;
+}
+
+/* @recover: the machine of the recovery that is cut */
+static bool chain_test(struct both *t, void (*recover)(void *arg))
+{
+	struct image logged[MAX_DISKS];
+	struct sim_config config;
+	struct trace trace;
+	bool good;
+
+	begin(t);
+	good = live(t, base_cache(&t->start)->img, opt.seed);
+	trace = take_trace();
+	cut_at(&trace, trace.nr, logged);
+	trace_free(&trace);
+	t->run = NULL;
+	check_seed_config(&config, mix64(opt.seed, 2));
+	disks_begin(logged, t->start.legs);
+	good = good && sim_run(&config, recover, t) == SIM_RETURNED;
+	disks_end();
+	trace = take_trace();
+	if (recover != test_main)
+		t->crash.lost |= BIT(LEGS + 1);
+	good = good && cut_the_chain(t, &trace);
+	trace_free(&trace);
+	free_images(logged);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void chain(const char *name, void (*recover)(void *arg))
+{
+	struct both *t;
+
+	if (!wanted(name))
+		return;
+	t = new_test(name, log_part_of_every_row);
+	result(name, chain_test(t, recover));
+	free(t);
+}
+
+#define NAMED(function) "cachep1-parity:" #function, function
+
+void run_cacheparity(void)
+{
+	test(NAMED(parts_of_rows));
+	test(NAMED(newer_than_the_parity_counts));
+	test(NAMED(row_in_every_way));
+	test(NAMED(an_ssd_dies));
+	test(NAMED(an_ssd_refuses_parity));
+	test(NAMED(one_of_each_dies));
+	test(NAMED(part_over_an_open_intent));
+	test(NAMED(part_over_a_closed_intent));
+	test(NAMED(full_log_has_room_for_parity));
+	test(NAMED(parity_ends_with_the_segment));
+	chain("cachep1-parity:chain", test_main);
+	chain("cachep1-parity:chain-without-an-ssd", refuse_on_an_ssd);
+}
