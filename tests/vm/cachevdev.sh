@@ -33,6 +33,11 @@ begin_load() {
 	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
 		--verify_backlog=64 --time_based --runtime=600 --output=/tmp/load.log --minimal &
 	load=$!
+	# Before it has a child it takes no signal: end_load would be ignored, and wait for ever.
+	until pgrep -P "$load" > /dev/null; do
+		kill -0 "$load" || fail "fio ended by itself: $(cat /tmp/load.log)"
+		sleep 0.2
+	done
 	sleep 1
 }
 end_load() {

@@ -23,7 +23,7 @@ file_system() {
 
 echo "--- FlashCache, flashcache_create -p: made in the mode that is asked for"
 for mode in thru:writethrough around:writearound; do
-	run 0 create "${log[@]}" -o cache_mode=${mode#*:} tank mirror /dev/a /dev/b cache /dev/c
+	run 0 create -f "${log[@]}" -o cache_mode=${mode#*:} tank mirror /dev/a /dev/b cache /dev/c
 	mode_is ${mode#*:} legs
 	file_system 2
 	kept "${mode%:*}"
@@ -33,7 +33,7 @@ for mode in thru:writethrough around:writearound; do
 done
 
 echo "--- bcache: one SSD for several disks"
-run 0 create "${log[@]}" tank single /dev/a single /dev/b cache /dev/c
+run 0 create -f "${log[@]}" tank single /dev/a single /dev/b cache /dev/c
 mode_is writeback cache
 file_system 8
 
@@ -60,8 +60,10 @@ echo "--- dm-writecache: everything home, now"
 dmsetup message tank 0 checkpoint
 
 echo "--- dm-cache, lvconvert --uncache: not after all"
-# Nothing comes home meanwhile, so there is a drain to be cancelled.
-for d in a b; do simset $d delay_us 5000000; done
+# Nothing comes home before it, and not soon then, so there is a drain to be cancelled, however long the tools take.
+idle=$(kvpoolctl get -p tank destage_idle_ms)
+run 0 set tank destage_idle_ms=86400000
+for d in a b; do simset $d delay_us 20000000; done
 fio --name=dirty --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --ioengine=libaio --iodepth=32 --direct=1 \
 	--output=/tmp/dirty.log || fail "fio: $(cat /tmp/dirty.log)"
 kvpoolctl remove tank cache > /tmp/removed 2>&1 &
@@ -73,17 +75,18 @@ expect_fail wait $remover
 grep -q cancelled /tmp/removed || fail "remove: $(cat /tmp/removed)"
 expect_stat tank drain.state cancelled
 mode_is writeback cache
+run 0 set tank destage_idle_ms="$idle"
 kept "the drain was cancelled"
 
 echo "--- EnhanceIO, lvconvert --uncache: off, and on again"
 run 0 remove tank cache
 run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
-run 0 add tank cache /dev/c
+run 0 add -f tank cache /dev/c
 mode_is writeback cache
 
 echo "--- dm-cache, lvconvert --type cache --cachepool: two SSDs that are one cache"
 run 0 remove tank cache
-run 0 add tank cache mirror /dev/d /dev/e
+run 0 add -f tank cache mirror /dev/d /dev/e
 mode_is writeback cache
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.legs.0.state) $(json pools.0.cache.legs.1.state)" "online online"

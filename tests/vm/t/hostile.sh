@@ -5,4 +5,4 @@
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/hostile.sh"
-hostile 1 60
+hostile 1 32

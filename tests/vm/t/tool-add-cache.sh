@@ -7,14 +7,19 @@
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 for d in f g h; do mksim $d 64; done
 size() { blockdev --getsize64 /dev/mapper/tank; }
-# Durably: what is on them of the pool before must not come back with a power cut.
-blank_new() { for d in f g h; do dd if=/dev/zero of=/dev/$d bs=1M oflag=direct conv=fsync status=none count=64; done; }
+# The labels, durably: what is on them of the pool before must not come back with a power cut.
+blank_new() {
+	for d in f g h; do
+		dd if=/dev/zero of=/dev/$d bs=1M count=1 oflag=direct status=none
+		dd if=/dev/zero of=/dev/$d bs=1M seek=63 count=1 oflag=direct conv=fsync status=none
+	done
+}
 
 echo "--- made at once: a mirror, a parity1 and a mirrored cache"
 refused 2 usage 'name the cache last' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c mirror /dev/f /dev/g
 expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format name=tank single 1 /dev/a cache 1 /dev/c single 1 /dev/f"
 [[ $(last_refusal) = *'behind the cache'* ]] || fail "refused, but: $(last_refusal)"
-run 0 create "${log[@]}" tank mirror /dev/a /dev/b parity1 /dev/f /dev/g /dev/h cache mirror /dev/c /dev/d
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b parity1 /dev/f /dev/g /dev/h cache mirror /dev/c /dev/d
 run 0 status tank; has out '^    mirror-0 +online'; has out '^    parity1-1 +online'; has out '^ +cache +online'
 mode_is writeback cache
 oracle write /dev/mapper/tank 0 4096 1 fsync bs=8
@@ -27,7 +32,7 @@ run 0 destroy tank
 
 echo "--- added under a filesystem that is written to, beside a cache with the log"
 blank; blank_new
-run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 small=$(size)
 mkfs.ext4 -q -E nodiscard,resize=1G /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
@@ -72,9 +77,9 @@ run 0 destroy tank
 
 echo "--- the power goes at a step of it: the old pool, or the new one, with its cache"
 old=0 new=0
-for ((k = 1; k <= 25; k += 3)); do
+for k in 1 7 16 22 25; do
 	blank; blank_new
-	run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+	run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 	run 0 add -n -j tank mirror /dev/f /dev/g
 	grown=$(json plan.size)
 	json plan.table > /tmp/table

@@ -78,7 +78,7 @@ run 0 destroy tank
 
 echo "--- the power goes at a step of it: the old pool, or the new one"
 old=0 new=0 joining=0
-for ((k = 1; k <= 17; k += 2)); do
+for k in 1 5 8 11 17; do
 	blank a b c d
 	dmsetup create tank -u KVPOOL-7a5c3dd0-6a0e-4f0b-8f3d-0000000000$((10 + k)) --table \
 		"0 $((small / 512)) kvpool 7a5c3dd0-6a0e-4f0b-8f3d-0000000000$((10 + k)) 3 format name=tank log_size=8M mirror 2 /dev/a /dev/b"

@@ -43,7 +43,7 @@ run 0 destroy tank
 blank
 
 echo "--- an SSD that was out before the end knows of some that are lost"
-run 0 create "${log[@]}" -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+run 0 create -f "${log[@]}" -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 8 4 2 fsync bs=1

@@ -12,7 +12,8 @@ refused 2 usage 'no cache' create "${log[@]}" -o cache_mode=writeback tank mirro
 refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /dev/b
 refused 2 usage 'one leg' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c /dev/d
 refused 2 usage 'one cache' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c cache /dev/d
-run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+refused 3 too_small '/dev/c: .* 64 MiB .*-f' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
 has err 'note: the cache is write-through'
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.log.on)" "writethrough online legs"
@@ -26,9 +27,9 @@ run 0 destroy tank
 blank
 
 echo "--- two SSDs: the plan, then the same for good"
-run 0 create -n "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+run 0 create -f -n "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +loss of 1 leg'
-run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
 [[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
 run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ +cache +online'; has out '/dev/d +online'

@@ -160,6 +160,7 @@ create 2 usage 'vdev before it' tank cache /dev/a
 create 2 usage 'mirror has 2 to 16' tank single /dev/c mirror /dev/d
 create 2 usage 'has one leg' tank mirror /dev/c /dev/d cache /dev/a /dev/b
 create 2 usage 'cache has 2 to 16' tank mirror /dev/c /dev/d cache mirror /dev/a
+create 2 usage 'has 3 to 16 legs, not 2' tank single /dev/d cache parity1 /dev/a /dev/b
 create 3 listed_twice 'same device' tank single /dev/c single /dev/c
 for name in 9tank -tank 'ta nk' ta/nk ../tank tänk "$(printf 'a%.0s' {1..65})" ''; do
 	refused 2 usage 'a name (is|has)' create "${log[@]}" -- "$name" single /dev/c

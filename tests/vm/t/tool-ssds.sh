@@ -11,7 +11,7 @@ ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(js
 is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
 
 echo "--- refused in words"
-run 0 create "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 refused 3 refused 'no legs but SSDs of a cache' replace tank /dev/a /dev/e
 refused 3 too_small 'smaller than what' replace tank /dev/c /dev/f
 refused 3 held 'tank' attach tank /dev/c /dev/d

@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a cache of kind parity1 on three SSDs: a filesystem, power cuts, one SSD that dies or is missing, a second one; it is removed and added; beside a parity1
+# timeout: 300
+# needs: gcc python3 mkfs.ext4 fio
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+for d in f g h; do mksim $d 64; done
+ssds=(/dev/c /dev/d /dev/e)
+
+echo "--- what it cannot be"
+refused 2 usage 'has 3 to 16 legs, not 2' create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 /dev/c /dev/d
+refused 3 refused 'always carries the log' create -f "${log[@]}" -o cache_mode=writethrough tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"
+expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format name=tank single 1 /dev/a cache-parity1 2 /dev/c /dev/d"
+expect_refusal 'always carries the log' start tank "0 8192 kvpool - 3 format name=tank cache_mode=writethrough single 1 /dev/a cache-parity1 3 ${ssds[*]}"
+
+echo "--- made, and a filesystem on it"
+run 0 create -f -n "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"
+has out 'and cache-parity1 of 3'; has out '^cache +[0-9.]+ MiB'; has out '^survives +loss of 1 leg'
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"; hasnt err note
+[[ $(dmsetup table tank) = *" mirror 2 "*" cache-parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
+run 0 status tank; has out 'on the cache'; has out '^ +cache-parity1 +online'; has out '/dev/e +online'
+run 0 status -j tank
+expect_eq "$(json pools.0.cache.kind) $(json pools.0.cache.mode) $(json pools.0.cache.state)" "cache-parity1 writeback online"
+expect_eq "$(json pools.0.losses_survivable)" 1
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 70
+mkfs.ext4 -q -E nodiscard /dev/mapper/tank
+mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+begin_load
+sleep 3
+end_load
+umount /tmp/m
+e2fsck -fn /dev/mapper/tank > /tmp/fsck.txt 2>&1 || fail "$(cat /tmp/fsck.txt)"
+
+echo "--- what it does not let be done"
+refused 3 refused 'always carries the log' set tank cache_mode=writethrough
+refused 3 refused 'cannot be replaced' replace tank /dev/c /dev/f
+refused 3 refused 'cannot be replaced' attach tank /dev/c /dev/f
+refused 3 refused 'cannot be replaced' detach tank /dev/c
+mode_is writeback cache
+
+echo "--- the power goes with much in the log"
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+dmsetup message tank 0 checkpoint
+oracle write /dev/mapper/tank 0 512 2 fsync bs=4
+cut_power
+run 0 import tank
+all_is v2
+
+echo "--- an SSD is missing afterwards: the others have it all; with two missing it is refused"
+oracle write /dev/mapper/tank 0 512 3 fsync bs=4
+oracle write /dev/mapper/tank 7 3 4 fsync bs=1
+cut_power
+refused 3 no_cache 'only 1 of 3 SSDs' import -d /dev/a -d /dev/b -d /dev/e tank
+run 0 import -d /dev/a -d /dev/b -d /dev/d -d /dev/e tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 7 v3,7 3 v4,10 502 v3,"
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "degraded 0"
+oracle write /dev/mapper/tank 0 512 5 fsync bs=4
+cut_power
+run 0 import tank
+all_is v5
+scrub tank
+
+echo "--- removed, and added anew"
+run 0 remove tank cache
+run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
+all_is v5
+blank_ssds() { for d in c d e; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct conv=fsync status=none; done; }
+blank_ssds
+run 0 add -f tank cache parity1 "${ssds[@]}"; hasnt err note
+mode_is writeback cache
+all_is v5
+
+echo "--- an SSD dies while the pool runs, then the power goes"
+oracle write /dev/mapper/tank 0 512 6 fsync bs=4
+simset c dead 1
+oracle write /dev/mapper/tank 0 512 7 fsync bs=4
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.state) $(json pools.0.cache.legs.0.state)" "degraded faulted"
+expect_eq "$(json pools.0.losses_survivable)" 0
+all_is v7
+cut_power
+simset c dead 0
+run 0 import tank
+all_is v7
+expect_stat tank log.on cache
+
+echo "--- a second one dies: the log moves to the legs, and nothing is lost"
+oracle write /dev/mapper/tank 0 512 8 fsync bs=4
+moved=$(event_count tank log_moved)
+simset d dead 1
+oracle write /dev/mapper/tank 0 256 9 fsync bs=4
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v9,256 256 v8,"
+expect_eq "$(event_count tank log_moved)" $((moved + 1)) "events log_moved"
+expect_stat tank log.on legs
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.state)" "writeback faulted degraded"
+cut_power
+simset d dead 0
+run 0 import tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v9,256 256 v8,"
+refused 3 refused 'too few SSDs' set tank cache_mode=writeback
+run 0 remove tank cache
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v9,256 256 v8,"
+scrub tank
+run 0 destroy tank
+
+echo "--- beside a parity1: the power takes a disk and an SSD along, while parts of rows are on their way"
+blank_ssds
+run 0 create -f "${log[@]}" tank parity1 /dev/f /dev/g /dev/h cache parity1 "${ssds[@]}"; hasnt err note
+[[ $(dmsetup table tank) = *" parity1 3 "*" cache-parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
+mode_is writeback cache
+expect_eq "$(json pools.0.losses_survivable)" 1
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+dmsetup message tank 0 checkpoint
+oracle write /dev/mapper/tank 3 100 2 fsync bs=1
+cut_power
+run 0 import -d /dev/f -d /dev/h -d /dev/c -d /dev/e tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 3 v1,3 100 v2,103 409 v1,"
+run 4 status -j tank
+expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "degraded 0"
+oracle write /dev/mapper/tank 50 60 3 fsync bs=1
+cut_power
+run 0 import tank
+expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 3 v1,3 47 v2,50 60 v3,110 402 v1,"
+scrub tank
+run 0 destroy tank
+
+echo "--- the same, added to a pool"
+blank_ssds
+for d in a b f g h; do dd if=/dev/zero of=/dev/$d bs=1M count=64 oflag=direct conv=fsync status=none; done
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"; hasnt err note
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+run 0 add -f "${log[@]}" tank parity1 /dev/f /dev/g /dev/h
+mode_is writeback cache
+all_is v1
+blocks=$(($(blockdev --getsz /dev/mapper/tank) / 8))
+oracle write /dev/mapper/tank $((blocks - 500)) 500 2 fsync bs=1
+cut_power
+run 0 import tank
+all_is v1
+expect_eq "$(oracle show /dev/mapper/tank $((blocks - 500)) 500 bs=1)" "$((blocks - 500)) 500 v2"
+scrub tank
+run 0 destroy tank
+check_json

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# For the tests of what is clean on a cache after a restart: the pool p, on the disks a and b and some SSDs.
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle
+load_modules
+no_udev
+for d in a b; do mksim $d 96; done
+dev=/dev/mapper/p
+show() { # FIRST COUNT: what the blocks hold, on one line
+	local seen
+	seen=$(oracle show $dev "$1" "$2" bs=4)
+	echo "${seen//$'\n'/,}"
+}
+home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
+hits() { stat_of p ssd.hits; }
+# from_ssd WHAT FIRST COUNT VERSIONS: all of it, and nothing from a disk but pages of the checksum table.
+from_ssd() {
+	local reads hits
+	reads=$(home_reads) hits=$(hits)
+	expect_eq "$(show "$2" "$3")" "$4" "$1"
+	expect_eq "$(hits)" $((hits + $3)) "$1: hits"
+	[ $(($(home_reads) - reads)) -le 24 ] || fail "$1: $(($(home_reads) - reads)) reads of the disks"
+}
+known_again() { [ "$(stat_of p ssd.restore_ms)" != 0 ]; }
+# restored LEAST: so many blocks are known again, or more.
+restored() {
+	retry 20 known_again
+	[ "$(stat_of p ssd.restored)" -ge "$1" ] || fail "$(stat_of p ssd.restored) blocks are known again, not $1"
+	echo "$(stat_of p ssd.restored) blocks were known again after $(stat_of p ssd.restore_ms) ms"
+}
+# shellcheck disable=SC2154 # of the test
+start() { dmsetup create p --table "$table"; }
+cut_power() {
+	simset all cut_mode random
+	simset all power_cut now
+	dmsetup remove --retry p
+	simset all power_cut none
+	simset all power_restore 1
+}
