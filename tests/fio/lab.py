@@ -6,18 +6,22 @@ import importlib.util
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 BENCH = TOP / "build/bench"
+PROFILER = TOP / "tests/fio/insnprof"
 KERNEL = "6.12"
 
 # What the program guest knows.
 KINDS = ("hdd", "ssd")
 STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1", "cached", "cached1", "full",
           "writecache", "bcache", "dmcache", "writecache-full", "bcache-full", "dmcache-full")
+# What a hit is compared with, in tests/fio/bars and tests/fio/profile.
+BASES = ("zero", "linear")
 SCALING_JOBS = ("read-128k", "write-128k", "read-1m", "write-1m")
 JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit",
         "ssd-hit-qd1", "ssd-hit-qd32", "full-write", "full-rate", "full-write-1m")
@@ -80,6 +84,30 @@ def guest(name, command, *, env=None, qemu="", memory="4G"):
         machine.wait()
     if error:
         raise RuntimeError(f"{name}: {error}; see {BENCH}/{name}.log")
+
+
+def profiled(kind, stack, job, seconds):
+    """Counts instructions in the middle of a job: {"ops", "ns", "executed", "out": where prof.2 and kallsyms are}."""
+    progress(f"# {job}: {stack} on {kind} ...")
+    subprocess.run(["make", "-s", "-C", str(PROFILER)], check=True)
+    built = TOP / "build/insnprof"
+    out = BENCH / f"profile-{kind}-{stack}-{job}"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    env = {"FIO_SECONDS": seconds, "MARK": built / "mark"}
+    counted = None
+    for counted in guest(out.name, f"{TOP}/tests/fio/guest {kind} {stack} {job}",
+                         env=env, qemu=f"-plugin {built}/insnprof.so,out={out}"):
+        pass
+    if not counted or not counted["ops"]:
+        raise RuntimeError(f"{out.name}: no operation was counted")
+    shutil.move(vm.OUT / "kallsyms", out / "kallsyms")
+    executed = 0
+    with open(out / "prof.2") as f:
+        for line in f:
+            _, instructions, executions = line.split()
+            executed += int(instructions) * int(executions)
+    return {**counted, "executed": executed, "out": out}
 
 
 def progress(text):
