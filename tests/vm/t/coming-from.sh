@@ -60,12 +60,18 @@ echo "--- dm-writecache: everything home, now"
 dmsetup message tank 0 checkpoint
 
 echo "--- dm-cache, lvconvert --uncache: not after all"
-# Nothing comes home before it, and not soon then, so there is a drain to be cancelled, however long the tools take.
+# So that there is a drain to be cancelled, however long the tools take: nothing comes home by itself, and the disks are
+# slow from when much is dirty, not before, as what a round had sent then would come home in the middle of all this.
 idle=$(kvpoolctl get -p tank destage_idle_ms)
 run 0 set tank destage_idle_ms=86400000
-for d in a b; do simset $d delay_us 20000000; done
-fio --name=dirty --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --ioengine=libaio --iodepth=32 --direct=1 \
-	--output=/tmp/dirty.log || fail "fio: $(cat /tmp/dirty.log)"
+for _ in {1..10}; do
+	for d in a b; do simset $d delay_us 0; done
+	fio --name=dirty --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --ioengine=libaio --iodepth=32 --direct=1 \
+		--output=/tmp/dirty.log || fail "fio: $(cat /tmp/dirty.log)"
+	for d in a b; do simset $d delay_us 30000000; done
+	sleep 1
+	[ $(($(stat_of tank log.used) * 3)) -lt "$(stat_of tank log.size)" ] || break
+done
 kvpoolctl remove tank cache > /tmp/removed 2>&1 &
 remover=$!
 wait_stat tank drain.state running
