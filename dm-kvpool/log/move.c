@@ -93,17 +93,15 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log.next;
 	unsigned long flags;
-	bool lost;
 
 	lockdep_assert_held(&pool->sb_lock);
 	if (!to->in_sb)
 		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	kvp_log_take_place(pool);
-	lost = !kvp_vdev_has_log(to->v);
-	spin_unlock_irqrestore(&pool->members_lock, flags);
-	if (lost)
+	if (!kvp_vdev_has_log(to->v))
 		kvp_log_legs_keep(pool);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
 /* Has every entry ended, and its versions moved on? Nobody builds another one. */

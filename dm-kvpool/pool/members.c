@@ -108,7 +108,7 @@ static void note_counters(struct kvp_pool *pool)
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log.moving) && leg->keeps_log && leg->v->index == pool->sb->log_vdev;
+	return READ_ONCE(pool->log.moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
 }
 
 /* Legs that were given up since the last superblock: recorded out, under a new epoch. */
@@ -370,16 +370,14 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 void kvp_log_legs_keep(struct kvp_pool *pool)
 {
 	struct kvp_vdev *v = pool->log.v;
-	unsigned long flags;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
-	spin_lock_irqsave(&pool->members_lock, flags);
+	lockdep_assert_held(&pool->members_lock);
 	for (i = 0; i < v->nr_legs; i++)
 		if (!kvp_leg_usable(&v->legs[i]) && pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
 	WRITE_ONCE(pool->log.moving, true);
-	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
 void kvp_members_work(struct work_struct *work)

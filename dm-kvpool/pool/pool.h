@@ -406,7 +406,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
 /**
  * kvp_log_legs_keep() - the log of a cache is lost with all legs of it that no superblock records out
  *
- * None of them lacks anything. Caller holds sb_lock.
+ * None of them lacks anything. Caller holds sb_lock and members_lock.
  */
 void kvp_log_legs_keep(struct kvp_pool *pool);
 

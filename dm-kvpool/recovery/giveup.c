@@ -205,10 +205,13 @@ static int poison_lost(struct kvp_recovery *rec, struct kvp_replay *found)
  */
 static int roll_forward(struct kvp_pool *pool)
 {
+	unsigned long flags;
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
 	kvp_log_legs_keep(pool);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
