@@ -298,9 +298,7 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 /* The most that one entry takes. With its parity it is no longer than another one (kvp_log_room()). */
 static u32 most_of_entry(const struct kvp_pool *pool)
 {
-	const struct kvp_vdev *v = pool->scache.v;
-
-	return kvp_log_striped(v->g) ? kvp_log_stripe_most(v->nr_legs, 1, KVP_FILL_ENTRY + 1) : KVP_FILL_ENTRY;
+	return kvp_log_entry_most(pool->scache.v->g, 1, KVP_FILL_ENTRY + 1);
 }
 
 /* From the head of those that wait: what is still of use, up to an entry; how many. */

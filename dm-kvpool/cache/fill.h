@@ -197,7 +197,11 @@ void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d);
 /** kvp_fill_failed() - no SSD took the entry. Context: process. */
 void kvp_fill_failed(struct kvp_pool *pool);
 
-/** kvp_fill_bytes() - memory that it takes: the ghost, which grows with the cache, and pages. Context: as a reader of stats. */
+/**
+ * kvp_fill_bytes() - memory that it takes: the ghost, which grows with the cache, and pages
+ *
+ * Context: as a reader of stats.
+ */
 u64 kvp_fill_bytes(const struct kvp_pool *pool);
 
 /** kvp_fill_check() - for tests: NULL, or what is wrong. Nobody may be using it, and nothing be in flight. */

@@ -88,7 +88,9 @@ u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
  * For a new pool, whose vdevs are laid out and counted. They share in proportion
  * to their sizes, roughly; what is left over by that makes further regions. Less
  * than a leaf of a vdev stays unused by each region. logplace.h says where the log goes. Fills in
- * regions, map, features and the log's vdev. Return: 0, or -EINVAL: there are too many roots, or too many regions would be needed.
+ * regions, map, features and the log's vdev.
+ *
+ * Return: 0, or -EINVAL: there are too many roots, or too many regions would be needed.
  */
 int __must_check kvp_regions_lay_out(struct kvp_sb *sb);
 

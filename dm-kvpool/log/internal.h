@@ -5,7 +5,11 @@
 
 #include "log/log.h"
 
-/** kvp_log_free_entry() - one that is not in flight; NULL: there is none, or too much that no header can name as durable */
+/**
+ * kvp_log_free_entry() - one that is not in flight
+ *
+ * Return: it; NULL: there is none, or too much is in flight that no header can name as durable.
+ */
 struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
 
 /**

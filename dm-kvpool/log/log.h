@@ -262,6 +262,7 @@ void kvp_log_rows_free(struct kvp_log_rows *rows);
 
 /** kvp_log_rows_bytes() - memory that this takes. Context: as a reader of stats. */
 u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
+
 /**
  * kvp_log_lay_rows() - say what each leg of a cache of kind parity1 is to write of a sealed entry, and make its parity
  * @entry: below KVP_ENTRIES: whose memory that takes, until it is written

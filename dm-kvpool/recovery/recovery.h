@@ -62,7 +62,10 @@ struct kvp_recovery {
 /** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
 bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 
-/* The block at @lsn as a leg has it, by its number in rec->seg or what kvp_recovery_next() has said; its segment is in memory. */
+/*
+ * The block at @lsn as a leg has it, by its number in rec->seg or what kvp_recovery_next() has said;
+ * its segment is in memory.
+ */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
 {
 	return rec->seg.pages[leg][lsn - rec->seg.lsn];
@@ -120,7 +123,10 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 int kvp_stripes_alloc(struct kvp_recovery *rec);
 void kvp_stripes_free(struct kvp_recovery *rec);
 
-/** kvp_stripes_load() - read @blocks of the segment at rec->seg.lsn; @outdated: from legs that were recorded out, too */
+/**
+ * kvp_stripes_load() - read @blocks of the segment at rec->seg.lsn
+ * @outdated: from legs that were recorded out, too
+ */
 void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
 
 /**

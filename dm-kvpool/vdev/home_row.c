@@ -33,6 +33,7 @@
 #define RUN_ORDER	4u	/* so many pages for parity lie side by side in memory, if they can */
 #define RUN_PAGES	(1u << RUN_ORDER)
 
+static_assert(KVP_BYPASS_ROWS <= WHOLE_ROWS);
 static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
 static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */

@@ -27,7 +27,11 @@ int offline_open(struct offline_pool *p, const struct found_pool *found, u32 vde
 		 struct err *err);
 void offline_close(struct offline_pool *p);
 
-/** offline_link_log() - of all vdevs of a pool, in @pools, those that carry the log: the first, which leads to the others */
+/**
+ * offline_link_log() - of all vdevs of a pool, in @pools, those that carry the log
+ *
+ * Return: the first, which leads to the others.
+ */
 const struct offline_pool *offline_link_log(struct offline_pool *pools);
 
 /** offline_leg() - the place in legs[] of leg @leg of the vdev; -1: it may not be read */
