@@ -80,7 +80,7 @@ lost=$(json check.blocks.unrepaired /tmp/check)
 run 0 import tank
 run 4 scrub --wait -j tank
 expect_eq "$(json pools.0.scrub.unrepaired)" "$lost"
-expect_eq "$(json pools.0.poisoned)" "$(json check.damage /tmp/check | sed 's/, "state": "unrepaired"//g')" "lost blocks"
+expect_eq "$(json pools.0.poisoned)" "$(json check.damage /tmp/check | sed 's/,"state":"unrepaired"//g')" "lost blocks"
 lba=$(json pools.0.poisoned.0.lba)
 write $((lba - lba % 8)) 8 # the stripe
 [ "$lost" = 1 ] || write $((lba - lba % 8 + 4)) 8

@@ -126,15 +126,15 @@ simset all cut_mode random
 echo "--- damage that nothing mends"
 leg garble /dev/a $((start + 77)) 2
 leg garble /dev/b $((start + 78)) 2
-check 4; checked blocks.unrepaired 1; checked damage '[{"lba": 78, "blocks": 1, "state": "unrepaired"}]'
+check 4; checked blocks.unrepaired 1; checked damage '[{"lba":78,"blocks":1,"state":"unrepaired"}]'
 run 4 check /dev/a /dev/b; has out 'lba 78, 1 block\(s\): unrepaired'; has out 'advice: .*backup'
 run 0 import tank
 run 4 scrub --wait -j tank
 expect_eq "$(json pools.0.scrub.unrepaired)" 1; expect_eq "$(json pools.0.scrub.healed)" 2
-expect_eq "$(json pools.0.poisoned)" '[{"lba": 78, "blocks": 1}]'
+expect_eq "$(json pools.0.poisoned)" '[{"lba":78,"blocks":1}]'
 run 4 status -v tank; has out 'lba 78, 1 block'; has out 'advice: 1 block is lost'
 run 0 export tank
-check 4; checked blocks.poisoned 1; checked blocks.unrepaired 0; checked damage '[{"lba": 78, "blocks": 1, "state": "poisoned"}]'
+check 4; checked blocks.poisoned 1; checked blocks.unrepaired 0; checked damage '[{"lba":78,"blocks":1,"state":"poisoned"}]'
 run 0 inspect -j /dev/b; expect_eq "$(json inspect.table.poisoned)" 1
 run 0 import tank
 write 78 1

@@ -81,7 +81,7 @@ run 0 get tank chunk; expect_eq "$(cat /tmp/out)" -
 run 0 get -j tank chunk; expect_eq "$(json tunables.chunk.value)" null
 run 0 get tank log_size; expect_eq "$(cat /tmp/out)" 4M
 run 0 get -p tank size; expect_eq "$(cat /tmp/out)" 33554432
-run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit": "bytes", "value": 4194304, "fixed": true, "meaning": "of the log on each leg"}'
+run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit":"bytes","value":4194304,"fixed":true,"meaning":"of the log on each leg"}'
 run 0 set tank comment=; expect_stat tank comment ""
 run 0 set tank "comment=my two disks"
 
@@ -135,7 +135,7 @@ run 0 offline -n tank /dev/b; has out 'would take /dev/b out of pool tank'; has 
 run 0 offline -n -j tank /dev/b; cp /tmp/out /tmp/plan
 run 0 status tank
 run 0 offline -j tank /dev/b; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
-expect_eq "$(json plan.redundancy)" '{"before": 1, "after": 0}'
+expect_eq "$(json plan.redundancy)" '{"before":1,"after":0}'
 run 4 status tank; has out '/dev/b +offline'
 tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline and stays out' || fail "no advice: $(tail -n 1 /tmp/out)"
 run 0 clear tank

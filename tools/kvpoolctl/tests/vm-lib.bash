@@ -83,14 +83,7 @@ checksums() {
 }
 
 # json PATH [FILE]: the value there in the last object, as JSON; a text bare.
-json() {
-	"$_python" -ISc '
-import json, sys
-v = json.load(open(sys.argv[2]))
-for k in sys.argv[1].split("."):
-    v = v[int(k)] if isinstance(v, list) else v[k]
-print(v if isinstance(v, str) else json.dumps(v))' "$1" "${2:-/tmp/out}"
-}
+helper json -ljson-c
 
 # check_json: every object printed so far is as docs/json-schema.md says.
 check_json() {
