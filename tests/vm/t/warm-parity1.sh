@@ -7,15 +7,7 @@
 for d in c d e; do mksim $d 34; done
 
 echo "--- stopped, and started again"
-dmsetup create p --table "0 $(sectors_of 64) kvpool - 6 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 mirror 2 /dev/a /dev/b cache-parity1 3 /dev/c /dev/d /dev/e"
-table=$(dmsetup table p)
-for b in 0 1024; do oracle write $dev $b 1024 1 fsync bs=4; done
-dmsetup message p 0 checkpoint
-from_ssd "before" 0 2048 "0 2048 v1"
-dmsetup remove --retry p
-start
-restored 2048
-from_ssd "after a stop" 0 2048 "0 2048 v1"
+known_after_a_stop mirror 2 /dev/a /dev/b cache-parity1 3 /dev/c /dev/d /dev/e
 
 echo "--- the power goes: what lies in segments that were left is known"
 oracle write $dev 4096 1536 2 fsync bs=4

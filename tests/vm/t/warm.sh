@@ -8,16 +8,7 @@
 for d in c d; do mksim $d 34; done
 
 echo "--- the log: stopped, and started twice"
-dmsetup create p --table "0 $(sectors_of 64) kvpool - 6 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 mirror 2 /dev/a /dev/b cache 2 /dev/c /dev/d"
-table=$(dmsetup table p)
-# Fewer than go home by intent whatever the cutoff is.
-for b in 0 1024; do oracle write $dev $b 1024 1 fsync bs=4; done
-dmsetup message p 0 checkpoint
-from_ssd "before" 0 2048 "0 2048 v1"
-dmsetup remove --retry p
-start
-restored 2048
-from_ssd "after a stop" 0 2048 "0 2048 v1"
+known_after_a_stop mirror 2 /dev/a /dev/b cache 2 /dev/c /dev/d
 dmsetup remove --retry p
 start
 restored 2048
