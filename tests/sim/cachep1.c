@@ -187,16 +187,6 @@ static void write_mixed(struct scene *s, u32 nr)
 	}
 }
 
-/* Destage has something in hand that it does not get rid of: what follows stays in the log. */
-static void occupy_destage(struct scene *s)
-{
-	host_write_each(&s->host, 0, 1);
-	flush_work(&s->host.pool->log.post_work);
-	kvp_destage_kick(s->host.pool, true);
-	while (kvp_wbuf_nr_logged(&s->host.pool->wbuf))
-		msleep(1);
-}
-
 /* More is dirty than RAM holds; in entries of one block and of several. */
 static void park(struct scene *s)
 {
@@ -204,7 +194,7 @@ static void park(struct scene *s)
 
 	kvp_wbuf_set_limit(s->host.pool, BUFFER);
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT / 2);
 	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block += 5) {
 		host_write(&s->host, block, 5, false);

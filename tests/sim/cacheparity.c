@@ -45,16 +45,6 @@ static bool home_without_checkpoint(struct both *t)
 	return !t->spoilt;
 }
 
-static void by_intent(struct both *t, u64 block, u32 count)
-{
-	u64 before = t->host.pool->log.intent_blocks;
-
-	host_write(&t->host, block, count, false);
-	host_sleep(1500);
-	if (t->host.pool->log.intent_blocks == before)
-		sim_fail("no intents: the test is not what it says");
-}
-
 static void parts_of_rows(struct both *t)
 {
 	host_write(&t->host, 64, 1, true);
@@ -141,7 +131,7 @@ static void one_of_each_dies(struct both *t)
 
 static void part_over_an_open_intent(struct both *t)
 {
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
 	kvp_commit_sync(t->host.pool);
@@ -153,7 +143,7 @@ static void part_over_an_open_intent(struct both *t)
 
 static void part_over_a_closed_intent(struct both *t)
 {
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	t->cuts_from = disks.trace.nr;
 	host_write(&t->host, 66, 1, true);

@@ -410,6 +410,25 @@ void host_home_without_checkpoint(struct host *h)
 		sim_fail("there was a checkpoint: the test is not what it says");
 }
 
+void host_write_by_intent(struct host *h, u64 block, u32 count)
+{
+	u64 before = h->pool->log.intent_blocks;
+
+	host_write(h, block, count, false);
+	host_sleep(1500);
+	if (h->pool->log.intent_blocks == before)
+		sim_fail("no intents: the test is not what it says");
+}
+
+void host_occupy_destage(struct host *h)
+{
+	host_write_each(h, 0, 1);
+	flush_work(&h->pool->log.post_work);
+	kvp_destage_kick(h->pool, true);
+	while (kvp_wbuf_nr_logged(&h->pool->wbuf))
+		msleep(1);
+}
+
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired)
 {
 	host_scrub_since(h, 0, healed, unrepaired);

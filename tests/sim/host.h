@@ -78,6 +78,14 @@ int host_checkpoint(struct host *h);
 bool host_try_home(struct host *h);
 /** host_home_without_checkpoint() - the same, and there must not be one */
 void host_home_without_checkpoint(struct host *h);
+/** host_write_by_intent() - @count blocks, until they have gone home by intent, at least in part */
+void host_write_by_intent(struct host *h, u64 block, u32 count);
+/**
+ * host_occupy_destage() - it has something in hand that it does not get rid of, and which nobody asks for
+ *
+ * So what follows stays in the log, and is not locked. Homes are held by the caller.
+ */
+void host_occupy_destage(struct host *h);
 /** host_scrub() - to its end; how many were healed and could not be */
 void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
 

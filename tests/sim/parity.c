@@ -371,23 +371,12 @@ static void stop_is_clean(struct parity_test *t)
 
 /* --- by intent (R7) --------------------------------------------------------------------------- */
 
-/* Until what was written has gone home by intent. */
-static void by_intent(struct parity_test *t, u64 block, u32 count)
-{
-	u64 before = t->host.pool->log.intent_blocks;
-
-	host_write(&t->host, block, count, false);
-	host_sleep(1500);
-	if (t->host.pool->log.intent_blocks == before)
-		sim_fail("no intents: the test is not what it says");
-}
-
 static void large_writes(struct parity_test *t)
 {
 	host_write(&t->host, 60, 40, false);
 	host_flush(&t->host);
-	by_intent(t, 16, 48);
-	by_intent(t, 24, 32);
+	host_write_by_intent(&t->host, 16, 48);
+	host_write_by_intent(&t->host, 24, 32);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
 }
@@ -398,8 +387,8 @@ static void stream_in_pieces(struct parity_test *t)
 	struct kvp_log *log = &t->host.pool->log;
 	u64 data = log->data_blocks;
 
-	by_intent(t, 64, 28);
-	by_intent(t, 92, 20);
+	host_write_by_intent(&t->host, 64, 28);
+	host_write_by_intent(&t->host, 92, 20);
 	if (log->data_blocks != data)
 		sim_fail("%llu blocks of a stream were logged", log->data_blocks - data);
 	/* A FLUSH does wait for it. Before it no timer is running, which could cut the stream. */
@@ -413,7 +402,7 @@ static void stream_in_pieces(struct parity_test *t)
 /* Part of a stripe is written when it is home by intent, but for all that is known not durably. */
 static void part_over_an_open_intent(struct parity_test *t)
 {
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
 	kvp_commit_sync(t->host.pool);
@@ -425,7 +414,7 @@ static void part_over_an_open_intent(struct parity_test *t)
 /* The same when a FLUSH has closed it: nothing of it may be lost any more. */
 static void part_over_a_closed_intent(struct parity_test *t)
 {
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	t->cuts_from = disks.trace.nr;
 	host_write(&t->host, 66, 1, true);
@@ -444,7 +433,7 @@ static void intent_over_logged_rows(struct parity_test *t)
 	host_discard(&t->host, 90, 4);
 	host_flush(&t->host);
 	host_home_without_checkpoint(&t->host);
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	host_write(&t->host, 74, 1, true);
 	host_checkpoint(&t->host);
@@ -453,12 +442,12 @@ static void intent_over_logged_rows(struct parity_test *t)
 /* One that is not known to be durable, over one that is. */
 static void intent_over_a_closed_intent(struct parity_test *t)
 {
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	host_write(&t->host, 70, 1, true);
 	host_home_without_checkpoint(&t->host);
 	t->cuts_from = disks.trace.nr;
-	by_intent(t, 64, 32);
+	host_write_by_intent(&t->host, 64, 32);
 	host_flush(&t->host);
 }
 
@@ -492,7 +481,7 @@ static void intent_over_a_discard(struct parity_test *t)
 	host_discard(&t->host, 64, 32);
 	host_flush(&t->host);
 	host_home_without_checkpoint(&t->host);
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
 }
@@ -520,7 +509,7 @@ static void large_writes_without_a_leg(struct parity_test *t)
 static void leg_dies_amid_a_large_write(struct parity_test *t)
 {
 	disks_stall(1, disks.data_start, disks.img[1].blocks - KVP_LABEL_BLOCKS - 1);
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	disks_kill(1);
 	disks_release(1);
 	t->crash.lost = 2;
@@ -1017,7 +1006,7 @@ static void close_an_intent(void *arg)
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
 	host_home_without_checkpoint(&t->host);
-	by_intent(t, 64, 48);
+	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	for (i = 1; i < 3; i++)
 		rot(t, kvp_row_of(t->host.pool->vdevs[0].g, 64), i);

@@ -39,23 +39,10 @@ static void read_parked(struct scene *s)
 		host_read_each(&s->host, FIRST, COUNT);
 }
 
-/*
- * Destage has something in hand that it does not get rid of, and which nobody asks for: so what follows
- * stays in the log, and is not locked.
- */
-static void occupy_destage(struct scene *s)
-{
-	host_write_each(&s->host, 0, 1);
-	flush_work(&s->host.pool->log.post_work);
-	kvp_destage_kick(s->host.pool, true);
-	while (kvp_wbuf_nr_logged(&s->host.pool->wbuf))
-		msleep(1);
-}
-
 static void park(struct scene *s)
 {
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT);
 	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the scene is not what it says",
@@ -403,7 +390,7 @@ static void by_address(struct scene *s)
 	u32 i, since, turns, writes;
 
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	/* Every second block, so that none is a neighbour; 37 and 60 have no factor in common. */
 	for (i = 0; i < COUNT / 2; i++)
 		host_write_each(&s->host, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
@@ -426,7 +413,7 @@ static void many_versions(struct scene *s)
 	host_write_each(&s->host, FIRST, COUNT / 4);
 	host_checkpoint(&s->host);
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	/* The log of a parity1 has no room for more. */
 	for (i = 0; i < (s->start.parity ? 4 : 12); i++)
 		host_write_each(&s->host, FIRST, COUNT / 4);
@@ -481,7 +468,7 @@ static void silent_amid_a_sweep(struct scene *s)
 	u32 i;
 
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	for (i = 0; i < 3 * COUNT; i++)
 		host_write_each(&s->host, FIRST + i * 37 % COUNT, 1);
 	for (i = first_ssd(s); i < s->legs; i++)
@@ -580,7 +567,7 @@ static void gaps(struct scene *s)
 	for (i = 1; i < COUNT; i += 5 * GAPS)
 		image_write_data(&disks.img[i % 2], disks.data_start + FIRST + i, junk);
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	for (i = 0; i < COUNT; i += GAPS)
 		host_write_each(&s->host, FIRST + i, 1);
 	since = disks.trace.nr_requests;
@@ -652,7 +639,7 @@ static void gaps_on_the_last(struct scene *s)
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	for (i = 0; i < COUNT; i += GAPS)
 		host_write_each(&s->host, FIRST + i, 1);
 	since = t->nr_requests;
@@ -718,7 +705,7 @@ static void holes(struct scene *s)
 	host_checkpoint(h);
 	for (leg = 0; leg < first_ssd(s); leg++)
 		disks_stall(leg, disks.data_start, disks.data_start + LARGE_BLOCKS);
-	occupy_destage(s);
+	host_occupy_destage(&s->host);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
 		host_write_each(&s->host, i, 1);
 	since = disks.trace.nr_requests;
