@@ -42,6 +42,32 @@ u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end)
 	return first;
 }
 
+_Static_assert(2 * KVP_STRIPE_MAX_LEGS <= KVP_LOG_STRIPE_TRIES &&
+	       2 << KVP_LOG_STRIPE_MIXED <= KVP_LOG_STRIPE_TRIES, "a try for each way");
+
+bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second)
+{
+	u32 nr = 0, i;
+	bool all;
+
+	for (i = 1; i < KVP_MAX_HDR_BLOCKS; i++)
+		nr += differ >> i & 1;
+	all = nr <= KVP_LOG_STRIPE_MIXED;
+	*second = 0;
+	if (mix >= (all ? 1u << nr : legs))
+		return false;
+	for (i = 1; i < KVP_MAX_HDR_BLOCKS; i++) {
+		if (!(differ >> i & 1))
+			continue;
+		/* A ring of rows has whole rows: the leg of an lsn is that of its remainder. */
+		if (all ? mix & 1 : (lsn + 2 * i) % legs == mix)
+			*second |= 1u << i;
+		if (all)
+			mix >>= 1;
+	}
+	return true;
+}
+
 struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
 {
 	u64 at = lsn % ring;

@@ -62,6 +62,26 @@ u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end);
  */
 struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn);
 
+/*
+ * Of a header block both copies may be there and not be the same: one is rotten, or of an entry that was
+ * cut short. Only the sum of the whole header tells which, so ways to put it together are tried.
+ */
+#define KVP_LOG_STRIPE_MIXED	4	/* so many such blocks at most for all mixtures */
+#define KVP_LOG_STRIPE_TRIES	32	/* ways there are */
+
+/**
+ * kvp_log_stripe_mix() - which copies of a header's blocks to take, of those but the first
+ * @legs: of the log
+ * @lsn: where the header begins
+ * @differ: bit i: of block i both copies are there, and they are not the same
+ * @mix: the way, from 0 on
+ * @second: result: bit i: of block i the second copy
+ *
+ * Of a few such blocks all mixtures; of more those that one leg, which has nothing of it, explains.
+ * Return: is there such a way?
+ */
+bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second);
+
 /** kvp_log_entry_blocks() - so many lsns an entry takes in the log of @g, whatever its kind */
 u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload);
 

@@ -24,6 +24,7 @@
 #include <linux/random.h>
 
 #include "format/logplace.h"
+#include "format/logstripe.h"
 #include "recovery/recovery.h"
 #include "vdev/row.h"
 
@@ -97,7 +98,7 @@ static bool any_header_at(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr 
 	const struct kvp_vdev *v = rec->pool->log.v;
 	u32 i, blocks;
 
-	for (i = 0; rec->stripes && i < KVP_STRIPES_TRIES; i++) {
+	for (i = 0; rec->stripes && i < KVP_LOG_STRIPE_TRIES; i++) {
 		blocks = kvp_stripes_header(rec, lsn, i);
 		if (blocks && decode_any(rec, blocks, lsn, h, old))
 			return true;

@@ -118,8 +118,6 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 
 /* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
 
-#define KVP_STRIPES_TRIES	32
-
 int kvp_stripes_alloc(struct kvp_recovery *rec);
 void kvp_stripes_free(struct kvp_recovery *rec);
 
@@ -131,7 +129,7 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
 
 /**
  * kvp_stripes_header() - what may be the header at @lsn, in one piece in rec->hdr
- * @try: 0 to KVP_STRIPES_TRIES - 1: of several ways to put it together of its copies, which
+ * @try: 0 to KVP_LOG_STRIPE_TRIES - 1: of several ways to put it together of its copies, which
  *
  * Return: its blocks; 0: there is none, or no such way. Its sum says whether it is one.
  */

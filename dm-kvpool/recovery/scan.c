@@ -366,7 +366,7 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	u32 try, blocks;
 	int ret = 0;
 
-	for (try = 0; !ret && try < KVP_STRIPES_TRIES; try++) {
+	for (try = 0; !ret && try < KVP_LOG_STRIPE_TRIES; try++) {
 		blocks = kvp_stripes_header(rec, lsn, try);
 		if (!blocks)
 			continue;

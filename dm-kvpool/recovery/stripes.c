@@ -7,7 +7,7 @@
  * differs is what equalise writes. So where one leg is not there, or is not believed, nothing
  * else is needed than what the others have of the same entry.
  */
-#include <linux/bitops.h>
+#include <linux/bits.h>
 #include <linux/mm.h>
 
 #include "format/logstripe.h"
@@ -16,10 +16,6 @@
 
 #define READ	0		/* pages of rec->seg: as it lies there */
 #define MADE	1		/* as it should be */
-
-#define MIXED	4		/* so many blocks of a header may have two copies that differ, for all mixtures */
-
-static_assert(2 * KVP_STRIPE_MAX_LEGS <= KVP_STRIPES_TRIES && 2 << MIXED <= KVP_STRIPES_TRIES);
 
 /**
  * struct kvp_recovery_stripes - of a recovery
@@ -160,31 +156,19 @@ static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
 	return take_copy(rec, lsn, 0, second) ? blocks : 0;
 }
 
-/*
- * Where both copies of a block are there and are not the same, its sum is that of the whole header
- * only. All mixtures of a few such blocks; of more those that one leg, which has nothing of it, explains.
- */
 u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
 	u32 most = min_t(u64, (kvp_log_segment_end(g, lsn) - lsn) / 2, KVP_MAX_HDR_BLOCKS);
-	u32 blocks = most ? take_first(rec, lsn, try & 1, most) : 0, mix = try >> 1, differ = 0, nr, i;
+	u32 blocks = most ? take_first(rec, lsn, try & 1, most) : 0, differ = 0, second, i;
 
 	for (i = 1; i < blocks; i++)
 		differ |= copies_differ(rec, lsn, i) ? BIT(i) : 0;
-	nr = hweight32(differ);
-	if (mix >= (nr > MIXED ? g->leg_count : 1u << nr))
+	if (!kvp_log_stripe_mix(g->leg_count, lsn, differ, try >> 1, &second))
 		return 0;
-	for (i = 1; i < blocks; i++) {
-		bool second = nr > MIXED && kvp_log_place(g, lsn + 2 * i, 0).leg == mix;
-
-		if (nr <= MIXED && (differ & BIT(i))) {
-			second = mix & 1;
-			mix >>= 1;
-		}
-		if (!take_copy(rec, lsn, i, second))
+	for (i = 1; i < blocks; i++)
+		if (!take_copy(rec, lsn, i, second & BIT(i)))
 			return 0;
-	}
 	return blocks;
 }
 
@@ -295,7 +279,7 @@ int kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	struct kvp_why why;
 	u32 try, blocks;
 
-	for (try = 0; try < KVP_STRIPES_TRIES; try++) {
+	for (try = 0; try < KVP_LOG_STRIPE_TRIES; try++) {
 		blocks = kvp_stripes_header(rec, lsn, try);
 		if (blocks && !kvp_recovery_decode(rec, blocks, lsn, h, &why) &&
 		    kvp_recovery_follows(rec, h) && make_entry(rec, h))
