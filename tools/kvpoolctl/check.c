@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A whole pool, verified without the module. */
+#include "format/logplace.h"
 #include "check.h"
+#include "import.h"
 #include "inspect.h"
 #include "verify.h"
 
@@ -61,6 +63,12 @@ static int incomplete(const struct check *c)
 	return -1;
 }
 
+/* Is there all that a pool needs to be told what it holds? */
+static bool readable(const struct check *c)
+{
+	return incomplete(c) < 0 && !import_log_lost(c->found);
+}
+
 static unsigned int legs_verified(const struct check *c)
 {
 	unsigned int n = 0;
@@ -109,6 +117,7 @@ static bool add_leg(json_object *list, const struct check *c, u32 i)
 	json_number(o, "pages_bad", result->pages_bad);
 	json_number(o, "blocks_bad", result->blocks_bad);
 	json_number(o, "read_errors", result->read_errors);
+	json_number(o, "clean_bad", result->clean_bad);
 	return bad || log_bad || result->pages_bad || result->blocks_bad || result->read_errors;
 }
 
@@ -131,7 +140,63 @@ static void add_blocks(json_object *parent, const struct check *c)
 	}
 }
 
-#define ADVICE_LEN	160
+static void add_cache(json_object *parent, const struct check *c)
+{
+	const struct kvp_sb *sb = c->found->sb;
+	int cache = kvp_cache_find(sb);
+	json_object *o;
+
+	if (cache < 0) {
+		json_text(parent, "cache", NULL);
+		return;
+	}
+	o = json_child(parent, "cache");
+	json_text(o, "kind", vdev_word(sb->vdevs[cache].kind));
+	json_text(o, "log_on", kvp_log_on_cache(sb) ? "cache" : "legs");
+	json_number(o, "clean", c->v.clean);
+	json_number(o, "clean_bad", c->v.clean_bad);
+}
+
+/* Of the log what is bad on one leg, and good on another. */
+static void add_faults(json_object *log, const struct check *c)
+{
+	json_object *list = json_list(log, "bad"), *o;
+	unsigned int i;
+
+	for (i = 0; i < c->v.log.fault_count; i++) {
+		const struct log_fault *f = &c->v.log.faults[i];
+
+		o = json_item(list);
+		json_text(o, "path", c->found->legs[f->leg]->dev.path);
+		json_number(o, "lsn", f->lsn);
+		json_text(o, "why", f->why.text);
+	}
+}
+
+#define ADVICE_LEN	400
+
+/* The SSDs that are to be named as well, of a cache whose log is needed. */
+static const char *log_lost(const struct check *c, char buf[ADVICE_LEN])
+{
+	const struct kvp_sb *sb = c->found->sb;
+	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
+	unsigned int have = log_pool(c)->leg_count, named = 0;
+	char uuid[UUID_BUF];
+	size_t len;
+	u32 i;
+
+	len = (size_t)snprintf(buf, ADVICE_LEN, "its log is on the cache and holds what may be nowhere else: "
+			       "%u of %u SSDs that are in sync were given, and it needs %u; name",
+			       have, g->leg_count, kvp_log_needs(g));
+	for (i = g->first_leg; i < g->first_leg + g->leg_count && named < 3; i++) {
+		if (sb->legs[i].state != KVP_LEG_IN_SYNC || scan_leg_in_sync(c->found, i))
+			continue;
+		len += (size_t)snprintf(buf + len, ADVICE_LEN - len, "%s the SSD with UUID %s",
+					named++ ? ", or" : "", uuid_print(sb->legs[i].uuid, uuid));
+	}
+	snprintf(buf + len, ADVICE_LEN - len, "%s", named ? " too" : " another");
+	return buf;
+}
 
 /* What a start would say, in one line; NULL when nothing is wrong. */
 static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_LEN])
@@ -148,8 +213,13 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 			 offline_needed(c->pools[vdev].g));
 		return buf;
 	}
+	if (import_log_lost(c->found))
+		return log_lost(c, buf);
 	if (c->found->fork)
 		return "the legs disagree about their history: see kvpoolctl import --accept-fork";
+	if (state == LOG_DAMAGED && kvp_log_on_cache(c->found->sb))
+		return "durable log entries are damaged on every SSD given: find another SSD of the cache; "
+		       "if there is none, import --discard-log gives up what its log holds";
 	if (state == LOG_DAMAGED)
 		return "durable log entries are damaged on every leg given: find another leg";
 	if (state == LOG_NEWER)
@@ -168,7 +238,7 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 
 static int exit_of(const struct check *c, const char *text)
 {
-	if (incomplete(c) >= 0 || c->found->fork ||
+	if (!readable(c) || c->found->fork ||
 	    log_state(log_pool(c), &c->v.log) != LOG_SOUND)
 		return EXIT_FAULTED;
 	return text ? EXIT_DEGRADED : EXIT_DONE;
@@ -192,8 +262,9 @@ static json_object *report(const struct check *c, int *status)
 	legs = json_list(o, "legs");
 	for (i = 0; i < sb->leg_count; i++)
 		legs_bad |= add_leg(legs, c, i);
-	log_object(o, log_pool(c), &c->v.log);
+	add_faults(log_object(o, log_pool(c), &c->v.log), c);
 	add_blocks(o, c);
+	add_cache(o, c);
 	text = advice(c, legs_bad, words);
 	*status = exit_of(c, text);
 	json_text(o, "result", *status == EXIT_DONE ? "sound" :
@@ -235,10 +306,6 @@ static int check_scan(const struct scan *s, struct err *err)
 			       "it is no leg of pool %s%s", s->pools[0].sb->name,
 			       s->pools[0].odd->label.sb->flags & KVP_SB_JOINING ?
 			       ", but was about to be added to it" : " any more");
-	if (s->pools[0].sb->incompat & KVP_INCOMPAT_CACHE)
-		return err_set(err, ERR_UNSUPPORTED, s->pools[0].sb->name,
-			       "import it and run kvpoolctl scrub",
-			       "this version checks no pool with a cache offline");
 	return 0;
 }
 
@@ -272,7 +339,7 @@ json_object *check_object(struct ctl *ctl, struct scan *s, int *status, struct e
 	c->found = &s->pools[0];
 	c->v.progress = draw;
 	c->v.progress_arg = ctl;
-	if (!open_vdevs(c, err) && (incomplete(c) >= 0 || !verify_pool(c->pools, &c->v, err)))
+	if (!open_vdevs(c, err) && (!readable(c) || !verify_pool(c->pools, &c->v, err)))
 		o = report(c, status);
 	ctl_progress(ctl, "check", 0, 0);
 	for (v = 0; v < c->found->sb->vdev_count; v++)

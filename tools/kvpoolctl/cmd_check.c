@@ -19,6 +19,17 @@ static void print_legs(json_object *legs)
 	}
 }
 
+static void print_faults(json_object *list)
+{
+	json_object *f;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		f = json_object_array_get_idx(list, i);
+		printf("         %s: %s\n", json_text_at(f, "path"), json_text_at(f, "why"));
+	}
+}
+
 static void print_result(json_object *o)
 {
 	json_object *damage = json_at(o, "damage"), *r;
@@ -31,6 +42,7 @@ static void print_result(json_object *o)
 	       json_number_at(o, "log.intents"), json_number_at(o, "log.discards"));
 	if (json_at(o, "log.why"))
 		printf("         %s\n", json_text_at(o, "log.why"));
+	print_faults(json_at(o, "log.bad"));
 	printf("  table: %" PRIu64 " pages good, %" PRIu64 " lost\n",
 	       json_number_at(o, "table.pages_good"), json_number_at(o, "table.pages_lost"));
 	printf(" blocks: %" PRIu64 " valid, %" PRIu64 " in the log, %" PRIu64 " unwritten, %"
@@ -44,6 +56,10 @@ static void print_result(json_object *o)
 		       json_number_at(r, "lba"), json_number_at(r, "blocks"),
 		       json_text_at(r, "state"));
 	}
+	if (json_at(o, "cache"))
+		printf("  cache: %" PRIu64 " clean copies verified, %" PRIu64 " rotten%s\n",
+		       json_number_at(o, "cache.clean"), json_number_at(o, "cache.clean_bad"),
+		       json_number_at(o, "cache.clean_bad") ? ": no loss, what is home is read instead" : "");
 	printf("   what is bad on each leg:\n");
 	print_legs(json_at(o, "legs"));
 	printf(" result: %s\n", json_text_at(o, "result"));
@@ -108,8 +124,9 @@ const struct command cmd_check = {
 	.args = "DEV...",
 	.help = "Verifies a pool that does not run, from its legs or images of them: replays the\n"
 		"log in memory, then compares every block on every leg with the version that is\n"
-		"current. Reads only, and needs no module. Exit status: 4 something is damaged\n"
-		"or missing; 5 the pool would not start.",
+		"current. Of a pool with a cache name its SSDs too: they may hold what is nowhere\n"
+		"else. Reads only, and needs no module. Exit status: 4 something is damaged or\n"
+		"missing; 5 the pool would not start.",
 	.shorts = "",
 	.run = run,
 };

@@ -23,6 +23,16 @@ void *blocks_alloc(u32 count)
 	return p;
 }
 
+void block_xor(void *to, const void *from)
+{
+	const u64 *source = from;
+	u64 *sum = to;
+	size_t i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE / sizeof(*sum); i++)
+		sum[i] ^= source[i];
+}
+
 static int probe_block(struct device *d, struct err *err)
 {
 	int sector = 0, readonly = 0;

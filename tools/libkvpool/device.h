@@ -45,6 +45,9 @@ int device_read(const struct device *d, u64 block, u32 count, void *buf);
 /** blocks_alloc() - memory for @count blocks, aligned; NULL when there is none */
 void *blocks_alloc(u32 count);
 
+/** block_xor() - add one block to another */
+void block_xor(void *to, const void *from);
+
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 

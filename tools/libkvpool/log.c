@@ -2,31 +2,8 @@
 /* Walking the log. */
 #include <stdlib.h>
 
-#include "format/logplace.h"
-#include "log.h"
-
-/* A leg of one of the vdevs that carry the log. */
-struct log_leg {
-	const struct offline_pool *pool;
-	unsigned int place;	/* in its legs[] */
-};
-
-struct walker {
-	const struct offline_pool *pool;
-	struct kvp_log_track track;
-	struct log_leg legs[KVP_MAX_LEGS];
-	unsigned int leg_count;
-	struct log_walk *w;
-	void *buf[2];		/* the entry found, and one to try with */
-	u64 nonce;
-	u32 generation;		/* that is being walked: index of the superblock's; behind them the newest */
-	u64 lsn;		/* where the next entry is looked for */
-	u64 prev_lsn;
-	u32 prev_csum;
-	/* lsns of copies that were not sound, to be judged when the watermark is known */
-	u64 notes[KVP_MAX_LEGS][LOG_BAD_NOTES];
-	unsigned int note_count[KVP_MAX_LEGS];
-};
+#include "logrows.h"
+#include "logwalk.h"
 
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w)
 {
@@ -49,6 +26,11 @@ static u32 payload_sum(const struct kvp_sb *sb, const struct kvp_rec *r, const v
 	return r->kind == KVP_REC_PARITY ?
 	       kvp_block_sum(kvp_sum_seed(sb->nonce, r->vdev), kvp_parity_addr(r->block), data) :
 	       kvp_block_sum(kvp_sum_seed(sb->nonce, 0), r->block, data);
+}
+
+u32 walker_sum(const struct walker *k, const struct kvp_rec *r, const void *data)
+{
+	return payload_sum(k->pool->sb, r, data);
 }
 
 /* Has the leg room for the log's @lsn? Then where. If it is there is a question of turns. */
@@ -112,6 +94,27 @@ static u32 claimed_blocks(const struct kvp_disk_log_hdr *d, u64 nonce, u32 most)
 	return blocks < most ? blocks : most;
 }
 
+int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+		  struct kvp_why *why)
+{
+	const struct kvp_sb *sb = k->pool->sb;
+	int ret = kvp_log_decode(k->pool->g, buf, avail, sb->nonce, k->nonce, lsn, sb->pool_blocks, h, why);
+
+	if (ret || kvp_log_rows_known(sb, buf, h))
+		return ret;
+	snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record", (unsigned long long)lsn);
+	return -EUCLEAN;
+}
+
+bool walker_follows(const struct walker *k, const struct kvp_log_hdr *h, struct kvp_why *why)
+{
+	if (h->prev_lsn == k->prev_lsn && h->prev_csum == k->prev_csum)
+		return true;
+	snprintf(why->text, sizeof(why->text), "log entry %llu: does not follow entry %llu",
+		 (unsigned long long)h->lsn, (unsigned long long)k->prev_lsn);
+	return false;
+}
+
 /* Reads and verifies the entry at @lsn on one leg, at @at there; with its payload if @whole. */
 static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at, bool whole,
 		      void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
@@ -132,13 +135,7 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 			 (unsigned long long)lsn, strerror(-ret));
 		return ret;
 	}
-	ret = kvp_log_decode(p->g, buf, blocks, p->sb->nonce, k->nonce, lsn,
-			     p->sb->pool_blocks, h, why);
-	if (!ret && !kvp_log_rows_known(p->sb, buf, h)) {
-		snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record",
-			 (unsigned long long)lsn);
-		ret = -EUCLEAN;
-	}
+	ret = walker_decode(k, buf, blocks, lsn, h, why);
 	if (!ret && h->blocks > blocks) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: bad length",
 			 (unsigned long long)lsn);
@@ -147,7 +144,16 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 	return !ret && whole ? payload_check(k, h, buf, why) : ret;
 }
 
-static void note_bad(struct walker *k, unsigned int leg, u64 lsn)
+void walker_fault(struct walker *k, unsigned int leg, u64 lsn, const struct kvp_why *why)
+{
+	struct log_walk *w = k->w;
+
+	if (w->fault_count < LOG_FAULTS)
+		w->faults[w->fault_count++] = (struct log_fault){
+			k->legs[leg].pool->index[k->legs[leg].place], lsn, *why };
+}
+
+void walker_note_bad(struct walker *k, unsigned int leg, u64 lsn)
 {
 	unsigned int n = k->note_count[leg]++;
 
@@ -161,24 +167,31 @@ static void note_bad(struct walker *k, unsigned int leg, u64 lsn)
 static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
 {
 	u32 turn = kvp_log_turn(&k->track, lsn);
-	unsigned int i, bad = 0;
+	unsigned int i, bad = 0, faults = k->w->fault_count;
 	bool is_bad[KVP_MAX_LEGS];
 	bool have = false;
+
+	if (k->rows)
+		return log_rows_find(k, lsn, found, why);
+	k->near = false;
 
 	for (i = 0; i < k->leg_count; i++) {
 		struct kvp_log_hdr h;
 		void *buf = k->buf[have];
+		struct kvp_why bad_why;
 		u64 at;
+		int ret;
 
 		is_bad[i] = false;
 		if (k->legs[i].pool->vdev != turn || !room_on(k, i, lsn, &at))
 			continue;
-		is_bad[i] = read_entry(k, i, lsn, at, true, buf, &h, why);
-		if (!is_bad[i] && (h.prev_lsn != k->prev_lsn || h.prev_csum != k->prev_csum)) {
-			snprintf(why->text, sizeof(why->text),
-				 "log entry %llu: does not follow entry %llu",
-				 (unsigned long long)lsn, (unsigned long long)k->prev_lsn);
-			is_bad[i] = true;
+		ret = read_entry(k, i, lsn, at, true, buf, &h, &bad_why);
+		is_bad[i] = ret || !walker_follows(k, &h, &bad_why);
+		if (is_bad[i]) {
+			walker_fault(k, i, lsn, &bad_why);
+			if (!k->near)
+				*why = bad_why;
+			k->near |= ret != -ENODATA;
 		}
 		bad += is_bad[i];
 		if (!is_bad[i] && !have) {
@@ -188,7 +201,9 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 	}
 	for (i = 0; have && bad && i < k->leg_count; i++)
 		if (is_bad[i])
-			note_bad(k, i, lsn);
+			walker_note_bad(k, i, lsn);
+	if (!have)
+		k->w->fault_count = faults;
 	return have;
 }
 
@@ -243,6 +258,7 @@ static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 {
 	const struct kvp_geometry *g = k->pool->g;
 	struct kvp_why why;
+	bool near;
 	u64 skip;
 
 	pass_generations(k);
@@ -251,7 +267,15 @@ static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 	skip = kvp_log_segment_end(g, k->lsn);
 	if (k->lsn < limit && find_at(k, k->lsn, h, &k->w->end))
 		return true;
-	return k->lsn % g->segment_blocks && skip < limit && find_at(k, skip, h, &why);
+	near = k->near;
+	if (!(k->lsn % g->segment_blocks) || skip >= limit)
+		return false;
+	if (find_at(k, skip, h, &why))
+		return true;
+	/* If the log is damaged, that is what is wrong with it. */
+	if (k->near && !near)
+		k->w->end = why;
+	return false;
 }
 
 /* Does a header of this log that claims to lie at @lsn start here? Sorts out most blocks. */
@@ -261,6 +285,18 @@ static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
 
 	return le32_to_cpu(d->magic) == KVP_LOG_MAGIC &&
 	       le64_to_cpu(d->nonce) == k->nonce && le64_to_cpu(d->lsn) == lsn;
+}
+
+void walker_saw(struct walker *k, const void *buf, u32 avail, u64 lsn)
+{
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	u64 epoch;
+
+	if (kvp_log_epoch(buf, avail, k->pool->sb->nonce, &epoch) && epoch > k->w->max_epoch)
+		k->w->max_epoch = epoch;
+	if (!walker_decode(k, buf, avail, lsn, &h, &why) && h.durable > k->w->watermark)
+		k->w->watermark = h.durable;
 }
 
 /* Looks at block @i of @count that lie in buf[0]; the first is that of @lsn. */
@@ -309,6 +345,8 @@ static void look_beyond(struct walker *k, u64 limit)
 	unsigned int i;
 	u32 count;
 
+	for (; k->rows && lsn < limit; lsn++)
+		log_rows_look(k, lsn);
 	while (lsn < limit) {
 		room = kvp_log_segment_end(k->pool->g, lsn) - lsn;
 		if (room > limit - lsn)
@@ -334,12 +372,17 @@ static void judge(struct walker *k)
 		for (n = 0; n < kept; n++)
 			*found += k->notes[i][n] < w->watermark;
 	}
+	for (i = n = 0; i < w->fault_count; i++)
+		if (w->faults[i].lsn < w->watermark)
+			w->faults[n++] = w->faults[i];
+	w->fault_count = n;
 }
 
 static void walker_free(struct walker *k)
 {
 	if (!k)
 		return;
+	log_rows_free(k->rows);
 	free(k->buf[0]);
 	free(k->buf[1]);
 	free(k);
@@ -363,7 +406,9 @@ static struct walker *walker_new(const struct offline_pool *pool, struct log_wal
 	k->nonce = generation(k) ? generation(k)->nonce : pool->sb->log_nonce;
 	k->buf[0] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
 	k->buf[1] = blocks_alloc(KVP_MAX_ENTRY_BLOCKS);
-	if (k->buf[0] && k->buf[1])
+	if (kvp_log_striped(pool->g))
+		k->rows = log_rows_alloc(pool);
+	if (k->buf[0] && k->buf[1] && (k->rows || !kvp_log_striped(pool->g)))
 		return k;
 	walker_free(k);
 	return NULL;
@@ -471,20 +516,29 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 	return ret;
 }
 
-int log_read(const struct offline_pool *pool, u64 entry, u64 lsn, u32 crc,
+/* What lies at @lsn on a leg that has it, if that is it. */
+static bool read_copy(const struct offline_pool *p, u64 lsn, u32 crc, u32 (*sum)(void *arg, const void *data),
+		      void *arg, void *buf)
+{
+	unsigned int i;
+	u64 at;
+
+	for (i = 0; i < p->leg_count; i++)
+		if (on_leg(p, i, lsn, &at) && !device_read(p->legs[i], at, 1, buf) && sum(arg, buf) == crc)
+			return true;
+	return false;
+}
+
+int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf)
 {
 	const struct offline_pool *p = pool;
 	struct kvp_log_track track;
-	unsigned int i;
-	u64 at;
 
 	kvp_log_track(pool->sb, &track);
-	while (p && p->vdev != kvp_log_turn(&track, entry))
+	while (p && p->vdev != kvp_log_turn(&track, at->entry))
 		p = p->log_next;
-	for (i = 0; p && i < p->leg_count; i++)
-		if (on_leg(p, i, lsn, &at) && !device_read(p->legs[i], at, 1, buf) &&
-		    sum(arg, buf) == crc)
-			return 0;
-	return -EIO;
+	if (p && read_copy(p, at->lsn, crc, sum, arg, buf))
+		return 0;
+	return p && at->row && !log_rows_make(p, at->lsn, at->row, buf) && sum(arg, buf) == crc ? 0 : -EIO;
 }

@@ -10,6 +10,14 @@
 #include "offline.h"
 
 #define LOG_BAD_NOTES	64
+#define LOG_FAULTS	32	/* that are told one by one */
+
+/* A copy of a durable entry, or a block of it, that is not as it should be, though others make up for it. */
+struct log_fault {
+	u32 leg;		/* by its place in the superblock */
+	u64 lsn;		/* of the entry */
+	struct kvp_why why;
+};
 
 struct log_walk {
 	u64 entries, data, intents, discards, parity, clean;
@@ -17,7 +25,9 @@ struct log_walk {
 	u64 watermark;		/* every entry below was durable */
 	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
-	u64 bad[KVP_MAX_LEGS];	/* by places in the superblock: copies below the watermark that are not sound */
+	u64 bad[KVP_MAX_LEGS];	/* by places in the superblock: entries below the watermark of which the leg's part is not sound */
+	struct log_fault faults[LOG_FAULTS];	/* the first of those */
+	unsigned int fault_count;
 	bool damaged;		/* ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
@@ -29,8 +39,8 @@ enum log_state {
 };
 
 /*
- * Called for each entry in order. @buf holds the header with its records, then
- * the payload, all verified. Nonzero ends the walk and is returned.
+ * Called for each entry in order, once all of it is verified. @buf holds the header
+ * with its records. Nonzero ends the walk and is returned.
  */
 typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *buf);
 
@@ -70,8 +80,15 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
  */
 int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
 
-/** log_read() - a payload block of the entry at @entry that must sum to @crc, from any leg that has it; -EIO: none */
-int log_read(const struct offline_pool *pool, u64 entry, u64 lsn, u32 crc,
+/* Where a block of an entry's payload lies. */
+struct log_payload {
+	u64 entry;		/* lsn of the entry */
+	u64 lsn;
+	u8 row;			/* kvp_log_row() of it */
+};
+
+/** log_read() - a payload block that must sum to @crc: from any leg that has it, or made of its row; -EIO: it is not to be had */
+int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 
 /** log_state() - what a walk found */

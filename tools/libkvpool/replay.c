@@ -2,6 +2,7 @@
 /* The log's records in memory. */
 #include <stdlib.h>
 
+#include "format/logstripe.h"
 #include "replay.h"
 
 static int append(struct replay_rec **list, size_t *count, size_t *room,
@@ -24,7 +25,7 @@ static int append(struct replay_rec **list, size_t *count, size_t *room,
 }
 
 static int append_parity(struct replay *r, const struct kvp_rec *d, const struct kvp_log_hdr *h,
-			 u64 payload)
+			 u64 payload, u8 payload_row)
 {
 	struct replay_parity *more;
 	size_t want = r->parity_room ? 2 * r->parity_room : 256;
@@ -40,7 +41,7 @@ static int append_parity(struct replay *r, const struct kvp_rec *d, const struct
 	}
 	r->parity[r->parity_count++] = (struct replay_parity) {
 		.row = d->block, .vdev = d->vdev, .crc = d->crc, .lsn = h->lsn,
-		.payload = payload, .limit = { h->limit_lsn, h->limit_rec },
+		.payload = payload, .payload_row = payload_row, .limit = { h->limit_lsn, h->limit_rec },
 	};
 	return 0;
 }
@@ -48,24 +49,24 @@ static int append_parity(struct replay *r, const struct kvp_rec *d, const struct
 int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 {
 	struct replay *r = replay;
-	u64 payload = h->lsn + h->hdr_blocks;
+	u32 i, at, n = 0;
 	int ret = 0;
-	u32 i;
 
 	for (i = 0; !ret && i < h->rec_count; i++) {
 		struct kvp_rec d;
 		struct replay_rec rec;
 
 		log_rec(buf, i, &d);
+		at = kvp_rec_has_payload(&d) ? kvp_log_payload_at(r->g, h, n++) : 0;
 		rec = (struct replay_rec) {
 			.block = d.block, .lsn = h->lsn, .index = i,
-			.count = d.count, .crc = d.crc, .kind = d.kind, .payload = payload,
+			.count = d.count, .crc = d.crc, .kind = (u8)d.kind,
+			.row = at ? kvp_log_row(r->g, h, at) : 0, .payload = h->lsn + at,
 		};
-		payload += kvp_rec_has_payload(&d);
 		if (!kvp_rec_counts(&d))
 			continue;
 		if (d.kind == KVP_REC_PARITY)
-			ret = append_parity(r, &d, h, rec.payload);
+			ret = append_parity(r, &d, h, rec.payload, rec.row);
 		else if (d.kind == KVP_REC_DISCARD)
 			ret = append(&r->discards, &r->discard_count, &r->discard_room, &rec);
 		else

@@ -16,7 +16,8 @@ struct replay_rec {
 	u32 index;	/* within the entry: (lsn, index) is the order of acceptance */
 	u32 count;
 	u32 crc;
-	u32 kind;	/* enum kvp_rec_kind */
+	u8 kind;	/* enum kvp_rec_kind */
+	u8 row;		/* of its contents: kvp_log_row() */
 	u64 payload;	/* lsn of its contents, of data */
 };
 
@@ -25,10 +26,12 @@ struct replay_parity {
 	u64 row;
 	u32 vdev, crc;
 	u64 lsn, payload;
+	u8 payload_row;		/* kvp_log_row() of that */
 	struct log_at limit;	/* it counts the versions before this */
 };
 
 struct replay {
+	const struct kvp_geometry *g;	/* of the vdev with the log: set by the caller */
 	struct replay_rec *recs;	/* by block, newest first */
 	size_t count, room, at;
 	struct replay_rec *discards;	/* by block */

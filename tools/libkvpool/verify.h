@@ -31,6 +31,7 @@ struct verify_leg {
 	u64 pages_bad;		/* copies of table pages */
 	u64 blocks_bad;		/* home blocks that do not verify though they should */
 	u64 read_errors;
+	u64 clean_bad;		/* on a cache: what lies there clean, and does not verify. No loss */
 };
 
 struct verify {
@@ -38,6 +39,7 @@ struct verify {
 	u64 pages_good, pages_lost;
 	struct verify_leg legs[KVP_MAX_LEGS];	/* by their places in the superblock */
 	u64 blocks[VERIFY_STATES];
+	u64 clean, clean_bad;	/* blocks that the summaries of a cache name, on each leg that has them */
 	struct verify_range ranges[VERIFY_MAX_RANGES];
 	unsigned int range_count;
 	void (*progress)(void *arg, u64 done, u64 total);	/* may be NULL */
@@ -45,8 +47,9 @@ struct verify {
 };
 
 /**
- * verify_pool() - verify every block, and all parity
- * @pools: one for each vdev; their legs are those in sync
+ * verify_pool() - verify every block, and all parity, and what lies clean on a cache
+ * @pools: one for each vdev; their legs are those in sync. If those of the log's are fewer than it takes to
+ *	read it, the log holds nothing: the superblock says so
  * @v: zeroed but for progress
  *
  * Return: 0, or -1 with @err (out of memory, or more log records than fit).

@@ -39,7 +39,7 @@ struct row {
 struct version {
 	struct log_at at;
 	u32 kind, crc;
-	u64 payload;
+	struct log_payload payload;
 };
 
 struct row_buffers {
@@ -67,16 +67,6 @@ void verify_rows_free(struct row_buffers *b)
 	free(b->sum);
 	free(b->scratch);
 	free(b);
-}
-
-static void add_xor(u8 *sum, const u8 *data)
-{
-	u64 *to = (u64 *)sum;
-	const u64 *from = (const u64 *)data;
-	size_t i;
-
-	for (i = 0; i < KVP_BLOCK_SIZE / sizeof(*to); i++)
-		to[i] ^= from[i];
 }
 
 /* --- places ------------------------------------------------------------------------- */
@@ -144,19 +134,20 @@ static bool home_is_entry(const struct checker *c, const struct row *r, u32 piec
 	return home_is(c, r, piece, kvp_entry_crc(entry_of(c, r, piece)));
 }
 
-static bool read_log(const struct checker *c, const struct row *r, u32 piece, u64 entry, u64 lsn,
-		     u32 crc, u8 *buf)
+static bool read_log(const struct checker *c, const struct row *r, u32 piece,
+		     const struct log_payload *from, u32 crc, u8 *buf)
 {
 	struct piece_at at = { c, r, piece };
 
-	return !log_read(c->log, entry, lsn, crc, sum_of, &at, buf);
+	return !log_read(c->log, from, crc, sum_of, &at, buf);
 }
 
 /* --- the log -------------------------------------------------------------------------- */
 
 static struct version version_of(const struct replay_rec *rec)
 {
-	return (struct version){ { rec->lsn, rec->index }, rec->kind, rec->crc, rec->payload };
+	return (struct version){ { rec->lsn, rec->index }, rec->kind, rec->crc,
+				 { rec->lsn, rec->payload, rec->row } };
 }
 
 /* What the log says of a piece of data, last before @limit. */
@@ -205,9 +196,9 @@ static bool add_counted(struct checker *c, const struct row *r, u32 piece, struc
 	if (found && v.kind == KVP_REC_DISCARD)
 		return true;
 	if (found && v.kind == KVP_REC_DATA) {
-		if (!read_log(c, r, piece, v.at.lsn, v.payload, v.crc, c->rows->scratch))
+		if (!read_log(c, r, piece, &v.payload, v.crc, c->rows->scratch))
 			return false;
-		add_xor(c->rows->sum, c->rows->scratch);
+		block_xor(c->rows->sum, c->rows->scratch);
 		return true;
 	}
 	if (!found && (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN ||
@@ -215,7 +206,7 @@ static bool add_counted(struct checker *c, const struct row *r, u32 piece, struc
 		return true;
 	if (!(found ? home_is(c, r, piece, v.crc) : home_is_entry(c, r, piece)))
 		return false;
-	add_xor(c->rows->sum, home(c, r, piece));
+	block_xor(c->rows->sum, home(c, r, piece));
 	return true;
 }
 
@@ -234,7 +225,9 @@ static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 		has = version_before(c, r, piece, lp->limit, &counted);
 		if (v ? has && counted.at.lsn == v->at.lsn && counted.at.rec == v->at.rec : !has) {
 			*limit = lp->limit;
-			return read_log(c, r, 0, lp->lsn, lp->payload, lp->crc, c->rows->sum);
+			return read_log(c, r, 0,
+					&(struct log_payload){ lp->lsn, lp->payload, lp->payload_row },
+					lp->crc, c->rows->sum);
 		}
 	}
 	*limit = v ? (struct log_at){ v->at.lsn + 1, 0 } : (struct log_at){ 0, 0 };

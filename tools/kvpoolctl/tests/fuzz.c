@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "format/summary.h"
 #include "check.h"
 #include "image.h"
 #include "import.h"
@@ -146,15 +147,19 @@ static void seal_entry(const struct image *m, u8 *buf, size_t size)
 static void mutate_log(struct image *m)
 {
 	static u8 buf[KVP_BLOCK_SIZE];
-	const struct kvp_geometry *g = &m->sb.vdevs[0];
-	unsigned int leg = (unsigned int)rnd(m->legs), times = 1 + (unsigned int)rnd(3);
+	const struct kvp_geometry *g = &m->sb.vdevs[m->sb.log_vdev];
+	unsigned int times = 1 + (unsigned int)rnd(3), leg, from;
 	u64 lsns[] = { m->sb.log_tail, kvp_log_segment_end(g, m->sb.log_tail), m->prev_lsn, m->lsn };
-	u64 lsn = lsns[rnd(4)], at = (g->log_start + kvp_log_pos(g, lsn)) << KVP_BLOCK_SHIFT;
+	u64 lsn = lsns[rnd(4)], second = kvp_log_striped(g) ? rnd(2) : 0;
+	u64 at = image_log_at(m, lsn + second, &leg), last = image_log_at(m, m->prev_lsn, &from);
+
+	/* Of copies any; in full stripes the header is there twice, on different legs. */
+	if (!kvp_log_striped(g))
+		leg = from = g->first_leg + (unsigned int)rnd(g->leg_count);
 
 	image_read(m, leg, at, buf, sizeof(buf));
 	if (lsn == m->lsn)	/* behind the end: a copy of the last entry */
-		image_read(m, leg, (g->log_start + kvp_log_pos(g, m->prev_lsn)) <<
-			   KVP_BLOCK_SHIFT, buf, sizeof(buf));
+		image_read(m, from, last, buf, sizeof(buf));
 	while (times--)
 		spoil(buf, 8, KVP_LOG_HDR_SIZE + 5 * sizeof(struct kvp_disk_rec));
 	if (lsn == m->lsn)
@@ -198,6 +203,26 @@ static void mutate_table(struct image *m)
 					 rnd(2)));
 }
 
+/* The sum of kvp_summary_seal() comes out right again, or does not. */
+static void mutate_summary(struct image *m)
+{
+	static struct kvp_disk_summary d;
+	const struct kvp_geometry *g = &m->sb.vdevs[1];
+	struct kvp_place at;
+	unsigned int leg, times = 1 + (unsigned int)rnd(3);
+
+	if (!m->clean)
+		return;
+	at = kvp_summary_place(g, m->clean, (u32)rnd(kvp_summary_copies(g)));
+	leg = g->first_leg + at.leg;
+	image_read(m, leg, at.block << KVP_BLOCK_SHIFT, &d, sizeof(d));
+	while (times--)
+		spoil((u8 *)&d, 8, rnd(2) ? 64 : sizeof(d));
+	if (rnd(8))
+		kvp_summary_seal(&d, m->sb.nonce, m->sb.legs[leg].uuid);
+	put(m, leg, at.block << KVP_BLOCK_SHIFT, &d, sizeof(d));
+}
+
 static void mutate_anywhere(struct image *m)
 {
 	unsigned int leg = (unsigned int)rnd(m->legs);
@@ -214,7 +239,7 @@ static void mutate(struct image *m)
 	unsigned int times = 1 + (unsigned int)rnd(3);
 
 	while (times--)
-		switch (rnd(5)) {
+		switch (rnd(6)) {
 		case 0:
 		case 1:
 			mutate_superblock(m);
@@ -224,6 +249,9 @@ static void mutate(struct image *m)
 			break;
 		case 3:
 			mutate_table(m);
+			break;
+		case 4:
+			mutate_summary(m);
 			break;
 		default:
 			mutate_anywhere(m);
@@ -251,6 +279,7 @@ static void look_at_pool(const struct image *m)
 {
 	struct import_options options = { .degraded = rnd(2), .accept_fork = rnd(2) };
 	const char *paths[IMAGE_MAX_LEGS];
+	unsigned int without = rnd(4) ? ~0u : (unsigned int)rnd(m->legs), n = 0;
 	struct refusals r;
 	char params[4096];
 	struct scan s;
@@ -260,8 +289,9 @@ static void look_at_pool(const struct image *m)
 	int status;
 
 	for (i = 0; i < m->legs; i++)
-		paths[i] = m->path[i];
-	if (scan_run(paths, m->legs, &s, &err))
+		if (i != without || m->legs == 1)
+			paths[n++] = m->path[i];
+	if (scan_run(paths, n, &s, &err))
 		abort();
 	for (i = 0; i < s.pool_count; i++) {
 		import_check(&s.pools[i], &options, &r);
@@ -281,7 +311,8 @@ int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
-	struct image images[3];
+	struct image images[3 + IMAGE_CACHES - 1];
+	unsigned int cache;
 
 	signal(SIGABRT, on_abort);
 	signal(SIGALRM, on_abort);
@@ -290,10 +321,15 @@ int main(int argc, char **argv)
 	image_standard(&images[2], 2, IMAGE_LARGE);
 	images[1].entries[STD_POISONED] = 0;
 	image_seal(&images[1]);
+	for (cache = 1; cache < IMAGE_CACHES; cache++)
+		image_standard_cached(&images[2 + cache], 2, IMAGE_SMALL, (enum image_cache)cache);
 	for (i = 0; i < runs; i++) {
-		struct image *m = &images[i % FUZZ_LARGE ? i % 2 : 2];
+		struct image *m = &images[2];
 
 		current_seed = first + i;
+		if (current_seed % FUZZ_LARGE)
+			m = current_seed & 2 ? &images[current_seed & 1] :
+					       &images[3 + current_seed / 4 % (IMAGE_CACHES - 1)];
 		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
 		alarm(60);	/* a parser that hangs is broken too */
 		mutate(m);
@@ -303,7 +339,7 @@ int main(int argc, char **argv)
 			look_at_leg(m, (unsigned int)rnd(m->legs));
 		restore(m);
 	}
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < sizeof(images) / sizeof(*images); i++)
 		image_free(&images[i]);
 	printf("fuzz: %lu runs: checked %lu (sound %lu, degraded %lu, faulted %lu), refused %lu\n",
 	       runs, usable, exits[0], exits[EXIT_DEGRADED], exits[EXIT_FAULTED], refused);

@@ -112,7 +112,7 @@ INSPECT = dict(
     log=Or(dict(LOG, list=[Map(NUMBER)]), None),
     table=Or(dict.fromkeys(("vdev", "pages_good", "pages_bad", "valid", "unwritten", "poisoned",
                             "invalid", "elsewhere"), NUMBER), None))
-BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors"), NUMBER)
+BAD = dict.fromkeys(("log_bad", "pages_bad", "blocks_bad", "read_errors", "clean_bad"), NUMBER)
 CHECK_LEG = dict(path=Or(TEXT, None), uuid=UUID, state=Or(*LEG_STATE.choices, "fork"))
 LABELS = dict(labels_valid=NUMBER, labels_bad=NUMBER)
 CHECK = dict(
@@ -120,7 +120,8 @@ CHECK = dict(
     result=Or("sound", "degraded", "faulted"), advice=Or(TEXT, None),
     legs=[Or(dict(CHECK_LEG, verified=FLAG), dict(CHECK_LEG, verified=FLAG, **LABELS),
              dict(CHECK_LEG, verified=FLAG, **LABELS, **BAD))],
-    log=LOG,
+    log=dict(LOG, bad=[dict(path=TEXT, lsn=NUMBER, why=TEXT)]),
+    cache=Or(dict(kind=CACHE_KIND, log_on=LOG_ON, clean=NUMBER, clean_bad=NUMBER), None),
     table=dict(pages_good=NUMBER, pages_lost=NUMBER),
     blocks=dict.fromkeys(("valid", "in_log", "unwritten", "torn", "poisoned", "unrepaired"), NUMBER),
     damage=[dict(lba=NUMBER, blocks=NUMBER, state=Or("poisoned", "unrepaired"))])

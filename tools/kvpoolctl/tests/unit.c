@@ -555,7 +555,8 @@ static void test_replay(void)
 	static struct { struct kvp_log_hdr h; u8 recs[KVP_BLOCK_SIZE]; } entry;
 	u64 newest[MODEL_BLOCKS] = { 0 }, discard[MODEL_BLOCKS] = { 0 }, lsn, b;
 	unsigned int seed = 1;
-	struct replay r = { 0 };
+	static const struct kvp_geometry mirror = { .kind = KVP_VDEV_MIRROR, .leg_count = 2 };
+	struct replay r = { .g = &mirror };
 	bool same = true;
 
 	for (lsn = 1; lsn < 400; lsn++) {

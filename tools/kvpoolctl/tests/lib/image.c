@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "format/logplace.h"
+#include "format/logstripe.h"
+#include "format/regions.h"
+#include "format/summary.h"
 #include "image.h"
 
 static void die(const char *what)
@@ -38,22 +42,47 @@ static void write_all(struct image *m, u64 block, const void *buf, u32 count)
 {
 	unsigned int i;
 
-	for (i = 0; i < m->legs; i++)
+	for (i = 0; i < m->data_legs; i++)
 		image_write(m, i, block << KVP_BLOCK_SHIFT, buf,
 			    (size_t)count << KVP_BLOCK_SHIFT);
 }
 
-static void make_superblock(struct image *m)
+static void check_layout(int error, const struct kvp_why *why)
 {
+	if (!error)
+		return;
+	fprintf(stderr, "image: %s\n", why->text);
+	exit(1);
+}
+
+/* The vdev of the cache, and where the log is. */
+static void add_cache(struct image *m, enum image_cache cache)
+{
+	struct kvp_geometry *g = &m->sb.vdevs[1];
+	bool log = cache != IMAGE_TWO_SSDS_READ;
+	struct kvp_why why;
+
+	g->first_leg = m->data_legs;
+	check_layout(kvp_layout_cache(cache == IMAGE_THREE_SSDS ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE,
+				      m->legs - m->data_legs, m->blocks, g, &why), &why);
+	m->sb.vdev_count = 2;
+	snprintf(why.text, sizeof(why.text), "no regions");
+	check_layout(kvp_regions_lay_out(&m->sb), &why);
+	kvp_log_carry(&m->sb, log, 0);
+	m->clean = kvp_log_blocks(g);
+	/* Behind what a summary speaks of; with the log elsewhere it is the last segment written to. */
+	m->sb.cache_lsn = log ? 0 : m->clean + g->segment_blocks;
+}
+
+static void make_superblock(struct image *m, enum image_cache cache)
+{
+	const struct kvp_geometry *g;
 	struct kvp_sb *sb = &m->sb;
 	struct kvp_why why;
 	unsigned int i;
 
-	if (kvp_layout(m->legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR, m->legs, m->blocks, 0,
-		       4 << 20, &sb->vdevs[0], &why)) {
-		fprintf(stderr, "image: %s\n", why.text);
-		exit(1);
-	}
+	check_layout(kvp_layout(m->data_legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR, m->data_legs,
+				m->blocks, 0, 4 << 20, &sb->vdevs[0], &why), &why);
 	memset(sb->pool_uuid, 0x50, sizeof(sb->pool_uuid));
 	sb->epoch = 3;
 	sb->write_time = sb->create_time = 1700000000;
@@ -72,26 +101,38 @@ static void make_superblock(struct image *m)
 		sb->legs[i].state = KVP_LEG_IN_SYNC;
 		sb->legs[i].size_blocks = m->blocks;
 	}
+	if (cache)
+		add_cache(m, cache);
 	/* the second time round, and close to the end of a segment */
-	sb->log_tail = kvp_log_blocks(&sb->vdevs[0]) + sb->vdevs[0].segment_blocks - 3;
+	g = &sb->vdevs[sb->log_vdev];
+	sb->log_tail = kvp_log_blocks(g) + g->segment_blocks - (sb->log_vdev ? kvp_log_kept(g) + 4 : 3);
 	sb->log_commit = sb->log_tail;
 	m->lsn = sb->log_tail;
 }
 
 void image_make(struct image *m, unsigned int legs, u64 blocks)
 {
+	image_make_cached(m, legs, blocks, IMAGE_NO_CACHE);
+}
+
+void image_make_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache)
+{
+	static const unsigned int ssds[IMAGE_CACHES] = {
+		[IMAGE_ONE_SSD] = 1, [IMAGE_TWO_SSDS] = 2, [IMAGE_THREE_SSDS] = 3, [IMAGE_TWO_SSDS_READ] = 2,
+	};
 	unsigned int i;
 
 	memset(m, 0, sizeof(*m));
-	m->legs = legs;
+	m->data_legs = legs;
+	m->legs = legs + ssds[cache];
 	m->blocks = blocks;
-	for (i = 0; i < legs; i++) {
+	for (i = 0; i < m->legs; i++) {
 		m->fd[i] = memfd_create("leg", MFD_CLOEXEC);
 		if (m->fd[i] < 0 || ftruncate(m->fd[i], (off_t)(blocks << KVP_BLOCK_SHIFT)))
 			die("image_make");
 		snprintf(m->path[i], sizeof(m->path[i]), "/proc/self/fd/%d", m->fd[i]);
 	}
-	make_superblock(m);
+	make_superblock(m, cache);
 	m->seed = kvp_sum_seed(m->sb.nonce, 0);
 	m->entries = calloc(kvp_pages_at(&m->sb.vdevs[0], 0) * KVP_PTRS_PER_PAGE, sizeof(u64));
 	if (!m->entries)
@@ -133,7 +174,29 @@ void image_valid(struct image *m, u64 block, unsigned int version)
 	image_home(m, block, version);
 }
 
-static void put_record(struct image *m, u8 *buf, struct kvp_log_hdr *h,
+u64 image_log_at(const struct image *m, u64 lsn, unsigned int *leg)
+{
+	const struct kvp_geometry *g = &m->sb.vdevs[m->sb.log_vdev];
+	struct kvp_place at = kvp_log_place(g, lsn, 0);
+
+	if (leg)
+		*leg = g->first_leg + at.leg;
+	return at.block << KVP_BLOCK_SHIFT;
+}
+
+/* One block of the log of @g, on each leg that has it. */
+static void put_lsn(struct image *m, const struct kvp_geometry *g, u64 lsn, const void *block)
+{
+	u32 copy;
+
+	for (copy = 0; copy < kvp_log_copies(g); copy++) {
+		struct kvp_place at = kvp_log_place(g, lsn, copy);
+
+		image_write(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, block, KVP_BLOCK_SIZE);
+	}
+}
+
+static void put_record(struct image *m, u8 *hdr, u8 *payload, struct kvp_log_hdr *h,
 		       const struct image_rec *r, unsigned int i)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -147,37 +210,87 @@ static void put_record(struct image *m, u8 *buf, struct kvp_log_hdr *h,
 		rec.crc = 0;
 	}
 	if (kvp_rec_has_payload(&rec))
-		memcpy(buf + ((size_t)h->blocks++ << KVP_BLOCK_SHIFT), data, sizeof(data));
-	kvp_rec_encode(&rec, (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE) + i);
+		memcpy(payload + ((size_t)h->payload++ << KVP_BLOCK_SHIFT), data, sizeof(data));
+	kvp_rec_encode(&rec, (struct kvp_disk_rec *)(hdr + KVP_LOG_HDR_SIZE) + i);
+}
+
+/* Rows of parity, of a log that has them. */
+static void put_parity(struct image *m, const struct kvp_geometry *g, const struct kvp_log_hdr *h,
+		       const u8 *payload)
+{
+	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };
+	u32 at, end, i, index, w;
+
+	for (at = 2 * h->hdr_blocks; at < h->blocks; at = end) {
+		u64 sum[KVP_BLOCK_SIZE / sizeof(u64)] = { 0 };
+
+		kvp_log_stripe_row(&s, at, &end);
+		for (i = at + 1; i < end; i++) {
+			kvp_log_stripe_part(&s, i, &index);
+			for (w = 0; w < KVP_BLOCK_SIZE / sizeof(u64); w++)
+				sum[w] ^= ((const u64 *)(payload + ((size_t)index << KVP_BLOCK_SHIFT)))[w];
+		}
+		put_lsn(m, g, h->lsn + at, sum);
+	}
 }
 
 void image_log(struct image *m, const struct image_rec *recs, unsigned int count)
 {
-	u8 *buf = calloc(KVP_MAX_ENTRY_BLOCKS, KVP_BLOCK_SIZE);
+	const struct kvp_geometry *g = &m->sb.vdevs[m->sb.log_vdev];
+	u8 *hdr = calloc(KVP_MAX_ENTRY_BLOCKS, KVP_BLOCK_SIZE);
+	u8 *payload = calloc(KVP_MAX_ENTRY_BLOCKS, KVP_BLOCK_SIZE);
 	struct kvp_log_hdr h = {
 		.nonce = m->sb.log_nonce, .epoch = m->sb.epoch, .lsn = m->lsn,
 		.prev_lsn = m->prev_lsn, .prev_csum = m->prev_csum, .durable = m->lsn,
 		.hdr_blocks = kvp_log_hdr_blocks(count), .rec_count = count,
 	};
-	unsigned int i;
+	u32 i, copies = kvp_log_striped(g) ? 2 : 1;
 
-	if (!buf)
+	if (!hdr || !payload)
 		die("image_log");
-	h.blocks = h.hdr_blocks;
 	for (i = 0; i < count; i++)
-		put_record(m, buf, &h, &recs[i], i);
-	kvp_log_seal(buf, &h, m->sb.nonce);
-	write_all(m, m->sb.vdevs[0].log_start + kvp_log_pos(&m->sb.vdevs[0], m->lsn), buf,
-		  h.blocks);
+		put_record(m, hdr, payload, &h, &recs[i], i);
+	h.blocks = kvp_log_entry_blocks(g, h.hdr_blocks, h.payload);
+	kvp_log_seal(hdr, &h, m->sb.nonce);
+	for (i = 0; i < copies * h.hdr_blocks; i++)
+		put_lsn(m, g, m->lsn + i, hdr + ((size_t)(i / copies) << KVP_BLOCK_SHIFT));
+	for (i = 0; i < h.payload; i++)
+		put_lsn(m, g, m->lsn + kvp_log_payload_at(g, &h, i), payload + ((size_t)i << KVP_BLOCK_SHIFT));
+	if (kvp_log_striped(g))
+		put_parity(m, g, &h, payload);
 	m->prev_lsn = m->lsn;
 	m->prev_csum = h.csum;
 	m->lsn += h.blocks;
-	free(buf);
+	free(hdr);
+	free(payload);
+}
+
+void image_clean(struct image *m, u64 block)
+{
+	const struct kvp_geometry *g = &m->sb.vdevs[1];
+	struct kvp_disk_summary *d = malloc(sizeof(*d));
+	struct kvp_summary_rec r = { .block = block };
+	u8 buf[KVP_BLOCK_SIZE];
+	u32 copy;
+
+	if (!d)
+		die("image_clean");
+	r.crc = image_fill(m, block, 1, buf);
+	put_lsn(m, g, m->clean, buf);
+	kvp_summary_begin(d, m->clean, m->sb.era);
+	kvp_summary_set(d, 0, &r);
+	for (copy = 0; copy < kvp_summary_copies(g); copy++) {
+		struct kvp_place at = kvp_summary_place(g, m->clean, copy);
+
+		kvp_summary_seal(d, m->sb.nonce, m->sb.legs[g->first_leg + at.leg].uuid);
+		image_write(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, d, sizeof(*d));
+	}
+	free(d);
 }
 
 void image_skip(struct image *m)
 {
-	m->lsn = kvp_log_segment_end(&m->sb.vdevs[0], m->lsn);
+	m->lsn = kvp_log_segment_end(&m->sb.vdevs[m->sb.log_vdev], m->lsn);
 }
 
 /* Writes page (@level, @index) of @slots; its pointer, null for a page of zeros. */
@@ -254,6 +367,11 @@ static void tear(struct image *m, u64 block)
 
 void image_standard(struct image *m, unsigned int legs, u64 blocks)
 {
+	image_standard_cached(m, legs, blocks, IMAGE_NO_CACHE);
+}
+
+void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache)
+{
 	static const unsigned int valid[] = STD_VALID, logged[] = STD_LOGGED;
 	const struct image_rec first = { KVP_REC_DATA, 0, 0, 9 };
 	const struct image_rec recs[] = {
@@ -266,7 +384,9 @@ void image_standard(struct image *m, unsigned int legs, u64 blocks)
 	};
 	size_t i;
 
-	image_make(m, legs, blocks);
+	image_make_cached(m, legs, blocks, cache);
+	if (cache)
+		image_clean(m, STD_CLEAN);
 	for (i = 0; i < sizeof(valid) / sizeof(*valid); i++)
 		image_valid(m, valid[i], 1);
 	m->entries[STD_POISONED] = kvp_entry(0, 5, KVP_ENTRY_POISONED);

@@ -10,11 +10,23 @@
 
 #define IMAGE_SMALL	3072ull		/* blocks of a leg: 12 MiB, one level of table */
 #define IMAGE_LARGE	(3ull << 19)	/* 6 GiB, sparse: two levels */
-#define IMAGE_MAX_LEGS	4
+#define IMAGE_MAX_LEGS	6
+
+/* What cache an image has. */
+enum image_cache {
+	IMAGE_NO_CACHE,
+	IMAGE_ONE_SSD,
+	IMAGE_TWO_SSDS,
+	IMAGE_THREE_SSDS,	/* of kind parity1 */
+	IMAGE_TWO_SSDS_READ,	/* the log is on the legs with data */
+	IMAGE_CACHES,
+};
 
 struct image {
 	struct kvp_sb sb;		/* what image_seal() writes */
 	unsigned int legs;
+	unsigned int data_legs;		/* the first of them; the others are SSDs of a cache */
+	u64 clean;			/* lsn of a segment of the cache with clean blocks; 0: it has none */
 	u64 blocks;			/* of a leg */
 	u32 seed;
 	int fd[IMAGE_MAX_LEGS];
@@ -41,7 +53,11 @@ struct image_rec {
 #define STD_INTENT_TORN	3u			/* intent, home holds a mixture */
 #define STD_DISCARDED	512u			/* 100 blocks from here */
 
+#define STD_CLEAN	511u			/* lies on the cache as well, by a summary */
+
 void image_make(struct image *m, unsigned int legs, u64 blocks);
+/** image_make_cached() - the same with a cache, whose SSDs come behind @legs */
+void image_make_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache);
 void image_free(struct image *m);
 
 /** image_fill() - contents of @block in @version; returns its sum */
@@ -59,11 +75,19 @@ void image_log(struct image *m, const struct image_rec *recs, unsigned int count
 /** image_skip() - go on at the start of the next segment */
 void image_skip(struct image *m);
 
+/** image_clean() - the cache has version 1 of @block clean, by the summary of the segment at m->clean */
+void image_clean(struct image *m, u64 block);
+
+/** image_log_at() - byte on a leg of the log's @lsn, or of the first copy; and @leg, unless it is NULL */
+u64 image_log_at(const struct image *m, u64 lsn, unsigned int *leg);
+
 /** image_seal() - write table and superblocks; again: with a higher sequence */
 void image_seal(struct image *m);
 
 /** image_standard() - some of everything, sealed */
 void image_standard(struct image *m, unsigned int legs, u64 blocks);
+
+void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache);
 
 /** image_read(), image_write() - bytes of a leg */
 void image_read(const struct image *m, unsigned int leg, u64 at, void *buf, size_t bytes);

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Unit tests of check: pools with a cache of each kind. */
+#include "format/logstripe.h"
+#include "check.h"
+#include "image.h"
+
+static unsigned int passed, failed;
+
+#define expect(cond) do {						\
+	if (cond) {							\
+		passed++;						\
+	} else {							\
+		failed++;						\
+		printf("%s:%d: %s, cache %d: not true: %s\n", __FILE__, __LINE__, __func__, cache, #cond); \
+	}								\
+} while (0)
+
+static struct ctl ctl = { .quiet = true, .json = true };
+static int cache;	/* enum image_cache of the test that runs */
+
+/* main.c is not linked in. */
+const char *const *command_names(void)
+{
+	static const char *const none[] = { NULL };
+
+	return none;
+}
+
+/* Runs check without the legs in @without, a bit each; an object to be released. */
+static json_object *check(const struct image *m, unsigned int without, int *status)
+{
+	const char *paths[IMAGE_MAX_LEGS];
+	unsigned int i, n = 0;
+	struct scan s;
+	struct err err;
+	json_object *o;
+
+	for (i = 0; i < m->legs; i++)
+		if (!(without >> i & 1))
+			paths[n++] = m->path[i];
+	expect(!scan_run(paths, n, &s, &err));
+	*status = -1;
+	o = check_object(&ctl, &s, status, &err);
+	expect(o);
+	scan_free(&s);
+	return o;
+}
+
+static u64 leg_number(json_object *o, size_t leg, const char *key)
+{
+	return json_number_at(json_object_array_get_idx(json_at(o, "legs"), leg), key);
+}
+
+static const char *leg_word_of(json_object *o, size_t leg, const char *key)
+{
+	return json_text_at(json_object_array_get_idx(json_at(o, "legs"), leg), key);
+}
+
+/* What it says first of a fault of the log that it can do without; "" if there is none. */
+static const char *fault(json_object *o, const char *key)
+{
+	json_object *list = json_at(o, "log.bad");
+
+	return json_object_array_length(list) ? json_text_at(json_object_array_get_idx(list, 0), key) : "";
+}
+
+/* A standard image without poison. */
+static void make(struct image *m)
+{
+	image_standard_cached(m, 2, IMAGE_SMALL, (enum image_cache)cache);
+	m->entries[STD_POISONED] = 0;
+	image_seal(m);
+}
+
+/* As much as image_standard() has put in, and as it says. */
+static void expect_whole(json_object *o)
+{
+	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
+	expect(json_number_at(o, "log.entries") == 3);
+	expect(json_number_at(o, "blocks.valid") == 3);		/* 2, 511, 600 */
+	expect(json_number_at(o, "blocks.in_log") == 3);	/* 0, 1, 40 */
+	expect(json_number_at(o, "blocks.torn") == 1);
+	expect(json_number_at(o, "blocks.poisoned") == 0);
+	expect(json_number_at(o, "blocks.unrepaired") == 0);
+}
+
+static unsigned int bad_parts(const struct image *m, json_object *o)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < m->legs; i++)
+		n += (unsigned int)(leg_number(o, i, "log_bad") + leg_number(o, i, "blocks_bad"));
+	return n;
+}
+
+/* The second entry, of blocks 1 and 40: its payload, on one leg. */
+static u64 payload_at(const struct image *m, u32 i, unsigned int *leg)
+{
+	const struct kvp_geometry *g = &m->sb.vdevs[m->sb.log_vdev];
+	const struct kvp_log_hdr h = { .hdr_blocks = 1, .payload = 2 };
+	u64 lsn = kvp_log_segment_end(g, m->sb.log_tail);
+
+	return image_log_at(m, lsn + kvp_log_payload_at(g, &h, i), leg);
+}
+
+static void test_whole(void)
+{
+	static const u64 clean[IMAGE_CACHES] = {
+		[IMAGE_ONE_SSD] = 1, [IMAGE_TWO_SSDS] = 2, [IMAGE_THREE_SSDS] = 1, [IMAGE_TWO_SSDS_READ] = 2,
+	};
+	struct image m;
+	json_object *o;
+	int status;
+
+	make(&m);
+	/* Homes beneath what the log has are out of date, or worse. */
+	image_flip(&m, 0, (m.sb.vdevs[0].data_start + 1) << KVP_BLOCK_SHIFT, 1);
+	image_flip(&m, 1, (m.sb.vdevs[0].data_start + 1) << KVP_BLOCK_SHIFT, 1);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DONE && !json_at(o, "advice"));
+	expect_whole(o);
+	expect(!bad_parts(&m, o) && !*fault(o, "why"));
+	expect(!strcmp(json_text_at(o, "cache.log_on"), cache == IMAGE_TWO_SSDS_READ ? "legs" : "cache"));
+	expect(json_number_at(o, "cache.clean") == clean[cache] && !json_number_at(o, "cache.clean_bad"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* One bit of a dirty block: found and named, and no loss where there is a second copy, or a row. */
+static void test_rotten_dirty(void)
+{
+	unsigned int leg;
+	struct image m;
+	json_object *o;
+	int status;
+	u64 at;
+
+	make(&m);
+	at = payload_at(&m, 0, &leg);
+	image_flip(&m, leg, at + 99, 2);
+	o = check(&m, 0, &status);
+	if (cache == IMAGE_ONE_SSD) {
+		expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
+		expect(strstr(json_text_at(o, "log.why"), "bad payload of block 1"));
+		expect(strstr(json_text_at(o, "advice"), "--discard-log"));
+	} else {
+		expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "scrub"));
+		expect_whole(o);
+		expect(bad_parts(&m, o) == 1 && leg_number(o, leg, "log_bad") == 1);
+		expect(strstr(fault(o, "why"), "bad payload of block 1"));
+		expect(!strcmp(fault(o, "path"), m.path[leg]));
+	}
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* Of the last entry nobody was told that it is durable: what is torn there ends the log. */
+static void test_torn_end(void)
+{
+	struct image m;
+	json_object *o;
+	unsigned int i;
+	int status;
+
+	make(&m);
+	for (i = 0; i < m.legs; i++) {
+		const struct kvp_geometry *g = &m.sb.vdevs[m.sb.log_vdev];
+		u32 at;
+
+		for (at = 0; at < 2 && i < g->leg_count; at++) {
+			struct kvp_place p = kvp_log_place(g, m.prev_lsn + at,
+							   kvp_log_striped(g) ? 0 : i);
+
+			if (!i || !kvp_log_striped(g))
+				image_flip(&m, g->first_leg + p.leg, (p.block << KVP_BLOCK_SHIFT) + 40, 1);
+		}
+	}
+	o = check(&m, 0, &status);
+	expect(!strcmp(json_text_at(o, "log.state"), "sound") && json_number_at(o, "log.entries") == 2);
+	json_object_put(o);
+	m.sb.log_commit = m.lsn;
+	image_seal(&m);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+static void test_rotten_clean(void)
+{
+	unsigned int leg;
+	struct image m;
+	json_object *o;
+	int status;
+	u64 at;
+
+	make(&m);
+	leg = m.sb.vdevs[1].first_leg + kvp_log_place(&m.sb.vdevs[1], m.clean, 0).leg;
+	at = kvp_log_place(&m.sb.vdevs[1], m.clean, 0).block << KVP_BLOCK_SHIFT;
+	image_flip(&m, leg, at + 5, 2);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DONE && !json_at(o, "advice"));
+	expect_whole(o);
+	expect(json_number_at(o, "cache.clean_bad") == 1 && leg_number(o, leg, "clean_bad") == 1);
+	json_object_put(o);
+	/* Where the log has come since, or may have, the summary says nothing. */
+	if (cache == IMAGE_TWO_SSDS_READ) {
+		m.sb.cache_lsn += kvp_log_blocks(&m.sb.vdevs[1]);
+		image_seal(&m);
+		o = check(&m, 0, &status);
+		expect(!json_number_at(o, "cache.clean_bad") && !json_number_at(o, "cache.clean"));
+		json_object_put(o);
+	}
+	image_free(&m);
+}
+
+/* SSDs that are not given: fewer than it takes are a clear refusal, and else nothing is missed. */
+static void test_missing(void)
+{
+	static const unsigned int needed[IMAGE_CACHES] = {
+		[IMAGE_ONE_SSD] = 1, [IMAGE_TWO_SSDS] = 1, [IMAGE_THREE_SSDS] = 2,
+	};
+	unsigned int ssds, without, have, i;
+	char uuid[UUID_BUF];
+	struct image m;
+	json_object *o;
+	int status;
+
+	make(&m);
+	ssds = m.legs - m.data_legs;
+	for (without = 1; without < 1u << ssds; without++) {
+		for (i = have = 0; i < ssds; i++)
+			have += !(without >> i & 1);
+		o = check(&m, without << m.data_legs, &status);
+		for (i = 0; i < ssds; i++)
+			if (without >> i & 1)
+				expect(!strcmp(leg_word_of(o, m.data_legs + i, "state"), "missing"));
+		if (have >= needed[cache]) {
+			expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "bring the others back"));
+			expect_whole(o);
+			expect(!bad_parts(&m, o));
+		} else {
+			i = without & 1 ? 0 : 1;
+			expect(status == EXIT_FAULTED);
+			expect(strstr(json_text_at(o, "advice"), "log is on the cache"));
+			expect(strstr(json_text_at(o, "advice"), uuid_print(m.sb.legs[m.data_legs + i].uuid, uuid)));
+		}
+		json_object_put(o);
+	}
+	/* After an orderly stop there is nothing in it that is needed. */
+	m.sb.flags |= KVP_SB_CLEAN;
+	m.sb.log_tail = m.sb.log_commit = m.lsn;
+	m.sb.log_prev_lsn = m.prev_lsn;
+	m.sb.log_prev_csum = m.prev_csum;
+	image_seal(&m);
+	o = check(&m, ((1u << ssds) - 1) << m.data_legs, &status);
+	expect(status == EXIT_DEGRADED && !json_number_at(o, "log.entries"));
+	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* One that was recorded out: of no use, however well it looks. */
+static void test_outdated(void)
+{
+	struct image m;
+	json_object *o;
+	int status;
+
+	make(&m);
+	m.sb.legs[m.legs - 1].state = KVP_LEG_STALE;
+	image_seal(&m);
+	image_flip(&m, m.legs - 1, (m.sb.vdevs[1].log_start + 300) << KVP_BLOCK_SHIFT, 1);
+	o = check(&m, 0, &status);
+	expect(!strcmp(leg_word_of(o, m.legs - 1, "state"), "stale"));
+	if (cache == IMAGE_ONE_SSD) {
+		expect(status == EXIT_FAULTED);
+	} else {
+		expect(status == EXIT_DEGRADED);
+		expect_whole(o);
+	}
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* Without one SSD, and a block of another rotten: lost where it was in need of both. */
+static void test_rotten_and_missing(void)
+{
+	unsigned int leg, other;
+	struct image m;
+	json_object *o;
+	int status;
+	u64 at;
+
+	make(&m);
+	at = payload_at(&m, 1, &leg);
+	image_flip(&m, leg, at + 1, 7);
+	payload_at(&m, 0, &other);
+	o = check(&m, 1u << other, &status);
+	if (cache == IMAGE_THREE_SSDS) {
+		expect(other != leg && status == EXIT_FAULTED);
+		expect(strstr(json_text_at(o, "log.why"), "bad payload of block"));
+	} else {	/* of copies the first leg is named: without it the others are sound */
+		expect(other == leg && status == (cache == IMAGE_ONE_SSD ? EXIT_FAULTED : EXIT_DEGRADED));
+	}
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* --- full stripes ------------------------------------------------------------------------ */
+
+/* Parity, and copies of a header: what does not fit is said, and nothing is lost. */
+static void test_stripes(void)
+{
+	static const struct { u32 at; const char *what; } parts[] = {
+		{ 0, "a bad copy of its header" }, { 1, "a bad copy of its header" },
+		{ 2, "parity that does not fit its row" }, { 4, "bad payload of block 40" },
+	};
+	unsigned int i, leg;
+	struct image m;
+	json_object *o;
+	int status;
+	u64 lsn;
+
+	make(&m);
+	lsn = kvp_log_segment_end(&m.sb.vdevs[1], m.sb.log_tail);
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		u64 at = image_log_at(&m, lsn + parts[i].at, &leg);
+
+		image_flip(&m, leg, at + 40, 4);
+		o = check(&m, 0, &status);
+		expect(status == EXIT_DEGRADED && leg_number(o, leg, "log_bad") == 1);
+		expect_whole(o);
+		expect(bad_parts(&m, o) == 1 && strstr(fault(o, "why"), parts[i].what));
+		json_object_put(o);
+		/* All others have what it takes. */
+		o = check(&m, 1u << leg, &status);
+		expect(status == EXIT_DEGRADED && !bad_parts(&m, o));
+		expect_whole(o);
+		json_object_put(o);
+		image_flip(&m, leg, at + 40, 4);
+	}
+	for (i = 3; i < 5; i++)
+		image_flip(&m, m.data_legs + (unsigned int)((lsn + i) % 3), image_log_at(&m, lsn + i, NULL) + 3, 1);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+int main(void)
+{
+	for (cache = IMAGE_ONE_SSD; cache < IMAGE_CACHES; cache++) {
+		test_whole();
+		test_rotten_dirty();
+		test_torn_end();
+		test_rotten_clean();
+		test_missing();
+		test_outdated();
+		test_rotten_and_missing();
+	}
+	cache = IMAGE_THREE_SSDS;
+	test_stripes();
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed || !passed;
+}

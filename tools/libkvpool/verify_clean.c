@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which summary speaks of what lies in its segment now: docs/on-disk-format.md, 4.7. A block that it names
+ * has the sum that it names there, whatever has become of that block since.
+ */
+#include <stdlib.h>
+
+#include "format/logplace.h"
+#include "format/summary.h"
+#include "logrows.h"
+#include "verify_clean.h"
+
+#define IN_FLIGHT	8u	/* entries that may be on their way at a time */
+#define ENTRY_SPACE	(KVP_MAX_ENTRY_BLOCKS + 32u)
+
+struct cleaner {
+	const struct offline_pool *pool;	/* the cache */
+	struct verify *v;
+	u64 end, doubt;		/* it may have been written up to here; a place is believed only above that */
+	struct log_rows *rows;	/* of kind parity1 */
+	struct kvp_disk_summary *summary;
+	u8 *data;		/* of another kind: a segment of one leg */
+	bool there[KVP_SEGMENT_BLOCKS];
+};
+
+static u64 max_of(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Up to where the log, or whatever fills a cache without it, may have written; 0: nobody knows. */
+static u64 written_to(const struct cleaner *c)
+{
+	const struct kvp_sb *sb = c->pool->sb;
+
+	if (c->pool->vdev != sb->log_vdev)
+		return sb->cache_lsn;
+	return log_state(c->pool, &c->v->log) == LOG_SOUND ? c->v->log.head : 0;
+}
+
+static bool has_parity(const struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		if (kvp_is_parity1(&sb->vdevs[i]))
+			return true;
+	return false;
+}
+
+/* Entries that were on their way behind the end, or a recovery's chain, may have torn what lay there. */
+static u64 doubt_from(const struct cleaner *c, u64 written)
+{
+	const struct kvp_geometry *g = c->pool->g;
+	const struct kvp_sb *sb = c->pool->sb;
+	u64 most = sb->log_tail - sb->log_tail % g->segment_blocks + kvp_log_window(g);
+	u64 in_flight = written + IN_FLIGHT * (ENTRY_SPACE + kvp_log_kept(g));
+
+	if (c->pool->vdev != sb->log_vdev)
+		return c->end;
+	if (!has_parity(sb) && in_flight < most)
+		most = in_flight;
+	return max_of(written, most);
+}
+
+/* The summary of the segment at @lsn as one leg has it. */
+static bool read_summary(struct cleaner *c, u64 lsn, u32 copy, int *leg)
+{
+	const struct kvp_sb *sb = c->pool->sb;
+	struct kvp_place at = kvp_summary_place(c->pool->g, lsn, copy);
+
+	*leg = offline_leg(c->pool, at.leg);
+	return *leg >= 0 &&
+	       !device_read(c->pool->legs[*leg], at.block, KVP_SUMMARY_BLOCKS, c->summary) &&
+	       kvp_summary_valid(c->summary, sb->nonce, sb->legs[c->pool->index[*leg]].uuid, lsn, sb->era + 1);
+}
+
+static void count(struct cleaner *c, const struct kvp_summary_rec *r, int leg, const void *data)
+{
+	if (data && kvp_block_sum(c->pool->data_seed, r->block, data) == r->crc) {
+		c->v->clean++;
+		return;
+	}
+	c->v->clean_bad++;
+	c->v->legs[c->pool->index[leg]].clean_bad++;
+}
+
+/* All that the summary in memory names in the segment at @lsn, which is in memory too. */
+static void check_named(struct cleaner *c, u64 lsn, int of)
+{
+	const struct kvp_geometry *g = c->pool->g;
+	u32 at, end = g->segment_blocks - kvp_log_kept(g);
+
+	for (at = 0; at < end; at++) {
+		struct kvp_summary_rec r;
+		const void *data;
+		int leg = of;
+
+		if (!kvp_summary_get(c->summary, at, c->pool->sb->pool_blocks, &r))
+			continue;
+		if (c->rows) {
+			leg = log_rows_leg(c->pool, lsn + at);
+			data = log_rows_block(c->rows, lsn + at);
+		} else {
+			data = c->there[at] ? c->data + ((size_t)at << KVP_BLOCK_SHIFT) : NULL;
+		}
+		if (leg >= 0)
+			count(c, &r, leg, data);
+	}
+}
+
+/* A segment as one leg of a cache has it that has all of it. */
+static void load(struct cleaner *c, u64 lsn, int leg)
+{
+	u32 blocks = c->pool->g->segment_blocks, i;
+	u64 at = kvp_log_place(c->pool->g, lsn, 0).block;
+	bool whole = !device_read(c->pool->legs[leg], at, blocks, c->data);
+
+	for (i = 0; i < blocks; i++)
+		c->there[i] = whole || !device_read(c->pool->legs[leg], at + i, 1,
+						    c->data + ((size_t)i << KVP_BLOCK_SHIFT));
+}
+
+/* Of kind parity1 a segment has one summary, twice; else each leg has its own. */
+static void check_segment(struct cleaner *c, u64 lsn)
+{
+	u32 copy;
+	int leg;
+
+	for (copy = 0; copy < kvp_summary_copies(c->pool->g); copy++) {
+		if (!read_summary(c, lsn, copy, &leg))
+			continue;
+		if (c->rows)
+			log_rows_load(c->rows, lsn);
+		else
+			load(c, lsn, leg);
+		check_named(c, lsn, leg);
+		if (c->rows)
+			return;
+	}
+}
+
+static void check_all(struct cleaner *c)
+{
+	u32 step = c->pool->g->segment_blocks;
+	u64 ring = kvp_log_blocks(c->pool->g), lsn = c->end, done = 0;
+
+	while (done < ring && lsn >= ring + step && lsn - step + ring >= c->doubt) {
+		lsn -= step;
+		done += step;
+		check_segment(c, lsn);
+		if (c->v->progress)
+			c->v->progress(c->v->progress_arg, done, ring);
+	}
+}
+
+int verify_clean(const struct offline_pool *pools, struct verify *v)
+{
+	struct cleaner *c;
+	int cache = kvp_cache_find(pools->sb), ret = -ENOMEM;
+	u64 written;
+
+	if (cache < 0 || !pools[cache].leg_count)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return ret;
+	c->pool = &pools[cache];
+	c->v = v;
+	c->summary = blocks_alloc(KVP_SUMMARY_BLOCKS);
+	if (kvp_log_striped(c->pool->g))
+		c->rows = log_rows_alloc(c->pool);
+	else
+		c->data = blocks_alloc(KVP_SEGMENT_BLOCKS);
+	if (c->summary && (c->rows || c->data)) {
+		written = written_to(c);
+		c->end = written + c->pool->g->segment_blocks - 1;
+		c->end -= c->end % c->pool->g->segment_blocks;
+		c->doubt = doubt_from(c, written);
+		if (written)
+			check_all(c);
+		ret = 0;
+	}
+	log_rows_free(c->rows);
+	free(c->summary);
+	free(c->data);
+	free(c);
+	return ret;
+}
