@@ -34,7 +34,7 @@ struct look {
 	bool may_refuse;
 	bool scrub, stop;
 	u32 started;		/* position in the trace when recovery was over */
-	u64 written, poisoned, torn;	/* blocks, after the recovery */
+	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
 };
 
 /* That can be looked at: a pool that was to grow may not have. */
@@ -189,7 +189,7 @@ static int start_as_before(struct look *l)
 static void look_main(void *arg)
 {
 	struct look *l = arg;
-	u64 healed, unrepaired, block;
+	u64 healed, unrepaired, block, held = 0;
 	u8 *data;
 
 	l->refused = host_start(&l->host, l->crash->o, &l->start);
@@ -218,9 +218,14 @@ static void look_main(void *arg)
 	l->poisoned = l->host.pool->table.poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
-	for (block = 0; block < blocks_of(l); block++)
+	for (block = 0; block < blocks_of(l); block++) {
 		look_at_block(l, block, data);
+		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) && memchr_inv(data, 0, KVP_BLOCK_SIZE);
+	}
 	kfree(data);
+	/* What is left in the log of a cache the table does not know of. */
+	if (!kvp_has_data(l->host.pool->log.v->g))
+		l->written = held;
 	if (l->host.pool->scache.v && !l->crash->heal_allowed) {
 		host_warm_up(&l->host);
 		host_cache_check(&l->host);
