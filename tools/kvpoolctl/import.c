@@ -190,9 +190,6 @@ bool import_log_damaged(const struct found_pool *p)
 
 	if (!kvp_log_on_cache(p->sb) || p->sb->flags & KVP_SB_CLEAN)
 		return false;
-	/* Of such a log nobody can say that but the module, which gives up none that is sound. */
-	if (kvp_log_striped(&p->sb->vdevs[p->sb->log_vdev]))
-		return true;
 	if (offline_open(&pool, p, p->sb->log_vdev, NULL))
 		return false;
 	damaged = pool.leg_count && !log_walk(&pool, &w, NULL, NULL) &&
@@ -246,9 +243,6 @@ static bool log_holds_writes(const struct found_pool *p)
 
 	if (p->sb->flags & KVP_SB_CLEAN)
 		return false;
-	/* It may; to read it takes the module. */
-	if (kvp_log_striped(&p->sb->vdevs[p->sb->log_vdev]))
-		return true;
 	pools = calloc(p->sb->vdev_count, sizeof(*pools));
 	while (pools && opened < p->sb->vdev_count && !offline_open(&pools[opened], p, opened, NULL))
 		opened++;

@@ -3,6 +3,7 @@
 #include "format/logstripe.h"
 #include "check.h"
 #include "image.h"
+#include "import.h"
 
 static unsigned int passed, failed;
 
@@ -307,6 +308,56 @@ static void test_rotten_and_missing(void)
 	image_free(&m);
 }
 
+/* --- import -------------------------------------------------------------------------------- */
+
+/* Is an import with @o refused, with @text in what is said? */
+static bool refused(const struct image *m, const struct import_options *o, const char *text)
+{
+	const char *paths[IMAGE_MAX_LEGS];
+	bool found = false;
+	struct refusals r;
+	struct scan s;
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; i < m->legs; i++)
+		paths[i] = m->path[i];
+	expect(!scan_run(paths, m->legs, &s, &err) && s.pool_count == 1);
+	import_check(&s.pools[0], o, &r);
+	for (i = 0; i < r.count; i++)
+		found |= strstr(r.list[i].why, text) != NULL;
+	scan_free(&s);
+	return found;
+}
+
+/* A log on a cache is given up only if it is damaged; and a pool whose log holds writes is not read only. */
+static void test_import(void)
+{
+	const struct import_options give_up = { .discard_log = true };
+	const struct import_options readonly = { .readonly = true }, plain = { 0 };
+	struct image m;
+	unsigned int i;
+	u64 lsn;
+
+	make(&m);
+	lsn = kvp_log_segment_end(&m.sb.vdevs[m.sb.log_vdev], m.sb.log_tail);
+	expect(!refused(&m, &plain, "log"));
+	expect(refused(&m, &give_up, "nothing has to be given up"));
+	expect(refused(&m, &readonly, "holds writes"));
+	for (i = 0; i < 2 && cache != IMAGE_TWO_SSDS_READ; i++) {
+		unsigned int leg;
+		u64 at = image_log_at(&m, lsn + (cache == IMAGE_THREE_SSDS ? i : 0), &leg);
+
+		if (cache == IMAGE_TWO_SSDS)
+			leg += i;
+		if (!i || cache != IMAGE_ONE_SSD)
+			image_flip(&m, leg, at + 40, 1);
+	}
+	if (cache != IMAGE_TWO_SSDS_READ)
+		expect(!refused(&m, &give_up, "nothing has to be given up"));
+	image_free(&m);
+}
+
 /* --- full stripes ------------------------------------------------------------------------ */
 
 /* Parity, and copies of a header: what does not fit is said, and nothing is lost. */
@@ -358,6 +409,7 @@ int main(void)
 		test_missing();
 		test_outdated();
 		test_rotten_and_missing();
+		test_import();
 	}
 	cache = IMAGE_THREE_SSDS;
 	test_stripes();
