@@ -25,7 +25,8 @@ struct log_walk {
 	u64 watermark;		/* every entry below was durable */
 	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
-	u64 bad[KVP_MAX_LEGS];	/* by places in the superblock: entries below the watermark of which the leg's part is not sound */
+	/* By places in the superblock: entries below the watermark of which the leg's part is not sound. */
+	u64 bad[KVP_MAX_LEGS];
 	struct log_fault faults[LOG_FAULTS];	/* the first of those */
 	unsigned int fault_count;
 	bool damaged;		/* ends below the watermark */
@@ -87,7 +88,10 @@ struct log_payload {
 	u8 row;			/* kvp_log_row() of it */
 };
 
-/** log_read() - a payload block that must sum to @crc: from any leg that has it, or made of its row; -EIO: it is not to be had */
+/**
+ * log_read() - a payload block that must sum to @crc: from any leg that has it, or made of its row
+ * Return: 0, or -EIO: it is not to be had.
+ */
 int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 

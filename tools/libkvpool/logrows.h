@@ -45,7 +45,10 @@ bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_
 /** log_rows_look() - walker_saw() of whatever may be a header at @lsn */
 void log_rows_look(struct walker *k, u64 lsn);
 
-/** log_rows_make() - the block at @lsn, which is payload, of all others of its @row; 0 or -EIO. Only its sum says whether it is that. */
+/**
+ * log_rows_make() - the block at @lsn, which is payload, of all others of its @row
+ * Return: 0 or -EIO. Only its sum says whether it is that block.
+ */
 int log_rows_make(const struct offline_pool *pool, u64 lsn, u8 row, void *buf);
 
 #endif
