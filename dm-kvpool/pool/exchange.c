@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSDs of a cache become others: one is replaced, is added to them, or leaves them.
+ * The SSDs of a cache become others: one is replaced, is added to them, or leaves them; or one that
+ * is out of use begins anew. Those of a cache of kind parity1 can only be as many as they were.
  *
  * There is nothing to copy. The pool is quiesced, and what a stop has left in the log, if that is
  * on the cache, goes home first; then the log is empty, and what lies on the SSDs is only a cache.
  *
- *   1. New SSDs are blank. They get labels as legs do that join (grow.c): marked JOINING,
- *      of epoch 0, durable in both rings.
+ *   1. New SSDs are blank; the labels of one that begins anew are wiped. They get labels as legs
+ *      do that join (grow.c): marked JOINING, of epoch 0, durable in both rings.
  *   2. One superblock goes to all legs that the pool is to have. It names the SSDs that there
  *      are from then on, and if the log is there an empty one of a new nonce, so that
  *      no SSD can have anything of it that the others do not have.
@@ -15,6 +16,9 @@
  * If the power goes before 2, or with 2 on no leg that is left, the old SSDs are the cache, with
  * an empty log, so that none of them is missed; who has the superblock of 2 names the new ones, which
  * have labels, because of 1. One that has left is then no leg of the pool any more.
+ *
+ * One that begins anew was recorded out: nobody reads it, so its labels can go before 2, and have to:
+ * behind them the superblock of 2 would not be the only one that says what it is. It gets another UUID.
  *
  * What was known of the SSDs is forgotten: a new one has none of it.
  */
@@ -54,8 +58,8 @@ static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
-/* The leg of the cache that is on @bdev; of none, the first that is missing and not @taken. */
-static u32 old_leg(const struct kvp_vdev *v, const struct block_device *bdev, u32 taken)
+/* The leg of cache @v that is on @bdev; of none, the first that is missing and not @taken. */
+static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev, u32 taken)
 {
 	u32 i;
 
@@ -63,6 +67,21 @@ static u32 old_leg(const struct kvp_vdev *v, const struct block_device *bdev, u3
 		if (v->legs[i].bdev == bdev && (bdev || !(taken >> i & 1)))
 			return i;
 	return NEW;
+}
+
+/* All SSDs are named as they are: so those that are out of use begin anew. Are there any? */
+static bool begin_anew(const struct kvp_vdev *v, u8 *from)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!v->legs[i].bdev || kvp_leg_usable(&v->legs[i]))
+			continue;
+		from[i] = NEW;
+		any = true;
+	}
+	return any;
 }
 
 /* Which of the SSDs stay, and in what order. */
@@ -75,7 +94,7 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 
 	for (i = 0; i < n; i++) {
 		struct block_device *bdev = s->legs[first + i].bdev;
-		u32 k = old_leg(v, bdev, taken);
+		u32 k = leg_on(v, bdev, taken);
 
 		if (!bdev && k == NEW)
 			return kvp_refuse(r, -EINVAL, "name the device", "a new SSD cannot be missing");
@@ -84,10 +103,20 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 		same &= k == i;
 		from[i] = k;
 	}
-	if (same)
+	if (same && !begin_anew(v, from))
 		return kvp_refuse(r, -EINVAL, "name others",
-				  "the table names the SSDs that the cache has");
+				  "the table names the SSDs that the cache has, and none that is there is out of use");
 	return 0;
+}
+
+/* The rows of its log have a block on each SSD: of others there would be another log. */
+static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal *r)
+{
+	if (!kvp_log_striped(g) || nr == g->leg_count)
+		return 0;
+	return kvp_refuse(r, -EOPNOTSUPP,
+			  "take the cache out (kvpoolctl remove POOL cache), and add it anew with those there are to be",
+			  "a cache of kind parity1 has as many SSDs as it was made with");
 }
 
 /* As large as the log is. More than that is not used. */
@@ -132,14 +161,11 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 	if (!names_vdevs(sb, s))
 		return kvp_refuse(r, -EINVAL, "name all vdevs with data as they are, then the cache",
 				  "only the SSDs of a cache can be replaced, and only if it is the last vdev");
-	if (kvp_log_striped(&sb->vdevs[sb->vdev_count - 1]))
-		return kvp_refuse(r, -EOPNOTSUPP,
-				  "take the cache out (kvpoolctl remove POOL cache), and add it anew with those there are to be",
-				  "the SSDs of a cache of kind parity1 cannot be replaced, nor can it get more or fewer");
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
 				  "the table is not as long as the pool");
-	ret = match_legs(pool, s, from, r);
+	ret = check_number(&sb->vdevs[sb->vdev_count - 1], s->vdevs[sb->vdev_count - 1].nr_legs, r) ?:
+	      match_legs(pool, s, from, r);
 	if (ret)
 		return ret;
 	*next = *sb;
@@ -219,10 +245,11 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
 	memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
 }
 
-/* Each in turn as the one behind those that there are. */
+/* Each in turn as the one behind those that there are. What begins anew is no other's: the pool holds it. */
 static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
 		     struct kvp_refusal *r)
 {
+	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
 	struct kvp_leg *leg = &pool->legs[pool->nr_legs];
 	u32 first = first_ssd(x), i;
 	int ret = 0;
@@ -233,10 +260,11 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	for (i = 0; !ret && i < nr_ssds(x->next); i++) {
 		if (x->from[i] != NEW)
 			continue;
+		kvp_random_uuid(x->next->legs[first + i].uuid);
 		make_leg(pool, s, first + i, leg);
 		leg->index = pool->nr_legs;
-		ret = kvp_check_blank(leg, x->page, r);
-		kvp_random_uuid(x->next->legs[first + i].uuid);
+		if (leg_on(v, leg->bdev, 0) == NEW)
+			ret = kvp_check_blank(leg, x->page, r);
 	}
 	memset(leg, 0, sizeof(*leg));
 	return ret;
@@ -256,7 +284,7 @@ static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	}
 }
 
-/* The superblock may be without one that failed it: but then there is nothing gained, or no SSD left. */
+/* The superblock may be without one that failed it: but then there is nothing gained, or too few SSDs left. */
 static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
@@ -265,7 +293,25 @@ static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 	for (i = 0; i < v->nr_legs; i++)
 		if (x->from[i] == NEW && !kvp_leg_usable(&v->legs[i]))
 			return false;
-	return kvp_vdev_usable(v);
+	return kvp_log_on_cache(pool->sb) ? kvp_vdev_has_log(v) : kvp_vdev_usable(v);
+}
+
+/* Was it one of the SSDs before? */
+static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
+{
+	u32 i;
+
+	for (i = 0; i < nr_ssds(x->old); i++)
+		if (x->legs[i].bdev == leg->bdev)
+			return true;
+	return false;
+}
+
+static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
+{
+	if (begins_anew(x, &pool->legs[leg]) && !kvp_label_wipe(pool, &pool->legs[leg]))
+		return -EIO;
+	return kvp_sb_join(pool, leg, 1);
 }
 
 static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kvp_refusal *r)
@@ -277,7 +323,7 @@ static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kv
 		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");
 	for (i = 0; !ret && i < nr_ssds(x->next); i++)
 		if (x->from[i] == NEW)
-			ret = kvp_sb_join(pool, first + i, 1);
+			ret = label_new(pool, x, first + i);
 	if (ret)
 		return kvp_refuse(r, ret, "use another device", "a new SSD did not take its label");
 	x->tried = true;
@@ -340,6 +386,14 @@ static bool stays(const struct exchange *x, u32 leg)
 	return false;
 }
 
+/* One that began anew has a label that is not to be wiped. */
+static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
+{
+	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+
+	return bdev && leg_on(v, bdev, 0) != NEW;
+}
+
 static void after(struct kvp_pool *pool, struct exchange *x)
 {
 	u32 new = 0, gone = 0, i;
@@ -353,8 +407,9 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 	for (i = 0; i < nr_ssds(x->old); i++) {
 		if (stays(x, i))
 			continue;
-		kvp_label_wipe(pool, &x->legs[i]);
 		gone++;
+		if (!is_leg(pool, x->legs[i].bdev))
+			kvp_label_wipe(pool, &x->legs[i]);
 	}
 	for (i = 0; i < nr_ssds(x->next); i++)
 		new += x->from[i] == NEW;

@@ -63,8 +63,8 @@ int kvp_pool_exchange(struct kvp_pool *pool, const struct kvp_start *s, struct k
 
 /* --- for shrink.c and exchange.c --- */
 
-/** kvp_label_wipe() - at both ends, whether or not the SSD was in use; an event tells if that fails */
-void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
+/** kvp_label_wipe() - at both ends, whether or not the SSD was in use; false, and an event, if that fails */
+bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 
 /** kvp_change_able() - could the pool take in or let go of anything, as it is? 0 or -errno */
 int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);

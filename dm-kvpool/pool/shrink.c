@@ -112,7 +112,7 @@ static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
 	return ret;
 }
 
-void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	bool wiped = zero && leg->bdev;
@@ -126,6 +126,7 @@ void kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
 	if (zero)
 		__free_page(zero);
+	return wiped;
 }
 
 /* What was known of the SSDs, and was for them. Nobody else uses it: the pool is quiesced. */

@@ -181,9 +181,18 @@ static int start_as_before(struct look *l)
 
 	old.legs += l->crash->old_cache - old.cache;
 	old.cache = l->crash->old_cache;
-	old.missing &= BIT(old.legs) - 1;
+	old.missing = (old.missing | l->crash->anew) & (BIT(old.legs) - 1);
 	old.swapped = 0;
 	return host_start(&l->host, l->crash->o, &old);
+}
+
+/* An SSD that begins anew may be nobody's for a moment, but not once the others say what it is. */
+static void expect_old(const struct look *l)
+{
+	const struct crash *c = l->crash;
+
+	if (c->anew && memcmp(l->host.pool->sb->legs[__ffs(c->anew)].uuid, c->old_uuid, sizeof(c->old_uuid)))
+		sim_fail("what has begun anew is refused");
 }
 
 static void look_main(void *arg)
@@ -200,8 +209,11 @@ static void look_main(void *arg)
 		l->refused = host_start(&l->host, l->crash->o, &old);
 	}
 	/* Nor may that of the SSDs, which were others then. */
-	if (l->refused && l->crash->swaps_at && l->crash->at < l->crash->swaps_at)
+	if (l->refused && l->crash->swaps_at && l->crash->at < l->crash->swaps_at) {
 		l->refused = start_as_before(l);
+		if (!l->refused)
+			expect_old(l);
+	}
 	if (!l->refused && l->crash->leaves_at && l->crash->at >= l->crash->leaves_at)
 		sim_fail("started with a cache that has left");
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
@@ -283,8 +295,8 @@ static bool too_many(const struct crash *c, u32 others)
 {
 	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
 
-	/* Until the cache has other SSDs it may be a single one whose log is needed. */
-	if (c->at < c->swaps_at && ~have >> cache & (BIT(c->cache) - 1))
+	/* Until the cache has other SSDs it may be a single one whose log is needed; of parity1, all that are left. */
+	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) && ~have >> cache & (BIT(c->cache) - 1))
 		return true;
 	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
 	if (c->cache && vdev_lost(have, cache, c->cache, c->cache_parity))

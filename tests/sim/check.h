@@ -29,6 +29,9 @@ struct crash {
 	u32 grown_at;		/* from this position on it must be there */
 	u32 swaps_at;		/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
 	u32 old_cache, swapped, spare;	/* so many it had; struct host_start; disks that are no legs */
+	u32 anew;		/* bit per leg: an SSD that was out of use, and has no label for a moment */
+	u8 old_uuid[16];	/* of that one */
+	bool old_lost;		/* one of the SSDs that it had was out of use */
 	u32 joins_at, leaves_at; /* position from which on a cache must be there, or not; 0: it does not change */
 	bool each_leg;		/* look at every image without each of the legs, too */
 	bool astray;		/* home writes were lost or went elsewhere, and nobody was told: */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSDs of a cache become others, and the power goes at every step of that: the cache is the old
- * one or the new one, and in either all is there that was acknowledged.
+ * The SSDs of a cache become others, or one that was out of use begins anew, and the power goes at
+ * every step of that: the cache is the old one or the new one, and in either all is there that was
+ * acknowledged. Of kind parity1 it can be without any one SSD all the time.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "pool/cachemode.h"
 #include "suite.h"
 
 #define NOBODY	MAX_DISKS
@@ -16,15 +18,22 @@ static const struct swap {
 	struct host_start start;
 	u32 ssds;		/* that there are to be */
 	u32 leg;		/* that is on the new disk then; 0: none */
-	bool lost;		/* the SSD that goes is dead before */
+	u32 lost;		/* this leg is dead before; 0: none */
+	u32 anew;		/* this leg is out of use, and begins anew; 0: none */
 } swaps[] = {
-	{ "replace", { .legs = 4, .cache = 2 }, 2, 2, false },
-	{ "replace-lost", { .legs = 4, .cache = 2 }, 2, 3, true },
-	{ "replace-only", { .legs = 3, .cache = 1 }, 1, 2, false },
-	{ "replace-parity", { .legs = 4, .parity = true, .cache = 1 }, 1, 3, false },
-	{ "replace-idle", { .legs = 3, .cache = 1, .writethrough = true }, 1, 2, false },
-	{ "attach", { .legs = 3, .cache = 1 }, 2, 3, false },
-	{ "detach", { .legs = 4, .cache = 2 }, 1, 0, false },
+	{ "replace", { .legs = 4, .cache = 2 }, 2, 2, 0, 0 },
+	{ "replace-lost", { .legs = 4, .cache = 2 }, 2, 3, 3, 0 },
+	{ "replace-only", { .legs = 3, .cache = 1 }, 1, 2, 0, 0 },
+	{ "replace-parity", { .legs = 4, .parity = true, .cache = 1 }, 1, 3, 0, 0 },
+	{ "replace-idle", { .legs = 3, .cache = 1, .writethrough = true }, 1, 2, 0, 0 },
+	{ "attach", { .legs = 3, .cache = 1 }, 2, 3, 0, 0 },
+	{ "detach", { .legs = 4, .cache = 2 }, 1, 0, 0, 0 },
+	{ "anew", { .legs = 4, .cache = 2 }, 2, 0, 0, 3 },
+	{ "replace-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 3, 0, 0 },
+	{ "replace-rows-lost", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 4, 4, 0 },
+	{ "replace-rows-beside-lost", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 3, 4, 0 },
+	{ "replace-rows-of-both", { .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, 3, 5, 0, 0 },
+	{ "anew-in-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 0, 0, 2 },
 };
 
 struct exchange {
@@ -78,27 +87,35 @@ static void note_lost(struct exchange *x)
 			x->crash.lost |= BIT(i);
 }
 
-static void exchange_main(void *arg)
+/* From here on it is cut. */
+static void get_ready(struct exchange *x)
 {
-	struct exchange *x = arg;
 	struct host *h = &x->host;
-	u64 epoch;
 
 	begin(x, &x->old);
 	if (x->swap->lost) {
-		disks_kill(host_disk(&x->old, x->swap->leg));
+		disks_kill(host_disk(&x->old, x->swap->lost));
 		h->may_fail = true;
 	}
+	memcpy(x->crash.old_uuid, h->pool->sb->legs[x->swap->anew].uuid, sizeof(x->crash.old_uuid));
+	if (x->swap->anew && kvp_leg_offline(h->pool, host_leg(h, x->swap->anew)))
+		sim_fail("leg %u is not out of use", x->swap->anew);
 	some_writes(h);
 	h->may_fail = false;
 	x->from = disks.trace.nr;
 	x->crash.swaps_at = ~0u;
-	if (x->victim != NOBODY) {
-		disks_fault(FAULT_DEATH, x->victim, 0, ~0ull)->after =
-			x->after + (x->victim == x->disks - 1 ? 2 * KVP_LABEL_BLOCKS : 0);
-		h->may_fail = true;
-	}
-	epoch = h->pool->sb->epoch;
+	if (x->victim == NOBODY)
+		return;
+	disks_fault(FAULT_DEATH, x->victim, 0, ~0ull)->after =
+		x->after + (x->victim == x->disks - 1 && x->swap->leg ? 2 * KVP_LABEL_BLOCKS : 0);
+	h->may_fail = true;
+}
+
+static void exchange_ssds(struct exchange *x)
+{
+	struct host *h = &x->host;
+	u64 epoch = h->pool->sb->epoch;
+
 	if (!host_exchange(h, &x->new)) {
 		x->crash.swaps_at = disks.trace.nr;
 		expect_ssds(x, true);
@@ -109,12 +126,61 @@ static void exchange_main(void *arg)
 	}
 	if (x->victim == NOBODY)
 		host_cache_check(h);
+}
+
+static void more_writes(struct exchange *x)
+{
+	struct host *h = &x->host;
+
 	host_write(h, 21, 4, true);
 	host_write(h, 60, 30, false);
 	host_flush(h);
 	host_read_check(h, 22);
 	host_read_check(h, 301);
 	note_lost(x);
+}
+
+static void exchange_main(void *arg)
+{
+	struct exchange *x = arg;
+
+	get_ready(x);
+	exchange_ssds(x);
+	more_writes(x);
+}
+
+/* As kvpoolctl does it: the log is off the cache meanwhile, and users go on. */
+static void drained_main(void *arg)
+{
+	struct exchange *x = arg;
+	struct host *h = &x->host;
+
+	get_ready(x);
+	if (kvp_drain_start(h->pool, &h->refusal))
+		sim_fail("not drained: %s", h->refusal.why);
+	host_write(h, 22, 2, true);
+	while (h->pool->drain.state == KVP_DRAIN_RUNNING)
+		host_sleep(20);
+	host_write(h, 23, 4, true);
+	x->new.writethrough = true;	/* for a moment */
+	exchange_ssds(x);
+	x->new.writethrough = false;
+	host_write(h, 24, 2, true);
+	if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEBACK, true, &h->refusal))
+		sim_fail("the log does not come back: %s", h->refusal.why);
+	expect_ssds(x, true);
+	more_writes(x);
+}
+
+/* Its log would be another one. */
+static void expect_number(struct exchange *x)
+{
+	struct host_start less = x->new;
+
+	less.cache--;
+	less.legs--;
+	if (!host_exchange(&x->host, &less) || !strstr(x->host.refusal.why, "as many SSDs"))
+		sim_fail("exchanged for fewer");
 }
 
 /* With orderly ends between, and the SSD that has left is none of the pool's any more. */
@@ -128,15 +194,19 @@ static void whole_main(void *arg)
 	h->may_fail = false;
 	host_stop(h);
 	if (x->swap->lost)
-		disks.dead[host_disk(&x->old, x->swap->leg)] = false;
-	if (!host_start(h, &x->o, &x->old))
+		disks.dead[host_disk(&x->old, x->swap->lost)] = false;
+	if (!x->swap->anew && !host_start(h, &x->o, &x->old))
 		sim_fail("started with an SSD that has left");
 	begin(x, &x->new);
 	expect_ssds(x, true);
 	for (block = 0; block < x->o.blocks; block++)
 		host_read_check(h, block);
-	if (!host_exchange(h, &x->new) || !strstr(h->refusal.why, "that the cache has"))
-		sim_fail("exchanged for the same");
+	/* If one is out of use that begins anew. */
+	if (x->crash.lost ? host_exchange(h, &x->new) :
+	    !host_exchange(h, &x->new) || !strstr(h->refusal.why, "that the cache has"))
+		sim_fail("exchanged for the same, %s", h->refusal.why);
+	if (x->swap->start.cache_parity)
+		expect_number(x);
 	host_write(h, 40, 3, true);
 	host_stop(h);
 }
@@ -157,6 +227,8 @@ static void set_up(struct exchange *x, const struct swap *s)
 	oracle_copy(&x->o, &base_cache(&s->start)->o);
 	x->crash = (struct crash){ .legs = x->new.legs, .parity = s->start.parity, .cache = s->ssds,
 				   .old_cache = s->start.cache, .swapped = x->new.swapped,
+				   .cache_parity = s->start.cache_parity, .old_lost = s->lost || s->anew,
+				   .anew = s->anew ? BIT(s->anew) : 0,
 				   .spare = x->disks - x->new.legs, .o = &x->o };
 }
 
@@ -188,7 +260,9 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 		set_up(x, s);
 		x->victim = victim;
 		x->after = after;
-		x->crash.heal_allowed = victim != NOBODY || s->lost;
+		/* What goes may die before it has gone. */
+		x->crash.old_lost |= s->leg && victim == s->leg;
+		x->crash.heal_allowed = victim != NOBODY || s->lost || s->anew;
 		x->crash.poison_allowed = s->start.parity && victim == s->leg;
 		check_seed_config(&config, mix64(opt.seed, 1500 + 100 * victim + after));
 		begin_disks(x);
@@ -210,9 +284,12 @@ void run_exchange(void)
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
 		case_of("exchange", &swaps[i], exchange_main, NOBODY, 0, opt.thorough ? ~0u : 80);
 		case_of("exchange-whole", &swaps[i], whole_main, NOBODY, 0, 0);
+		if (swaps[i].start.cache_parity)
+			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0, opt.thorough ? ~0u : 60);
 	}
 	for (i = 0; i < ARRAY_SIZE(swaps); i++)
 		for (victim = 0; victim < swaps[i].start.legs + !!swaps[i].leg; victim++)
-			for (after = 0; !swaps[i].lost && after < 8; after += opt.thorough ? 1 : 2)
+			for (after = 0; (!swaps[i].lost || swaps[i].start.cache_parity) && after < 8;
+			     after += opt.thorough ? 1 : 2 << swaps[i].start.cache_parity)
 				case_of("exchange-lost", &swaps[i], exchange_main, victim, after, 6);
 }

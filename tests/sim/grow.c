@@ -44,7 +44,7 @@ struct growing {
 	struct image img[MAX_DISKS];
 };
 
-#define NOBODY		MAX_DISKS
+#define NOBODY		6u	/* behind the disks of all pools here */
 #define BLANK_READS	(2 * KVP_LABEL_BLOCKS)	/* by which a new leg is found to be blank */
 
 static void start(struct growing *g, const struct host_start *hs)

@@ -174,6 +174,33 @@ int host_grow(struct host *h, const struct host_start *hs)
 	return ret;
 }
 
+static bool has_label(const struct image *img, u64 first)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+
+	for (block = first; block < first + KVP_LABEL_BLOCKS; block++) {
+		image_read(img, block, data);
+		if (memchr_inv(data, 0, sizeof(data)))
+			return true;
+	}
+	return false;
+}
+
+/* Before anybody writes more of them. */
+static void expect_labels(const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		if (kvp_leg_usable(leg) && (!has_label(&disks.img[leg->bdev->index], 0) ||
+					    !has_label(&disks.img[leg->bdev->index], leg->size_blocks - KVP_LABEL_BLOCKS)))
+			sim_fail("leg %u has no label", i);
+	}
+}
+
 int host_exchange(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -182,6 +209,8 @@ int host_exchange(struct host *h, const struct host_start *hs)
 	fill_start(s, hs);
 	kvp_pool_quiesce(h->pool);
 	ret = kvp_pool_exchange(h->pool, s, &h->refusal);
+	if (!ret)
+		expect_labels(h->pool);
 	kvp_pool_unquiesce(h->pool);
 	kfree(s);
 	return ret;
