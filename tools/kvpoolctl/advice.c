@@ -92,6 +92,32 @@ static const char *leg_name(json_object *leg)
 	return json_text_at(leg, json_at(leg, "path") ? "path" : "uuid");
 }
 
+/* Is it an SSD of the cache? */
+static bool is_ssd(json_object *pool, json_object *leg)
+{
+	json_object *ssds = json_at(pool, "cache.legs");
+	size_t i;
+
+	for (i = 0; ssds && i < json_object_array_length(ssds); i++)
+		if (!strcmp(json_text_at(json_object_array_get_idx(ssds, i), "uuid"), json_text_at(leg, "uuid")))
+			return true;
+	return false;
+}
+
+/* It has nothing that others have not, so another one does as well. */
+static void about_bad_ssd(json_object *pool, json_object *leg, const char *more, const char *because, char *buf,
+			  size_t size)
+{
+	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
+	char again[160] = "";
+
+	if (strcmp(state, "missing"))
+		snprintf(again, sizeof(again), "; if it works again, kvpoolctl online %s %s lets it begin anew", name,
+			 leg_name(leg));
+	snprintf(buf, size, "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its place%s",
+		 leg_name(leg), state, more, because, name, leg_name(leg), again);
+}
+
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
 			  size_t size)
 {
@@ -111,6 +137,10 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 			because = out[i].because;
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
+	if (is_ssd(pool, leg)) {
+		about_bad_ssd(pool, leg, more, because, buf, size);
+		return;
+	}
 	snprintf(buf, size, "leg %s is %s and stays out%s: %s; the loss of %" PRIu64 " more would be "
 		 "survived. Copy the data to a new pool: kvpoolctl create -n NEW mirror DEV DEV; "
 		 "kvpoolctl(8), LEGS THAT ARE OUT", leg_name(leg), state, more, because, survives);
@@ -126,6 +156,15 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 		 "counts anew; should they come back, replace it", leg_name(leg),
 		 json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
 		 json_number_at(leg, "errors.checksum"), name, name);
+}
+
+/* One of parity1 is nothing but a log: without it, something that takes that off for a while was cut short. */
+static void about_idle(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *kind = json_text_at(pool, "cache.kind");
+
+	if (kind && !strcmp(kind, "cache-parity1") && strcmp(json_text_at(pool, "cache.mode"), "writeback"))
+		snprintf(buf, size, "the cache is idle: kvpoolctl set %s cache_mode=writeback puts the log there", name);
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)
@@ -146,6 +185,8 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 		leg = find_leg(pool, has_errors, &count);
 		if (leg)
 			about_errors(pool, leg, buf, size);
+		else
+			about_idle(pool, buf, size);
 	}
 	json_object_put(leg);
 	return *buf;

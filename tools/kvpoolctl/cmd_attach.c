@@ -21,7 +21,7 @@ const struct command cmd_attach = {
 	.help = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss of one\n"
 		"more. LEG is a path, or its UUID. As for replace, what is on the cache alone goes home\n"
 		"first. A cache that was write-through stays so until its mode is set. This version\n"
-		"attaches nothing to other vdevs.\n\n"
+		"attaches nothing to other vdevs, nor to a cache of kind parity1.\n\n"
 		"  -f            wipe foreign signatures of NEW, take it from an exported pool",
 	.shorts = "f",
 	.dry_run = true,

@@ -20,7 +20,8 @@ const struct command cmd_detach = {
 	.help = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, or its\n"
 		"UUID, if it is missing. As for replace, what is on the cache alone goes home first. If\n"
 		"one SSD is left that is less than the legs survive, the cache is write-through then.\n"
-		"The last one leaves by 'kvpoolctl remove POOL cache'. This version detaches no other legs.",
+		"The last one leaves by 'kvpoolctl remove POOL cache'. This version detaches no other legs,\n"
+		"and none of a cache of kind parity1.",
 	.shorts = "",
 	.dry_run = true,
 	.run = run,

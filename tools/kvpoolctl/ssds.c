@@ -28,6 +28,20 @@ struct exchange {
 
 /* --- what there is ------------------------------------------------------------ */
 
+/* Only one that the pool holds, and does not use, can begin anew. */
+static int check_out(const struct exchange *x, const struct stats *s, struct err *err)
+{
+	const char *state = stats_text(s, "leg.%u.state", x->leg);
+
+	if (state && !strcmp(state, "online"))
+		return err_set(err, ERR_REFUSED, x->o->leg, "see kvpoolctl status", "it is in use");
+	if (!x->old)
+		return err_set(err, ERR_REFUSED, x->o->leg,
+			       "connect it, kvpoolctl labelclear -f DEV, then kvpoolctl replace POOL UUID DEV",
+			       "it is missing");
+	return 0;
+}
+
 static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
@@ -40,17 +54,17 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
 		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
 			       "this version replaces no legs but SSDs of a cache");
-	if (kvp_log_striped(c))
+	if (kvp_log_striped(c) && !x->o->anew && !(x->o->leaves && x->o->new))
 		return err_set(err, ERR_REFUSED, x->o->leg,
 			       "kvpoolctl remove POOL cache; then add it anew, with those that there are to be",
-			       "the SSDs of a cache of kind parity1 cannot be replaced, nor can it get more or fewer");
+			       "a cache of kind parity1 has as many SSDs as it was made with");
 	if (x->o->leaves && !x->o->new && c->leg_count == 1)
 		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
 			       "it is the only SSD of the cache");
 	path = stats_text(s, "leg.%u.path", x->leg);
 	if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
 		x->old = st.st_rdev;
-	return 0;
+	return x->o->anew ? check_out(x, s, err) : 0;
 }
 
 static int look(struct exchange *x, struct err *err)
@@ -73,6 +87,8 @@ static int look(struct exchange *x, struct err *err)
 	mode = stats_text(&s, "cache.mode");
 	x->writeback = mode && !strcmp(mode, "writeback");
 	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
+	/* One of kind parity1 is nothing but a log: if it is idle, something was cut short. */
+	x->writeback |= !ret && x->cache.leg_count && kvp_log_striped(&x->cache);
 	if (!ret)
 		ret = check_leg(x, &s, err);
 	stats_free(&s);
@@ -118,8 +134,8 @@ static int write_table(struct exchange *x, const struct stats *s, struct err *er
 	if (!cache)
 		return err_set(err, ERR_KERNEL, x->entry.name, "see dmsetup table",
 			       "its table is unreadable");
-	at = (size_t)snprintf(x->after, sizeof(x->after), "%s 1 replace%.*s cache %u", x->entry.uuid,
-			      (int)(cache - vdevs), vdevs, n);
+	at = (size_t)snprintf(x->after, sizeof(x->after), "%s 1 replace%.*s %s %u", x->entry.uuid,
+			      (int)(cache - vdevs), vdevs, vdev_word(c->kind), n);
 	for (i = c->first_leg; i < c->first_leg + c->leg_count; i++) {
 		path = stats_text(s, "leg.%u.path", i);
 		if ((i != x->leg || !x->o->leaves) && at < sizeof(x->after))
@@ -147,21 +163,25 @@ static int make_table(struct exchange *x, struct err *err)
 
 /* --- doing it ------------------------------------------------------------------------ */
 
-/* Where one is left that may not carry it, the pool goes on without: that is said. */
+/*
+ * Where too few are left the pool goes on without: that is said. It survives as much as it did, so
+ * the log is forced there only if it would have survived no loss either.
+ */
 static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
 {
-	bool fewer = x->o->leaves && !x->o->new;
+	bool forced = (!x->o->leaves || x->o->new) && !x->losses;
 
 	if (!x->writeback)
 		return 0;
-	if (!dm_message(x->entry.name, fewer ? "set cache_mode writeback" :
-			"set cache_mode writeback force", NULL, err))
+	if (!dm_message(x->entry.name, forced ? "set cache_mode writeback force" :
+			"set cache_mode writeback", NULL, err))
 		return 0;
-	if (!fewer)
+	if (forced)
 		return -1;
 	if (!ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl set -f %s "
-			"cache_mode=writeback' puts the log there\n", err->why, x->entry.name);
+		fprintf(stderr, "kvpoolctl: note: the cache is %s: %s; 'kvpoolctl set -f %s "
+			"cache_mode=writeback' puts the log there\n",
+			kvp_log_striped(&x->cache) ? "idle" : "write-through", err->why, x->entry.name);
 	return 0;
 }
 
@@ -193,8 +213,8 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	/* a refusal would say that nothing was changed */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
-	snprintf(why, sizeof(why), "%.340s (the cache has the SSDs that it had; first and last MiB of "
-		 "the new device may be overwritten)", err->why);
+	snprintf(why, sizeof(why), "%.340s (the cache has the SSDs that it had%s)", err->why,
+		 x->o->new ? "; first and last MiB of the new device may be overwritten" : "");
 	memcpy(err->why, why, sizeof(why));
 	return -1;
 }
@@ -213,6 +233,9 @@ static void report(struct ctl *ctl, const struct exchange *x)
 	json_text(plan, "table", table);
 	if (ctl->json)
 		ctl_json(json_object_get(root));
+	else if (ctl->dry_run && x->o->anew)
+		printf("would bring %s online, empty, in the cache of pool %s\ntable     %s\n", x->o->leg,
+		       x->entry.name, table);
 	else if (ctl->dry_run)
 		printf("would %s %s%s%s, of the cache of pool %s\ntable     %s\n", x->o->action, x->o->leg,
 		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",

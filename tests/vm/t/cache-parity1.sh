@@ -1,12 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache of kind parity1 on three SSDs: a filesystem, power cuts, one SSD that dies or is missing, a second one; it is removed and added; beside a parity1
-# timeout: 300
+# test: a cache of kind parity1 on three SSDs: a filesystem, power cuts, one SSD that dies or is missing, a second one; SSDs are replaced, and brought online; it is removed and added; beside a parity1
+# timeout: 400
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 for d in f g h; do mksim $d 64; done
 ssds=(/dev/c /dev/d /dev/e)
+blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
+is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
+# is_whole SSD SSD SSD: these carry the log, and any one may be lost
+is_whole() {
+	mode_is writeback cache
+	expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path) $(json pools.0.cache.legs.2.path)" "$*"
+	expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
+}
 
 echo "--- what it cannot be"
 refused 2 usage 'has 3 to 16 legs, not 2' create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 /dev/c /dev/d
@@ -26,17 +34,51 @@ expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 70
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
+dd if=/dev/urandom of=/tmp/m/kept bs=1M count=4 conv=fsync status=none
+sum=$(sha256sum < /tmp/m/kept)
 begin_load
-sleep 3
+sleep 2
+
+echo "--- an SSD is replaced, one dies and is replaced, one is out and comes back, under load; then another is lost"
+run 0 replace -n tank /dev/c /dev/f; has out 'would replace /dev/c by /dev/f'
+run 0 replace -j tank /dev/c /dev/f
+is_whole /dev/f /dev/d /dev/e
+run 1 inspect /dev/c
+simset d dead 1
+retry 60 is_degraded
+run 4 status tank; has out 'advice: SSD /dev/d .*kvpoolctl replace tank /dev/d NEW.*kvpoolctl online tank /dev/d'
+run 0 replace tank /dev/d /dev/c
+simset d dead 0
+is_whole /dev/f /dev/c /dev/e
+run 0 offline tank /dev/e
+run 4 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 0
+run 0 online -n tank /dev/e; has out 'would bring /dev/e online'
+run 0 online -j tank /dev/e
+is_whole /dev/f /dev/c /dev/e
+expect_eq "$(event_count tank cache_exchanged)" 3 "events cache_exchanged"
+simset f dead 1
 end_load
+echo 3 > /proc/sys/vm/drop_caches
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
+umount /tmp/m
+cut_power
+simset f dead 0
+run 0 import tank
+blank_ssds d
+run 4 status -j tank; uuid=$(json pools.0.cache.legs.0.uuid)
+run 0 replace tank "$uuid" /dev/d
+is_whole /dev/d /dev/c /dev/e
+mount /dev/mapper/tank /tmp/m
+expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
 umount /tmp/m
 e2fsck -fn /dev/mapper/tank > /tmp/fsck.txt 2>&1 || fail "$(cat /tmp/fsck.txt)"
 
 echo "--- what it does not let be done"
 refused 3 refused 'always carries the log' set tank cache_mode=writethrough
-refused 3 refused 'cannot be replaced' replace tank /dev/c /dev/f
-refused 3 refused 'cannot be replaced' attach tank /dev/c /dev/f
-refused 3 refused 'cannot be replaced' detach tank /dev/c
+refused 3 refused 'as many SSDs' attach tank /dev/c /dev/f
+refused 3 refused 'as many SSDs' detach tank /dev/c
+refused 3 refused 'it is in use' online tank /dev/c
+refused 3 refused 'no legs but SSDs' online tank /dev/a
 mode_is writeback cache
 
 echo "--- the power goes with much in the log"
@@ -66,8 +108,7 @@ echo "--- removed, and added anew"
 run 0 remove tank cache
 run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
 all_is v5
-blank_ssds() { for d in c d e; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct conv=fsync status=none; done; }
-blank_ssds
+blank_ssds c d e
 run 0 add -f tank cache parity1 "${ssds[@]}"; hasnt err note
 mode_is writeback cache
 all_is v5
@@ -107,7 +148,7 @@ scrub tank
 run 0 destroy tank
 
 echo "--- beside a parity1: the power takes a disk and an SSD along, while parts of rows are on their way"
-blank_ssds
+blank_ssds c d e
 run 0 create -f "${log[@]}" tank parity1 /dev/f /dev/g /dev/h cache parity1 "${ssds[@]}"; hasnt err note
 [[ $(dmsetup table tank) = *" parity1 3 "*" cache-parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
 mode_is writeback cache
@@ -128,7 +169,7 @@ scrub tank
 run 0 destroy tank
 
 echo "--- the same, added to a pool"
-blank_ssds
+blank_ssds c d e
 for d in a b f g h; do dd if=/dev/zero of=/dev/$d bs=1M count=64 oflag=direct conv=fsync status=none; done
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"; hasnt err note
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4

@@ -87,6 +87,7 @@ PLANS = {
     "replace": dict(action="replace", pool=TEXT, uuid=UUID, leg=UUID, new=TEXT, table=TEXT),
     "attach": dict(action="attach", pool=TEXT, uuid=UUID, leg=UUID, new=TEXT, table=TEXT),
     "detach": dict(action="detach", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
+    "online": dict(action="online", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
     "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, table=TEXT),
     "destroy": dict(STOP, action="destroy"),
     "export": dict(STOP, action="export"),

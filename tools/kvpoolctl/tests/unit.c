@@ -909,6 +909,8 @@ static void test_inspect(void)
 	"\",\"errors\":{" errors "}}"
 #define POOL(state, more, legs)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
 	"\"" more ",\"vdevs\":[{\"legs\":[" GOOD_LEG legs "]}]}"
+#define WITH_SSD(path, state)	",\"cache\":{\"legs\":[" LEG(path, state, "") "]}"
+#define IDLE(mode)	",\"cache\":{\"kind\":\"cache-parity1\",\"mode\":\"" mode "\",\"legs\":[]}"
 #define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
 
 static const struct {
@@ -940,11 +942,19 @@ static const struct {
 	  "leg /dev/b is stale and stays out (and 1 more)", "the loss of 1 more" },
 	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
 	  "leg uuid-b is missing: kvpoolctl export tank", "kvpoolctl import tank" },
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "faulted"), ""), 4, "SSD /dev/c of the cache is faulted: it failed",
+	  "kvpoolctl replace tank /dev/c NEW" },
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "stale"), ""), 4, "if it works again", "kvpoolctl online tank /dev/c" },
+	{ POOL("degraded", WITH_SSD("null", "missing"), ""), 4, "SSD uuid-b of the cache is missing",
+	  "kvpoolctl replace tank uuid-b NEW" },
 	{ POOL("degraded", "", ""), 4, "the pool is degraded", "kvpoolctl events tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"checksum\":7,\"healed\":7")), 0,
 	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "kvpoolctl clear tank" },
+	{ POOL("online", IDLE("writethrough"), B_IS("online")), 0, "the cache is idle",
+	  "kvpoolctl set tank cache_mode=writeback" },
+	{ POOL("online", IDLE("writeback"), B_IS("online")), 0, NULL, NULL },
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
 };
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl online: an SSD of a cache that was out of use is in use again. */
+#include "ssds.h"
+
+enum { WAIT };
+
+static const struct option longs[] = {
+	{ "wait", no_argument, NULL, WAIT },
+	{ NULL, 0, NULL, 0 }
+};
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct ssds_order o = { .action = "online", .anew = true };
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;	/* it is done when it returns, in any case */
+	ctl_args(ctl, argc, 2, 2);
+	o.pool = argv[optind];
+	o.leg = argv[optind + 1];
+	return ssds_exchange(ctl, &o);
+}
+
+const struct command cmd_online = {
+	.name = "online",
+	.args = "[-n] [--wait] POOL DEV",
+	.help = "Brings an SSD of the cache that failed, was taken out, or missed writes into use\n"
+		"again. DEV is a path, or the UUID of the leg. It begins anew, empty, under another\n"
+		"UUID, and so does every other one that is out of use and connected. As for replace,\n"
+		"what is on the cache alone goes home first. This version brings no other legs online.\n\n"
+		"  --wait        until it is done, which it is when the command returns",
+	.shorts = "",
+	.longs = longs,
+	.dry_run = true,
+	.run = run,
+};
