@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: SSDs of a cache are replaced, attached and detached, under a mounted filesystem that is written to; with the power cut; new ones that fail
+# test: SSDs of a cache are replaced, attached, detached, and brought online, under a mounted filesystem that is written to; with the power cut; new ones that fail
 # timeout: 500
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
@@ -40,6 +40,11 @@ simset d dead 0
 mode_is writeback cache
 ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
+run 0 offline tank /dev/e
+run 0 online tank /dev/e
+mode_is writeback cache
+ssds '/dev/e /dev/c'
+expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
 run 0 detach tank /dev/e; has err 'note: the cache is write-through'
 ssds '/dev/c '
 run 0 attach tank /dev/c /dev/e
@@ -49,7 +54,7 @@ mode_is writeback cache
 end_load
 echo 3 > /proc/sys/vm/drop_caches
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
-expect_eq "$(event_count tank cache_exchanged)" 4 "events cache_exchanged"
+expect_eq "$(event_count tank cache_exchanged)" 5 "events cache_exchanged"
 run 0 detach tank /dev/e
 sync
 refused 3 last_leg 'only SSD' detach tank /dev/c
