@@ -282,10 +282,11 @@ void run_exchange(void)
 	u32 i, victim, after;
 
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
-		case_of("exchange", &swaps[i], exchange_main, NOBODY, 0, opt.thorough ? ~0u : 80);
+		case_of("exchange", &swaps[i], exchange_main, NOBODY, 0,
+			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
 		case_of("exchange-whole", &swaps[i], whole_main, NOBODY, 0, 0);
 		if (swaps[i].start.cache_parity)
-			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0, opt.thorough ? ~0u : 60);
+			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0, opt.thorough ? ~0u : 30);
 	}
 	for (i = 0; i < ARRAY_SIZE(swaps); i++)
 		for (victim = 0; victim < swaps[i].start.legs + !!swaps[i].leg; victim++)
