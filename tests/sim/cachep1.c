@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/delay.h>
 #include <linux/mm.h>
 
 #include "cache/park.h"

@@ -4,7 +4,6 @@
  * them gets them, they go home in order, and what no SSD has any more is lost, and nothing
  * else, and says so.
  */
-#include <linux/delay.h>
 #include <linux/mm.h>
 #include <string.h>
 
