@@ -679,4 +679,7 @@ bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct k
  */
 bool kvp_log_epoch(const void *buf, u32 avail, u64 pool_nonce, u64 *epoch);
 
+/** kvp_log_hdr_claims() - blocks that the header in the one block @buf says it has; 0: it is none. Not verified. */
+u32 kvp_log_hdr_claims(const void *buf);
+
 #endif /* KVP_FORMAT_CODEC_H */

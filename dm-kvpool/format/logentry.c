@@ -172,6 +172,13 @@ bool kvp_log_epoch(const void *buf, u32 avail, u64 pool_nonce, u64 *epoch)
 	return true;
 }
 
+u32 kvp_log_hdr_claims(const void *buf)
+{
+	const struct kvp_disk_log_hdr *d = buf;
+
+	return le32_to_cpu(d->magic) == KVP_LOG_MAGIC ? le32_to_cpu(d->hdr_blocks) : 0;
+}
+
 int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64 pool_nonce,
 		   u64 log_nonce, u64 lsn, u64 pool_blocks, struct kvp_log_hdr *h,
 		   struct kvp_why *why)

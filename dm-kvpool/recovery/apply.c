@@ -123,13 +123,13 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 }
 
 /* Walk the accepted entries once more. */
-int kvp_recovery_data(struct kvp_recovery *rec)
+static int apply_entries(struct kvp_recovery *rec)
 {
-	struct kvp_log_mark end = rec->end;
 	struct kvp_log_hdr h;
 	int leg, ret = 0;
 
 	kvp_recovery_rewind(rec);
+	rec->ahead_until = rec->scanned;
 	while (!ret && rec->end.lsn < rec->scanned) {
 		leg = kvp_recovery_next(rec, &h);
 		/* It may have passed on to a generation in which there is nothing. */
@@ -142,6 +142,15 @@ int kvp_recovery_data(struct kvp_recovery *rec)
 		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
 		ret = apply_entry(rec, leg, &h);
 	}
+	return ret;
+}
+
+int kvp_recovery_data(struct kvp_recovery *rec)
+{
+	struct kvp_log_mark end = rec->end;
+	int ret = apply_entries(rec);
+
+	kvp_recovery_no_ahead(rec);
 	rec->end = end;
 	return ret;
 }

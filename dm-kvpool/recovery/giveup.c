@@ -155,7 +155,7 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 			lsn += h.blocks;
 		}
 	}
-	rec->seg.lsn = ~0ull;
+	rec->seg.lsn = KVP_NO_SEGMENT;
 	return ret;
 }
 

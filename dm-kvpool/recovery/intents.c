@@ -19,7 +19,7 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 	struct kvp_io_group group;
 	struct kvp_replay_rec *r;
 
-	rec->seg.lsn = ~0ull;
+	rec->seg.lsn = KVP_NO_SEGMENT;
 	rec->window = block;
 	rec->window_nr = 0;
 	while (rec->window_nr < max && (r = kvp_replay_newest(&rec->replay, block + rec->window_nr)) &&
@@ -207,6 +207,9 @@ int kvp_recovery_intents(struct kvp_recovery *rec)
 	unsigned long block;
 	int ret;
 
+	if (list_empty(&rec->replay.intents))
+		return 0;
+	/* By address, so that what lies side by side is read in one go. */
 	xa_for_each(&rec->replay.blocks, block, r) {
 		if (r->kind != KVP_REC_INTENT)
 			continue;

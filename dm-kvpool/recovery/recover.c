@@ -27,17 +27,18 @@
 
 static_assert(KVP_MAX_ENTRY_BLOCKS <= KVP_BATCH_RUNS);
 
-static void free_segment(struct kvp_recovery *rec)
+static void free_segment(struct kvp_segment *seg)
 {
 	u32 i, p;
 
 	for (i = 0; i < KVP_MAX_LEGS; i++) {
-		if (!rec->seg.pages[i])
+		if (!seg->pages[i])
 			continue;
-		for (p = 0; p < rec->seg.blocks; p++)
-			if (rec->seg.pages[i][p])
-				__free_page(rec->seg.pages[i][p]);
-		kvfree(rec->seg.pages[i]);
+		for (p = 0; p < seg->blocks; p++)
+			if (seg->pages[i][p])
+				__free_page(seg->pages[i][p]);
+		kvfree(seg->pages[i]);
+		seg->pages[i] = NULL;
 	}
 }
 
@@ -52,31 +53,57 @@ static u32 page_sets(const struct kvp_recovery *rec)
 	return sets;
 }
 
+static int alloc_pages_of(struct kvp_segment *seg, u32 sets, gfp_t gfp)
+{
+	u32 i, p;
+
+	for (i = 0; i < sets; i++) {
+		seg->pages[i] = kvcalloc(seg->blocks, sizeof(struct page *), gfp);
+		if (!seg->pages[i])
+			return -ENOMEM;
+		for (p = 0; p < seg->blocks; p++) {
+			seg->pages[i][p] = alloc_page(gfp);
+			if (!seg->pages[i][p])
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* It can be done without. In full stripes a segment is put together of what all legs have, after it has come. */
+static void alloc_ahead(struct kvp_recovery *rec)
+{
+	struct kvp_segment *a = &rec->ahead;
+
+	a->blocks = rec->seg.blocks;
+	if (kvp_log_striped(rec->pool->log.v->g))
+		return;
+	a->nr = rec->seg.nr;
+	memcpy(a->legs, rec->seg.legs, sizeof(a->legs));
+	if (!alloc_pages_of(a, a->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN))
+		return;
+	free_segment(a);
+	a->nr = 0;
+}
+
 static int alloc_segment(struct kvp_recovery *rec)
 {
 	const struct kvp_log_track *track = &rec->pool->log.track;
-	u32 n = rec->pool->log.v->g->segment_blocks, sets, i, p;
+	int ret;
+	u32 i, p;
 
-	rec->seg.lsn = ~0ull;
-	rec->seg.blocks = n;
+	rec->seg.lsn = KVP_NO_SEGMENT;
+	rec->seg.blocks = rec->pool->log.v->g->segment_blocks;
 	for (i = 0; i < track->nr; i++) {
 		struct kvp_vdev *v = &rec->pool->vdevs[track->vdev[i]];
 
 		for (p = 0; p < v->nr_legs; p++)
 			rec->seg.legs[rec->seg.nr++] = &v->legs[p];
 	}
-	sets = page_sets(rec);
-	for (i = 0; i < sets; i++) {
-		rec->seg.pages[i] = kvcalloc(n, sizeof(struct page *), GFP_KERNEL);
-		if (!rec->seg.pages[i])
-			return -ENOMEM;
-		for (p = 0; p < n; p++) {
-			rec->seg.pages[i][p] = alloc_page(GFP_KERNEL);
-			if (!rec->seg.pages[i][p])
-				return -ENOMEM;
-		}
-	}
-	return 0;
+	ret = alloc_pages_of(&rec->seg, page_sets(rec), GFP_KERNEL);
+	if (!ret)
+		alloc_ahead(rec);
+	return ret;
 }
 
 /* Where the next generation begins, and what its first entry follows. */
@@ -275,7 +302,9 @@ static void free_recovery(struct kvp_recovery *rec)
 	kvp_recovery_rows_free(rec);
 	kvp_recovery_chain_free(rec);
 	kvp_stripes_free(rec);
-	free_segment(rec);
+	kvp_recovery_no_ahead(rec);
+	free_segment(&rec->ahead);
+	free_segment(&rec->seg);
 	kvp_batch_free(rec->batch);
 	if (rec->scratch)
 		__free_page(rec->scratch);
@@ -294,6 +323,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 		return NULL;
 	rec->pool = pool;
 	rec->refusal = refusal;
+	rec->ahead.lsn = KVP_NO_SEGMENT;
 	kvp_replay_init(&rec->replay);
 	rec->history = kvcalloc(pool->nr_vdevs, sizeof(*rec->history), GFP_KERNEL);
 	for (i = 0; rec->history && i < pool->nr_vdevs; i++)

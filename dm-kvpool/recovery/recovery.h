@@ -9,6 +9,8 @@
 #include "recovery/history.h"
 #include "recovery/replay.h"
 
+#define KVP_NO_SEGMENT	(~0ull)	/* no segment begins there */
+
 /* One segment of the log as every leg has it of the vdevs that carry the log. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
@@ -19,6 +21,7 @@ struct kvp_segment {
 	struct page **pages[KVP_MAX_LEGS];
 	bool loaded[KVP_MAX_LEGS];
 	struct kvp_io ios[KVP_MAX_LEGS];
+	struct kvp_io_group group;
 };
 
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
@@ -36,6 +39,8 @@ struct kvp_recovery {
 	u32 generation;			/* of the log that is being read: index of the superblock's; behind them the newest */
 	bool stays;			/* the log keeps its data: stay.c */
 	struct kvp_segment seg;
+	struct kvp_segment ahead;	/* the next one, on its way; without pages: there was no memory for it */
+	u64 ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
 	void *hdr;			/* a header in one piece */
@@ -83,6 +88,9 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 
 /** kvp_recovery_rewind() - rec->end is where the superblock says that the log begins */
 void kvp_recovery_rewind(struct kvp_recovery *rec);
+
+/** kvp_recovery_no_ahead() - nothing is on its way any more, and what came is forgotten: the log may be written to */
+void kvp_recovery_no_ahead(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_next() - the entry that follows rec->end, there or at the start of the next segment

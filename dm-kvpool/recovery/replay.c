@@ -6,6 +6,8 @@
 void kvp_replay_init(struct kvp_replay *r)
 {
 	xa_init(&r->blocks);
+	INIT_LIST_HEAD(&r->data);
+	INIT_LIST_HEAD(&r->intents);
 	INIT_LIST_HEAD(&r->discards);
 	r->records = 0;
 }
@@ -15,19 +17,28 @@ static void free_chain(struct kvp_replay_rec *rec)
 	while (rec) {
 		struct kvp_replay_rec *older = rec->older;
 
+		list_del(&rec->list);
 		kfree(rec);
 		rec = older;
+	}
+}
+
+static void free_list(struct list_head *newest)
+{
+	struct kvp_replay_rec *rec, *next;
+
+	list_for_each_entry_safe(rec, next, newest, list) {
+		free_chain(rec);
+		cond_resched();
 	}
 }
 
 void kvp_replay_exit(struct kvp_replay *r)
 {
 	struct kvp_replay_discard *d, *next;
-	struct kvp_replay_rec *rec;
-	unsigned long block;
 
-	xa_for_each(&r->blocks, block, rec)
-		free_chain(rec);
+	free_list(&r->data);
+	free_list(&r->intents);
 	xa_destroy(&r->blocks);
 	list_for_each_entry_safe(d, next, &r->discards, list) {
 		list_del(&d->list);
@@ -79,6 +90,7 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 	n = kmalloc(sizeof(*n), GFP_KERNEL);
 	if (!n)
 		return -ENOMEM;
+	n->block = rec->block;
 	n->lsn = at.lsn;
 	n->rec = at.rec;
 	n->payload = payload;
@@ -93,8 +105,11 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 		kfree(n);
 		return xa_err(ret);
 	}
-	if (!n->older)
+	if (n->older)
+		list_del_init(&old->list);
+	else
 		free_chain(old);
+	list_add_tail(&n->list, rec->kind == KVP_REC_INTENT ? &r->intents : &r->data);
 	return 0;
 }
 

@@ -18,6 +18,8 @@
 
 struct kvp_replay_rec {
 	struct kvp_replay_rec *older;
+	struct list_head list;	/* of what is newest of its block: in kvp_replay.data or .intents */
+	u64 block;
 	u64 lsn;		/* of its entry */
 	u64 payload;		/* lsn of its payload block; 0 for an intent */
 	u32 crc;
@@ -34,6 +36,7 @@ struct kvp_replay_discard {
 
 struct kvp_replay {
 	struct xarray blocks;		/* block -> struct kvp_replay_rec */
+	struct list_head data, intents;	/* what is newest of each block, by kind, in log order */
 	struct list_head discards;	/* in log order */
 	u64 records;
 };

@@ -60,27 +60,27 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
 }
 
 /* Blocks that cannot be read must not look like anything. */
-static void load_slowly(struct kvp_recovery *rec, u32 leg, u32 blocks)
+static void load_slowly(struct kvp_segment *seg, u32 leg)
 {
-	struct page **pages = rec->seg.pages[leg];
+	struct page **pages = seg->pages[leg];
 	u64 block;
 	u32 p;
 
-	for (p = 0; p < blocks; p++)
-		if (!kvp_log_on_leg(rec->seg.legs[leg], rec->seg.lsn + p, &block) ||
-		    kvp_io_page(rec->seg.legs[leg], KVP_IO_READ, block, pages[p]))
+	for (p = 0; p < seg->read; p++)
+		if (!kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block) ||
+		    kvp_io_page(seg->legs[leg], KVP_IO_READ, block, pages[p]))
 			clear_page(page_address(pages[p]));
 }
 
-/* A segment of which each leg has all, or nothing: any may have an entry of it. */
-static void load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+/* Begin to read a segment of which each leg has all, or nothing: any may have an entry of it. */
+static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 blocks)
 {
-	struct kvp_segment *seg = &rec->seg;
-	struct kvp_io_group group;
 	u32 i;
 
+	seg->lsn = lsn;
+	seg->read = blocks;
 	memset(seg->ios, 0, sizeof(seg->ios));
-	kvp_io_group_init(&group);
+	kvp_io_group_init(&seg->group);
 	for (i = 0; i < seg->nr; i++) {
 		struct kvp_io *io = &seg->ios[i];
 
@@ -92,14 +92,59 @@ static void load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 		io->op = KVP_IO_READ;
 		io->nr = blocks;
 		io->pages = seg->pages[i];
-		kvp_io_group_submit(&group, io);
+		kvp_io_group_submit(&seg->group, io);
 	}
-	kvp_io_group_wait(&group);
+}
+
+static void end_copies(struct kvp_segment *seg)
+{
+	u32 i;
+
+	kvp_io_group_wait(&seg->group);
 	for (i = 0; i < seg->nr; i++)
 		if (seg->loaded[i] && seg->ios[i].error) {
 			atomic64_inc(&seg->legs[i]->err_read);
-			load_slowly(rec, i, blocks);
+			load_slowly(seg, i);
 		}
+}
+
+void kvp_recovery_no_ahead(struct kvp_recovery *rec)
+{
+	if (rec->ahead.lsn != KVP_NO_SEGMENT)
+		kvp_io_group_wait(&rec->ahead.group);
+	rec->ahead.lsn = KVP_NO_SEGMENT;
+	rec->ahead_until = 0;
+}
+
+/* While the processor looks at this one, the disks read the next one. */
+static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_segment *a = &rec->ahead;
+
+	if (!a->nr || lsn >= rec->ahead_until || a->lsn == lsn)
+		return;
+	if (a->lsn != KVP_NO_SEGMENT)
+		kvp_io_group_wait(&a->group);
+	begin_copies(a, lsn, blocks);
+}
+
+/* What was read ahead is what is wanted now; false: it is not. Who was given up meanwhile is no source (R17). */
+static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_segment *seg = &rec->seg, *a = &rec->ahead;
+	u32 i;
+
+	if (a->lsn != lsn || a->read < blocks)
+		return false;
+	end_copies(a);
+	for (i = 0; i < seg->nr; i++) {
+		swap(seg->pages[i], a->pages[i]);
+		seg->loaded[i] = a->loaded[i] && kvp_leg_usable(seg->legs[i]);
+	}
+	seg->lsn = lsn;
+	seg->read = a->read;
+	a->lsn = KVP_NO_SEGMENT;
+	return true;
 }
 
 /* Have the first @blocks of the segment that holds @lsn in memory, from all legs in use. */
@@ -110,12 +155,17 @@ static void load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	lsn -= lsn % g->segment_blocks;
 	if (rec->seg.lsn == lsn && rec->seg.read >= blocks)
 		return;
-	rec->seg.lsn = lsn;
-	rec->seg.read = blocks;
-	if (kvp_log_striped(g))
+	if (kvp_log_striped(g)) {
+		rec->seg.lsn = lsn;
+		rec->seg.read = blocks;
 		kvp_stripes_load(rec, blocks, false);
-	else
-		load_copies(rec, lsn, blocks);
+		return;
+	}
+	if (!take_ahead(rec, lsn, blocks)) {
+		begin_copies(&rec->seg, lsn, blocks);
+		end_copies(&rec->seg);
+	}
+	read_ahead(rec, lsn + g->segment_blocks, blocks);
 }
 
 /* All of it. */
@@ -142,8 +192,9 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_
 {
 	const struct kvp_geometry *g = rec->pool->log.v->g;
 	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	u32 used = min(kvp_log_hdr_claims(page_address(kvp_segment_page(rec, leg, lsn))), avail);
 
-	for (i = 0; i < avail; i++)
+	for (i = 0; i < max(used, 1u); i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
 		       KVP_BLOCK_SIZE);
 	return kvp_recovery_decode(rec, avail, lsn, h, why);
@@ -377,6 +428,24 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	return ret;
 }
 
+/* Have the first header of the segment at @lsn in memory: most are in one block, and that says whether this one is. */
+static void load_first_header(struct kvp_recovery *rec, u64 lsn)
+{
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+	u32 i, blocks = 1;
+
+	if (rec->stripes) {
+		load_begin(rec, lsn, kvp_log_first_header(g));
+		return;
+	}
+	load_begin(rec, lsn, 1);
+	for (i = 0; i < rec->seg.nr; i++)
+		if (rec->seg.loaded[i] &&
+		    kvp_log_hdr_claims(page_address(kvp_segment_page(rec, i, lsn))) > 1)
+			blocks = kvp_log_first_header(g);
+	load_begin(rec, lsn, blocks);
+}
+
 /* Does the block at @lsn hold a header that shows more than was accepted? */
 static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 {
@@ -419,12 +488,14 @@ static int check_end(struct kvp_recovery *rec)
 	u64 durable = pool->sb->log_commit;
 	int ret = 0;
 
+	rec->ahead_until = near;
 	for (; !ret && lsn < near; lsn++) {
 		load_segment(rec, lsn);
 		ret = look_beyond(rec, lsn, &durable);
 	}
+	rec->ahead_until = limit;
 	for (; !ret && lsn < limit; lsn += g->segment_blocks) {
-		load_begin(rec, lsn, kvp_log_first_header(g));
+		load_first_header(rec, lsn);
 		ret = look_beyond(rec, lsn, &durable);
 	}
 	if (!ret && durable > rec->end.lsn)
@@ -460,13 +531,14 @@ static void note_milestone(struct kvp_recovery *rec)
 	spin_unlock(&pool->wbuf.lock);
 }
 
-int kvp_recovery_scan(struct kvp_recovery *rec)
+static int scan(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_log_hdr h;
 	int leg, ret;
 
 	kvp_recovery_rewind(rec);
+	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log.v->g);
 	while ((leg = kvp_recovery_next(rec, &h)) >= 0) {
 		if (h.epoch > pool->sb->epoch)
 			return stale_root(rec, h.epoch);
@@ -486,4 +558,12 @@ int kvp_recovery_scan(struct kvp_recovery *rec)
 			return ret;
 	}
 	return check_end(rec);
+}
+
+int kvp_recovery_scan(struct kvp_recovery *rec)
+{
+	int ret = scan(rec);
+
+	kvp_recovery_no_ahead(rec);
+	return ret;
 }

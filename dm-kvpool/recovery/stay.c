@@ -7,7 +7,6 @@
  * (format/generations.h). So to the next recovery those of this generation mean: what the
  * table says, and nothing that is older in the log.
  */
-#include <linux/list_sort.h>
 #include <linux/slab.h>
 
 #include "format/generations.h"
@@ -27,14 +26,14 @@ bool kvp_recovery_may_stay(struct kvp_recovery *rec)
 }
 
 /* They may be very many, and nobody need be killed for them: the log can be brought home instead. */
-static struct kvp_dirty *new_version(u64 block, const struct kvp_replay_rec *r)
+static struct kvp_dirty *new_version(const struct kvp_replay_rec *r)
 {
 	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
 	if (!d)
 		return NULL;
 	INIT_HLIST_NODE(&d->hash);
-	d->block = block;
+	d->block = r->block;
 	d->count = 1;
 	d->crc = r->crc;
 	d->lsn = r->lsn;
@@ -46,25 +45,14 @@ static struct kvp_dirty *new_version(u64 block, const struct kvp_replay_rec *r)
 	return d;
 }
 
-static int by_place(void *priv, const struct list_head *a, const struct list_head *b)
-{
-	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
-	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
-
-	return x->lsn != y->lsn ? x->lsn > y->lsn : x->rec > y->rec;
-}
-
+/* In log order, as destage and the tail want them. */
 static int make_versions(struct kvp_recovery *rec, struct list_head *versions)
 {
 	struct kvp_replay_rec *r;
-	unsigned long block;
 
-	xa_for_each(&rec->replay.blocks, block, r) {
-		struct kvp_dirty *d;
+	list_for_each_entry(r, &rec->replay.data, list) {
+		struct kvp_dirty *d = new_version(r);
 
-		if (r->kind != KVP_REC_DATA)
-			continue;
-		d = new_version(block, r);
 		if (!d)
 			return -ENOMEM;
 		list_add_tail(&d->list, versions);
@@ -84,7 +72,6 @@ bool kvp_recovery_stay(struct kvp_recovery *rec)
 		rec->stays = false;
 		return false;
 	}
-	list_sort(NULL, &versions, by_place);
 	rec->stays = !list_empty(&versions);
 	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &versions);
 	return true;

@@ -274,6 +274,9 @@ static void an_entry_of_any_activation_shows_its_epoch(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kvp_log_epoch(e->buf, 0, POOL_NONCE, &epoch));
 	e->buf[KVP_LOG_HDR_SIZE] ^= 1;
 	KUNIT_EXPECT_FALSE(test, kvp_log_epoch(e->buf, 1, POOL_NONCE, &epoch));
+	KUNIT_EXPECT_EQ(test, kvp_log_hdr_claims(e->buf), e->in.hdr_blocks);
+	e->buf[0] ^= 1;
+	KUNIT_EXPECT_EQ(test, kvp_log_hdr_claims(e->buf), 0);
 }
 
 /* Noise behind a magic number: refused, whatever the lengths in it are. */

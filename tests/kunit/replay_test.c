@@ -198,6 +198,38 @@ static void discards_stay_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(ranges));
 }
 
+/* By lsn, and only what is newest of its block. */
+static void expect_list(struct kunit *test, const struct list_head *list, const u64 *lsns, int n)
+{
+	const struct kvp_replay_rec *rec;
+	int i = 0;
+
+	list_for_each_entry(rec, list, list) {
+		KUNIT_ASSERT_LT(test, i, n);
+		KUNIT_EXPECT_EQ(test, rec->lsn, lsns[i]);
+		KUNIT_EXPECT_PTR_EQ(test, rec, (const struct kvp_replay_rec *)kvp_replay_newest(test->priv, rec->block));
+		i++;
+	}
+	KUNIT_EXPECT_EQ(test, i, n);
+}
+
+static void what_is_newest_is_in_log_order(struct kunit *test)
+{
+	static const u64 data[] = { 30, 50 }, intents[] = { 60, 70 };
+	struct kvp_replay *r = test->priv;
+
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 9, 1, 10), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 5, 1, 20), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 8, 1, 30), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 7, 1, 40), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 9, 1, 50), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_INTENT, 7, 1, 60), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_INTENT, 3, 1, 70), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 5, 1, 80), 0);
+	expect_list(test, &r->data, data, ARRAY_SIZE(data));
+	expect_list(test, &r->intents, intents, ARRAY_SIZE(intents));
+}
+
 struct shortage {
 	const char *name;
 	unsigned int kind;
@@ -238,6 +270,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_discard_forgets_its_range_only),
 	KUNIT_CASE(a_discard_of_everything_is_quick),
 	KUNIT_CASE(discards_stay_in_order),
+	KUNIT_CASE(what_is_newest_is_in_log_order),
 	KUNIT_CASE_PARAM(without_memory_nothing_changes, shortage_gen_params),
 	{}
 };

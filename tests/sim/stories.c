@@ -414,6 +414,57 @@ static bool one_segment_far_behind_is_a_witness(struct story *s)
 	return starts(s);
 }
 
+static void live_long_log_and_note_nonce(struct story *s)
+{
+	live_long_log(s);
+	note(s, s->host.pool->sb->nonce);
+}
+
+/* What the header at @lsn says on all legs from now on needs more than one block, because of its intents. */
+static void lengthen_header(struct story *s, u64 lsn, u64 nonce)
+{
+	u64 block = s->base->log_start + lsn % s->base->log_blocks;
+	u8 buf[2 * KVP_BLOCK_SIZE];
+	struct kvp_disk_log_hdr *d = (struct kvp_disk_log_hdr *)buf;
+	struct kvp_disk_rec *recs = (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE);
+	struct kvp_log_hdr h;
+	u32 leg, i;
+
+	image_read(&s->img[0], block, buf);
+	h = (struct kvp_log_hdr){
+		.nonce = le64_to_cpu(d->nonce), .epoch = le64_to_cpu(d->epoch), .lsn = lsn,
+		.durable = le64_to_cpu(d->durable), .hdr_blocks = 2, .blocks = 2,
+		.rec_count = (KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(*recs) + 1,
+	};
+	for (i = 0; i < h.rec_count; i++) {
+		struct kvp_rec r = { .kind = KVP_REC_INTENT, .block = i, .count = 1 };
+
+		kvp_rec_encode(&r, &recs[i]);
+	}
+	kvp_log_seal_over(buf, &h, nonce, KVP_LOG_HDR_SIZE);
+	for (leg = 0; leg < s->legs; leg++)
+		for (i = 0; i < 2; i++)
+			image_write_data(&s->img[leg], block + i, buf + i * KVP_BLOCK_SIZE);
+}
+
+/* Nor does it matter how long that header is. */
+static bool long_header_far_behind_is_a_witness(struct story *s)
+{
+	u64 begin, far;
+
+	if (!run_life(s, live_long_log_and_note_nonce))
+		return false;
+	begin = s->noted[0];
+	far = far_from(begin + 13);
+	lengthen_header(s, far, s->noted[2]);
+	wipe_headers(s, begin + 1, far);
+	wipe_headers(s, far + 2, begin + s->base->log_blocks);
+	if (!refused(s, -EUCLEAN, "damaged"))
+		return false;
+	wipe_headers(s, far, far + 1);
+	return starts(s);
+}
+
 /* Nor need it be the first header of its segment, as long as that is near. */
 static bool entry_in_the_next_segment_is_a_witness(struct story *s)
 {
@@ -925,6 +976,8 @@ void run_stories(void)
 	TOLD(log_of_a_later_life_is_refused, 2);
 	TOLD(one_segment_far_behind_is_a_witness, 1);
 	TOLD(one_segment_far_behind_is_a_witness, 2);
+	TOLD(long_header_far_behind_is_a_witness, 1);
+	TOLD(long_header_far_behind_is_a_witness, 2);
 	TOLD(entry_in_the_next_segment_is_a_witness, 1);
 	TOLD(entry_in_the_next_segment_is_a_witness, 2);
 	TOLD(later_life_far_behind_is_refused, 1);
