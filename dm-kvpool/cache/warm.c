@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -428,7 +429,7 @@ static void restore_work(struct work_struct *work)
 	if (!restore_all(pool))
 		return;
 	/* 0 is said while it goes on. */
-	WRITE_ONCE(w->ms, max(1u, jiffies_to_msecs(jiffies - w->since)));
+	WRITE_ONCE(w->ms, max_t(u64, 1, ktime_ms_delta(ktime_get(), w->since)));
 	WRITE_ONCE(w->restoring, false);
 	if (w->restored)
 		kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",
@@ -517,7 +518,7 @@ int kvp_warm_start(struct kvp_pool *pool)
 	w->era = pool->sb->era;
 	w->most = pool->sb->era + 1;
 	mutex_unlock(&pool->sb_lock);
-	w->since = jiffies;
+	w->since = ktime_get();
 	w->restoring = true;
 	smp_store_release(&w->eras, eras);
 	queue_work(pool->scrub_wq, &w->restore_work);

@@ -72,7 +72,7 @@ struct kvp_warm {
 	u32 era, most;
 	bool ring, stopped, restoring;
 	u64 restored, summaries, ms;
-	unsigned long since;		/* jiffies of the start */
+	ktime_t since;
 };
 
 /**
