@@ -76,11 +76,8 @@ static void read_slot(const struct kvp_index *ix, u32 place, struct kvp_index_en
 }
 
 /* Nobody else knows the slot yet, but kvp_index_next() may look at it. */
-static void write_slot(const struct kvp_index *ix, const struct kvp_index_entry *e)
+static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i, const struct kvp_index_entry *e)
 {
-	struct kvp_index_chunk *c = chunk_of(ix, e->place);
-	u32 i = e->place % KVP_INDEX_CHUNK;
-
 	c->crc[i] = e->crc;
 	WRITE_ONCE(c->key[i], (u32)e->key);
 	WRITE_ONCE(c->rest[i], REST_LIVE | e->key >> 32 | e->hits * REST_HIT |
@@ -146,7 +143,7 @@ static u32 *bucket_at(const struct kvp_index *ix, u32 bucket)
 }
 
 /* The word that leads to block @key of @hash, or that ends its chain. Caller holds the stripe's lock. */
-static u32 *link_to(const struct kvp_index *ix, u64 key, u32 hash)
+static __always_inline u32 *link_to(const struct kvp_index *ix, u64 key, u32 hash)
 {
 	u32 *link = bucket_at(ix, bucket_of(READ_ONCE(ix->buckets), hash));
 
@@ -182,11 +179,14 @@ static void take_out(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link
 }
 
 /* It is in the index from now on, at @link. Caller holds the lock of @s. */
-static void put_in(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link,
-		   const struct kvp_index_entry *e)
+static __always_inline void put_in(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link,
+				   const struct kvp_index_entry *e)
 {
-	write_slot(ix, e);
-	*next_of(ix, e->place) = *link;
+	struct kvp_index_chunk *c = chunk_of(ix, e->place);
+	u32 i = e->place % KVP_INDEX_CHUNK;
+
+	write_slot(c, i, e);
+	c->next[i] = *link;
 	*link = e->place;
 	count(s, e, 1);
 }
@@ -237,13 +237,8 @@ int kvp_index_set(struct kvp_index *ix, const struct kvp_index_entry *e,
 	return ret;
 }
 
-int kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e)
-{
-	return kvp_index_fill_unless(ix, e, NULL, 0);
-}
-
-int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
-			  const atomic_t *changes, u32 seen)
+static __always_inline int fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
+				       const atomic_t *changes, u32 seen)
 {
 	struct kvp_index_stripe *s;
 	int ret = -EEXIST;
@@ -263,6 +258,18 @@ int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
 	}
 	spin_unlock(&s->lock);
 	return ret;
+}
+
+/* A start does this for all that is clean: in one piece. */
+int kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e)
+{
+	return fill_unless(ix, e, NULL, 0);
+}
+
+int kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_index_entry *e,
+			  const atomic_t *changes, u32 seen)
+{
+	return fill_unless(ix, e, changes, seen);
 }
 
 int kvp_index_move(struct kvp_index *ix, u64 key, u32 from, u32 to)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/summary.h"
 
-#define BLOCK_MASK	((1ull << KVP_REC_ADDR_BITS) - 1)
-
 static u32 summary_sum(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)
 {
 	size_t at = offsetof(struct kvp_disk_summary, csum), after = at + sizeof(d->csum);
@@ -28,17 +26,6 @@ void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summar
 {
 	d->recs[at].addr = cpu_to_le64(KVP_SUMMARY_LIVE | (r->meta ? KVP_SUMMARY_META : 0) | r->block);
 	d->recs[at].crc = cpu_to_le32(r->crc);
-}
-
-bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64 pool_blocks,
-		     struct kvp_summary_rec *r)
-{
-	u64 addr = le64_to_cpu(d->recs[at].addr);
-
-	r->block = addr & BLOCK_MASK;
-	r->meta = addr & KVP_SUMMARY_META;
-	r->crc = le32_to_cpu(d->recs[at].crc);
-	return addr & KVP_SUMMARY_LIVE && r->block < pool_blocks;
 }
 
 void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)

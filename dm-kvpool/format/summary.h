@@ -47,8 +47,16 @@ void kvp_summary_begin(struct kvp_disk_summary *d, u64 lsn, u32 era);
 void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summary_rec *r);
 
 /** kvp_summary_get() - what block @at holds. Return: is there anything, of a pool of @pool_blocks? */
-bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64 pool_blocks,
-		     struct kvp_summary_rec *r);
+static inline bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64 pool_blocks,
+				   struct kvp_summary_rec *r)
+{
+	u64 addr = le64_to_cpu(d->recs[at].addr);
+
+	r->block = addr & ((1ull << KVP_REC_ADDR_BITS) - 1);
+	r->meta = addr & KVP_SUMMARY_META;
+	r->crc = le32_to_cpu(d->recs[at].crc);
+	return addr & KVP_SUMMARY_LIVE && r->block < pool_blocks;
+}
 
 /** kvp_summary_seal() - sum it: for the leg @leg_uuid of the pool with @nonce */
 void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid);
