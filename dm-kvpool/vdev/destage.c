@@ -26,7 +26,8 @@
 #include "vdev/home.h"
 #include "vdev/pace.h"
 
-#define MAX_ROUND	2048	/* versions */
+#define MAX_ROUND	4096	/* versions */
+#define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
 #define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
@@ -149,15 +150,19 @@ static bool destage_wanted(struct kvp_pool *pool)
 
 /* --- a round ------------------------------------------------------------------- */
 
-/* Fewer while somebody waits for what the round makes free, if the log is small; and of a slow pace. */
+/*
+ * Fewer while somebody waits for what the round makes free, if the log is small; and of a slow pace. Many are more
+ * often neighbours, and the checkpoint behind them writes each leaf for more of them.
+ */
 static u32 round_versions(struct kvp_pool *pool)
 {
-	u32 n = pool->destage.round;
+	bool cache = pool->destage.recall;
+	u32 n = min(pool->destage.round, cache ? MAX_RECALLED : MAX_ROUND);
 
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage.yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / 8, n) : n;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / (cache ? 8 : 4), n) : n;
 }
 
 /**
@@ -382,7 +387,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	if (r.swept)
-		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_ROUND);
+		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
 	return ret;
 }
 
