@@ -23,6 +23,13 @@
 #define KVP_MODE_WRITE	FMODE_WRITE
 #endif
 
+/* Bios of a processor's own cache may end in an interrupt since 6.2. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define KVP_BIO_CACHE	REQ_ALLOC_CACHE
+#else
+#define KVP_BIO_CACHE	((blk_opf_t)0)
+#endif
+
 /* max_discard_sectors became the user's limit, max_hw_discard_sectors the device's. */
 static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsigned int sectors)
 {

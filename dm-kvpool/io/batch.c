@@ -111,7 +111,7 @@ static void gather(struct kvp_batch *b)
 	b->nr_runs = last ? (u32)(last - b->runs) + 1 : 0;
 }
 
-static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
+static void add_io(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_leg *leg)
 {
 	struct kvp_io *io = &b->ios[b->nr_ios++];
 
@@ -121,7 +121,13 @@ static void submit_run(struct kvp_batch *b, struct kvp_batch_run *run, struct kv
 	io->block = run->block;
 	io->nr = run->nr;
 	io->pages = &b->pages[run->first];
-	kvp_io_group_submit(&b->group, io);
+}
+
+static void submit_and_wait(struct kvp_batch *b)
+{
+	kvp_io_group_init(&b->group);
+	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
+	kvp_io_group_wait(&b->group);
 }
 
 /* One more try for each write that failed: a disk may have found a spare sector by now. */
@@ -168,25 +174,33 @@ static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 	return NULL;
 }
 
-/* What has been led goes to all others; and a run that is for one leg to that. */
-static bool submit_all(struct kvp_batch *b)
+/* Of all runs, what is for the @l-th leg of its vdev. */
+static bool add_for_leg(struct kvp_batch *b, u32 l)
 {
 	bool somewhere = false;
-	u32 i, l;
+	u32 i;
 
 	for (i = 0; i < b->nr_runs; i++) {
 		struct kvp_batch_run *run = &b->runs[i];
+		struct kvp_leg *leg = &run->v->legs[l];
 
-		for (l = 0; l < run->v->nr_legs; l++) {
-			struct kvp_leg *leg = &run->v->legs[l];
-
-			if ((run->leg && run->leg != leg) || run->led == leg)
-				continue;
-			somewhere |= run->leg || run->led;
-			if (kvp_leg_usable(leg))
-				submit_run(b, run, leg);
-		}
+		if (l >= run->v->nr_legs || (run->leg && run->leg != leg) || run->led == leg)
+			continue;
+		somewhere |= run->leg || run->led;
+		if (kvp_leg_usable(leg))
+			add_io(b, run, leg);
 	}
+	return somewhere;
+}
+
+/* What has been led goes to all others; and a run that is for one leg to that. Leg by leg: they are sent together. */
+static bool add_all(struct kvp_batch *b)
+{
+	bool somewhere = false;
+	u32 l;
+
+	for (l = 0; l < b->pool->max_legs; l++)
+		somewhere |= add_for_leg(b, l);
 	return somewhere;
 }
 
@@ -222,14 +236,13 @@ static int write_leading(struct kvp_batch *b)
 	u32 i;
 	int ret;
 
-	kvp_io_group_init(&b->group);
 	b->nr_ios = 0;
 	for (i = 0; i < b->nr_runs; i++) {
 		b->runs[i].led = leading(&b->runs[i], i);
 		if (b->runs[i].led)
-			submit_run(b, &b->runs[i], b->runs[i].led);
+			add_io(b, &b->runs[i], b->runs[i].led);
 	}
-	kvp_io_group_wait(&b->group);
+	submit_and_wait(b);
 	ret = b->nr_ios ? retry_failed(b) : -EIO;
 	ret = ret ?: kvp_legs_flush(b->pool);
 	if (!ret)
@@ -255,10 +268,9 @@ int kvp_batch_write(struct kvp_batch *b)
 	if (b->in_turns)
 		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
 	if (!ret) {
-		kvp_io_group_init(&b->group);
 		b->nr_ios = 0;
-		somewhere = submit_all(b);
-		kvp_io_group_wait(&b->group);
+		somewhere = add_all(b);
+		submit_and_wait(b);
 		/* What belongs to a leg that is out is in the parity of the row. */
 		ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
 	}

@@ -20,13 +20,22 @@ static void group_done(struct kvp_io *io)
 	group_put(io->private);
 }
 
+void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32 nr)
+{
+	u32 i;
+
+	atomic_add(nr, &group->pending);
+	for (i = 0; i < nr; i++) {
+		ios[i].done = group_done;
+		ios[i].private = group;
+		ios[i].error = 0;
+	}
+	kvp_io_submit_all(ios, nr);
+}
+
 void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io)
 {
-	atomic_inc(&group->pending);
-	io->done = group_done;
-	io->private = group;
-	io->error = 0;
-	kvp_io_submit(io);
+	kvp_io_group_submit_all(group, io, 1);
 }
 
 void kvp_io_group_wait(struct kvp_io_group *group)

@@ -59,6 +59,14 @@ struct kvp_io {
  */
 void kvp_io_submit(struct kvp_io *io);
 
+/**
+ * kvp_io_submit_all() - start @nr requests that are known together
+ *
+ * As kvp_io_submit() for each of them. What goes to one leg is best side by side: a device is handed that at once,
+ * which costs the processor less. Those at the front may have ended when this returns.
+ */
+void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
+
 /* Requests that are waited for together. */
 struct kvp_io_group {
 	atomic_t pending;
@@ -69,6 +77,9 @@ void kvp_io_group_init(struct kvp_io_group *group);
 
 /** kvp_io_group_submit() - start @io as part of @group; overwrites done and private */
 void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
+
+/** kvp_io_group_submit_all() - start all @nr of @ios as part of @group, see kvp_io_submit_all() */
+void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32 nr);
 
 /** kvp_io_group_wait() - wait until every request of the group has ended */
 void kvp_io_group_wait(struct kvp_io_group *group);

@@ -4,12 +4,17 @@
 #include <linux/blkdev.h>
 #include <linux/ioprio.h>
 
+#include "compat/compat.h"
 #include "io/inject.h"
 #include "io/io_bio.h"
 #include "io/leg_queue.h"
 #include "pool/pool.h"
 
 #define BIO_RESERVE	128
+#define BIOS_AT_HAND	4
+
+/* Of pool->bios. */
+enum { RESERVE, AT_HAND, BIO_SETS };
 
 static void io_put(struct kvp_io *io)
 {
@@ -54,10 +59,22 @@ static u32 neighbours(struct page **pages, u32 max)
 	return n;
 }
 
+/*
+ * From what processors have at hand, while there is memory. The reserve is kept apart from that: it must come
+ * back to whoever waits for it, on whatever processor (R24).
+ */
+static struct bio *alloc_bio(const struct kvp_io *io, u32 nr)
+{
+	struct bio_set *bios = io->leg->pool->bios;
+	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io) | KVP_BIO_CACHE,
+					   GFP_NOWAIT | __GFP_NOWARN, &bios[AT_HAND]);
+
+	return bio ?: bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO, &bios[RESERVE]);
+}
+
 static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 {
-	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO,
-					   io->leg->pool->bios);
+	struct bio *bio = alloc_bio(io, nr);
 	u32 i, n;
 
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
@@ -103,18 +120,51 @@ void kvp_io_submit(struct kvp_io *io)
 	io_put(io);
 }
 
+/*
+ * What is plugged is handed over as a list, and only where all of it is one device's: so leg by leg. A request
+ * alone has nothing to gain.
+ */
+void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
+{
+	struct blk_plug plug;
+	u32 i = 0;
+
+	if (nr == 1) {
+		kvp_io_submit(ios);
+		return;
+	}
+	while (i < nr) {
+		const struct kvp_leg *leg = ios[i].leg;
+
+		blk_start_plug(&plug);
+		while (i < nr && ios[i].leg == leg)
+			kvp_io_submit(&ios[i++]);
+		blk_finish_plug(&plug);
+	}
+}
+
+/* One that was not set up is all zeros, which is fine. */
+static void exit_bio_sets(struct kvp_pool *pool)
+{
+	bioset_exit(&pool->bios[AT_HAND]);
+	bioset_exit(&pool->bios[RESERVE]);
+	kfree(pool->bios);
+	pool->bios = NULL;
+}
+
 int kvp_io_bio_init(struct kvp_pool *pool)
 {
 	int ret;
 
-	pool->bios = kzalloc(sizeof(*pool->bios), GFP_KERNEL);
+	pool->bios = kcalloc(BIO_SETS, sizeof(*pool->bios), GFP_KERNEL);
 	if (!pool->bios)
 		return -ENOMEM;
 	/* A commit may be sent from map, where earlier bios wait on the submitter's list. */
-	ret = bioset_init(pool->bios, BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
+	ret = bioset_init(&pool->bios[RESERVE], BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
+	if (!ret)
+		ret = bioset_init(&pool->bios[AT_HAND], BIOS_AT_HAND, 0, BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
 	if (ret) {
-		kfree(pool->bios);
-		pool->bios = NULL;
+		exit_bio_sets(pool);
 		return ret;
 	}
 	return kvp_leg_queues_init(pool);
@@ -125,7 +175,5 @@ void kvp_io_bio_exit(struct kvp_pool *pool)
 	if (!pool->bios)
 		return;
 	kvp_leg_queues_exit(pool);
-	bioset_exit(pool->bios);
-	kfree(pool->bios);
-	pool->bios = NULL;
+	exit_bio_sets(pool);
 }

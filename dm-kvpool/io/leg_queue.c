@@ -3,6 +3,7 @@
 #include <linux/blkdev.h>
 #include <linux/log2.h>
 
+#include "compat/compat.h"
 #include "io/leg_queue.h"
 #include "pool/pool.h"
 
@@ -118,7 +119,8 @@ static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct
 	const struct bio *last = run->bios.tail;
 	sector_t gap = gap_before(q, run, bio);
 
-	return gap != ~0ull && bio->bi_opf == last->bi_opf &&
+	/* Short ones come from a cache, and that is no difference. */
+	return gap != ~0ull && !((bio->bi_opf ^ last->bi_opf) & ~KVP_BIO_CACHE) &&
 	       !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
 	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
 	       gap + ((run->bytes + bio->bi_iter.bi_size) >> SECTOR_SHIFT) <=
@@ -262,18 +264,24 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 	return false;
 }
 
-/* One at a time: the device may keep us, for what others have sent. */
+/*
+ * One at a time: the device may keep us, for what others have sent. Where it does not it gets all of them at
+ * once: whoever has to wait for it hands over first what is plugged.
+ */
 static void send(struct kvp_leg_queue *q)
 {
+	struct blk_plug plug;
 	struct bio *bio;
 	struct run run;
 
+	blk_start_plug(&plug);
 	while (next_run(q, &run)) {
 		if (send_joined(q, &run))
 			continue;
 		while ((bio = bio_list_pop(&run.bios)))
 			submit_bio_noacct(bio);
 	}
+	blk_finish_plug(&plug);
 }
 
 static void send_soon(struct work_struct *work)

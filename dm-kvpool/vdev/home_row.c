@@ -66,7 +66,7 @@ struct stripe {
  * @new: of each piece of data the newest version that goes home, or NULL: it stays
  * @lost: bit per piece: it stays, but cannot be told any more
  * @inputs: bit per piece: read to tell the parity
- * @first_input: where the first of them is
+ * @first_input: number of the first of them
  * @parity: what the parity will be
  * @crc: its sum
  * @state: valid, or unwritten if nothing of the row is written
@@ -82,6 +82,18 @@ struct row {
 	u32 crc;
 	enum kvp_entry_state state;
 	bool partial;
+};
+
+/**
+ * struct input - a piece that is read to tell parity
+ * @leg: that has it; NULL: it is asked for already
+ * @block: on the leg
+ * @io: index of the request that brings it
+ */
+struct input {
+	struct kvp_leg *leg;
+	u64 block;
+	u32 io;
 };
 
 /**
@@ -107,9 +119,10 @@ struct kvp_row_home {
 	struct run_pages parity;	/* a page for each of them */
 	struct kvp_row_parity *records;
 	struct run_pages input;
+	struct input inputs[KVP_ROW_INPUTS];	/* a page of input for each, by number */
 	struct kvp_io ios[KVP_ROW_INPUTS];
-	struct kvp_io_group group;
-	u32 nr_inputs;
+	struct page *asked[KVP_ROW_INPUTS];	/* in order of requests */
+	u32 nr_inputs, nr_ios;
 	struct page *piece, *scratch;	/* to look at one piece after another */
 	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
 };
@@ -319,7 +332,7 @@ static bool changes_as_a_whole(const struct row *r)
 	return true;
 }
 
-/* Begin to read what the row's parity is told from. */
+/* What of the row has to be read to tell its parity. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
 	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(h, r, false);
@@ -334,19 +347,55 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 	r->inputs = choose_inputs(h, r, stays);
 	r->first_input = h->nr_inputs;
 	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_place at = kvp_row_place(v->g, r->row, i);
-		struct kvp_io *io = &h->ios[h->nr_inputs];
+		struct kvp_place at;
 
 		if (!(r->inputs & BIT(i)))
 			continue;
-		memset(io, 0, sizeof(*io));
-		io->leg = &v->legs[at.leg];
-		io->op = KVP_IO_READ;
-		io->block = at.block;
-		io->nr = 1;
-		io->pages = &h->input.page[h->nr_inputs++];
-		kvp_io_group_submit(&h->group, io);
+		at = kvp_row_place(v->g, r->row, i);
+		h->inputs[h->nr_inputs++] = (struct input){ .leg = &v->legs[at.leg], .block = at.block };
 	}
+}
+
+/* A request for one input more, or the last one goes on with it. @n have been asked for. */
+static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct input *in, u32 n)
+{
+	struct kvp_io *io = h->nr_ios ? &h->ios[h->nr_ios - 1] : NULL;
+
+	if (io && io->leg == leg && io->block + io->nr == in->block) {
+		io->nr++;
+		return;
+	}
+	io = &h->ios[h->nr_ios++];
+	memset(io, 0, sizeof(*io));
+	io->leg = leg;
+	io->op = KVP_IO_READ;
+	io->block = in->block;
+	io->nr = 1;
+	io->pages = &h->asked[n];
+}
+
+/* Read them leg by leg; neighbours are one request. */
+static void read_inputs(struct kvp_row_home *h)
+{
+	struct kvp_io_group group;
+	u32 first, i, n = 0;
+
+	h->nr_ios = 0;
+	for (first = 0; first < h->nr_inputs; first++) {
+		struct kvp_leg *leg = h->inputs[first].leg;
+
+		for (i = first; leg && i < h->nr_inputs; i++) {
+			if (h->inputs[i].leg != leg)
+				continue;
+			ask_for(h, leg, &h->inputs[i], n);
+			h->asked[n++] = h->input.page[i];
+			h->inputs[i].io = h->nr_ios - 1;
+			h->inputs[i].leg = NULL;
+		}
+	}
+	kvp_io_group_init(&group);
+	kvp_io_group_submit_all(&group, h->ios, h->nr_ios);
+	kvp_io_group_wait(&group);
 }
 
 /* What was read, to @sources: how many, or 0 if any of it is not what it should be. */
@@ -357,7 +406,7 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 	for (i = 0; i < vdev_of(r)->nr_legs; i++) {
 		if (!(r->inputs & BIT(i)))
 			continue;
-		if (h->ios[n].error ||
+		if (h->ios[h->inputs[n].io].error ||
 		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input.page[n]) !=
 		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
 			return 0;
@@ -455,14 +504,13 @@ static int compute_rows(struct kvp_row_home *h)
 	int ret = 0;
 
 	while (!ret && first < h->nr_rows) {
-		kvp_io_group_init(&h->group);
 		h->nr_inputs = 0;
 		for (next = first; next < h->nr_rows; next++) {
 			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > h->input.nr)
 				break;
 			begin_row(h, &h->rows[next]);
 		}
-		kvp_io_group_wait(&h->group);
+		read_inputs(h);
 		for (i = first; !ret && i < next; i++)
 			ret = end_row(h, &h->rows[i], next == h->nr_rows);
 		first = next;
@@ -756,6 +804,22 @@ static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 	return add_row(h, s, number);
 }
 
+/* Rows that only a later chunk changes came last: in order, what lies side by side on a leg is one request. */
+static void sort_rows(struct row *rows, u32 nr)
+{
+	struct row r;
+	u32 i, k;
+
+	for (i = 1; i < nr; i++) {
+		if (rows[i - 1].row < rows[i].row)
+			continue;
+		r = rows[i];
+		for (k = i; k && rows[k - 1].row > r.row; k--)
+			rows[k] = rows[k - 1];
+		rows[k] = r;
+	}
+}
+
 /* Lock the stripe at the head of @versions, and take all versions that go there. */
 static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
@@ -763,13 +827,14 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	const struct kvp_geometry *g = at.v->g;
 	u64 first = d->block - at.block % kvp_stripe_blocks(g);
-	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks;
+	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks, before;
 	struct stripe *s;
 	int error = 0;
 
 	s = lock_stripe(h, versions, first, limit, &error);
 	if (!s)
 		return error;
+	before = h->nr_rows;
 	list_for_each_entry(d, versions, list) {
 		u32 in = d->block - first;
 		struct kvp_dirty **new;
@@ -782,6 +847,7 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 		*new = d;
 	}
 	list_cut_before(&s->versions, versions, &d->list);
+	sort_rows(&h->rows[before], h->nr_rows - before);
 	return 0;
 }
 

@@ -275,6 +275,14 @@ void kvp_io_submit(struct kvp_io *io)
 	sim_maybe_preempt();
 }
 
+void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		kvp_io_submit(&ios[i]);
+}
+
 /* --- completions ------------------------------------------------------------------------------- */
 
 static bool stalled(const struct in_flight *f)
