@@ -22,9 +22,11 @@ free_mib=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
 echo $(((free_mib - 150) / 2)) > /proc/sys/vm/nr_hugepages
 grep -E 'Mem(Free|Available)|HugePages_Total' /proc/meminfo
 before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
-# Two at once, and one that reads and writes the page cache.
-oracle hog 130 2 & one=$!
-oracle hog 110 2 & two=$!
+# Two at once, a third more than there is free, each with less than swap has room for beside the other.
+free_mib=$(awk '/^MemFree/ { print int($2 / 1024) }' /proc/meminfo)
+[ "$free_mib" -le 320 ] || free_mib=320
+oracle hog $((free_mib * 2 / 3)) 3 & one=$!
+oracle hog $((free_mib * 2 / 3)) 3 & two=$!
 wait $one || fail "the first program: $?"
 wait $two || fail "the second program: $?"
 after=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
