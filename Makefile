@@ -68,12 +68,15 @@ $(KERNELS:%=module-%): module-%:
 
 modules-all: $(KERNELS:%=module-%)
 
-# For a kernel without KUnit: compiled, so that nobody breaks the suites unseen, and not linked.
+# For a kernel without KUnit: compiled, so that nobody breaks the suites unseen, and not linked
+# with the kernel. What they want of ours they have to have among themselves.
 kunit-compile: KUNIT_OUT := build/kunit-$(release)
 kunit-compile:
 	+@$(MAKE) links OUT=$(KUNIT_OUT) TEST_DIRS=tests/kunit/
 	+@$(MAKE) -C $(KDIR) M=$(CURDIR)/$(KUNIT_OUT) KVPOOL_TEST_DIRS=tests/kunit/ \
 		KCFLAGS='-Werror -DCONFIG_KUNIT_MODULE' tests/kunit/
+	@! nm -u $(KUNIT_OUT)/tests/kunit/kvpool_kunit.o | grep ' kvp_' || \
+		{ echo 'kunit-compile: no suite includes the source of these' >&2; exit 1; }
 
 need-kernel:
 	@test -e '$(KDIR)/include/generated/utsrelease.h' || { \

@@ -4,6 +4,7 @@
 
 #include "kvpool_kunit.h"
 #include "format/layout.c"
+#include "format/logstripe.c"
 #include "format/stripe.c"
 
 #define MIB_BLOCKS	256ull
