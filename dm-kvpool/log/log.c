@@ -11,6 +11,10 @@
 #include "log/move.h"
 #include "vdev/home.h"
 
+/* So many open intents, of KVP_MAX_OPEN_INTENTS - 1, and so many of those home: then it is worth a flush. */
+#define CLOSE_FROM	12
+#define CLOSE_AT_LEAST	6
+
 /* --- life --------------------------------------------------------------------------------- */
 
 static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -239,6 +243,16 @@ void kvp_log_recorded(struct kvp_pool *pool)
 
 /* --- tail and intents ------------------------------------------------------------------------ */
 
+/*
+ * A recovery reads the vdevs of a pool without parity side by side, so there may be as many for each. Were it
+ * as many for all together, each of several would have less to write between two checkpoints, and those take each
+ * disk as long as if it were alone.
+ */
+u64 kvp_log_most_intents(const struct kvp_pool *pool)
+{
+	return min(KVP_MOST_INTENTS, KVP_MANY_INTENTS * (pool->parity ? 1 : pool->nr_with_data));
+}
+
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
 	return !kvp_has_data(pool->log.v->g) && !pool->parity && !READ_ONCE(pool->log.moving) &&
@@ -403,8 +417,7 @@ static bool begin_to_close(struct kvp_log *log)
 	spin_lock_irqsave(&log->lock, flags);
 	list_for_each_entry(b, &log->bypass, list)
 		home += b->phase == KVP_BYPASS_HOME;
-	begin = log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2 && home >= KVP_MAX_OPEN_INTENTS / 4 &&
-		!log->closing;
+	begin = log->nr_bypass >= CLOSE_FROM && home >= CLOSE_AT_LEAST && !log->closing;
 	log->closing |= begin;
 	spin_unlock_irqrestore(&log->lock, flags);
 	return begin;

@@ -40,7 +40,8 @@ struct page;
 #ifndef KVP_BYPASS_ROWS		/* the simulator's pools are small */
 #define KVP_BYPASS_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
 #endif
-#define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them */
+#define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them; see kvp_log_most_intents() */
+#define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
 /* A place between two records of the log: versions are in order by it. */
@@ -332,6 +333,9 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
 {
 	return READ_ONCE(log->full) && !mutex_is_locked(&log->build_lock);
 }
+
+/** kvp_log_most_intents() - blocks that may go home by intent between two checkpoints, if not much else is dirty */
+u64 kvp_log_most_intents(const struct kvp_pool *pool);
 
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
 bool kvp_log_may_stay(struct kvp_pool *pool);

@@ -187,7 +187,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 	if (stays)
 		us_per_block = 0;
 	pool->recovery.worst_case_ms = div_u64(blocks * us_per_block +
-					       (blocks * 2 + KVP_MANY_INTENTS) * 40, 1000);
+					       (blocks * 2 + kvp_log_most_intents(pool)) * 40, 1000);
 }
 
 /* A new pool's first superblock; later ones come from recovery. */

@@ -8,46 +8,85 @@
 
 #include "recovery/recovery.h"
 
-/* Intents come in long runs: read their homes so, from all legs, where segments were before. */
+/* How far the window that begins at @block may go: all of it intents, and a place for each request. */
+static u32 window_blocks(struct kvp_recovery *rec, u64 block)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 max = min(pool->log.v->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
+	u32 n = 0, ios = 0, until = 0;
+	struct kvp_replay_rec *r;
+
+	while (n < max && (r = kvp_replay_newest(&rec->replay, block + n)) && r->kind == KVP_REC_INTENT) {
+		if (n == until) {
+			struct kvp_spot at = kvp_locate(pool, block + n);
+
+			ios += at.v->nr_legs;
+			if (ios > KVP_WINDOW_IOS)
+				break;
+			until = n + at.left;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* What @leg has of the window, turn by turn, for rec->window_ios from @n on. Returns how many there are then. */
+static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
+{
+	struct kvp_pool *pool = rec->pool;
+	u32 part, i;
+
+	for (i = 0; i < rec->window_nr; i += part) {
+		struct kvp_spot at = kvp_locate(pool, rec->window + i);
+		struct kvp_io *io = &rec->window_ios[n];
+
+		part = min(at.left, rec->window_nr - i);
+		if (at.v != leg->v)
+			continue;
+		memset(io, 0, sizeof(*io));
+		io->leg = leg;
+		io->op = KVP_IO_READ;
+		io->block = kvp_home_block(pool, rec->window + i);
+		io->nr = part;
+		io->pages = &rec->seg.pages[leg - at.v->legs][i];
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Intents come in long runs: read their homes so, from all legs of all vdevs side by side, where segments were
+ * before. Leg by leg, so that what lies together there can be one request.
+ */
 static void load_window(struct kvp_recovery *rec, u64 block)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_spot at = kvp_locate(pool, block);
-	const struct kvp_vdev *v = at.v;
-	u32 max = min3(pool->log.v->g->segment_blocks, (u32)KVP_BATCH_RUN_PAGES, at.left), i;
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 	struct kvp_io_group group;
-	struct kvp_replay_rec *r;
+	u32 i, n = 0;
 
 	rec->seg.lsn = KVP_NO_SEGMENT;
 	rec->window = block;
-	rec->window_nr = 0;
-	while (rec->window_nr < max && (r = kvp_replay_newest(&rec->replay, block + rec->window_nr)) &&
-	       r->kind == KVP_REC_INTENT)
-		rec->window_nr++;
-	memset(ios, 0, sizeof(ios));
-	kvp_io_group_init(&group);
-	for (i = 0; i < v->nr_legs; i++) {
-		rec->window_good[i] = kvp_leg_usable(&v->legs[i]);
-		if (!rec->window_good[i])
-			continue;
-		ios[i].leg = &v->legs[i];
-		ios[i].op = KVP_IO_READ;
-		ios[i].block = kvp_home_block(pool, block);
-		ios[i].nr = rec->window_nr;
-		ios[i].pages = rec->seg.pages[i];
-		kvp_io_group_submit(&group, &ios[i]);
+	rec->window_nr = window_blocks(rec, block);
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		rec->window_good[i] = kvp_leg_usable(leg);
+		if (rec->window_good[i])
+			n = add_turns(rec, leg, n);
 	}
+	kvp_io_group_init(&group);
+	kvp_io_group_submit_all(&group, rec->window_ios, n);
 	kvp_io_group_wait(&group);
-	for (i = 0; i < v->nr_legs; i++)
-		rec->window_good[i] &= !ios[i].error;
+	for (i = 0; i < n; i++)
+		if (rec->window_ios[i].error)
+			rec->window_good[rec->window_ios[i].leg->index] = false;
 }
 
 /* The home of @block on a leg: from the window, or read by itself. NULL if the leg does not answer. */
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
 			      u64 block)
 {
-	if (rec->window_good[leg] && block >= rec->window && block - rec->window < rec->window_nr)
+	if (rec->window_good[v->legs[leg].index] && block >= rec->window && block - rec->window < rec->window_nr)
 		return rec->seg.pages[leg][block - rec->window];
 	if (!kvp_io_page(&v->legs[leg], KVP_IO_READ, kvp_home_block(rec->pool, block), rec->scratch))
 		return rec->scratch;

@@ -24,6 +24,7 @@ struct kvp_segment {
 	struct kvp_io_group group;
 };
 
+#define KVP_WINDOW_IOS		64	/* reads of homes at once: of each turn one from each leg */
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
 
 struct kvp_recovery_chain;
@@ -51,7 +52,8 @@ struct kvp_recovery {
 	u64 entries, torn;
 	u64 window;			/* homes of so many blocks from here on are in seg.pages */
 	u32 window_nr;
-	bool window_good[KVP_MAX_MIRROR_LEGS];
+	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
+	struct kvp_io window_ios[KVP_WINDOW_IOS];
 	bool unclean;			/* the label did not say that the log is empty */
 	bool silent;			/* a leg did not answer for the block being resolved */
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */

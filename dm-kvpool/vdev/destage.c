@@ -67,7 +67,7 @@ static bool few_are_logged(struct kvp_pool *pool)
 static bool many_intents(struct kvp_pool *pool)
 {
 	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
-	u32 most = many ? 4 * KVP_MANY_INTENTS : KVP_MANY_INTENTS;
+	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool);
 
 	return READ_ONCE(pool->log.intents_since) > most;
 }
