@@ -92,10 +92,21 @@ static u64 new_sectors(const struct plan *p, const struct before *b)
 							   b->sectors;
 }
 
+/* A cache that is to carry the log has to survive as well. */
+static int losses_after(const struct plan *p, const struct before *b)
+{
+	int after = (int)least_losses(&p->sb, p->first_vdev), cache = kvp_cache_find(&p->sb), n;
+
+	if (cache >= 0 && !kvp_cache_lowers(&p->sb)) {
+		n = (int)kvp_losses(&p->sb.vdevs[cache]);
+		after = n < after ? n : after;
+	}
+	return after < b->losses ? after : b->losses;
+}
+
 static json_object *plan_json(const struct plan *p, const struct before *b)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdevs;
-	int after = (int)least_losses(&p->sb, p->first_vdev);
 	char table[sizeof(p->params) + 64];
 	u32 v;
 
@@ -105,7 +116,7 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_number(plan, "size_before", b->sectors << 9);
 	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_number(plan, "cache_size", plan_cache_bytes(p));
-	json_redundancy(plan, b->losses, after < b->losses ? after : b->losses);
+	json_redundancy(plan, b->losses, losses_after(p, b));
 	vdevs = json_list(plan, "vdevs");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		plan_add_vdev(vdevs, p, &p->sb.vdevs[v]);
@@ -133,6 +144,8 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));
 		printf("table     %s\n", json_text_at(plan, "table"));
+	} else if (plan_cache_bytes(p)) {
+		ctl_say(ctl, "added to pool %s: a cache of %s", p->name, ctl_size(ctl, plan_cache_bytes(p), is));
 	} else {
 		ctl_say(ctl, "added to pool %s: %s, was %s", p->name, is, was);
 	}
@@ -146,8 +159,12 @@ static int use_cache(struct ctl *ctl, const struct plan *p, const struct before 
 {
 	if (kvp_cache_find(&p->sb) < 0)
 		return 0;
-	if (!kvp_cache_lowers(&p->sb))
+	if (!kvp_cache_lowers(&p->sb)) {
+		if (losses_after(p, b) < b->losses && !ctl->quiet)
+			fprintf(stderr, "kvpoolctl: note: with its log on this cache the pool survives the loss of %d "
+				"leg(s), not of %d\n", losses_after(p, b), b->losses);
 		return dm_message(b->entry.name, "set cache_mode writeback", NULL, err);
+	}
 	if (!ctl->quiet)
 		fprintf(stderr, "kvpoolctl: note: the cache is write-through: one SSD is less than the "
 			"legs survive; 'kvpoolctl set -f %s cache_mode=writeback' puts the log there\n",

@@ -108,7 +108,7 @@ void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *o
 	fputc('\n', out);
 	for (v = 0; v < length(vdevs); v++)
 		draw_vdev(&t, item(vdevs, v), v);
-	/* Of a cache that does not carry the log the size is 0. */
 	if (json_at(pool, "cache"))
-		draw_group(&t, json_at(pool, "cache"), json_text_at(pool, "cache.kind"), json_number_at(pool, "cache.size"));
+		draw_group(&t, json_at(pool, "cache"), json_text_at(pool, "cache.kind"),
+			   !strcmp(json_text_at(pool, "log.on"), "cache"));
 }

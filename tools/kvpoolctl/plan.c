@@ -92,6 +92,8 @@ static int set_cache_aside(struct plan *p, struct kvp_geometry *aside, bool *log
 	memset(&sb->vdevs[sb->vdev_count], 0, sizeof(sb->vdevs[0]));
 	sb->leg_count = aside->first_leg;
 	sb->log_vdev = 0;
+	/* What the pool was told of it is not asked for anew. */
+	sb->tunable_mask &= ~(1ull << KVP_T_CACHE_MODE);
 	return 0;
 }
 
@@ -202,8 +204,9 @@ static bool cache_lies(struct plan *p, const char *word, bool *mirror)
 static int add_leg(struct plan *p, const char *word, struct err *err)
 {
 	if (p->sb.vdev_count == p->first_vdev)
-		return err_set(err, ERR_USAGE, word, vdev_mend,
-			       "a device needs the kind of its vdev before it");
+		return err_set(err, ERR_USAGE, word, vdev_mend, strchr(word, '/') ?
+			       "a device needs the kind of its vdev before it" :
+			       "this is no kind of vdev (as RAID 5 or raidz1 there is parity1, as RAID 1 mirror)");
 	if (p->leg_count == KVP_MAX_LEGS)
 		return err_set(err, ERR_USAGE, word, "use fewer, larger devices",
 			       "a pool has at most %d legs", KVP_MAX_LEGS);
@@ -362,8 +365,8 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 			       "use larger devices, or a smaller log: -o log_size=4M", "%s",
 			       why.text);
 	if (ret)
-		return err_set(err, ERR_USAGE, "log_size", "give a size that fits", "%s",
-			       why.text);
+		return err_set(err, ERR_USAGE, p->chunk_bytes && !p->log_bytes ? "chunk" : "log_size",
+			       "give a size that fits", "%s", why.text);
 	return 0;
 }
 

@@ -26,8 +26,21 @@ oracle write /dev/mapper/tank 0 4096 1 fsync bs=8
 cut_power
 run 0 import tank
 expect_eq "$(oracle show /dev/mapper/tank 0 4096 bs=1)" "0 4096 v1"
+run 0 status -v tank; has out '^ +cache .* has the log$'
+run 0 set tank cache_mode=writethrough
+run 0 status -v tank; hasnt out '^ +cache .* has the log$'; has out '^ +(mirror-0|parity1-1) .* has the log$'
+run 0 add -n -f tank single /dev/e; has out '^survives +loss of 0 leg'
 run 0 remove tank cache
 expect_eq "$(oracle show /dev/mapper/tank 0 4096 bs=1)" "0 4096 v1"
+run 0 destroy tank
+
+echo "--- a cache that survives less than the legs do"
+blank; blank_new
+run 0 create "${log[@]}" tank mirror /dev/a /dev/b /dev/f
+run 0 add -n -f -j tank cache mirror /dev/c /dev/d
+expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "2 1"
+run 0 add -f tank cache mirror /dev/c /dev/d; has err 'note: .* survives the loss of 1 .* not of 2'; has out 'a cache of'
+run 0 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 destroy tank
 
 echo "--- added under a filesystem that is written to, beside a cache with the log"
@@ -39,6 +52,8 @@ mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
 sum=$(sha256sum < /tmp/m/kept)
 begin_load
+# A pool that was told so once is not asked whether it has a cache.
+run 0 set tank cache_mode=writeback
 run 0 add -n -j tank parity1 /dev/f /dev/g /dev/h; large=$(json plan.size)
 expect_eq "$(json plan.size_before)" "$small"
 run 0 add tank parity1 /dev/f /dev/g /dev/h

@@ -1014,6 +1014,18 @@ static const char tree_long[] =
 	"    single-1                     degraded         2.00 MiB\n"
 	"      uuid-c                     missing          1.00 MiB      1      2        3      0\n";
 
+/* A cache has room whether it carries the log or not. */
+#define TREE_CACHE(on) "{\"name\":\"tank\",\"state\":\"online\",\"size\":1048576,\"vdevs\":[],"	\
+	"\"log\":{\"on\":\"" on "\"},\"cache\":{\"kind\":\"cache\",\"state\":\"online\",\"size\":2097152,"	\
+	"\"legs\":[" TREE_LEG("\"/dev/s\"", "uuid-s", "online", "0") "]}}"
+
+static const char tree_cache[] =
+	"  LAYOUT                         STATE                SIZE   READ  WRITE CHECKSUM HEALED\n"
+	"  tank                           online           1.00 MiB\n"
+	"    cache                        online           2.00 MiB%s\n"
+	"      /dev/s                     online           1.00 MiB      1      2        3      0\n"
+	"        uuid-s\n";
+
 static bool drawn(json_object *pool, bool verbose, const char *want)
 {
 	char *text = NULL;
@@ -1037,6 +1049,20 @@ static void test_layout_tree(void)
 	expect(drawn(pool, false, tree_short));
 	expect(drawn(pool, true, tree_long));
 	json_object_put(pool);
+}
+
+static void test_layout_of_cache(void)
+{
+	json_object *carries = json_tokener_parse(TREE_CACHE("cache"));
+	json_object *idle = json_tokener_parse(TREE_CACHE("legs"));
+	char want[sizeof(tree_cache) + 16];
+
+	snprintf(want, sizeof(want), tree_cache, "  has the log");
+	expect(drawn(carries, true, want));
+	snprintf(want, sizeof(want), tree_cache, "");
+	expect(drawn(idle, true, want));
+	json_object_put(carries);
+	json_object_put(idle);
 }
 
 int main(void)
@@ -1075,6 +1101,7 @@ int main(void)
 	test_inspect();
 	test_advice();
 	test_layout_tree();
+	test_layout_of_cache();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
