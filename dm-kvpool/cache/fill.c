@@ -14,7 +14,6 @@
 
 /* No fill is worth reclaim, nor the reserves of who frees memory. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
-#define FILL_PERCENT	100	/* of the cache a day */
 #define NOTHING		(~0ull)
 
 static bool in_use(const struct kvp_fill *f)
@@ -98,6 +97,12 @@ static bool __is_known(const struct kvp_fill *f, u64 block)
 	return false;
 }
 
+/* Percent of the cache a day; it may have been set since. */
+static u32 budget(const struct kvp_pool *pool)
+{
+	return (u32)READ_ONCE(pool->tunables[KVP_T_FILL_DWPD]);
+}
+
 static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 {
 	struct kvp_fill *f = &pool->fill;
@@ -109,6 +114,7 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 	enum kvp_ssd_verdict verdict;
 
 	lockdep_assert_held(&f->lock);
+	f->policy.fill_percent = budget(pool);
 	verdict = kvp_ssd_admit(&f->policy, block, ask, &st);
 	if (verdict != KVP_SSD_ADMIT)
 		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_FILL_BUDGET : KVP_FILL_EVIDENCE, 1);
@@ -678,7 +684,7 @@ static int alloc_policy(struct kvp_pool *pool)
 	/* Two bytes for each block of the cache: there may be no such memory, and no harm in that. */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&pool->fill.policy, s->blocks, s->v->g->segment_blocks, FILL_PERCENT,
+	return kvp_ssd_init(&pool->fill.policy, s->blocks, s->v->g->segment_blocks, budget(pool),
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 

@@ -35,6 +35,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"writeback: the log is on the cache; writearound: only what is read enters it" },
 	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
 		"what is dirty on a cache goes home at least this fast; 0: a full one in an hour" },
+	[KVP_T_FILL_DWPD] = { "fill_dwpd", KVP_UNIT_DWPD, 0, 100 * 100, 100, NULL,
+		"how often a day a cache may be written with what was read; 0: it is not" },
 };
 
 int kvp_tunable_find(const char *key)
@@ -90,6 +92,42 @@ static int parse_number(const char *text, bool suffix, u64 *value)
 	return 0;
 }
 
+/* "1", "0.3", "2.25": in hundredths. */
+static int parse_hundredths(const char *text, u64 *value)
+{
+	const char *p = text;
+	u64 n = 0;
+	int digits;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (n > ~0ull / 10000)
+			return -ERANGE;
+		n = n * 10 + (u64)(*p - '0');
+	}
+	if (p == text || (*p && *p != '.') || (*p == '.' && !p[1]))
+		return -EINVAL;
+	p += *p == '.';
+	for (digits = 0; digits < 2; digits++) {
+		n *= 10;
+		if (*p >= '0' && *p <= '9')
+			n += (u64)(*p++ - '0');
+	}
+	if (*p)
+		return -EINVAL;
+	*value = n;
+	return 0;
+}
+
+static int print_hundredths(u64 value, char *buf, size_t size)
+{
+	unsigned long long whole = value / 100, part = value % 100;
+
+	if (!part)
+		return snprintf(buf, size, "%llu", whole);
+	return part % 10 ? snprintf(buf, size, "%llu.%02llu", whole, part) :
+			   snprintf(buf, size, "%llu.%llu", whole, part / 10);
+}
+
 int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_why *why)
 {
 	const struct kvp_tunable *t = &kvp_tunables[id];
@@ -104,9 +142,15 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		*value = (u64)i;
 		return 0;
 	}
-	ret = parse_number(text, t->unit != KVP_UNIT_MS, value);
+	ret = t->unit == KVP_UNIT_DWPD ? parse_hundredths(text, value) :
+					 parse_number(text, t->unit != KVP_UNIT_MS, value);
 	if (!ret && (*value < t->min || *value > t->max))
 		ret = -ERANGE;
+	if (t->unit == KVP_UNIT_DWPD) {
+		snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu, with a point and two digits at most (drive writes a day)",
+			 t->key, (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
+		return ret;
+	}
 	snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu%s", t->key,
 		 (unsigned long long)t->min, (unsigned long long)t->max,
 		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : " (bytes; suffix K, M, G or T)");
@@ -118,6 +162,8 @@ int kvp_tunable_print(unsigned int id, u64 value, char *buf, size_t size)
 	const struct kvp_tunable *t = &kvp_tunables[id];
 	const char *w = t->words;
 
+	if (t->unit == KVP_UNIT_DWPD)
+		return print_hundredths(value, buf, size);
 	if (t->unit != KVP_UNIT_WORD)
 		return snprintf(buf, size, "%llu", (unsigned long long)value);
 	for (; value && *w; value--) {

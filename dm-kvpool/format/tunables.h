@@ -23,10 +23,12 @@ enum kvp_tunable_id {
 	KVP_T_SEQ_CUTOFF_READ,
 	KVP_T_CACHE_MODE,
 	KVP_T_DESTAGE_MIN_RATE,
+	KVP_T_FILL_DWPD,
 	KVP_TUNABLES,
 };
 
-enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD };
+/* KVP_UNIT_DWPD: drive writes a day, counted in hundredths and written with a point */
+enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD, KVP_UNIT_DWPD };
 
 enum kvp_cache_mode { KVP_CACHE_WRITEBACK, KVP_CACHE_WRITETHROUGH, KVP_CACHE_WRITEAROUND };
 
@@ -45,7 +47,8 @@ int kvp_tunable_find(const char *key);
 
 /**
  * kvp_tunable_parse() - read a value: a number, with a suffix K M G T for
- * sizes, or one of the words
+ * sizes, with a point and up to two digits behind it for drive writes a day, or
+ * one of the words
  *
  * Return: 0, -EINVAL (not of its kind; @why says what it takes), -ERANGE.
  */

@@ -21,6 +21,16 @@ static const struct input inputs[] = {
 	{ "rate", KVP_T_SCRUB_RATE, "100M", 0, 100ull << 20 },
 	{ "rate of none", KVP_T_SCRUB_RATE, "0", 0, 0 },
 	{ "milliseconds", KVP_T_COMMIT_INTERVAL_MS, "250", 0, 250 },
+	{ "drive writes", KVP_T_FILL_DWPD, "2", 0, 200 },
+	{ "a tenth of a drive write", KVP_T_FILL_DWPD, "0.1", 0, 10 },
+	{ "hundredths of it", KVP_T_FILL_DWPD, "1.05", 0, 105 },
+	{ "too many drive writes", KVP_T_FILL_DWPD, "100.01", -ERANGE, 0 },
+	{ "drive writes beyond 64 bits", KVP_T_FILL_DWPD, "18446744073709551617", -ERANGE, 0 },
+	{ "thousandths", KVP_T_FILL_DWPD, "0.125", -EINVAL, 0 },
+	{ "nothing before the point", KVP_T_FILL_DWPD, ".5", -EINVAL, 0 },
+	{ "nothing behind the point", KVP_T_FILL_DWPD, "1.", -EINVAL, 0 },
+	{ "no digit behind the point", KVP_T_FILL_DWPD, "1.x", -EINVAL, 0 },
+	{ "drive writes with suffix", KVP_T_FILL_DWPD, "1K", -EINVAL, 0 },
 	{ "first word", KVP_T_FAILMODE, "error", 0, 0 },
 	{ "second word", KVP_T_FAILMODE, "wait", 0, 1 },
 	{ "word that is a digit", KVP_T_STRICT, "1", 0, 1 },
@@ -78,6 +88,9 @@ static const struct output outputs[] = {
 	{ "bytes without suffix", KVP_T_WRITE_BUFFER, 64 * MIB, "67108864" },
 	{ "milliseconds", KVP_T_COMMIT_INTERVAL_MS, 1000, "1000" },
 	{ "rate of none", KVP_T_SCRUB_RATE, 0, "0" },
+	{ "drive writes", KVP_T_FILL_DWPD, 300, "3" },
+	{ "tenths", KVP_T_FILL_DWPD, 30, "0.3" },
+	{ "hundredths", KVP_T_FILL_DWPD, 105, "1.05" },
 	{ "first word", KVP_T_FAILMODE, 0, "error" },
 	{ "second word", KVP_T_FAILMODE, 1, "wait" },
 	{ "digit word", KVP_T_AUTOIMPORT, 1, "1" },
@@ -139,11 +152,11 @@ static void limits_are_exact(struct kunit *test)
 
 	if (t->unit == KVP_UNIT_WORD)
 		kunit_skip(test, "takes words");
-	snprintf(text, sizeof(text), "%llu", t->max + 1);
+	kvp_tunable_print(id_of(test), t->max + 1, text, sizeof(text));
 	KUNIT_EXPECT_EQ(test, kvp_tunable_parse(id_of(test), text, &value, &why), -ERANGE);
 	if (!t->min)
 		return;
-	snprintf(text, sizeof(text), "%llu", t->min - 1);
+	kvp_tunable_print(id_of(test), t->min - 1, text, sizeof(text));
 	KUNIT_EXPECT_EQ(test, kvp_tunable_parse(id_of(test), text, &value, &why), -ERANGE);
 }
 
@@ -162,7 +175,7 @@ static void numbers_of_tunables_stay(struct kunit *test)
 		"write_buffer", "commit_interval_ms", "table_cache", "strict", "failmode",
 		"degraded_start", "autoimport", "scrub_rate",
 		"seq_cutoff_write", "destage_idle_ms", "ram_cache", "seq_cutoff_read",
-		"cache_mode", "destage_min_rate",
+		"cache_mode", "destage_min_rate", "fill_dwpd",
 	};
 	int i;
 

@@ -127,6 +127,29 @@ static void gather(struct play *p)
 	host_cache_check(&p->host);
 }
 
+static void set_budget(struct play *p, u64 hundredths)
+{
+	if (kvp_pool_set(p->host.pool, KVP_T_FILL_DWPD, hundredths))
+		sim_fail("the budget cannot be set");
+}
+
+/* Nothing enters beyond what may be written; what is saved up by then is no more than of the time since. */
+static void budget(struct play *p)
+{
+	set_budget(p, 0);
+	read_anew(p, FIRST, COUNT);
+	host_sleep(50);
+	expect_known(p, FIRST, COUNT, false);
+	if (p->host.pool->stats->ssd_refused[KVP_FILL_BUDGET] < COUNT)
+		sim_fail("%llu blocks were too many", p->host.pool->stats->ssd_refused[KVP_FILL_BUDGET]);
+	set_budget(p, 100 * 100);
+	host_sleep(10000);
+	read_anew(p, FIRST, 4);
+	host_sleep(50);
+	expect_known(p, FIRST, 4, true);
+	host_cache_check(&p->host);
+}
+
 /* In the worker's hands, and in the log behind a version that was written meanwhile. */
 static void fill_behind(struct play *p, u64 block, bool discard)
 {
@@ -435,6 +458,7 @@ void run_fills(const struct host_start *shape)
 {
 	play("fills-enter", shape, enter, true, NULL);
 	play("fills-gather", shape, gather, true, NULL);
+	play("fills-budget", shape, budget, false, NULL);
 	/* Of a parity1 parity is logged, behind the fill, before anything comes home. */
 	if (!shape->parity) {
 		play("fill-races-write", shape, race_write, true, NULL);

@@ -61,6 +61,23 @@ static const char *value_of(const struct stats *s, unsigned int id, char *def, s
 	return def;
 }
 
+/* As it is written: with a point, where it has one. */
+static void add_number(json_object *o, const char *key, const char *text)
+{
+	if (strchr(text, '.'))
+		json_object_object_add(o, key, json_object_new_double_s(strtod(text, NULL), text));
+	else
+		json_number(o, key, strtoull(text, NULL, 10));
+}
+
+static void add_limit(json_object *o, const char *key, unsigned int id, u64 value)
+{
+	char buf[64];
+
+	kvp_tunable_print(id, value, buf, sizeof(buf));
+	add_number(o, key, buf);
+}
+
 static void add_tunable(json_object *all, const struct stats *s, unsigned int id)
 {
 	const struct kvp_tunable *t = &kvp_tunables[id];
@@ -74,10 +91,10 @@ static void add_tunable(json_object *all, const struct stats *s, unsigned int id
 		json_text(o, "default", buf);
 		json_text(o, "words", t->words);
 	} else {
-		json_number(o, "value", strtoull(value_of(s, id, buf, sizeof(buf)), NULL, 10));
-		json_number(o, "default", t->def);
-		json_number(o, "min", t->min);
-		json_number(o, "max", t->max);
+		add_number(o, "value", value_of(s, id, buf, sizeof(buf)));
+		add_limit(o, "default", id, t->def);
+		add_limit(o, "min", id, t->min);
+		add_limit(o, "max", id, t->max);
 	}
 	json_text(o, "meaning", t->meaning);
 }

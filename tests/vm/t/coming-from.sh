@@ -38,10 +38,12 @@ mode_is writeback cache
 file_system 8
 
 echo "--- bcache, FlashCache: what is sequential passes by; how fast it is written back"
-for setting in seq_cutoff_read=512K seq_cutoff_write=512K destage_min_rate=1M; do
+for setting in seq_cutoff_read=512K seq_cutoff_write=512K destage_min_rate=1M fill_dwpd=0.25; do
 	run 0 set tank $setting
 done
 expect_eq "$(kvpoolctl get -p tank seq_cutoff_write) $(kvpoolctl get -p tank destage_min_rate)" "524288 1048576"
+expect_eq "$(kvpoolctl get tank fill_dwpd)" 0.25
+run 2 set tank fill_dwpd=0.125; has err 'two digits'
 # While what mkfs has zeroed is on its way home, everything is logged.
 dmsetup message tank 0 checkpoint
 before=$(stat_of tank log.intent_blocks)

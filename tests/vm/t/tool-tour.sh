@@ -74,6 +74,8 @@ run 0 set -j tank failmode=wait
 run 0 set tank failmode=error
 run 0 get -j tank; expect_eq "$(json tunables.scrub_rate.value)" 0; expect_eq "$(json comment)" "my two disks"
 run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 67108864
+run 0 set tank fill_dwpd=0.25
+run 0 get -j tank fill_dwpd; expect_eq "$(json tunables.fill_dwpd.value)" 0.25
 run 0 get -j tank comment
 run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
 run 0 get tank; has out '^log_size +4M +- +at create'; has out '^size +32M +- +at create'
