@@ -4,6 +4,7 @@
 
 - The synopsis of the manual page is what the commands say of themselves, and
   every long option and tunable is described there.
+- dm-interface.md has each event that the module raises, and no other.
 - json-schema.md gives each error code the exit status that it has.
 - Every row of the table of refusals in testing.md names a test that is there,
   and every code that refuses has a row.
@@ -58,6 +59,14 @@ def check_manual():
             expect(re.search(rf"\b{key}\b", read(name)), f"{name} does not name the tunable {key}")
 
 
+def check_events():
+    sources = "".join(p.read_text() for p in (TOP / "dm-kvpool").rglob("*.c"))
+    raised = set(re.findall(r'\bkvp_event\([^;"]*"(\w+)', sources))
+    table = set(re.findall(r"^\| `(\w+)` \|", read("docs/dm-interface.md").split("## Events", 1)[1], re.M))
+    expect(len(raised) > 20, "no events are found in the sources")
+    expect(raised == table, f"dm-interface.md: events differ: {raised ^ table}")
+
+
 def codes():
     """Exit statuses of the error codes."""
     status = {"EXIT_FAILED": 1, "EXIT_USAGE": 2, "EXIT_REFUSED": 3}
@@ -100,6 +109,7 @@ def check_refusals():
 
 
 check_manual()
+check_events()
 check_codes()
 check_refusals()
 print("\n".join(faults))
