@@ -388,17 +388,49 @@ static void ring_io_done(struct kvp_io *io)
 	ring_put(io->private);
 }
 
-/* To each SSD, for which nobody waits: no FUA. Caller holds build_lock. */
+/* To the leg @io, @nr pages from @first on, unless it is gone: then a read would not ask it. */
+static void send_to_leg(struct kvp_fill *f, struct kvp_leg *leg, struct kvp_io *io, u64 block, u32 first, u32 nr)
+{
+	if (!nr || !kvp_leg_usable(leg))
+		return;
+	io->leg = leg;
+	io->op = KVP_IO_WRITE;
+	io->block = block;
+	io->nr = nr;
+	io->pages = &f->ring_pages[first];
+	io->done = ring_io_done;
+	io->private = f;
+	atomic_inc(&f->ring_pending);
+	kvp_io_submit(io);
+}
+
+/* What lies from ring_lsn on, on each leg that it goes to, in one request (kvp_ring_at()). */
+static void send_pieces(struct kvp_fill *f, struct kvp_vdev *v)
+{
+	u32 legs = kvp_ring_legs(v->g), k, i, first = 0, nr;
+
+	memset(f->ring_ios, 0, sizeof(f->ring_ios));
+	for (k = 0; k < legs && k < f->ring_nr; k++) {
+		struct kvp_place at = kvp_log_place(v->g, f->ring_lsn + k, 0);
+
+		nr = kvp_ring_piece(legs, f->ring_nr, k);
+		/* All of them have the same, or this one has it. */
+		for (i = 0; i < v->nr_legs; i++)
+			if (legs == 1 || i == at.leg)
+				send_to_leg(f, &v->legs[i], &f->ring_ios[i], at.block, first, nr);
+		first += nr;
+	}
+}
+
+/* Nobody waits for it: no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	struct kvp_fill *f = &pool->fill;
-	struct kvp_vdev *v = pool->scache.v;
 	struct kvp_candidate *c;
-	u64 block;
 	u32 i = 0;
 
 	WRITE_ONCE(f->busy, true);
-	f->ring_lsn = kvp_scache_ring(pool, n, &block);
+	f->ring_lsn = kvp_scache_ring(pool, n);
 	f->ring_nr = n;
 	f->ring_again = 0;
 	list_for_each_entry(c, taken, list) {
@@ -409,22 +441,7 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irq(&f->lock);
 	atomic_set(&f->ring_pending, 1);
-	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_io *io = &f->ring_ios[i];
-
-		memset(io, 0, sizeof(*io));
-		if (!kvp_leg_usable(&v->legs[i]))
-			continue;
-		io->leg = &v->legs[i];
-		io->op = KVP_IO_WRITE;
-		io->block = block;
-		io->nr = n;
-		io->pages = f->ring_pages;
-		io->done = ring_io_done;
-		io->private = f;
-		atomic_inc(&f->ring_pending);
-		kvp_io_submit(io);
-	}
+	send_pieces(f, pool->scache.v);
 	ring_put(f);
 }
 
@@ -614,24 +631,25 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
 			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
 	if (ret)
-		refuse_one(pool, ret == -EINVAL ? KVP_FILL_MEMORY : KVP_FILL_CHANGED, c);
+		refuse_one(pool, ret == -EINVAL ? KVP_FILL_MEMORY :
+				 ret == -ENODEV ? KVP_FILL_LOG : KVP_FILL_CHANGED, c);
 	else if (again)
 		this_cpu_inc(pool->stats->ssd_reinserted);
 	else
 		this_cpu_inc(pool->stats->ssd_fills);
 }
 
-/* What was sent lies from @lsn on; in the log it is the payload of @e, which is there. */
+/* What was sent lies from @lsn on: in the log as the payload of @e, which is there; else in the ring. */
 static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
 {
 	struct kvp_fill *f = &pool->fill;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
-	u32 i = 0;
+	u32 i = 0, legs = kvp_ring_legs(pool->scache.v->g);
 
 	take_sent(f, &sent);
 	list_for_each_entry(c, &sent, list) {
-		enter(pool, c, lsn + (e ? kvp_log_payload_at(e->v->g, &e->hdr, i) : i));
+		enter(pool, c, lsn + (e ? kvp_log_payload_at(e->v->g, &e->hdr, i) : kvp_ring_at(legs, f->ring_nr, i)));
 		i++;
 	}
 	give_all_back(f, &sent, true);

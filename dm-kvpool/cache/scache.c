@@ -216,6 +216,8 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	if (!v || READ_ONCE(pool->log.moving))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
+	if (!is_there(s, e->place))
+		return -ENODEV;
 	return kvp_index_fill_unless(&s->index, e, changes, seen);
 }
 
@@ -228,6 +230,8 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 
 	if (!v || READ_ONCE(pool->log.moving))
 		return -EINVAL;
+	if (!is_there(s, place_of(s, lsn)))
+		return -ENODEV;
 	ret = kvp_index_move_unless(&s->index, e->key, e->place, place_of(s, lsn), changes, seen);
 	/* The log may have come over the old place meanwhile: then nothing is known of it. */
 	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
@@ -328,7 +332,7 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 		overwrite(pool, lsn, nr);
 }
 
-u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block)
+u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 {
 	struct kvp_scache *s = &pool->scache;
 	u64 lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
@@ -336,7 +340,6 @@ u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block)
 	if (lsn + nr + kvp_log_kept(s->v->g) > end)
 		lsn = end;
 	overwrite(pool, lsn, nr);
-	*block = kvp_log_place(s->v->g, lsn, 0).block;
 	return lsn;
 }
 
@@ -346,9 +349,8 @@ bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
 	const struct kvp_vdev *v = in_use(&pool->scache);
 
-	/* Nor once no SSD is left. One of parity1 is nothing but a log: it has no ring. */
-	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v) &&
-	       (!kvp_log_striped(v->g) || v == READ_ONCE(pool->log.v));
+	/* Nor once no SSD is left, or of kind parity1 too few for a log. */
+	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
 }
 
 /* The log stands at @wiped: up to where may it go before it comes over @nr neighbours on a leg? */

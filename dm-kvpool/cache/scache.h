@@ -115,7 +115,8 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
  * @seen: what it was before the block was read
  *
  * Return: 0: it is known from now on; -ESTALE: its entry has changed since; -EEXIST: something is
- * known of it; -EINVAL: there is no memory for it, or no cache. Context: process.
+ * known of it; -EINVAL: there is no memory for it, or no cache; -ENODEV: the SSD that should have it is
+ * gone. Context: process.
  */
 int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen);
@@ -173,12 +174,11 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
 
 /**
  * kvp_scache_ring() - of a cache without the log: where @nr blocks may be written now
- * @block: set to the first of them, on each leg
  *
- * What lay there is forgotten. Under log->build_lock; the cache is in use.
+ * Which block goes where, kvp_ring_at() says. What lay there is forgotten. Under log->build_lock; the cache is in use.
  * Return: their lsn, for kvp_scache_fill().
  */
-u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr, u64 *block);
+u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr);
 
 /** kvp_scache_asked() - is there a cache that is asked for reads of so many blocks? Any context. */
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);

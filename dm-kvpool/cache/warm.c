@@ -136,6 +136,9 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 
 	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache.v)))
 		return;
+	/* One that is lost may not have it, and after a crash be there again, unless that is recorded. */
+	if (ring && kvp_members_dirty(pool))
+		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
 	spin_lock_irqsave(&pool->log.lock, flags);

@@ -82,6 +82,36 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn);
  */
 bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second);
 
+/** kvp_ring_legs() - on so many legs lie neighbours by lsn in the ring of a cache: on each of them all, or row by row */
+static inline u32 kvp_ring_legs(const struct kvp_geometry *g)
+{
+	return kvp_log_striped(g) ? g->leg_count : 1;
+}
+
+/**
+ * kvp_ring_piece() - of @nr blocks of a ring, how many go to the leg that has the @k-th of their lsns
+ * @legs: kvp_ring_legs()
+ * @k: less than @legs
+ */
+static inline u32 kvp_ring_piece(u32 legs, u32 nr, u32 k)
+{
+	return (nr + legs - 1 - k) / legs;
+}
+
+/**
+ * kvp_ring_at() - where block @i of @nr lies, counted from the first of their lsns
+ *
+ * Piece by piece, so that neighbours of the pool, which came together, are neighbours on one leg.
+ */
+static inline u32 kvp_ring_at(u32 legs, u32 nr, u32 i)
+{
+	u32 k = 0;
+
+	while (i >= kvp_ring_piece(legs, nr, k))
+		i -= kvp_ring_piece(legs, nr, k++);
+	return k + i * legs;
+}
+
 /** kvp_log_entry_blocks() - so many lsns an entry takes in the log of @g, whatever its kind */
 u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload);
 

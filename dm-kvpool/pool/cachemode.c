@@ -187,17 +187,6 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	return 0;
 }
 
-/* One of parity1 holds nothing but the log. Only whoever is about to take it out has that elsewhere (drain). */
-static int check_carries(struct kvp_pool *pool, u64 mode, struct kvp_refusal *r)
-{
-	const struct kvp_vdev *cache = kvp_pool_cache(pool);
-
-	if (!cache || !kvp_log_striped(cache->g) || mode == KVP_CACHE_WRITEBACK)
-		return 0;
-	return kvp_refuse(r, -EOPNOTSUPP, "leave it; or take the cache out: kvpoolctl remove POOL cache",
-			  "a cache of kind parity1 always carries the log: its mode is writeback");
-}
-
 static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
 	struct kvp_vdev *cache = kvp_pool_cache(pool), *to;
@@ -238,7 +227,7 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 
 	mutex_lock(&pool->drain.lock);
 	WRITE_ONCE(pool->drain.order, KVP_DRAIN_WANTED);
-	ret = check_carries(pool, mode, r) ?: set_and_tell(pool, mode, force, r);
+	ret = set_and_tell(pool, mode, force, r);
 	mutex_unlock(&pool->drain.lock);
 	return ret;
 }

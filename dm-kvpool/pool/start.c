@@ -571,9 +571,6 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	if (kvp_regions_lay_out(sb))
 		return kvp_refuse(r, -EINVAL, "use fewer vdevs, or less of each leg with size=",
 			"the vdevs are too large together, or their sizes too different, for one pool");
-	if (sb->incompat & KVP_INCOMPAT_CACHE_PARITY1 && !kvp_log_on_cache(sb))
-		return kvp_refuse(r, -EOPNOTSUPP, "leave out cache_mode",
-			"a cache of kind parity1 always carries the log: its mode is writeback");
 	for (i = 0; i < sb->vdev_count; i++)
 		if (!kvp_logs_hold_discard(sb, sb->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give a larger log_size=, or smaller chunks",

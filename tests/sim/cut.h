@@ -9,7 +9,7 @@
 
 #include "disk.h"
 
-#define MAX_PENDING 2048
+#define MAX_PENDING 8192
 
 enum fate { FATE_DROPPED, FATE_KEPT, FATE_TORN };
 

@@ -25,6 +25,7 @@ static const struct course {
 
 static const struct host_start shapes[] = {
 	{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 }, { .legs = 4, .parity = true, .cache = 1 },
+	{ .legs = 5, .cache = 3, .cache_parity = true },
 };
 
 struct change {
@@ -271,7 +272,8 @@ static void refusal_main(void *arg)
 {
 	struct change *c = arg;
 	struct host *h = &c->host;
-	u32 i;
+	/* Without another one a log there would survive no loss. */
+	u32 spare = c->start.cache_parity ? data_legs(c) + 1 : c->start.legs - 1, i;
 
 	begin(c);
 	if (c->start.cache == 1)
@@ -281,10 +283,13 @@ static void refusal_main(void *arg)
 	set_mode(c, KVP_CACHE_WRITETHROUGH);
 	host_write(h, 20, 3, true);
 	for (i = c->start.legs - c->start.cache; i < c->start.legs; i++) {
-		if (i == c->start.legs - 1 && c->start.cache > 1)
-			expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM, "on one SSD");
+		if (i == spare && c->start.cache > 1)
+			expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM,
+				       c->start.cache_parity ? "on what is left" : "on one SSD");
 		if (kvp_leg_offline(h->pool, host_leg(h, i)))
 			sim_fail("an SSD cannot be taken out");
+		if (i == spare && c->start.cache_parity)
+			expect_refusal(c, KVP_CACHE_WRITEBACK, true, -ENODEV, "too few SSDs");
 	}
 	expect_refusal(c, KVP_CACHE_WRITEBACK, true, -ENODEV, "no SSD");
 	host_write(h, 21, 3, true);
@@ -514,8 +519,9 @@ static void drain_main(void *arg)
 	if (h->pool->drain.state != KVP_DRAIN_DONE)
 		sim_fail("what is on the legs is drained");
 	set_mode(c, KVP_CACHE_WRITEBACK);
+	/* One by one where a window is larger: so much is in the log that it does not move at once. */
 	for (i = 0; i < 200; i++)
-		host_write(h, i * 2, 1, false);
+		host_write(h, i * 2, 1, c->start.cache_parity);
 	host_flush(h);
 	for (i = 0; i < data_legs(c); i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
@@ -616,7 +622,7 @@ static void set_up(struct change *c, const struct host_start *shape, const struc
 	c->start.writethrough = course->writethrough;
 	oracle_copy(&c->o, &base_cache(&c->start)->o);
 	c->crash = (struct crash){ .legs = shape->legs, .parity = shape->parity,
-				   .cache = shape->cache, .o = &c->o };
+				   .cache = shape->cache, .cache_parity = shape->cache_parity, .o = &c->o };
 }
 
 /* SSDs that are to join are blank, beside a pool without a cache. */
@@ -651,7 +657,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 	bool good;
 
 	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s:%s" : "modes:%s:%s%s:%s:%u:%u",
-		 what, shape->parity ? "parity" : "mirror", shape->cache > 1 ? "+2" : "+1",
+		 what, shape->parity ? "parity" : "mirror", shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1",
 		 course->name, victim, after);
 	if (wanted(name)) {
 		set_up(c, shape, course);

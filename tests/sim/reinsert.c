@@ -336,7 +336,7 @@ void run_reinserts(const struct host_start *shape)
 	/* Of a parity1 so much of the log is kept for parity that it never is so full; of a cache of that kind segments are large. */
 	if (!shape->parity && !shape->cache_parity)
 		play("again-short-of-space", shape, short_of_space, false);
-	/* One of parity1 has none. */
-	if (!shape->cache_parity)
+	/* Of kind parity1 of one shape: its ring is three times as long. */
+	if (!shape->cache_parity || (shape->cache == 3 && !shape->parity))
 		run_ring(shape);
 }

@@ -1334,6 +1334,7 @@ void run_restart(void)
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 	};
 	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
+	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true, .writethrough = true };
 	u32 i;
 
 	run_log_sagas(&striped);
@@ -1366,4 +1367,14 @@ void run_restart(void)
 		saga_often("goes-on", &ring, ring_goes_on, 8);
 		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}
+	saga("clean-comes-back", &striped_ring, ring_comes_back);
+	saga("stale-summary", &striped_ring, stale_ring);
+	saga_often("goes-on", &striped_ring, ring_goes_on, 8);
+	saga("goes-on-in-segment", &striped_ring, ring_goes_on_in_segment);
+	saga("round-is-noted", &striped, round_is_noted);
+	saga("list-is-full", &striped, list_is_full);
+	saga("ssds-may-come-back", &striped, ssds_may_come_back);
+	saga("stop-waits-for-no-disk", &striped, stop_waits_for_no_disk);
+	saga("lives-of-nothing", &striped, lives_of_nothing);
+	saga("older-entry-rots", &striped, older_entry_rots);
 }

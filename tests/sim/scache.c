@@ -392,7 +392,7 @@ static void ring_round(struct scene *s)
 	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g);
 	u32 i;
 
-	for (i = 0; pool->log.ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < 4000; i++) {
+	for (i = 0; pool->log.ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < (s->start.cache_parity ? 12000 : 4000); i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -452,14 +452,14 @@ static void ring_comes_round(struct scene *s)
 		sim_fail("the ring has come round, and it is said to lie there");
 }
 
-/* An SSD takes no more writes: nothing enters by it, and it is given up. All of them: home. */
+/* An SSD takes no more writes: nothing enters by it, and it is given up. All of them, or too many: home. */
 static void ring_ssds_fail(struct scene *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
 	read_from_home(s, 64, 8);
-	for (i = 0; i < s->start.cache; i++) {
+	for (i = 0; i < (s->start.cache_parity ? 2 : s->start.cache); i++) {
 		disks_fault(FAULT_WRITE_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
 		read_from_home(s, 80 + 16 * i, 8);
 		host_sleep(200);
@@ -605,6 +605,9 @@ static void scene_main(void *arg)
 
 	if (host_start(&s->host, &s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
+	/* So that more than one goes into a row at a time. */
+	if (s->start.cache_parity && s->start.writethrough)
+		s->host.pool->fill.gather = msecs_to_jiffies(20);
 	s->play(s);
 	host_stop(&s->host);
 }
@@ -657,6 +660,49 @@ static void run_ssdcopies(const struct host_start *shape)
 		scene("table-without-ssds", &large, table_without_ssds);
 }
 
+/* Of kind parity1: one SSD is gone. What the others have is read there, what it had from home, and enters anew. */
+static void ring_without_one(struct scene *s)
+{
+	struct host *h = &s->host;
+	u32 had, i;
+
+	read_from_home(s, 64, 60);
+	expect_hits(s, 64, 60, 60);
+	disks_kill(ssd(s, 1)->bdev - disks.bdev);
+	kvp_leg_fail(ssd(s, 1), "it is dead");
+	had = s->host.ssd_reads;
+	read_from_home(s, 64, 60);
+	had = s->host.ssd_reads - had;
+	if (had < 30 || had > 50)
+		sim_fail("%u of 60 blocks were read from two SSDs of three", had);
+	for (i = 0; i < 12 && known(s, 64, 60) < 60; i++)
+		read_from_home(s, 64, 60);
+	expect_hits(s, 64, 60, 60);
+	if (known(s, 64, 60) != 60)
+		sim_fail("%u of 60 blocks are known", known(s, 64, 60));
+	host_cache_check(h);
+	write_small(s, 64, 30);
+	host_checkpoint(h);
+	host_sleep(50);
+	host_cache_check(h);
+	for (i = 0; i < 60; i++)
+		host_read_check(h, 64 + i);
+}
+
+/* The ring of a cache of kind parity1. */
+static void run_striped_ring(void)
+{
+	static const struct host_start ring = { .legs = 5, .cache = 3, .cache_parity = true, .writethrough = true };
+
+	scene("fills", &ring, ring_fills);
+	scene("suspend", &ring, ring_suspend);
+	run_ssdcopies(&ring);
+	scene("round-and-round", &ring, ring_round);
+	scene("comes-round", &ring, ring_comes_round);
+	scene("ssds-fail", &ring, ring_ssds_fail);
+	scene("without-one", &ring, ring_without_one);
+}
+
 void run_scache(void)
 {
 	static const struct host_start shapes[] = {
@@ -692,4 +738,5 @@ void run_scache(void)
 		scene("comes-round", &ring, ring_comes_round);
 		scene("ssds-fail", &ring, ring_ssds_fail);
 	}
+	run_striped_ring();
 }

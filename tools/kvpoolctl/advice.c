@@ -158,15 +158,6 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 		 json_number_at(leg, "errors.checksum"), name, name);
 }
 
-/* One of parity1 is nothing but a log: without it, something that takes that off for a while was cut short. */
-static void about_idle(json_object *pool, char *buf, size_t size)
-{
-	const char *name = json_text_at(pool, "name"), *kind = json_text_at(pool, "cache.kind");
-
-	if (kind && !strcmp(kind, "cache-parity1") && strcmp(json_text_at(pool, "cache.mode"), "writeback"))
-		snprintf(buf, size, "the cache is idle: kvpoolctl set %s cache_mode=writeback puts the log there", name);
-}
-
 bool advice_text(json_object *pool, char *buf, size_t size)
 {
 	const char *state = json_text_at(pool, "state"), *name = json_text_at(pool, "name");
@@ -185,8 +176,6 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 		leg = find_leg(pool, has_errors, &count);
 		if (leg)
 			about_errors(pool, leg, buf, size);
-		else
-			about_idle(pool, buf, size);
 	}
 	json_object_put(leg);
 	return *buf;

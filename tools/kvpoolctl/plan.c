@@ -387,9 +387,6 @@ static int check_cache(const struct plan *p, struct err *err)
 {
 	bool given = p->sb.tunable_mask >> KVP_T_CACHE_MODE & 1;
 
-	if (!p->first_vdev && p->sb.incompat & KVP_INCOMPAT_CACHE_PARITY1 && !kvp_log_on_cache(&p->sb))
-		return err_set(err, ERR_REFUSED, "cache_mode", "leave it out",
-			       "a cache of kind parity1 always carries the log: its mode is writeback");
 	if (kvp_cache_find(&p->sb) < 0)
 		return given ? err_set(err, ERR_USAGE, "cache_mode", "leave it out",
 				       "the pool has no cache") : 0;

@@ -87,8 +87,6 @@ static int look(struct exchange *x, struct err *err)
 	mode = stats_text(&s, "cache.mode");
 	x->writeback = mode && !strcmp(mode, "writeback");
 	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
-	/* One of kind parity1 is nothing but a log: if it is idle, something was cut short. */
-	x->writeback |= !ret && x->cache.leg_count && kvp_log_striped(&x->cache);
 	if (!ret)
 		ret = check_leg(x, &s, err);
 	stats_free(&s);
@@ -179,9 +177,8 @@ static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *er
 	if (forced)
 		return -1;
 	if (!ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is %s: %s; 'kvpoolctl set -f %s "
-			"cache_mode=writeback' puts the log there\n",
-			kvp_log_striped(&x->cache) ? "idle" : "write-through", err->why, x->entry.name);
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl set -f %s "
+			"cache_mode=writeback' puts the log there\n", err->why, x->entry.name);
 	return 0;
 }
 

@@ -910,7 +910,6 @@ static void test_inspect(void)
 #define POOL(state, more, legs)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
 	"\"" more ",\"vdevs\":[{\"legs\":[" GOOD_LEG legs "]}]}"
 #define WITH_SSD(path, state)	",\"cache\":{\"legs\":[" LEG(path, state, "") "]}"
-#define IDLE(mode)	",\"cache\":{\"kind\":\"cache-parity1\",\"mode\":\"" mode "\",\"legs\":[]}"
 #define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
 
 static const struct {
@@ -952,9 +951,6 @@ static const struct {
 	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "kvpoolctl clear tank" },
-	{ POOL("online", IDLE("writethrough"), B_IS("online")), 0, "the cache is idle",
-	  "kvpoolctl set tank cache_mode=writeback" },
-	{ POOL("online", IDLE("writeback"), B_IS("online")), 0, NULL, NULL },
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
 };
 
