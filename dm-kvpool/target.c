@@ -105,6 +105,10 @@ static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *
 		return parse_bytes(value, *key == 'l' ? &s->log_bytes :
 					  *key == 's' ? &s->leg_bytes : &s->chunk_bytes);
 	}
+	if (!strcmp(key, "cache_dirty_max")) {
+		ti->error = "cache_dirty_max takes a number of bytes";
+		return parse_bytes(value, &s->dirty_bytes);
+	}
 	id = kvp_tunable_find(key);
 	if (id < 0) {
 		ti->error = "unknown option";

@@ -80,6 +80,7 @@ enum kvp_vdev_kind {
 #define KVP_INCOMPAT_GENERATIONS 0x10ull /* generations[] are not empty */
 #define KVP_INCOMPAT_LOG_TURNS	0x20ull	/* log_others is not zero */
 #define KVP_INCOMPAT_CACHE_PARITY1 0x40ull /* the cache is of kind parity1 */
+#define KVP_INCOMPAT_LOG_WINDOW	0x80ull	/* log_window of the cache is not zero */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
@@ -114,7 +115,7 @@ struct kvp_disk_vdev {
 	__le64	data_start;
 	__le64	data_blocks;
 	__le32	chunk_blocks;		/* parity1; 0 for the others */
-	__u8	reserved0[4];
+	__le32	log_window;		/* of a cache: blocks of its log that may count; 0: 1 GiB, or all of it */
 	__le64	table_copy;		/* a second copy of the table on the same leg; 0: none */
 	__u8	reserved[56];
 } __packed;

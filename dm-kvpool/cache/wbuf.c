@@ -15,16 +15,16 @@
  * stream of blocks takes a lock once for many. Which of its group's buckets a
  * block has depends on the group, or blocks at a fixed distance would share few.
  */
-static u32 bucket_number(u64 block)
+static u32 bucket_number(const struct kvp_wbuf *w, u64 block)
 {
-	u32 hash = hash_64(block >> KVP_WBUF_GROUP_BITS, KVP_WBUF_BUCKET_BITS);
+	u32 hash = hash_64(block >> KVP_WBUF_GROUP_BITS, w->bucket_bits);
 
 	return hash ^ (block & ((1 << KVP_WBUF_GROUP_BITS) - 1));
 }
 
 static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
 {
-	return &w->buckets[bucket_number(block)];
+	return &w->buckets[bucket_number(w, block)];
 }
 
 static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
@@ -36,7 +36,7 @@ static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
 
 static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
 {
-	return lock_of_bucket(w, bucket_number(block));
+	return lock_of_bucket(w, bucket_number(w, block));
 }
 
 /* Going through a list: the lock of @block, where the one before may be held. */
@@ -171,24 +171,59 @@ static void free_chunks(struct list_head *chunks)
 		free_chunk(c);
 }
 
+static void free_one(struct kvp_dirty *d)
+{
+	if (d->chunk)
+		return;
+	if (d->page)
+		__free_page(d->page);
+	kfree(d);
+}
+
 /* Discards, and what was parked, which are part of no chunk. */
 static void free_lone(struct list_head *list)
 {
 	struct kvp_dirty *d, *next;
 
+	list_for_each_entry_safe(d, next, list, list)
+		free_one(d);
+	INIT_LIST_HEAD(list);
+}
+
+/* A stop may leave millions in the log. May sleep. */
+static void free_all(struct list_head *list)
+{
+	struct kvp_dirty *d, *next;
+
 	list_for_each_entry_safe(d, next, list, list) {
-		if (d->chunk)
-			continue;
-		if (d->page)
-			__free_page(d->page);
-		kfree(d);
+		free_one(d);
+		cond_resched();
 	}
 	INIT_LIST_HEAD(list);
 }
 
+/* --- the hash table ------------------------------------------------------------------- */
+
+/* kmalloc() gives that much for one. */
+static_assert(sizeof(struct kvp_dirty) <= KVP_DIRTY_BYTES);
+
+struct hlist_head *kvp_wbuf_buckets(u32 bits)
+{
+	return kvcalloc(1u << bits, sizeof(struct hlist_head), GFP_KERNEL);
+}
+
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	swap(w->buckets, buckets);
+	w->bucket_bits = bits;
+	return buckets;
+}
+
 /* --- life ----------------------------------------------------------------------------- */
 
-int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 i;
@@ -204,7 +239,8 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit)
 	INIT_LIST_HEAD(&w->parked);
 	INIT_LIST_HEAD(&w->swept);
 	INIT_LIST_HEAD(&w->holes);
-	w->buckets = kvcalloc(1 << KVP_WBUF_BUCKET_BITS, sizeof(*w->buckets), GFP_KERNEL);
+	w->bucket_bits = kvp_wbuf_bucket_bits(window);
+	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
 	if (!w->buckets)
 		return -ENOMEM;
 	w->limit = limit;
@@ -229,10 +265,10 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 
 	if (!w->buckets)
 		return;	/* a refused start: nothing was set up, not even the lists */
-	free_lone(&w->buffered);
-	free_lone(&w->logged);
-	free_lone(&w->parked);
-	free_lone(&w->swept);
+	free_all(&w->buffered);
+	free_all(&w->logged);
+	free_all(&w->parked);
+	free_all(&w->swept);
 	while (w->nr_reserve)
 		__free_page(w->reserve[--w->nr_reserve]);
 	list_for_each_entry_safe(c, next, &w->chunks, all)
@@ -400,7 +436,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 	u64 b;
 	u32 i;
 
-	if (count <= 1u << KVP_WBUF_BUCKET_BITS) {
+	if (count <= 1u << w->bucket_bits) {
 		for (b = block; b < block + count; b++) {
 			spin_lock(lock_of(w, b));
 			d = __find(w, b);
@@ -410,7 +446,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 		}
 		return;
 	}
-	for (i = 0; i < 1u << KVP_WBUF_BUCKET_BITS; i++) {
+	for (i = 0; i < 1u << w->bucket_bits; i++) {
 		spinlock_t *lock = lock_of_bucket(w, i);
 
 		spin_lock(lock);
@@ -712,6 +748,7 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 		d->seq = w->seq + ++n;
 		hlist_add_head(&d->hash, bucket_of(w, d->block));
 		spin_unlock(lock_of(w, d->block));
+		cond_resched();
 	}
 	spin_lock(&w->lock);
 	w->seq += n;

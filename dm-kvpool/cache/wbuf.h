@@ -26,6 +26,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "cache/dirty.h"
+
 struct kvp_pool;
 struct page;
 
@@ -116,7 +118,6 @@ struct kvp_chunk {
 
 #define KVP_WBUF_RESERVE	32u	/* pages */
 
-#define KVP_WBUF_BUCKET_BITS	14
 #define KVP_WBUF_GROUP_BITS	4	/* neighbours under one lock */
 #define KVP_WBUF_LOCK_BITS	8
 
@@ -126,7 +127,8 @@ struct kvp_wbuf_lock {
 } ____cacheline_aligned_in_smp;
 
 struct kvp_wbuf {
-	struct hlist_head *buckets;
+	struct hlist_head *buckets;	/* both change only while the pool is quiesced, and empty */
+	u32 bucket_bits;
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
 	spinlock_t lock;		/* for all below */
@@ -153,8 +155,25 @@ struct kvp_wbuf {
 	u32 nr_holes;			/* read without the lock as a hint */
 };
 
-int kvp_wbuf_init(struct kvp_pool *pool, u32 limit);
+/**
+ * kvp_wbuf_init() - an empty buffer
+ * @limit: pages
+ * @window: blocks that may be dirty on a cache, without pages; 0: there is none
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
 void kvp_wbuf_exit(struct kvp_pool *pool);
+
+/** kvp_wbuf_buckets() - a hash table of 2^@bits buckets, or NULL; kvfree() */
+struct hlist_head *kvp_wbuf_buckets(u32 bits);
+
+/**
+ * kvp_wbuf_use_buckets() - exchange the hash table for @buckets
+ *
+ * Return: the old one, for kvfree(). Context: the pool is quiesced, and the buffer empty.
+ */
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits);
 
 /** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);

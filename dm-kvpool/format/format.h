@@ -143,6 +143,7 @@ struct kvp_geometry {
 	u64 data_start, data_blocks;
 	u32 chunk_blocks;
 	u64 table_copy;		/* where the table is once more, as it is; 0: nowhere */
+	u64 log_window;		/* of a cache: kvp_log_window(), if it is not what a cache has by default; else 0 */
 };
 
 #define KVP_MAX_TABLE_COPIES	2	/* on one leg */
@@ -180,18 +181,31 @@ static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 #ifndef KVP_LOG_WINDOW		/* the simulator's disks are small */
 #define KVP_LOG_WINDOW		(1u << 18)	/* blocks, whole segments: 1 GiB */
 #endif
+#ifndef KVP_LOG_WINDOW_LEAST	/* nor does a window of its own have to be as large there */
+#define KVP_LOG_WINDOW_LEAST	(1u << 14)	/* blocks, whole segments: 64 MiB */
+#endif
+#define KVP_LOG_WINDOW_MOST	(1u << 24)	/* 64 GiB */
 
 /**
  * kvp_log_window() - so many blocks, from the segment of the tail on, may hold what counts
  *
  * A cache's log is as large as the cache, and most of it is there to be read from. A
- * recovery need not look at more than the window.
+ * recovery need not look at more than the window. It is chosen when the cache is made, and
+ * stays the same as long as there is that cache.
  */
 static inline u64 kvp_log_window(const struct kvp_geometry *g)
 {
-	u64 blocks = kvp_log_blocks(g);
+	u64 blocks = kvp_log_blocks(g), window = g->log_window ? g->log_window : KVP_LOG_WINDOW;
 
-	return kvp_is_cache(g) && blocks > KVP_LOG_WINDOW ? KVP_LOG_WINDOW : blocks;
+	return kvp_is_cache(g) && blocks > window ? window : blocks;
+}
+
+/** kvp_log_window_asked() - @bytes that may be dirty, for kvp_layout_cache(): blocks; 0 stays 0 */
+static inline u64 kvp_log_window_asked(u64 bytes)
+{
+	u64 blocks = bytes >> KVP_BLOCK_SHIFT;
+
+	return blocks ? blocks : !!bytes;
 }
 
 #ifndef KVP_LOG_UNWITNESSED	/* the simulator's logs are small */
@@ -415,7 +429,7 @@ struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy);
  * @leg_blocks: size of the smallest leg
  * @use_blocks: use only so much of each leg, 0 for all
  * @log_bytes: wanted log size, 0 for the default
- * @g: result; first_leg is left alone, and chunk_blocks of a parity1 if it is not 0
+ * @g: result; first_leg is left alone, and chunk_blocks of a parity1 if it is not 0; of a cache see there
  * @why: on error, the reason
  *
  * Return: 0, -ENOSPC (too small), -EINVAL (kind, count, log size).
@@ -435,10 +449,11 @@ int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_bloc
  * @kind: KVP_VDEV_CACHE, whose legs all hold the same, or KVP_VDEV_CACHE_PARITY1
  * @legs: number of legs
  * @leg_blocks: size of the smallest leg
- * @g: result; first_leg is left alone
+ * @g: result; first_leg is left alone. In log_window so many blocks as may be dirty, 0 for the default:
+ *	receives whole segments, no more than there are, and 0 if that is what the default gives
  * @why: on error, the reason
  *
- * Return: 0, -ENOSPC (too small), -EINVAL (count).
+ * Return: 0, -ENOSPC (too small), -EINVAL (count), -ERANGE (log_window).
  */
 int __must_check kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 				  struct kvp_why *why);
@@ -535,7 +550,7 @@ struct kvp_sb {
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
 #define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS | \
-				 KVP_INCOMPAT_LOG_TURNS | KVP_INCOMPAT_CACHE_PARITY1)
+				 KVP_INCOMPAT_LOG_TURNS | KVP_INCOMPAT_CACHE_PARITY1 | KVP_INCOMPAT_LOG_WINDOW)
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);

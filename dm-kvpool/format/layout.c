@@ -298,6 +298,7 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 		usable = use_blocks;
 	g->kind = kind;
 	g->leg_count = legs;
+	g->log_window = 0;
 	if (!kvp_is_parity1(g))
 		g->chunk_blocks = 0;
 	else if (!g->chunk_blocks)
@@ -358,8 +359,26 @@ static void cut_cache(struct kvp_geometry *g, u64 blocks)
 	g->table_start = copies ? g->log_start + kvp_log_region(g) : 0;
 }
 
+/* What is asked for, as it is noted: in whole segments, and only if it is not what there is by default. */
+static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why)
+{
+	u64 usual = kvp_log_window(g), all = kvp_log_blocks(g);
+
+	if (blocks && (blocks < KVP_LOG_WINDOW_LEAST || blocks > KVP_LOG_WINDOW_MOST)) {
+		snprintf(why->text, sizeof(why->text),
+			 "%llu bytes of a cache that may be dirty are not between 64 MiB and 64 GiB",
+			 (unsigned long long)blocks << KVP_BLOCK_SHIFT);
+		return -ERANGE;
+	}
+	blocks -= blocks % g->segment_blocks;
+	blocks = blocks < all ? blocks : all;
+	g->log_window = blocks != usual ? blocks : 0;
+	return 0;
+}
+
 int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
 {
+	u64 window = g->log_window;
 	u64 blocks = leg_blocks > 2 * KVP_LABEL_BLOCKS ? leg_blocks - 2 * KVP_LABEL_BLOCKS : 0;
 	u32 first_leg = g->first_leg;
 	int ret;
@@ -376,7 +395,7 @@ int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 	}
 	g->log_start = KVP_LABEL_BLOCKS;
 	cut_cache(g, blocks);
-	return 0;
+	return choose_window(window, g, why);
 }
 
 /* Is @start .. @start + @blocks between the labels, without overflow? */
@@ -406,6 +425,15 @@ static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
 }
 
+/* Whole segments of the log, and enough of them, or what there is by default. */
+static bool window_sound(const struct kvp_geometry *g)
+{
+	u64 window = g->log_window;
+
+	return !window || (window >= KVP_LOG_WINDOW_LEAST && window <= KVP_LOG_WINDOW_MOST &&
+			   !(window % g->segment_blocks) && window <= kvp_log_blocks(g));
+}
+
 /* Of a cache: a log, and perhaps copies of table pages behind it. */
 static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
@@ -413,6 +441,8 @@ static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 		return "table or data of a cache";
 	if (!log_sound(g, leg_blocks) || (kvp_log_striped(g) && g->segments % g->leg_count))
 		return "log region";
+	if (!window_sound(g))
+		return "window of the log";
 	if (g->table_start && (g->table_start < g->log_start + kvp_log_region(g) ||
 			       !inside(g->table_start, kvp_ssdcopy_blocks(g), leg_blocks)))
 		return "place for copies of the table";
@@ -433,7 +463,7 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->levels < 1 || g->levels > KVP_MAX_LEVELS ||
 	    kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS)
 		return "table levels";
-	if (!log_sound(g, leg_blocks))
+	if (!log_sound(g, leg_blocks) || g->log_window)
 		return "log region";
 	if (!kvp_log_holds_discard(g, g->chunk_blocks))
 		return "log size for its chunks";

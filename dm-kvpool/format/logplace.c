@@ -16,15 +16,17 @@ int kvp_cache_find(const struct kvp_sb *sb)
 u64 kvp_cache_features(const struct kvp_sb *sb)
 {
 	int v = kvp_cache_find(sb);
+	const struct kvp_geometry *g = &sb->vdevs[v < 0 ? 0 : v];
 
 	if (v < 0)
 		return 0;
-	return KVP_INCOMPAT_CACHE | (kvp_log_striped(&sb->vdevs[v]) ? KVP_INCOMPAT_CACHE_PARITY1 : 0);
+	return KVP_INCOMPAT_CACHE | (kvp_log_striped(g) ? KVP_INCOMPAT_CACHE_PARITY1 : 0) |
+	       (g->log_window ? KVP_INCOMPAT_LOG_WINDOW : 0);
 }
 
 void kvp_cache_say(struct kvp_sb *sb)
 {
-	sb->incompat &= ~(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1);
+	sb->incompat &= ~KVP_CACHE_FEATURES;
 	sb->incompat |= kvp_cache_features(sb);
 }
 

@@ -22,6 +22,8 @@ int kvp_cache_find(const struct kvp_sb *sb);
 /** kvp_cache_lowers() - would the log on the cache make the pool survive less? There is a cache. */
 bool kvp_cache_lowers(const struct kvp_sb *sb);
 
+#define KVP_CACHE_FEATURES	(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1 | KVP_INCOMPAT_LOG_WINDOW)
+
 /** kvp_cache_features() - the feature bits that a pool with these vdevs has for its cache */
 u64 kvp_cache_features(const struct kvp_sb *sb);
 

@@ -29,6 +29,7 @@ static void encode_vdev(const struct kvp_geometry *g, struct kvp_disk_vdev *d)
 	d->data_start = cpu_to_le64(g->data_start);
 	d->data_blocks = cpu_to_le64(g->data_blocks);
 	d->chunk_blocks = cpu_to_le32(g->chunk_blocks);
+	d->log_window = cpu_to_le32((u32)g->log_window);
 	d->table_copy = cpu_to_le64(g->table_copy);
 }
 
@@ -45,6 +46,7 @@ static void decode_vdev(const struct kvp_disk_vdev *d, struct kvp_geometry *g)
 	g->data_start = le64_to_cpu(d->data_start);
 	g->data_blocks = le64_to_cpu(d->data_blocks);
 	g->chunk_blocks = le32_to_cpu(d->chunk_blocks);
+	g->log_window = le32_to_cpu(d->log_window);
 	g->table_copy = le64_to_cpu(d->table_copy);
 }
 
@@ -316,7 +318,7 @@ static const char *cache_fault(const struct kvp_sb *sb)
 		n += !kvp_has_data(&sb->vdevs[i]);
 	if (n > 1 || !kvp_has_data(&sb->vdevs[0]))
 		return "number or place of cache vdevs";
-	return (sb->incompat & (KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1)) != kvp_cache_features(sb) ?
+	return (sb->incompat & KVP_CACHE_FEATURES) != kvp_cache_features(sb) ?
 	       "feature bit of the cache" : NULL;
 }
 

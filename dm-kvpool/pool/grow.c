@@ -46,6 +46,8 @@ struct growth {
 	u32 *owed_of;
 	struct kvp_log_rows *rows;
 	struct kvp_recall *recall;
+	struct hlist_head *buckets;	/* of the write buffer, if it needs more; else NULL */
+	u32 bucket_bits;
 	struct kvp_leg *legs;	/* to change their order in */
 	struct page *page;
 	bool tried;		/* to commit: some leg may have the new superblock */
@@ -73,10 +75,11 @@ static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb 
 	memset(g, 0, sizeof(*g));
 	g->first_leg = first;
 	g->chunk_blocks = s->chunk_bytes >> KVP_BLOCK_SHIFT;
+	g->log_window = kvp_log_window_asked(s->dirty_bytes);
 	ret = kvp_layout_one(s->vdevs[index].kind, n, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, max_roots, g, &why);
 	if (ret)
-		return kvp_refuse(r, ret, "use larger devices or a smaller log", "%s", why.text);
+		return kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text);
 	next->leg_count += n;
 	next->vdev_count++;
 	return 0;
@@ -145,6 +148,9 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 	    kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
+	if (s->dirty_bytes && (there || !kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind)))
+		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max; it is chosen when a cache is added",
+				  "no cache is added");
 	return 0;
 }
 
@@ -279,6 +285,7 @@ static void free_growth(struct growth *w)
 	kvp_recall_free(w->recall);
 	kvp_log_rows_free(w->rows);
 	kvfree(w->owed_of);
+	kvfree(w->buckets);
 	kvfree(w->legs);
 	kvfree(w->old);
 	kvfree(w->next);
@@ -303,6 +310,18 @@ static struct growth *alloc_growth(void)
 	return NULL;
 }
 
+/* More may be parked on the cache that the pool has by now than on the one before, or without any. */
+static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
+{
+	const struct kvp_vdev *cache = kvp_pool_cache(pool);
+
+	w->bucket_bits = kvp_wbuf_bucket_bits(cache ? kvp_log_window(cache->g) : 0);
+	if (w->bucket_bits <= pool->wbuf.bucket_bits)
+		return 0;
+	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
+	return w->buckets ? 0 : -ENOMEM;
+}
+
 /* For the vdevs that the pool has by now. */
 static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 {
@@ -317,7 +336,7 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 	w->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*w->owed_of), GFP_KERNEL);
 	if (kvp_pool_cache(pool))
 		w->recall = kvp_recall_alloc(pool);
-	if (kvp_log_rows_alloc(pool, &w->rows))
+	if (kvp_log_rows_alloc(pool, &w->rows) || alloc_buckets(pool, w))
 		return -ENOMEM;
 	return w->batch && w->owed_of && (w->recall || !kvp_pool_cache(pool)) ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
@@ -335,6 +354,8 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	swap(pool->log.owed_of, w->owed_of);
 	swap(pool->log.rows, w->rows);
 	swap(pool->destage.recall, w->recall);
+	if (w->buckets)
+		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
 	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
 		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);
 }

@@ -119,6 +119,14 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	return 0;
 }
 
+static int alloc_wbuf(struct kvp_pool *pool)
+{
+	const struct kvp_vdev *cache = kvp_pool_cache(pool);
+
+	return kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT,
+			     cache ? kvp_log_window(cache->g) : 0);
+}
+
 static int alloc_parts(struct kvp_pool *pool)
 {
 	int ret;
@@ -133,7 +141,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	kvp_ssdcopy_init(pool);
 	ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)
-		ret = kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT);
+		ret = alloc_wbuf(pool);
 	if (!ret)
 		ret = kvp_rcache_init(pool);
 	if (!ret)

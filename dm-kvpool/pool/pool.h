@@ -271,7 +271,8 @@ struct kvp_start {
 	struct {
 		u32 kind, nr_legs;
 	} vdevs[KVP_MAX_VDEVS];
-	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format */
+	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format and add */
+	u64 dirty_bytes;			/* the same, of a cache: its window */
 	u64 tunable_mask, tunables[KVP_TUNABLES];
 	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
 	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);

@@ -542,9 +542,10 @@ static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 in
 	}
 	g->first_leg = first;
 	g->chunk_blocks = s->chunk_bytes >> KVP_BLOCK_SHIFT;
+	g->log_window = kvp_log_window_asked(s->dirty_bytes);
 	ret = kvp_layout_one(s->vdevs[index].kind, n, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, KVP_MAX_ROOTS / s->nr_vdevs, g, &why);
-	return ret ? kvp_refuse(r, ret, "use larger devices or a smaller log", "%s", why.text) : 0;
+	return ret ? kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text) : 0;
 }
 
 /* All vdevs, and what each of them holds of the pool. */
@@ -559,6 +560,9 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 		if (kvp_cache_kind(s->vdevs[i].kind))
 			return kvp_refuse(r, -EINVAL, "name the cache last",
 					  "a vdev with data cannot come behind the cache");
+	if (s->dirty_bytes && !kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
+		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max, or name a cache",
+				  "the pool has no cache");
 	for (i = 0; !ret && i < s->nr_vdevs; i++) {
 		ret = lay_out_vdev(pool, s, i, first, r);
 		first += s->vdevs[i].nr_legs;

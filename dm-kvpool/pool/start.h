@@ -49,6 +49,13 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 /** kvp_vdevs_match() - does the table name the vdevs that the superblock has? */
 bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
 
+/** kvp_layout_mend() - what to do if kvp_layout_one() says @error */
+static inline const char *kvp_layout_mend(int error)
+{
+	return error == -ERANGE ? "give cache_dirty_max=, of 64 MiB to 64 GiB" :
+				  "use larger devices or a smaller log";
+}
+
 /** kvp_check_blank() - are the first and the last MiB of @leg zeros? @page: to read into */
 int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
 

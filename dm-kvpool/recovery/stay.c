@@ -67,8 +67,10 @@ bool kvp_recovery_stay(struct kvp_recovery *rec)
 	LIST_HEAD(versions);
 
 	if (make_versions(rec, &versions)) {
-		list_for_each_entry_safe(d, next, &versions, list)
+		list_for_each_entry_safe(d, next, &versions, list) {
 			kfree(d);
+			cond_resched();
+		}
 		rec->stays = false;
 		return false;
 	}

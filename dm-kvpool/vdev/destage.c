@@ -32,6 +32,7 @@
 #define ROUND_JIFFIES	HZ
 #define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
 #define SWEEP_JIFFIES	(HZ / 4)
+#define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
 #define MANY_HOLES	64	/* readers look through all that are pending */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
@@ -200,6 +201,20 @@ static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round 
 	return n;
 }
 
+/* Discards may cover all that is parked. */
+static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
+{
+	LIST_HEAD(part);
+	u32 n;
+
+	while (!list_empty(versions)) {
+		for (n = 0; n < DROPPED_AT_ONCE && !list_empty(versions); n++)
+			list_move_tail(versions->next, &part);
+		kvp_wbuf_drop_list(pool, &part);
+		cond_resched();
+	}
+}
+
 /*
  * Discards that come next of what is parked; what the sweep knows is older than they are. With parity
  * all of that is home first, as a row is written where a discard ends. Without, what they cover
@@ -225,7 +240,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	if (!r->nr || !pool->destage.sweep.nr)
 		return;
 	kvp_sweep_drop(pool, &r->holes, &covered);
-	kvp_wbuf_drop_list(pool, &covered);
+	drop_in_parts(pool, &covered);
 }
 
 /* In log order, what has a page. */

@@ -7,6 +7,7 @@
 #include "vdev/sweep.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
+#define STEPS		4096u	/* of a list, which may have millions, before others may run */
 #define PART		8u	/* gather when this part of what is known is new */
 
 void kvp_sweep_init(struct kvp_sweep *s)
@@ -22,8 +23,17 @@ static struct kvp_dirty *by_block_entry(const struct list_head *at)
 	return list_entry(at, struct kvp_dirty, by_block);
 }
 
+/* Counts what is done without a lock held; now and then others may run. */
+static void step(u32 *n)
+{
+	if (++*n % STEPS == 0)
+		cond_resched();
+}
+
+/* @priv counts: after a restart with a large window all of it is sorted at once. */
 static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
 {
+	step(priv);
 	/* list_sort() is stable: versions of one block stay in order */
 	return by_block_entry(a)->block > by_block_entry(b)->block;
 }
@@ -72,11 +82,9 @@ static void merge(struct list_head *into, struct list_head *fresh)
 	u32 n = 0;
 
 	list_for_each_entry_safe(d, next, fresh, by_block) {
-		while (at != into && by_block_entry(at)->block <= d->block) {
-			at = at->next;
-			if (++n % 4096 == 0)
-				cond_resched();
-		}
+		for (; at != into && by_block_entry(at)->block <= d->block; at = at->next)
+			step(&n);
+		step(&n);
 		list_move_tail(&d->by_block, at);
 	}
 }
@@ -87,15 +95,18 @@ void kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
 	struct kvp_dirty *d;
 	LIST_HEAD(fresh);
 	LIST_HEAD(passed);
+	u32 n = 0;
 
 	if (!worth_it(pool))
 		return;
 	while (gather_some(pool, limit, &fresh))
 		;
-	list_sort(NULL, &fresh, by_block);
-	list_for_each_entry(d, &fresh, by_block)
+	list_sort(&n, &fresh, by_block);
+	list_for_each_entry(d, &fresh, by_block) {
 		if (d->block >= s->hand)
 			break;
+		step(&n);
+	}
 	list_cut_before(&passed, &fresh, &d->by_block);
 	merge(&s->behind, &passed);
 	merge(&s->ahead, &fresh);
@@ -206,6 +217,7 @@ void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
 	struct kvp_sweep *s = &pool->destage.sweep;
 	struct kvp_dirty *d;
 	LIST_HEAD(fresh);
+	u32 n = 0;
 
 	if (list_empty(versions))
 		return;
@@ -213,7 +225,7 @@ void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
 		list_add_tail(&d->by_block, &fresh);
 		s->nr++;
 	}
-	list_sort(NULL, &fresh, by_block);
+	list_sort(&n, &fresh, by_block);
 	/* What was taken last lies before all that is ahead, and nothing was gathered since. */
 	s->hand = min(s->hand, by_block_entry(fresh.next)->block);
 	list_splice(&fresh, &s->ahead);
@@ -238,8 +250,7 @@ static u32 drop_covered(struct kvp_wbuf *w, struct list_head *of, const struct l
 	u32 n = 0, seen = 0;
 
 	list_for_each_entry_safe(d, next, of, by_block) {
-		if (++seen % 4096 == 0)
-			cond_resched();
+		step(&seen);
 		if (!covered(holes, d->block))
 			continue;
 		list_del(&d->by_block);

@@ -3,6 +3,7 @@
 #include <linux/bitmap.h>
 
 #include "kvpool_kunit.h"
+#include "cache/dirty.h"
 #include "format/layout.c"
 #include "format/logstripe.c"
 #include "format/stripe.c"
@@ -298,6 +299,7 @@ SPOIL(table_behind_data, g->table_start = g->data_start)
 SPOIL(copy_in_label, g->table_copy = 1)
 SPOIL(copy_in_table, g->table_copy = g->table_start + 1)
 SPOIL(copy_in_log, g->table_copy = g->log_start - 1)
+SPOIL(window_of_data, g->log_window = KVP_LOG_WINDOW_LEAST)
 SPOIL(copy_far, g->table_copy = ~0ull)
 SPOIL(copy_between, g->log_start += 1024; g->data_start += 1024; g->data_blocks -= 1024;
       g->table_copy = g->log_start - kvp_table_blocks(g))
@@ -330,6 +332,7 @@ static const struct spoilt spoilt[] = {
 	{ "log in the label", spoil_log_in_label, "log region" },
 	{ "log reaches into the data", spoil_log_over_data, "order of the regions" },
 	{ "log in the table", spoil_log_in_table, "order of the regions" },
+	{ "a cache's window", spoil_window_of_data, "log region" },
 	{ "table in the label", spoil_table_in_label, "table region" },
 	{ "table far away", spoil_table_far, "table region" },
 	{ "table in the log", spoil_table_over_log, "order of the regions" },
@@ -372,6 +375,84 @@ static void a_sound_geometry_needs_a_device_of_its_size(struct kunit *test)
 				    "%llu blocks", sizes[i]);
 }
 
+/* What may be dirty of a cache: what is asked for, and what is noted. */
+struct asked_window {
+	const char *name;
+	u64 leg_blocks, asked;
+	int err;
+	u64 noted, window;
+};
+
+#define CACHE_4G	(4 * GIB_BLOCKS)
+
+static const struct asked_window asked_windows[] = {
+	{ "nothing", CACHE_4G, 0, 0, 0, 1 << 18 },
+	{ "the default", CACHE_4G, 1 << 18, 0, 0, 1 << 18 },
+	{ "the default and a little", CACHE_4G, (1 << 18) + 511, 0, 0, 1 << 18 },
+	{ "twice that", CACHE_4G, 1 << 19, 0, 1 << 19, 1 << 19 },
+	{ "no whole segments", CACHE_4G, (1 << 19) + 1, 0, 1 << 19, 1 << 19 },
+	{ "the least", CACHE_4G, 1 << 14, 0, 1 << 14, 1 << 14 },
+	{ "too little", CACHE_4G, (1 << 14) - 1, -ERANGE, 0, 0 },
+	{ "a block", CACHE_4G, 1, -ERANGE, 0, 0 },
+	{ "the most", 128 * GIB_BLOCKS, 1 << 24, 0, 1 << 24, 1 << 24 },
+	{ "too much", 128 * GIB_BLOCKS, (1 << 24) + 1, -ERANGE, 0, 0 },
+	{ "endless", 128 * GIB_BLOCKS, ~0ull, -ERANGE, 0, 0 },
+	{ "more than the cache has", 80 * MIB_BLOCKS, 1 << 18, 0, 0, 0 },
+	{ "a part of a small cache", 80 * MIB_BLOCKS, 1 << 14, 0, 1 << 14, 1 << 14 },
+	{ "more than a smaller cache has", 40 * MIB_BLOCKS, 1 << 14, 0, 0, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(asked_window, asked_windows, name);
+
+static void a_window_is_chosen(struct kunit *test)
+{
+	const struct asked_window *a = test->param_value;
+	struct kvp_geometry g = { .log_window = a->asked };
+	struct kvp_why why = {};
+	int ret = kvp_layout_cache(KVP_VDEV_CACHE, 2, a->leg_blocks, &g, &why);
+
+	KUNIT_ASSERT_EQ_MSG(test, ret, a->err, "%s", why.text);
+	if (ret) {
+		EXPECT_WHY(test, &why, "64 MiB and 64 GiB");
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, g.log_window, a->noted);
+	KUNIT_EXPECT_EQ(test, kvp_log_window(&g), a->window ?: kvp_log_blocks(&g));
+	KUNIT_EXPECT_EQ(test, kvp_geometry_check(&g, a->leg_blocks, &why), 0);
+}
+
+static void a_window_is_checked(struct kunit *test)
+{
+	static const u64 bad[] = { 1, 511, 512, (1 << 14) - 512, (1 << 14) + 1, (1 << 18) + 256, (1 << 24) + 512,
+				   0xfffffe00, ~0u };
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, 128 * GIB_BLOCKS, &g, &why), 0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		g.log_window = bad[i];
+		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 128 * GIB_BLOCKS, &why), -EUCLEAN, "%llu", bad[i]);
+		EXPECT_WHY(test, &why, "window of the log");
+	}
+	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, GIB_BLOCKS, &g, &why), 0);
+	g.log_window = kvp_log_blocks(&g) + g.segment_blocks;
+	KUNIT_EXPECT_EQ(test, kvp_geometry_check(&g, GIB_BLOCKS, &why), -EUCLEAN);
+	g.log_window = kvp_log_blocks(&g);
+	KUNIT_EXPECT_EQ(test, kvp_geometry_check(&g, GIB_BLOCKS, &why), 0);
+}
+
+/* So large that chains stay short, and as it was for all that is not on a cache. */
+static void the_hash_table_grows_with_the_window(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(0), 14);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 14), 14);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 17), 14);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits((1 << 17) + 1), 15);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 18), 15);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 24), 21);
+	KUNIT_EXPECT_EQ(test, kvp_dirty_ram(1 << 24), (2ull << 30) + (16 << 20));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(regions_never_overlap, leg_gen_params),
 	KUNIT_CASE_PARAM(regions_begin_at_whole_mebibytes, leg_gen_params),
@@ -387,6 +468,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_leg_can_be_too_large),
 	KUNIT_CASE_PARAM(a_geometry_is_checked, spoilt_gen_params),
 	KUNIT_CASE(a_sound_geometry_needs_a_device_of_its_size),
+	KUNIT_CASE_PARAM(a_window_is_chosen, asked_window_gen_params),
+	KUNIT_CASE(a_window_is_checked),
+	KUNIT_CASE(the_hash_table_grows_with_the_window),
 	{}
 };
 

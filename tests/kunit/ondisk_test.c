@@ -46,7 +46,7 @@ static const struct field vdev_fields[] = {
 	FIELD(vdev, data_start, 40, 8),
 	FIELD(vdev, data_blocks, 48, 8),
 	FIELD(vdev, chunk_blocks, 56, 4),
-	FIELD(vdev, reserved0, 60, 4),
+	FIELD(vdev, log_window, 60, 4),
 	FIELD(vdev, table_copy, 64, 8),
 	FIELD(vdev, reserved, 72, 56),
 };

@@ -197,6 +197,8 @@ static const struct change changes[] = {
 	/* geometry: layout_test.c has the rest */
 	{ "unknown kind", SB(vdevs[0].kind, 9), -EUCLEAN, "geometry: bad kind" },
 	{ "17 legs in the vdev", SB(vdevs[0].leg_count, 17), -EUCLEAN, "number of legs" },
+	{ "a window of a vdev with data", SB(vdevs[0].log_window, 1 << 18), -EUCLEAN, "log region" },
+	{ "its feature without a cache", SB(incompat, 128), -EUCLEAN, "feature bit of the cache" },
 	{ "no levels", SB(vdevs[0].table_levels, 0), -EUCLEAN, "table levels" },
 	{ "table at 0", SB(vdevs[0].table_start, 0), -EUCLEAN, "table region" },
 	{ "log at 0", SB(vdevs[0].log_start, 0), -EUCLEAN, "log region" },

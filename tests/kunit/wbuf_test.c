@@ -45,7 +45,7 @@ static int make_pool(struct kunit *test)
 	pool->stats = alloc_percpu(struct kvp_stats);
 	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
 	test->priv = pool;
-	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT), 0);
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
 	return 0;
 }
 
@@ -468,7 +468,7 @@ static void single_pages_do_as_well(struct kunit *test)
 
 	kvp_wbuf_exit(pool);
 	memory_is_scattered = true;
-	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT), 0);
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
 	for (block = 0; block < LIMIT; block++)
 		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, block));
 	for (block = 0; block < LIMIT; block++)
@@ -501,7 +501,7 @@ static void without_memory_there_is_no_buffer(struct kunit *test)
 
 	kvp_wbuf_exit(pool);
 	memory_is_short = true;
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(pool, LIMIT), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), -ENOMEM);
 	KUNIT_EXPECT_NULL(test, pool->wbuf.buckets);
 }
 

@@ -129,10 +129,11 @@ const struct base *base_two(const struct host_start *shape)
 
 const struct base *base_cache(const struct host_start *shape)
 {
-	static struct base bases[2][MAX_DISKS][2][2][2];
+	static struct base bases[3][2][MAX_DISKS][2][2][2];
+	u32 window = shape->cache_dirty > USUAL_WINDOW ? 2 : !!shape->cache_dirty;
 
-	return make_base(&bases[shape->parity][shape->cache][shape->cache_parity][shape->writethrough][shape->large],
-			 shape);
+	return make_base(&bases[window][shape->parity][shape->cache][shape->cache_parity]
+			       [shape->writethrough][shape->large], shape);
 }
 
 const struct base *base_parity_long_log(void)

@@ -431,7 +431,10 @@ static void live_and_fill_the_log(struct tale *t)
 	sim_spawn("filler", fill_task, t);
 	host_sleep(20000);
 	/* A parity1 keeps two thirds for its parity. */
-	if (kvp_log_used(h->pool) < kvp_log_window(g) / (t->start.parity ? 5 : 2))
+	if (t->start.cache_dirty && kvp_log_window(g) != t->start.cache_dirty)
+		sim_fail("the window has %llu blocks", kvp_log_window(g));
+	if (kvp_log_used(h->pool) < kvp_log_window(g) / (t->start.parity ? 5 : 2) ||
+	    (t->start.cache_dirty > USUAL_WINDOW && !t->start.parity && kvp_log_used(h->pool) <= USUAL_WINDOW))
 		sim_fail("%llu blocks are in the log: the tale is not what it says", kvp_log_used(h->pool));
 }
 
@@ -645,8 +648,8 @@ static void tale(const char *what, const struct host_start *shape, bool (*run)(s
 	bool good = true;
 	u32 i;
 
-	snprintf(name, sizeof(name), "cache:%s%s:%s", shape->parity ? "parity" : "mirror",
-		 shape->cache > 1 ? "+2" : "+1", what);
+	snprintf(name, sizeof(name), "cache:%s%s%s:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache > 1 ? "+2" : "+1", host_window(shape), what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 3); i++)
@@ -664,7 +667,18 @@ void run_cache(void)
 		{ .legs = 4, .cache = 2 }, { .legs = 5, .cache = 3 }, { .legs = 5, .parity = true, .cache = 2 },
 	};
 	static const struct host_start idle = { .legs = 3, .cache = 1, .writethrough = true };
+	static const struct host_start windows[] = {
+		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 4, .parity = true, .cache = 1, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 3, .cache = 1, .cache_dirty = NARROW_WINDOW },
+	};
 	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(windows); i++) {
+		tale("damaged", &windows[i], damaged_log_tells_what_is_lost);
+		tale("window", &windows[i], all_that_the_window_holds_counts);
+		tale("all-at-once", &windows[i], all_is_lost_at_once);
+	}
 
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		tale("missing-with-a-log", &shapes[i], missing_with_a_log_is_refused);

@@ -82,7 +82,7 @@ static struct kvp_sb *golden_sb(void)
 	strcpy(sb->comment, "comment");
 	sb->host = 0x0123456789abcdefull;
 	strcpy(sb->host_name, "host");
-	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
+	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288, 0 };
 	for (i = 0; i < 2; i++) {
 		golden_uuid(sb->legs[i].uuid, 2 + i);
 		sb->legs[i].state = 1 + i;
@@ -133,7 +133,7 @@ static bool golden_log_entry_test(void)
 		{ 17, 1, 0xaabbccdd, KVP_REC_DATA, 0 }, { 18, 1, 0x01020304, KVP_REC_INTENT, 0 },
 		{ 100, 40, 0, KVP_REC_DISCARD, 0 },
 	};
-	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288 };
+	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288, 0 };
 	struct kvp_log_hdr h = {
 		.nonce = 0x99aabbccddeeff00ull, .epoch = 7, .lsn = 2050, .prev_lsn = 2048,
 		.durable = 2048, .write_time = 1700000200, .prev_csum = 0x12345678, .blocks = 2,

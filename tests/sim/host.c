@@ -76,6 +76,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	if (hs->grown)
 		s->pool_blocks = 0;
 	s->chunk_bytes = parity ? SMALL_CHUNK * KVP_BLOCK_SIZE : 0;
+	s->dirty_bytes = (u64)hs->cache_dirty << KVP_BLOCK_SHIFT;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
 			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);

@@ -10,6 +10,11 @@
 #include "oracle.h"
 #include "pool/pool.h"
 
+/* Of a cache whose SSDs hold the same; and others, of which their logs have more than the larger. */
+#define USUAL_WINDOW		1024u
+#define WIDE_WINDOW		1536u
+#define NARROW_WINDOW		768u
+
 struct host {
 	struct kvp_pool *pool;
 	struct oracle *o;
@@ -39,6 +44,7 @@ struct host_start {
 	u32 second;		/* so many legs, the last ones, are another vdev */
 	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
+	u32 cache_dirty;	/* so many blocks of it may be dirty; 0: as many as by default */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
 	bool cache_parity;	/* of kind parity1 */
 	u32 swapped;		/* this leg of the cache is on the disk behind all others; 0: none */
@@ -47,6 +53,12 @@ struct host_start {
 	bool discard_log;
 	bool grown;		/* the second vdev was added: the size is what both have */
 };
+
+/** host_window() - for the name of a test: is the window of its cache another than by default? */
+static inline const char *host_window(const struct host_start *s)
+{
+	return s->cache_dirty > USUAL_WINDOW ? "-wide" : s->cache_dirty ? "-narrow" : "";
+}
 
 /** host_boundary() - of two vdevs: a block of the second one that follows one of the first */
 u64 host_boundary(const struct host_start *s);

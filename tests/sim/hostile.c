@@ -496,13 +496,90 @@ static bool hostile_starts(u32 legs, bool parity, u32 n)
 	return good;
 }
 
+/* --- how much of a cache may be dirty ----------------------------------------------------------- */
+
+/* A field of the superblock and a feature bit, that may say anything. */
+static u64 some_window(struct rng *rng, const struct kvp_geometry *g)
+{
+	u64 segments = rng_below(rng, g->segments + 3);
+
+	switch (rng_below(rng, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return segments * g->segment_blocks;
+	case 2:
+		return segments * g->segment_blocks + rng_below(rng, 3) - 1;
+	default:
+		return rng_next(rng) >> (32 + rng_below(rng, 32));
+	}
+}
+
+static bool window_is_sound(const struct kvp_sb *sb, u32 vdev)
+{
+	const struct kvp_geometry *g = &sb->vdevs[vdev];
+	u64 window = (u32)g->log_window, in_use = sb->log_commit - sb->log_tail;
+
+	if (!window)
+		return !(sb->incompat & KVP_INCOMPAT_LOG_WINDOW);
+	return vdev && sb->incompat & KVP_INCOMPAT_LOG_WINDOW && window >= 512 && window <= 1u << 24 &&
+	       window % g->segment_blocks == 0 && window <= (u64)g->segments * g->segment_blocks &&
+	       window >= in_use;
+}
+
+static bool hostile_window(const struct host_start *shape, u32 n)
+{
+	struct material *m = calloc(1, sizeof(*m));
+	const struct base *base = base_cache(shape);
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_sb *out = malloc(sizeof(*out)), *sb = &m->newest;
+	u32 cache, i, sound = 0;
+	bool good;
+
+	collect_sbs(m, &base->img[0]);
+	cache = sb->vdev_count - 1;
+	good = expect(cache == 1 && !sb->vdevs[1].log_window, "no cache with the usual window");
+	for (i = 0; good && i < n; i++) {
+		struct rng rng = { mix64(opt.seed, mix64(shape->cache, i)) };
+		u32 vdev = rng_below(&rng, 8) ? 1 : 0;
+		struct kvp_why why = { "" };
+		bool expected;
+		int ret;
+
+		sb->vdevs[vdev].log_window = some_window(&rng, &sb->vdevs[1]);
+		sb->incompat &= ~KVP_INCOMPAT_LOG_WINDOW;
+		if (rng_below(&rng, 8) ? sb->vdevs[vdev].log_window : rng_below(&rng, 2))
+			sb->incompat |= KVP_INCOMPAT_LOG_WINDOW;
+		expected = window_is_sound(sb, vdev);
+		kvp_sb_encode(sb, d);
+		ret = kvp_sb_decode(d, sb->self_offset, base->img[0].blocks, out, &why);
+		good = expect(!ret == expected, "window of %llu blocks, vdev %u: %d %s", sb->vdevs[vdev].log_window,
+			      vdev, ret, why.text) &&
+		       expect(ret || out->vdevs[1].log_window == sb->vdevs[1].log_window, "another window is read");
+		sound += !ret && out->vdevs[1].log_window;
+		sb->vdevs[vdev].log_window = 0;
+	}
+	good = good && expect(sound > n / 20, "only %u of %u were sound", sound, n);
+	free(m);
+	free(d);
+	free(out);
+	return good;
+}
+
 void run_hostile(void)
 {
+	static const struct host_start caches[] = {
+		{ .legs = 3, .cache = 1 }, { .legs = 5, .cache = 3, .cache_parity = true },
+	};
 	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, legs;
 	char name[64];
 
 	if (wanted("hostile_decoders"))
 		result("hostile_decoders", hostile_decoders());
+	if (wanted("hostile_window:mirror"))
+		result("hostile_window:mirror", hostile_window(&caches[0], 10 * n));
+	if (wanted("hostile_window:parity1"))
+		result("hostile_window:parity1", hostile_window(&caches[1], 10 * n));
 	for (legs = 1; legs <= 2; legs++) {
 		snprintf(name, sizeof(name), "hostile_starts:%u", legs);
 		if (wanted(name))

@@ -28,6 +28,9 @@ static const struct host_start shapes[] = {
 	{ .legs = 5, .cache = 3, .cache_parity = true },
 };
 
+/* With a window of its own: what depends on that when the cache comes, goes, or gets the log. */
+static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
+
 struct change {
 	const struct course *course;
 	struct host host;
@@ -74,6 +77,8 @@ static void expect_place(struct change *c, u64 mode)
 	if (on_cache != (mode == KVP_CACHE_WRITEBACK) || pool->tunables[KVP_T_CACHE_MODE] != mode)
 		sim_fail("mode is %llu, not %llu, and the log on vdev %u",
 			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->log.v->index);
+	if (c->start.cache_dirty && kvp_log_window(kvp_pool_cache(pool)->g) != c->start.cache_dirty)
+		sim_fail("the window has %llu blocks", kvp_log_window(kvp_pool_cache(pool)->g));
 }
 
 static void set_mode(struct change *c, u64 mode)
@@ -656,8 +661,9 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 	char name[96];
 	bool good;
 
-	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s:%s" : "modes:%s:%s%s:%s:%u:%u",
-		 what, shape->parity ? "parity" : "mirror", shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1",
+	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s%s:%s" : "modes:%s:%s%s%s:%s:%u:%u",
+		 what, shape->parity ? "parity" : "mirror",
+		 shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1", host_window(shape),
 		 course->name, victim, after);
 	if (wanted(name)) {
 		set_up(c, shape, course);
@@ -685,6 +691,11 @@ void run_modes(void)
 {
 	u32 i, j, victim, after;
 
+	case_of("whole", &wide, &courses[0], whole_main, NOBODY, 0, 0);
+	case_of("join", &wide, &courses[1], join_main, NOBODY, 0, 80);
+	case_of("leave", &wide, &courses[0], leave_main, NOBODY, 0, 80);
+	case_of("there-and-back", &wide, &courses[0], there_and_back_main, NOBODY, 0, 0);
+	case_of("overload", &wide, &courses[0], overload_main, NOBODY, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		for (j = 0; j < ARRAY_SIZE(courses); j++) {
 			case_of("cut", &shapes[i], &courses[j], change_main, NOBODY, 0,

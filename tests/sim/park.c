@@ -772,8 +772,8 @@ static void scene(const char *what, const struct host_start *shape, void (*first
 	char name[128];
 	u32 i, k;
 
-	snprintf(name, sizeof(name), "park:%s+%u:%s%s", shape->parity ? "parity" : "mirror",
-		 shape->cache, what, shape->rotational ? "-on-disks" : "");
+	snprintf(name, sizeof(name), "park:%s+%u%s:%s%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, host_window(shape), what, shape->rotational ? "-on-disks" : "");
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: 64); i++) {
@@ -798,9 +798,13 @@ void run_park(void)
 		{ .legs = 4, .cache = 2, .rotational = true },
 	};
 	static const struct host_start large = { .legs = 4, .cache = 2, .rotational = true, .large = true };
+	static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
 	u32 i;
 
 	scene("holes", &large, holes, NULL);
+	scene("log-is-full", &wide, write_much, look_again);
+	scene("power-cut", &wide, leave_parked, look_again);
+	scene("many-versions", &wide, many_versions, NULL);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back, NULL);
 		scene("zeros", &shapes[i], zeros, NULL);

@@ -1287,8 +1287,8 @@ static void saga_often(const char *what, const struct host_start *shape, bool (*
 	char name[128];
 	bool good = true;
 
-	snprintf(name, sizeof(name), "restart:%s+%u:%s", shape->writethrough ? "ring" :
-		 shape->cache_parity ? "parity1" : "mirror", shape->cache, what);
+	snprintf(name, sizeof(name), "restart:%s+%u%s:%s", shape->writethrough ? "ring" :
+		 shape->cache_parity ? "parity1" : "mirror", shape->cache, host_window(shape), what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < rounds; i++)
@@ -1335,7 +1335,21 @@ void run_restart(void)
 	};
 	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
 	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true, .writethrough = true };
+	static const struct host_start windows[] = {
+		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 3, .cache = 1, .cache_dirty = NARROW_WINDOW },
+	};
 	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(windows); i++) {
+		saga("several-lives", &windows[i], several_lives);
+		saga("tail-moves-on", &windows[i], tail_moves_on);
+		saga("stopped-with-a-log", &windows[i], stopped_with_a_log);
+		/* With a wide one, nearly all of so small a log may be torn: most is forgotten. */
+		if (windows[i].cache_dirty < USUAL_WINDOW)
+			saga("clean-after-a-cut", &windows[i], clean_after_a_cut);
+		saga("log-overtakes-summaries", &windows[i], log_overtakes_summaries);
+	}
 
 	run_log_sagas(&striped);
 	run_clean_sagas(&striped);

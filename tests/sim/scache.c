@@ -619,8 +619,9 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	char name[128];
 	u32 i;
 
-	snprintf(name, sizeof(name), "%s:%s+%u:%s", shape->writethrough ? "ring" : "scache",
-		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror", shape->cache, what);
+	snprintf(name, sizeof(name), "%s:%s+%u%s:%s", shape->writethrough ? "ring" : "scache",
+		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror", shape->cache,
+		 host_window(shape), what);
 	if (!wanted(name))
 		return;
 	for (i = 0; i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
@@ -710,8 +711,17 @@ void run_scache(void)
 		{ .legs = 4, .parity = true, .cache = 1 },
 	};
 	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
+	static const struct host_start windows[] = {
+		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 3, .cache = 1, .cache_dirty = NARROW_WINDOW },
+	};
 	u32 i;
 
+	for (i = 0; i < ARRAY_SIZE(windows); i++) {
+		scene("round-and-round", &windows[i], round_and_round);
+		scene("comes-round", &windows[i], comes_round);
+		run_reinserts(&windows[i]);
+	}
 	run_ssdcopies(&striped);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What it takes to know of all that is dirty on a cache. Also for the tool, which says so before. */
+#ifndef KVP_DIRTY_H
+#define KVP_DIRTY_H
+
+#include "format/format.h"
+
+#define KVP_DIRTY_BYTES		128u	/* of memory for a version without its page (struct kvp_dirty) */
+#define KVP_WBUF_BUCKET_BITS	14	/* of the hash table, at least */
+#define KVP_WBUF_CHAIN		8u	/* blocks a bucket, if all of a large window is dirty */
+
+/** kvp_wbuf_bucket_bits() - of the hash table, if @window blocks may be dirty on a cache; 0: there is none */
+static inline u32 kvp_wbuf_bucket_bits(u64 window)
+{
+	u32 bits = KVP_WBUF_BUCKET_BITS;
+
+	while ((u64)KVP_WBUF_CHAIN << bits < window)
+		bits++;
+	return bits;
+}
+
+/** kvp_dirty_ram() - bytes of memory at most, if @window blocks may be dirty; pages are left out */
+static inline u64 kvp_dirty_ram(u64 window)
+{
+	return window * KVP_DIRTY_BYTES + (sizeof(void *) << kvp_wbuf_bucket_bits(window));
+}
+
+#endif /* KVP_DIRTY_H */
