@@ -77,7 +77,7 @@ static int write_table(struct plan *p, const struct before *b, struct err *err)
 	if (!cache)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table",
 			       "its table does not name its cache");
-	plan_write(p, "%s %u add", p->uuid, 1 + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes);
+	plan_write(p, "%s %u add", p->uuid, 1 + plan_sizes(p));
 	plan_write_sizes(p);
 	plan_write(p, "%.*s", (int)(cache - vdevs), vdevs);
 	plan_write_vdevs(p);
@@ -116,6 +116,8 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_number(plan, "size_before", b->sectors << 9);
 	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_number(plan, "cache_size", plan_cache_bytes(p));
+	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
+	json_number(plan, "cache_ram_bytes", plan_cache_ram(p));
 	json_redundancy(plan, b->losses, losses_after(p, b));
 	vdevs = json_list(plan, "vdevs");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
@@ -128,7 +130,7 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 static void report(struct ctl *ctl, const struct plan *p, const struct before *b)
 {
 	json_object *root = plan_json(p, b), *plan = json_at(root, "plan");
-	char was[SIZE_BUF], is[SIZE_BUF];
+	char was[SIZE_BUF], is[SIZE_BUF], ram[SIZE_BUF];
 
 	ctl_size(ctl, json_number_at(plan, "size_before"), was);
 	ctl_size(ctl, json_number_at(plan, "size"), is);
@@ -139,7 +141,9 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		plan_print_vdevs(ctl, p);
 		printf("usable    %s, now %s\n", is, was);
 		if (plan_cache_bytes(p))
-			printf("cache     %s\n", ctl_size(ctl, plan_cache_bytes(p), is));
+			printf("cache     %s, of which %s may be dirty\nmemory    %s\n",
+			       ctl_size(ctl, plan_cache_bytes(p), is), ctl_size(ctl, plan_cache_dirty(p), was),
+			       ctl_size(ctl, plan_cache_ram(p), ram));
 		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));
@@ -234,7 +238,7 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	if (!p->setting_count && !*p->comment.key)
 		return 0;
 	err_set(&err, ERR_USAGE, "-o", "kvpoolctl set changes tunables",
-		"add takes only log_size=, size= and chunk=, of the new vdevs");
+		"add takes only log_size=, size=, chunk= and cache_dirty_max=, of the new vdevs");
 	return ctl_fail(ctl, &err);
 }
 
@@ -313,7 +317,8 @@ const struct command cmd_add = {
 		"  -f            wipe foreign signatures, take devices of an exported pool,\n"
 		"                let the pool survive less than it does now, and have an SSD\n"
 		"                of less than 64 MiB in a cache\n"
-		"  -o KEY=VALUE  log_size=, size= (use less of each leg) and chunk=, as for create",
+		"  -o KEY=VALUE  log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as\n"
+		"                for create",
 	.shorts = "fo:",
 	.dry_run = true,
 	.run = run,

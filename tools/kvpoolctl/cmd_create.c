@@ -16,7 +16,8 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	plan_print_vdevs(ctl, p);
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
 	if (plan_cache_bytes(p))
-		printf("cache     %s\n", ctl_size(ctl, plan_cache_bytes(p), a));
+		printf("cache     %s, of which %s may be dirty\n", ctl_size(ctl, plan_cache_bytes(p), a),
+		       ctl_size(ctl, plan_cache_dirty(p), b));
 	printf("log       %s on each leg%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
 	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" : " of the cache",
@@ -144,8 +145,9 @@ const struct command cmd_create = {
 		"                and take devices of an exported pool; let one SSD carry the\n"
 		"                log of a pool that survives more (-o cache_mode=writeback);\n"
 		"                have an SSD of less than 64 MiB in a cache\n"
-		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg) and chunk=\n"
-		"                (of a parity1) can be given only here",
+		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg), chunk=\n"
+		"                (of a parity1) and cache_dirty_max= (so much of the cache may be\n"
+		"                dirty; 64M to 64G, 1G) can be given only here",
 	.shorts = "fo:",
 	.dry_run = true,
 	.run = run,

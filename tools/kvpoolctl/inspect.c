@@ -54,6 +54,8 @@ static void add_geometry(json_object *sb_object, const struct kvp_geometry *g)
 	json_number(o, "data_blocks", g->data_blocks);
 	if (kvp_is_parity1(g))
 		json_number(o, "chunk_blocks", g->chunk_blocks);
+	if (kvp_is_cache(g))
+		json_number(o, "log_window", kvp_log_window(g));
 }
 
 static void add_legs(json_object *sb_object, const struct kvp_sb *sb)

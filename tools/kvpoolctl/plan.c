@@ -2,6 +2,7 @@
 /* What new devices are to become: of a new pool, or of one that runs. */
 #include <stdarg.h>
 
+#include "cache/dirty.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/stripe.h"
@@ -20,7 +21,8 @@ int plan_option(struct plan *p, const char *text, struct err *err)
 	struct setting *s = &p->settings[p->setting_count];
 	u64 *size = !strncmp(text, "log_size=", 9) ? &p->log_bytes :
 		    !strncmp(text, "size=", 5) ? &p->use_bytes :
-		    !strncmp(text, "chunk=", 6) ? &p->chunk_bytes : NULL;
+		    !strncmp(text, "chunk=", 6) ? &p->chunk_bytes :
+		    !strncmp(text, "cache_dirty_max=", 16) ? &p->dirty_bytes : NULL;
 
 	if (size) {
 		if (size_parse(strchr(text, '=') + 1, size) || !*size)
@@ -239,6 +241,9 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 	if (p->chunk_bytes && !parity)
 		return err_set(err, ERR_USAGE, "chunk", "leave it out",
 			       "only a parity1 has chunks");
+	if (p->dirty_bytes && kvp_cache_find(&p->sb) < 0)
+		return err_set(err, ERR_USAGE, "cache_dirty_max", "leave it out, or name a cache",
+			       "it is of a cache, and none is named");
 	return 0;
 }
 
@@ -357,6 +362,7 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path, "give a smaller size=",
 			       "it has only %" PRIu64 " bytes", smallest->dev.bytes);
 	g->chunk_blocks = kvp_has_data(g) ? (u32)(p->chunk_bytes >> KVP_BLOCK_SHIFT) : 0;
+	g->log_window = kvp_log_window_asked(p->dirty_bytes);
 	ret = kvp_layout_one(g->kind, g->leg_count, smallest->dev.blocks,
 			     p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes,
 			     p->max_roots, g, &why);
@@ -364,6 +370,8 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 		return err_set(err, ERR_TOO_SMALL, smallest->dev.path,
 			       "use larger devices, or a smaller log: -o log_size=4M", "%s",
 			       why.text);
+	if (ret == -ERANGE)
+		return err_set(err, ERR_USAGE, "cache_dirty_max", "give 64M to 64G", "%s", why.text);
 	if (ret)
 		return err_set(err, ERR_USAGE, p->chunk_bytes && !p->log_bytes ? "chunk" : "log_size",
 			       "give a size that fits", "%s", why.text);
@@ -437,6 +445,27 @@ u64 plan_cache_bytes(const struct plan *p)
 	return kvp_log_striped(g) ? bytes / g->leg_count * (g->leg_count - 1) : bytes;
 }
 
+static const struct kvp_geometry *cache_of(const struct plan *p)
+{
+	int cache = kvp_cache_find(&p->sb);
+
+	return cache < 0 ? NULL : &p->sb.vdevs[cache];
+}
+
+u64 plan_cache_dirty(const struct plan *p)
+{
+	const struct kvp_geometry *g = cache_of(p);
+
+	return g ? kvp_log_window(g) << KVP_BLOCK_SHIFT : 0;
+}
+
+u64 plan_cache_ram(const struct plan *p)
+{
+	const struct kvp_geometry *g = cache_of(p);
+
+	return g ? kvp_log_blocks(g) * CACHE_RAM + kvp_dirty_ram(kvp_log_window(g)) : 0;
+}
+
 int plan_losses(const struct plan *p)
 {
 	int least = KVP_MAX_LEGS, n;
@@ -484,6 +513,13 @@ void plan_write_sizes(struct plan *p)
 		plan_write(p, " size=%" PRIu64, p->use_bytes);
 	if (p->chunk_bytes)
 		plan_write(p, " chunk=%" PRIu64, p->chunk_bytes);
+	if (p->dirty_bytes)
+		plan_write(p, " cache_dirty_max=%" PRIu64, p->dirty_bytes);
+}
+
+unsigned int plan_sizes(const struct plan *p)
+{
+	return !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes + !!p->dirty_bytes;
 }
 
 static void write_params(struct plan *p)
@@ -496,7 +532,7 @@ static void write_params(struct plan *p)
 	host_word(&self, host);
 	*p->params = 0;
 	plan_write(p, "%s %u format name=%s%s%s", p->uuid,
-	    2 + !!*host + p->setting_count + !!p->log_bytes + !!p->use_bytes + !!p->chunk_bytes, p->name,
+	    2 + !!*host + p->setting_count + plan_sizes(p), p->name,
 	    *host ? " " : "", host);
 	plan_write_sizes(p);
 	for (i = 0; i < p->setting_count; i++)
@@ -629,9 +665,10 @@ json_object *plan_object(const struct plan *p)
 		    kvp_table_blocks(data) * kvp_table_copies(data) << KVP_BLOCK_SHIFT);
 	json_text(plan, "log_on", kvp_has_data(g) ? "legs" : "cache");
 	json_number(plan, "cache_size", plan_cache_bytes(p));
+	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE) +
-		    (kvp_has_data(g) ? 0 : kvp_log_blocks(g) * CACHE_RAM));
+		    (kvp_has_data(g) ? 0 : plan_cache_ram(p)));
 	json_redundancy(plan, -1, plan_losses(p));
 	vdevs = json_list(plan, "vdevs");
 	for (v = 0; v < p->sb.vdev_count; v++)

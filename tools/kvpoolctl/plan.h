@@ -30,6 +30,7 @@ struct plan {
 	struct setting comment;	/* as the module takes it in a message; empty key: none */
 	char comment_text[KVP_COMMENT_LEN + 1];
 	u64 log_bytes, use_bytes, chunk_bytes;	/* 0: default, all, default */
+	u64 dirty_bytes;	/* of a new cache; 0: default */
 	bool force;
 	char params[8192];	/* of the device-mapper table */
 };
@@ -75,6 +76,15 @@ u64 plan_blocks(const struct plan *p);
 
 /** plan_cache_size() - is every SSD of a new cache as large as one should be? Not asked with -f */
 int plan_cache_size(const struct plan *p, struct err *err);
+
+/** plan_sizes() - how many options plan_write_sizes() writes */
+unsigned int plan_sizes(const struct plan *p);
+
+/** plan_cache_dirty() - so much of its cache may be dirty; 0: there is none */
+u64 plan_cache_dirty(const struct plan *p);
+
+/** plan_cache_ram() - so much memory may its cache take: for what is clean, and for what is dirty */
+u64 plan_cache_ram(const struct plan *p);
 
 /** plan_cache_bytes() - so much its cache can hold, parity left out; 0: there is none */
 u64 plan_cache_bytes(const struct plan *p);

@@ -24,7 +24,7 @@ small=$(size)
 refused 2 usage 'kind of its vdev' add tank /dev/c
 refused 2 usage 'is missing' add tank
 refused 2 usage 'by itself' add tank mirror /dev/c /dev/d cache /dev/e
-refused 2 usage 'log_size=, size= and chunk=' add -o failmode=error tank mirror /dev/c /dev/d
+refused 2 usage 'log_size=, size=, chunk= and cache_dirty_max=' add -o failmode=error tank mirror /dev/c /dev/d
 refused 1 not_found 'no such pool' add nix mirror /dev/c /dev/d
 refused 3 refused 'not of 1: all its vdevs are needed' add tank single /dev/c
 refused 3 listed_twice 'same device' add tank mirror /dev/c /dev/c

@@ -75,7 +75,8 @@ FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, stat
 PLANS = {
     "create": dict(
         action="create", pool=TEXT, uuid=UUID, comment=TEXT, size=NUMBER, log_size=NUMBER,
-        table_size=NUMBER, log_on=LOG_ON, cache_size=NUMBER, ram_bytes=NUMBER, redundancy=dict(before=None, after=NUMBER), table=TEXT,
+        table_size=NUMBER, log_on=LOG_ON, cache_size=NUMBER, cache_dirty_max=NUMBER, ram_bytes=NUMBER,
+        redundancy=dict(before=None, after=NUMBER), table=TEXT,
         vdevs=[dict(kind=ANY_KIND, legs=[dict(path=TEXT, size=NUMBER, wipes=Or(TEXT, None),
                                           former_pool=Or(TEXT, None))])]),
     "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,
