@@ -109,31 +109,6 @@ run 0 import tank
 all_is v5
 scrub tank
 
-echo "--- without the log: what is read is there, and after a power cut; with one SSD gone most of it"
-run 0 set tank cache_mode=writethrough
-mode_is writethrough legs
-# What was written, and came home, is read from the SSDs.
-read_there() {
-	local before
-	oracle write /dev/mapper/tank 0 512 5 fsync bs=4
-	dmsetup message tank 0 checkpoint
-	sleep 1
-	dmsetup message tank 0 drop_caches
-	before=$(stat_of tank ssd.hits)
-	all_is v5
-	[ $(($(stat_of tank ssd.hits) - before)) -ge "$1" ]
-}
-retry 30 read_there 100
-expect_stat tank ssd.mistrusted 0
-run 0 set tank cache_mode=writearound
-oracle write /dev/mapper/tank 100 64 6 fsync bs=4
-cut_power
-run 0 import tank
-mode_is writearound legs
-expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 100 v5,100 64 v6,164 348 v5,"
-oracle write /dev/mapper/tank 0 512 5 fsync bs=4
-expect_stat tank ssd.mistrusted 0
-
 echo "--- removed, and added anew"
 run 0 remove tank cache
 run 0 status -j tank; expect_eq "$(json pools.0.cache)" null
