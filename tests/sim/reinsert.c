@@ -300,8 +300,8 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 	bool good = true;
 	char name[128];
 
-	snprintf(name, sizeof(name), "scache:%s+%u%s:%s", shape->parity ? "parity" : "mirror",
-		 shape->cache, shape->writethrough ? "-ring" : "", what);
+	snprintf(name, sizeof(name), "scache:%s+%u%s%s:%s", shape->parity ? "parity" : "mirror",
+		 shape->cache, host_window(shape), shape->writethrough ? "-ring" : "", what);
 	if (!wanted(name))
 		return;
 	opt.images = min(opt.images, 2u);
