@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a cache of which 2 GiB may be dirty: more than 1 GiB is, and survives a power cut
+# timeout: 600
+# long: several minutes where that is emulated
+# needs: fio
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+load_modules
+no_udev
+mksim a 3000; mksim c 3072
+dev=/dev/mapper/p
+dmsetup create p --table "0 $(sectors_of 2800) kvpool - 8 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G write_buffer=16M destage_idle_ms=86400000 cache_dirty_max=2147483648 single 1 /dev/a cache 1 /dev/c"
+table=$(dmsetup table p)
+expect_stat p log.size $((2 << 30))
+# The disk answers after seconds, or at once: until then destage has one round in hand.
+slow() { simset a delay_us 4000000; }
+fast() { simset a delay_us 0; }
+# Every block says where it is.
+data() {
+	fio --name=f --filename=$dev --ioengine=libaio --direct=1 --bs=256k --iodepth=8 --size=1200m --verify=pattern \
+		--verify_pattern="%o0x00000007" --verify_fatal=1 --verify_state_save=0 "$@" > /tmp/fio.txt 2>&1 || fail "$*: $(cat /tmp/fio.txt)"
+}
+
+echo "--- 1200 MiB are on the SSD, and nearly nothing at home; the power goes"
+slow
+data --rw=write --do_verify=0 --end_fsync=1
+[ "$(stat_of p log.used)" -gt $((1100 << 20)) ] || fail "only $(stat_of p log.used) bytes of the log are in use"
+simset all cut_mode random
+simset all power_cut now
+dmsetup remove --retry p
+simset all power_cut none
+simset all power_restore 1
+fast
+dmsetup create p --table "$table"
+expect_stat p log.size $((2 << 30))
+[ "$(stat_of p recovery.kept)" -gt 281600 ] || fail "only $(stat_of p recovery.kept) blocks were kept, not 1100 MiB"
+echo "recovery: $(stat_of p recovery.kept) blocks, $(stat_of p recovery.last_ms) ms"
+data --rw=read
+
+echo "--- it goes home"
+dmsetup message p 0 checkpoint
+expect_stat p log.used 0
+expect_stat p poisoned_blocks 0
+dmsetup remove --retry p
+dmsetup create p --table "${table% cache *} cache 1 -"
+data --rw=read
