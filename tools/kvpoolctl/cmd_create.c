@@ -94,6 +94,24 @@ static void note_shared_disk(const struct ctl *ctl, const struct plan *p)
 			"lost together\n", p->legs[b].dev.path, p->legs[a].dev.path);
 }
 
+/* Whoever mixes them may think that each vdev stands for itself. */
+static void note_weakest(const struct ctl *ctl, const struct plan *p)
+{
+	int least = KVP_MAX_LEGS, most = 0, n;
+	u32 v;
+
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		n = (int)kvp_losses(&p->sb.vdevs[v]);
+		if (!kvp_has_data(&p->sb.vdevs[v]))
+			continue;
+		least = n < least ? n : least;
+		most = n > most ? n : most;
+	}
+	if (!ctl->quiet && least < most)
+		fprintf(stderr, "kvpoolctl: note: some vdevs survive the loss of %d leg(s), others of %d; all are "
+			"needed, so the pool survives that of %d\n", most, least, least);
+}
+
 /* A cache that does nothing is not what was wanted. */
 static void note_idle_cache(const struct ctl *ctl, const struct plan *p)
 {
@@ -118,6 +136,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		ret = ctl_fail(ctl, &err);
 	if (!ret) {
 		note_shared_disk(ctl, p);
+		note_weakest(ctl, p);
 		note_idle_cache(ctl, p);
 	}
 	if (!ret && ctl->dry_run)

@@ -17,7 +17,8 @@
 #define HEAD_EVERY	20	/* lines for people between two heads */
 
 /* What is counted of the caches from the start of the pool on, in blocks. */
-enum { HITS, MISSES, LONG, STREAM, AHEAD, SSD_HITS, SSD_MISSES, SSD_FILLS, SSD_REINSERTED, COUNTS };
+enum { HITS, MISSES, LONG, STREAM, AHEAD, SSD_HITS, SSD_MISSES, SSD_FILLS, SSD_REINSERTED, LOGGED, PAST_LOG,
+       COUNTS };
 
 static const char *const keys[COUNTS] = {
 	[HITS] = "ram.hits",
@@ -29,6 +30,8 @@ static const char *const keys[COUNTS] = {
 	[SSD_MISSES] = "ssd.misses",
 	[SSD_FILLS] = "ssd.fills",
 	[SSD_REINSERTED] = "ssd.reinserted",
+	[LOGGED] = "log.data_blocks",
+	[PAST_LOG] = "log.intent_blocks",
 };
 
 struct leg_sample {
@@ -44,6 +47,7 @@ struct sample {
 	u64 uptime_ms;
 	u64 counts[COUNTS];
 	struct ssd_counts ssd;
+	bool cached;
 	u64 dirty, log_used, destage_rate, drain_ms;			/* bytes, as they are */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
@@ -89,6 +93,7 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	for (i = 0; i < COUNTS; i++)
 		s->counts[i] = stats_number(stats, "%s", keys[i]);
 	ssd_counts_load(stats, &s->ssd);
+	s->cached = stats_text(stats, "cache.vdev");
 	s->dirty = stats_number(stats, "ram.dirty_blocks") * KVP_BLOCK_SIZE +
 		   stats_number(stats, "ssd.parked");
 	s->destage_rate = stats_number(stats, "destage.rate");
@@ -172,6 +177,22 @@ static void print_ms(const struct latency *l, unsigned int permille)
 		printf(" %7s", "-");
 }
 
+/* What its SSDs do for the pool; what they do themselves is told of each. */
+static void print_cache(const struct ctl *ctl, const struct sample *d)
+{
+	u64 asked = d->counts[SSD_HITS] + d->counts[SSD_MISSES], written = 0;
+	char hits[16] = "-", fills[SIZE_BUF], write[SIZE_BUF], home[SIZE_BUF];
+	unsigned int i;
+
+	for (i = 0; i < SSD_CAUSES; i++)
+		written += d->ssd.written[i];
+	if (asked)
+		snprintf(hits, sizeof(hits), "%" PRIu64 "%%", d->counts[SSD_HITS] * 100 / asked);
+	printf("  cache: %s hits, %s/s filled, %s/s written to each SSD, %s/s go home\n", hits,
+	       ctl_size(ctl, rate(d->counts[SSD_FILLS] * KVP_BLOCK_SIZE, d->at), fills),
+	       ctl_size(ctl, rate(written, d->at), write), ctl_size(ctl, d->destage_rate, home));
+}
+
 static void print_sample(const struct ctl *ctl, const char *pool, const struct sample *d,
 			 struct view *view)
 {
@@ -191,6 +212,8 @@ static void print_sample(const struct ctl *ctl, const char *pool, const struct s
 	else
 		printf(" %6s", "-");
 	printf(" %10s\n", ctl_size(ctl, d->dirty, dirty));
+	if (view->verbose && d->cached)
+		print_cache(ctl, d);
 	for (i = 0; view->verbose && i < d->legs; i++) {
 		snprintf(name, sizeof(name), "  %s", d->leg[i].path);
 		print_io(ctl, name, &d->leg[i].io, d->at);
@@ -241,7 +264,10 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	add_io(json_child(root, "io"), &d->io);
 	latency_json(json_child(root, "flush"), &d->flush);
 	json_caches(root, d);
-	json_number(json_child(root, "log"), "used", d->log_used);
+	o = json_child(root, "log");
+	json_number(o, "used", d->log_used);
+	json_number(o, "data", d->counts[LOGGED] * KVP_BLOCK_SIZE);
+	json_number(o, "bypassed", d->counts[PAST_LOG] * KVP_BLOCK_SIZE);
 	legs = verbose ? json_list(root, "legs") : NULL;
 	for (i = 0; legs && i < d->legs; i++) {
 		o = json_item(legs);
@@ -347,7 +373,7 @@ const struct command cmd_iostat = {
 		"many reads the RAM cache answers, and what is not yet home. The first line is the\n"
 		"average since the pool was started; with INTERVAL, in seconds, more lines follow,\n"
 		"each about the time since the one before, COUNT lines in all.\n\n"
-		"  -v  also each leg",
+		"  -v  also the cache, and each leg",
 	.shorts = "v",
 	.run = run,
 };

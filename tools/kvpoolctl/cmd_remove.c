@@ -11,8 +11,8 @@
 /* What there is. */
 struct removal {
 	struct dm_entry entry;
-	u64 sectors, dirty;
-	int losses;
+	u64 sectors, dirty, drain_ms;
+	int losses, losses_after;
 	char *params;		/* of its table */
 	char after[8192];	/* and of the one without the cache */
 	dev_t ssds[KVP_MAX_MIRROR_LEGS];
@@ -34,6 +34,35 @@ static void note_ssds(struct removal *r, const struct stats *s)
 		if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
 			r->ssds[r->nr_ssds++] = st.st_rdev;
 	}
+}
+
+/* So many legs of it may be lost, as it is now. */
+static int losses_of(const struct stats *s, unsigned int v)
+{
+	unsigned int leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
+	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v), end = leg + legs;
+	const char *kind = stats_text(s, "vdev.%u.kind", v), *state;
+	int left = kind && !strcmp(kind, "parity1") ? 1 - (int)legs : -1;
+
+	for (; leg < end; leg++) {
+		state = stats_text(s, "leg.%u.state", leg);
+		left += state && !strcmp(state, "online");
+	}
+	return left > 0 ? left : 0;
+}
+
+/* What the pool survives once nothing depends on its cache. */
+static int losses_without(const struct stats *s)
+{
+	unsigned int cache = (unsigned int)stats_number(s, "cache.vdev"), v;
+	int least = KVP_MAX_LEGS, n;
+
+	for (v = 0; v < KVP_MAX_VDEVS && stats_text(s, "vdev.%u.kind", v); v++) {
+		n = losses_of(s, v);
+		if (v != cache && n < least)
+			least = n;
+	}
+	return least;
 }
 
 /* The table without its last vdev, which is the cache. */
@@ -72,7 +101,9 @@ static int look(struct removal *r, struct err *err)
 	on = stats_text(&s, "log.on");
 	if (on && !strcmp(on, "cache"))
 		r->dirty = stats_number(&s, "log.used");
+	r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
 	r->losses = (int)stats_number(&s, "losses_survivable");
+	r->losses_after = losses_without(&s);
 	if (!stats_text(&s, "cache.vdev"))
 		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
 			      "the pool has no cache");
@@ -119,12 +150,15 @@ static void report(struct ctl *ctl, const struct removal *r)
 	json_text(plan, "pool", r->entry.name);
 	json_text(plan, "uuid", r->entry.uuid);
 	json_number(plan, "dirty", r->dirty);
+	json_number(plan, "drain_ms", r->drain_ms);
+	json_redundancy(plan, r->losses, r->losses_after);
 	json_text(plan, "table", table);
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
-		printf("would take the cache out of pool %s\ndirty     %s to be brought home first\n"
-		       "table     %s\n", r->entry.name, ctl_size(ctl, r->dirty, dirty), table);
+		printf("would take the cache out of pool %s\ndirty     %s to be brought home first, some %" PRIu64
+		       " s\nsurvives  loss of %d leg(s), now %d\ntable     %s\n", r->entry.name,
+		       ctl_size(ctl, r->dirty, dirty), (r->drain_ms + 999) / 1000, r->losses_after, r->losses, table);
 	else
 		ctl_say(ctl, "the cache is no part of pool %s any more", r->entry.name);
 	json_object_put(root);

@@ -40,7 +40,7 @@ static void print_poisoned(json_object *pool)
 
 static void print_cache(const struct ctl *ctl, json_object *pool)
 {
-	char a[SIZE_BUF], b[SIZE_BUF];
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF];
 
 	const char *mode = json_text_at(pool, "cache.mode");
 
@@ -58,9 +58,57 @@ static void print_cache(const struct ctl *ctl, json_object *pool)
 	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
 	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
 	       json_number_at(pool, "cache.fills"));
-	printf("           %s/s go home; all would be in %" PRIu64 " s\n",
+	printf("           %s are dirty; %s/s go home; all would be in %" PRIu64 " s\n",
+	       ctl_size(ctl, json_number_at(pool, "cache.dirty"), b),
 	       ctl_size(ctl, json_number_at(pool, "cache.destage_rate"), a),
 	       (json_number_at(pool, "cache.drain_ms") + 999) / 1000);
+	if (!strcmp(json_text_at(pool, "cache.drain.state"), "running"))
+		printf("           the log leaves it: %s of %s left, %s/s\n",
+		       ctl_size(ctl, json_number_at(pool, "cache.drain.left"), a),
+		       ctl_size(ctl, json_number_at(pool, "cache.drain.total"), b),
+		       ctl_size(ctl, json_number_at(pool, "cache.drain.rate"), c));
+}
+
+/* Of so many blocks: in bytes, as all else is. */
+static const char *blocks_at(const struct ctl *ctl, json_object *pool, const char *path, char buf[SIZE_BUF])
+{
+	return ctl_size(ctl, json_number_at(pool, path) * KVP_BLOCK_SIZE, buf);
+}
+
+static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
+{
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF], e[SIZE_BUF], f[SIZE_BUF];
+
+	printf("  refused: by the SSD cache: %s seen too seldom, %s of streams, %s for want of budget, %s of memory, "
+	       "%s of log, %s changed\n", blocks_at(ctl, pool, "cache.refused.evidence", a),
+	       blocks_at(ctl, pool, "cache.refused.stream", b), blocks_at(ctl, pool, "cache.refused.budget", c),
+	       blocks_at(ctl, pool, "cache.refused.memory", d), blocks_at(ctl, pool, "cache.refused.log", e),
+	       blocks_at(ctl, pool, "cache.refused.changed", f));
+	printf("  written: to each SSD %s of users, %s of headers, %s of parity, %s filled, %s reinserted, %s of table; "
+	       "%.2f times what users wrote there\n", ctl_size(ctl, json_number_at(pool, "cache.written.data"), a),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.headers"), b),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.parity"), c),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.fills"), d),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.reinserted"), e),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.table"), f),
+	       (double)json_number_at(pool, "cache.amplification") / 100);
+}
+
+/* What has been counted since the start. */
+static void print_counts(const struct ctl *ctl, json_object *pool)
+{
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF];
+
+	printf("  flushes: %" PRIu64 "; half took %.3f ms at most, 99 %% %.3f, 99.9 %% %.3f\n",
+	       json_number_at(pool, "flush.count"), (double)json_number_at(pool, "flush.p50_us") / 1e3,
+	       (double)json_number_at(pool, "flush.p99_us") / 1e3,
+	       (double)json_number_at(pool, "flush.p999_us") / 1e3);
+	printf(" bypassed: the RAM cache: %s of long reads, %s of streams, %s read ahead; the log: %s of large writes\n",
+	       blocks_at(ctl, pool, "ram.bypassed.long", a), blocks_at(ctl, pool, "ram.bypassed.stream", b),
+	       blocks_at(ctl, pool, "ram.bypassed.ahead", c),
+	       ctl_size(ctl, json_number_at(pool, "log.bypassed"), d));
+	if (json_at(pool, "cache"))
+		print_ssd_counts(ctl, pool);
 }
 
 static void print_head(const struct ctl *ctl, json_object *pool)
@@ -104,6 +152,7 @@ static void print_pool(const struct ctl *ctl, json_object *pool, const struct vi
 		       json_number_at(pool, "log.commits"), json_number_at(pool, "log.flushes"),
 		       json_number_at(pool, "log.lsn"), json_number_at(pool, "checkpoint"),
 		       json_number_at(pool, "epoch"));
+		print_counts(ctl, pool);
 		printf("  comment: %s\n", json_text_at(pool, "comment"));
 	}
 	putchar('\n');

@@ -136,6 +136,16 @@ static void add_features(json_object *pool, const struct stats *s)
 	}
 }
 
+static void add_bypassed(json_object *ram, const struct stats *s)
+{
+	static const char *const reasons[] = { "long", "stream", "ahead" };
+	json_object *o = json_child(ram, "bypassed");
+	size_t i;
+
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		json_number(o, reasons[i], stats_number(s, "ram.bypassed_%s", reasons[i]));
+}
+
 static void add_ram_and_log(json_object *pool, const struct stats *s)
 {
 	json_object *o = json_child(pool, "ram");
@@ -149,6 +159,7 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_number(o, "misses", stats_number(s, "ram.misses"));
 	json_number(o, "write_buffer", wbuf);
 	json_number(o, "read_cache", stats_number(s, "ram.read_cache"));
+	add_bypassed(o, s);
 	o = json_child(pool, "log");
 	json_text(o, "on", stats_text(s, "log.on"));
 	json_number(o, "size", stats_number(s, "log.size"));
@@ -156,6 +167,8 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 	json_number(o, "commits", stats_number(s, "log.commits"));
 	json_number(o, "flushes", stats_number(s, "log.flushes"));
 	json_number(o, "lsn", stats_number(s, "log.lsn"));
+	json_number(o, "data", stats_number(s, "log.data_blocks") * KVP_BLOCK_SIZE);
+	json_number(o, "bypassed", stats_number(s, "log.intent_blocks") * KVP_BLOCK_SIZE);
 	json_flag(o, "failed", stats_number(s, "log.failed"));
 }
 

@@ -19,7 +19,9 @@ echo "--- made at once: a mirror, a parity1 and a mirrored cache"
 refused 2 usage 'name the cache last' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c mirror /dev/f /dev/g
 expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format name=tank single 1 /dev/a cache 1 /dev/c single 1 /dev/f"
 [[ $(last_refusal) = *'behind the cache'* ]] || fail "refused, but: $(last_refusal)"
+run 0 create -n "${log[@]}" tank mirror /dev/a /dev/b single /dev/f; has err 'note: .* so the pool survives that of 0'
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b parity1 /dev/f /dev/g /dev/h cache mirror /dev/c /dev/d
+hasnt err 'note: some vdevs'
 run 0 status tank; has out '^    mirror-0 +online'; has out '^    parity1-1 +online'; has out '^ +cache +online'
 mode_is writeback cache
 oracle write /dev/mapper/tank 0 4096 1 fsync bs=8
@@ -41,6 +43,8 @@ run 0 add -n -f -j tank cache mirror /dev/c /dev/d
 expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "2 1"
 run 0 add -f tank cache mirror /dev/c /dev/d; has err 'note: .* survives the loss of 1 .* not of 2'; has out 'a cache of'
 run 0 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 1
+run 0 remove -n -j tank cache
+expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "1 2"
 run 0 destroy tank
 
 echo "--- added under a filesystem that is written to, beside a cache with the log"

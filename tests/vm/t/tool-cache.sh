@@ -61,6 +61,11 @@ expect_eq "$(json cache.amplification /tmp/first)" $(((200 * all + data) / (2 * 
 expect_eq "$(json cache.written.data /tmp/last)" 0
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.written.data)" "$data"
+[ "$(json pools.0.log.data)" -ge $((4 << 20)) ] || fail "through the log: $(json pools.0.log.data)"
+run 0 status tank; has out '[0-9] [KM]?i?B are dirty; '; hasnt out 'to each SSD'
+run 0 status -v tank; has out '^  flushes: [1-9][0-9]*; half took [0-9.]+ ms'; has out '^  written: to each SSD [1-9].* times what users wrote'
+has out '^ bypassed: the RAM cache: '; has out '^  refused: by the SSD cache: '
+run 0 iostat -v tank; has out '^  cache: .* hits, .* written to each SSD'
 run 0 metrics
 has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
 

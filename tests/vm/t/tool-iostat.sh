@@ -58,6 +58,8 @@ refused_usage metrics
 run 1 iostat nothing
 
 echo "--- metrics"
+# What comes home between two commands would be in the second only.
+dmsetup message tank 0 checkpoint
 run 0 metrics
 cp /tmp/out /tmp/metrics
 run 0 status -j tank

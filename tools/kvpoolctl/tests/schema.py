@@ -41,6 +41,7 @@ COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
+BYPASSED = dict.fromkeys(("long", "stream", "ahead"), NUMBER)
 SSD_COUNTS = dict(refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
                   written=dict.fromkeys(("data", "headers", "parity", "fills", "reinserted", "table"), NUMBER),
                   amplification=NUMBER)
@@ -59,9 +60,10 @@ POOL = dict(
     vdevs=[dict(kind=KIND, state=VDEV_STATE,
                 size=NUMBER, log=FLAG, legs=[LEG])],
     ram=dict(size=NUMBER, used=NUMBER, hits=NUMBER, misses=NUMBER, write_buffer=NUMBER,
-             read_cache=NUMBER),
+             read_cache=NUMBER, bypassed=BYPASSED),
     memory=dict.fromkeys(("write_buffer", "parked", "table", "ram_cache", "index", "fills", "summaries"), NUMBER),
-    flush=FLUSH, log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER, failed=FLAG),
+    flush=FLUSH, log=dict(on=LOG_ON, size=NUMBER, used=NUMBER, commits=NUMBER, flushes=NUMBER, lsn=NUMBER,
+                          data=NUMBER, bypassed=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
@@ -89,7 +91,8 @@ PLANS = {
     "attach": dict(action="attach", pool=TEXT, uuid=UUID, leg=UUID, new=TEXT, table=TEXT),
     "detach": dict(action="detach", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
     "online": dict(action="online", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
-    "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, table=TEXT),
+    "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, drain_ms=NUMBER, table=TEXT,
+                   redundancy=dict(before=NUMBER, after=NUMBER)),
     "destroy": dict(STOP, action="destroy"),
     "export": dict(STOP, action="export"),
 }
@@ -131,8 +134,8 @@ CHECK = dict(
 IO = dict.fromkeys(("reads", "writes", "discards", "read_bytes", "write_bytes"), NUMBER)
 IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
               ram=dict(hits=NUMBER, misses=NUMBER, dirty=NUMBER,
-                       bypassed=dict(long=NUMBER, stream=NUMBER, ahead=NUMBER)),
-              log=dict(used=NUMBER),
+                       bypassed=BYPASSED),
+              log=dict(used=NUMBER, data=NUMBER, bypassed=NUMBER),
               cache=dict(SSD_COUNTS, hits=NUMBER, misses=NUMBER, fills=NUMBER, reinserted=NUMBER,
                          destage_rate=NUMBER, drain_ms=NUMBER))
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
