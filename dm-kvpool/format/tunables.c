@@ -147,8 +147,9 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 	if (!ret && (*value < t->min || *value > t->max))
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
-		snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu, with a point and two digits at most (drive writes a day)",
-			 t->key, (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
+		snprintf(why->text, sizeof(why->text),
+			 "%s takes %llu to %llu, with a point and two digits at most (drive writes a day)", t->key,
+			 (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
 		return ret;
 	}
 	snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu%s", t->key,
