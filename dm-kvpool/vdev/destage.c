@@ -45,12 +45,15 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	u64 used = kvp_log_used(pool);
+	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log.v->g);
 
 	/* What is kept free for parity nobody else can have. */
 	if (pool->parity)
 		used += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
-	return used > kvp_log_window(pool->log.v->g) / 2;
+	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
+	if (pool->parity && !kvp_pool_logs_on_cache(pool))
+		return used > window / 8 * 5;
+	return used > window / 2;
 }
 
 static bool table_half_dirty(struct kvp_pool *pool)
