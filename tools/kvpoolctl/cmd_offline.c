@@ -15,14 +15,47 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 		       "it is the last leg that is in sync");
 }
 
+/* Of the legs of vdev @v that are in use, so many may be lost; of a cache, the log with them. */
+static int spare_legs(const struct stats *s, unsigned int v)
+{
+	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", v), used = 0, i;
+	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v), needed = 1;
+	const char *kind = stats_text(s, "vdev.%u.kind", v), *state;
+
+	for (i = first; i < first + legs; i++) {
+		state = stats_text(s, "leg.%u.state", i);
+		used += state && !strcmp(state, "online");
+	}
+	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")))
+		needed = legs - 1;
+	return used > needed ? (int)(used - needed) : 0;
+}
+
+/* What the pool survives without leg @leg. A cache that does not carry the log counts for nothing in that. */
+static int losses_without(const struct stats *s, unsigned int leg)
+{
+	int now = (int)stats_number(s, "losses_survivable"), after;
+	const char *state = stats_text(s, "leg.%u.state", leg), *kind, *log = stats_text(s, "log.on");
+	unsigned int v;
+
+	for (v = 0; (kind = stats_text(s, "vdev.%u.kind", v)); v++)
+		if (leg - (unsigned int)stats_number(s, "vdev.%u.first_leg", v) <
+		    (unsigned int)stats_number(s, "vdev.%u.legs", v))
+			break;
+	if (!kind || !state || strcmp(state, "online") ||
+	    (!strncmp(kind, "cache", 5) && (!log || strcmp(log, "cache"))))
+		return now;
+	after = spare_legs(s, v) - 1;
+	return after < now ? after : now;
+}
+
 /* What taking leg @leg out does, as JSON. */
 static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg,
 				const char *uuid)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
-	int survives = (int)stats_number(s, "losses_survivable");
-	const char *state = stats_text(s, "leg.%u.state", leg), *path;
 	char buf[PATH_MAX];
+	const char *path;
 
 	path = stats_text(s, "leg.%u.path", leg);
 	json_text(plan, "action", "offline");
@@ -30,7 +63,7 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "uuid", e->uuid);
 	json_text(plan, "leg", uuid);
 	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
-	json_redundancy(plan, survives, survives - (state && !strcmp(state, "online")));
+	json_redundancy(plan, (int)stats_number(s, "losses_survivable"), losses_without(s, leg));
 	return root;
 }
 
@@ -46,7 +79,8 @@ static void report(struct ctl *ctl, json_object *root, const char *dev)
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));
 	} else {
-		ctl_say(ctl, "%s is offline", dev);
+		ctl_say(ctl, "%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, before %" PRIu64, dev,
+			json_number_at(plan, "redundancy.after"), json_number_at(plan, "redundancy.before"));
 	}
 }
 
@@ -86,8 +120,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_offline = {
 	.name = "offline",
 	.args = "[-n] POOL DEV",
-	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. It stays out:\n"
-		"this version cannot bring up to date a leg that missed writes.",
+	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. An SSD of a cache\n"
+		"can begin anew later (kvpoolctl online). Any other leg stays out: this version cannot\n"
+		"bring up to date a leg that missed writes.",
 	.shorts = "",
 	.dry_run = true,
 	.run = run,

@@ -42,6 +42,8 @@ run 0 create "${log[@]}" tank mirror /dev/a /dev/b /dev/f
 run 0 add -n -f -j tank cache mirror /dev/c /dev/d
 expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "2 1"
 run 0 add -f tank cache mirror /dev/c /dev/d; has err 'note: .* survives the loss of 1 .* not of 2'; has out 'a cache of'
+run 0 offline -n tank /dev/a; has out 'loss of 1 leg.* now 1'
+run 0 offline -n tank /dev/c; has out 'loss of 0 leg.* now 1'
 run 0 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 1
 run 0 remove -n -j tank cache
 expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "1 2"
