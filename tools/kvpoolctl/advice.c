@@ -104,18 +104,31 @@ static bool is_ssd(json_object *pool, json_object *leg)
 	return false;
 }
 
-/* It has nothing that others have not, so another one does as well. */
+static bool any_ssd_is_online(json_object *pool)
+{
+	json_object *ssds = json_at(pool, "cache.legs");
+	size_t i;
+
+	for (i = 0; ssds && i < json_object_array_length(ssds); i++)
+		if (!strcmp(json_text_at(json_object_array_get_idx(ssds, i), "state"), "online"))
+			return true;
+	return false;
+}
+
+/* It has nothing that others have not, so another one does as well. Without any the pool does, too, more slowly. */
 static void about_bad_ssd(json_object *pool, json_object *leg, const char *more, const char *because, char *buf,
 			  size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
-	char again[160] = "";
+	char again[160] = "", none[96] = "";
 
+	if (!any_ssd_is_online(pool))
+		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache goes on without", name);
 	if (strcmp(state, "missing"))
 		snprintf(again, sizeof(again), "; if it works again, kvpoolctl online %s %s lets it begin anew", name,
 			 leg_name(leg));
-	snprintf(buf, size, "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its place%s",
-		 leg_name(leg), state, more, because, name, leg_name(leg), again);
+	snprintf(buf, size, "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its place%s%s",
+		 leg_name(leg), state, more, because, name, leg_name(leg), none, again);
 }
 
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,

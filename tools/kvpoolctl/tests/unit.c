@@ -944,6 +944,8 @@ static const struct {
 	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "faulted"), ""), 4, "SSD /dev/c of the cache is faulted: it failed",
 	  "kvpoolctl replace tank /dev/c NEW" },
 	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "stale"), ""), 4, "if it works again", "kvpoolctl online tank /dev/c" },
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "offline"), ""), 4, "/dev/c NEW puts another in its place, ",
+	  "kvpoolctl remove tank cache" },
 	{ POOL("degraded", WITH_SSD("null", "missing"), ""), 4, "SSD uuid-b of the cache is missing",
 	  "kvpoolctl replace tank uuid-b NEW" },
 	{ POOL("degraded", "", ""), 4, "the pool is degraded", "kvpoolctl events tank" },
