@@ -434,6 +434,7 @@ static void a_window_is_checked(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 128 * GIB_BLOCKS, &why), -EUCLEAN, "%llu", bad[i]);
 		EXPECT_WHY(test, &why, "window of the log");
 	}
+	g.log_window = 0;
 	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, GIB_BLOCKS, &g, &why), 0);
 	g.log_window = kvp_log_blocks(&g) + g.segment_blocks;
 	KUNIT_EXPECT_EQ(test, kvp_geometry_check(&g, GIB_BLOCKS, &why), -EUCLEAN);
