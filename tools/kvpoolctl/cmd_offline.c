@@ -2,6 +2,7 @@
 /* kvpoolctl offline: take a leg out of a running pool. */
 #include "device.h"
 #include "pool_object.h"
+#include "spares.h"
 
 static int refuse_last(const struct stats *s, unsigned int leg, const char *dev, struct err *err)
 {
@@ -13,22 +14,6 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 			return 0;
 	return err_set(err, ERR_LAST_LEG, dev, "it must stay; export the pool to stop it",
 		       "it is the last leg that is in sync");
-}
-
-/* Of the legs of vdev @v that are in use, so many may be lost; of a cache, the log with them. */
-static int spare_legs(const struct stats *s, unsigned int v)
-{
-	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", v), used = 0, i;
-	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v), needed = 1;
-	const char *kind = stats_text(s, "vdev.%u.kind", v), *state;
-
-	for (i = first; i < first + legs; i++) {
-		state = stats_text(s, "leg.%u.state", i);
-		used += state && !strcmp(state, "online");
-	}
-	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")))
-		needed = legs - 1;
-	return used > needed ? (int)(used - needed) : 0;
 }
 
 /* What the pool survives without leg @leg. A cache that does not carry the log counts for nothing in that. */
@@ -45,7 +30,7 @@ static int losses_without(const struct stats *s, unsigned int leg)
 	if (!kind || !state || strcmp(state, "online") ||
 	    (!strncmp(kind, "cache", 5) && (!log || strcmp(log, "cache"))))
 		return now;
-	after = spare_legs(s, v) - 1;
+	after = vdev_spares(s, v) - 1;
 	return after < now ? after : now;
 }
 

@@ -7,6 +7,7 @@
 #include "drain.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "spares.h"
 
 /* What there is. */
 struct removal {
@@ -36,21 +37,6 @@ static void note_ssds(struct removal *r, const struct stats *s)
 	}
 }
 
-/* So many legs of it may be lost, as it is now. */
-static int losses_of(const struct stats *s, unsigned int v)
-{
-	unsigned int leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
-	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v), end = leg + legs;
-	const char *kind = stats_text(s, "vdev.%u.kind", v), *state;
-	int left = kind && !strcmp(kind, "parity1") ? 1 - (int)legs : -1;
-
-	for (; leg < end; leg++) {
-		state = stats_text(s, "leg.%u.state", leg);
-		left += state && !strcmp(state, "online");
-	}
-	return left > 0 ? left : 0;
-}
-
 /* What the pool survives once nothing depends on its cache. */
 static int losses_without(const struct stats *s)
 {
@@ -58,7 +44,7 @@ static int losses_without(const struct stats *s)
 	int least = KVP_MAX_LEGS, n;
 
 	for (v = 0; v < KVP_MAX_VDEVS && stats_text(s, "vdev.%u.kind", v); v++) {
-		n = losses_of(s, v);
+		n = vdev_spares(s, v);
 		if (v != cache && n < least)
 			least = n;
 	}
