@@ -4,6 +4,7 @@
 # timeout: 400
 # long: two minutes where that is emulated
 # needs: python3 fio
+# kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 load_modules

@@ -3,6 +3,7 @@
 # test: a cache of kind parity1 without the log: made so, it has what was written and read, also without one of its SSDs; after a power cut, in writearound, nothing older; the log comes and leaves
 # timeout: 150
 # needs: gcc
+# kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 ssds=(/dev/c /dev/d /dev/e)
 is_in() { expect_eq "$(kvpoolctl get tank cache_mode)" "$1"; expect_stat tank log.on "$2"; }

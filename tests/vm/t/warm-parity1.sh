@@ -3,6 +3,7 @@
 # test: what is clean on a cache of kind parity1 is read there again after a stop and after a power cut, and with one SSD missing what the others have
 # timeout: 200
 # needs: gcc
+# kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/warm.sh"
 for d in c d e; do mksim $d 34; done
 
