@@ -19,16 +19,23 @@ void kvp_history_exit(struct kvp_history *h)
 	struct kvp_version *v;
 	unsigned long i;
 
-	xa_for_each(&h->blocks, i, v)
+	/* One by one: there may be millions, and xa_destroy() keeps interrupts off. */
+	xa_for_each(&h->blocks, i, v) {
+		xa_erase(&h->blocks, i);
 		while (v) {
 			struct kvp_version *older = v->older;
 
 			kfree(v);
 			v = older;
 		}
+		cond_resched();
+	}
 	xa_destroy(&h->blocks);
-	xa_for_each(&h->rows, i, p)
+	xa_for_each(&h->rows, i, p) {
+		xa_erase(&h->rows, i);
 		kfree(p);
+		cond_resched();
+	}
 	xa_destroy(&h->rows);
 	list_for_each_entry_safe(d, next, &h->wide, list) {
 		list_del(&d->list);

@@ -23,26 +23,26 @@ static void free_chain(struct kvp_replay_rec *rec)
 	}
 }
 
-static void free_list(struct list_head *newest)
-{
-	struct kvp_replay_rec *rec, *next;
-
-	list_for_each_entry_safe(rec, next, newest, list) {
-		free_chain(rec);
-		cond_resched();
-	}
-}
-
+/*
+ * There may be millions of them, and xa_destroy() keeps interrupts off for as long as it takes: so they leave
+ * one by one.
+ */
 void kvp_replay_exit(struct kvp_replay *r)
 {
 	struct kvp_replay_discard *d, *next;
+	struct kvp_replay_rec *rec;
+	unsigned long block;
 
-	free_list(&r->data);
-	free_list(&r->intents);
+	xa_for_each(&r->blocks, block, rec) {
+		xa_erase(&r->blocks, block);
+		free_chain(rec);
+		cond_resched();
+	}
 	xa_destroy(&r->blocks);
 	list_for_each_entry_safe(d, next, &r->discards, list) {
 		list_del(&d->list);
 		kfree(d);
+		cond_resched();
 	}
 }
 
@@ -56,6 +56,7 @@ static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
 	     old = xa_find_after(&r->blocks, &block, last, XA_PRESENT)) {
 		xa_erase(&r->blocks, block);
 		free_chain(old);
+		cond_resched();
 	}
 }
 

@@ -270,8 +270,11 @@ void *xa_find_after(struct xarray *xa, unsigned long *index, unsigned long max, 
 	return *index == ~0ul ? NULL : find_from(xa, slot_of(xa, *index + 1), index, max);
 }
 
+/* The kernel's has interrupts off until it has freed all nodes. */
 void xa_destroy(struct xarray *xa)
 {
+	if (xa->nr > XA_DESTROYED_AT_ONCE)
+		sim_fail("xa_destroy() of %lu entries, with interrupts off", xa->nr);
 	sim_free(xa->slots);
 	xa_init(xa);
 }

@@ -20,6 +20,7 @@ struct xarray {
 #define XA_FLAGS_LOCK_IRQ	0
 #define DEFINE_XARRAY(name)	struct xarray name = { NULL, 0, 0 }
 #define XA_ZERO_ENTRY		((void *)0x406ul)
+#define XA_DESTROYED_AT_ONCE	16ul
 
 static inline void xa_init(struct xarray *xa)
 {
