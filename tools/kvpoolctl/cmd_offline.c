@@ -16,24 +16,6 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 		       "it is the last leg that is in sync");
 }
 
-/* What the pool survives without leg @leg. A cache that does not carry the log counts for nothing in that. */
-static int losses_without(const struct stats *s, unsigned int leg)
-{
-	int now = (int)stats_number(s, "losses_survivable"), after;
-	const char *state = stats_text(s, "leg.%u.state", leg), *kind, *log = stats_text(s, "log.on");
-	unsigned int v;
-
-	for (v = 0; (kind = stats_text(s, "vdev.%u.kind", v)); v++)
-		if (leg - (unsigned int)stats_number(s, "vdev.%u.first_leg", v) <
-		    (unsigned int)stats_number(s, "vdev.%u.legs", v))
-			break;
-	if (!kind || !state || strcmp(state, "online") ||
-	    (!strncmp(kind, "cache", 5) && (!log || strcmp(log, "cache"))))
-		return now;
-	after = vdev_spares(s, v) - 1;
-	return after < now ? after : now;
-}
-
 /* What taking leg @leg out does, as JSON. */
 static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg,
 				const char *uuid)
@@ -48,7 +30,7 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "uuid", e->uuid);
 	json_text(plan, "leg", uuid);
 	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
-	json_redundancy(plan, (int)stats_number(s, "losses_survivable"), losses_without(s, leg));
+	json_redundancy(plan, (int)stats_number(s, "losses_survivable"), losses_without_leg(s, leg));
 	return root;
 }
 

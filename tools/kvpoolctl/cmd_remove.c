@@ -37,20 +37,6 @@ static void note_ssds(struct removal *r, const struct stats *s)
 	}
 }
 
-/* What the pool survives once nothing depends on its cache. */
-static int losses_without(const struct stats *s)
-{
-	unsigned int cache = (unsigned int)stats_number(s, "cache.vdev"), v;
-	int least = KVP_MAX_LEGS, n;
-
-	for (v = 0; v < KVP_MAX_VDEVS && stats_text(s, "vdev.%u.kind", v); v++) {
-		n = vdev_spares(s, v);
-		if (v != cache && n < least)
-			least = n;
-	}
-	return least;
-}
-
 /* The table without its last vdev, which is the cache. */
 static int write_table(struct removal *r, struct err *err)
 {
@@ -89,7 +75,7 @@ static int look(struct removal *r, struct err *err)
 		r->dirty = stats_number(&s, "log.used");
 	r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
 	r->losses = (int)stats_number(&s, "losses_survivable");
-	r->losses_after = losses_without(&s);
+	r->losses_after = losses_without_cache(&s);
 	if (!stats_text(&s, "cache.vdev"))
 		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
 			      "the pool has no cache");

@@ -13,6 +13,7 @@
 #include "plan.h"
 #include "replay.h"
 #include "setting.h"
+#include "spares.h"
 #include "stats.h"
 #include "verify.h"
 
@@ -185,6 +186,39 @@ static void test_stats(void)
 	stats_free(&s);
 	expect(!stats_parse(strdup(""), &s) && !stats_text(&s, "name"));
 	stats_free(&s);
+}
+
+/* A mirror of two, and a cache of @ssds with so many in use; the last leg that is, is taken out. */
+static int losses_without_ssd(const char *kind, const char *log, unsigned int ssds, unsigned int used, int now)
+{
+	char text[512];
+	struct stats s;
+	unsigned int i;
+	int at, n;
+
+	at = snprintf(text, sizeof(text), "losses_survivable=%d\nlog.on=%s\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
+		      "vdev.0.legs=2\nleg.0.state=online\nleg.1.state=online\nvdev.1.kind=%s\nvdev.1.first_leg=2\n"
+		      "vdev.1.legs=%u\n", now, log, kind, ssds);
+	for (i = 0; i < ssds; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "leg.%u.state=%s\n", 2 + i,
+			       i < used ? "online" : "faulted");
+	expect(!stats_parse(strdup(text), &s));
+	n = losses_without_leg(&s, 1 + used);
+	stats_free(&s);
+	return n;
+}
+
+static void test_spares(void)
+{
+	expect(losses_without_ssd("cache", "cache", 2, 2, 1) == 0);
+	/* The log goes to the mirror. */
+	expect(losses_without_ssd("cache", "cache", 2, 1, 0) == 1);
+	expect(losses_without_ssd("cache", "cache", 1, 1, 0) == 1);
+	expect(losses_without_ssd("cache", "legs", 1, 1, 1) == 1);
+	expect(losses_without_ssd("cache-parity1", "cache", 3, 3, 1) == 0);
+	expect(losses_without_ssd("cache-parity1", "cache", 3, 2, 0) == 1);
+	/* A leg of the mirror. */
+	expect(losses_without_ssd("cache", "cache", 1, 0, 1) == 0);
 }
 
 /* --- what is counted ----------------------------------------------------------------- */
@@ -1074,6 +1108,7 @@ int main(void)
 	test_word_escape();
 	test_device_word();
 	test_stats();
+	test_spares();
 	test_latency();
 	test_iocount();
 	test_errors();
