@@ -56,13 +56,14 @@ void kvp_answer(struct list_head *waiters, int error)
 
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
+/* A leg that the flush gives up is recorded out before headers say that all is home: see kvp_log_close_some(). */
 static int flush_intents(struct kvp_pool *pool)
 {
 	struct kvp_intents home;
 	int ret;
 
 	kvp_log_home_intents(pool, &home);
-	ret = kvp_legs_flush(pool);
+	ret = kvp_legs_flush(pool) ?: kvp_members_settle(pool);
 	if (!ret)
 		kvp_log_close(pool, &home);
 	return ret;

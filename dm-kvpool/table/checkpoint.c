@@ -106,6 +106,18 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 	return ret;
 }
 
+/*
+ * A leg that is given up is recorded out before intents are closed, as long as it may be taken for one in sync: it
+ * may have what was there before, which a header that says that they are home makes nobody look for. A recovery
+ * builds none, and what its superblock says is not to be durable yet.
+ */
+static int flush_homes(struct kvp_pool *pool)
+{
+	int ret = kvp_legs_flush(pool);
+
+	return ret || !test_bit(KVP_POOL_RUNNING, &pool->flags) ? ret : kvp_members_settle(pool);
+}
+
 int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
 	struct kvp_intents home;
@@ -122,7 +134,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	passed = READ_ONCE(pool->scache.wiped);
 	smp_rmb();	/* what lies before is in the table already, which is fixed next */
 	era = kvp_table_snapshot(pool, &pages);
-	ret = kvp_legs_flush(pool);
+	ret = flush_homes(pool);
 	if (!ret)
 		kvp_log_close(pool, &home);
 	if (!ret)

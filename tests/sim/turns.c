@@ -193,6 +193,67 @@ static void entries_behind_one_that_a_leg_lacks(struct turns *t)
 	host_flush(&t->host);
 }
 
+static void flush_task(void *arg)
+{
+	struct turns *t = arg;
+
+	host_flush(&t->host);
+}
+
+/*
+ * What went home by intent is flushed, and a leg fails that, which cannot be recorded yet: it may have
+ * what was there before, and be all that is left of its vdev. So no header says that all of it is home.
+ */
+static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
+{
+	u64 block = host_boundary(&t->start) - 20;
+	struct kvp_pool *pool = t->host.pool;
+	u32 disk = pool->vdevs[0].legs[0].bdev->index, i;
+
+	host_write(&t->host, block, 40, true);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	host_write(&t->host, block, 40, false);
+	commit(t);
+	host_sleep(200);
+	if (list_empty(&pool->log.bypass))
+		sim_fail("nothing goes home by intent: the scene is not what it says");
+	/* The next entry is on the other vdev. */
+	for (i = 0; kvp_log_vdev(pool, pool->log.head.lsn) == &pool->vdevs[0]; i++) {
+		host_write(&t->host, block - 60 - 2 * i, 1, false);
+		commit(t);
+		host_sleep(20);
+	}
+	disks_fault(FAULT_FLUSH_EIO, disk, 0, ~0ull)->times = 1;
+	t->crash.given_up = BIT(disk);
+	t->host.may_fail = true;
+	mutex_lock(&pool->sb_lock);
+	if (checkpoint)
+		kvp_destage_kick(pool, true);
+	else
+		sim_spawn("flush", flush_task, t);
+	host_sleep(200);
+	/* On whichever vdev. */
+	for (i = 0; i < 6; i++) {
+		host_write(&t->host, block - 10 - 4 * i, 1 + i % 2, false);
+		commit(t);
+		host_sleep(20);
+	}
+	let_it_be_recorded(t);
+	host_sleep(1500);
+	host_flush(&t->host);
+}
+
+static void intents_that_a_leg_did_not_flush_at_a_checkpoint(struct turns *t)
+{
+	intents_that_a_leg_did_not_flush(t, true);
+}
+
+static void intents_that_a_leg_did_not_flush_for_a_flush(struct turns *t)
+{
+	intents_that_a_leg_did_not_flush(t, false);
+}
+
 static void test_main(void *arg)
 {
 	struct turns *t = arg;
@@ -259,4 +320,7 @@ void run_turns(void)
 		turns(NAMED(homes_of_an_entry_that_a_leg_lacks), &shapes[i]);
 		turns(NAMED(entries_behind_one_that_a_leg_lacks), &shapes[i]);
 	}
+	/* A parity1 loses with a leg what is on its way by intent. */
+	turns(NAMED(intents_that_a_leg_did_not_flush_at_a_checkpoint), &shapes[0]);
+	turns(NAMED(intents_that_a_leg_did_not_flush_for_a_flush), &shapes[0]);
 }
