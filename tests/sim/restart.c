@@ -22,6 +22,7 @@ struct saga {
 	struct oracle o;
 	struct image img[MAX_DISKS];	/* what the disks hold */
 	u32 legs, life, at, served;
+	u32 cut;			/* where the power goes in this life; 0: at its end */
 	u64 seed, data_start;
 	struct rng rng;
 	int refused;
@@ -150,7 +151,7 @@ static void cut_at_end(struct saga *s)
 	u8 fates[MAX_PENDING];
 
 	cutter_init(cut, &disks.trace);
-	cutter_seek(cut, disks.trace.nr);
+	cutter_seek(cut, s->cut ?: disks.trace.nr);
 	n = cutter_majors(cut, which);
 	for (i = 0; i < n; i++)
 		fates[i] = rng_below(&s->rng, 3);
@@ -188,6 +189,7 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 		config.oom = 300;
 	s->live = live;
 	s->stop = stop;
+	s->cut = 0;
 	disks_begin(s->img, s->legs);
 	good = sim_run(&config, saga_main, s) == SIM_RETURNED;
 	disks_end();
@@ -199,7 +201,7 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 			 s->life, s->refused, s->host.refusal.why);
 		return false;
 	}
-	s->at = s->hold ? ~0u : disks.trace.nr;
+	s->at = s->hold ? ~0u : s->cut ?: disks.trace.nr;
 	keep_images(s);
 	if (s->checked || s->hold)
 		return true;
@@ -982,6 +984,70 @@ static bool ring_goes_on(struct saga *s)
 	       life(s, nothing, true);
 }
 
+/* What is read from home enters the ring, whether it is known there or not. */
+static void read_into_ring(struct saga *s, u64 first, u32 count)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	kvp_scache_mistrust(pool, first, count);
+	kvp_rcache_drop(pool);
+	for (i = 0; i < count; i++)
+		host_read_check(&s->host, first + i);
+	host_sleep(150);
+}
+
+/*
+ * An SSD is lost that has what the ring wrote, but has not flushed it, and that cannot be recorded: it may be back
+ * without it, as one in sync. Then the ring leaves the segment.
+ */
+static void lose_unflushed(struct saga *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_scache *c = &pool->scache;
+	u32 step = c->v->g->segment_blocks;
+	u64 end;
+
+	write_each(s, 100, 300);
+	host_checkpoint(&s->host);
+	while (c->wiped % step < 8 || c->wiped % step > 64)
+		read_into_ring(s, 200, 20);
+	/* Nothing that is behind is summarised later, and flushed for that. */
+	host_checkpoint(&s->host);
+	host_sleep(2500);
+	end = kvp_log_segment_end(c->v->g, c->wiped);
+	read_into_ring(s, 100, 60);
+	if (kvp_log_segment_end(c->v->g, c->wiped) != end)
+		sim_fail("the ring has left the segment: the saga is not what it says");
+	/* It may go on without a superblock. */
+	mutex_lock(&pool->sb_lock);
+	pool->sb->cache_lsn = end + 4 * step;
+	if (kvp_sb_commit(pool))
+		sim_fail("no leg took the superblock");
+	WRITE_ONCE(pool->warm.claimed, pool->sb->cache_lsn);
+	kvp_leg_fail(&c->v->legs[0], "a saga");
+	while (c->wiped < end + 8)
+		read_into_ring(s, 200, 100);
+	host_sleep(2500);
+	if (READ_ONCE(pool->warm.left) < end)
+		sim_fail("it is not time for a summary: the saga is not what it says");
+	if (!kvp_members_dirty(pool))
+		sim_fail("the loss is recorded: the saga is not what it says");
+	s->cut = disks.trace.nr;
+	mutex_unlock(&pool->sb_lock);
+}
+
+static bool lost_and_back(struct saga *s)
+{
+	s->fills = true;
+	s->checked = true;
+	if (!life(s, lose_unflushed, false))
+		return false;
+	/* Whatever is known has what it should. */
+	s->fills = false;
+	return life(s, nothing, true);
+}
+
 static void change_mode(struct saga *s)
 {
 	struct host *h = &s->host;
@@ -1387,6 +1453,7 @@ void run_restart(void)
 	saga("stale-summary", &striped_ring, stale_ring);
 	saga_often("goes-on", &striped_ring, ring_goes_on, 8);
 	saga("goes-on-in-segment", &striped_ring, ring_goes_on_in_segment);
+	saga("lost-and-back", &striped_ring, lost_and_back);
 	saga("round-is-noted", &striped, round_is_noted);
 	saga("list-is-full", &striped, list_is_full);
 	saga("ssds-may-come-back", &striped, ssds_may_come_back);
