@@ -68,6 +68,16 @@ u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)
 	return track->vdev[track->nr > 1 ? turn % track->nr : 0];
 }
 
+bool kvp_log_stays(const struct kvp_sb *sb)
+{
+	u32 v;
+
+	for (v = 0; v < sb->vdev_count; v++)
+		if (kvp_is_parity1(&sb->vdevs[v]))
+			return false;
+	return kvp_log_on_cache(sb);
+}
+
 u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare)
 {
 	const struct kvp_geometry *g = &sb->vdevs[vdev];

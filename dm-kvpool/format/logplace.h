@@ -37,6 +37,24 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 }
 
 /**
+ * kvp_log_stays() - may the log keep its data over a restart, and bring it home later?
+ *
+ * That of a cache. Not of a pool with a parity1: its rows may be half written at home, and who lacks a leg
+ * would have to know which (R6).
+ */
+bool kvp_log_stays(const struct kvp_sb *sb);
+
+/**
+ * kvp_log_by_headers() - are headers enough of what was durable, and its payload verified when somebody wants it?
+ *
+ * Of a log that stays; but not of one of full stripes, where no SSD has a header by itself.
+ */
+static inline bool kvp_log_by_headers(const struct kvp_sb *sb)
+{
+	return kvp_log_stays(sb) && !kvp_log_striped(&sb->vdevs[sb->log_vdev]);
+}
+
+/**
  * struct kvp_log_track - the vdevs that carry the log, by number
  * @nr: at least 1
  */

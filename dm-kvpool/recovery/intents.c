@@ -137,21 +137,26 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 	return 0;
 }
 
+/* -EIO: a leg that may have it does not answer. -EILSEQ: none has it. */
 static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
+	int ret = -EILSEQ;
 	u64 at;
 	u32 i;
 
 	if (rec->stripes)
 		return kvp_stripes_read(rec, block, r);
-	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]) && kvp_log_on_leg(&v->legs[i], r->payload, &at) &&
-		    !kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home) &&
-		    kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!kvp_leg_usable(&v->legs[i]) || !kvp_log_on_leg(&v->legs[i], r->payload, &at))
+			continue;
+		if (kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home))
+			ret = -EIO;
+		else if (kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;
-	return -EIO;
+	}
+	return ret;
 }
 
 bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn)
@@ -164,6 +169,12 @@ bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn)
 		if (rec->last.open[i] == lsn)
 			return true;
 	return false;
+}
+
+static int poison(struct kvp_recovery *rec, u64 block)
+{
+	kvp_event(rec->pool, "unrepaired block=%llu", (unsigned long long)block);
+	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 
 /* Nothing verifies: keep what is there if a write was cut short, else say that it is lost. */
@@ -187,8 +198,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 		return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
 				  "block %llu: no leg that answers has the version that was acknowledged",
 				  (unsigned long long)block);
-	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
-	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
+	return poison(rec, block);
 }
 
 /* The table's version: what was there before the log began. */
@@ -215,22 +225,35 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 	       kvp_recovery_set(rec, block, kvp_entry_crc(entry), KVP_ENTRY_VALID);
 }
 
+/* The older version is in the log; or, if it is rotten there, where it was brought before the write over it began. */
+static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+{
+	int ret = read_payload(rec, block, r);
+	unsigned long match = 0;
+
+	if (ret == -EILSEQ) {
+		match = copies_matching(rec, block, r->crc);
+		ret = match || !rec->silent ? 0 : -EIO;
+		if (!match && !ret)
+			return poison(rec, block);
+	}
+	if (ret)
+		return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
+				  "block %llu can no longer be read from the log",
+				  (unsigned long long)block);
+	return write_others(rec, block, match) ?: kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
+}
+
 static int resolve_block(struct kvp_recovery *rec, u64 block, struct kvp_replay_rec *newest)
 {
 	struct kvp_replay_rec *r;
 	unsigned long match;
 
 	for (r = newest; r; r = r->older) {
-		if (r->kind == KVP_REC_INTENT) {
-			match = copies_matching(rec, block, r->crc);
-		} else {
-			match = 0;
-			if (read_payload(rec, block, r))
-				return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
-						  "block %llu can no longer be read from the log",
-						  (unsigned long long)block);
-		}
-		if (match || r->kind == KVP_REC_DATA)
+		if (r->kind == KVP_REC_DATA)
+			return resolve_by_log(rec, block, r);
+		match = copies_matching(rec, block, r->crc);
+		if (match)
 			return write_others(rec, block, match) ?:
 			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
 		/* Closed: it was durable at home, so what is older cannot be there any more. */

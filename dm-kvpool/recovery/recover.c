@@ -188,7 +188,9 @@ static int apply(struct kvp_recovery *rec)
 	if (rec->pool->parity && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
-	if (!ret && !(rec->stays && kvp_recovery_stay(rec)))
+	if (!ret && rec->stays)
+		kvp_recovery_stay(rec);
+	else if (!ret)
 		ret = kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
 }
@@ -201,6 +203,35 @@ static int apply_rows(struct kvp_recovery *rec, bool complete)
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
+/* Nothing was read yet. */
+static void read_anew(struct kvp_recovery *rec)
+{
+	kvp_replay_exit(&rec->replay);
+	kvp_replay_init(&rec->replay);
+	rec->entries = 0;
+	rec->pool->log.nr_milestones = 0;
+}
+
+/*
+ * Whoever wants a block of a log that stays verifies it. If it cannot stay, for want of memory or of generations,
+ * all of it is verified now, before anything goes home.
+ */
+static int read_log(struct kvp_recovery *rec)
+{
+	int ret;
+
+	rec->by_headers = kvp_log_by_headers(rec->pool->sb);
+	ret = kvp_recovery_scan(rec);
+	if (ret)
+		return ret;
+	rec->stays = kvp_recovery_park(rec);
+	if (rec->stays || !rec->skipped)
+		return 0;
+	read_anew(rec);
+	rec->by_headers = false;
+	return kvp_recovery_scan(rec);
+}
+
 /* What the log holds; or, by order, that nobody can know that any more. */
 static int look(struct kvp_recovery *rec)
 {
@@ -209,7 +240,7 @@ static int look(struct kvp_recovery *rec)
 
 	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
 	if (rec->unclean && !info->give_up)
-		ret = kvp_recovery_scan(rec);
+		ret = read_log(rec);
 	if (ret != -EUCLEAN)
 		return ret;
 	/* It ends in the middle: R10. */
@@ -252,7 +283,6 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 		*head = rec->end;
 		return ret;
 	}
-	rec->stays = kvp_recovery_may_stay(rec);
 	ret = roll_forward(rec->pool);
 	if (!ret)
 		ret = apply(rec);
@@ -295,6 +325,7 @@ static void free_recovery(struct kvp_recovery *rec)
 {
 	u32 i;
 
+	kvp_recovery_unpark(rec);
 	kvp_replay_exit(&rec->replay);
 	for (i = 0; rec->history && i < rec->pool->nr_vdevs; i++)
 		kvp_history_exit(&rec->history[i]);
@@ -324,6 +355,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->pool = pool;
 	rec->refusal = refusal;
 	rec->ahead.lsn = KVP_NO_SEGMENT;
+	INIT_LIST_HEAD(&rec->parked);
 	kvp_replay_init(&rec->replay);
 	rec->history = kvcalloc(pool->nr_vdevs, sizeof(*rec->history), GFP_KERNEL);
 	for (i = 0; rec->history && i < pool->nr_vdevs; i++)

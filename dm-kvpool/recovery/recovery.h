@@ -14,7 +14,7 @@
 /* One segment of the log as every leg has it of the vdevs that carry the log. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
-	u32 read;		/* so many blocks of it are in memory */
+	u32 from, read;		/* its blocks from, up to read, are in memory */
 	u32 blocks;		/* as many as there are pages of each leg: that of the log with which it began */
 	u32 nr;			/* of legs; there may be more pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
@@ -26,6 +26,7 @@ struct kvp_segment {
 
 #define KVP_WINDOW_IOS		64	/* reads of homes at once: of each turn one from each leg */
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
+#define KVP_DENSE_ENTRY		8	/* blocks: an SSD takes longer for one more request than for these */
 
 struct kvp_recovery_chain;
 struct kvp_recovery_stripes;
@@ -39,6 +40,12 @@ struct kvp_recovery {
 	u64 nonce;			/* of the chain being read */
 	u32 generation;			/* of the log that is being read: index of the superblock's; behind them the newest */
 	bool stays;			/* the log keeps its data: stay.c */
+	struct list_head parked;	/* what it keeps, of each block the newest */
+	bool by_headers;		/* the payload of what was durable need not be read */
+	u64 known;			/* if so: all below was durable */
+	bool unverified;		/* of the entry that kvp_recovery_next() has found the header is in memory, no more */
+	bool dense;			/* it is a short one: the next may be read with all that follows */
+	u64 skipped;			/* blocks of payload that were not looked at */
 	struct kvp_segment seg;
 	struct kvp_segment ahead;	/* the next one, on its way; without pages: there was no memory for it */
 	u64 ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
@@ -66,9 +73,6 @@ struct kvp_recovery {
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
-/** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
-bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
-
 /*
  * The block at @lsn as a leg has it, by its number in rec->seg or what kvp_recovery_next() has said;
  * its segment is in memory.
@@ -86,18 +90,41 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 	kvp_rec_decode(&d[i], r);
 }
 
+/* --- segment.c -------------------------------------------------------------------------- */
+
+/** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
+bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
+
+/** kvp_segment_load() - have all of the segment that holds @lsn in memory, from all legs in use */
+void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
+
+/** kvp_segment_load_begin() - its first @blocks */
+void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
+
+/**
+ * kvp_segment_load_header() - what may be a header at @lsn
+ * @rest: and what lies behind it in its segment, in one go
+ *
+ * As many blocks as any leg says that it has. Not of a log of full stripes.
+ */
+void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest);
+
+/** kvp_segment_claims() - blocks that the header at @lsn has, by any leg's first one; 0: none is there */
+u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn);
+
+/** kvp_recovery_no_ahead() - nothing is on its way any more, and what came is forgotten: the log may be written to */
+void kvp_recovery_no_ahead(struct kvp_recovery *rec);
+
 /* --- scan.c ---------------------------------------------------------------------------- */
 
 /** kvp_recovery_rewind() - rec->end is where the superblock says that the log begins */
 void kvp_recovery_rewind(struct kvp_recovery *rec);
 
-/** kvp_recovery_no_ahead() - nothing is on its way any more, and what came is forgotten: the log may be written to */
-void kvp_recovery_no_ahead(struct kvp_recovery *rec);
-
 /**
  * kvp_recovery_next() - the entry that follows rec->end, there or at the start of the next segment
  *
- * Its segment is in memory then, and its header in rec->hdr.
+ * Its segment is in memory then, and its header in rec->hdr. If rec->unverified the header is all that was read:
+ * it is the same on all legs, and what was durable shows that the entry is as well.
  * Return: a leg on which all of it verifies, for kvp_segment_page(), or -1. Of a log of full stripes it
  * is none: behind that number there is the entry as it should be.
  */
@@ -106,7 +133,8 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 /**
  * kvp_recovery_scan() - read the log to its end; fills rec->replay
  *
- * Entries that count are equal on all legs then. Return: 0, or -errno with the refusal filled.
+ * With rec->by_headers what was durable counts by its headers, and rec->skipped says how much was not verified.
+ * Entries that count are equal on all legs then, as far as they were read. Return: 0, or -errno with the refusal filled.
  */
 int kvp_recovery_scan(struct kvp_recovery *rec);
 
@@ -192,17 +220,19 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 
 /* --- stay.c ------------------------------------------------------------------------------ */
 
-/** kvp_recovery_may_stay() - the log was read: may its data stay there, to come home later? */
-bool kvp_recovery_may_stay(struct kvp_recovery *rec);
-
 /**
- * kvp_recovery_stay() - the newest data of each block becomes a parked version
+ * kvp_recovery_park() - the log was read: may its data stay there, to come home later?
  *
- * Clears rec->stays if there is none, or no memory for them all.
- * Return: false without memory. Nothing has been made of any then, and kvp_recovery_data()
- * has to bring them home.
+ * If so, rec->parked has a version of each block whose newest record is data.
+ * Return: false also without memory for them all: kvp_recovery_data() has to bring them home.
  */
-bool kvp_recovery_stay(struct kvp_recovery *rec);
+bool kvp_recovery_park(struct kvp_recovery *rec);
+
+/** kvp_recovery_unpark() - they are not wanted */
+void kvp_recovery_unpark(struct kvp_recovery *rec);
+
+/** kvp_recovery_stay() - they are in the write buffer. Clears rec->stays if there are none. */
+void kvp_recovery_stay(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 

@@ -42,138 +42,6 @@ static void pass_generations(struct kvp_recovery *rec)
 	}
 }
 
-/* --- segments ---------------------------------------------------------------------- */
-
-bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
-{
-	const struct kvp_vdev *v = leg->v;
-	u32 copy;
-
-	for (copy = 0; copy < kvp_log_copies(v->g); copy++) {
-		struct kvp_place at = kvp_log_place(v->g, lsn, copy);
-
-		*block = at.block;
-		if (&v->legs[at.leg] == leg)
-			return true;
-	}
-	return false;
-}
-
-/* Blocks that cannot be read must not look like anything. */
-static void load_slowly(struct kvp_segment *seg, u32 leg)
-{
-	struct page **pages = seg->pages[leg];
-	u64 block;
-	u32 p;
-
-	for (p = 0; p < seg->read; p++)
-		if (!kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block) ||
-		    kvp_io_page(seg->legs[leg], KVP_IO_READ, block, pages[p]))
-			clear_page(page_address(pages[p]));
-}
-
-/* Begin to read a segment of which each leg has all, or nothing: any may have an entry of it. */
-static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 blocks)
-{
-	u32 i;
-
-	seg->lsn = lsn;
-	seg->read = blocks;
-	memset(seg->ios, 0, sizeof(seg->ios));
-	kvp_io_group_init(&seg->group);
-	for (i = 0; i < seg->nr; i++) {
-		struct kvp_io *io = &seg->ios[i];
-
-		seg->loaded[i] = kvp_leg_usable(seg->legs[i]) &&
-				 kvp_log_on_leg(seg->legs[i], lsn, &io->block);
-		if (!seg->loaded[i])
-			continue;
-		io->leg = seg->legs[i];
-		io->op = KVP_IO_READ;
-		io->nr = blocks;
-		io->pages = seg->pages[i];
-		kvp_io_group_submit(&seg->group, io);
-	}
-}
-
-static void end_copies(struct kvp_segment *seg)
-{
-	u32 i;
-
-	kvp_io_group_wait(&seg->group);
-	for (i = 0; i < seg->nr; i++)
-		if (seg->loaded[i] && seg->ios[i].error) {
-			atomic64_inc(&seg->legs[i]->err_read);
-			load_slowly(seg, i);
-		}
-}
-
-void kvp_recovery_no_ahead(struct kvp_recovery *rec)
-{
-	if (rec->ahead.lsn != KVP_NO_SEGMENT)
-		kvp_io_group_wait(&rec->ahead.group);
-	rec->ahead.lsn = KVP_NO_SEGMENT;
-	rec->ahead_until = 0;
-}
-
-/* While the processor looks at this one, the disks read the next one. */
-static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
-{
-	struct kvp_segment *a = &rec->ahead;
-
-	if (!a->nr || lsn >= rec->ahead_until || a->lsn == lsn)
-		return;
-	if (a->lsn != KVP_NO_SEGMENT)
-		kvp_io_group_wait(&a->group);
-	begin_copies(a, lsn, blocks);
-}
-
-/* What was read ahead is what is wanted now; false: it is not. Who was given up meanwhile is no source (R17). */
-static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
-{
-	struct kvp_segment *seg = &rec->seg, *a = &rec->ahead;
-	u32 i;
-
-	if (a->lsn != lsn || a->read < blocks)
-		return false;
-	end_copies(a);
-	for (i = 0; i < seg->nr; i++) {
-		swap(seg->pages[i], a->pages[i]);
-		seg->loaded[i] = a->loaded[i] && kvp_leg_usable(seg->legs[i]);
-	}
-	seg->lsn = lsn;
-	seg->read = a->read;
-	a->lsn = KVP_NO_SEGMENT;
-	return true;
-}
-
-/* Have the first @blocks of the segment that holds @lsn in memory, from all legs in use. */
-static void load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
-{
-	const struct kvp_geometry *g = rec->pool->log.v->g;
-
-	lsn -= lsn % g->segment_blocks;
-	if (rec->seg.lsn == lsn && rec->seg.read >= blocks)
-		return;
-	if (kvp_log_striped(g)) {
-		rec->seg.lsn = lsn;
-		rec->seg.read = blocks;
-		kvp_stripes_load(rec, blocks, false);
-		return;
-	}
-	if (!take_ahead(rec, lsn, blocks)) {
-		begin_copies(&rec->seg, lsn, blocks);
-		end_copies(&rec->seg);
-	}
-	read_ahead(rec, lsn + g->segment_blocks, blocks);
-}
-
-/* All of it. */
-static void load_segment(struct kvp_recovery *rec, u64 lsn)
-{
-	load_begin(rec, lsn, rec->pool->log.v->g->segment_blocks);
-}
-
 /* --- one entry ----------------------------------------------------------------------- */
 
 int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
@@ -243,16 +111,46 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 	return -1;
 }
 
-/* Does @leg have what @good has of the entry? */
-static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h)
+/* Does @leg have what @good has of the first @blocks of the entry? */
+static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h, u32 blocks)
 {
 	bool same = true;
 	u32 b;
 
-	for (b = 0; same && b < h->blocks; b++)
+	for (b = 0; same && b < blocks; b++)
 		same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
 			       page_address(kvp_segment_page(rec, leg, h->lsn + b)), KVP_BLOCK_SIZE);
 	return same;
+}
+
+/*
+ * The entry at @lsn by its header alone, which has to be the same on all legs: it was durable on all of them.
+ * The leg whose header is in rec->hdr, or -1: all of it has to be looked at.
+ */
+static int known_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+{
+	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
+	struct kvp_segment *seg = &rec->seg;
+	int good = -1;
+	struct kvp_why why;
+	u32 i;
+
+	kvp_segment_load_header(rec, lsn, rec->dense);
+	for (i = 0; i < seg->nr; i++) {
+		if (!seg->loaded[i] || seg->legs[i]->v != v)
+			continue;
+		if (good < 0) {
+			if (decode_at(rec, i, lsn, h, &why) || !kvp_recovery_follows(rec, h) ||
+			    h->lsn + h->blocks > rec->known)
+				return -1;
+			good = (int)i;
+		} else if (!same_copy(rec, i, (u32)good, h, h->hdr_blocks)) {
+			return -1;
+		}
+	}
+	/* A header is a request by itself only if there is much behind it that need not be read. */
+	rec->dense = good >= 0 && h->blocks <= KVP_DENSE_ENTRY;
+	return good;
 }
 
 /* Legs of its vdev that have it differently get the good copy, durable before anything goes home. */
@@ -273,7 +171,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 
 		if (i == good || io.leg->v != seg->legs[good]->v || !seg->loaded[i] ||
 		    !kvp_leg_usable(io.leg) || !kvp_log_on_leg(io.leg, h->lsn, &io.block) ||
-		    same_copy(rec, i, good, h))
+		    same_copy(rec, i, good, h, h->blocks))
 			continue;
 		if (kvp_io_sync(&io)) {
 			atomic64_inc(&io.leg->err_write);
@@ -366,24 +264,39 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 	rec->end = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 }
 
-/* The entry that follows rec->end, there or at the start of the next segment. */
+/* Where the entry that follows rec->end may begin: there, or at the start of the next segment. */
+static u32 next_places(const struct kvp_recovery *rec, u64 *places)
+{
+	const struct kvp_pool *pool = rec->pool;
+	const struct kvp_geometry *g = pool->log.v->g;
+	u64 limit = generation(rec) ? generation(rec)->next_lsn : pool->sb->log_tail + kvp_log_window(g);
+	u64 next = kvp_log_segment_end(g, rec->end.lsn);
+	u32 n = 0;
+
+	if (rec->end.lsn < limit)
+		places[n++] = rec->end.lsn;
+	if (next < limit && rec->end.lsn % g->segment_blocks)
+		places[n++] = next;
+	return n;
+}
+
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
-	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log.v->g;
-	u64 limit = pool->sb->log_tail + kvp_log_window(g), places[2];
-	u32 i;
+	u64 places[2];
+	u32 i, n;
 	int leg;
 
 	pass_generations(rec);
-	if (generation(rec))
-		limit = generation(rec)->next_lsn;
-	places[0] = rec->end.lsn;
-	places[1] = kvp_log_segment_end(g, rec->end.lsn);
-	for (i = 0; i < 2; i++) {
-		if (places[i] >= limit || (i && rec->end.lsn % g->segment_blocks == 0))
-			continue;
-		load_segment(rec, places[i]);
+	n = next_places(rec, places);
+	rec->unverified = true;
+	for (i = 0; i < n && places[i] < rec->known; i++) {
+		leg = known_copy(rec, places[i], h);
+		if (leg >= 0)
+			return leg;
+	}
+	rec->unverified = false;
+	for (i = 0; i < n; i++) {
+		kvp_segment_load(rec, places[i]);
 		leg = good_copy(rec, places[i], h);
 		if (leg >= 0)
 			return leg;
@@ -431,19 +344,11 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 /* Have the first header of the segment at @lsn in memory: most are in one block, and that says whether this one is. */
 static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 {
-	const struct kvp_geometry *g = rec->pool->log.v->g;
-	u32 i, blocks = 1;
+	u32 most = kvp_log_first_header(rec->pool->log.v->g);
 
-	if (rec->stripes) {
-		load_begin(rec, lsn, kvp_log_first_header(g));
-		return;
-	}
-	load_begin(rec, lsn, 1);
-	for (i = 0; i < rec->seg.nr; i++)
-		if (rec->seg.loaded[i] &&
-		    kvp_log_hdr_claims(page_address(kvp_segment_page(rec, i, lsn))) > 1)
-			blocks = kvp_log_first_header(g);
-	load_begin(rec, lsn, blocks);
+	kvp_segment_load_begin(rec, lsn, rec->stripes ? most : 1);
+	if (!rec->stripes && kvp_segment_claims(rec, lsn) > 1)
+		kvp_segment_load_begin(rec, lsn, most);
 }
 
 /* Does the block at @lsn hold a header that shows more than was accepted? */
@@ -473,6 +378,45 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	return ret;
 }
 
+/* What the first headers of the segments from @lsn to @end show. */
+static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *durable)
+{
+	u32 segment = rec->pool->log.v->g->segment_blocks;
+	int ret = 0;
+
+	rec->ahead_until = end;
+	for (; !ret && lsn < end; lsn += segment) {
+		load_first_header(rec, lsn);
+		ret = look_beyond(rec, lsn, durable);
+	}
+	return ret;
+}
+
+/*
+ * Of a log that may stay: what was durable, so that a header is enough for what lies below. The newest first header is at
+ * most a segment and KVP_LOG_UNWITNESSED before the end. All of an older generation was durable.
+ *
+ * Not the superblock's log_commit: a leg that lacks something may not have been recorded out yet when that was taken.
+ */
+static int find_known(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_sb *sb = pool->sb;
+	u64 begin = sb->generation_count ? sb->generations[sb->generation_count - 1].next_lsn :
+					   kvp_log_segment_end(g, sb->log_tail);
+	u64 known = sb->generation_count ? begin : 0;
+	int ret;
+
+	rec->known = 0;
+	rec->generation = sb->generation_count;
+	set_nonce(rec);
+	ret = look_at_segments(rec, begin, sb->log_tail + kvp_log_window(g), &known);
+	kvp_recovery_no_ahead(rec);
+	rec->known = known;
+	return ret;
+}
+
 /*
  * R10: a bad entry may end the log only if nothing shows that it was durable. R12 on the way.
  *
@@ -485,19 +429,17 @@ static int check_end(struct kvp_recovery *rec)
 	const struct kvp_geometry *g = pool->log.v->g;
 	u64 limit = pool->sb->log_tail + kvp_log_window(g), lsn = rec->end.lsn;
 	u64 near = min(limit, kvp_log_segment_end(g, lsn + KVP_LOG_UNWITNESSED));
-	u64 durable = pool->sb->log_commit;
+	u64 durable = max(pool->sb->log_commit, rec->known);
 	int ret = 0;
 
 	rec->ahead_until = near;
 	for (; !ret && lsn < near; lsn++) {
-		load_segment(rec, lsn);
+		kvp_segment_load(rec, lsn);
 		ret = look_beyond(rec, lsn, &durable);
 	}
-	rec->ahead_until = limit;
-	for (; !ret && lsn < limit; lsn += g->segment_blocks) {
-		load_first_header(rec, lsn);
-		ret = look_beyond(rec, lsn, &durable);
-	}
+	/* Whoever knows what was durable has looked there. */
+	if (!ret && !rec->by_headers)
+		ret = look_at_segments(rec, lsn, limit, &durable);
 	if (!ret && durable > rec->end.lsn)
 		return kvp_refuse(rec->refusal, -EUCLEAN,
 			"connect every leg; kvpoolctl check shows what is readable",
@@ -531,33 +473,41 @@ static void note_milestone(struct kvp_recovery *rec)
 	spin_unlock(&pool->wbuf.lock);
 }
 
+/* It counts: note what it holds. */
+static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret;
+
+	if (h->epoch > pool->sb->epoch)
+		return stale_root(rec, h->epoch);
+	rec->end = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
+	rec->last = *h;
+	rec->entries++;
+	note_milestone(rec);
+	if (kvp_pool_readonly(pool))
+		return kvp_refuse(rec->refusal, -EROFS, "import without --readonly first",
+				  "the log holds writes that are not yet home");
+	ret = plan_entry(rec, h);
+	rec->skipped += rec->unverified ? h->payload : 0;
+	return ret || rec->unverified ? ret : equalise(rec, leg, h);
+}
+
 static int scan(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_log_hdr h;
-	int leg, ret;
+	int leg, ret = 0;
 
+	rec->skipped = 0;
+	rec->known = 0;
+	if (rec->by_headers)
+		ret = find_known(rec);
 	kvp_recovery_rewind(rec);
 	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log.v->g);
-	while ((leg = kvp_recovery_next(rec, &h)) >= 0) {
-		if (h.epoch > pool->sb->epoch)
-			return stale_root(rec, h.epoch);
-		rec->end.lsn = h.lsn + h.blocks;
-		rec->end.prev_lsn = h.lsn;
-		rec->end.prev_csum = h.csum;
-		rec->last = h;
-		rec->entries++;
-		note_milestone(rec);
-		if (kvp_pool_readonly(pool))
-			return kvp_refuse(rec->refusal, -EROFS, "import without --readonly first",
-					  "the log holds writes that are not yet home");
-		ret = plan_entry(rec, &h);
-		if (!ret)
-			ret = equalise(rec, leg, &h);
-		if (ret)
-			return ret;
-	}
-	return check_end(rec);
+	while (!ret && (leg = kvp_recovery_next(rec, &h)) >= 0)
+		ret = accept(rec, leg, &h);
+	return ret ?: check_end(rec);
 }
 
 int kvp_recovery_scan(struct kvp_recovery *rec)

@@ -13,18 +13,6 @@
 #include "format/logplace.h"
 #include "recovery/recovery.h"
 
-/*
- * Not of a parity1: its rows may be half written at home, and who lacks a leg would have to
- * know which (R6). And not if the superblock cannot name one generation more.
- */
-bool kvp_recovery_may_stay(struct kvp_recovery *rec)
-{
-	struct kvp_pool *pool = rec->pool;
-
-	return kvp_log_on_cache(pool->sb) && !pool->parity && rec->entries &&
-	       !kvp_generations_full(pool->sb, rec->end.prev_lsn);
-}
-
 /* They may be very many, and nobody need be killed for them: the log can be brought home instead. */
 static struct kvp_dirty *new_version(const struct kvp_replay_rec *r)
 {
@@ -45,36 +33,39 @@ static struct kvp_dirty *new_version(const struct kvp_replay_rec *r)
 	return d;
 }
 
-/* In log order, as destage and the tail want them. */
-static int make_versions(struct kvp_recovery *rec, struct list_head *versions)
+void kvp_recovery_unpark(struct kvp_recovery *rec)
+{
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, &rec->parked, list) {
+		list_del(&d->list);
+		kfree(d);
+		cond_resched();
+	}
+}
+
+/* In log order, as destage and the tail want them. Not if the superblock cannot name one generation more. */
+bool kvp_recovery_park(struct kvp_recovery *rec)
 {
 	struct kvp_replay_rec *r;
 
+	if (!kvp_log_stays(rec->pool->sb) || !rec->entries || kvp_generations_full(rec->pool->sb, rec->end.prev_lsn))
+		return false;
 	list_for_each_entry(r, &rec->replay.data, list) {
 		struct kvp_dirty *d = new_version(r);
 
-		if (!d)
-			return -ENOMEM;
-		list_add_tail(&d->list, versions);
+		if (!d) {
+			kvp_recovery_unpark(rec);
+			return false;
+		}
+		list_add_tail(&d->list, &rec->parked);
 		cond_resched();
 	}
-	return 0;
+	return true;
 }
 
-bool kvp_recovery_stay(struct kvp_recovery *rec)
+void kvp_recovery_stay(struct kvp_recovery *rec)
 {
-	struct kvp_dirty *d, *next;
-	LIST_HEAD(versions);
-
-	if (make_versions(rec, &versions)) {
-		list_for_each_entry_safe(d, next, &versions, list) {
-			kfree(d);
-			cond_resched();
-		}
-		rec->stays = false;
-		return false;
-	}
-	rec->stays = !list_empty(&versions);
-	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &versions);
-	return true;
+	rec->stays = !list_empty(&rec->parked);
+	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &rec->parked);
 }

@@ -39,6 +39,8 @@ struct saga {
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
 	u32 gone, lie_on[MAX_DISKS];	/* an SSD of several; so many blocks lie on each */
+	bool mistrusts;			/* something clean is rotten on an SSD */
+	u64 eio;			/* this block, and no other, cannot be read; 0: none */
 	struct kvp_geometry g;		/* of the cache */
 };
 
@@ -52,8 +54,11 @@ static void look_at_all(struct saga *s)
 	u64 block;
 
 	for (block = 0; block < s->o.blocks; block++) {
-		if (host_read(&s->host, block, data))
-			sim_fail("life %u: block %llu cannot be read", s->life, block);
+		if (!host_read(&s->host, block, data) == (s->eio && block == s->eio))
+			sim_fail("life %u: block %llu %s be read", s->life, block,
+				 s->eio == block ? "is rotten, and could" : "cannot");
+		if (s->eio && block == s->eio)
+			continue;
 		if (!oracle_allows(&s->o, block, data, s->at, why))
 			sim_fail("life %u: %s", s->life, why);
 		if (oracle_touched(&s->o, block))
@@ -130,11 +135,12 @@ static void saga_main(void *arg)
 	check_legs(s);
 	/* What is at home cannot be read while it is held. */
 	if (!s->hold) {
-		host_cache_check(&s->host);
+		if (!s->mistrusts)
+			host_cache_check(&s->host);
 		look_at_all(s);
 	}
 	/* While somebody fills, the cache may come round beneath a reader. */
-	if (s->host.mistrusted && !s->fills)
+	if (s->host.mistrusted && !s->fills && !s->mistrusts)
 		sim_fail("life %u: %u blocks were read from the SSD, and were not what they should be", s->life,
 			 s->host.mistrusted);
 	s->served = disks.trace.nr;
@@ -390,14 +396,20 @@ static void note_place(struct saga *s)
 	write_one(s);
 }
 
-static void rot(struct saga *s, u32 ssds)
+static void rot_on(struct saga *s, u32 ssd)
 {
 	u8 junk[KVP_BLOCK_SIZE];
-	u32 i;
 
 	memset(junk, 0x5a, sizeof(junk));
+	image_write_data(&s->img[s->legs - s->start.cache + ssd], rot_at, junk);
+}
+
+static void rot(struct saga *s, u32 ssds)
+{
+	u32 i;
+
 	for (i = 0; i < ssds; i++)
-		image_write_data(&s->img[s->legs - s->start.cache + i], rot_at, junk);
+		rot_on(s, i);
 }
 
 /* An entry of an older generation, wherever in it, was acknowledged. */
@@ -416,6 +428,155 @@ static bool older_entry_rots(struct saga *s)
 	return s->refused == -EUCLEAN;
 }
 
+static void write_some(struct saga *s, u64 block, u64 end)
+{
+	for (; block < end; block++) {
+		host_write(&s->host, block, 1, false);
+		host_flush(&s->host);
+	}
+}
+
+/* More than destage takes in a round, and more than a segment of the log. */
+static void write_many(struct saga *s)
+{
+	write_some(s, 210, 390);
+}
+
+#define WORN	215u	/* written by write_many(), so early that the next segment says that it was durable */
+
+static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
+
+static void write_worn(struct saga *s)
+{
+	const struct kvp_geometry *g = s->host.pool->log.v->g;
+	struct kvp_dirty *d;
+
+	write_some(s, 210, WORN + 1);
+	d = kvp_wbuf_find(s->host.pool, WORN);
+	if (!d)
+		sim_fail("block %u is not in the buffer: the saga is not what it says", WORN);
+	worn.header = kvp_log_place(g, d->lsn, 0).block;
+	worn.payload = kvp_log_place(g, d->lsn + d->payload, 0).block;
+	kvp_wbuf_unlock(s->host.pool, WORN);
+	write_some(s, WORN + 1, 390);
+}
+
+static bool live_and_wear(struct saga *s)
+{
+	bool good = life(s, write_one, false);
+
+	s->hold = true;
+	good = good && life(s, write_worn, false);
+	s->hold = false;
+	s->checked = true;
+	return good;
+}
+
+static void write_over_worn(struct saga *s)
+{
+	host_write(&s->host, WORN, 1, false);
+	host_flush(&s->host);
+	s->eio = 0;
+}
+
+/* A block rots that is known to have been durable: one SSD of two makes up for it, or it is lost, and nothing else. */
+static bool durable_block_rots(struct saga *s)
+{
+	if (!live_and_wear(s))
+		return false;
+	rot_at = worn.payload;
+	rot(s, 1);
+	s->eio = s->start.cache == 1 ? WORN : 0;
+	/* When it has come home it is still rotten there: whoever asks that SSD is told by its sum. */
+	s->mistrusts = s->start.cache > 1;
+	return life(s, nothing, true) && life(s, all_home, false) && life(s, nothing, true) &&
+	       life(s, write_over_worn, false) && life(s, all_home, true);
+}
+
+/* Its header on one SSD of two, whichever: the other one is lost next. */
+static bool durable_header_rots(struct saga *s)
+{
+	u32 on = rng_below(&s->rng, 2);
+
+	if (!live_and_wear(s))
+		return false;
+	rot_at = worn.header;
+	rot_on(s, on);
+	s->hold = true;
+	if (!life(s, nothing, false))
+		return false;
+	s->hold = false;
+	s->start.missing = s->lost = BIT(s->legs - 1 - on);
+	return life(s, nothing, false) && life(s, all_home, true);
+}
+
+/* Without memory all has to come home, which verifies it before anything does. */
+static bool durable_block_rots_without_memory(struct saga *s)
+{
+	if (!live_and_wear(s))
+		return false;
+	rot_at = worn.payload;
+	rot(s, s->start.cache);
+	s->oom = true;
+	if (life(s, nothing, false))
+		snprintf(sim_failure, sizeof(sim_failure), "what is rotten in the log came home");
+	if (s->refused != -EUCLEAN)
+		return false;
+	s->oom = false;
+	s->eio = WORN;
+	return life(s, nothing, false) && life(s, all_home, true);
+}
+
+/* All is home, and in the log all the same; a large write is on its way over it. */
+static void write_wide_over_worn(struct saga *s)
+{
+	struct host *h = &s->host;
+	u64 before;
+	u32 i;
+
+	write_worn(s);
+	for (i = 0; i < 4; i++)
+		home_without_tail(h);
+	if (host_read(h, WORN, worn.data))
+		sim_fail("block %u cannot be read", WORN);
+	before = h->pool->log.intent_blocks;
+	host_write(h, WORN - 3, 24, false);
+	host_sleep(6000);
+	if (h->pool->log.intent_blocks == before)
+		sim_fail("%llu blocks went by intent: the saga is not what it says", h->pool->log.intent_blocks - before);
+}
+
+/* It was cut short, and home has @home there; what was there before is rotten in the log. With @eio that is lost. */
+static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
+{
+	u32 i;
+
+	s->checked = true;
+	if (!life(s, write_wide_over_worn, false))
+		return false;
+	for (i = 0; i < s->legs - s->start.cache; i++)
+		image_write_data(&s->img[i], s->data_start + WORN, home);
+	rot_at = worn.payload;
+	rot(s, s->start.cache);
+	s->eio = eio;
+	return life(s, nothing, false) && life(s, all_home, true) && life(s, nothing, true);
+}
+
+/* Neither that nor a mixture may be read. */
+static bool durable_block_rots_under_an_intent(struct saga *s)
+{
+	static u8 junk[KVP_BLOCK_SIZE];
+
+	memset(junk, 0x33, sizeof(junk));
+	return cut_over_worn(s, junk, WORN);
+}
+
+/* It had come home before the write over it began, and nothing of that got there. */
+static bool rotten_though_it_is_home(struct saga *s)
+{
+	return cut_over_worn(s, worn.data, 0);
+}
+
 /* Where they begin is known; then the tail is brought there. */
 static void home_bit_by_bit(struct saga *s)
 {
@@ -425,17 +586,6 @@ static void home_bit_by_bit(struct saga *s)
 	for (i = 0; i < 600; i++) {
 		host_write(h, 1 + i % 200, 1, false);
 		host_flush(h);
-	}
-}
-
-/* More than destage takes in a round. */
-static void write_many(struct saga *s)
-{
-	u32 i;
-
-	for (i = 0; i < 180; i++) {
-		host_write(&s->host, 210 + i, 1, false);
-		host_flush(&s->host);
 	}
 }
 
@@ -1433,6 +1583,10 @@ void run_restart(void)
 		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
 		saga("lives-of-nothing", &shapes[i], lives_of_nothing);
 		saga("older-entry-rots", &shapes[i], older_entry_rots);
+		saga("durable-block-rots", &shapes[i], durable_block_rots);
+		saga("durable-block-rots-without-memory", &shapes[i], durable_block_rots_without_memory);
+		saga("durable-block-rots-under-an-intent", &shapes[i], durable_block_rots_under_an_intent);
+		saga("rotten-though-it-is-home", &shapes[i], rotten_though_it_is_home);
 		run_clean_sagas(&shapes[i]);
 		saga("modes-change", &shapes[i], modes_change);
 		saga("round-is-noted", &shapes[i], round_is_noted);
@@ -1448,6 +1602,7 @@ void run_restart(void)
 		saga_often("goes-on", &ring, ring_goes_on, 8);
 		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}
+	saga_often("durable-header-rots", &shapes[1], durable_header_rots, 8);
 	saga("modes-change", &striped, modes_change);
 	saga("clean-comes-back", &striped_ring, ring_comes_back);
 	saga("stale-summary", &striped_ring, stale_ring);

@@ -163,6 +163,26 @@ void walker_note_bad(struct walker *k, unsigned int leg, u64 lsn)
 	k->notes[leg][n % LOG_BAD_NOTES] = lsn;
 }
 
+/*
+ * The entry at @lsn, of which no leg has all that was durable: it counts if all have the same header, as in a
+ * recovery (kvp_log_by_headers()). Which of its blocks are lost is seen when they are asked for.
+ */
+static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
+{
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	unsigned int i;
+	u64 at;
+
+	for (i = 0; lsn < k->known && i < k->leg_count; i++) {
+		if (!room_on(k, i, lsn, &at) || read_entry(k, i, lsn, at, false, k->buf[0], &h, &why) ||
+		    !walker_follows(k, &h, &why) || (i && h.csum != found->csum) || h.lsn + h.blocks > k->known)
+			return false;
+		*found = h;
+	}
+	return lsn < k->known && k->leg_count;
+}
+
 /* Looks for the next entry of the chain at @lsn on all legs; it is left in buf[0]. */
 static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
 {
@@ -198,6 +218,10 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 			*found = h;
 			have = true;
 		}
+	}
+	if (!have && find_header(k, lsn, found)) {
+		k->w->by_header++;
+		have = true;
 	}
 	for (i = 0; have && bad && i < k->leg_count; i++)
 		if (is_bad[i])
@@ -388,6 +412,26 @@ static void walker_free(struct walker *k)
 	free(k);
 }
 
+/* What the first headers of the newest generation's segments say that was durable, as in a recovery. */
+static void find_known(struct walker *k, u64 limit)
+{
+	const struct kvp_sb *sb = k->pool->sb;
+	const struct kvp_generation *last = sb->generation_count ? &sb->generations[sb->generation_count - 1] : NULL;
+	u64 lsn = last ? last->next_lsn : kvp_log_segment_end(k->pool->g, sb->log_tail), nonce = k->nonce, at;
+	struct kvp_log_hdr h;
+	struct kvp_why why;
+	unsigned int i;
+
+	k->known = last ? lsn : 0;
+	k->nonce = sb->log_nonce;
+	for (; lsn < limit; lsn += k->pool->g->segment_blocks)
+		for (i = 0; i < k->leg_count; i++)
+			if (room_on(k, i, lsn, &at) && !read_entry(k, i, lsn, at, false, k->buf[0], &h, &why) &&
+			    h.durable > k->known)
+				k->known = h.durable;
+	k->nonce = nonce;
+}
+
 static struct walker *walker_new(const struct offline_pool *pool, struct log_walk *w)
 {
 	struct walker *k = calloc(1, sizeof(*k));
@@ -427,6 +471,8 @@ int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 	k->prev_lsn = pool->sb->log_prev_lsn;
 	k->prev_csum = pool->sb->log_prev_csum;
 	w->watermark = pool->sb->log_commit;
+	if (kvp_log_by_headers(pool->sb))
+		find_known(k, limit);
 	while (!ret && next_entry(k, limit, &h)) {
 		count_entry(k, &h);
 		if (fn)

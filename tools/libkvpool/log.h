@@ -29,6 +29,7 @@ struct log_walk {
 	u64 bad[KVP_MAX_LEGS];
 	struct log_fault faults[LOG_FAULTS];	/* the first of those */
 	unsigned int fault_count;
+	u64 by_header;		/* entries that count by their headers: no leg has all of their payload */
 	bool damaged;		/* ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
@@ -40,7 +41,7 @@ enum log_state {
 };
 
 /*
- * Called for each entry in order, once all of it is verified. @buf holds the header
+ * Called for each entry in order, once all of it is verified, or enough. @buf holds the header
  * with its records. Nonzero ends the walk and is returned.
  */
 typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *buf);

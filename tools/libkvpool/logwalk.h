@@ -27,6 +27,7 @@ struct walker {
 	u64 lsn;		/* where the next entry is looked for */
 	u64 prev_lsn;
 	u32 prev_csum;
+	u64 known;		/* below it everything was durable, and a header is enough; 0: it is not */
 	bool near;		/* the last place looked at had something, though no sound entry that follows */
 	/* lsns of copies that were not sound, to be judged when the watermark is known */
 	u64 notes[KVP_MAX_LEGS][LOG_BAD_NOTES];

@@ -25,6 +25,7 @@ struct checker {
 	struct log_at log_end;			/* no record of a parity1 counts from there on */
 	struct leg_view *views;			/* of the legs of one vdev */
 	struct row_buffers *rows;
+	void *block;				/* of the log, to be looked at */
 	/* the leaf that is looked at */
 	const struct offline_pool *pool;	/* its vdev */
 	struct table *table;

@@ -155,6 +155,42 @@ static void test_rotten_dirty(void)
 	image_free(&m);
 }
 
+/*
+ * The same on all SSDs, of a block that a later segment says was durable: a start needs no more than the header, and it is
+ * that block which is lost. If the header is not the same on all, the start is refused, and says so.
+ */
+static void test_rotten_durable(void)
+{
+	static const struct image_rec later = { .kind = KVP_REC_DATA, .block = 77, .version = 2 };
+	struct image m;
+	unsigned int leg;
+	json_object *o;
+	int status;
+	u64 at;
+
+	if (cache != IMAGE_ONE_SSD && cache != IMAGE_TWO_SSDS)
+		return;
+	make(&m);
+	image_skip(&m);
+	image_log(&m, &later, 1);
+	image_seal(&m);
+	at = payload_at(&m, 0, NULL);
+	for (leg = m.data_legs; leg < m.legs; leg++)
+		image_flip(&m, leg, at + 99, 2);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "some blocks are lost"));
+	expect(!strcmp(json_text_at(o, "log.state"), "sound") && json_number_at(o, "log.entries") == 4);
+	/* And block 3: the later entry does not list its intent as open, so what is torn there is lost, too. */
+	expect(json_number_at(o, "blocks.unrepaired") == 2 && json_number_at(o, "blocks.in_log") == 3);
+	expect(strstr(fault(o, "why"), "bad payload of block 1"));
+	json_object_put(o);
+	image_flip(&m, m.data_legs, at - KVP_BLOCK_SIZE + 40, 1);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
+	json_object_put(o);
+	image_free(&m);
+}
+
 /* Of the last entry nobody was told that it is durable: what is torn there ends the log. */
 static void test_torn_end(void)
 {
@@ -404,6 +440,7 @@ int main(void)
 	for (cache = IMAGE_ONE_SSD; cache < IMAGE_CACHES; cache++) {
 		test_whole();
 		test_rotten_dirty();
+		test_rotten_durable();
 		test_torn_end();
 		test_rotten_clean();
 		test_missing();

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The log in memory, for recovery: of a segment what is wanted, as every leg has it. */
+#include <linux/mm.h>
+
+#include "format/logstripe.h"
+#include "recovery/recovery.h"
+
+bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
+{
+	const struct kvp_vdev *v = leg->v;
+	u32 copy;
+
+	for (copy = 0; copy < kvp_log_copies(v->g); copy++) {
+		struct kvp_place at = kvp_log_place(v->g, lsn, copy);
+
+		*block = at.block;
+		if (&v->legs[at.leg] == leg)
+			return true;
+	}
+	return false;
+}
+
+/* Blocks that cannot be read must not look like anything. */
+static void load_slowly(struct kvp_segment *seg, u32 leg)
+{
+	struct page **pages = seg->pages[leg];
+	u64 block;
+	u32 p;
+
+	for (p = seg->from; p < seg->read; p++)
+		if (!kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block) ||
+		    kvp_io_page(seg->legs[leg], KVP_IO_READ, block, pages[p]))
+			clear_page(page_address(pages[p]));
+}
+
+/*
+ * Begin to read @blocks from @from on, of the segment at @lsn, of which each leg has all, or nothing: any
+ * may have an entry of it.
+ */
+static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
+{
+	u32 i;
+
+	seg->lsn = lsn;
+	seg->from = from;
+	seg->read = from + blocks;
+	memset(seg->ios, 0, sizeof(seg->ios));
+	kvp_io_group_init(&seg->group);
+	for (i = 0; i < seg->nr; i++) {
+		struct kvp_io *io = &seg->ios[i];
+
+		seg->loaded[i] = kvp_leg_usable(seg->legs[i]) &&
+				 kvp_log_on_leg(seg->legs[i], lsn + from, &io->block);
+		if (!seg->loaded[i])
+			continue;
+		io->leg = seg->legs[i];
+		io->op = KVP_IO_READ;
+		io->nr = blocks;
+		io->pages = seg->pages[i] + from;
+		kvp_io_group_submit(&seg->group, io);
+	}
+}
+
+static void end_copies(struct kvp_segment *seg)
+{
+	u32 i;
+
+	kvp_io_group_wait(&seg->group);
+	for (i = 0; i < seg->nr; i++)
+		if (seg->loaded[i] && seg->ios[i].error) {
+			atomic64_inc(&seg->legs[i]->err_read);
+			load_slowly(seg, i);
+		}
+}
+
+void kvp_recovery_no_ahead(struct kvp_recovery *rec)
+{
+	if (rec->ahead.lsn != KVP_NO_SEGMENT)
+		kvp_io_group_wait(&rec->ahead.group);
+	rec->ahead.lsn = KVP_NO_SEGMENT;
+	rec->ahead_until = 0;
+}
+
+/* While the processor looks at this one, the disks read the next one. */
+static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_segment *a = &rec->ahead;
+
+	if (!a->nr || lsn >= rec->ahead_until || a->lsn == lsn)
+		return;
+	if (a->lsn != KVP_NO_SEGMENT)
+		kvp_io_group_wait(&a->group);
+	begin_copies(a, lsn, 0, blocks);
+}
+
+/* What was read ahead is what is wanted now; false: it is not. Who was given up meanwhile is no source (R17). */
+static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_segment *seg = &rec->seg, *a = &rec->ahead;
+	u32 i;
+
+	if (a->lsn != lsn || a->read < blocks)
+		return false;
+	end_copies(a);
+	for (i = 0; i < seg->nr; i++) {
+		swap(seg->pages[i], a->pages[i]);
+		seg->loaded[i] = a->loaded[i] && kvp_leg_usable(seg->legs[i]);
+	}
+	seg->lsn = lsn;
+	seg->from = 0;
+	seg->read = a->read;
+	a->lsn = KVP_NO_SEGMENT;
+	return true;
+}
+
+void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	const struct kvp_geometry *g = rec->pool->log.v->g;
+
+	lsn -= lsn % g->segment_blocks;
+	if (rec->seg.lsn == lsn && !rec->seg.from && rec->seg.read >= blocks)
+		return;
+	if (kvp_log_striped(g)) {
+		rec->seg.lsn = lsn;
+		rec->seg.from = 0;
+		rec->seg.read = blocks;
+		kvp_stripes_load(rec, blocks, false);
+		return;
+	}
+	if (!take_ahead(rec, lsn, blocks)) {
+		begin_copies(&rec->seg, lsn, 0, blocks);
+		end_copies(&rec->seg);
+	}
+	read_ahead(rec, lsn + g->segment_blocks, blocks);
+}
+
+void kvp_segment_load(struct kvp_recovery *rec, u64 lsn)
+{
+	kvp_segment_load_begin(rec, lsn, rec->pool->log.v->g->segment_blocks);
+}
+
+u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn)
+{
+	u32 i, claims = 0;
+
+	for (i = 0; i < rec->seg.nr; i++)
+		if (rec->seg.loaded[i])
+			claims = max(claims, kvp_log_hdr_claims(page_address(kvp_segment_page(rec, i, lsn))));
+	return claims;
+}
+
+static void load_part(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	struct kvp_segment *seg = &rec->seg;
+	u32 from = (u32)(lsn % rec->pool->log.v->g->segment_blocks);
+
+	if (seg->lsn == lsn - from && from >= seg->from && from + blocks <= seg->read)
+		return;
+	begin_copies(seg, lsn - from, from, blocks);
+	end_copies(seg);
+}
+
+void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest)
+{
+	u32 left = (u32)(kvp_log_segment_end(rec->pool->log.v->g, lsn) - lsn);
+
+	load_part(rec, lsn, rest ? left : 1);
+	load_part(rec, lsn, clamp(kvp_segment_claims(rec, lsn), 1u, min_t(u32, left, KVP_MAX_HDR_BLOCKS)));
+}
