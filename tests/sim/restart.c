@@ -1610,6 +1610,7 @@ void run_restart(void)
 	saga("goes-on-in-segment", &striped_ring, ring_goes_on_in_segment);
 	saga("lost-and-back", &striped_ring, lost_and_back);
 	saga("round-is-noted", &striped, round_is_noted);
+	saga("ring-follows-log", &striped, ring_follows_log);
 	saga("list-is-full", &striped, list_is_full);
 	saga("ssds-may-come-back", &striped, ssds_may_come_back);
 	saga("stop-waits-for-no-disk", &striped, stop_waits_for_no_disk);
