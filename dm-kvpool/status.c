@@ -223,6 +223,7 @@ static void say_cache(struct printer *p, const struct kvp_vdev *v)
 			  sizeof(mode));
 	say(p, "cache.mode=%s\n", mode);
 	say_number(p, "cache.vdev", v->index);
+	say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
 	say(p, "drain.state=%s\n", drains[state]);
 	say_number(p, "drain.left", state == KVP_DRAIN_RUNNING ?
 		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);

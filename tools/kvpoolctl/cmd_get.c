@@ -3,14 +3,16 @@
 #include "setting.h"
 #include "stats.h"
 
-/* What can be given only when a pool is made. */
+/* What can be given only when a pool is made, or its cache. */
 static const struct {
-	const char *key, *stat, *meaning;
+	const char *key, *stat, *when, *meaning;
 	bool of_any;			/* the first vdev that has it; not every pool does */
 } fixed[] = {
-	{ "log_size", "log.size", "of the log on each leg", false },
-	{ "size", "vdev.0.leg_size", "how much of each leg is used", false },
-	{ "chunk", "chunk", "neighbouring blocks on one leg of a parity1", true },
+	{ "log_size", "log.size", "at create", "of the log on each leg", false },
+	{ "size", "vdev.0.leg_size", "at create", "how much of each leg is used", false },
+	{ "chunk", "chunk", "at create", "neighbouring blocks on one leg of a parity1", true },
+	{ "cache_dirty_max", "cache.dirty_max", "with the cache",
+	  "so much of the cache may be dirty; fixed as long as there is the cache", false },
 };
 
 #define FIXED	((int)(sizeof(fixed) / sizeof(*fixed)))
@@ -152,7 +154,7 @@ static void print_table(const struct ctl *ctl, const struct stats *s)
 	}
 	for (i = 0; i < FIXED; i++)
 		printf("%-20s %-10s %-10s %-16s %s\n", fixed[i].key,
-		       fixed_value(ctl, s, i, shown), "-", "at create", fixed[i].meaning);
+		       fixed_value(ctl, s, i, shown), "-", fixed[i].when, fixed[i].meaning);
 	printf("%-20s %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
 }
 
@@ -204,7 +206,7 @@ const struct command cmd_get = {
 	.name = "get",
 	.args = "POOL [KEY]",
 	.help = "Shows the tunables of a running pool, or the value of one; also log_size, size and\n"
-		"chunk, which are given when a pool is made.",
+		"chunk, which are given when a pool is made, and cache_dirty_max, with its cache.",
 	.shorts = "",
 	.run = run,
 };

@@ -55,8 +55,11 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 	value++;
 	if (!strcmp(s->key, KEY_COMMENT))
 		return parse_comment(value, s, err);
-	if (!strcmp(s->key, "log_size") || !strcmp(s->key, "size") || !strcmp(s->key, "chunk") ||
-	    !strcmp(s->key, "cache_dirty_max"))
+	if (!strcmp(s->key, "cache_dirty_max"))
+		return err_set(err, ERR_USAGE, text, "take the cache out, if there is one (kvpoolctl remove "
+			       "POOL cache); then kvpoolctl add -o cache_dirty_max=SIZE POOL cache DEV...",
+			       "it is given with a cache, and fixed as long as there is that");
+	if (!strcmp(s->key, "log_size") || !strcmp(s->key, "size") || !strcmp(s->key, "chunk"))
 		return err_set(err, ERR_USAGE, text, "make a pool with it: kvpoolctl create -o",
 			       "it can be given only when a pool is made");
 	id = kvp_tunable_find(s->key);

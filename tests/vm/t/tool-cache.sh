@@ -29,7 +29,10 @@ blank
 echo "--- two SSDs: the plan, then the same for good"
 run 0 create -f -n "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +loss of 1 leg'
+run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; dirty=$(json plan.cache_dirty_max)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
+run 0 get -p tank cache_dirty_max; expect_eq "$(cat /tmp/out)" "$dirty"
+run 0 get tank; has out '^cache_dirty_max +[0-9]+M +- +with the cache +so much'
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
 [[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
 run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ +cache +online'; has out '/dev/d +online'

@@ -81,6 +81,8 @@ run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"
 run 0 get tank; has out '^log_size +4M +- +at create'; has out '^size +32M +- +at create'
 run 0 get tank chunk; expect_eq "$(cat /tmp/out)" -
 run 0 get -j tank chunk; expect_eq "$(json tunables.chunk.value)" null
+run 0 get tank cache_dirty_max; expect_eq "$(cat /tmp/out)" -
+run 0 get -j tank; expect_eq "$(json tunables.cache_dirty_max.value)" null
 run 0 get tank log_size; expect_eq "$(cat /tmp/out)" 4M
 run 0 get -p tank size; expect_eq "$(cat /tmp/out)" 33554432
 run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit":"bytes","value":4194304,"fixed":true,"meaning":"of the log on each leg"}'
@@ -100,6 +102,7 @@ settle tank
 # A filesystem that is mounted may write at any time.
 refused 2 usage 'only when a pool is made' set tank size=16M
 refused 2 usage 'only when a pool is made' set tank chunk=16K
+refused 2 usage 'fixed as long as there is that -- .*kvpoolctl remove POOL cache.*; then kvpoolctl add' set tank cache_dirty_max=2G
 run 0 export -n tank; has out 'would export pool tank'; has out /dev/b
 run 0 export -n -j tank; cp /tmp/out /tmp/plan
 run 0 export -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
