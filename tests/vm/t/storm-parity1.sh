@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: four times what a cache of kind parity1 holds is written at random while the disks are slow, with the log on it and without; all of it is read back, after a power cut, and without one SSD, too
+# timeout: 420
+# needs: fio
+. "$KVPOOL_TOP/tests/vm/storm.sh"
+for d in c d e; do mksim $d 8; done
+storms 72 "writethrough writeback" cache-parity1 3 /dev/c /dev/d /dev/e
+
+echo "--- one SSD less in the middle of a storm"
+written 7 24 &
+writer=$!
+sleep 1
+kill -0 $writer || fail "it is over already"
+dmsetup message p 0 offline "$(stat_of p leg.3.uuid)"
+wait $writer
+is_there 7 24
+expect_fail storm 8 24 --verify_only
+
+echo "--- quiet: all of it comes home"
+quiet
