@@ -4,6 +4,7 @@
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "host.h"
+#include "memory.h"
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
@@ -117,7 +118,7 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_number(plan, "cache_size", plan_cache_bytes(p));
 	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
-	json_number(plan, "cache_ram_bytes", plan_cache_ram(p));
+	json_number(plan, "cache_ram_bytes", memory_of_cache(&p->sb));
 	json_redundancy(plan, b->losses, losses_after(p, b));
 	vdevs = json_list(plan, "vdevs");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
@@ -143,7 +144,7 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		if (plan_cache_bytes(p))
 			printf("cache     %s, of which %s may be dirty\nmemory    %s\n",
 			       ctl_size(ctl, plan_cache_bytes(p), is), ctl_size(ctl, plan_cache_dirty(p), was),
-			       ctl_size(ctl, plan_cache_ram(p), ram));
+			       ctl_size(ctl, memory_of_cache(&p->sb), ram));
 		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));

@@ -6,6 +6,7 @@
 #include "format/tunables.h"
 #include "import.h"
 #include "log.h"
+#include "memory.h"
 
 static void __attribute__((format(printf, 5, 6)))
 refuse(struct refusals *r, const char *pool, enum err_code code, const char *mend,
@@ -401,7 +402,8 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 	json_text(plan, "uuid", uuid_print(p->sb->pool_uuid, uuid));
 	json_number(plan, "size", p->sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(plan, "ram_bytes", tunable_of(p->sb, KVP_T_WRITE_BUFFER) +
-		    tunable_of(p->sb, KVP_T_TABLE_CACHE) + tunable_of(p->sb, KVP_T_RAM_CACHE));
+		    tunable_of(p->sb, KVP_T_TABLE_CACHE) + tunable_of(p->sb, KVP_T_RAM_CACHE) +
+		    memory_of_cache(p->sb));
 	json_number(plan, "legs", p->sb->leg_count);
 	json_number(plan, "missing", scan_missing(p));
 	json_redundancy(plan, -1, losses_left(p));

@@ -2,17 +2,16 @@
 /* What new devices are to become: of a new pool, or of one that runs. */
 #include <stdarg.h>
 
-#include "cache/dirty.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/stripe.h"
 #include "host.h"
+#include "memory.h"
 #include "plan.h"
 #include "pool_object.h"
 #include "signature.h"
 
 #define CACHE_LEAST	(64ull << 20)	/* bytes of an SSD of a cache: with less it is more likely a slip */
-#define CACHE_RAM	18	/* bytes of memory for each 4 KiB of a cache, at most: 15.1 of the index, 2 of the ghost */
 
 static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror|parity1] DEV...' behind them";
 
@@ -459,13 +458,6 @@ u64 plan_cache_dirty(const struct plan *p)
 	return g ? kvp_log_window(g) << KVP_BLOCK_SHIFT : 0;
 }
 
-u64 plan_cache_ram(const struct plan *p)
-{
-	const struct kvp_geometry *g = cache_of(p);
-
-	return g ? kvp_log_blocks(g) * CACHE_RAM + kvp_dirty_ram(kvp_log_window(g)) : 0;
-}
-
 int plan_losses(const struct plan *p)
 {
 	int least = KVP_MAX_LEGS, n;
@@ -668,7 +660,7 @@ json_object *plan_object(const struct plan *p)
 	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
 	json_number(plan, "ram_bytes", tunable_value(p, KVP_T_WRITE_BUFFER) +
 		    tunable_value(p, KVP_T_TABLE_CACHE) + tunable_value(p, KVP_T_RAM_CACHE) +
-		    (kvp_has_data(g) ? 0 : plan_cache_ram(p)));
+		    memory_of_cache(&p->sb));
 	json_redundancy(plan, -1, plan_losses(p));
 	vdevs = json_list(plan, "vdevs");
 	for (v = 0; v < p->sb.vdev_count; v++)

@@ -83,9 +83,6 @@ unsigned int plan_sizes(const struct plan *p);
 /** plan_cache_dirty() - so much of its cache may be dirty; 0: there is none */
 u64 plan_cache_dirty(const struct plan *p);
 
-/** plan_cache_ram() - so much memory may its cache take: for what is clean, and for what is dirty */
-u64 plan_cache_ram(const struct plan *p);
-
 /** plan_cache_bytes() - so much its cache can hold, parity left out; 0: there is none */
 u64 plan_cache_bytes(const struct plan *p);
 

@@ -13,6 +13,7 @@ refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /
 refused 2 usage 'one leg' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c /dev/d
 refused 2 usage 'one cache' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c cache /dev/d
 refused 3 too_small '/dev/c: .* 64 MiB .*-f' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c; ram=$(json plan.ram_bytes)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
 has err 'note: the cache is write-through'
 run 0 status -j tank
@@ -21,6 +22,8 @@ expect_eq "$(json pools.0.losses_survivable)" 1
 expect_eq "$(kvpoolctl get tank cache_mode)" writethrough
 oracle write /dev/mapper/tank 0 512 1 fsync bs=8
 run 0 export tank
+run 0 import -n -j tank; expect_eq "$(json plan.ram_bytes)" "$ram" "memory of create and of import"
+[ "$ram" -gt $((3 * 64 << 20)) ] || fail "the cache takes no memory"
 run 0 import tank
 all_is v1
 run 0 destroy tank

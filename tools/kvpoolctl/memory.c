@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cache/dirty.h"
+#include "format/logplace.h"
+#include "format/regions.h"
+#include "memory.h"
+
+#define CACHE_RAM	18	/* bytes for each 4 KiB of a cache, at most: 15.1 of the index, 2 of the ghost */
+
+u64 memory_of_cache(const struct kvp_sb *sb)
+{
+	int cache = kvp_cache_find(sb);
+	const struct kvp_geometry *g = &sb->vdevs[cache < 0 ? 0 : cache];
+
+	return cache < 0 ? 0 : kvp_log_blocks(g) * CACHE_RAM + kvp_dirty_ram(kvp_log_window(g));
+}
