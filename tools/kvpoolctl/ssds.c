@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "spares.h"
 #include "ssds.h"
 
 struct exchange {
@@ -23,8 +24,50 @@ struct exchange {
 	unsigned int leg;		/* it is about */
 	dev_t old;			/* its device; 0: it is missing */
 	char uuid[UUID_BUF];
-	int losses;
+	int losses, losses_after;
 };
+
+/* --- what it survives ----------------------------------------------------------- */
+
+/* So many SSDs are in use afterwards. */
+static int count_used(const struct exchange *x, const struct stats *s)
+{
+	const char *state = stats_text(s, "leg.%u.state", x->leg), *path;
+	unsigned int i, first = x->cache.first_leg;
+	int used = 0;
+
+	for (i = first; i < first + x->cache.leg_count; i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		/* Where one begins anew all do that are connected. */
+		if (x->o->anew ? path && strcmp(path, "-") :
+				 !strcmp(stats_text(s, "leg.%u.state", i) ?: "", "online"))
+			used++;
+	}
+	if (x->o->leaves && state && !strcmp(state, "online"))
+		used--;
+	return used + !!x->o->new;
+}
+
+/* Where the pool survives no loss as it is the log is forced there, if an SSD has come for that. */
+static bool log_forced(const struct exchange *x)
+{
+	return (!x->o->leaves || x->o->new) && !x->losses;
+}
+
+/* What the pool survives then: of the cache only what the log needs counts, if that is to be there. */
+static int losses_after(const struct exchange *x, const struct stats *s)
+{
+	int legs = (int)x->cache.leg_count + !!x->o->new - x->o->leaves;
+	int least = losses_without_cache(s);
+	int spare = count_used(x, s) - (kvp_log_striped(&x->cache) ? legs - 1 : 1);
+
+	if (!x->writeback || spare < 0)
+		return least;
+	/* On too few SSDs it does not return: log_returns(). */
+	if (!spare && !log_forced(x) && (least || (legs == 1 && plan_losses(&x->plan))))
+		return least;
+	return spare < least ? spare : least;
+}
 
 /* --- what there is ------------------------------------------------------------ */
 
@@ -89,6 +132,8 @@ static int look(struct exchange *x, struct err *err)
 	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
 	if (!ret)
 		ret = check_leg(x, &s, err);
+	if (!ret)
+		x->losses_after = losses_after(x, &s);
 	stats_free(&s);
 	return ret;
 }
@@ -167,7 +212,7 @@ static int make_table(struct exchange *x, struct err *err)
  */
 static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
 {
-	bool forced = (!x->o->leaves || x->o->new) && !x->losses;
+	bool forced = log_forced(x);
 
 	if (!x->writeback)
 		return 0;
@@ -216,6 +261,17 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	return -1;
 }
 
+static void print_plan(const struct exchange *x, const char *table)
+{
+	if (x->o->anew)
+		printf("would bring %s online, empty, in the cache of pool %s\n", x->o->leg, x->entry.name);
+	else
+		printf("would %s %s%s%s, of the cache of pool %s\n", x->o->action, x->o->leg,
+		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
+		       x->entry.name);
+	printf("survives  loss of %d leg(s), now %d\ntable     %s\n", x->losses_after, x->losses, table);
+}
+
 static void report(struct ctl *ctl, const struct exchange *x)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
@@ -227,16 +283,12 @@ static void report(struct ctl *ctl, const struct exchange *x)
 	json_text(plan, "uuid", x->entry.uuid);
 	json_text(plan, "leg", x->uuid);
 	json_text(plan, "new", x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL);
+	json_redundancy(plan, x->losses, x->losses_after);
 	json_text(plan, "table", table);
 	if (ctl->json)
 		ctl_json(json_object_get(root));
-	else if (ctl->dry_run && x->o->anew)
-		printf("would bring %s online, empty, in the cache of pool %s\ntable     %s\n", x->o->leg,
-		       x->entry.name, table);
 	else if (ctl->dry_run)
-		printf("would %s %s%s%s, of the cache of pool %s\ntable     %s\n", x->o->action, x->o->leg,
-		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
-		       x->entry.name, table);
+		print_plan(x, table);
 	else
 		ctl_say(ctl, "pool %s: the cache has %u SSD(s)", x->entry.name,
 			x->cache.leg_count + !!x->o->new - x->o->leaves);

@@ -46,7 +46,7 @@ for mode in writethrough writearound writeback writearound writethrough writebac
 done
 
 echo "--- an SSD is replaced, one dies and is replaced, one is out and comes back, under load; then another is lost"
-run 0 replace -n tank /dev/c /dev/f; has out 'would replace /dev/c by /dev/f'
+run 0 replace -n tank /dev/c /dev/f; has out 'would replace /dev/c by /dev/f'; has out '^survives  loss of 1 leg.*now 1'
 run 0 replace -j tank /dev/c /dev/f
 is_whole /dev/f /dev/d /dev/e
 run 1 inspect /dev/c
@@ -58,7 +58,7 @@ simset d dead 0
 is_whole /dev/f /dev/c /dev/e
 run 0 offline tank /dev/e
 run 4 status -j tank; expect_eq "$(json pools.0.losses_survivable)" 0
-run 0 online -n tank /dev/e; has out 'would bring /dev/e online'
+run 0 online -n tank /dev/e; has out 'would bring /dev/e online'; has out '^survives  loss of 1 leg.*now 0'
 run 0 online -j tank /dev/e
 is_whole /dev/f /dev/c /dev/e
 expect_eq "$(event_count tank cache_exchanged)" 3 "events cache_exchanged"

@@ -8,6 +8,16 @@
 mksim f 16
 blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
 ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path 2> /dev/null)" "$1"; }
+# as_planned BEFORE AFTER COMMAND ARG...: losses that are survived, as -n says it, and as it is then.
+as_planned() {
+	local before=$1 after=$2 command=$3
+	shift 3
+	run 0 "$command" -n -j "$@"
+	expect_eq "$(json plan.redundancy)" "{\"before\":$before,\"after\":$after}" "$command $*: planned"
+	run 0 "$command" -n "$@"; has out "^survives  loss of $after leg\(s\), now $before\$"
+	run 0 "$command" "$@"
+	expect_stat tank losses_survivable "$after"
+}
 is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
 
 echo "--- refused in words"
@@ -16,7 +26,7 @@ refused 3 refused 'no legs but SSDs of a cache' replace tank /dev/a /dev/e
 refused 3 too_small 'smaller than what' replace tank /dev/c /dev/f
 refused 3 held 'tank' attach tank /dev/c /dev/d
 refused 2 usage '' replace tank /dev/c
-run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'
+run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'; has out '^survives  loss of 1 leg.*now 1'
 table=$(dmsetup table tank)
 expect_fail dmsetup load tank --table "${table/ 0 mirror/ 1 replace mirror}"
 [[ $(last_refusal) = *'that the cache has'* ]] || fail "refused, but: $(last_refusal)"
@@ -35,19 +45,19 @@ run 1 inspect /dev/c
 simset d dead 1
 retry 60 is_degraded
 run 4 status -j tank; uuid=$(json pools.0.cache.legs.1.uuid)
-run 0 replace tank "$uuid" /dev/c
+as_planned 0 1 replace tank "$uuid" /dev/c
 simset d dead 0
 mode_is writeback cache
 ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
 run 0 offline tank /dev/e; has out 'offline; .* loss of 0 leg.* now, before 1'
-run 0 online tank /dev/e
+as_planned 0 1 online tank /dev/e
 mode_is writeback cache
 ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
-run 0 detach tank /dev/e; has err 'note: the cache is write-through'
+as_planned 1 1 detach tank /dev/e; has err 'note: the cache is write-through'
 ssds '/dev/c '
-run 0 attach tank /dev/c /dev/e
+as_planned 1 1 attach tank /dev/c /dev/e
 ssds '/dev/c /dev/e'
 run 0 set tank cache_mode=writeback
 mode_is writeback cache

@@ -73,6 +73,7 @@ POOL = dict(
 )
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],
             redundancy=dict(before=NUMBER, after=None))
+EXCHANGE = dict(pool=TEXT, uuid=UUID, leg=UUID, table=TEXT, redundancy=dict(before=NUMBER, after=NUMBER))
 FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])
 PLANS = {
     "create": dict(
@@ -87,10 +88,10 @@ PLANS = {
     "labelclear": dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
     "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
                     redundancy=dict(before=NUMBER, after=NUMBER)),
-    "replace": dict(action="replace", pool=TEXT, uuid=UUID, leg=UUID, new=TEXT, table=TEXT),
-    "attach": dict(action="attach", pool=TEXT, uuid=UUID, leg=UUID, new=TEXT, table=TEXT),
-    "detach": dict(action="detach", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
-    "online": dict(action="online", pool=TEXT, uuid=UUID, leg=UUID, new=None, table=TEXT),
+    "replace": dict(EXCHANGE, action="replace", new=TEXT),
+    "attach": dict(EXCHANGE, action="attach", new=TEXT),
+    "detach": dict(EXCHANGE, action="detach", new=None),
+    "online": dict(EXCHANGE, action="online", new=None),
     "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, drain_ms=NUMBER, table=TEXT,
                    redundancy=dict(before=NUMBER, after=NUMBER)),
     "destroy": dict(STOP, action="destroy"),
