@@ -42,6 +42,11 @@ static const struct metric {
 	{ "ram_cache_bypassed_ahead_total", "ram.bypassed_ahead", COUNTER, 1,
 	  "Blocks that it was not to keep: read ahead, nobody had asked for them." },
 	{ "ssd_cache_bytes", "ssd.size", GAUGE, 1, "Size of the SSD cache; 0: it is not in use." },
+	{ "ssd_cache_dirty_max_bytes", "cache.dirty_max", GAUGE, 1, "What of it may be dirty." },
+	{ "drain_left_bytes", "drain.left", GAUGE, 1,
+	  "What of the log is left to go home before it can leave the SSD cache; 0: it does not." },
+	{ "drain_total_bytes", "drain.total", GAUGE, 1, "Of so much, when that began." },
+	{ "drain_rate_bytes", "drain.rate", GAUGE, 1, "Brought home a second meanwhile." },
 	{ "ssd_cache_parked_bytes", "ssd.parked", GAUGE, 1,
 	  "What is not home and has left RAM: only the cache has it." },
 	{ "ssd_cache_clean_bytes", "ssd.clean", GAUGE, 1, "What of it can be read there and is home." },
@@ -140,6 +145,10 @@ static const char *const pool_states[] = { "online", "degraded", "faulted", "sus
 static const char *const leg_states[] = {
 	"online", "offline", "faulted", "resilvering", "stale", "missing", NULL
 };
+static const char *const cache_modes[] = { "writeback", "writethrough", "writearound", NULL };
+static const char *const drain_states[] = {
+	"none", "running", "done", "cancelled", "failed", NULL
+};
 
 /* As the format wants it: backslash, quote and newline are escaped. */
 static const char *escape(const char *text, char *buf, size_t size)
@@ -176,13 +185,13 @@ static void print_metric(const struct metric *m, const struct pool *pools, unsig
 	}
 }
 
-/* One line for each state there is: 1 for the one that it has. */
-static void print_states(const char *name, const char *label, const char *state,
-			 const char *const *states)
+/* One line for each word there is: 1 for the one that it has. */
+static void print_words(const char *name, const char *label, const char *key, const char *word,
+			const char *const *words)
 {
-	for (; *states; states++)
-		printf("kvpool_%s{%s,state=\"%s\"} %d\n", name, label, *states,
-		       state && !strcmp(state, *states));
+	for (; *words; words++)
+		printf("kvpool_%s{%s,%s=\"%s\"} %d\n", name, label, key, *words,
+		       word && !strcmp(word, *words));
 }
 
 static bool leg_label(const struct pool *p, unsigned int leg, char *buf, size_t size)
@@ -208,8 +217,8 @@ static void print_legs(const struct pool *pools, unsigned int count)
 	head("leg_state", "gauge", "1 for the state that a leg is in.");
 	for (i = 0; i < count; i++)
 		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
-			print_states("leg_state", label,
-				     stats_text(&pools[i].stats, "leg.%u.state", leg), leg_states);
+			print_words("leg_state", label, "state",
+				    stats_text(&pools[i].stats, "leg.%u.state", leg), leg_states);
 	head("leg_errors_total", "counter", "Errors of a leg, by kind; 'clear' resets them.");
 	for (i = 0; i < count; i++)
 		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
@@ -260,14 +269,41 @@ static void print_amplification(const struct pool *pools, unsigned int count)
 	}
 }
 
+/* Of pools that have a cache: its mode, its state, and whether the log is about to leave it. */
+static void print_caches(const struct pool *pools, unsigned int count)
+{
+	const struct stats *s;
+	unsigned int i, v;
+
+	head("ssd_cache_mode", "gauge", "1 for the mode that is set.");
+	for (i = 0; i < count; i++)
+		if (stats_text(&pools[i].stats, "cache.vdev"))
+			print_words("ssd_cache_mode", pools[i].label, "mode",
+				    stats_text(&pools[i].stats, "cache.mode"), cache_modes);
+	head("ssd_cache_state", "gauge", "1 for the state that the SSD cache is in.");
+	for (i = 0; i < count; i++) {
+		s = &pools[i].stats;
+		v = (unsigned int)stats_number(s, "cache.vdev");
+		if (stats_text(s, "cache.vdev"))
+			print_words("ssd_cache_state", pools[i].label, "state",
+				    stats_text(s, "vdev.%u.state", v), pool_states);
+	}
+	head("drain_state", "gauge", "1 for how it is with emptying the log, so that it can leave the SSD cache.");
+	for (i = 0; i < count; i++)
+		if (stats_text(&pools[i].stats, "cache.vdev"))
+			print_words("drain_state", pools[i].label, "state",
+				    stats_text(&pools[i].stats, "drain.state"), drain_states);
+}
+
 static void print_all(const struct pool *pools, unsigned int count)
 {
 	unsigned int i;
 
 	head("pool_state", "gauge", "1 for the state that a pool is in.");
 	for (i = 0; i < count; i++)
-		print_states("pool_state", pools[i].label, stats_text(&pools[i].stats, "state"),
-			     pool_states);
+		print_words("pool_state", pools[i].label, "state",
+			    stats_text(&pools[i].stats, "state"), pool_states);
+	print_caches(pools, count);
 	for (i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
 		print_metric(&metrics[i], pools, count);
 	print_amplification(pools, count);

@@ -77,6 +77,8 @@ done
 kvpoolctl remove tank cache > /tmp/removed 2>&1 &
 remover=$!
 wait_stat tank drain.state running
+run 0 metrics
+has out '^kvpool_drain_state\{pool="tank",state="running"\} 1$'; has out '^kvpool_drain_left_bytes\{pool="tank"\} [1-9]'
 run 0 cancel tank drain
 for d in a b; do simset $d delay_us 0; done
 expect_fail wait $remover

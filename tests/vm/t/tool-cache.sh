@@ -74,6 +74,9 @@ has out '^ bypassed: the RAM cache: '; has out '^  refused: by the SSD cache: '
 run 0 iostat -v tank; has out '^  cache: .* hits, .* written to each SSD'
 run 0 metrics
 has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
+has out '^kvpool_ssd_cache_mode\{pool="tank",mode="writeback"\} 1$'; has out '^kvpool_ssd_cache_mode\{.*,mode="writearound"\} 0$'
+has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="none"\} 1$'
+has out "^kvpool_ssd_cache_dirty_max_bytes\{pool=\"tank\"\} $dirty\$"
 
 echo "--- the power goes with much in the log"
 oracle write /dev/mapper/tank 0 512 2 fsync bs=4
@@ -88,6 +91,7 @@ simset c dead 1
 oracle write /dev/mapper/tank 0 512 4 fsync bs=4
 run 4 status -j tank
 expect_eq "$(json pools.0.cache.state) $(json pools.0.cache.legs.0.state)" "degraded faulted"
+run 0 metrics; has out '^kvpool_ssd_cache_state\{pool="tank",state="degraded"\} 1$'
 cut_power
 simset c dead 0
 run 0 import tank
