@@ -41,11 +41,17 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
 	return n;
 }
 
-/* The most of a run from @block on, up to @max, that ends where requests to all legs end. */
+/*
+ * The most of a run from @block on, up to @max, that ends where requests to all legs end: with parity
+ * where a slice of a bypass does, which are counted from where the run begins.
+ */
 static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 {
-	u64 end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
+	u64 end;
 
+	if (pool->parity)
+		return max - max % kvp_bypass_slice(pool);
+	end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
 	return end > block ? (u32)(end - block) : 0;
 }
 
@@ -126,19 +132,35 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
 }
 
+/* With parity: is the run of @n from @first on all that has gathered, of which nobody waits for anything? */
+static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
+			 const struct kvp_dirty *first, u32 n)
+{
+	return pool->parity && n == pool->wbuf.nr_buffered && first->seq > e->wanted;
+}
+
 /*
- * The end of a stream that has gathered, less than a stripe: nobody waits for it,
- * and with what follows it may become one.
+ * The end of a stream that has gathered, less than a slice, or than a stripe, of a bypass: nobody
+ * waits for it, and with what follows it may become one.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			   const struct kvp_dirty *first, u32 n)
 {
 	const struct kvp_dirty *last;
 
-	if (!pool->parity || list_empty(&e->versions) || n != pool->wbuf.nr_buffered)
+	if (!nobody_waits(pool, e, first, n) || list_empty(&e->versions))
 		return false;
 	last = list_last_entry(&e->versions, struct kvp_dirty, list);
-	return last->intent && last->block + 1 == first->block && first->seq > e->wanted;
+	return last->intent && last->block + 1 == first->block && n < kvp_bypass_slice(pool);
+}
+
+/* Of @n that may go by intent, and end what has gathered: what is more than whole slices can wait. */
+static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
+			const struct kvp_dirty *first, u32 n, u32 run)
+{
+	if (!nobody_waits(pool, e, first, run))
+		return n;
+	return whole_requests(pool, first->block, n) ?: n;
 }
 
 /* How many from @d on become intents; 0: it is data. *@stop: nothing more belongs into this entry. */
@@ -152,18 +174,19 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 
 	/* A stream that goes on beyond this entry must not become data for that. */
 	if (n >= max && n >= cutoff) {
-		n = pool->parity ? max : whole_requests(pool, d->block, max);
+		n = whole_requests(pool, d->block, max);
 		*stop = n < cutoff && e->records;
 		n = n ?: max;
 	}
+	if (stream_goes_on(pool, e, d, run)) {
+		*stop = true;
+		return 0;
+	}
 	if (n >= cutoff)
-		n = may_bypass(pool, d->block, n);
+		n = whole_slices(pool, e, d, may_bypass(pool, d->block, n), run);
 	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
 		n = may_bypass(pool, d->block, n / 2);
-	if (n >= cutoff)
-		return n;
-	*stop |= stream_goes_on(pool, e, d, run);
-	return 0;
+	return n >= cutoff ? n : 0;
 }
 
 /* Take from the head of the buffer what fits into @cap blocks. */

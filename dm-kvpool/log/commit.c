@@ -29,7 +29,7 @@ static u32 commit_batch(struct kvp_pool *pool)
 {
 	u32 limit = READ_ONCE(pool->wbuf.commit_limit);
 
-	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 4));
+	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 8));
 }
 
 /* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's. */

@@ -297,6 +297,14 @@ bool kvp_log_idle(struct kvp_pool *pool);
 /** kvp_bypass_collect() - no slices any more: @b->versions has all. No worker has any. */
 void kvp_bypass_collect(struct kvp_bypass *b);
 
+/**
+ * kvp_bypass_slice() - versions of a slice, or a few more, up to the end of a stripe; the pool has parity
+ *
+ * So many that each leg gets as long a request as there is: a disk that seeks takes one of half the length
+ * for nearly as long.
+ */
+u32 kvp_bypass_slice(const struct kvp_pool *pool);
+
 /** kvp_bypass_kick() - intents that are ready to go home do so */
 void kvp_bypass_kick(struct kvp_pool *pool);
 

@@ -25,11 +25,7 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const stru
 	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
 }
 
-/*
- * Versions of a slice, or a few more, up to the end of a stripe. So many that each leg gets as long a request
- * as there is: a disk that seeks takes one of half the length for nearly as long.
- */
-static u32 slice_versions(const struct kvp_pool *pool)
+u32 kvp_bypass_slice(const struct kvp_pool *pool)
 {
 	u32 i, legs = 0;
 
@@ -42,7 +38,7 @@ static u32 slice_versions(const struct kvp_pool *pool)
 /* Returns the number of slices. */
 static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 {
-	u32 n = 0, in = 0, most = slice_versions(pool);
+	u32 n = 0, in = 0, most = kvp_bypass_slice(pool);
 	struct kvp_dirty *d, *last = NULL;
 
 	kvp_home_sort(&b->versions);
