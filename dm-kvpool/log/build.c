@@ -384,6 +384,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->open_count = 0;
 
 	spin_lock_irqsave(&log->lock, flags);
+	e->due = log->due;
 	__witness(pool);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->bypass, list)
@@ -408,23 +409,27 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->head.lsn = h->lsn + h->blocks;
 }
 
-/* All of the entry on each leg that has a copy; one of them is enough. */
+/* All of the entry, and of the one that goes with it, on each leg that has a copy; one of them is enough. */
 static void lay_copies(struct kvp_entry_io *e)
 {
-	u32 i;
+	u32 nr = e->hdr.blocks, i;
 
+	if (e->joined) {
+		memcpy(&e->pages[nr], e->joined->pages, e->joined->hdr.blocks * sizeof(*e->pages));
+		nr += e->joined->hdr.blocks;
+	}
 	for (i = 0; i < kvp_log_copies(e->v->g); i++) {
 		struct kvp_place at = kvp_log_place(e->v->g, e->hdr.lsn, i);
 		struct kvp_io *io = &e->ios[at.leg];
 
 		io->block = at.block;
-		io->nr = e->hdr.blocks;
+		io->nr = nr;
 		io->pages = e->pages;
 	}
 	e->needed = 1;
 }
 
-static void submit_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	u32 i;
 
@@ -495,7 +500,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
 	kvp_scache_overwrite(pool, e->hdr.lsn, e->hdr.blocks);
-	submit_entry(pool, e);
+	kvp_log_send_or_keep(pool, e);
 }
 
 /* May anything at all be appended now, with room left for the parity of what must come first? */

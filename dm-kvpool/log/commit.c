@@ -32,14 +32,14 @@ static u32 commit_batch(struct kvp_pool *pool)
 	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 8));
 }
 
-/* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's. */
+/* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's, and what is kept goes with it. */
 static bool __nothing_in_flight(struct kvp_log *log)
 {
 	struct kvp_entry_io *e;
 
 	lockdep_assert_held(&log->lock);
 	list_for_each_entry(e, &log->in_flight, list)
-		if (!e->clean)
+		if (!e->clean && e != READ_ONCE(log->unsent))
 			return false;
 	return true;
 }
@@ -101,7 +101,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 	struct kvp_log *log = &pool->log;
 
 	arm_interval(pool);
-	while (build_wanted(pool)) {
+	while (build_wanted(pool) || kvp_log_unsent_must_go(pool)) {
 		bool built;
 
 		if (!may_build) {
@@ -117,6 +117,8 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		if (!mutex_trylock(&log->build_lock))
 			return;
 		built = build_wanted(pool) && kvp_log_build_entry(pool);
+		if (kvp_log_unsent_must_go(pool))
+			kvp_log_send_unsent(pool);
 		mutex_unlock(&log->build_lock);
 		smp_mb();	/* pairs with the one above */
 		/* Somebody may wait for what was buffered to be committed. */
@@ -176,6 +178,7 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 	spin_lock_irqsave(&log->lock, flags);
 	e->phase = KVP_ENTRY_ENDED;
+	__kvp_log_joined_ended(e);
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -334,6 +337,7 @@ static void settle_failures(struct kvp_pool *pool)
 
 	/* The builder appends to the queue and moves the head: keep it out. */
 	mutex_lock(&log->build_lock);
+	kvp_log_send_unsent(pool);
 	for (;;) {
 		spin_lock_irqsave(&log->lock, flags);
 		e = list_first_entry_or_null(&log->in_flight, struct kvp_entry_io, list);

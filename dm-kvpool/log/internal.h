@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between build.c, commit.c, flush.c and log.c. */
+/* Between build.c, commit.c, flush.c, joined.c and log.c. */
 #ifndef KVP_LOG_INTERNAL_H
 #define KVP_LOG_INTERNAL_H
 
@@ -39,6 +39,23 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget);
 
 /** kvp_log_send() - seal a filled entry and write it; by build_lock */
 void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/** kvp_log_submit() - write a sealed entry, and the one that goes with it; by build_lock */
+void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/* --- joined.c: two entries as one request --- */
+
+/** kvp_log_send_or_keep() - send a sealed entry, with the one that was kept; or keep it for the next; by build_lock */
+void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/** kvp_log_send_unsent() - if one is kept send it by itself; by build_lock */
+void kvp_log_send_unsent(struct kvp_pool *pool);
+
+/** kvp_log_unsent_must_go() - is one kept that must not be any longer? Any context. */
+bool kvp_log_unsent_must_go(struct kvp_pool *pool);
+
+/** __kvp_log_joined_ended() - @e has ended: so has what went with it, in the same way; caller holds log->lock */
+void __kvp_log_joined_ended(struct kvp_entry_io *e);
 
 /* --- append.c: entries that take nothing from the write buffer --- */
 

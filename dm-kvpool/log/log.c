@@ -174,6 +174,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 
 	log->redo = 0;
+	log->unsent = NULL;
 	log->failed = false;
 	WRITE_ONCE(log->moving, false);
 	WRITE_ONCE(log->owed, 0);

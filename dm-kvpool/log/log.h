@@ -102,6 +102,8 @@ enum kvp_entry_phase {
  * @budget: blocks from its place to where the log is full
  * @wanted: somebody waits for everything accepted up to here
  * @bypass: if it holds intents
+ * @joined: the next entry, if that is sent with it (joined.c)
+ * @due: it was built when the interval was over
  * @appended: it takes nothing from the buffer (append.c)
  * @append: if it holds parity: who waits for it
  * @clean: it holds blocks for the SSD cache, and nothing else
@@ -127,6 +129,8 @@ struct kvp_entry_io {
 	unsigned long sent, failed;
 	u32 needed;
 	struct kvp_bypass *bypass;
+	struct kvp_entry_io *joined;
+	bool due;
 	bool appended;
 	struct kvp_parity_append *append;
 	bool clean;
@@ -203,6 +207,7 @@ struct kvp_log {
 	struct kvp_bypass_worker workers[KVP_BYPASS_WORKERS];
 
 	struct mutex build_lock;		/* one builder at a time */
+	struct kvp_entry_io *unsent;		/* sealed, and kept for the next one (joined.c); by build_lock */
 	struct kvp_log_mark head;		/* where the next entry goes; by build_lock */
 
 	spinlock_t lock;			/* irqsave; for all below */

@@ -1235,6 +1235,153 @@ static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
 	}
 }
 
+/* --- two entries as one request ---------------------------------------------------------------- */
+
+/* Requests to logs, in the trace from @from on, that have two entries of one block. */
+static u32 joined_requests(u32 from)
+{
+	u32 i, n = 0;
+
+	for (i = from; i < disks.trace.nr_requests; i++) {
+		const struct trace_request *r = &disks.trace.requests[i];
+
+		n += r->op == KVP_IO_WRITE_FUA && r->nr == 2 && disk_has_log(r->disk, r->block);
+	}
+	return n;
+}
+
+/* One entry's intents are on their way home, and do not get there; the next one is kept. */
+static void keep_an_entry(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	host_write(h, 0, 480, false);
+	host_checkpoint(h);
+	kvp_wbuf_set_limit(h->pool, 256);
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 0, 64);
+	host_write(h, 0, 64, false);
+	host_sleep(50);
+	s->cuts_from = disks.trace.nr;
+	s->positions = 150;
+	host_write(h, 100, 64, false);
+	host_sleep(50);
+	if (!h->pool->log.unsent)
+		sim_fail("no entry is kept: the scenario is not what it says");
+}
+
+/* Everywhere in it, with each part of the request there or torn. */
+static void two_entries_are_one_request(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 from;
+
+	keep_an_entry(s);
+	from = disks.trace.nr_requests;
+	host_write(h, 200, 64, false);
+	host_sleep(50);
+	if (h->pool->log.unsent || joined_requests(from) != s->start.legs)
+		sim_fail("%u requests with two entries: the scenario is not what it says",
+			 joined_requests(from));
+	flush_begin(s);
+	host_sleep(50);
+	if (s->flush_over)
+		sim_fail("FLUSH did not wait for intents");
+	release_all();
+	flush_end(s);
+	host_write(h, 130, 1, true);
+}
+
+static void one_leg_fails_two_entries(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	h->may_fail = true;
+	keep_an_entry(s);
+	disks_fault(FAULT_WRITE_EIO, 1, disks.log_start, disks.log_start + disks.log_blocks - 1)->times = 1;
+	s->crash.given_up = BIT(1);
+	host_write(h, 200, 64, false);
+	host_sleep(50);
+	if (kvp_leg_usable(host_leg(h, 1)))
+		sim_fail("no leg was given up");
+	release_all();
+	h->may_fail = false;
+	host_flush(h);
+	host_read_check(h, 100);
+	host_read_check(h, 263);
+}
+
+static void no_leg_takes_two_entries(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 from;
+
+	h->may_fail = true;
+	keep_an_entry(s);
+	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 1);
+	from = disks.trace.nr_requests;
+	host_write(h, 200, 64, false);
+	host_sleep(50);
+	if (joined_requests(from) != s->start.legs ||
+	    events_of(h->pool, "commit_failed why=no leg took the log entry") != 1)
+		sim_fail("no commit failed: the scenario is not what it says");
+	release_all();
+	h->may_fail = false;
+	host_flush(h);
+	host_read_check(h, 100);
+	host_read_check(h, 263);
+}
+
+/* One on its way fails: what is kept behind it is sent, or nothing would be settled. */
+static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log.head.lsn);
+	u32 i;
+
+	h->may_fail = true;
+	kvp_wbuf_set_limit(h->pool, 256);
+	fail_writes(s, at, at, 1);
+	for (i = 0; i < s->start.legs; i++)
+		disks_stall(i, at, at);
+	host_write(h, 0, 64, false);
+	host_write(h, 100, 64, false);
+	host_sleep(50);
+	if (!h->pool->log.unsent)
+		sim_fail("no entry is kept: the scenario is not what it says");
+	release_all();
+	host_sleep(50);
+	if (events_of(h->pool, "commit_failed why=no leg took the log entry") != 1)
+		sim_fail("nobody has heard that the commit failed");
+	h->may_fail = false;
+	host_flush(h);
+	host_read_check(h, 0);
+	host_read_check(h, 163);
+}
+
+/* Whoever wants to know has it sent; and if nothing else is to go home it goes, too. */
+static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
+{
+	keep_an_entry(s);
+	flush_begin(s);
+	host_sleep(50);
+	if (s->host.pool->log.unsent)
+		sim_fail("an entry is kept that somebody waits for");
+	release_all();
+	flush_end(s);
+}
+
+static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
+{
+	keep_an_entry(s);
+	release_all();
+	host_sleep(500);
+	if (s->host.pool->log.unsent || s->host.pool->log.durable_seq != s->host.pool->wbuf.seq)
+		sim_fail("an entry is kept, and nothing else is on its way home");
+	host_flush(&s->host);
+}
+
 #define NAMED(function) #function, function
 
 void run_scenarios(void)
@@ -1287,6 +1434,12 @@ void run_scenarios(void)
 	scenario(NAMED(flush_finds_space_after_a_storm), 2, true, 1);
 	scenario(NAMED(blocks_of_zeros_are_holes), 2, false, 1);
 	scenario(NAMED(two_entries_in_flight_earlier_lost), 2, true, 1);
+	scenario(NAMED(two_entries_are_one_request), 2, false, 3);
+	scenario(NAMED(one_leg_fails_two_entries), 2, false, 2);
+	scenario(NAMED(no_leg_takes_two_entries), 2, false, 2);
+	scenario(NAMED(an_entry_fails_and_the_next_is_kept), 2, false, 2);
+	scenario(NAMED(a_flush_does_not_wait_for_a_second_entry), 2, false, 2);
+	scenario(NAMED(a_stream_that_ends_has_nothing_kept), 2, false, 2);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);
 	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true, 2);
