@@ -154,11 +154,14 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	return last->intent && last->block + 1 == first->block && n < kvp_bypass_slice(pool);
 }
 
-/* Of @n that may go by intent, and end what has gathered: what is more than whole slices can wait. */
+/*
+ * Of @n that may go by intent, and end what has gathered: what is more than whole slices can wait. Not on a
+ * mirror, where it might become data for that.
+ */
 static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_dirty *first, u32 n, u32 run)
 {
-	if (!nobody_waits(pool, e, first, run))
+	if (!nobody_waits(pool, e, first, run) || !kvp_is_parity1(kvp_locate(pool, first->block).v->g))
 		return n;
 	return whole_requests(pool, first->block, n) ?: n;
 }
