@@ -23,6 +23,7 @@
 #define KVP_WBUF_H
 
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -72,7 +73,7 @@ struct kvp_dirty {
 	struct list_head list;
 	union {
 		struct list_head hole_list;
-		struct list_head by_block;
+		struct rb_node by_block;
 	};
 	u64 block;
 	u64 seq;

@@ -240,9 +240,8 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	}
 	w->nr_parked -= r->nr;
 	spin_unlock(&w->lock);
-	if (!r->nr || !pool->destage.sweep.nr)
-		return;
-	kvp_sweep_drop(pool, &r->holes, &covered);
+	list_for_each_entry(d, &r->holes, list)
+		kvp_sweep_drop(pool, d, &covered);
 	drop_in_parts(pool, &covered);
 }
 

@@ -7,35 +7,25 @@
 #include "vdev/sweep.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
-#define STEPS		4096u	/* of a list, which may have millions, before others may run */
-#define PART		8u	/* gather when this part of what is known is new */
 
 void kvp_sweep_init(struct kvp_sweep *s)
 {
-	INIT_LIST_HEAD(&s->ahead);
-	INIT_LIST_HEAD(&s->behind);
+	s->known = RB_ROOT;
 	s->hand = 0;
 	s->nr = 0;
 }
 
-static struct kvp_dirty *by_block_entry(const struct list_head *at)
+static struct kvp_dirty *by_block_entry(const struct rb_node *at)
 {
-	return list_entry(at, struct kvp_dirty, by_block);
+	return rb_entry(at, struct kvp_dirty, by_block);
 }
 
-/* Counts what is done without a lock held; now and then others may run. */
-static void step(u32 *n)
+/* Those of one block are in the order of the log. */
+static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
-	if (++*n % STEPS == 0)
-		cond_resched();
-}
+	const struct kvp_dirty *x = by_block_entry(a), *y = by_block_entry(b);
 
-/* @priv counts: after a restart with a large window all of it is sorted at once. */
-static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
-{
-	step(priv);
-	/* list_sort() is stable: versions of one block stay in order */
-	return by_block_entry(a)->block > by_block_entry(b)->block;
+	return x->block != y->block ? x->block < y->block : kvp_dirty_after(y, x);
 }
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
@@ -43,20 +33,61 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
 }
 
-/* --- what is new ------------------------------------------------------------------- */
-
-static bool worth_it(struct kvp_pool *pool)
+/* The first of @block, or of what follows; or NULL. */
+static struct kvp_dirty *first_from(const struct kvp_sweep *s, u64 block)
 {
-	const struct kvp_sweep *s = &pool->destage.sweep;
-	u32 unseen = READ_ONCE(pool->wbuf.nr_parked) - s->nr;
+	struct rb_node *at = s->known.rb_node;
+	struct kvp_dirty *d, *first = NULL;
 
-	return unseen > s->nr / PART || (unseen && READ_ONCE(pool->wbuf.nr_holes));
+	while (at) {
+		d = by_block_entry(at);
+		if (d->block >= block)
+			first = d;
+		at = d->block >= block ? at->rb_left : at->rb_right;
+	}
+	return first;
 }
 
-/* Some versions below @limit from the head of @parked; false: there are no more. */
-static bool gather_some(struct kvp_pool *pool, u64 limit, struct list_head *fresh)
+static struct kvp_dirty *next_of(const struct kvp_dirty *d)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct rb_node *at = rb_next(&d->by_block);
+
+	return at ? by_block_entry(at) : NULL;
+}
+
+static void add(struct kvp_sweep *s, struct kvp_dirty *d)
+{
+	rb_add(&d->by_block, &s->known, comes_before);
+	s->nr++;
+}
+
+/* @d is parked no longer. */
+static void __take_out(struct kvp_pool *pool, struct kvp_dirty *d, struct list_head *to)
+{
+	struct kvp_sweep *s = &pool->destage.sweep;
+
+	lockdep_assert_held(&pool->wbuf.lock);
+	rb_erase(&d->by_block, &s->known);
+	s->nr--;
+	list_move_tail(&d->list, to);
+	pool->wbuf.nr_parked--;
+}
+
+/* After every AT_ONCE of @n others may have the lock. */
+static void make_way(struct kvp_wbuf *w, u32 n)
+{
+	if (n % AT_ONCE)
+		return;
+	spin_unlock(&w->lock);
+	cond_resched();
+	spin_lock(&w->lock);
+}
+
+/* --- what is new ------------------------------------------------------------------- */
+
+/* Some versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
+static u32 move_some(struct kvp_wbuf *w, u64 limit)
+{
 	struct kvp_dirty *d, *next;
 	u32 n = 0;
 
@@ -65,51 +96,26 @@ static bool gather_some(struct kvp_pool *pool, u64 limit, struct list_head *fres
 		if (n == AT_ONCE || d->hole || d->lsn >= limit)
 			break;
 		list_move_tail(&d->list, &w->swept);
-		list_add_tail(&d->by_block, fresh);
 		n++;
 	}
 	spin_unlock(&w->lock);
-	pool->destage.sweep.nr += n;
-	cond_resched();
-	return n == AT_ONCE;
-}
-
-/* Both are sorted; of one block those of @fresh are newer. */
-static void merge(struct list_head *into, struct list_head *fresh)
-{
-	struct list_head *at = into->next;
-	struct kvp_dirty *d, *next;
-	u32 n = 0;
-
-	list_for_each_entry_safe(d, next, fresh, by_block) {
-		for (; at != into && by_block_entry(at)->block <= d->block; at = at->next)
-			step(&n);
-		step(&n);
-		list_move_tail(&d->by_block, at);
-	}
+	return n;
 }
 
 void kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
 {
-	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_dirty *d;
-	LIST_HEAD(fresh);
-	LIST_HEAD(passed);
-	u32 n = 0;
+	u32 n;
 
-	if (!worth_it(pool))
-		return;
-	while (gather_some(pool, limit, &fresh))
-		;
-	list_sort(&n, &fresh, by_block);
-	list_for_each_entry(d, &fresh, by_block) {
-		if (d->block >= s->hand)
-			break;
-		step(&n);
-	}
-	list_cut_before(&passed, &fresh, &d->by_block);
-	merge(&s->behind, &passed);
-	merge(&s->ahead, &fresh);
+	do {
+		/* Nobody else changes @swept. */
+		d = list_last_entry(&w->swept, struct kvp_dirty, list);
+		n = move_some(w, limit);
+		list_for_each_entry_continue(d, &w->swept, list)
+			add(&pool->destage.sweep, d);
+		cond_resched();
+	} while (n == AT_ONCE);
 }
 
 /* --- taking ------------------------------------------------------------------------------- */
@@ -155,34 +161,27 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
 {
 	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_dirty *d = first_from(s, s->hand), *next;
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct course c = { 0 };
-	struct kvp_dirty *d;
 	u32 n = 0;
 
-	if (list_empty(&s->ahead)) {
-		list_splice_init(&s->behind, &s->ahead);
+	if (!d) {
+		d = first_from(s, 0);
 		s->hand = 0;
 	}
 	spin_lock(&w->lock);
-	while (!list_empty(&s->ahead)) {
-		d = by_block_entry(s->ahead.next);
+	for (; d; d = next) {
 		if ((n >= max || c.runs >= runs) && d->block >= c.border)
 			break;
 		if (d->block >= c.border)
 			go_on(pool, &c, d->block);
-		list_del(&d->by_block);
-		list_move_tail(&d->list, to);
-		w->nr_parked--;
-		if (++n % AT_ONCE == 0) {
-			spin_unlock(&w->lock);
-			cond_resched();
-			spin_lock(&w->lock);
-		}
+		next = next_of(d);
+		__take_out(pool, d, to);
+		make_way(w, ++n);
 	}
 	find_end(w, end);
 	spin_unlock(&w->lock);
-	s->nr -= n;
 	s->hand = max(s->hand, c.border);
 	list_sort(NULL, to, by_lsn);
 	return n;
@@ -216,57 +215,26 @@ void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
 	struct list_head *at = pool->wbuf.swept.next;
 	struct kvp_sweep *s = &pool->destage.sweep;
 	struct kvp_dirty *d;
-	LIST_HEAD(fresh);
-	u32 n = 0;
 
-	if (list_empty(versions))
-		return;
 	list_for_each_entry(d, versions, list) {
-		list_add_tail(&d->by_block, &fresh);
-		s->nr++;
+		add(s, d);
+		s->hand = min(s->hand, d->block);
 	}
-	list_sort(&n, &fresh, by_block);
-	/* What was taken last lies before all that is ahead, and nothing was gathered since. */
-	s->hand = min(s->hand, by_block_entry(fresh.next)->block);
-	list_splice(&fresh, &s->ahead);
-	while (put_some(&pool->wbuf, versions, &at))
+	while (!list_empty(versions) && put_some(&pool->wbuf, versions, &at))
 		;
 }
 
-static bool covered(const struct list_head *holes, u64 block)
+void kvp_sweep_drop(struct kvp_pool *pool, const struct kvp_dirty *hole, struct list_head *to)
 {
-	const struct kvp_dirty *h;
+	struct kvp_dirty *d = first_from(&pool->destage.sweep, hole->block), *next;
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 n = 0;
 
-	list_for_each_entry(h, holes, list)
-		if (block >= h->block && block - h->block < h->count)
-			return true;
-	return false;
-}
-
-static u32 drop_covered(struct kvp_wbuf *w, struct list_head *of, const struct list_head *holes,
-			struct list_head *to)
-{
-	struct kvp_dirty *d, *next;
-	u32 n = 0, seen = 0;
-
-	list_for_each_entry_safe(d, next, of, by_block) {
-		step(&seen);
-		if (!covered(holes, d->block))
-			continue;
-		list_del(&d->by_block);
-		spin_lock(&w->lock);
-		list_move_tail(&d->list, to);
-		w->nr_parked--;
-		spin_unlock(&w->lock);
-		n++;
+	spin_lock(&w->lock);
+	for (; d && d->block - hole->block < hole->count; d = next) {
+		next = next_of(d);
+		__take_out(pool, d, to);
+		make_way(w, ++n);
 	}
-	return n;
-}
-
-void kvp_sweep_drop(struct kvp_pool *pool, struct list_head *holes, struct list_head *to)
-{
-	struct kvp_sweep *s = &pool->destage.sweep;
-
-	s->nr -= drop_covered(&pool->wbuf, &s->ahead, holes, to);
-	s->nr -= drop_covered(&pool->wbuf, &s->behind, holes, to);
+	spin_unlock(&w->lock);
 }

@@ -12,20 +12,21 @@
 #define KVP_SWEEP_H
 
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/types.h>
 
+struct kvp_dirty;
 struct kvp_log_at;
 struct kvp_pool;
 
 /**
  * struct kvp_sweep - versions by block; by pool->checkpoint_lock
- * @ahead: linked by by_block: the sweep has not come to these; those of one block in log order
- * @behind: it has passed these blocks, so their turn comes in the next sweep
- * @hand: what is gathered of this block and those that follow is ahead
- * @nr: versions on both
+ * @known: linked by by_block; those of one block in log order
+ * @hand: where the sweep goes on; what lies below it, or comes to, waits for the next sweep
+ * @nr: of @known
  */
 struct kvp_sweep {
-	struct list_head ahead, behind;
+	struct rb_root known;
 	u64 hand;
 	u32 nr;
 };
@@ -35,8 +36,7 @@ void kvp_sweep_init(struct kvp_sweep *s);
 /**
  * kvp_sweep_gather() - get to know what was parked since, below @limit and before the first discard
  *
- * Looks only if that is much beside what is known, or if it may lie before a discard: to sort it in
- * costs a look at everything. Context: caller holds pool->checkpoint_lock; may sleep.
+ * Context: caller holds pool->checkpoint_lock; may sleep.
  */
 void kvp_sweep_gather(struct kvp_pool *pool, u64 limit);
 
@@ -55,10 +55,12 @@ u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *t
 void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions);
 
 /**
- * kvp_sweep_drop() - versions that discards cover which are newer than all that the sweep knows
- * @holes: durable discards, of a pool without parity
- * @to: gets the versions, in no order. They need not go home, and must not any more.
+ * kvp_sweep_drop() - versions that a discard covers which is newer than all that the sweep knows
+ * @hole: durable, of a pool without parity
+ * @to: gets the versions, by address, behind what it has. They need not go home, and must not any more.
+ *
+ * Looks at these alone. Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_sweep_drop(struct kvp_pool *pool, struct list_head *holes, struct list_head *to);
+void kvp_sweep_drop(struct kvp_pool *pool, const struct kvp_dirty *hole, struct list_head *to);
 
 #endif /* KVP_SWEEP_H */

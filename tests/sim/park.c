@@ -70,28 +70,24 @@ static void check_order(struct kvp_pool *pool)
 		sim_fail("the tail has passed what is not home, or may");
 }
 
-/* Behind the hand lies what comes next time, of each block in the order of the log. */
+/* By address, and of each block in the order of the log. */
 static void check_sweep(struct kvp_pool *pool)
 {
 	struct kvp_sweep *s = &pool->destage.sweep;
-	struct list_head *lists[] = { &s->ahead, &s->behind };
-	struct kvp_dirty *d, *before;
-	u32 i, n = 0;
+	struct kvp_dirty *d, *before = NULL;
+	struct rb_node *at;
+	u32 n = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	for (i = 0; i < ARRAY_SIZE(lists); i++) {
-		before = NULL;
-		list_for_each_entry(d, lists[i], by_block) {
-			if ((d->block < s->hand) != i)
-				sim_fail("block %llu is on the wrong side of the hand", d->block);
-			if (before && (before->block > d->block ||
-				       (before->block == d->block && kvp_dirty_after(before, d))))
-				sim_fail("block %llu comes before block %llu", before->block, d->block);
-			before = d;
-			n++;
-		}
+	for (at = rb_first(&s->known); at; at = rb_next(at)) {
+		d = rb_entry(at, struct kvp_dirty, by_block);
+		if (before && (before->block > d->block ||
+			       (before->block == d->block && kvp_dirty_after(before, d))))
+			sim_fail("block %llu comes before block %llu", before->block, d->block);
+		before = d;
+		n++;
 	}
-	if (n != s->nr)
+	if (n != s->nr || n != list_count_nodes(&pool->wbuf.swept))
 		sim_fail("the sweep has %u versions, and says %u", n, s->nr);
 	check_order(pool);
 	mutex_unlock(&pool->checkpoint_lock);
@@ -428,6 +424,16 @@ static void many_versions(struct scene *s)
 	host_stop(&s->host);
 }
 
+/* Is @block, as the table says, unwritten, or not? */
+static void expect_gone(struct scene *s, u64 block, bool want)
+{
+	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, block);
+
+	if ((kvp_entry_state(kvp_table_entry(s->host.pool, leaf, block)) == KVP_ENTRY_UNWRITTEN) != want)
+		sim_fail("block %llu is %s", block, want ? "at home, and was discarded" : "not at home");
+	kvp_table_put(s->host.pool, leaf);
+}
+
 /*
  * A discard is applied before what was parked earlier has come home. What it covers stays away, also where
  * something newer is there that is not durable.
@@ -435,7 +441,6 @@ static void many_versions(struct scene *s)
 static void discard_goes_ahead(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	struct kvp_tpage *leaf;
 	u64 block;
 
 	host_write_each(&s->host, FIRST, COUNT);
@@ -449,16 +454,51 @@ static void discard_goes_ahead(struct scene *s)
 	disks_release_all();
 	kvp_destage_kick(pool, true);
 	flush_work(&pool->destage.work);
-	for (block = FIRST + 4; block < FIRST + 24; block++) {
-		leaf = kvp_table_load(pool, block);
-		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
-			sim_fail("block %llu was discarded, and came home", block);
-		kvp_table_put(pool, leaf);
-	}
+	for (block = FIRST + 4; block < FIRST + 24; block++)
+		expect_gone(s, block, true);
 	host_read_each(&s->host, FIRST, COUNT);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
+}
+
+#define GROUP	12u	/* blocks, with two discards: of 0 to 7, and of 4 to 6 */
+
+/* Is nothing of block @i of a group durable but that it was discarded? */
+static bool gone(u32 i)
+{
+	return i < 8 && i != 2 && i != 3;
+}
+
+/* Discards between versions of the same blocks: each goes over all that is older, and over nothing else. */
+static void discards_amid_versions(struct scene *s)
+{
+	struct host *h = &s->host;
+	u64 block;
+	u32 i;
+
+	host_write_each(h, FIRST, COUNT);
+	host_checkpoint(h);
+	park(s);
+	for (block = FIRST; block < FIRST + COUNT; block += GROUP) {
+		host_discard(h, block, 8);
+		host_write_each(h, block + 2, 4);
+		host_discard(h, block + 4, 3);
+		host_write_each(h, block + 8, 2);
+	}
+	/* Neither durable nor waited for: so nothing but the discard keeps away what is older. */
+	host_write(h, FIRST + 3 * GROUP + 4, 1, false);
+	host_write(h, FIRST + 3 * GROUP + 7, 1, false);
+	disks_release_all();
+	kvp_destage_kick(h->pool, true);
+	flush_work(&h->pool->destage.work);
+	check_sweep(h->pool);
+	for (i = 0; i < COUNT; i++)
+		expect_gone(s, FIRST + i, gone(i % GROUP));
+	host_read_each(h, FIRST, COUNT);
+	come_home(s);
+	host_read_each(h, FIRST, COUNT);
+	host_stop(h);
 }
 
 /* Rounds that take a part of what is parked, and get none of it: it goes back to where it was. */
@@ -828,5 +868,7 @@ void run_park(void)
 			scene("silent-amid-a-sweep", &shapes[i], silent_amid_a_sweep, NULL);
 		if (!shapes[i].parity)
 			scene("discard-goes-ahead", &shapes[i], discard_goes_ahead, look_again);
+		if (!shapes[i].parity)
+			scene("discards-amid-versions", &shapes[i], discards_amid_versions, look_again);
 	}
 }
