@@ -490,6 +490,22 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 }
 
 /*
+ * Where there is no parity a discard waits for no round, but only until the sweep knows what is older. After
+ * a restart that may be millions: others may have the lock in between.
+ */
+static void gather_to_holes(struct kvp_pool *pool, u64 limit)
+{
+	bool more = true;
+
+	while (more && !pool->parity && READ_ONCE(pool->wbuf.nr_holes) &&
+	       !test_bit(KVP_DESTAGE_STOP, &pool->destage.flags)) {
+		mutex_lock(&pool->checkpoint_lock);
+		more = kvp_sweep_gather(pool, limit);
+		mutex_unlock(&pool->checkpoint_lock);
+	}
+}
+
+/*
  * Between turns others may take a checkpoint: what is parked may take minutes to come home.
  * -EINTR: the pool stops, and not all of it is.
  */
@@ -499,6 +515,7 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 	int ret;
 
 	do {
+		gather_to_holes(pool, limit);
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_turn(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);

@@ -7,12 +7,14 @@
 #include "vdev/sweep.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
+#define PART		32768u	/* that are gathered while others wait for checkpoint_lock */
 
 void kvp_sweep_init(struct kvp_sweep *s)
 {
 	s->known = RB_ROOT;
 	s->hand = 0;
 	s->nr = 0;
+	s->part = PART;
 }
 
 static struct kvp_dirty *by_block_entry(const struct rb_node *at)
@@ -85,15 +87,15 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 
 /* --- what is new ------------------------------------------------------------------- */
 
-/* Some versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
-static u32 move_some(struct kvp_wbuf *w, u64 limit)
+/* Up to @max versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
+static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
 {
 	struct kvp_dirty *d, *next;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
-		if (n == AT_ONCE || d->hole || d->lsn >= limit)
+		if (n == max || d->hole || d->lsn >= limit)
 			break;
 		list_move_tail(&d->list, &w->swept);
 		n++;
@@ -102,20 +104,24 @@ static u32 move_some(struct kvp_wbuf *w, u64 limit)
 	return n;
 }
 
-void kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
+bool kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
 {
+	struct kvp_sweep *s = &pool->destage.sweep;
 	struct kvp_wbuf *w = &pool->wbuf;
+	u32 left = s->part, max, n;
 	struct kvp_dirty *d;
-	u32 n;
 
 	do {
 		/* Nobody else changes @swept. */
 		d = list_last_entry(&w->swept, struct kvp_dirty, list);
-		n = move_some(w, limit);
+		max = min(left, AT_ONCE);
+		n = move_some(w, limit, max);
 		list_for_each_entry_continue(d, &w->swept, list)
-			add(&pool->destage.sweep, d);
+			add(s, d);
+		left -= n;
 		cond_resched();
-	} while (n == AT_ONCE);
+	} while (left && n == max);
+	return !left;
 }
 
 /* --- taking ------------------------------------------------------------------------------- */

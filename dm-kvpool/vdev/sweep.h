@@ -24,11 +24,12 @@ struct kvp_pool;
  * @known: linked by by_block; those of one block in log order
  * @hand: where the sweep goes on; what lies below it, or comes to, waits for the next sweep
  * @nr: of @known
+ * @part: so many are gathered at a time; a constant, but for tests
  */
 struct kvp_sweep {
 	struct rb_root known;
 	u64 hand;
-	u32 nr;
+	u32 nr, part;
 };
 
 void kvp_sweep_init(struct kvp_sweep *s);
@@ -36,9 +37,10 @@ void kvp_sweep_init(struct kvp_sweep *s);
 /**
  * kvp_sweep_gather() - get to know what was parked since, below @limit and before the first discard
  *
- * Context: caller holds pool->checkpoint_lock; may sleep.
+ * The oldest first, and no more than @part of it: after a restart it may be millions. Return: that was
+ * reached, and there may be more. Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_sweep_gather(struct kvp_pool *pool, u64 limit);
+bool kvp_sweep_gather(struct kvp_pool *pool, u64 limit);
 
 /**
  * kvp_sweep_take() - the next versions by address, some @max, in some @runs requests to each leg

@@ -501,6 +501,49 @@ static void discards_amid_versions(struct scene *s)
 	host_stop(h);
 }
 
+/* The sweep gets to know what is parked in parts. */
+static void learn_slowly(struct scene *s)
+{
+	s->host.pool->destage.sweep.part = 5;
+}
+
+static void many_versions_in_parts(struct scene *s)
+{
+	learn_slowly(s);
+	many_versions(s);
+}
+
+static void discards_in_parts(struct scene *s)
+{
+	learn_slowly(s);
+	discards_amid_versions(s);
+}
+
+/* A discard behind more than one part of what is parked: no round comes before it. */
+static void discard_before_rounds(struct scene *s)
+{
+	struct kvp_wbuf *w = &s->host.pool->wbuf;
+	u32 i;
+
+	learn_slowly(s);
+	park(s);
+	host_discard(&s->host, FIRST + 2, 3);
+	host_write_each(&s->host, FIRST + COUNT, BUFFER);
+	/* The block that is in hand comes home, and nothing after that. */
+	disks_release_all();
+	for (i = 0; i < first_ssd(s); i++)
+		disks_stall(i, disks.data_start + FIRST, disks.data_start + POOL_BLOCKS);
+	kvp_destage_kick(s->host.pool, true);
+	host_sleep(KVP_RETRY_MS);
+	if (w->nr_lone < COUNT / 2)
+		sim_fail("%u are parked: the scene is not what it says", w->nr_lone);
+	if (w->nr_holes)
+		sim_fail("a discard waits for what is older");
+	come_home(s);
+	host_read_each(&s->host, FIRST, COUNT + BUFFER);
+	host_stop(&s->host);
+}
+
 /* Rounds that take a part of what is parked, and get none of it: it goes back to where it was. */
 static void silent_amid_a_sweep(struct scene *s)
 {
@@ -845,6 +888,10 @@ void run_park(void)
 	scene("log-is-full", &wide, write_much, look_again);
 	scene("power-cut", &wide, leave_parked, look_again);
 	scene("many-versions", &wide, many_versions, NULL);
+	scene("many-versions-in-parts", &shapes[0], many_versions_in_parts, NULL);
+	scene("many-versions-in-parts", &shapes[2], many_versions_in_parts, NULL);
+	scene("discards-in-parts", &shapes[0], discards_in_parts, look_again);
+	scene("discard-before-rounds", &shapes[0], discard_before_rounds, look_again);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back, NULL);
 		scene("zeros", &shapes[i], zeros, NULL);
