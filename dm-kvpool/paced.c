@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bio.h>
+#include <linux/device-mapper.h>
 #include <linux/jiffies.h>
 
 #include "paced.h"
 #include "request.h"
-
-static u32 asks(const struct bio *bio)
-{
-	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |
-	       (bio->bi_opf & (REQ_FUA | REQ_SYNC) ? KVP_ASK_SYNC : 0);
-}
 
 static u32 blocks_of(const struct bio *bio)
 {
 	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
 }
 
-/* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
-static u32 cost_of(const struct kvp_pool *pool, const struct bio *bio)
+static bool is_stream(struct bio *bio)
 {
-	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
+
+	return k->stream;
+}
+
+/* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
+static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
+{
 	u32 blocks = blocks_of(bio);
 
-	return blocks < cutoff || READ_ONCE(pool->tunables[KVP_T_STRICT]) ? blocks : 1 + blocks / 256;
+	return is_stream(bio) && !READ_ONCE(pool->tunables[KVP_T_STRICT]) ? 1 + blocks / 256 : blocks;
 }
 
 static void come_back(struct kvp_requests *r, u64 ns)
@@ -57,8 +58,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	u64 wait = 0;
 
 	if ((!behind && !kvp_pacing_is_slow(pool)) || in_vain(pool) ||
-	    kvp_pacing_passes(pool, bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT, blocks_of(bio),
-			      asks(bio)))
+	    (is_stream(bio) && kvp_pacing_passes(pool)))
 		return false;
 	if (!behind)
 		wait = kvp_pacing_admit(pool, cost_of(pool, bio));

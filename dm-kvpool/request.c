@@ -147,12 +147,15 @@ static bool waits_in_vain(struct kvp_pool *pool)
 /* Copy from where the bio stands; false when the buffer is full. */
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
+	bool stream = data_of(bio)->stream;
 	struct kvp_dirty *spare = NULL, *d;
 
 	while (bio->bi_iter.bi_size) {
 		d = kvp_wbuf_begin_write(pool, first_block(bio), &spare);
 		if (!d)
 			break;
+		if (stream)
+			WRITE_ONCE(d->stream, true);	/* the builder may look at it */
 		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
 		*seq = kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
 	}
@@ -198,6 +201,12 @@ static void defer_write(struct kvp_requests *r, struct bio *bio)
 		queue_work(r->write_wq, &r->write_work);
 }
 
+static u32 asks_write(const struct bio *bio)
+{
+	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |
+	       (bio->bi_opf & (REQ_FUA | REQ_SYNC) ? KVP_ASK_SYNC : 0);
+}
+
 static int map_write(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_pool *pool = r->pool;
@@ -206,6 +215,7 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->write_blocks, block_count(bio));
+	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), block_count(bio), asks_write(bio));
 	if (kvp_paced_keep(r, bio))
 		return DM_MAPIO_SUBMITTED;
 	/* Nobody overtakes those who wait already. */

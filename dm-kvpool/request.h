@@ -50,6 +50,7 @@ struct kvp_bio {
 	struct kvp_waiter waiter;	/* FLUSH, FUA */
 	u64 since;			/* waits since then; ns of ktime_get_ns() */
 	struct kvp_requests *requests;
+	bool stream;			/* of a write: it goes home past a cache, if it can */
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	struct kvp_leg *leg;		/* read from home: from this leg */
 	struct kvp_tpage *leaf;		/* and verified against this leaf */

@@ -117,21 +117,28 @@ u32 kvp_pacing_left(const struct kvp_pool *pool)
 	return (u32)div64_u64(100 * (most - min(most, used_of(pool, most))), most);
 }
 
-bool kvp_pacing_passes(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 {
-	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 	struct kvp_pacing *p = &pool->pacing;
-	u64 most = kvp_log_limit_empty(pool);
 	unsigned long flags;
-	bool passes;
+	u32 run;
 
-	if (READ_ONCE(pool->tunables[KVP_T_STRICT]) || used_of(pool, most) > most - most / 32)
+	/* To look for a stream takes a microsecond: not for a write that could not use it. */
+	if (!kvp_ssd_may_bypass(ask, true, blocks) || !kvp_pool_logs_on_cache(pool))
 		return false;
 	spin_lock_irqsave(&p->lock, flags);
-	passes = kvp_ssd_bypass(ask, true, blocks, kvp_run_note(&p->runs, first, blocks, true),
-				cutoff - 1);
+	/* What overlaps the end of another write counts once there; by itself it counts whole. */
+	run = max(kvp_run_note(&p->runs, first, blocks, true), blocks);
 	spin_unlock_irqrestore(&p->lock, flags);
-	return passes;
+	return run >= kvp_ssd_cutoff_write(set, kvp_pacing_is_slow(pool));
+}
+
+bool kvp_pacing_passes(const struct kvp_pool *pool)
+{
+	u64 most = kvp_log_limit_empty(pool);
+
+	return !READ_ONCE(pool->tunables[KVP_T_STRICT]) && used_of(pool, most) <= most - most / 32;
 }
 
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)

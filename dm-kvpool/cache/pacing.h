@@ -27,7 +27,7 @@ struct kvp_pool;
  * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  * @lock: irqsave; for all below
  * @bucket: what writers may do
- * @runs: which writes are parts of long streams; kept while writers are slowed down
+ * @runs: which writes are parts of long streams; kept while the log is on a cache
  * @waiting: somebody is kept waiting; by whoever keeps him
  */
 struct kvp_pacing {
@@ -64,13 +64,23 @@ bool kvp_pacing_is_slow(const struct kvp_pool *pool);
 u32 kvp_pacing_left(const struct kvp_pool *pool);
 
 /**
- * kvp_pacing_passes() - do @blocks from @first on go home by intent, for all we know?
+ * kvp_pacing_stream() - there is a write of @blocks from @first on: is it to go home by intent, past a cache?
  * @ask: KVP_ASK_*
  *
- * A stream of those fills the log a hundred times more slowly, so it is not slowed down, as long as
- * there is some room. Context: any; once for each write.
+ * It is if it belongs to a stream that has gone on for long enough. That is decided when the write
+ * comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_dirty). Without the
+ * log on a cache never: then what counts is how it lies in the buffer (log/build.c).
+ * Context: any; once for each write.
  */
-bool kvp_pacing_passes(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+
+/**
+ * kvp_pacing_passes() - are writes of streams let in without delay?
+ *
+ * They fill the log a hundred times more slowly, so they are not slowed down, as long as there is some
+ * room. Context: any.
+ */
+bool kvp_pacing_passes(const struct kvp_pool *pool);
 
 /**
  * kvp_pacing_admit() - may a write of @blocks be accepted?

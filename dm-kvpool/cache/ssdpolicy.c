@@ -23,7 +23,11 @@
 #define DRAIN_SECONDS	3600
 #define SECOND_NS	1000000000ull
 #define SAVED_NS	(SECOND_NS / 32)
-#define SMALL_BLOCKS	16
+#define SMALL_BLOCKS	16u
+#define CUTOFF_WRITE	1024u	/* 4 MiB of a stream are worth an SSD's time */
+#define CUTOFF_SLOW	64u	/* where the disks are what all wait for */
+#define LEAST_RUN	16u	/* more than this is no write that somebody waits for */
+#define WANTED_RUN	64u
 
 /* Sightings: where less than a quarter of what enters is hit, three; from a half on, two. */
 #define NEED_LEAST	2
@@ -94,13 +98,28 @@ static void forget(struct kvp_ssd_policy *p, u64 key)
 
 /* --- what enters ------------------------------------------------------------------ */
 
-bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff)
+bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks)
 {
 	if (ask & KVP_ASK_META)
 		return false;
 	if (write && ask & KVP_ASK_SYNC && blocks <= SMALL_BLOCKS)
 		return false;
-	return run > cutoff;
+	return true;
+}
+
+bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff)
+{
+	return kvp_ssd_may_bypass(ask, write, blocks) && run > cutoff;
+}
+
+u32 kvp_ssd_cutoff_write(u32 set, bool slow)
+{
+	return set ?: slow ? CUTOFF_SLOW : CUTOFF_WRITE;
+}
+
+u32 kvp_ssd_least_run(u32 set, bool wanted)
+{
+	return min(kvp_ssd_cutoff_write(set, false), wanted ? WANTED_RUN : LEAST_RUN);
 }
 
 /* At most a day's budget is saved up. */

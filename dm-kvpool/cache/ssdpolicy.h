@@ -6,7 +6,7 @@
  * The cache is a log: segments are written in order, and the oldest is reclaimed for the
  * next. Host writes go into it; so what is decided here is
  *
- *   which large requests bypass it			kvp_ssd_bypass()
+ *   which large requests bypass it			kvp_ssd_bypass(), kvp_ssd_cutoff_write()
  *   which blocks that were read from home enter		kvp_ssd_admit()
  *   which live blocks of the oldest segment are copied	kvp_ssd_reinsert()
  *   how fast dirty blocks go home,			kvp_ssd_destage()
@@ -118,6 +118,32 @@ void kvp_ssd_exit(struct kvp_ssd_policy *p);
  * Context: any.
  */
 bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
+
+/** kvp_ssd_may_bypass() - may it, if its stream is long enough? Else nothing need be noted of it. Context: any. */
+bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
+
+/**
+ * kvp_ssd_cutoff_write() - so many blocks of a stream of writes make the rest of it bypass the cache
+ * @set: by whom it may concern, blocks; 0: nobody has
+ * @slow: are writers slowed down, kvp_ssd_slows()?
+ *
+ * Where nobody has set it, 4 MiB: what a disk that seeks has done with in some twenty requests. But 256 KiB
+ * while writers are slowed down: they get on as fast as blocks go home anyway, and those of a large write go
+ * by themselves with the least seeking.
+ * Context: any.
+ */
+u32 kvp_ssd_cutoff_write(u32 set, bool slow);
+
+/**
+ * kvp_ssd_least_run() - so many blocks of such a stream must lie together in the buffer to bypass the cache
+ * @set: as above
+ * @wanted: somebody waits for them to be durable
+ *
+ * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its requests. Who
+ * waits for less than 256 KiB had better have it from the SSD: an intent is not durable before it is home.
+ * Context: any.
+ */
+u32 kvp_ssd_least_run(u32 set, bool wanted);
 
 /**
  * kvp_ssd_admit() - block @key was not in the cache, and has been read from home

@@ -364,6 +364,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	old = __find(w, block);
 	if (old && old->state == KVP_DIRTY_BUFFERED) {
 		this_cpu_inc(pool->stats->coalesced_blocks);
+		WRITE_ONCE(old->stream, false);
 		return old;
 	}
 	if (!kvp_wbuf_to_be_committed(w))
@@ -385,6 +386,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	d->zero = false;
 	d->restored = false;
 	d->owed = false;
+	d->stream = false;
 	/* In this order: see kvp_wbuf_any(). */
 	hlist_add_head(&d->hash, bucket_of(w, block));
 	if (old)

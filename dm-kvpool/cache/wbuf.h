@@ -62,6 +62,7 @@ enum kvp_dirty_state {
  *	destage brings home in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @restored: a recovery has left it in the log: it may be home already
+ * @stream: of a write that is to go past a cache (kvp_pacing_stream()); by the bucket's lock
  * @owed: of a parity1: log space is kept for its row's parity; by log->lock
  * @page: contents; NULL: it is parked (park.h), or a hole. Given back, or had again, by the
  *	bucket's lock
@@ -90,6 +91,7 @@ struct kvp_dirty {
 	bool zero;
 	bool restored;
 	bool owed;
+	bool stream;
 	u8 row;
 	struct page *page;
 	struct kvp_chunk *chunk;
@@ -191,7 +193,8 @@ static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
  *
  * Return: the version, its bucket locked, or NULL when the buffer is full, the
  * log has no space for more, or memory is short: try again after
- * kvp_pool_space(). The caller fills the page and calls kvp_wbuf_end_write().
+ * kvp_pool_space(). The caller fills the page, says whether it is of a @stream,
+ * which nothing is that does not say so, and calls kvp_wbuf_end_write().
  * Context: any but interrupt; between the two calls atomic.
  */
 struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare);

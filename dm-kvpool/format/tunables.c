@@ -22,8 +22,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"1: import at boot" },
 	[KVP_T_SCRUB_RATE] = { "scrub_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
 		"limit of a scrub, 0 for none" },
-	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
-		256 * 1024, NULL, "runs of at least this many bytes go home by intent" },
+	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB, 0, NULL,
+		"writes that go home past log or cache: runs, or streams, of so much; 0: 256K, or 4M", true },
 	[KVP_T_DESTAGE_IDLE_MS] = { "destage_idle_ms", KVP_UNIT_MS, 100, 86400000, 5000, NULL,
 		"what the log holds goes home this often although nothing asks for it" },
 	[KVP_T_RAM_CACHE] = { "ram_cache", KVP_UNIT_BYTES, 0, 1024 * GIB, 64 * MIB, NULL,
@@ -47,6 +47,13 @@ int kvp_tunable_find(const char *key)
 		if (!strcmp(key, kvp_tunables[i].key))
 			return i;
 	return -ENOENT;
+}
+
+bool kvp_tunable_allows(unsigned int id, u64 value)
+{
+	const struct kvp_tunable *t = &kvp_tunables[id];
+
+	return (value >= t->min && value <= t->max) || (!value && t->by_itself);
 }
 
 /* Index of @text among "a|b|c", or -1. */
@@ -144,7 +151,7 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 	}
 	ret = t->unit == KVP_UNIT_DWPD ? parse_hundredths(text, value) :
 					 parse_number(text, t->unit != KVP_UNIT_MS, value);
-	if (!ret && (*value < t->min || *value > t->max))
+	if (!ret && !kvp_tunable_allows(id, *value))
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
 		snprintf(why->text, sizeof(why->text),
@@ -152,8 +159,8 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 			 (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
 		return ret;
 	}
-	snprintf(why->text, sizeof(why->text), "%s takes %llu to %llu%s", t->key,
-		 (unsigned long long)t->min, (unsigned long long)t->max,
+	snprintf(why->text, sizeof(why->text), "%s takes %s%llu to %llu%s", t->key,
+		 t->by_itself ? "0, or " : "", (unsigned long long)t->min, (unsigned long long)t->max,
 		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : " (bytes; suffix K, M, G or T)");
 	return ret;
 }

@@ -38,6 +38,7 @@ struct kvp_tunable {
 	u64 min, max, def;
 	const char *words;	/* KVP_UNIT_WORD: "a|b", value 0, 1, ... */
 	const char *meaning;
+	bool by_itself;		/* 0 is a value, too, whatever @min is: the module decides */
 };
 
 extern const struct kvp_tunable kvp_tunables[KVP_TUNABLES];
@@ -54,6 +55,9 @@ int kvp_tunable_find(const char *key);
  */
 int __must_check kvp_tunable_parse(unsigned int id, const char *text, u64 *value,
 				   struct kvp_why *why);
+
+/** kvp_tunable_allows() - is @value, a number, in the range of the tunable? */
+bool kvp_tunable_allows(unsigned int id, u64 value);
 
 /** kvp_tunable_print() - the value as text, plain bytes; returns the length as snprintf() */
 int kvp_tunable_print(unsigned int id, u64 value, char *buf, size_t size);

@@ -22,19 +22,36 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 	return kvp_log_entry_blocks(pool->log.v->g, kvp_log_hdr_blocks(records), data);
 }
 
-static bool bypass_allowed(struct kvp_pool *pool, const struct kvp_dirty *d)
+#define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, if nobody has said otherwise */
+
+/*
+ * Past a cache goes what is part of a long stream: when it is accepted that is known, as in the buffer it may
+ * lie between other writes. Past a log on legs, on disks that have to write it sooner or later, whatever is long.
+ */
+static bool bypass_allowed(const struct kvp_dirty *d, bool cache)
 {
-	return !d->hole && !d->follows && !d->superseded;
+	return !d->hole && !d->follows && !d->superseded && (!cache || READ_ONCE(d->stream));
+}
+
+/* Blocks of a run that begins with @d without which there are no intents. */
+static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_dirty *d,
+		     bool cache)
+{
+	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+
+	if (cache)
+		return kvp_ssd_least_run(set, d->seq <= e->wanted);
+	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
 /* Length of the run of adjacent blocks that begins with @first, up to @max. */
-static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max)
+static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max, bool cache)
 {
 	struct kvp_dirty *d = first;
 	u32 n = 0;
 
 	list_for_each_entry_from(d, &pool->wbuf.buffered, list) {
-		if (n == max || d->block != first->block + n || !bypass_allowed(pool, d))
+		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache))
 			break;
 		n++;
 	}
@@ -170,10 +187,10 @@ static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_dirty *d,
 			 u32 cap, bool *stop)
 {
-	u32 cutoff = min_t(u64, READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT,
-			   KVP_ENTRY_MAX_INTENTS / 2);
+	bool cache = kvp_pool_logs_on_cache(pool);
+	u32 cutoff = least_run(pool, e, d, cache);
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents, KVP_ENTRY_MAX_RECORDS - e->records);
-	u32 n = run_length(pool, d, max_t(u32, max, cutoff)), run = n;
+	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache), run = n;
 
 	/* A stream that goes on beyond this entry must not become data for that. */
 	if (n >= max && n >= cutoff) {

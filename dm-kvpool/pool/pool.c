@@ -62,12 +62,11 @@ static void take_tunables(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_TUNABLES; i++) {
-		const struct kvp_tunable *t = &kvp_tunables[i];
 		u64 v = pool->sb->tunables[i];
 
 		/* From a device: out of range is as good as not set. */
-		if (!(pool->sb->tunable_mask & BIT_ULL(i)) || v < t->min || v > t->max)
-			v = t->def;
+		if (!(pool->sb->tunable_mask & BIT_ULL(i)) || !kvp_tunable_allows(i, v))
+			v = kvp_tunables[i].def;
 		pool->tunables[i] = v;
 	}
 }

@@ -103,6 +103,23 @@ static bool test_bypass(void)
 	return good;
 }
 
+static bool test_cutoff(void)
+{
+	bool good = true;
+
+	good &= expect(kvp_ssd_cutoff_write(0, false) == 1024, "4 MiB by itself");
+	good &= expect(kvp_ssd_cutoff_write(0, true) == 64, "256 KiB where the disks are the limit");
+	good &= expect(kvp_ssd_cutoff_write(256, false) == 256 && kvp_ssd_cutoff_write(256, true) == 256,
+		       "what was set counts, whatever the load is");
+	good &= expect(kvp_ssd_least_run(0, false) == 16, "64 KiB of a stream lie together");
+	good &= expect(kvp_ssd_least_run(0, true) == 64, "256 KiB, where somebody waits");
+	good &= expect(kvp_ssd_least_run(32, true) == 32, "no more than what was set");
+	good &= expect(!kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 16) && kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 17) &&
+		       kvp_ssd_may_bypass(0, true, 1) && !kvp_ssd_may_bypass(KVP_ASK_META, true, 256),
+		       "of what nothing is noted");
+	return good;
+}
+
 /* --- what enters -------------------------------------------------------------------- */
 
 static struct kvp_ssd_policy p;
@@ -583,6 +600,7 @@ const struct test tests[] = {
 	{ "runs", test_runs },
 	{ "no-run", test_no_run },
 	{ "bypass", test_bypass },
+	{ "cutoff", test_cutoff },
 	{ "room", test_room },
 	{ "sightings", test_sightings },
 	{ "ghost", test_ghost },

@@ -20,6 +20,8 @@ static const struct input inputs[] = {
 	{ "leading zeros", KVP_T_WRITE_BUFFER, "0064M", 0, 64ull << 20 },
 	{ "rate", KVP_T_SCRUB_RATE, "100M", 0, 100ull << 20 },
 	{ "rate of none", KVP_T_SCRUB_RATE, "0", 0, 0 },
+	{ "by itself", KVP_T_SEQ_CUTOFF_WRITE, "0", 0, 0 },
+	{ "too small, and not 0", KVP_T_SEQ_CUTOFF_WRITE, "65535", -ERANGE, 0 },
 	{ "milliseconds", KVP_T_COMMIT_INTERVAL_MS, "250", 0, 250 },
 	{ "drive writes", KVP_T_FILL_DWPD, "2", 0, 200 },
 	{ "a tenth of a drive write", KVP_T_FILL_DWPD, "0.1", 0, 10 },

@@ -335,6 +335,7 @@ static bool whole_stripes_may_bypass(struct host *h, u64 block)
 
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
+	bool stream = kvp_pacing_stream(h->pool, block, count, 0);
 	struct kvp_dirty *spare = NULL;
 	u64 seq = 0, mark = 0;
 	u32 i;
@@ -347,6 +348,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 
 		if (!d)
 			return judge(h, "write", -EIO);
+		d->stream = stream;
 		mark = oracle_write(h->o, block + i, page_address(d->page));
 		if (whole_stripes_may_bypass(h, block + i))
 			oracle_losable(h->o, block + i);

@@ -89,6 +89,58 @@ static void read_back(struct scene *s)
 	expect_hits(s, 0, LARGE, 0);
 }
 
+static void set_cutoff(struct scene *s, u32 blocks)
+{
+	if (kvp_pool_set(s->host.pool, KVP_T_SEQ_CUTOFF_WRITE, (u64)blocks << KVP_BLOCK_SHIFT))
+		sim_fail("the cutoff cannot be set");
+}
+
+static void expect_intents(struct scene *s, const char *what, u64 before, u64 count)
+{
+	host_sleep(1500);
+	if (s->host.pool->log.intent_blocks - before != count)
+		sim_fail("%s: %llu blocks went past the SSD, not %llu", what,
+			 s->host.pool->log.intent_blocks - before, count);
+}
+
+/*
+ * A large write enters the SSD; a stream passes once it has gone on for long enough, although other
+ * writes lie between its requests in the buffer; what passes over what entered is right all the same.
+ */
+static void streams_pass(struct scene *s)
+{
+	struct host *h = &s->host;
+	u64 before = h->pool->log.intent_blocks;
+	u32 i;
+
+	set_cutoff(s, 0);
+	host_write(h, 0, 128, false);
+	expect_intents(s, "half a MiB", before, 0);
+	host_checkpoint(h);
+	expect_hits(s, 0, 128, 128);
+	set_cutoff(s, 64);
+	for (i = 0; i < 6; i++) {
+		host_write(h, 256 + 24 * i, 24, false);
+		host_write(h, 8 * i, 1, false);
+	}
+	/* 24 and 48 blocks are no stream yet. */
+	expect_intents(s, "a stream beside others", before, 4 * 24);
+	host_write(h, 240, 48, false);
+	host_flush(h);
+	host_checkpoint(h);
+	expect_hits(s, 304, 96, 0);
+	/* Long enough by itself, although it begins before the end of another write. */
+	host_write(h, 450, 8, false);
+	host_checkpoint(h);
+	before = h->pool->log.intent_blocks;
+	host_write(h, 440, 64, false);
+	expect_intents(s, "a large write over a small one", before, 64);
+	for (i = 0; i < POOL_BLOCKS; i++)
+		host_read_check(h, i);
+	host_cache_check(h);
+	set_cutoff(s, 16);
+}
+
 /* The log comes round, several times. */
 static void round_and_round(struct scene *s)
 {
@@ -723,6 +775,7 @@ void run_scache(void)
 	run_ssdcopies(&striped);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back);
+		scene("streams-pass", &shapes[i], streams_pass);
 		scene("round-and-round", &shapes[i], round_and_round);
 		scene("rotten", &shapes[i], rotten);
 		scene("cannot-be-read", &shapes[i], cannot_be_read);

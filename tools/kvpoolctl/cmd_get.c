@@ -97,6 +97,7 @@ static void add_tunable(json_object *all, const struct stats *s, unsigned int id
 		add_limit(o, "default", id, t->def);
 		add_limit(o, "min", id, t->min);
 		add_limit(o, "max", id, t->max);
+		json_flag(o, "zero", t->by_itself || !t->min);
 	}
 	json_text(o, "meaning", t->meaning);
 }
@@ -146,7 +147,7 @@ static void print_table(const struct ctl *ctl, const struct stats *s)
 		tunable_show(ctl, i, range, min, sizeof(min));
 		kvp_tunable_print(i, t->max, range, sizeof(range));
 		tunable_show(ctl, i, range, max, sizeof(max));
-		snprintf(range, sizeof(range), "%s..%s", min, max);
+		snprintf(range, sizeof(range), "%s%s..%s", t->by_itself ? "0, " : "", min, max);
 		kvp_tunable_print(i, t->def, def, sizeof(def));
 		tunable_show(ctl, i, def, min, sizeof(min));
 		printf("%-20s %-10s %-10s %-16s %s\n", t->key, shown, min,

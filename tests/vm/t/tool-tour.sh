@@ -75,6 +75,8 @@ run 0 set tank failmode=error
 run 0 get -j tank; expect_eq "$(json tunables.scrub_rate.value)" 0; expect_eq "$(json comment)" "my two disks"
 run 0 get -j tank write_buffer; expect_eq "$(json tunables.write_buffer.value)" 67108864
 run 0 set tank fill_dwpd=0.25
+run 0 get -j tank seq_cutoff_write; expect_eq "$(json tunables.seq_cutoff_write.default) $(json tunables.seq_cutoff_write.zero)" "0 true"
+run 0 get tank; has out '^seq_cutoff_write +0 +0 +0, 64'
 run 0 get -j tank fill_dwpd; expect_eq "$(json tunables.fill_dwpd.value)" 0.25
 run 0 get -j tank comment
 run 0 get tank comment; expect_eq "$(cat /tmp/out)" "my two disks"

@@ -104,8 +104,9 @@ FOUND = dict(
     refused=[ERROR])
 SETTING = Or(
     dict(unit=Or("bytes", "bytes/s", "ms"), value=NUMBER, default=NUMBER, meaning=TEXT,
-         min=NUMBER, max=NUMBER),
-    dict(unit="drive writes/day", value=Or(NUMBER, float), default=NUMBER, meaning=TEXT, min=NUMBER, max=NUMBER),
+         min=NUMBER, max=NUMBER, zero=FLAG),
+    dict(unit="drive writes/day", value=Or(NUMBER, float), default=NUMBER, meaning=TEXT, min=NUMBER, max=NUMBER,
+         zero=FLAG),
     dict(unit="bytes", value=Or(NUMBER, None), fixed=True, meaning=TEXT),
     dict(unit="word", value=TEXT, default=TEXT, meaning=TEXT, words=TEXT))
 LOG = dict(state=Or("sound", "damaged", "newer", "partial"), why=Or(TEXT, None), tail=NUMBER, head=NUMBER, durable=NUMBER,
