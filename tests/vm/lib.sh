@@ -87,9 +87,15 @@ expect_fail() {
 	[ "$got" -lt 126 ] || fail "status $got, expected an ordinary failure: $*"
 }
 
+# _end SECONDS: when they are over, on a host that may be slow.
+_end() {
+	echo $((SECONDS + $1 * ${KVPOOL_SLOWNESS:-1}))
+}
+
 # retry SECONDS COMMAND...: until it succeeds.
 retry() {
-	local end=$((SECONDS + $1))
+	local end
+	end=$(_end "$1")
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || fail "never succeeded: $*"
@@ -216,7 +222,8 @@ expect_stat() {
 
 # wait_stat POOL KEY VALUE [SECONDS]: until it has that value.
 wait_stat() {
-	local end=$((SECONDS + ${4:-60}))
+	local end
+	end=$(_end "${4:-60}")
 	until [ "$(stat_of "$1" "$2")" = "$3" ]; do
 		[ "$SECONDS" -lt "$end" ] || fail "$1: $2 is '$(stat_of "$1" "$2")', never became '$3'"
 		sleep 0.1
