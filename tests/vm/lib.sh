@@ -307,7 +307,9 @@ _remove_dm_devices() {
 }
 
 _unload() { # MODULE
-	[ ! -d "/sys/module/$1" ] || rmmod "$1"
+	[ -d "/sys/module/$1" ] || return 0
+	udevadm settle # it may have a disk open that is gone
+	rmmod "$1"
 }
 
 # Objects younger than five seconds are never reported; what is found goes to
