@@ -18,7 +18,8 @@ dmsetup status p
 echo 3 > /proc/sys/vm/drop_caches
 cmp -n $((24 << 20)) /tmp/data /dev/mapper/p
 table=$(dmsetup table p)
-dmsetup remove p
+udevadm settle # it looks at what was written to
+dmsetup remove --retry p
 dmsetup create p --table "$table"
 dmsetup status p
 cmp -n $((24 << 20)) /tmp/data /dev/mapper/p

@@ -58,7 +58,7 @@ expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 E
 oracle write /dev/mapper/tank 8 4 4 fsync
 dmsetup message tank 0 checkpoint
 run 4 status -j tank; expect_eq "$(json pools.0.poisoned_total)" 0
-dmsetup remove --retry tank
+stop tank
 simset d dead 0
 run 0 import tank
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 v4,12 500 v1,"

@@ -72,13 +72,13 @@ expect_eq "$(json pools.0.vdevs.0.state) $(json pools.0.vdevs.1.state)" "degrade
 expect_stat tank losses_survivable 0
 all_is v1
 oracle write /dev/mapper/tank 0 $blocks 2 fsync bs=1
-dmsetup remove --retry tank
+stop tank
 
 echo "--- with it a leg of the parity1"
 restart_without "8 12"
 all_is v2
 dmsetup message tank 0 checkpoint
-dmsetup remove --retry tank
+stop tank
 
 echo "--- without either vdev there is no pool"
 expect_refusal "of vdev 0 no leg" start tank "$(without "8 9")"
@@ -89,17 +89,14 @@ restart_without ""
 oracle write /dev/mapper/tank 0 $blocks 3 fsync bs=1
 oracle write /dev/mapper/tank 1 1000 4 fsync bs=3
 simset all cut_mode random
-simset all power_cut now
-dmsetup remove --retry tank
-simset all power_cut none
-simset all power_restore 1
+cut_power tank
 restart_without ""
 expect_eq "$(oracle show /dev/mapper/tank 1 1000)" "1 1000 v4"
 expect_eq "$(oracle show /dev/mapper/tank 1001 $((blocks - 1001)))" "1001 $((blocks - 1001)) v3"
 expect_stat tank poisoned_blocks 0
 scrub tank
 expect_eq "$(dmsetup table tank | cut -d ' ' -f 4-)" "$(cut -d ' ' -f 4- <<< "$table")"
-dmsetup remove --retry tank
+stop tank
 
 echo "--- found again by its labels"
 run 0 import -j; expect_eq "$(json pools.0.vdevs.1.kind)" parity1

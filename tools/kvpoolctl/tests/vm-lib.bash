@@ -19,6 +19,10 @@ _python=$(PATH=/usr/bin:$PATH command -v python3)
 run() {
 	local want=$1 got=0
 	shift
+	# udev looks at a pool that was written to whenever it comes to that, and a second is all that these wait for it.
+	case " $* " in
+	*' destroy '* | *' export '*) udevadm settle ;;
+	esac
 	kvpoolctl "$@" > /tmp/out 2> /tmp/err || got=$?
 	if [ "$got" != "$want" ]; then
 		cat /tmp/out /tmp/err
