@@ -15,7 +15,20 @@ all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1)" "0 512 $1"; }
 cut_power() {
 	simset all cut_mode random
 	simset all power_cut now
+	udevadm settle
 	dmsetup remove --retry tank
+	simset all power_cut none
+	simset all power_restore 1
+}
+# The same under a file system with a load on it. What runs as PID is to end then.
+cut_power_mounted() { # PID
+	simset all cut_mode random
+	simset all power_cut now
+	kill_load
+	wait "$1" || :
+	umount -l /tmp/m
+	udevadm settle
+	dmsetup remove --retry --force tank
 	simset all power_cut none
 	simset all power_restore 1
 }
@@ -31,7 +44,7 @@ blank() {
 # Writes and reads back what it wrote, for as long as it takes.
 begin_load() {
 	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
-		--verify_backlog=64 --time_based --runtime=600 --output=/tmp/load.log --minimal &
+		--verify_backlog=64 --time_based --runtime=86400 --output=/tmp/load.log --minimal &
 	load=$!
 	# Before it has a child it takes no signal: end_load would be ignored, and wait for ever.
 	until pgrep -P "$load" > /dev/null; do
@@ -45,6 +58,15 @@ end_load() {
 	kill -INT "$load"
 	wait "$load" || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
 	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
+}
+# It may have ended by itself, as the disks are gone. What does the work is a child, which has files open.
+kill_load() {
+	local job
+	job=$(pgrep -P "$load") || :
+	# shellcheck disable=SC2086 # one, or none
+	kill -KILL "$load" $job 2> /dev/null || :
+	wait "$load" || :
+	[ -z "$job" ] || while ps -o stat= -p "$job" | grep -q '^[^Z]'; do sleep 0.1; done
 }
 # mode_is MODE PLACE
 mode_is() {

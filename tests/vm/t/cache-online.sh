@@ -68,15 +68,7 @@ begin_load
 kvpoolctl remove tank cache > /dev/null 2>&1 &
 remover=$!
 sleep 0.$((RANDOM % 10))
-simset all cut_mode random
-simset all power_cut now
-kill -KILL $load 2> /dev/null || : # it may have ended, as the disks are gone
-wait $load || :
-wait $remover || :
-umount -l /tmp/m
-dmsetup remove --retry --force tank
-simset all power_cut none
-simset all power_restore 1
+cut_power_mounted $remover
 run 0 import tank
 mount /dev/mapper/tank /tmp/m
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
@@ -92,16 +84,7 @@ for mode in writethrough writeback; do
 	kvpoolctl set -f tank cache_mode=$mode > /dev/null 2>&1 &
 	setter=$!
 	sleep 0.0$((RANDOM % 10))
-	simset all cut_mode random
-	simset all power_cut now
-	wait $setter || :
-	kill -KILL $load 2> /dev/null || : # it may have ended, as the disks are gone
-	wait $load || :
-	umount -l /tmp/m
-
-	dmsetup remove --retry --force tank
-	simset all power_cut none
-	simset all power_restore 1
+	cut_power_mounted $setter
 	run 0 import tank
 	mount /dev/mapper/tank /tmp/m
 	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"

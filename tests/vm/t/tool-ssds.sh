@@ -88,15 +88,7 @@ for pause in 0 1 3 6; do
 	kvpoolctl replace tank /dev/c /dev/d > /dev/null 2>&1 &
 	replacer=$!
 	sleep 0.$pause
-	simset all cut_mode random
-	simset all power_cut now
-	kill -KILL $load 2> /dev/null || : # it may have ended, as the disks are gone
-	wait $load || :
-	wait $replacer || :
-	umount -l /tmp/m
-	dmsetup remove --retry --force tank
-	simset all power_cut none
-	simset all power_restore 1
+	cut_power_mounted $replacer
 	run 0 import tank
 	mount /dev/mapper/tank /tmp/m
 	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
