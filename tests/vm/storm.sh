@@ -78,7 +78,7 @@ storms() {
 quiet() {
 	slow 0
 	dmsetup message p 0 set destage_idle_ms 200
-	wait_stat p log.used 0
+	wait_stat p log.used 0 200
 	expect_stat p poisoned_blocks 0
 	expect_stat p ssd.parked 0
 	expect_stat p destage.drain_ms 0

@@ -8,11 +8,16 @@ for d in c d e; do mksim $d 8; done
 storms 72 "writethrough writeback" cache-parity1 3 /dev/c /dev/d /dev/e
 
 echo "--- one SSD less in the middle of a storm"
+# More than the cache takes: it is not over before much has come home, a second for each request.
+slow 1000000
+before=$(stat_of p io.write_blocks)
 written 7 24 &
 writer=$!
-sleep 1
-kill -0 $writer || fail "it is over already"
+at_work() { [ "$(stat_of p io.write_blocks)" -gt $((before + 256)) ]; }
+retry 60 at_work
 dmsetup message p 0 offline "$(stat_of p leg.3.uuid)"
+kill -0 $writer || fail "it is over already"
+slow 300
 wait $writer
 is_there 7 24
 expect_fail storm 8 24 --verify_only
