@@ -81,6 +81,7 @@ oracle write /tmp/m/file 0 256 7 fsync bs=4
 sync
 simset all cut_mode random; simset all power_cut now
 umount -l /tmp/m
+udevadm settle
 dmsetup remove --retry --force tank
 simset all power_cut none; simset all power_restore 1
 simset c dead 0
@@ -100,28 +101,31 @@ echo "--- the power goes at a step of it: the old pool, or the new one, with its
 old=0 new=0
 for k in 1 7 16 22 25; do
 	blank; blank_new
-	run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+	run 0 create -f "${log[@]}" -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 	run 0 add -n -j tank mirror /dev/f /dev/g
 	grown=$(json plan.size)
 	json plan.table > /tmp/table
 	dmsetup message tank 0 checkpoint
-	oracle write /dev/mapper/tank 0 256 $k fsync bs=2
+	# Fewer than go home by themselves: which step is the Kth is for the pool that grows to say.
+	oracle write /dev/mapper/tank 0 100 $k fsync bs=2
+	quiet
 	dmsetup load tank < /tmp/table
 	simset all seed $k; simset all cut_mode random; simset all power_cut in $((k + k * (k > 12)))
 	dmsetup resume tank 2> /dev/null || true
 	simset all power_cut now 2> /dev/null || true
-	dmsetup remove --force tank
+	udevadm settle
+	dmsetup remove --retry --force tank
 	simset all power_cut none
 	simset all power_restore 1
 	run 0 import tank
 	run 0 status tank; has out "^ +state: online"
-	expect_eq "$(oracle show /dev/mapper/tank 0 256 bs=1)" "0 256 v$k"
+	expect_eq "$(oracle show /dev/mapper/tank 0 100 bs=1)" "0 100 v$k"
 	case $(size) in
 	"$small") old=$((old + 1)) ;;
 	"$grown") new=$((new + 1)) ;;
 	*) fail "cut $k: $(size) bytes" ;;
 	esac
-	oracle write /dev/mapper/tank 0 256 $((k + 1)) fsync bs=2
+	oracle write /dev/mapper/tank 0 100 $((k + 1)) fsync bs=2
 	expect_eq "$(kvpoolctl get tank cache_mode)" writeback
 	expect_stat tank log.on cache
 	run 0 destroy tank

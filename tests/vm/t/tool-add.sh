@@ -87,11 +87,14 @@ for k in 1 5 8 11 17; do
 	table=$(dmsetup table tank)
 	run 0 add -n -j tank mirror /dev/c /dev/d
 	grown=$(json plan.size)
-	json plan.table | dmsetup load tank
+	json plan.table > /tmp/table
+	quiet
+	dmsetup load tank < /tmp/table
 	simset all seed $k; simset all cut_mode random; simset all power_cut in $k
 	dmsetup resume tank 2> /dev/null || true
 	simset all power_cut now 2> /dev/null || true
-	dmsetup remove --force tank
+	udevadm settle
+	dmsetup remove --retry --force tank
 	simset all power_cut none
 	simset all power_restore 1
 	if kvpoolctl inspect -j /dev/c 2> /dev/null | grep -q '"joining":true'; then
