@@ -143,7 +143,7 @@ table=$(dmsetup table p)
 mkfs.ext4 -q $dev
 mkdir -p /tmp/m
 mount $dev /tmp/m
-fio --name=f --directory=/tmp/m --size=6m --bs=4k --rw=randrw --fdatasync=8 --direct=1 --time_based --runtime=5 \
+fio --name=f --directory=/tmp/m --size=6m --bs=4k --rw=randrw --fdatasync=8 --direct=1 --io_size=16m \
 	--ioengine=libaio --iodepth=4 --verify=crc32c --verify_backlog=64 --output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
 [ "$(hits)" -gt 100 ] || fail "$(hits) hits under a file system"
 # Once through the SSDs, and later from the disks.
