@@ -13,6 +13,17 @@ show() { # FIRST COUNT: what the blocks hold, on one line
 	seen=$(oracle show $dev "$1" "$2" bs=4)
 	echo "${seen//$'\n'/,}"
 }
+# sealed: until nothing is written to the SSDs any more, as are the summaries of segments that were left, in
+# their own time. One that cannot be written yet is tried again a second later.
+sealed() {
+	local before='' now
+	now=$(ssd_writes)
+	until [ "$now" = "$before" ]; do
+		sleep 3
+		before=$now now=$(ssd_writes)
+	done
+}
+ssd_writes() { awk '$1 == "writes" { n += $2 } END { print n }' "$_sim"/[cde]/stats; }
 home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
 hits() { stat_of p ssd.hits; }
 # from_ssd WHAT FIRST COUNT VERSIONS: all of it, and nothing from a disk but pages of the checksum table.
@@ -26,7 +37,7 @@ from_ssd() {
 known_again() { [ "$(stat_of p ssd.restore_ms)" != 0 ]; }
 # restored LEAST: so many blocks are known again, or more.
 restored() {
-	retry 20 known_again
+	retry 60 known_again
 	[ "$(stat_of p ssd.restored)" -ge "$1" ] || fail "$(stat_of p ssd.restored) blocks are known again, not $1"
 	echo "$(stat_of p ssd.restored) blocks were known again after $(stat_of p ssd.restore_ms) ms"
 }

@@ -13,7 +13,7 @@ known_after_a_stop mirror 2 /dev/a /dev/b cache-parity1 3 /dev/c /dev/d /dev/e
 echo "--- the power goes: what lies in segments that were left is known"
 oracle write $dev 4096 1536 2 fsync bs=4
 dmsetup message p 0 checkpoint
-sleep 3
+sealed
 cut_power
 start
 restored 2500

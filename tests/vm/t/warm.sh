@@ -21,7 +21,7 @@ dmsetup message p 0 checkpoint
 dmsetup message p 0 set seq_cutoff_write 1G
 blkdiscard -o $((100 * 4096)) -l $((8 * 4096)) $dev
 dmsetup message p 0 checkpoint
-sleep 2
+sealed
 cut_power
 start
 restored 1500
@@ -31,10 +31,10 @@ expect_stat p ssd.mistrusted 0
 echo "--- the power goes: what lies in segments that were left is known"
 oracle write $dev 4096 1536 4 fsync bs=4
 dmsetup message p 0 checkpoint
-sleep 3
+sealed
 oracle write $dev 8192 64 5 fsync bs=4
 dmsetup message p 0 checkpoint
-sleep 2
+sealed
 cut_power
 start
 restored 2500
@@ -60,7 +60,15 @@ dmsetup message p 0 checkpoint
 show 10000 512 > /dev/null
 oracle write $dev 10000 512 11 fsync bs=4
 dmsetup message p 0 checkpoint
-for i in 1 2 3; do show 10000 512 > /dev/null; sleep 1; done
+# What finds no page, or is on its way, is there the next time.
+is_in() {
+	local before
+	before=$(hits)
+	show 10000 512 > /dev/null
+	[ $(($(hits) - before)) -ge 384 ]
+}
+retry 60 is_in
+sealed
 dmsetup remove --retry p
 start
 restored 256
