@@ -28,12 +28,13 @@ busy() { # FIO-OPTION...
 	fio --name=busy --filename=/dev/mapper/p --size=24M --direct=1 --ioengine=libaio --iodepth=256 \
 		--verify=crc32c --randrepeat=1 --verify_state_save=0 --output=/tmp/fio.log "$@" || { cat /tmp/fio.log; fail "fio $*"; }
 }
+# So long that fio has sent what it may in the time of a request, on a host that has much else to do, too.
 delay() { for d in a b c; do simset $d delay_us "$1"; done; }
 
 echo "--- reads, one after the other"
 busy --rw=write --bs=4k --do_verify=0
 dmsetup message p 0 checkpoint
-delay 2000
+delay 50000
 before=$(counted reads)
 busy --rw=write --bs=4k --verify_only=1
 reads=$(($(counted reads) - before))
@@ -48,13 +49,15 @@ stream() { # sets reads
 	reads=$(($(counted reads) - before))
 	busy --rw=write --bs=128k --verify_only=1 --verify_interval=4k
 }
-delay 20000
+delay 200000
 stream
 skipped=$reads
+delay 0
 table=$(dmsetup table p)
 dmsetup remove --retry p
 for loop in "${loops[@]}"; do echo 1 > "/sys/block/${loop#/dev/}/queue/rotational"; done
 dmsetup create p --table "$table"
+delay 200000
 stream # reads the table, too
 stream
 echo "$skipped requests without, $reads with parity"
@@ -113,7 +116,7 @@ every_second --do_verify=0
 dmsetup message p 0 checkpoint
 expect_stat p written_blocks 4096
 for ((i = 0; i < 1024; i += 5)); do simset d faults "add bad $(((home + i * 8 + 5) * 8)) 8"; done
-simset d delay_us 2000
+simset d delay_us 50000
 before=$(simstat d injected)
 every_second --verify_only=1
 [ $(($(simstat d injected) - before)) -gt 10 ] || fail "nobody read what is bad: nothing was joined over it"
