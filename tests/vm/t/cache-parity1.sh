@@ -63,6 +63,7 @@ run 0 online -j tank /dev/e
 is_whole /dev/f /dev/c /dev/e
 expect_eq "$(event_count tank cache_exchanged)" 3 "events cache_exchanged"
 simset f dead 1
+retry 60 is_degraded
 end_load
 echo 3 > /proc/sys/vm/drop_caches
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
