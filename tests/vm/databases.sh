@@ -27,9 +27,13 @@ stop_etcd() {
 	wait $etcd_pid || true
 }
 
-# Both write until nothing works any more.
-write_on() {
+has_written() { grep -q '^done ' /tmp/acked; }
+# Both write until nothing works any more, with the power gone after OPS.
+write_on() { # OPS
+	: > /tmp/acked
 	rocks put /tmp/mnt/rocks $((last + 1)) > /tmp/acked 2> /tmp/rocks.err & rocks_pid=$!
+	retry 60 has_written
+	simset all power_cut in "$1"
 	python3 "$keys" write-until-it-fails
 	wait $rocks_pid && fail "RocksDB noticed nothing"
 	stop_etcd
@@ -55,9 +59,8 @@ databases() { # CUTS
 	for ((cut = 1; cut <= $1; cut++)); do
 		echo "--- power cut $cut"
 		simset all seed $cut; simset all cut_mode random
-		simset all power_cut in $((cut * 700))
 		before=$last
-		write_on
+		write_on $((cut * 700))
 		[ "$last" -gt "$before" ] || fail "RocksDB wrote nothing: $(cat /tmp/rocks.err)"
 		dmsetup create p --table "$table"
 		all_there
