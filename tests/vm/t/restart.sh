@@ -56,7 +56,7 @@ check_files
 
 echo "--- overwritten, deleted, discarded; by intent, too; stopped once more"
 slow
-dd if=/dev/urandom of=/tmp/m/one bs=64K seek=20 count=64 conv=notrunc,fsync status=none
+dd if=/dev/urandom of=/tmp/m/one bs=64K seek=20 count=192 conv=notrunc,fsync status=none
 sums[one]=$(md5sum < /tmp/m/one)
 rm /tmp/m/two
 unset 'sums[two]'
