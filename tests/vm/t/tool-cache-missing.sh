@@ -7,7 +7,7 @@
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 
 echo "--- one SSD, by order; missing, the pool is refused as long as its log is needed"
-run 0 create -f "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b cache /dev/c
+run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache /dev/c
 expect_stat tank losses_survivable 0
 uuid=$(dmsetup table tank | awk '{ print $4 }')
 len=$(dmsetup table tank | cut -d ' ' -f 1-2)
