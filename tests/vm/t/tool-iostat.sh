@@ -41,6 +41,8 @@ expect_eq "$(json legs.1.path)" /dev/b
 [ "$(json legs.0.io.writes)" -ge 40 ] || fail "writes of a leg: $(json legs.0.io.writes)"
 
 echo "--- line by line, each about its own time"
+# udev reads what fio has closed.
+udevadm settle
 run 0 iostat -j tank 0.1 3
 expect_eq "$(wc -l < /tmp/out)" 3
 sed -n 3p /tmp/out > /tmp/last
