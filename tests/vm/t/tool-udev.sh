@@ -57,6 +57,7 @@ expect_eq "$(property /dev/c ID_FS_TYPE)" ""
 
 echo "--- a device that goes is no trouble"
 run 0 export pond
+udevadm settle
 simset a power 0
 udevadm settle
 simset a power 1
@@ -87,7 +88,7 @@ stop lake
 echo "--- its last leg starts it; the other one had to wait"
 simset c power 0
 udevadm settle
-appears /dev/b > /tmp/first 2>&1 &
+appears /dev/b --wait 600 > /tmp/first 2>&1 &
 first=$!
 sleep 3
 [ -d /proc/$first ] || fail "it did not wait: $(cat /tmp/first)"
