@@ -8,6 +8,7 @@
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle; helper leg
 load_modules
+no_udev
 mksim a 96; mksim b 96
 legs="mirror 2 /dev/a /dev/b"
 line="0 $(sectors_of 64) kvpool - 4 format name=p log_size=8M write_buffer=4M $legs"
