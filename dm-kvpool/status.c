@@ -254,13 +254,12 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_requests *r = pool->requests;
 	const struct kvp_sb *sb = pool->sb;
+	char features[KVP_FEATURES_LEN];
 	u32 i;
 
+	kvp_features_print(sb->incompat, features);
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
-	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment,
-	    sb->incompat & KVP_INCOMPAT_CACHE_PARITY1 ? "vdevs,cache,cache-parity1" :
-	    sb->incompat & KVP_INCOMPAT_CACHE ? "vdevs,cache" :
-	    sb->incompat & KVP_INCOMPAT_VDEVS ? "vdevs" : "");
+	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment, features);
 	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	say_number(p, "epoch", sb->epoch);
 	say_number(p, "era", sb->era);

@@ -549,8 +549,22 @@ struct kvp_sb {
 /* Features this code knows; a bit beyond them has the usual consequence. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-#define KVP_INCOMPAT_KNOWN	(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_GENERATIONS | \
-				 KVP_INCOMPAT_LOG_TURNS | KVP_INCOMPAT_CACHE_PARITY1 | KVP_INCOMPAT_LOG_WINDOW)
+/* A bit that has no name here is not known. Programs go by the names; docs/json-schema.md has them. */
+#define KVP_INCOMPAT_NAMES(each)				\
+	each(KVP_INCOMPAT_VDEVS, "vdevs")			\
+	each(KVP_INCOMPAT_CACHE, "cache")			\
+	each(KVP_INCOMPAT_CACHE_PARITY1, "cache-parity1")	\
+	each(KVP_INCOMPAT_LOG_WINDOW, "log-window")		\
+	each(KVP_INCOMPAT_LOG_TURNS, "log-turns")		\
+	each(KVP_INCOMPAT_GENERATIONS, "generations")
+#define KVP_OR_BIT(bit, name)	| (bit)
+#define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
+
+#define KVP_ADD_LEN(bit, name)	+ sizeof(name)
+#define KVP_FEATURES_LEN	(0 KVP_INCOMPAT_NAMES(KVP_ADD_LEN))	/* a comma each, and the NUL */
+
+/** kvp_features_print() - names of the incompatible features @bits, by commas, into KVP_FEATURES_LEN bytes; none: "" */
+void kvp_features_print(u64 bits, char *text);
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);

@@ -399,6 +399,24 @@ static int bad(struct kvp_why *why, int err, const char *what, u64 got, u64 expe
 	return err;
 }
 
+#define BIT_AND_NAME(bit, name)	{ bit, name },
+static const struct {
+	u64 bit;
+	const char *name;
+} features[] = { KVP_INCOMPAT_NAMES(BIT_AND_NAME) };
+
+void kvp_features_print(u64 bits, char *text)
+{
+	size_t len = 0;
+	u32 i;
+
+	*text = 0;
+	for (i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+		if (bits & features[i].bit)
+			len += (size_t)snprintf(text + len, KVP_FEATURES_LEN - len, "%s%s",
+						len ? "," : "", features[i].name);
+}
+
 int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 		  struct kvp_sb *sb, struct kvp_why *why)
 {

@@ -279,6 +279,23 @@ static void a_copy_of_another_place_is_refused(struct kunit *test)
 	EXPECT_WHY(test, &s->why, "own location");
 }
 
+static void every_known_feature_has_a_name(struct kunit *test)
+{
+	char text[KVP_FEATURES_LEN];
+	u32 bit;
+
+	for (bit = 0; bit < 64; bit++) {
+		kvp_features_print(1ull << bit, text);
+		KUNIT_EXPECT_EQ_MSG(test, !*text, !(KVP_INCOMPAT_KNOWN >> bit & 1), "bit %u: %s", bit, text);
+	}
+	kvp_features_print(0, text);
+	KUNIT_EXPECT_STREQ(test, text, "");
+	kvp_features_print(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_LOG_WINDOW, text);
+	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,log-window");
+	kvp_features_print(~0ull, text);
+	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations");
+}
+
 static void a_shrunken_device_is_refused(struct kunit *test)
 {
 	struct slot *s = test->priv;
@@ -347,6 +364,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(nothing_is_believed_before_the_sum, change_gen_params),
 	KUNIT_CASE(any_changed_bit_is_noticed),
 	KUNIT_CASE(a_copy_of_another_place_is_refused),
+	KUNIT_CASE(every_known_feature_has_a_name),
 	KUNIT_CASE(a_shrunken_device_is_refused),
 	KUNIT_CASE(slots_lie_in_their_label_area),
 	KUNIT_CASE_PARAM(epoch_comes_before_sequence, rivals_gen_params),

@@ -5,6 +5,8 @@
 - The synopsis of the manual page is what the commands say of themselves, and
   every long option and tunable is described there.
 - dm-interface.md has each event that the module raises, and no other.
+- Every feature bit has a name, and json-schema.md, dm-interface.md and
+  on-disk-format.md have just these.
 - json-schema.md gives each error code the exit status that it has.
 - Every row of the table of refusals in testing.md names a test that is there,
   and every code that refuses has a row.
@@ -67,6 +69,22 @@ def check_events():
     expect(raised == table, f"dm-interface.md: events differ: {raised ^ table}")
 
 
+def check_features():
+    listed = read("dm-kvpool/format/format.h").split("#define KVP_INCOMPAT_NAMES(each)", 1)[1].split("#define", 1)[0]
+    names = dict(re.findall(r'each\((\w+), "([a-z0-9-]+)"\)', listed))
+    bits = re.findall(r"#define (KVP_INCOMPAT_\w+)\s+(0x[0-9a-f]+)ull", read("include/kvpool_format.h"))
+    expect(len(bits) > 5, "no features are found in kvpool_format.h")
+    expect({bit for bit, _ in bits} == set(names), "format.h does not name just the features of kvpool_format.h")
+    row = re.search(r"^\| `features` \|.*$", read("docs/json-schema.md"), re.M)[0]
+    expect(set(re.findall(r"[`:;] `([a-z0-9-]+)`,", row)) == set(names.values()), "json-schema.md names other features")
+    stats = re.search(r"^`features` has the names.*?\n\n", read("docs/dm-interface.md"), re.M | re.S)[0]
+    disk = re.search(r"^\| 40 \| 8 \| incompat \|.*$", read("docs/on-disk-format.md"), re.M)[0]
+    for bit, value in bits:
+        name = names.get(bit, "")
+        expect(f"`{name}`" in stats, f"dm-interface.md does not name the feature {bit}")
+        expect(f" {int(value, 16)} *{name.replace('-', ' ')}*" in disk, f"on-disk-format.md does not name the feature {bit}")
+
+
 def codes():
     """Exit statuses of the error codes."""
     status = {"EXIT_FAILED": 1, "EXIT_USAGE": 2, "EXIT_REFUSED": 3}
@@ -110,6 +128,7 @@ def check_refusals():
 
 check_manual()
 check_events()
+check_features()
 check_codes()
 check_refusals()
 print("\n".join(faults))

@@ -37,6 +37,7 @@ CACHE_KIND = Or("cache", "cache-parity1")
 ANY_KIND = Or(*KIND.choices, *CACHE_KIND.choices)
 VDEV_STATE = Or("online", "degraded", "faulted", "suspended")
 LOG_ON = Or("legs", "cache")
+FEATURE = Or("vdevs", "cache", "cache-parity1", "log-window", "log-turns", "generations")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
 LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
@@ -55,7 +56,7 @@ CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses"
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
-    readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[TEXT],
+    readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[FEATURE],
     losses_survivable=NUMBER, spares=[None], cache=Or(CACHE, None),
     vdevs=[dict(kind=KIND, state=VDEV_STATE,
                 size=NUMBER, log=FLAG, legs=[LEG])],

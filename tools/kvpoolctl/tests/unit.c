@@ -74,6 +74,18 @@ static void test_size(void)
 	expect(!strcmp(size_print(1536 << 10, buf), "1.50 MiB"));
 }
 
+static void test_features(void)
+{
+	char text[KVP_FEATURES_LEN];
+
+	kvp_features_print(KVP_INCOMPAT_KNOWN, text);
+	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations"));
+	kvp_features_print(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_LOG_WINDOW, text);
+	expect(!strcmp(text, "vdevs,cache,log-window"));
+	kvp_features_print(0, text);
+	expect(!*text);
+}
+
 static void test_uuid(void)
 {
 	u8 a[16], b[16];
@@ -1101,6 +1113,7 @@ int main(void)
 {
 	test_crc32c();
 	test_size();
+	test_features();
 	test_uuid();
 	test_name();
 	test_time();
