@@ -433,22 +433,18 @@ u64 plan_blocks(const struct plan *p)
 	return kvp_map_blocks(&p->sb.map);
 }
 
-u64 plan_cache_bytes(const struct plan *p)
-{
-	int cache = kvp_cache_find(&p->sb);
-	const struct kvp_geometry *g = &p->sb.vdevs[cache < 0 ? 0 : cache];
-	u64 bytes = kvp_log_blocks(g) << KVP_BLOCK_SHIFT;
-
-	if (cache < 0)
-		return 0;
-	return kvp_log_striped(g) ? bytes / g->leg_count * (g->leg_count - 1) : bytes;
-}
-
 static const struct kvp_geometry *cache_of(const struct plan *p)
 {
 	int cache = kvp_cache_find(&p->sb);
 
 	return cache < 0 ? NULL : &p->sb.vdevs[cache];
+}
+
+u64 plan_cache_bytes(const struct plan *p)
+{
+	const struct kvp_geometry *g = cache_of(p);
+
+	return g ? kvp_log_blocks(g) << KVP_BLOCK_SHIFT : 0;
 }
 
 u64 plan_cache_dirty(const struct plan *p)

@@ -80,11 +80,14 @@ int plan_cache_size(const struct plan *p, struct err *err);
 /** plan_sizes() - how many options plan_write_sizes() writes */
 unsigned int plan_sizes(const struct plan *p);
 
-/** plan_cache_dirty() - so much of its cache may be dirty; 0: there is none */
-u64 plan_cache_dirty(const struct plan *p);
-
-/** plan_cache_bytes() - so much its cache can hold, parity left out; 0: there is none */
+/**
+ * plan_cache_bytes(), plan_cache_dirty() - so much can lie on its cache, and so much of that may be dirty; 0: there is none
+ *
+ * Of its log, with all that goes into that, headers and a parity1's parity included: as the module counts, whose
+ * ssd.size and cache.dirty_max they will be.
+ */
 u64 plan_cache_bytes(const struct plan *p);
+u64 plan_cache_dirty(const struct plan *p);
 
 /** plan_losses() - so many legs may be lost, whichever they are */
 int plan_losses(const struct plan *p);

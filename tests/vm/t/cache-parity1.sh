@@ -23,12 +23,15 @@ expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format na
 echo "--- made, and a filesystem on it"
 run 0 create -f -n "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"
 has out 'and cache-parity1 of 3'; has out '^cache +[0-9.]+ MiB'; has out '^survives +loss of 1 leg'
+run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"
+size=$(json plan.cache_size) dirty=$(json plan.cache_dirty_max)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"; hasnt err note
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache-parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
 run 0 status tank; has out 'on the cache'; has out '^ +cache-parity1 +online'; has out '/dev/e +online'
 run 0 status -j tank
 expect_eq "$(json pools.0.cache.kind) $(json pools.0.cache.mode) $(json pools.0.cache.state)" "cache-parity1 writeback online"
-expect_eq "$(json pools.0.losses_survivable)" 1
+expect_eq "$(json pools.0.losses_survivable) $(json pools.0.cache.size)" "1 $size" "what the plan said"
+expect_eq "$(kvpoolctl get -p tank cache_dirty_max) $((dirty <= size))" "$dirty 1"
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 70
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m

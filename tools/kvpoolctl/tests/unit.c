@@ -351,6 +351,35 @@ static void scan(const struct image *m, struct scan *s)
 	expect(!scan_run(paths, m->legs, s, &err));
 }
 
+/* What a plan says of a cache of @kind is what a pool with it will say: all that may lie in its log. */
+static void cache_counts(u32 kind, u32 legs, u64 leg_mib, u64 ask_mib, u64 dirty_mib)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	struct kvp_geometry *g = &p->sb.vdevs[1];
+	struct kvp_why why;
+
+	p->sb.vdev_count = 2;
+	p->sb.vdevs[0].kind = KVP_VDEV_SINGLE;
+	expect(!plan_cache_bytes(p) && !plan_cache_dirty(p));
+	g->log_window = kvp_log_window_asked(ask_mib << 20);
+	expect(!kvp_layout_one(kind, legs, leg_mib << 8, 0, 0, KVP_MAX_ROOTS, g, &why));
+	expect(plan_cache_bytes(p) == kvp_log_blocks(g) << KVP_BLOCK_SHIFT);
+	expect(plan_cache_dirty(p) == (dirty_mib ? dirty_mib << 20 : plan_cache_bytes(p)));
+	expect(plan_cache_dirty(p) <= plan_cache_bytes(p));
+	free(p);
+}
+
+static void test_cache_counts(void)
+{
+	cache_counts(KVP_VDEV_CACHE, 1, 3072, 0, 1024);
+	cache_counts(KVP_VDEV_CACHE, 2, 3072, 2048, 2048);
+	cache_counts(KVP_VDEV_CACHE, 1, 64, 0, 0);
+	/* All of it may be dirty, and that is not more than there is. */
+	cache_counts(KVP_VDEV_CACHE_PARITY1, 3, 64, 0, 0);
+	cache_counts(KVP_VDEV_CACHE_PARITY1, 3, 3072, 0, 1024);
+	cache_counts(KVP_VDEV_CACHE_PARITY1, 4, 3072, 9000, 9000);
+}
+
 static void test_label(void)
 {
 	struct image m;
@@ -1126,6 +1155,7 @@ int main(void)
 	test_iocount();
 	test_errors();
 	test_vdevs();
+	test_cache_counts();
 	test_label();
 	test_import_whole();
 	test_import_host();
