@@ -114,7 +114,7 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 	enum kvp_ssd_verdict verdict;
 
 	lockdep_assert_held(&f->lock);
-	f->policy.fill_percent = budget(pool);
+	kvp_ssd_set_budget(&f->policy, budget(pool));
 	verdict = kvp_ssd_admit(&f->policy, block, ask, &st);
 	if (verdict != KVP_SSD_ADMIT)
 		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_FILL_BUDGET : KVP_FILL_EVIDENCE, 1);

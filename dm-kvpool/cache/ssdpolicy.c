@@ -98,6 +98,11 @@ static void forget(struct kvp_ssd_policy *p, u64 key)
 
 /* --- what enters ------------------------------------------------------------------ */
 
+static u64 most_credit(const struct kvp_ssd_policy *p)
+{
+	return DAY * p->capacity * p->fill_percent;
+}
+
 bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks)
 {
 	if (ask & KVP_ASK_META)
@@ -127,7 +132,7 @@ static void raise_credit(struct kvp_ssd_policy *p, u64 now)
 {
 	u64 each = (u64)p->capacity * p->fill_percent;
 
-	p->credit = min(p->credit + min(now - p->credited, DAY) * each, DAY * each);
+	p->credit = min(p->credit + min(now - p->credited, DAY) * each, most_credit(p));
 	p->credited = now;
 }
 
@@ -142,7 +147,13 @@ static bool spend(struct kvp_ssd_policy *p, u64 now)
 
 void kvp_ssd_refund(struct kvp_ssd_policy *p)
 {
-	p->credit = min(p->credit + CREDIT_UNIT, DAY * p->capacity * p->fill_percent);
+	p->credit = min(p->credit + CREDIT_UNIT, most_credit(p));
+}
+
+void kvp_ssd_set_budget(struct kvp_ssd_policy *p, u32 fill_percent)
+{
+	p->fill_percent = fill_percent;
+	p->credit = min(p->credit, most_credit(p));
 }
 
 enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
@@ -264,7 +275,7 @@ int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_p
 	p->capacity = capacity;
 	p->segment = segment;
 	p->fill_percent = fill_percent;
-	p->credit = (u64)capacity * fill_percent * DAY;
+	p->credit = most_credit(p);
 	p->credited = now;
 	p->need = NEED_MOST;
 	p->seed = seed;
@@ -284,7 +295,7 @@ const char *kvp_ssd_check(const struct kvp_ssd_policy *p)
 {
 	u32 set, way;
 
-	if (p->credit > (u64)p->capacity * p->fill_percent * DAY)
+	if (p->credit > most_credit(p))
 		return "the budget";
 	if (p->need < NEED_LEAST || p->need > NEED_MOST)
 		return "the sightings needed";

@@ -56,9 +56,8 @@ enum kvp_ssd_verdict {
  * struct kvp_ssd_policy - of one cache
  * @capacity: its places
  * @segment: places of a segment
- * @fill_percent: of @capacity that fills may write a day; may be changed at any time,
- *	up to KVP_SSD_MAX_FILL
- * @credit: blocks that fills may write now, in 1 / CREDIT_UNIT (ssdpolicy.c)
+ * @fill_percent: of @capacity that fills may write a day; kvp_ssd_set_budget()
+ * @credit: blocks that fills may write now, in 1 / CREDIT_UNIT (ssdpolicy.c), at most a day's
  * @credited: when @credit was last raised, seconds
  * @need: sightings that let a block in: 2 or 3
  * @left, @left_hit: clean blocks that were reclaimed since @need was judged; and hit ones
@@ -153,6 +152,18 @@ u32 kvp_ssd_least_run(u32 set, bool wanted);
  */
 enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 				   const struct kvp_ssd_state *st);
+
+/**
+ * kvp_ssd_set_budget() - fills may write another part of the cache a day from now on
+ * @fill_percent: at most KVP_SSD_MAX_FILL
+ *
+ * What was saved up counts as far as it is no more than a day's of the new budget. So a
+ * lower one is kept to at once, as by a new cache: at most twice as much in any 24 hours;
+ * and since there are no debts, nothing waits any longer than by the new one. The time since a block
+ * was last asked for counts by the new one, too.
+ * Context: any.
+ */
+void kvp_ssd_set_budget(struct kvp_ssd_policy *p, u32 fill_percent);
 
 /** kvp_ssd_refund() - a block that was admitted was not written after all: the budget has it back. Any context. */
 void kvp_ssd_refund(struct kvp_ssd_policy *p);

@@ -257,13 +257,13 @@ static bool test_budget(void)
 	kvp_ssd_refund(&p);
 	good &= expect(!kvp_ssd_check(&p), "more than a day's") && filled(CAPACITY, CAPACITY / 2);
 	/* A budget of a few blocks is not lost by rounding. */
-	p.fill_percent = 1;
+	kvp_ssd_set_budget(&p, 1);
 	for (i = 0; i < 3 * DAY; i++) {
 		st.now++;
 		n += fill(1);
 	}
 	good &= expect(n == 3 * CAPACITY / 100, "%u blocks in three days", n);
-	p.fill_percent = 0;
+	kvp_ssd_set_budget(&p, 0);
 	st.now += DAY;
 	good &= filled(10, 0);
 	kvp_ssd_exit(&p);
@@ -274,6 +274,35 @@ static bool test_budget(void)
 	st.now = 2 * DAY;
 	good &= admit(1, KVP_ASK_META, KVP_SSD_ADMIT) && expect(p.credit == (u64)DAY * KVP_SSD_MAX_FILL * p.capacity - 100 * DAY,
 				       "a credit of %llu", p.credit);
+	return end(good);
+}
+
+/* It may be another one at any time: what was saved up is never more than a day's of it, and nothing is owed. */
+static bool test_budget_set(void)
+{
+	bool good = make(100);
+
+	kvp_ssd_set_budget(&p, 10);
+	good &= expect(!kvp_ssd_check(&p), "more than a day's of the lower one");
+	/* As much as of a new cache, although nobody has asked since. */
+	kvp_ssd_set_budget(&p, 50);
+	good &= filled(CAPACITY, CAPACITY / 10);
+	/* Nor does anybody wait for what the higher one has let in. */
+	kvp_ssd_set_budget(&p, 10);
+	good &= filled(10, 0);
+	st.now += DAY / 10;
+	good &= filled(CAPACITY, CAPACITY / 100);
+	st.now += DAY / 10;
+	kvp_ssd_set_budget(&p, 100);
+	good &= filled(CAPACITY, CAPACITY / 10);
+	/* What is given back is not saved up beyond that either. */
+	kvp_ssd_set_budget(&p, 0);
+	kvp_ssd_refund(&p);
+	good &= expect(!kvp_ssd_check(&p), "more than none") && filled(10, 0);
+	kvp_ssd_set_budget(&p, KVP_SSD_MAX_FILL);
+	good &= expect(!kvp_ssd_check(&p), "a higher one") && filled(10, 0);
+	st.now++;
+	good &= filled(CAPACITY, CAPACITY * (KVP_SSD_MAX_FILL / 100) / DAY);
 	return end(good);
 }
 
@@ -606,6 +635,7 @@ const struct test tests[] = {
 	{ "ghost", test_ghost },
 	{ "meta", test_meta },
 	{ "budget", test_budget },
+	{ "budget-set", test_budget_set },
 	{ "reinsert", test_reinsert },
 	{ "dirty-stays", test_dirty_stays },
 	{ "meta-stays", test_meta_stays },
