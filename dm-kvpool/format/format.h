@@ -440,6 +440,8 @@ int __must_check kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks,
 /**
  * kvp_layout_one() - the same for one of several vdevs, which may be a cache
  * @max_roots: so many roots may its table have: they share those of the superblock
+ *
+ * Return: as kvp_layout(); of a cache also -ERANGE (the window of its log, log_window of @g, is none that it may have).
  */
 int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
 				u32 max_roots, struct kvp_geometry *g, struct kvp_why *why);

@@ -380,6 +380,18 @@ static void test_cache_counts(void)
 	cache_counts(KVP_VDEV_CACHE_PARITY1, 4, 3072, 9000, 9000);
 }
 
+/* Create and add tell a window that may not be from a device that is too small by this. */
+static void test_window_refused(void)
+{
+	struct kvp_geometry g = { .log_window = (64 << 8) - 1 };
+	struct kvp_why why;
+
+	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ERANGE);
+	g.log_window = 64 << 8;
+	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why));
+	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ENOSPC);
+}
+
 static void test_label(void)
 {
 	struct image m;
@@ -1156,6 +1168,7 @@ int main(void)
 	test_errors();
 	test_vdevs();
 	test_cache_counts();
+	test_window_refused();
 	test_label();
 	test_import_whole();
 	test_import_host();
