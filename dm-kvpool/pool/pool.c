@@ -2,9 +2,11 @@
 /*
  * Life of a pool: start, quiesce, stop.
  */
+#include "format/logplace.h"
 #include "log/move.h"
 #include "pool/pool.h"
 #include "pool/start.h"
+#include "recovery/estimate.h"
 
 struct kvp_pool *kvp_pool_alloc(void)
 {
@@ -179,22 +181,35 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_events_exit(pool);
 }
 
+static u32 widest_row(const struct kvp_pool *pool)
+{
+	u32 legs = 0, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_is_parity1(pool->vdevs[i].g))
+			legs = max(legs, pool->vdevs[i].nr_legs);
+	return legs;
+}
+
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
-	u64 blocks = kvp_log_window(pool->log.v->g), us_per_block = 40;
-	bool stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS;
+	struct kvp_recovery_work work = {
+		.window = kvp_log_window(pool->log.v->g),
+		.intents = kvp_log_most_intents(pool),
+		.row_legs = widest_row(pool),
+		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
+		.by_headers = kvp_log_by_headers(pool->sb),
+		.on_cache = kvp_log_on_cache(pool->sb),
+	};
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].rotational)
-			us_per_block = 5000;
-	/* A third of the log is data; each block's row is read twice, and written. */
-	if (pool->parity)
-		us_per_block = us_per_block * 2 * pool->nr_legs / 3;
-	if (stays)
-		us_per_block = 0;
-	pool->recovery.worst_case_ms = div_u64(blocks * us_per_block +
-					       (blocks * 2 + kvp_log_most_intents(pool)) * 40, 1000);
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		work.home_rotates |= leg->rotational && kvp_has_data(leg->v->g);
+		work.log_rotates |= leg->rotational && leg->v == pool->log.v;
+	}
+	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);
 }
 
 /* A new pool's first superblock; later ones come from recovery. */

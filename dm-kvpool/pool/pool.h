@@ -323,10 +323,9 @@ void kvp_pool_unquiesce(struct kvp_pool *pool);
 void kvp_pool_stop(struct kvp_pool *pool);
 
 /**
- * kvp_estimate_recovery() - how long one takes at worst, for those who ask
+ * kvp_estimate_recovery() - how long one takes at worst, for those who ask: recovery/estimate.h
  *
- * At 100 MB/s in sequence: the log read twice, every block of it random at home,
- * the homes of all intents read.
+ * To be called when vdevs or legs have come or gone, and when the log has moved. Context: process.
  */
 void kvp_estimate_recovery(struct kvp_pool *pool);
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How long a recovery may take: not less than docs/benchmarks.md has measured, and not many times that. */
+#include "kvpool_kunit.h"
+
+#include "recovery/estimate.c"
+
+#define GIB	(1ull << 18)	/* blocks */
+#define MIB	(1ull << 8)
+
+struct work {
+	const char *name;
+	struct kvp_recovery_work w;
+	u64 least, most;	/* ms */
+};
+
+static const struct work works[] = {
+	/* 2.2 s in commits of a block each, 0.7 s else. */
+	{ "a cache that keeps its log", { GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
+	  2200, 4400 },
+	{ "the largest window", { 64 * GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
+	  64 * 2200, 64 * 4400 },
+	/* All is verified: 8.9 us a block. */
+	{ "a cache in full stripes", { GIB, .stays = true, .on_cache = true, .home_rotates = true }, 2330, 4660 },
+	{ "a cache of disks", { GIB, .stays = true, .by_headers = true, .on_cache = true, .log_rotates = true },
+	  10000, 11000 },
+	/* And the homes of 512 MiB at 100 MB/s. */
+	{ "a stream went home", { GIB, GIB / 2, .stays = true, .by_headers = true, .on_cache = true }, 7400, 10000 },
+	/* Three times read, and every block home alone. */
+	{ "no generation is left", { GIB, .by_headers = true, .on_cache = true, .home_rotates = true },
+	  1310000, 1330000 },
+	{ "no generation is left, before SSDs", { GIB, .by_headers = true, .on_cache = true }, 12000, 24000 },
+	/* What goes home depends on the legs with data, and not on how many SSDs there are. */
+	{ "parity1 behind a cache", { GIB, .row_legs = 3, .on_cache = true, .home_rotates = true }, 2621000, 2640000 },
+	{ "parity1 of SSDs behind a cache", { GIB, .row_legs = 3, .on_cache = true }, 25000, 30000 },
+	{ "a log on disks", { 64 * MIB, .log_rotates = true, .home_rotates = true }, 82000, 84000 },
+	{ "a log on SSDs", { 64 * MIB }, 1900, 2000 },
+	{ "a log on a parity1 of disks", { 64 * MIB, .row_legs = 6, .log_rotates = true, .home_rotates = true },
+	  328000, 340000 },
+	{ "nothing", { 0 }, 0, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(work, works, name);
+
+static void it_is_neither_too_short_nor_absurd(struct kunit *test)
+{
+	const struct work *t = test->param_value;
+	u64 ms = kvp_recovery_worst_ms(&t->w);
+
+	KUNIT_EXPECT_GE(test, ms, t->least);
+	KUNIT_EXPECT_LE(test, ms, t->most);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(it_is_neither_too_short_nor_absurd, work_gen_params),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_estimate",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
