@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl import: find pools and start them. */
+#include <unistd.h>
+
 #include "boot.h"
 #include "format/logplace.h"
+#include "import_lock.h"
 #include "pool_object.h"
 
 #define MAX_PLACES	256
@@ -225,7 +228,7 @@ static void note_lost(struct ctl *ctl, const char *name, bool given_up)
 	stats_free(&s);
 }
 
-static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
+static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
 	char params[PARAMS_MAX], uuid[UUID_BUF];
@@ -262,6 +265,16 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
 		scan_missing(p) ? ", degraded" : "");
 	return EXIT_DONE;
+}
+
+static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
+{
+	int lock = ctl->dry_run ? -1 : import_lock(ctl, p->sb->pool_uuid);
+	int ret = check_and_start(ctl, p, q);
+
+	if (lock >= 0)
+		close(lock);
+	return ret;
 }
 
 static int import_all(struct ctl *ctl, const struct scan *s, const struct request *q)

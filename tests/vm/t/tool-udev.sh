@@ -99,6 +99,26 @@ expect_status 0 appears /dev/c
 expect_status 0 wait $first
 expect_eq "$(running)" lake
 run 0 status lake
+echo "--- two that ask at once: one after the other"
+lock=/run/kvpoolctl-$(stat_of lake uuid).lock
+stop lake
+[ -e "$lock" ] || fail "an import had no lock: $lock"
+flock "$lock" sleep 1000 &
+holder=$!
+until [ -n "$(pgrep -P $holder)" ]; do sleep 0.1; done
+appears /dev/b > /tmp/first 2>&1 &
+first=$!
+appears /dev/c > /tmp/second 2>&1 &
+second=$!
+sleep 3
+expect_eq "$(running)" ""
+[ -d /proc/$first ] && [ -d /proc/$second ] || fail "it did not wait: $(cat /tmp/first /tmp/second)"
+pkill -P $holder
+wait $holder || true
+expect_status 0 wait $first
+expect_status 0 wait $second
+expect_eq "$(running)" lake
+expect_eq "$(cat /tmp/first /tmp/second | grep -c '^imported pool lake')" 1 "$(cat /tmp/first /tmp/second)"
 echo "--- a leg that does not come"
 stop lake
 simset c power 0
