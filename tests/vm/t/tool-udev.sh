@@ -112,7 +112,7 @@ appears /dev/c > /tmp/second 2>&1 &
 second=$!
 sleep 3
 expect_eq "$(running)" ""
-[ -d /proc/$first ] && [ -d /proc/$second ] || fail "it did not wait: $(cat /tmp/first /tmp/second)"
+for pid in $first $second; do [ -d "/proc/$pid" ] || fail "it did not wait: $(cat /tmp/first /tmp/second)"; done
 pkill -P $holder
 wait $holder || true
 expect_status 0 wait $first
