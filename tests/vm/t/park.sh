@@ -22,12 +22,13 @@ parked() { echo $(($(stat_of p ssd.parked) / 4096)); }
 # Nothing comes home from now on, however long the rest takes, but one round is on its way for ever.
 hold() { for d in a b; do simset $d stall write; done; }
 let_go() { for d in a b; do simset $d stall 0; done; }
-# 4096 blocks are written, of which the buffer holds a quarter, and that round a half at most.
+# 8192 blocks are written, of which the buffer holds 1024, and that round 2048 at most.
 park() { # VERSION
 	hold
+	oracle write $dev 10000 4096 "$1" fsync bs=4
 	oracle write $dev 0 4096 "$1" fsync bs=4
-	[ "$(parked)" -gt 900 ] || fail "only $(parked) versions are parked"
-	[ "$(stat_of p memory.parked)" -gt $((900 * 96)) ] || fail "and they take no memory"
+	[ "$(parked)" -gt 4096 ] || fail "only $(parked) versions are parked"
+	[ "$(stat_of p memory.parked)" -gt $((4096 * 96)) ] || fail "and they take no memory"
 }
 home() {
 	let_go
@@ -46,7 +47,7 @@ blkdiscard -o $((3200 * 4096)) -l $((10 * 4096)) $dev
 oracle write $dev 3203 1 3 fsync
 all="0 3001 v1,3001 1 v2,3002 98 v1,3100 2 v2,3102 98 v1,3200 3 zero,3203 1 v3,3204 6 zero,3210 886 v1"
 expect_eq "$(show 3000 300)" "3000 1 v1,3001 1 v2,3002 98 v1,3100 2 v2,3102 98 v1,3200 3 zero,3203 1 v3,3204 6 zero,3210 90 v1"
-[ "$(parked)" -gt 900 ] || fail "only $(parked) are parked by now"
+[ "$(parked)" -gt 4096 ] || fail "only $(parked) are parked by now"
 home
 expect_eq "$(show 0 4096 4)" "$all"
 
