@@ -99,6 +99,16 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log.tail) >= step;
 }
 
+/*
+ * What is clean fills half of a log on a cache, and a few that are not may lie at its tail: were they left until there
+ * are enough for a round, nothing clean could enter meanwhile.
+ */
+static bool few_hold_the_tail(struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) && kvp_wbuf_nr_logged(&pool->wbuf) &&
+	       log_half_full(pool);
+}
+
 /* As fast as possible, whatever else there is to do. */
 static bool destage_pressed(struct kvp_pool *pool)
 {
@@ -111,7 +121,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 		return kvp_wbuf_nr_logged(w) > w->limit / 4;
 	/* Parking has no memory, maybe. */
 	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
-	       READ_ONCE(w->nr_logged) > w->limit - w->limit / 8;
+	       few_hold_the_tail(pool) || READ_ONCE(w->nr_logged) > w->limit - w->limit / 8;
 }
 
 /* Has nobody written for long? Whoever asks keeps watch. */

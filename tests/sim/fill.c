@@ -294,6 +294,9 @@ static void flood(struct play *p)
 	/* So there is room for what is written. */
 	host_write(&p->host, 300, 8, true);
 	mutex_unlock(&pool->checkpoint_lock);
+	/* A few dirty blocks lie at the tail, and somebody goes on writing a little. */
+	host_checkpoint(&p->host);
+	host_write(&p->host, 300, 8, true);
 	for (i = 0; i < 200; i++) {
 		fill_again(p, i);
 		if (i % 16 == 15)
