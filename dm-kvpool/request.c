@@ -240,7 +240,7 @@ static void relieve_memory(struct kvp_pool *pool)
 	}
 	/* What a cache has need not be in memory. */
 	if (READ_ONCE(pool->wbuf.scarce))
-		queue_work(pool->commit_wq, &pool->log.post_work);
+		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
 }
 

@@ -88,7 +88,7 @@ void kvp_park(struct kvp_pool *pool)
 	if (n)
 		kvp_pool_space(pool);
 	if (n == SHARE)
-		queue_work(pool->commit_wq, &pool->log.post_work);
+		kvp_post_kick(pool);
 }
 
 /* --- reading ------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@
 #include "log/internal.h"
 #include "log/move.h"
 
+#define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
+
 /* --- when to build ---------------------------------------------------------------- */
 
 /*
@@ -170,20 +172,60 @@ static bool __advance(struct kvp_pool *pool)
 	return moved;
 }
 
+/* Is nobody here, or soon, who waits for what is made free when versions move on? */
+static bool __nobody_waits(struct kvp_pool *pool)
+{
+	const struct kvp_log *log = &pool->log;
+	const struct kvp_wbuf *w = &pool->wbuf;
+
+	lockdep_assert_held(&log->lock);
+	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
+	       !READ_ONCE(log->moving) && !READ_ONCE(log->stopped) && !READ_ONCE(pool->fill.nr_waiting) &&
+	       !READ_ONCE(w->scarce) && !READ_ONCE(w->nr_holes) && READ_ONCE(w->used) <= READ_ONCE(w->limit) / 4 * 3;
+}
+
+/*
+ * May what is durable move on with the next entries? To wake a worker after each commit of a single block costs more
+ * than all that it then does. While more is in flight the builder may want an entry; intents, and what is clean, are
+ * waited for.
+ */
+static bool __may_gather(struct kvp_pool *pool)
+{
+	const struct kvp_log *log = &pool->log;
+	const struct kvp_entry_io *e;
+	u32 n = 0;
+
+	lockdep_assert_held(&log->lock);
+	list_for_each_entry(e, &log->finished, list)
+		if (++n == GATHERED || e->bypass || e->clean || e->append)
+			return false;
+	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __nobody_waits(pool);
+}
+
+void kvp_post_kick(struct kvp_pool *pool)
+{
+	mod_delayed_work(pool->commit_wq, &pool->log.post_work, 0);
+}
+
 static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = &pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
+	bool later;
 
 	spin_lock_irqsave(&log->lock, flags);
 	e->phase = KVP_ENTRY_ENDED;
 	__kvp_log_joined_ended(e);
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
+	later = __may_gather(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	/* Before the answer: whoever hears it may look for what post_work does. */
-	queue_work(pool->commit_wq, &log->post_work);
+	if (later)
+		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
+	else
+		kvp_post_kick(pool);
 	kvp_answer(&done, 0);
 }
 
@@ -424,7 +466,7 @@ static void settle_losses(struct kvp_pool *pool)
 
 void kvp_post_work(struct work_struct *work)
 {
-	struct kvp_log *log = container_of(work, struct kvp_log, post_work);
+	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, post_work);
 	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
 	struct kvp_entry_io *e;
 	unsigned long flags;

@@ -102,7 +102,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&log->waiters);
 	INIT_LIST_HEAD(&log->flush_waiters);
 	INIT_WORK(&log->commit_work, kvp_commit_work);
-	INIT_WORK(&log->post_work, kvp_post_work);
+	INIT_DELAYED_WORK(&log->post_work, kvp_post_work);
 	INIT_WORK(&log->flush_work, kvp_long_flush_work);
 	INIT_WORK(&log->move_work, kvp_log_move_work);
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
@@ -193,7 +193,7 @@ void kvp_log_stop(struct kvp_pool *pool)
 	cancel_work_sync(&log->move_work);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
-	flush_work(&log->post_work);
+	flush_delayed_work(&log->post_work);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
 	flush_work(&log->flush_work);

@@ -245,8 +245,8 @@ struct kvp_log {
 
 	struct kvp_log_new *next;		/* what a checkpoint is to begin; by checkpoint_lock */
 	struct kvp_log_new *plan;		/* where it is to move by order (move.h); by checkpoint_lock */
-	struct work_struct commit_work, post_work, flush_work, move_work;
-	struct delayed_work interval_work;
+	struct work_struct commit_work, flush_work, move_work;
+	struct delayed_work post_work, interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */
 
 	u64 intents_since;			/* intents recorded since the last checkpoint */
@@ -312,6 +312,9 @@ u32 kvp_bypass_slice(const struct kvp_pool *pool);
 
 /** kvp_bypass_kick() - intents that are ready to go home do so */
 void kvp_bypass_kick(struct kvp_pool *pool);
+
+/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
+void kvp_post_kick(struct kvp_pool *pool);
 
 /** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
 void kvp_commit_requeue(struct kvp_pool *pool);

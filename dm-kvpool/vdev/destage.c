@@ -676,7 +676,7 @@ static int destage_to_end(struct kvp_pool *pool)
 	target = pool->log.durable.lsn;
 	spin_unlock_irq(&pool->log.lock);
 	do {
-		flush_work(&pool->log.post_work);
+		flush_delayed_work(&pool->log.post_work);
 		kvp_destage_kick(pool, true);
 		flush_work(&dg->work);
 		ret = dg->error;

@@ -238,7 +238,7 @@ static void without_any(struct scene *s)
 	expect_log(s, true);
 	while (pool->log.head.lsn - begin < kvp_log_blocks(pool->log.v->g) + 64) {
 		write_mixed(s, 8);
-		flush_work(&pool->log.post_work);
+		flush_delayed_work(&pool->log.post_work);
 		entries += check_log(s);
 	}
 	if (entries < 100)

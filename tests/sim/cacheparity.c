@@ -102,7 +102,7 @@ static void an_ssd_refuses_parity(struct both *t)
 {
 	host_write(&t->host, 64, 3, true);
 	host_write(&t->host, 81, 1, true);
-	flush_work(&t->host.pool->log.post_work);
+	flush_delayed_work(&t->host.pool->log.post_work);
 	disks_fault(FAULT_WRITE_EIO, LEGS, 0, ~0ull);
 	t->crash.lost |= BIT(LEGS);
 	host_checkpoint(&t->host);

@@ -424,7 +424,7 @@ bool host_try_home(struct host *h)
 	u64 checkpoints = pool->sb->checkpoint;
 	u32 limit = pool->wbuf.limit;
 
-	flush_work(&pool->log.post_work);
+	flush_delayed_work(&pool->log.post_work);
 	/* A log on a cache is at leisure while there is room for an eighth more. */
 	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log.v->g) ? 3 : 0);
 	kvp_destage_kick(pool, false);
@@ -455,7 +455,7 @@ void host_write_by_intent(struct host *h, u64 block, u32 count)
 void host_occupy_destage(struct host *h)
 {
 	host_write_each(h, 0, 1);
-	flush_work(&h->pool->log.post_work);
+	flush_delayed_work(&h->pool->log.post_work);
 	kvp_destage_kick(h->pool, true);
 	while (kvp_wbuf_nr_logged(&h->pool->wbuf))
 		msleep(1);

@@ -222,7 +222,7 @@ static void home_without_tail(struct host *h)
 	struct kvp_pool *pool = h->pool;
 	u32 limit = pool->wbuf.limit;
 
-	flush_work(&pool->log.post_work);
+	flush_delayed_work(&pool->log.post_work);
 	kvp_wbuf_set_limit(pool, 3);
 	kvp_destage_kick(pool, false);
 	flush_work(&pool->destage.work);
