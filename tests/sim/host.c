@@ -768,31 +768,47 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 	kvp_table_put(h->pool, leaf);
 }
 
-/* What the index says of a block is what the table says, and lies on every SSD in use that is to have it. */
-static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
+/* By the table, if that is in memory: what has to lie at @at. ~0: it has not, or what is of an earlier life is not believed. */
+static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 {
-	struct kvp_pool *pool = h->pool;
-	struct kvp_tpage *leaf = kvp_table_find(pool, block);
+	struct kvp_tpage *leaf = kvp_table_find(h->pool, block);
 	u64 entry;
-	u32 i;
 
 	if (!leaf)
-		return;
-	entry = kvp_table_entry(pool, leaf, block);
-	kvp_table_put(pool, leaf);
-	/* What is of an earlier life is not believed then; a leaf that was discarded as a whole has no birth. */
+		return ~0ull;
+	entry = kvp_table_entry(h->pool, leaf, block);
+	kvp_table_put(h->pool, leaf);
+	/* A leaf that was discarded as a whole has no birth. */
 	if (kvp_entry_era(entry) >= at->before ||
 	    (at->before != ~0u && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN))
-		return;
+		return ~0ull;
+	return kvp_entry_state(entry) == KVP_ENTRY_VALID ? kvp_entry_crc(entry) : ~0ull - 1;
+}
+
+/*
+ * What the index says of a block is what the table says, and lies on every SSD in use that is to have it. What was restored lies
+ * there as it was noted, whether the table has something newer by now or not, and whether it is in memory or not.
+ */
+static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
+{
+	u64 wanted = wanted_on_ssd(h, block, at);
+	struct kvp_pool *pool = h->pool;
+	struct kvp_index_entry e;
+	u32 i, sum;
+
+	if (!kvp_index_find(&pool->scache.index, block, &e))
+		sim_fail("the index of the SSD cache has forgotten block %llu", block);
 	for (i = 0; i < pool->scache.v->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->scache.v->legs[i];
 
 		if (!kvp_leg_usable(leg) || (kvp_log_striped(pool->scache.v->g) && i != at->leg))
 			continue;
 		image_read(&disks.img[leg->bdev - disks.bdev], at->block, page_address(page));
-		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
-		    kvp_block_sum(pool->seed, block, page_address(page)))
+		sum = kvp_block_sum(pool->seed, block, page_address(page));
+		if (wanted != ~0ull && wanted != sum)
 			sim_fail("the SSD cache holds another version of block %llu than the table", block);
+		if (e.old && e.crc != sum)
+			sim_fail("the SSD cache holds another version of block %llu than was restored", block);
 	}
 }
 

@@ -126,7 +126,12 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors);
 u32 host_read_wide_check(struct host *h, u64 block, u32 count);
 /** host_cached() - does the RAM cache have the block? */
 bool host_cached(struct host *h, u64 block);
-/** host_cache_check() - everything in the RAM cache is what the table names, but for what the buffer has */
+/**
+ * host_cache_check() - what is in the caches is what the table names, but for what the buffer has
+ *
+ * On the SSD cache as far as the table's leaf is in memory, and of what a start has restored, as far as it would be believed. But
+ * all that was restored lies where it is said to, and has the sum that was noted.
+ */
 void host_cache_check(struct host *h);
 void host_sleep(u32 ms);
 /** host_lies_home() - is the block's data valid in the table and not in the buffer? */
