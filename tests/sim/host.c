@@ -418,6 +418,13 @@ int host_checkpoint(struct host *h)
 	return judge(h, "destage", ret);
 }
 
+void host_destage(struct host *h)
+{
+	/* What is durable moves on a jiffy later, maybe. */
+	flush_delayed_work(&h->pool->log.post_work);
+	kvp_destage_kick(h->pool, true);
+}
+
 bool host_try_home(struct host *h)
 {
 	struct kvp_pool *pool = h->pool;
@@ -455,8 +462,7 @@ void host_write_by_intent(struct host *h, u64 block, u32 count)
 void host_occupy_destage(struct host *h)
 {
 	host_write_each(h, 0, 1);
-	flush_delayed_work(&h->pool->log.post_work);
-	kvp_destage_kick(h->pool, true);
+	host_destage(h);
 	while (kvp_wbuf_nr_logged(&h->pool->wbuf))
 		msleep(1);
 }

@@ -82,6 +82,8 @@ int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
+/** host_destage() - all that is durable by now is to come home, and a checkpoint; in the background */
+void host_destage(struct host *h);
 /**
  * host_try_home() - what was logged goes home, because of what it takes of the buffer
  *

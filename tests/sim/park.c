@@ -256,7 +256,7 @@ static void silent_for_a_time(struct scene *s)
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	disks_release_all();
-	kvp_destage_kick(s->host.pool, true);
+	host_destage(&s->host);
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf.nr_lone)
 		sim_fail("none is parked any more: the scene is not what it says");
@@ -413,7 +413,7 @@ static void many_versions(struct scene *s)
 	for (i = 0; i < (s->start.parity ? 4 : 12); i++)
 		host_write_each(&s->host, FIRST, COUNT / 4);
 	disks_release_all();
-	kvp_destage_kick(s->host.pool, true);
+	host_destage(&s->host);
 	for (i = 0; i < 2 * COUNT; i++) {
 		host_write_each(&s->host, FIRST + i % (COUNT / 4), 1);
 		check_sweep(s->host.pool);
@@ -452,7 +452,7 @@ static void discard_goes_ahead(struct scene *s)
 	/* Nobody flushes this, and nobody waits for it. */
 	host_write(&s->host, FIRST + 10, 2, false);
 	disks_release_all();
-	kvp_destage_kick(pool, true);
+	host_destage(&s->host);
 	flush_work(&pool->destage.work);
 	for (block = FIRST + 4; block < FIRST + 24; block++)
 		expect_gone(s, block, true);
@@ -490,7 +490,7 @@ static void discards_amid_versions(struct scene *s)
 	host_write(h, FIRST + 3 * GROUP + 4, 1, false);
 	host_write(h, FIRST + 3 * GROUP + 7, 1, false);
 	disks_release_all();
-	kvp_destage_kick(h->pool, true);
+	host_destage(h);
 	flush_work(&h->pool->destage.work);
 	check_sweep(h->pool);
 	for (i = 0; i < COUNT; i++)
@@ -533,7 +533,7 @@ static void discard_before_rounds(struct scene *s)
 	disks_release_all();
 	for (i = 0; i < first_ssd(s); i++)
 		disks_stall(i, disks.data_start + FIRST, disks.data_start + POOL_BLOCKS);
-	kvp_destage_kick(s->host.pool, true);
+	host_destage(&s->host);
 	host_sleep(KVP_RETRY_MS);
 	if (w->nr_lone < COUNT / 2)
 		sim_fail("%u are parked: the scene is not what it says", w->nr_lone);
@@ -556,7 +556,7 @@ static void silent_amid_a_sweep(struct scene *s)
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	disks_release_all();
-	kvp_destage_kick(s->host.pool, true);
+	host_destage(&s->host);
 	for (i = 0; i < 6; i++) {
 		host_sleep(KVP_RETRY_MS / 2);
 		check_sweep(s->host.pool);

@@ -607,7 +607,7 @@ static void half_home(struct saga *s)
 	host_write(h, 40, 16, false);
 	host_flush(h);
 	disks_stall(rng_below(&s->rng, 2), place, place + 60);
-	kvp_destage_kick(h->pool, true);
+	host_destage(h);
 	host_sleep(300);
 }
 
@@ -1521,7 +1521,7 @@ static void saga(const char *what, const struct host_start *shape, bool (*run)(s
 /* Of any cache with the log, also where the window has two segments only, so that much of it comes home. */
 static void run_log_sagas(const struct host_start *shape)
 {
-	saga("several-lives", shape, several_lives);
+	saga_often("several-lives", shape, several_lives, 8);
 	saga("leg-lost-between", shape, leg_lost_between);
 	saga("ssd-lost-between", shape, ssd_lost_between);
 	saga("tail-moves-on", shape, tail_moves_on);

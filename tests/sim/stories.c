@@ -262,7 +262,7 @@ static void live_checkpoint_beside_an_open_intent(struct story *s)
 	host_write(h, 20, 1, false);
 	host_sleep(1500);
 	note(s, h->pool->sb->checkpoint);
-	kvp_destage_kick(h->pool, true);
+	host_destage(h);
 	host_sleep(500);
 	if (h->pool->sb->checkpoint == s->noted[1] ||
 	    h->pool->sb->log_commit <= h->pool->sb->log_tail)
@@ -701,7 +701,7 @@ static void live_checkpoint_known_to_leg_0(struct story *s)
 	live_one_flush(s);
 	disks_stall(1, 0, KVP_LABEL_BLOCKS - 1);
 	disks_stall(1, last - KVP_LABEL_BLOCKS + 1, last);
-	kvp_destage_kick(s->host.pool, true);
+	host_destage(&s->host);
 	host_sleep(500);
 	/* So that the recovery changes the table. */
 	host_write(&s->host, 44, 2, false);

@@ -169,6 +169,7 @@ static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
 	spoil_next_entry(t);
 	host_write(&t->host, block, blocks, false);
 	commit(t);
+	/* Not host_destage(): what is durable does not move on before the loss is recorded. */
 	kvp_destage_kick(t->host.pool, true);
 	host_sleep(500);
 	let_it_be_recorded(t);

@@ -25,7 +25,9 @@ data() {
 
 echo "--- 1200 MiB are on the SSD, and nearly nothing at home; the power goes"
 slow
-data --rw=write --do_verify=0 --end_fsync=1
+# In two runs: one of more than 1 GiB passes the cache.
+data --rw=write --do_verify=0 --end_fsync=1 --offset=600m --size=600m
+data --rw=write --do_verify=0 --end_fsync=1 --size=600m
 [ "$(stat_of p log.used)" -gt $((1 << 30)) ] || fail "only $(stat_of p log.used) bytes of the log are in use"
 simset all cut_mode random
 simset all power_cut now
