@@ -131,7 +131,9 @@ bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 	/* What overlaps the end of another write counts once there; by itself it counts whole. */
 	run = max(kvp_run_note(&p->runs, first, blocks, true), blocks);
 	spin_unlock_irqrestore(&p->lock, flags);
-	return run >= kvp_ssd_cutoff_write(set, kvp_pacing_is_slow(pool));
+	/* The second question is rarely asked. */
+	return run >= kvp_ssd_cutoff_write(set, true) &&
+	       run >= kvp_ssd_cutoff_write(set, kvp_pacing_is_slow(pool));
 }
 
 bool kvp_pacing_passes(const struct kvp_pool *pool)

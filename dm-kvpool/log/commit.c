@@ -46,6 +46,18 @@ static bool __nothing_in_flight(struct kvp_log *log)
 	return true;
 }
 
+/*
+ * Most writes are neither waited for nor fill an entry: they need no lock to find that out. Whoever changes
+ * one of these kicks after that.
+ */
+static bool could_be_wanted(struct kvp_pool *pool)
+{
+	const struct kvp_log *log = &pool->log;
+
+	return !list_empty(&log->waiters) || READ_ONCE(log->due) ||
+	       READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
+}
+
 static bool build_wanted(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
@@ -53,6 +65,8 @@ static bool build_wanted(struct kvp_pool *pool)
 	unsigned long flags;
 	bool wanted;
 
+	if (!could_be_wanted(pool))
+		return false;
 	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->moving) ||
 	    READ_ONCE(log->held))
 		return false;
@@ -84,7 +98,7 @@ void kvp_commit_now(struct kvp_pool *pool)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	log->due = READ_ONCE(pool->wbuf.nr_buffered);
+	WRITE_ONCE(log->due, READ_ONCE(pool->wbuf.nr_buffered));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
