@@ -419,7 +419,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	__kvp_log_owe(pool, e);
 	log->built_seq = e->last_seq;
 	if (!e->appended)
-		log->due = false;
+		WRITE_ONCE(log->due, false);
 	__count_blocks(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 

@@ -226,20 +226,21 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	struct kvp_log *log = &pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
-	bool later;
 
 	spin_lock_irqsave(&log->lock, flags);
 	e->phase = KVP_ENTRY_ENDED;
 	__kvp_log_joined_ended(e);
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
-	later = __may_gather(pool);
-	spin_unlock_irqrestore(&log->lock, flags);
-	/* Before the answer: whoever hears it may look for what post_work does. */
-	if (later)
+	/*
+	 * Before the answer: whoever hears it may look for what post_work does. And within the lock, so that
+	 * whoever stops the log flushes it (kvp_log_stop()): after that none is armed any more.
+	 */
+	if (__may_gather(pool))
 		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
 	else
 		kvp_post_kick(pool);
+	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
 }
 
@@ -350,7 +351,7 @@ static void rewind_log(struct kvp_pool *pool)
 	log->head = log->durable;
 	log->built_seq = log->durable_seq;
 	log->failed = true;
-	log->due = false;
+	WRITE_ONCE(log->due, false);
 	if (!moves && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
 	spin_unlock_irqrestore(&log->lock, flags);

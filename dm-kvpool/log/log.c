@@ -187,8 +187,10 @@ void kvp_log_stop(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 	u32 i;
 
-	/* From here on nothing is built, and nothing arms the timer. */
+	/* From here on nothing is built, and nothing arms a timer: entry_ended() decides that within the lock. */
+	spin_lock_irq(&log->lock);
 	WRITE_ONCE(log->stopped, true);
+	spin_unlock_irq(&log->lock);
 	cancel_work_sync(&log->commit_work);
 	cancel_work_sync(&log->move_work);
 	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
