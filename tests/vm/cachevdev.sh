@@ -21,17 +21,27 @@ cut_power() {
 	simset all power_restore 1
 }
 # The same under a file system with a load on it. What runs as PID is to end then.
+# The load may have ended by itself, as the disks are gone; what does its work is
+# a child, which has files open. If the power went amid an exchange of tables, neither table starts: the pool stays
+# suspended, and its file system frozen, which lets nobody die who writes there.
 cut_power_mounted() { # PID
+	local job
 	simset all cut_mode random
 	simset all power_cut now
-	kill_load
+	job=$(pgrep -P "$load") || :
+	# shellcheck disable=SC2086 # one, or none
+	kill -KILL "$load" $job 2> /dev/null || :
 	wait "$1" || :
+	is_suspended && echo 'neither table starts' && dmsetup wipe_table tank
+	wait "$load" || :
+	[ -z "$job" ] || while ps -o stat= -p "$job" | grep -q '^[^Z]'; do sleep 0.1; done
 	umount -l /tmp/m
 	udevadm settle
 	dmsetup remove --retry --force tank
 	simset all power_cut none
 	simset all power_restore 1
 }
+is_suspended() { [[ $(dmsetup info -c --noheadings -o suspended tank) = Suspended ]]; }
 # For good: what was discarded and not flushed may be back after a power cut.
 blank() {
 	for d in a b c d e; do
@@ -58,15 +68,6 @@ end_load() {
 	kill -INT "$load"
 	wait "$load" || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"
 	! grep -qiE 'verify|error' /tmp/load.log || fail "fio: $(cat /tmp/load.log)"
-}
-# It may have ended by itself, as the disks are gone. What does the work is a child, which has files open.
-kill_load() {
-	local job
-	job=$(pgrep -P "$load") || :
-	# shellcheck disable=SC2086 # one, or none
-	kill -KILL "$load" $job 2> /dev/null || :
-	wait "$load" || :
-	[ -z "$job" ] || while ps -o stat= -p "$job" | grep -q '^[^Z]'; do sleep 0.1; done
 }
 # mode_is MODE PLACE
 mode_is() {

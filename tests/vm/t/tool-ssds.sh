@@ -83,11 +83,14 @@ simset d fail_after -1; simset d dead 0
 blank_ssds d
 
 echo "--- the power goes amid it: the old ones, or the new ones"
-for pause in 0 1 3 6; do
+for pause in 0 1 3 6 suspended; do
 	begin_load
 	kvpoolctl replace tank /dev/c /dev/d > /dev/null 2>&1 &
 	replacer=$!
-	sleep 0.$pause
+	case $pause in
+	suspended) until is_suspended || ! kill -0 $replacer 2> /dev/null; do :; done ;;
+	*) sleep 0.$pause ;;
+	esac
 	cut_power_mounted $replacer
 	run 0 import tank
 	mount /dev/mapper/tank /tmp/m
