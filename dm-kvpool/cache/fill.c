@@ -767,7 +767,7 @@ u64 kvp_fill_bytes(const struct kvp_pool *pool)
 	for (i = 0; i < KVP_FILL_BLOCKS; i++)
 		bytes += READ_ONCE(f->candidates[i].page) ? KVP_BLOCK_SIZE : 0;
 	return bytes + KVP_FILL_BLOCKS * sizeof(*f->candidates) +
-	       ((u64)sizeof(*f->changes) << KVP_FILL_COUNT_BITS) + f->policy.sets * sizeof(*f->policy.ghost);
+	       ((u64)sizeof(*f->changes) << KVP_FILL_COUNT_BITS) + kvp_ghost_bytes(&f->policy.ghost);
 }
 
 /* --- for tests ---------------------------------------------------------------------------------- */

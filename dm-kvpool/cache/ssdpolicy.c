@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/errno.h>
-#include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
 #include <linux/math64.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "cache/ssdpolicy.h"
@@ -18,8 +16,6 @@
 #define ACCEPT_EVEN	90	/* writers are as fast as destage */
 
 #define REINSERT_SHARE	25	/* of a segment, in percent */
-#define GHOST_SHARE	100	/* fingerprints for a hundred blocks */
-#define GHOST_MOST	(1u << 30)	/* bytes: kvmalloc() gives less than twice that, however much there is */
 #define DRAIN_SECONDS	3600
 #define SECOND_NS	1000000000ull
 #define SAVED_NS	(SECOND_NS / 32)
@@ -34,9 +30,7 @@
 #define NEED_MOST	3
 #define JUDGE_SHARE	8	/* judged after so much of the cache was reclaimed: an eighth */
 
-/* A fingerprint of 14 bits, never 0, and above it how often the block was seen. */
-#define PRINT		0x3fff
-#define SEEN_SHIFT	14
+static_assert(NEED_MOST <= KVP_GHOST_MOST);
 
 /* Credit is in such parts of a block that a second adds a whole number: capacity x percent. */
 #define DAY		86400ull
@@ -45,55 +39,6 @@
 static bool is_over(u64 part, u32 whole, u32 percent)
 {
 	return part * 100 > (u64)whole * percent;
-}
-
-/* --- the ghost -------------------------------------------------------------------- */
-
-static u64 hash_of(const struct kvp_ssd_policy *p, u64 key)
-{
-	u64 h = (key ^ p->seed) * GOLDEN_RATIO_64;
-
-	h = (h ^ h >> 32) * GOLDEN_RATIO_64;
-	return h ^ h >> 32;
-}
-
-static u16 *set_of(const struct kvp_ssd_policy *p, u64 hash)
-{
-	return p->ghost[reciprocal_scale(hash >> 32, p->sets)];
-}
-
-/* Of bits that did not choose the set. */
-static u16 print_of(u64 hash)
-{
-	return (hash & PRINT) ?: 1;
-}
-
-/*
- * How often block @key was seen lately, this time included; it is the latest of its set
- * now. When it is seen for the @need-th time it is forgotten, since it enters the cache.
- */
-static u32 see(struct kvp_ssd_policy *p, u64 key)
-{
-	u64 hash = hash_of(p, key);
-	u16 *set = set_of(p, hash);
-	u32 way, seen = 1;
-
-	for (way = 0; way < KVP_SSD_WAYS - 1; way++)
-		if ((set[way] & PRINT) == print_of(hash))
-			break;
-	if ((set[way] & PRINT) == print_of(hash))
-		seen += set[way] >> SEEN_SHIFT;
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = print_of(hash) | min(seen, (u32)NEED_MOST) << SEEN_SHIFT;
-	return seen;
-}
-
-static void forget(struct kvp_ssd_policy *p, u64 key)
-{
-	u16 *set = set_of(p, hash_of(p, key));
-
-	memmove(set, set + 1, (KVP_SSD_WAYS - 1) * sizeof(*set));
-	set[KVP_SSD_WAYS - 1] = 0;
 }
 
 /* --- what enters ------------------------------------------------------------------ */
@@ -165,7 +110,7 @@ enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 	if (!meta && !is_over(st->unused, p->capacity, ROOM)) {
 		if (ask & KVP_ASK_AHEAD)
 			return KVP_SSD_AHEAD;
-		proven = see(p, key) >= p->need;
+		proven = kvp_ghost_see(&p->ghost, key) >= p->need;
 		if (!proven)
 			return KVP_SSD_UNPROVEN;
 	}
@@ -173,7 +118,7 @@ enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 	if (!spend(p, st->now))
 		return KVP_SSD_BUDGET;
 	if (proven)
-		forget(p, key);
+		kvp_ghost_forget(&p->ghost, key);
 	return KVP_SSD_ADMIT;
 }
 
@@ -278,30 +223,19 @@ int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_p
 	p->credit = most_credit(p);
 	p->credited = now;
 	p->need = NEED_MOST;
-	p->seed = seed;
-	p->sets = clamp_t(u64, div_u64((u64)capacity * GHOST_SHARE, 100 * KVP_SSD_WAYS), 1,
-			  GHOST_MOST / sizeof(*p->ghost));
-	p->ghost = kvcalloc(p->sets, sizeof(*p->ghost), gfp);
-	return p->ghost ? 0 : -ENOMEM;
+	return kvp_ghost_init(&p->ghost, capacity, seed, gfp);
 }
 
 void kvp_ssd_exit(struct kvp_ssd_policy *p)
 {
-	kvfree(p->ghost);
-	p->ghost = NULL;
+	kvp_ghost_exit(&p->ghost);
 }
 
 const char *kvp_ssd_check(const struct kvp_ssd_policy *p)
 {
-	u32 set, way;
-
 	if (p->credit > most_credit(p))
 		return "the budget";
 	if (p->need < NEED_LEAST || p->need > NEED_MOST)
 		return "the sightings needed";
-	for (set = 0; set < p->sets; set++)
-		for (way = 0; way < KVP_SSD_WAYS; way++)
-			if (!(p->ghost[set][way] & PRINT) != !(p->ghost[set][way] >> SEEN_SHIFT))
-				return "the ghost";
-	return NULL;
+	return kvp_ghost_check(&p->ghost);
 }

@@ -15,7 +15,7 @@
  * Admission. Every fill wears the SSD, and most blocks that are read once are never read
  * again. While the cache still has room, everything enters. Then a block has to be seen
  * missing two or three times (as many as make half of those that enter worth while, see
- * kvp_ssd_reinsert()) while its fingerprint is in the ghost. Metadata enters at once, up to
+ * kvp_ssd_reinsert()) while it is in the ghost (ghost.h). Metadata enters at once, up to
  * a tenth of the cache. What is read ahead is no evidence. And all fills together must not
  * write more than the budget (@fill_percent of the cache a day); host writes and
  * reinsertion have no such limit.
@@ -24,7 +24,7 @@
  * written again, in the order of hits, up to a quarter of a segment. Being overwritten is
  * no hit.
  *
- * Memory: 2 bytes a block of the cache, for the ghost.
+ * Memory: what the ghost takes, less than a byte a block of the cache.
  *
  * Pure: no I/O, no lock; clock and random numbers come from the caller. Calls for one
  * cache must be made one at a time, but for those that have it const.
@@ -34,9 +34,9 @@
 
 #include <linux/types.h>
 
+#include "cache/ghost.h"
 #include "cache/index.h"
 
-#define KVP_SSD_WAYS		16
 #define KVP_SSD_MAX_FILL	10000	/* percent of the cache a day */
 
 /* Of a request. */
@@ -61,17 +61,13 @@ enum kvp_ssd_verdict {
  * @credited: when @credit was last raised, seconds
  * @need: sightings that let a block in: 2 or 3
  * @left, @left_hit: clean blocks that were reclaimed since @need was judged; and hit ones
- * @sets: of the ghost
- * @seed: of its hash
- * @ghost: fingerprints with a count of sightings, latest first; 0 is none
+ * @ghost: which blocks that are not there were asked for lately
  */
 struct kvp_ssd_policy {
 	u32 capacity, segment, fill_percent;
 	u64 credit, credited;
 	u32 need, left, left_hit;
-	u32 sets;
-	u64 seed;
-	u16 (*ghost)[KVP_SSD_WAYS];
+	struct kvp_ghost ghost;
 };
 
 /**

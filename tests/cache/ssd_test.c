@@ -180,24 +180,45 @@ static bool test_sightings(void)
 	return end(good);
 }
 
-/* About as many are remembered as the cache has blocks, the latest ones. */
+/* Three fifths as many are remembered as the cache has blocks, the latest ones. */
 static bool test_ghost(void)
 {
-	u32 soon = 0, late = 0, wrong = 0;
+	u32 soon = 0, late = 0, wrong = 0, n = CAPACITY / 3;
 	bool good = make(1000);
 	u64 key;
 
 	p.need = 2;
 	for (key = 0; key < 4 * CAPACITY; key++)
 		wrong += kvp_ssd_admit(&p, key, 0, &st) == KVP_SSD_ADMIT;
-	good &= expect(wrong < CAPACITY / 100, "%u of %u new ones were known", wrong, 4 * CAPACITY);
-	for (key = 4 * CAPACITY - 1; key >= 4 * CAPACITY - CAPACITY / 2; key--)
+	good &= expect(wrong < 4 * CAPACITY / 50, "%u of %u new ones were known", wrong, 4 * CAPACITY);
+	for (key = 4 * CAPACITY - 1; key >= 4 * CAPACITY - n; key--)
 		soon += kvp_ssd_admit(&p, key, 0, &st) == KVP_SSD_ADMIT;
-	good &= expect(soon > CAPACITY / 2 * 95 / 100, "%u of %u were known", soon, CAPACITY / 2);
+	good &= expect(soon > n * 95 / 100, "%u of %u were known", soon, n);
 	for (key = 0; key < CAPACITY; key++)
 		late += kvp_ssd_admit(&p, key, 0, &st) == KVP_SSD_ADMIT;
 	good &= expect(late < CAPACITY / 50, "%u were known after so long", late);
 	return end(good);
+}
+
+/* With the index, all that a cache takes for each of its blocks. */
+static bool test_memory(void)
+{
+	static const u32 sizes[] = { 1u << 24, 1u << 26 };
+	bool good = true;
+	u64 bytes;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct kvp_ghost g;
+
+		if (kvp_ghost_init(&g, sizes[i], 1, GFP_KERNEL))
+			return false;
+		bytes = kvp_index_bytes(sizes[i], sizes[i]) + kvp_ghost_bytes(&g);
+		good &= expect(bytes <= 16ull * sizes[i], "%llu bytes for %u blocks",
+			       (unsigned long long)bytes, sizes[i]);
+		kvp_ghost_exit(&g);
+	}
+	return good;
 }
 
 static bool test_meta(void)
@@ -633,6 +654,7 @@ const struct test tests[] = {
 	{ "room", test_room },
 	{ "sightings", test_sightings },
 	{ "ghost", test_ghost },
+	{ "memory", test_memory },
 	{ "meta", test_meta },
 	{ "budget", test_budget },
 	{ "budget-set", test_budget_set },

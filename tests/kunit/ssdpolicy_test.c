@@ -5,6 +5,7 @@
 
 #include "kvpool_kunit.h"
 
+#include "cache/ghost.c"
 #include "cache/ssdpolicy.c"
 #include "cache/runs.c"
 
