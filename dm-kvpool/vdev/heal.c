@@ -197,12 +197,27 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 	return ret;
 }
 
-/* The newest version, if it is in the buffer, or parked; -ENOENT: neither. */
+/*
+ * Is the version that could not be read still the newest? Meanwhile a newer one may have become durable, and it
+ * dropped: then the log has come round to its place, and nothing is wrong with it.
+ */
+static bool still_parked(struct kvp_pool *pool, const struct kvp_parked *at)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(pool, at->block);
+	bool same = d && !d->zero && !d->page && d->lsn + d->payload == at->lsn;
+
+	if (d)
+		kvp_wbuf_unlock(pool, at->block);
+	return same;
+}
+
+/* The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that has changed. */
 static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
 	struct kvp_parked at;
 	bool zero, parked;
+	int ret;
 
 	if (!d && !kvp_wbuf_in_hole(pool, block))
 		return -ENOENT;
@@ -216,7 +231,10 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 		at = (struct kvp_parked){ block, d->lsn + d->payload, d->crc, d->row };
 	if (d)
 		kvp_wbuf_unlock(pool, block);
-	return parked ? kvp_park_read(pool, &at, page, NULL) : 0;
+	if (!parked)
+		return 0;
+	ret = kvp_park_read(pool, &at, page, NULL);
+	return ret && ret != -ENOMEM && !still_parked(pool, &at) ? -EAGAIN : ret;
 }
 
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
@@ -235,7 +253,9 @@ static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 	int ret;
 
 	kvp_block_lock(pool, &range, block);
-	ret = read_buffered(pool, block, page);
+	do {
+		ret = read_buffered(pool, block, page);
+	} while (ret == -EAGAIN);
 	if (ret == -ENOENT)
 		ret = kvp_home_read(pool, block, page, NULL);
 	kvp_range_unlock(&pool->ranges, &range);
