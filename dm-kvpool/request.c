@@ -238,8 +238,8 @@ static void relieve_memory(struct kvp_pool *pool)
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
-	/* What a cache has need not be in memory. */
-	if (READ_ONCE(pool->wbuf.scarce))
+	/* What a cache has need not be in memory; there may have been none to park it. */
+	if (READ_ONCE(pool->wbuf.scarce) || READ_ONCE(pool->wbuf.used) > pool->wbuf.limit - pool->wbuf.limit / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
 }

@@ -70,6 +70,21 @@ void kvp_recall_free(struct kvp_recall *r)
 
 /* --- parking ------------------------------------------------------------------------- */
 
+/*
+ * There was no memory for it. Who waits for pages may be all that would bring us here again: without entries none ends.
+ * Within the lock, as in entry_ended(), since whoever stops the log flushes this.
+ */
+static void park_later(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	if (!READ_ONCE(log->stopped))
+		queue_delayed_work(pool->commit_wq, &log->post_work, HZ / 10);
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
 void kvp_park(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
@@ -89,6 +104,8 @@ void kvp_park(struct kvp_pool *pool)
 		kvp_pool_space(pool);
 	if (n == SHARE)
 		kvp_post_kick(pool);
+	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log.moving))
+		park_later(pool);
 }
 
 /* --- reading ------------------------------------------------------------------------- */

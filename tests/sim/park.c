@@ -807,6 +807,31 @@ static void holes(struct scene *s)
 	host_stop(h);
 }
 
+/* There is no memory to park for a moment, until all pages are in use; and homes take long. */
+static void no_memory_to_park(struct scene *s)
+{
+	struct kvp_wbuf *w = &s->host.pool->wbuf;
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		host_write_each(&s->host, FIRST, COUNT);
+		host_checkpoint(&s->host);
+	}
+	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	host_write_each(&s->host, FIRST, 40);
+	sim_memory_short = 1000;
+	for (i = 40; w->used < w->pages; i++)
+		host_write_each(&s->host, FIRST + i, 1);
+	host_sleep(50);
+	if (w->nr_logged < w->pages / 2)
+		sim_fail("only %u of %u pages cannot be parked", w->nr_logged, w->pages);
+	sim_memory_short = 0;
+	/* Nothing has come home. */
+	host_write_each(&s->host, FIRST + i, 1);
+	come_home(s);
+	host_stop(&s->host);
+}
+
 /* --- another life ------------------------------------------------------------------------------- */
 
 static void look_again(struct scene *s)
@@ -885,6 +910,7 @@ void run_park(void)
 	u32 i;
 
 	scene("holes", &large, holes, NULL);
+	scene("no-memory-to-park", &shapes[0], no_memory_to_park, NULL);
 	scene("log-is-full", &wide, write_much, look_again);
 	scene("power-cut", &wide, leave_parked, look_again);
 	scene("many-versions", &wide, many_versions, NULL);
