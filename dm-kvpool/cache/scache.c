@@ -129,7 +129,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	mutex_lock(&pool->log.build_lock);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
-	mutex_unlock(&pool->log.build_lock);
+	kvp_log_unlock_build(pool);
 	return 0;
 }
 
@@ -264,7 +264,7 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 		return true;
 	mutex_lock(&pool->log.build_lock);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
-	mutex_unlock(&pool->log.build_lock);
+	kvp_log_unlock_build(pool);
 	grow(s);
 	return READ_ONCE(s->index.places) >= end;
 }
@@ -283,9 +283,7 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 		kept += is_there(s, e[i].place) && !kvp_index_fill(&s->index, &e[i]);
 	if (kept > 0 && lsn < s->base)
 		WRITE_ONCE(s->before, s->before + kept);
-	mutex_unlock(&pool->log.build_lock);
-	/* Who found the lock taken relies on us to look again. */
-	kvp_commit_kick(pool, true);
+	kvp_log_unlock_build(pool);
 	return kept;
 }
 

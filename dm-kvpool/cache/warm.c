@@ -516,7 +516,7 @@ int kvp_warm_start(struct kvp_pool *pool)
 	w->left = w->next;
 	w->home = w->next;
 	w->ring = pool->log.v != s->v;
-	mutex_unlock(&pool->log.build_lock);
+	kvp_log_unlock_build(pool);
 	mutex_lock(&pool->sb_lock);
 	w->era = pool->sb->era;
 	w->most = pool->sb->era + 1;

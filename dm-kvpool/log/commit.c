@@ -82,14 +82,19 @@ static bool build_wanted(struct kvp_pool *pool)
 	return wanted;
 }
 
+/* Decided within the lock, so that none is armed behind whoever stops the log and cancels it. */
 static void arm_interval(struct kvp_pool *pool)
 {
 	struct kvp_log *log = &pool->log;
+	unsigned long flags;
 
-	if (READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(log->stopped) && !test_bit(0, &log->armed) &&
-	    !test_and_set_bit(0, &log->armed))
+	if (!READ_ONCE(pool->wbuf.nr_buffered) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
+		return;
+	spin_lock_irqsave(&log->lock, flags);
+	if (!READ_ONCE(log->stopped) && !test_and_set_bit(0, &log->armed))
 		queue_delayed_work(pool->commit_wq, &log->interval_work,
 				   msecs_to_jiffies(READ_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS])));
+	spin_unlock_irqrestore(&log->lock, flags);
 }
 
 void kvp_commit_now(struct kvp_pool *pool)
@@ -143,6 +148,13 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
 			return;	/* whoever frees one kicks again */
 	}
+}
+
+void kvp_log_unlock_build(struct kvp_pool *pool)
+{
+	mutex_unlock(&pool->log.build_lock);
+	smp_mb();	/* pairs with the one in kvp_commit_kick() */
+	kvp_commit_kick(pool, true);
 }
 
 void kvp_commit_work(struct work_struct *work)

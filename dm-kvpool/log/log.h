@@ -243,7 +243,7 @@ struct kvp_log {
 	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
 	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
 
-	struct kvp_log_new *next;		/* what a checkpoint is to begin; by checkpoint_lock */
+	struct kvp_log_new *next;		/* what a checkpoint is to begin; by sb_lock, and changed under checkpoint_lock */
 	struct kvp_log_new *plan;		/* where it is to move by order (move.h); by checkpoint_lock */
 	struct work_struct commit_work, flush_work, move_work;
 	struct delayed_work post_work, interval_work;
@@ -315,6 +315,13 @@ void kvp_bypass_kick(struct kvp_pool *pool);
 
 /** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
 void kvp_post_kick(struct kvp_pool *pool);
+
+/**
+ * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
+ *
+ * Whoever found the lock taken relies on that (kvp_commit_kick()). Context: process; may send an entry.
+ */
+void kvp_log_unlock_build(struct kvp_pool *pool);
 
 /** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
 void kvp_commit_requeue(struct kvp_pool *pool);

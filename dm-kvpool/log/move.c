@@ -105,8 +105,9 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 }
 
 /* Has every entry ended, and its versions moved on? Nobody builds another one. */
-static bool all_entries_free(struct kvp_log *log)
+static bool all_entries_free(struct kvp_pool *pool)
 {
+	struct kvp_log *log = &pool->log;
 	bool free = true;
 	u32 i;
 
@@ -114,7 +115,7 @@ static bool all_entries_free(struct kvp_log *log)
 	mutex_lock(&log->build_lock);
 	for (i = 0; free && i < KVP_ENTRIES; i++)
 		free = smp_load_acquire(&log->entries[i].phase) == KVP_ENTRY_FREE;
-	mutex_unlock(&log->build_lock);
+	kvp_log_unlock_build(pool);
 	return free;
 }
 
@@ -178,6 +179,14 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	kvp_log_limit_buffered(pool);
 }
 
+/* By whoever moves the log; all who write a superblock look at it. */
+static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->log.next = to;
+	mutex_unlock(&pool->sb_lock);
+}
+
 /* All is home, and stays so, as nothing is built: the checkpoint that says so names the new log. */
 static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
@@ -189,9 +198,9 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	get_random_bytes(&to->nonce, sizeof(to->nonce));
-	log->next = to;
+	set_next(pool, to);
 	ret = kvp_checkpoint(pool, &head);
-	log->next = NULL;
+	set_next(pool, NULL);
 	if (ret)
 		return ret;
 	if (to->in_sb) {
@@ -215,7 +224,7 @@ static int try_to_move(struct kvp_pool *pool)
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
 	/* Nor may anything be on its way to the cache, where the log would overtake it. */
-	if (!all_entries_free(log) || READ_ONCE(pool->fill.busy) || !all_home(pool))
+	if (!all_entries_free(pool) || READ_ONCE(pool->fill.busy) || !all_home(pool))
 		return -EAGAIN;
 	/* What was ordered before the SSDs were lost is as good. */
 	if (!to || (READ_ONCE(log->moving) && !kvp_has_data(to->v->g))) {
