@@ -23,7 +23,7 @@ static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
 	u32 blocks = blocks_of(bio);
 
-	return is_stream(bio) && !READ_ONCE(pool->tunables[KVP_T_STRICT]) ? 1 + blocks / 256 : blocks;
+	return is_stream(bio) && kvp_log_takes_intents(pool) ? 1 + blocks / 256 : blocks;
 }
 
 static void come_back(struct kvp_requests *r, u64 ns)

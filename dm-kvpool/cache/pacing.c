@@ -140,7 +140,7 @@ bool kvp_pacing_passes(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool);
 
-	return !READ_ONCE(pool->tunables[KVP_T_STRICT]) && used_of(pool, most) <= most - most / 32;
+	return kvp_log_takes_intents(pool) && used_of(pool, most) <= most - most / 32;
 }
 
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)

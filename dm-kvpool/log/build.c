@@ -76,7 +76,7 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	lockdep_assert_held(&pool->wbuf.lock);
-	return e->bypass && !READ_ONCE(pool->tunables[KVP_T_STRICT]) && !pool->wbuf.nr_holes;
+	return e->bypass && kvp_log_takes_intents(pool) && !pool->wbuf.nr_holes;
 }
 
 /*
@@ -376,7 +376,6 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data;
 	log->intent_blocks += e->intents;
-	log->intents_since += e->intents;
 	if (kvp_has_data(log->v->g))
 		return;
 	headers = kvp_log_entry_blocks(log->v->g, e->hdr.hdr_blocks, 0);
@@ -427,6 +426,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->head.prev_lsn = h->lsn;
 	log->head.prev_csum = h->csum;
 	log->head.lsn = h->lsn + h->blocks;
+	WRITE_ONCE(log->head.intents, log->head.intents + e->intents);
 }
 
 /* All of the entry, and of the one that goes with it, on each leg that has a copy; one of them is enough. */

@@ -186,6 +186,7 @@ static bool __advance(struct kvp_pool *pool)
 		log->durable.lsn = e->hdr.lsn + e->hdr.blocks;
 		log->durable.prev_lsn = e->hdr.lsn;
 		log->durable.prev_csum = e->hdr.csum;
+		log->durable.intents += e->intents;
 		log->durable_seq = e->last_seq;
 		log->commits++;
 		if (e->append)
@@ -471,6 +472,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	pool->log.logged.lsn = e->hdr.lsn + e->hdr.blocks;
 	pool->log.logged.prev_lsn = e->hdr.lsn;
 	pool->log.logged.prev_csum = e->hdr.csum;
+	pool->log.logged.intents += e->intents;
 	if (!e->clean)
 		WRITE_ONCE(pool->log.counts, pool->log.logged.lsn);
 	__kvp_log_milestone(pool);

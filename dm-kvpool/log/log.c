@@ -161,6 +161,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->counts = head->lsn;
 	/* If a recovery has left something there, it has noted milestones, and all of it is durable. */
 	log->tail = pool->sb->log_tail;
+	log->tail_intents = head->intents;
 	if (log->tail == head->lsn)
 		log->nr_milestones = 0;
 	log->built_seq = kvp_wbuf_seq(pool);
@@ -254,6 +255,22 @@ void kvp_log_recorded(struct kvp_pool *pool)
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
 	return min(KVP_MOST_INTENTS, KVP_MANY_INTENTS * (pool->parity ? 1 : pool->nr_with_data));
+}
+
+u64 kvp_log_intents_since(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->log.head.intents) - READ_ONCE(pool->log.tail_intents);
+}
+
+u64 kvp_log_intents_limit(const struct kvp_pool *pool)
+{
+	return 2 * (kvp_has_data(READ_ONCE(pool->log.v)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
+}
+
+bool kvp_log_takes_intents(const struct kvp_pool *pool)
+{
+	return !READ_ONCE(pool->tunables[KVP_T_STRICT]) &&
+	       kvp_log_intents_since(pool) + KVP_ENTRY_MAX_INTENTS <= kvp_log_intents_limit(pool);
 }
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
@@ -450,15 +467,15 @@ void kvp_log_close_some(struct kvp_pool *pool)
 	WRITE_ONCE(pool->log.closing, false);
 }
 
-void kvp_log_retire(struct kvp_pool *pool, u64 tail)
+void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
 	struct kvp_log *log = &pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	__kvp_log_forgive(pool, tail);
-	log->tail = tail;
-	log->intents_since = 0;
+	__kvp_log_forgive(pool, tail->lsn);
+	log->tail = tail->lsn;
+	WRITE_ONCE(log->tail_intents, tail->intents);
 	spin_unlock_irqrestore(&log->lock, flags);
 	smp_mb();	/* pairs with the one in kvp_log_build_entry() */
 	WRITE_ONCE(log->full, false);

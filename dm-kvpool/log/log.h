@@ -40,7 +40,9 @@ struct page;
 #ifndef KVP_BYPASS_ROWS		/* the simulator's pools are small */
 #define KVP_BYPASS_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
 #endif
+#ifndef KVP_MANY_INTENTS	/* simulation */
 #define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them; see kvp_log_most_intents() */
+#endif
 #define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
 
@@ -62,10 +64,16 @@ static inline bool kvp_log_same(struct kvp_log_at a, struct kvp_log_at b)
 	return a.lsn == b.lsn && a.rec == b.rec;
 }
 
-/* A place in the log from which a recovery could start. */
+/**
+ * struct kvp_log_mark - a place in the log from which a recovery could start
+ * @lsn: the place
+ * @prev_lsn, @prev_csum: of the entry before it
+ * @intents: recorded before it, since the pool was started or the log moved
+ */
 struct kvp_log_mark {
 	u64 lsn, prev_lsn;
 	u32 prev_csum;
+	u64 intents;
 };
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
@@ -249,7 +257,7 @@ struct kvp_log {
 	struct delayed_work post_work, interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */
 
-	u64 intents_since;			/* intents recorded since the last checkpoint */
+	u64 tail_intents;			/* of the tail, as of a mark */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
 	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD; of parity1 to all */
 };
@@ -357,8 +365,22 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
 	return READ_ONCE(log->full) && !mutex_is_locked(&log->build_lock);
 }
 
-/** kvp_log_most_intents() - blocks that may go home by intent between two checkpoints, if not much else is dirty */
+/** kvp_log_most_intents() - blocks that may go home by intent before a checkpoint is wanted, if not much else is dirty */
 u64 kvp_log_most_intents(const struct kvp_pool *pool);
+
+/** kvp_log_intents_since() - intents that are recorded behind the tail: what a recovery reads at home. Any context. */
+u64 kvp_log_intents_since(const struct kvp_pool *pool);
+
+/**
+ * kvp_log_intents_limit() - so many intents are recorded behind the tail at most
+ *
+ * Where a checkpoint is wanted for them, and as many again while it waits for what has to go home before. A
+ * recovery has all of them in memory, and reads what they are about.
+ */
+u64 kvp_log_intents_limit(const struct kvp_pool *pool);
+
+/** kvp_log_takes_intents() - may a large write go home by intent: neither strict nor too many behind the tail? Any context. */
+bool kvp_log_takes_intents(const struct kvp_pool *pool);
 
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
 bool kvp_log_may_stay(struct kvp_pool *pool);
@@ -436,6 +458,6 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 void kvp_log_recorded(struct kvp_pool *pool);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
-void kvp_log_retire(struct kvp_pool *pool, u64 tail);
+void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail);
 
 #endif /* KVP_LOG_H */

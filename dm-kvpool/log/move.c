@@ -161,7 +161,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->tail = head->lsn;
 	log->redo = 0;
 	log->failed = false;
-	log->intents_since = 0;
+	log->tail_intents = head->intents;
 	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
@@ -208,7 +208,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 		return 0;
 	}
 	/* It is a checkpoint all the same. */
-	kvp_log_retire(pool, log->durable.lsn);
+	kvp_log_retire(pool, &log->durable);
 	return -ENODEV;
 }
 

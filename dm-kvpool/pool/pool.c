@@ -195,7 +195,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
 		.window = kvp_log_window(pool->log.v->g),
-		.intents = kvp_log_most_intents(pool),
+		.intents = kvp_log_intents_limit(pool),
 		.row_legs = widest_row(pool),
 		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),

@@ -151,7 +151,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	kvp_warm_checkpointed(pool, era, passed, tail);
 	/* Of a log that moves this is the place in the new one, which begins there. */
 	if (tail && !pool->log.next)
-		kvp_log_retire(pool, tail->lsn);
+		kvp_log_retire(pool, tail);
 	/* A FLUSH may have waited for poison. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->commit_wq, &pool->log.flush_work);

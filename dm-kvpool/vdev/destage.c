@@ -73,7 +73,7 @@ static bool many_intents(struct kvp_pool *pool)
 	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
 	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool);
 
-	return READ_ONCE(pool->log.intents_since) > most;
+	return kvp_log_intents_since(pool) > most;
 }
 
 /* All must come home, and then the tail move. */
@@ -429,6 +429,12 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	kvp_log_floor(pool, mark);
 }
 
+/* Somebody waits for space in the log, or streams past a cache soon will for their intents to count no more. */
+static bool tail_is_wanted(struct kvp_pool *pool)
+{
+	return kvp_log_short(pool) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
+}
+
 /*
  * A checkpoint between two rounds, if somebody needs one: the table for its
  * dirty pages, or the builder for space in the log. Versions go home in log
@@ -441,7 +447,7 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 
 	if (tail_is_worth_it(pool, &mark))
 		return kvp_checkpoint(pool, &mark);
-	if (kvp_log_short(pool) && kvp_log_home_mark(pool, limit, &mark))
+	if (tail_is_wanted(pool) && kvp_log_home_mark(pool, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
 }

@@ -39,6 +39,7 @@ static u32 arena_used;
 static struct page *free_pages_of[MAX_ORDER + 1];
 
 u32 sim_memory_short;
+u32 sim_many_intents = 1u << 17;
 
 static struct shrinker *shrinkers;
 static bool reclaiming;

@@ -832,6 +832,46 @@ static void no_memory_to_park(struct scene *s)
 	host_stop(&s->host);
 }
 
+/* One block that does not get home holds the tail, and a stream goes past the cache. */
+static void stream_behind_the_tail(struct scene *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 limit, before = pool->log.intent_blocks;
+	u32 i, turns;
+
+	sim_many_intents = 4096;
+	limit = kvp_log_intents_limit(pool);
+	kvp_wbuf_set_limit(pool, 1024);
+	for (i = 0; i < first_ssd(s); i++)
+		disks_stall(i, disks.data_start, disks.data_start);
+	host_occupy_destage(&s->host);
+	for (i = 0; i < 300 && kvp_log_takes_intents(pool); i++) {
+		host_write(&s->host, 256, 240, false);
+		kvp_commit_now(pool);
+		kvp_commit_kick(pool, true);
+		for (turns = 0; pool->wbuf.used > 8 && turns < 500; turns++)
+			host_sleep(2);
+		if (kvp_log_intents_since(pool) > limit)
+			sim_fail("%llu intents behind the tail, and %llu at most",
+				 kvp_log_intents_since(pool), limit);
+	}
+	if (pool->log.intent_blocks - before < limit / 2)
+		sim_fail("the scene is not what it says");
+	if (kvp_log_takes_intents(pool))
+		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool));
+	/* What comes now is data. */
+	before = pool->log.intent_blocks;
+	host_write(&s->host, 256, 240, false);
+	host_flush(&s->host);
+	if (pool->log.intent_blocks != before)
+		sim_fail("a stream still goes past the cache");
+	come_home(s);
+	if (kvp_log_intents_since(pool))
+		sim_fail("all is home, and %llu intents count", kvp_log_intents_since(pool));
+	sim_many_intents = 1u << 17;
+	host_stop(&s->host);
+}
+
 /* --- another life ------------------------------------------------------------------------------- */
 
 static void look_again(struct scene *s)
@@ -911,6 +951,7 @@ void run_park(void)
 
 	scene("holes", &large, holes, NULL);
 	scene("no-memory-to-park", &shapes[0], no_memory_to_park, NULL);
+	scene("stream-behind-the-tail", &wide, stream_behind_the_tail, NULL);
 	scene("log-is-full", &wide, write_much, look_again);
 	scene("power-cut", &wide, leave_parked, look_again);
 	scene("many-versions", &wide, many_versions, NULL);

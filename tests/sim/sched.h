@@ -94,6 +94,7 @@ u32 sim_memory_in_use(void);
 /* memory.c */
 void sim_memory_reset(void);
 bool sim_atomic(void);
+extern u32 sim_many_intents;	/* KVP_MANY_INTENTS */
 extern u32 sim_memory_short;	/* per mille of allocations on the I/O path (GFP_NOIO and less) that fail now */
 
 /* work.c */
