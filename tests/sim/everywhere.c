@@ -182,5 +182,5 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 {
 	u32 span = disks.trace.nr > from ? disks.trace.nr - from : 1;
 
-	return walk_trace(name, proto, from, depth, max(2u, span / positions));
+	return walk_trace(name, proto, from, depth, positions == ~0u ? 1 : max(2u, span / positions));
 }

@@ -692,14 +692,13 @@ void run_modes(void)
 	u32 i, j, victim, after;
 
 	case_of("whole", &wide, &courses[0], whole_main, NOBODY, 0, 0);
-	case_of("join", &wide, &courses[1], join_main, NOBODY, 0, 80);
-	case_of("leave", &wide, &courses[0], leave_main, NOBODY, 0, 80);
+	case_of("join", &wide, &courses[1], join_main, NOBODY, 0, ~0u);
+	case_of("leave", &wide, &courses[0], leave_main, NOBODY, 0, ~0u);
 	case_of("there-and-back", &wide, &courses[0], there_and_back_main, NOBODY, 0, 0);
 	case_of("overload", &wide, &courses[0], overload_main, NOBODY, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		for (j = 0; j < ARRAY_SIZE(courses); j++) {
-			case_of("cut", &shapes[i], &courses[j], change_main, NOBODY, 0,
-				opt.thorough ? ~0u : 60);
+			case_of("cut", &shapes[i], &courses[j], change_main, NOBODY, 0, ~0u);
 			case_of("whole", &shapes[i], &courses[j], whole_main, NOBODY, 0, 0);
 		}
 		for (j = 0; j < 2; j++) {
@@ -707,9 +706,9 @@ void run_modes(void)
 			case_of("between", &shapes[i], &courses[j], between_main, NOBODY, 0, 60);
 		}
 		case_of("dying", &shapes[i], &courses[1], dying_main, NOBODY, 0, ~0u);
-		case_of("join", &shapes[i], &courses[1], join_main, NOBODY, 0, 80);
-		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, 80);
-		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, 80);
+		case_of("join", &shapes[i], &courses[1], join_main, NOBODY, 0, ~0u);
+		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, ~0u);
+		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, ~0u);
 		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0, 0);
 		case_of("drain", &shapes[i], &courses[0], drain_main, NOBODY, 0, 0);
 		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);

@@ -76,7 +76,7 @@ void blank_disks(struct image *img, u32 legs, u32 blocks);
  */
 u32 cut_everywhere(const char *name, struct crash *proto, u32 from, enum check_depth depth);
 
-/** cut_sampled() - the same at about so many positions, for long traces */
+/** cut_sampled() - the same at about so many positions, for long traces; ~0u: at each */
 u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_depth depth,
 		u32 positions);
 
