@@ -80,6 +80,17 @@ static void print_entries(json_object *log)
 		printf("  and %" PRIu64 " more\n", total - n);
 }
 
+/* The leg has none of it: where it is, or why nothing can be told of it. */
+static void print_no_log(json_object *o)
+{
+	u64 vdev = json_number_at(o, "superblock.log_vdev");
+
+	if (vdev == json_number_at(o, "superblock.vdev"))
+		puts("log\n  on all SSDs of this cache together, in full stripes: see kvpoolctl check");
+	else
+		printf("log\n  on the legs of vdev %" PRIu64 "\n", vdev);
+}
+
 static void print_leg(json_object *o)
 {
 	print_label(o);
@@ -93,10 +104,12 @@ static void print_leg(json_object *o)
 		print_object("log", json_at(o, "log"));
 		print_entries(json_at(o, "log"));
 	} else {
-		printf("log\n  on the legs of vdev %" PRIu64 "\n",
-		       json_number_at(o, "superblock.log_vdev"));
+		print_no_log(o);
 	}
-	print_object("table", json_at(o, "table"));
+	if (json_at(o, "table"))
+		print_object("table", json_at(o, "table"));
+	else
+		puts("table\n  on the legs with data: this is an SSD of a cache");
 }
 
 /* Properties for udev, which wants nothing else on standard output. */

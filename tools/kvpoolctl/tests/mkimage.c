@@ -4,7 +4,9 @@
  * -s: without poison; -m: not to be imported without its name (autoimport=0);
  * -x: exported; -d: destroyed; -r: with a feature that only readers may ignore;
  * -i: with one that nobody may; -u: another pool, of the same name; -h: run by
- * another host, which did not stop it; -H: which did
+ * another host, which did not stop it; -H: which did; -1, -2, -3: without
+ * poison, and with a cache of so many SSDs, which are the last files; three are
+ * a parity1; -l: with one of two, and the log on the legs
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,12 +15,36 @@
 #include "format/tunables.h"
 #include "image.h"
 
+static enum image_cache cache_of(char option)
+{
+	switch (option) {
+	case '1':
+		return IMAGE_ONE_SSD;
+	case '2':
+		return IMAGE_TWO_SSDS;
+	case '3':
+		return IMAGE_THREE_SSDS;
+	case 'l':
+		return IMAGE_TWO_SSDS_READ;
+	}
+	return IMAGE_NO_CACHE;
+}
+
+static unsigned int ssds_of(enum image_cache cache)
+{
+	return cache == IMAGE_TWO_SSDS_READ ? 2 : (unsigned int)cache;
+}
+
 static void apply(struct image *m, char option)
 {
 	unsigned int i;
 
 	switch (option) {
 	case 's':
+	case '1':
+	case '2':
+	case '3':
+	case 'l':
 		m->entries[STD_POISONED] = 0;
 		break;
 	case 'm':
@@ -57,13 +83,15 @@ int main(int argc, char **argv)
 {
 	bool option = argc > 1 && *argv[1] == '-';
 	int first = option ? 2 : 1, leg, fd;
+	enum image_cache cache = option ? cache_of(argv[1][1]) : IMAGE_NO_CACHE;
+	int data = argc - first - (int)ssds_of(cache);
 	static u8 buf[1 << 20];
 	struct image m;
 	u64 at;
 
-	if (argc - first < 1 || argc - first > IMAGE_MAX_LEGS)
+	if (data < 1 || argc - first > IMAGE_MAX_LEGS)
 		return 2;
-	image_standard(&m, (unsigned int)(argc - first), IMAGE_SMALL);
+	image_standard_cached(&m, (unsigned int)data, IMAGE_SMALL, cache);
 	if (option)
 		apply(&m, argv[1][1]);
 	for (leg = 0; leg < argc - first; leg++) {
