@@ -247,7 +247,7 @@ static int exit_of(const struct check *c, const char *text)
 static json_object *report(const struct check *c, int *status)
 {
 	const struct kvp_sb *sb = c->found->sb;
-	json_object *o = json_object_new_object(), *legs;
+	json_object *o = json_object_new_object(), *legs, *log;
 	char uuid[UUID_BUF], words[ADVICE_LEN];
 	bool legs_bad = false;
 	const char *text;
@@ -262,7 +262,10 @@ static json_object *report(const struct check *c, int *status)
 	legs = json_list(o, "legs");
 	for (i = 0; i < sb->leg_count; i++)
 		legs_bad |= add_leg(legs, c, i);
-	add_faults(log_object(o, log_pool(c), &c->v.log), c);
+	log = log_object(o, log_pool(c), &c->v.log);
+	if (!readable(c))
+		json_text(log, "state", "unread");
+	add_faults(log, c);
 	add_blocks(o, c);
 	add_cache(o, c);
 	text = advice(c, legs_bad, words);

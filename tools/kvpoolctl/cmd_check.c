@@ -30,12 +30,12 @@ static void print_faults(json_object *list)
 	}
 }
 
-static void print_result(json_object *o)
+/* What was read, and how it is. */
+static void print_contents(json_object *o)
 {
 	json_object *damage = json_at(o, "damage"), *r;
 	size_t i;
 
-	printf("   pool: %s\n   uuid: %s\n", json_text_at(o, "pool"), json_text_at(o, "uuid"));
 	printf("    log: %s, %" PRIu64 " entries: data %" PRIu64 ", intents %" PRIu64
 	       ", discards %" PRIu64 "\n", json_text_at(o, "log.state"),
 	       json_number_at(o, "log.entries"), json_number_at(o, "log.data"),
@@ -60,6 +60,15 @@ static void print_result(json_object *o)
 		printf("  cache: %" PRIu64 " clean copies verified, %" PRIu64 " rotten%s\n",
 		       json_number_at(o, "cache.clean"), json_number_at(o, "cache.clean_bad"),
 		       json_number_at(o, "cache.clean_bad") ? ": no loss, what is home is read instead" : "");
+}
+
+static void print_result(json_object *o)
+{
+	printf("   pool: %s\n   uuid: %s\n", json_text_at(o, "pool"), json_text_at(o, "uuid"));
+	if (strcmp(json_text_at(o, "log.state"), "unread"))
+		print_contents(o);
+	else
+		printf("    log: not read, and no table or block either: not enough of the legs were given\n");
 	printf("   what is bad on each leg:\n");
 	print_legs(json_at(o, "legs"));
 	printf(" result: %s\n", json_text_at(o, "result"));

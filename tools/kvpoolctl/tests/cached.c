@@ -279,6 +279,7 @@ static void test_missing(void)
 		} else {
 			i = without & 1 ? 0 : 1;
 			expect(status == EXIT_FAULTED);
+			expect(!strcmp(json_text_at(o, "log.state"), "unread"));
 			expect(strstr(json_text_at(o, "advice"), "log is on the cache"));
 			expect(strstr(json_text_at(o, "advice"), uuid_print(m.sb.legs[m.data_legs + i].uuid, uuid)));
 		}

@@ -129,7 +129,7 @@ CHECK = dict(
     result=Or("sound", "degraded", "faulted"), advice=Or(TEXT, None),
     legs=[Or(dict(CHECK_LEG, verified=FLAG), dict(CHECK_LEG, verified=FLAG, **LABELS),
              dict(CHECK_LEG, verified=FLAG, **LABELS, **BAD))],
-    log=dict(LOG, bad=[dict(path=TEXT, lsn=NUMBER, why=TEXT)]),
+    log=dict(LOG, state=Or("sound", "damaged", "newer", "unread"), bad=[dict(path=TEXT, lsn=NUMBER, why=TEXT)]),
     cache=Or(dict(kind=CACHE_KIND, log_on=LOG_ON, clean=NUMBER, clean_bad=NUMBER), None),
     table=dict(pages_good=NUMBER, pages_lost=NUMBER),
     blocks=dict.fromkeys(("valid", "in_log", "unwritten", "torn", "poisoned", "unrepaired"), NUMBER),
