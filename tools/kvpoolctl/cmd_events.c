@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "ctl.h"
+#include "event.h"
 
 #define POLL_US		500000
 #define MAX_FOLLOWED	64
@@ -30,23 +30,6 @@ static struct cursor *cursor_of(const struct dm_entry *e)
 	return &cursors[cursor_count++];
 }
 
-/* "name key=value key=value" */
-static void add_fields(json_object *o, char *text)
-{
-	json_object *fields;
-	char *word, *save, *value;
-
-	word = strtok_r(text, " ", &save);
-	json_text(o, "event", word ?: "");
-	fields = json_child(o, "fields");
-	while (word && (word = strtok_r(NULL, " ", &save))) {
-		value = strchr(word, '=');
-		if (value)
-			*value++ = 0;
-		json_text(fields, word, value ?: "");
-	}
-}
-
 static void print_event(const struct ctl *ctl, const char *pool, u64 seq, u64 seconds, char *text)
 {
 	char when[TIME_BUF];
@@ -60,7 +43,7 @@ static void print_event(const struct ctl *ctl, const char *pool, u64 seq, u64 se
 	json_text(root, "pool", pool);
 	json_number(root, "seq", seq);
 	json_time(root, "time", seconds);
-	add_fields(root, text);
+	event_fields(root, text);
 	ctl_json(root);
 }
 

@@ -4,6 +4,7 @@
 
 #include "advice.h"
 #include "check.h"
+#include "event.h"
 #include "flush_latency.h"
 #include "image.h"
 #include "import.h"
@@ -231,6 +232,40 @@ static void test_spares(void)
 	expect(losses_without_ssd("cache-parity1", "cache", 3, 2, 0) == 1);
 	/* A leg of the mirror. */
 	expect(losses_without_ssd("cache", "cache", 1, 0, 1) == 0);
+}
+
+/* --- events ---------------------------------------------------------------------------- */
+
+/* Is the event @text told as @want? */
+static bool event_is(const char *text, const char *want)
+{
+	json_object *o = json_object_new_object();
+	char *copy = strdup(text);
+	bool same;
+
+	event_fields(o, copy);
+	same = !strcmp(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+		       want);
+	free(copy);
+	json_object_put(o);
+	return same;
+}
+
+static void test_events(void)
+{
+	expect(event_is("scrub_stopped", "{\"event\":\"scrub_stopped\",\"fields\":{}}"));
+	expect(event_is("healed leg=1 block=77",
+			"{\"event\":\"healed\",\"fields\":{\"leg\":\"1\",\"block\":\"77\"}}"));
+	/* What comes last may have blanks, and what looks like a key but is none. */
+	expect(event_is("leg_lost leg=2 why=a log write failed",
+			"{\"event\":\"leg_lost\",\"fields\":{\"leg\":\"2\",\"why\":\"a log write failed\"}}"));
+	expect(event_is("commit_failed why=no leg took the log entry",
+			"{\"event\":\"commit_failed\",\"fields\":{\"why\":\"no leg took the log entry\"}}"));
+	expect(event_is("drain_ended error=-5 why=it took 5 = five",
+			"{\"event\":\"drain_ended\",\"fields\":{\"error\":\"-5\",\"why\":\"it took 5 = five\"}}"));
+	expect(event_is("log_moved why=the cache is missing vdev=0",
+			"{\"event\":\"log_moved\",\"fields\":{\"why\":\"the cache is missing\",\"vdev\":\"0\"}}"));
+	expect(event_is("", "{\"event\":\"\",\"fields\":{}}"));
 }
 
 /* --- what is counted ----------------------------------------------------------------- */
@@ -1163,6 +1198,7 @@ int main(void)
 	test_device_word();
 	test_stats();
 	test_spares();
+	test_events();
 	test_latency();
 	test_iocount();
 	test_errors();
