@@ -59,7 +59,11 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(pool, "state");
 
-	if (!strcmp(state, "suspended"))
+	if (!strcmp(state, "suspended") && !json_at(pool, "vdevs"))
+		snprintf(buf, size, "all I/O waits, and the pool does not run, as the table for it could not be started: "
+			 "connect its devices, then kvpoolctl clear %s, or else dmsetup resume %s; the kernel log tells "
+			 "what is missing", name, name);
+	else if (!strcmp(state, "suspended"))
 		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s lets it go on", name);
 	else if (!strcmp(state, "faulted"))
 		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "

@@ -64,7 +64,9 @@ static void cell(const struct ctl *ctl, const struct column *c, json_object *poo
 {
 	char size[SIZE_BUF];
 
-	if (c->kind == SIZE)
+	if (!json_at(pool, c->path))
+		snprintf(buf, CELL, "-");
+	else if (c->kind == SIZE)
 		snprintf(buf, CELL, "%s", ctl_size(ctl, json_number_at(pool, c->path), size));
 	else if (c->kind == YES_NO)
 		snprintf(buf, CELL, "%s", json_flag_at(pool, c->path) ? "yes" : "no");
@@ -120,7 +122,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; i < count; i++) {
-		pool = pool_object(&list[i], &err);
+		pool = pool_describe(&list[i], &err);
 		if (pool)
 			json_object_array_add(pools, pool);
 		else

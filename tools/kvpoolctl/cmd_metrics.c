@@ -10,6 +10,7 @@
 
 struct pool {
 	char label[LABEL_BUF];		/* pool="NAME" */
+	bool suspended;
 	struct stats stats;
 	struct latency flush;
 };
@@ -295,13 +296,14 @@ static void print_caches(const struct pool *pools, unsigned int count)
 				    stats_text(&pools[i].stats, "drain.state"), drain_states);
 }
 
-static void print_all(const struct pool *pools, unsigned int count)
+/* Of those behind the first @count, which cannot be asked, the state is all that is known. */
+static void print_all(const struct pool *pools, unsigned int count, unsigned int states)
 {
 	unsigned int i;
 
 	head("pool_state", "gauge", "1 for the state that a pool is in.");
-	for (i = 0; i < count; i++)
-		print_words("pool_state", pools[i].label, "state",
+	for (i = 0; i < states; i++)
+		print_words("pool_state", pools[i].label, "state", pools[i].suspended ? "suspended" :
 			    stats_text(&pools[i].stats, "state"), pool_states);
 	print_caches(pools, count);
 	for (i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
@@ -315,7 +317,9 @@ static int load(const struct dm_entry *e, struct pool *p, struct err *err)
 {
 	char name[LABEL_BUF / 2];
 
+	memset(p, 0, sizeof(*p));
 	snprintf(p->label, sizeof(p->label), "pool=\"%s\"", escape(e->name, name, sizeof(name)));
+	p->suspended = e->suspended;
 	if (stats_load(e->name, &p->stats, err))
 		return -1;
 	if (!latency_load(e->name, &p->flush, err))
@@ -327,8 +331,8 @@ static int load(const struct dm_entry *e, struct pool *p, struct err *err)
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct dm_entry *list;
-	struct pool *pools;
-	unsigned int i, count, good = 0;
+	struct pool *pools, one;
+	unsigned int i, count, good = 0, states = 0;
 	struct err err;
 	int ret = EXIT_DONE;
 
@@ -340,15 +344,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	pools = calloc(count + 1, sizeof(*pools));
-	/* Of a pool that cannot be asked the others are told all the same. */
+	/* Of a pool that cannot be asked the others are told all the same; a suspended one has a state. */
 	for (i = 0; pools && i < count; i++) {
-		if (load(&list[i], &pools[good], &err))
+		if (!load(&list[i], &one, &err)) {
+			pools[states++] = pools[good];
+			pools[good++] = one;
+		} else if (one.suspended) {
+			pools[states++] = one;
+		} else {
 			ret = ctl_fail(ctl, &err);
-		else
-			good++;
+		}
 	}
 	if (pools)
-		print_all(pools, good);
+		print_all(pools, good, states);
 	for (i = 0; i < good; i++)
 		stats_free(&pools[i].stats);
 	free(pools);

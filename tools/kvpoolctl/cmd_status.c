@@ -115,10 +115,6 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF];
 
-	printf("     pool: %s\n", json_text_at(pool, "name"));
-	printf("     uuid: %s\n", json_text_at(pool, "uuid"));
-	printf("    state: %s%s\n", json_text_at(pool, "state"),
-	       json_flag_at(pool, "readonly") ? ", read-only" : "");
 	printf("     size: %s, written %s\n", ctl_size(ctl, json_number_at(pool, "size"), a),
 	       ctl_size(ctl, json_number_at(pool, "written"), b));
 	printf(" survives: loss of %" PRIu64 " leg(s)\n",
@@ -138,7 +134,8 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	       json_number_at(pool, "recovery.worst_case_ms"));
 }
 
-static void print_pool(const struct ctl *ctl, json_object *pool, const struct view *view)
+/* All that only the pool itself can tell. */
+static void print_details(const struct ctl *ctl, json_object *pool, const struct view *view)
 {
 	u64 poisoned = json_number_at(pool, "poisoned_total");
 
@@ -158,6 +155,16 @@ static void print_pool(const struct ctl *ctl, json_object *pool, const struct vi
 	putchar('\n');
 	layout_tree(ctl, pool, view->verbose, stdout);
 	putchar('\n');
+}
+
+static void print_pool(const struct ctl *ctl, json_object *pool, const struct view *view)
+{
+	printf("     pool: %s\n", json_text_at(pool, "name"));
+	printf("     uuid: %s\n", json_text_at(pool, "uuid"));
+	printf("    state: %s%s\n", json_text_at(pool, "state"),
+	       json_flag_at(pool, "readonly") ? ", read-only" : "");
+	if (json_at(pool, "vdevs"))
+		print_details(ctl, pool, view);
 	if (json_at(pool, "advice"))
 		printf("   advice: %s\n", json_text_at(pool, "advice"));
 }
@@ -225,7 +232,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ret)
 		return ret;
 	for (i = 0; i < count; i++) {
-		pool = pool_object(&list[i], &err);
+		pool = pool_describe(&list[i], &err);
 		if (!pool) {
 			failed = true;
 			health = worse(health, ctl_fail(ctl, &err));

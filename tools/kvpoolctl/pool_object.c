@@ -288,6 +288,34 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 	return pool;
 }
 
+json_object *pool_unasked(const struct dm_entry *e)
+{
+	static const char *const unknown[] = {
+		"size", "written", "checkpoint", "epoch", "comment", "features", "losses_survivable", "vdevs",
+		"spares", "cache", "ram", "log", "memory", "flush", "scrub", "resilver", "recovery",
+		"poisoned_total", "poisoned",
+	};
+	json_object *pool = json_object_new_object();
+	char advice[ADVICE_BUF];
+	size_t i;
+
+	json_text(pool, "name", e->name);
+	json_text(pool, "uuid", e->uuid);
+	json_text(pool, "state", "suspended");
+	json_flag(pool, "readonly", e->readonly);
+	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		json_object_object_add(pool, unknown[i], NULL);
+	json_text(pool, "advice", advice_text(pool, advice, sizeof(advice)) ? advice : NULL);
+	return pool;
+}
+
+json_object *pool_describe(const struct dm_entry *e, struct err *err)
+{
+	json_object *pool = pool_object(e, err);
+
+	return pool || !e->suspended ? pool : pool_unasked(e);
+}
+
 json_object *pool_legs(json_object *pool)
 {
 	json_object *all = json_object_new_array(), *vdevs = json_at(pool, "vdevs"), *legs;

@@ -11,6 +11,16 @@
 /** pool_object() - ask a running pool and describe it; NULL with @err */
 json_object *pool_object(const struct dm_entry *e, struct err *err);
 
+/**
+ * pool_unasked() - what is known of a suspended pool that cannot be asked: as pool_object(), most of it null
+ *
+ * Such a pool does not run: the table that it was to go on with could not be started.
+ */
+json_object *pool_unasked(const struct dm_entry *e);
+
+/** pool_describe() - pool_object(), or pool_unasked() if that is all there is; NULL with @err */
+json_object *pool_describe(const struct dm_entry *e, struct err *err);
+
 /** pool_legs() - array of a pool's legs, of all its vdevs; to be released */
 json_object *pool_legs(json_object *pool);
 

@@ -121,4 +121,28 @@ run 0 status tank; ends_in_advice; has out 'advice: leg /dev/a had errors \(0 re
 run 0 status -x; has out 'pool: tank'
 run 0 clear tank
 status 0 online
+
+echo "--- suspended, and neither table could be started"
+run 0 status -j tank; uuid=$(json pools.0.uuid)
+table=$(dmsetup table tank)
+run 0 export tank
+for d in a c; do simset $d dead 1; done
+dmsetup create -u "KVPOOL-$uuid" --notable tank
+dmsetup suspend tank
+dmsetup load tank --table "$table"
+expect_fail dmsetup resume tank
+run 0 labelclear -f /dev/b
+run 0 create "${log[@]}" good single /dev/b
+status 5 suspended; has out 'and the pool does not run.*kvpoolctl clear tank.*dmsetup resume tank'
+hasnt out 'size|memory|LAYOUT'
+run 5 status -j tank; expect_eq "$(json pools.0.name) $(json pools.0.vdevs)" "tank null"
+run 5 status -j; expect_eq "$(json pools.0.state) $(json pools.1.state)" "online suspended"
+run 5 status; ends_in_advice; has out 'pool: good'
+run 0 list; has out '^tank +- +- +suspended'; has out '^good .* online '
+run 0 list -j
+run 0 metrics; has out '^kvpool_pool_state\{pool="tank",state="suspended"\} 1$'; hasnt out 'kvpool_size_bytes\{pool="tank"'
+has out '^kvpool_size_bytes\{pool="good"'
+for d in a c; do simset $d dead 0; done
+run 0 clear tank
+status 0 online
 check_json

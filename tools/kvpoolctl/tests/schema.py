@@ -72,6 +72,8 @@ POOL = dict(
                   torn_accepted=NUMBER),
     poisoned_total=NUMBER, poisoned=[dict(lba=NUMBER, blocks=NUMBER)], advice=Or(TEXT, None),
 )
+# Suspended, and without anything behind it that could be asked.
+UNASKED = dict(dict.fromkeys(POOL), name=TEXT, uuid=UUID, state="suspended", readonly=FLAG, advice=TEXT)
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],
             redundancy=dict(before=NUMBER, after=None))
 EXCHANGE = dict(pool=TEXT, uuid=UUID, leg=UUID, table=TEXT, redundancy=dict(before=NUMBER, after=NUMBER))
@@ -184,7 +186,7 @@ def wanted(words, obj):
     if "plan" in obj:
         return dict(root, plan=PLANS.get(command, ...))
     if command in ("status", "list") or command == "scrub" and "--wait" in words:
-        return dict(root, pools=[POOL])
+        return dict(root, pools=[Or(POOL, UNASKED)])
     if command == "import" and not {"--boot", "-a"} & set(words):
         return dict(root, pools=[FOUND], unusable=[dict(path=TEXT, why=TEXT)])
     if command == "get":

@@ -12,6 +12,7 @@
 #include "iocount.h"
 #include "layout_tree.h"
 #include "plan.h"
+#include "pool_object.h"
 #include "replay.h"
 #include "setting.h"
 #include "spares.h"
@@ -1040,6 +1041,8 @@ static const struct {
 	const char *says, *command;
 } advised[] = {
 	{ POOL("suspended", "", ""), 5, "all I/O waits", "kvpoolctl clear tank" },
+	{ "{\"name\":\"tank\",\"state\":\"suspended\",\"vdevs\":null}", 5, "the pool does not run",
+	  "kvpoolctl clear tank, or else dmsetup resume tank" },
 	{ POOL("faulted", ",\"log\":{\"failed\":true}", ""), 5,
 	  "not flushed before is in memory only", "kvpoolctl clear tank" },
 	{ POOL("faulted", "", ""), 5, "no leg can be written", "kvpoolctl clear tank" },
@@ -1098,6 +1101,21 @@ static void test_advice(void)
 		}
 		json_object_put(pool);
 	}
+}
+
+/* Of a suspended pool that cannot be asked what is known is told, and what to do. */
+static void test_unasked(void)
+{
+	static const struct dm_entry e = { .name = "tank", .uuid = "uuid", .suspended = true, .readonly = true };
+	json_object *pool = pool_unasked(&e), *legs = pool_legs(pool);
+
+	expect(!strcmp(json_text_at(pool, "name"), "tank") && !strcmp(json_text_at(pool, "uuid"), "uuid"));
+	expect(!strcmp(json_text_at(pool, "state"), "suspended") && json_flag_at(pool, "readonly"));
+	expect(advice_exit(pool) == EXIT_FAULTED && strstr(json_text_at(pool, "advice"), "kvpoolctl clear tank"));
+	expect(!json_at(pool, "size") && json_object_object_get_ex(pool, "size", NULL));
+	expect(!json_object_array_length(legs));
+	json_object_put(legs);
+	json_object_put(pool);
 }
 
 /* --- the drawing of status ------------------------------------------------------------- */
@@ -1225,6 +1243,7 @@ int main(void)
 	test_check_missing();
 	test_inspect();
 	test_advice();
+	test_unasked();
 	test_layout_tree();
 	test_layout_of_cache();
 	printf("%u passed, %u failed\n", passed, failed);
