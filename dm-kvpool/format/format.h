@@ -200,6 +200,14 @@ static inline u64 kvp_log_window(const struct kvp_geometry *g)
 	return kvp_is_cache(g) && blocks > window ? window : blocks;
 }
 
+/** kvp_chunk_asked() - a chunk of @bytes, for kvp_layout_one(): blocks; ~0, which it refuses: that is none; 0 stays 0 */
+static inline u32 kvp_chunk_asked(u64 bytes)
+{
+	u64 blocks = bytes >> KVP_BLOCK_SHIFT;
+
+	return bytes % KVP_BLOCK_SIZE || blocks > ~0u ? ~0u : (u32)blocks;
+}
+
 /** kvp_log_window_asked() - @bytes that may be dirty, for kvp_layout_cache(): blocks; 0 stays 0 */
 static inline u64 kvp_log_window_asked(u64 bytes)
 {

@@ -279,8 +279,8 @@ static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 	}
 	if (!chunk_known(g)) {
 		snprintf(why->text, sizeof(why->text),
-			 "a chunk of %u KiB: it must be a power of two, of 4 KiB to %u KiB for %u legs",
-			 g->chunk_blocks * 4, KVP_PTRS_PER_PAGE / g->leg_count * 4, g->leg_count);
+			 "a chunk must be a power of two, of 4 KiB to %u KiB for %u legs",
+			 KVP_PTRS_PER_PAGE / g->leg_count * 4, g->leg_count);
 		return -EINVAL;
 	}
 	return 0;

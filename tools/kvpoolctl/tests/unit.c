@@ -428,6 +428,23 @@ static void test_window_refused(void)
 	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ENOSPC);
 }
 
+/* A chunk that is cut to 32 bits would be none at all, which means the default. */
+static bool chunk_refused(u64 bytes)
+{
+	struct kvp_geometry g = { .chunk_blocks = kvp_chunk_asked(bytes) };
+	struct kvp_why why = { "" };
+
+	return kvp_layout_one(KVP_VDEV_PARITY1, 3, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -EINVAL &&
+	       strstr(why.text, "a chunk must be a power of two, of 4 KiB to 680 KiB for 3 legs");
+}
+
+static void test_chunk(void)
+{
+	expect(!chunk_refused(0) && !chunk_refused(4096) && !chunk_refused(512 << 10));
+	expect(chunk_refused(1) && chunk_refused(4097) && chunk_refused(12288) && chunk_refused(1 << 20));
+	expect(chunk_refused(16ull << 40) && chunk_refused(~0ull) && chunk_refused(~0ull << 12));
+}
+
 static void test_label(void)
 {
 	struct image m;
@@ -1223,6 +1240,7 @@ int main(void)
 	test_vdevs();
 	test_cache_counts();
 	test_window_refused();
+	test_chunk();
 	test_label();
 	test_import_whole();
 	test_import_host();
