@@ -219,7 +219,7 @@ static int add_leg(struct plan *p, const char *word, struct err *err)
 
 int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 {
-	bool parity = false, mirrored_cache = false;
+	bool parity = false, data = false, mirrored_cache = false;
 	int i;
 	u32 v;
 
@@ -236,7 +236,12 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 		if (check_leg_count(&p->sb.vdevs[v], err))
 			return -1;
 		parity |= kvp_is_parity1(&p->sb.vdevs[v]);
+		data |= kvp_has_data(&p->sb.vdevs[v]);
 	}
+	if ((p->log_bytes || p->use_bytes) && !data && v > p->first_vdev)
+		return err_set(err, ERR_USAGE, p->log_bytes ? "log_size" : "size",
+			       "leave it out, and give cache_dirty_max= if less of the cache, or more, is to be dirty",
+			       "it is of a vdev with data; a cache uses all of its SSDs");
 	if (p->chunk_bytes && !parity)
 		return err_set(err, ERR_USAGE, "chunk", "leave it out",
 			       "only a parity1 has chunks");

@@ -374,6 +374,33 @@ static void test_vdevs(void)
 		     "13", "14", "15", "16", "17") == EXIT_USAGE);
 }
 
+/* What -o says is of a vdev that is named, or refused: of a cache alone, as for add, there is no log_size. */
+static int add_cache_with(const char *option, const char *said)
+{
+	char *cache[] = { (char *)"cache", (char *)"/dev/b" };
+	struct plan *p = calloc(1, sizeof(*p));
+	struct err err;
+	int ret;
+
+	p->sb.vdev_count = p->first_vdev = 1;
+	p->sb.leg_count = p->first_leg = p->leg_count = 1;
+	p->sb.vdevs[0].kind = KVP_VDEV_SINGLE;
+	p->sb.vdevs[0].leg_count = 1;
+	expect(!plan_option(p, option, &err));
+	ret = plan_vdevs(p, 2, cache, &err) ? (int)err_exit(err.code) : 0;
+	expect(!ret || (!strcmp(err.what, said) && strstr(err.mend, "leave it out")));
+	free(p);
+	return ret;
+}
+
+static void test_cache_options(void)
+{
+	expect(add_cache_with("size=100M", "size") == EXIT_USAGE);
+	expect(add_cache_with("log_size=1G", "log_size") == EXIT_USAGE);
+	expect(add_cache_with("chunk=64K", "chunk") == EXIT_USAGE);
+	expect(add_cache_with("cache_dirty_max=1G", "") == 0);
+}
+
 /* --- labels and import --------------------------------------------------------------- */
 
 static void scan(const struct image *m, struct scan *s)
@@ -1238,6 +1265,7 @@ int main(void)
 	test_iocount();
 	test_errors();
 	test_vdevs();
+	test_cache_options();
 	test_cache_counts();
 	test_window_refused();
 	test_chunk();
