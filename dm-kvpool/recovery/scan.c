@@ -486,7 +486,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->entries++;
 	note_milestone(rec);
 	if (kvp_pool_readonly(pool))
-		return kvp_refuse(rec->refusal, -EROFS, "import without --readonly first",
+		return kvp_refuse(rec->refusal, -EROFS, "import it without --readonly, then export it with --drain",
 				  "the log holds writes that are not yet home");
 	ret = plan_entry(rec, h);
 	rec->skipped += rec->unverified ? h->payload : 0;

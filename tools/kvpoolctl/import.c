@@ -281,7 +281,8 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		       (unsigned long long)p->sb->ro_compat);
 	check_cache(p, o, r);
 	if (o->readonly && log_holds_writes(p))
-		refuse(r, p->sb->name, ERR_NOT_CLEAN, "import it without --readonly first",
+		refuse(r, p->sb->name, ERR_NOT_CLEAN,
+		       "import it without --readonly, then kvpoolctl export --drain POOL",
 		       "its log holds writes that are not yet home");
 	check_legs(p, o, r);
 	check_name(p, o->new_name ?: p->sb->name, r);

@@ -347,7 +347,7 @@ static void test_rotten_and_missing(void)
 
 /* --- import -------------------------------------------------------------------------------- */
 
-/* Is an import with @o refused, with @text in what is said? */
+/* Is an import with @o refused, with @text in why, or in the mend? */
 static bool refused(const struct image *m, const struct import_options *o, const char *text)
 {
 	const char *paths[IMAGE_MAX_LEGS];
@@ -362,7 +362,7 @@ static bool refused(const struct image *m, const struct import_options *o, const
 	expect(!scan_run(paths, m->legs, &s, &err) && s.pool_count == 1);
 	import_check(&s.pools[0], o, &r);
 	for (i = 0; i < r.count; i++)
-		found |= strstr(r.list[i].why, text) != NULL;
+		found |= strstr(r.list[i].why, text) || strstr(r.list[i].mend, text);
 	scan_free(&s);
 	return found;
 }
@@ -380,7 +380,7 @@ static void test_import(void)
 	lsn = kvp_log_segment_end(&m.sb.vdevs[m.sb.log_vdev], m.sb.log_tail);
 	expect(!refused(&m, &plain, "log"));
 	expect(refused(&m, &give_up, "nothing has to be given up"));
-	expect(refused(&m, &readonly, "holds writes"));
+	expect(refused(&m, &readonly, "holds writes") && refused(&m, &readonly, "export --drain"));
 	for (i = 0; i < 2 && cache != IMAGE_TWO_SSDS_READ; i++) {
 		unsigned int leg;
 		u64 at = image_log_at(&m, lsn + (cache == IMAGE_THREE_SSDS ? i : 0), &leg);
