@@ -45,7 +45,7 @@ static const struct metric {
 	{ "ssd_cache_bytes", "ssd.size", GAUGE, 1, "Size of the SSD cache; 0: it is not in use." },
 	{ "ssd_cache_dirty_max_bytes", "cache.dirty_max", GAUGE, 1, "What of it may be dirty." },
 	{ "drain_left_bytes", "drain.left", GAUGE, 1,
-	  "What of the log is left to go home before it can leave the SSD cache; 0: it does not." },
+	  "What of the log is left to go home before it can move onto the SSD cache, or off it; 0: it does not." },
 	{ "drain_total_bytes", "drain.total", GAUGE, 1, "Of so much, when that began." },
 	{ "drain_rate_bytes", "drain.rate", GAUGE, 1, "Brought home a second meanwhile." },
 	{ "ssd_cache_parked_bytes", "ssd.parked", GAUGE, 1,
@@ -270,7 +270,7 @@ static void print_amplification(const struct pool *pools, unsigned int count)
 	}
 }
 
-/* Of pools that have a cache: its mode, its state, and whether the log is about to leave it. */
+/* Of pools that have a cache: its mode, its state, and whether the log is about to move. */
 static void print_caches(const struct pool *pools, unsigned int count)
 {
 	const struct stats *s;
@@ -289,7 +289,7 @@ static void print_caches(const struct pool *pools, unsigned int count)
 			print_words("ssd_cache_state", pools[i].label, "state",
 				    stats_text(s, "vdev.%u.state", v), pool_states);
 	}
-	head("drain_state", "gauge", "1 for how it is with emptying the log, so that it can leave the SSD cache.");
+	head("drain_state", "gauge", "1 for how it is with emptying the log, so that it can move onto the SSD cache, or off it.");
 	for (i = 0; i < count; i++)
 		if (stats_text(&pools[i].stats, "cache.vdev"))
 			print_words("drain_state", pools[i].label, "state",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl status: the health of pools, in detail. */
 #include "advice.h"
+#include "cache_lines.h"
 #include "layout_tree.h"
 #include "pool_object.h"
 
@@ -36,37 +37,6 @@ static void print_poisoned(json_object *pool)
 		printf("           lba %" PRIu64 ", %" PRIu64 " block(s)\n",
 		       json_number_at(range, "lba"), json_number_at(range, "blocks"));
 	}
-}
-
-static void print_cache(const struct ctl *ctl, json_object *pool)
-{
-	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF];
-
-	const char *mode = json_text_at(pool, "cache.mode");
-
-	bool log = !strcmp(json_text_at(pool, "log.on"), "cache");
-
-	if (!strcmp(json_text_at(pool, "cache.state"), "faulted")) {
-		printf("    cache: %s: lost, the log is on the legs\n", mode);
-		return;
-	}
-	printf("    cache: %s: %s; %s of %s can be read there, %" PRIu64
-	       " hit(s), %" PRIu64 " miss(es), %" PRIu64 " fill(s)\n",
-	       !strcmp(mode, "writeback") ? "write-back" : !strcmp(mode, "writearound") ?
-	       "write-around" : "write-through", log ? "carries the log" : "the log is on the legs",
-	       ctl_size(ctl, json_number_at(pool, "cache.clean"), a),
-	       ctl_size(ctl, json_number_at(pool, "cache.size"), b),
-	       json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
-	       json_number_at(pool, "cache.fills"));
-	printf("           %s are dirty; %s/s go home; all would be in %" PRIu64 " s\n",
-	       ctl_size(ctl, json_number_at(pool, "cache.dirty"), b),
-	       ctl_size(ctl, json_number_at(pool, "cache.destage_rate"), a),
-	       (json_number_at(pool, "cache.drain_ms") + 999) / 1000);
-	if (!strcmp(json_text_at(pool, "cache.drain.state"), "running"))
-		printf("           the log leaves it: %s of %s left, %s/s\n",
-		       ctl_size(ctl, json_number_at(pool, "cache.drain.left"), a),
-		       ctl_size(ctl, json_number_at(pool, "cache.drain.total"), b),
-		       ctl_size(ctl, json_number_at(pool, "cache.drain.rate"), c));
 }
 
 /* Of so many blocks: in bytes, as all else is. */
@@ -128,7 +98,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	       ctl_size(ctl, json_number_at(pool, "log.size"), b),
 	       strcmp(json_text_at(pool, "log.on"), "cache") ? "" : ", on the cache");
 	if (json_at(pool, "cache"))
-		print_cache(ctl, pool);
+		cache_lines(ctl, pool, stdout);
 	printf(" recovery: last %" PRIu64 " ms, at most about %" PRIu64 " ms\n",
 	       json_number_at(pool, "recovery.last_ms"),
 	       json_number_at(pool, "recovery.worst_case_ms"));

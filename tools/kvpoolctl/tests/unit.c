@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "advice.h"
+#include "cache_lines.h"
 #include "check.h"
 #include "event.h"
 #include "flush_latency.h"
@@ -1247,6 +1248,34 @@ static void test_layout_of_cache(void)
 	json_object_put(idle);
 }
 
+#define MOVING_CACHE(on, drain) "{\"name\":\"tank\",\"log\":{\"on\":\"" on "\"},\"cache\":{\"state\":\"online\","	\
+	"\"mode\":\"writeback\",\"drain\":{\"state\":\"" drain "\",\"left\":1048576,\"total\":2097152,\"rate\":1024}}}"
+
+/* What status says of the cache of @pool has @text in it. */
+static bool says(const char *pool, const char *text)
+{
+	json_object *o = json_tokener_parse(pool);
+	char *buf = NULL;
+	size_t size;
+	FILE *f = open_memstream(&buf, &size);
+	bool found;
+
+	cache_lines(&ctl, o, f);
+	fclose(f);
+	found = strstr(buf, text);
+	free(buf);
+	json_object_put(o);
+	return found;
+}
+
+static void test_cache_lines(void)
+{
+	expect(says(MOVING_CACHE("cache", "running"), "the log leaves it: 1.00 MiB of 2.00 MiB left, 1.00 KiB/s\n"));
+	expect(says(MOVING_CACHE("legs", "running"), "the log moves onto it: 1.00 MiB of 2.00 MiB left"));
+	expect(!says(MOVING_CACHE("legs", "done"), "the log moves") && !says(MOVING_CACHE("cache", "none"), "leaves"));
+	expect(says(MOVING_CACHE("cache", "none"), "cache: write-back: carries the log;"));
+}
+
 int main(void)
 {
 	test_crc32c();
@@ -1292,6 +1321,7 @@ int main(void)
 	test_unasked();
 	test_layout_tree();
 	test_layout_of_cache();
+	test_cache_lines();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What status says of the cache of a running pool. */
+#include <string.h>
+
+#include "cache_lines.h"
+
+void cache_lines(const struct ctl *ctl, json_object *pool, FILE *out)
+{
+	const char *mode = json_text_at(pool, "cache.mode");
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF];
+	bool log = !strcmp(json_text_at(pool, "log.on"), "cache");
+
+	if (!strcmp(json_text_at(pool, "cache.state"), "faulted")) {
+		fprintf(out, "    cache: %s: lost, the log is on the legs\n", mode);
+		return;
+	}
+	fprintf(out, "    cache: %s: %s; %s of %s can be read there, %" PRIu64
+		" hit(s), %" PRIu64 " miss(es), %" PRIu64 " fill(s)\n",
+		!strcmp(mode, "writeback") ? "write-back" : !strcmp(mode, "writearound") ?
+		"write-around" : "write-through", log ? "carries the log" : "the log is on the legs",
+		ctl_size(ctl, json_number_at(pool, "cache.clean"), a),
+		ctl_size(ctl, json_number_at(pool, "cache.size"), b),
+		json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
+		json_number_at(pool, "cache.fills"));
+	fprintf(out, "           %s are dirty; %s/s go home; all would be in %" PRIu64 " s\n",
+		ctl_size(ctl, json_number_at(pool, "cache.dirty"), b),
+		ctl_size(ctl, json_number_at(pool, "cache.destage_rate"), a),
+		(json_number_at(pool, "cache.drain_ms") + 999) / 1000);
+	if (!strcmp(json_text_at(pool, "cache.drain.state"), "running"))
+		fprintf(out, "           the log %s: %s of %s left, %s/s\n", log ? "leaves it" : "moves onto it",
+			ctl_size(ctl, json_number_at(pool, "cache.drain.left"), a),
+			ctl_size(ctl, json_number_at(pool, "cache.drain.total"), b),
+			ctl_size(ctl, json_number_at(pool, "cache.drain.rate"), c));
+}
