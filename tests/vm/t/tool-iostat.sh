@@ -95,6 +95,9 @@ assert of("ram_cache_bypassed_long_total") >= 32
 assert of("ssd_cache_write_amplification") == 0
 assert not any(n in ("kvpool_ssd_cache_mode", "kvpool_ssd_cache_state", "kvpool_drain_state") for n, _ in values)
 assert of("memory_table_bytes") > 0
+# A rate tells the time in its unit, as nothing else does.
+rates = {n for n, _ in values if "_rate_" in n}
+assert rates == {"kvpool_drain_rate_bytes_per_second", "kvpool_destage_rate_bytes_per_second"}, rates
 buckets = [v for (n, _), v in values.items() if n == "kvpool_flush_seconds_bucket"]
 assert buckets == sorted(buckets) and buckets[-1] == of("flush_seconds_count") >= 39, buckets
 assert 0 < of("flush_seconds_sum") < 300
