@@ -175,7 +175,7 @@ static void add_ram_and_log(json_object *pool, const struct stats *s)
 static void add_memory(json_object *pool, const struct stats *s)
 {
 	static const char *const uses[] = { "write_buffer", "parked", "table", "ram_cache", "index",
-		"fills", "summaries" };
+		"fills", "summaries", "log_parity" };
 	json_object *o = json_child(pool, "memory");
 	size_t i;
 

@@ -43,6 +43,7 @@ run 0 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.legs.1.path)" "writeback /dev/d"
 expect_eq "$(json pools.0.losses_survivable)" 1
 expect_eq "$(json pools.0.memory.index)" "$(json pools.0.cache.ram_bytes)"
+expect_eq "$(json pools.0.memory.log_parity)" "$(stat_of tank memory.log_parity)"
 for use in index fills summaries table; do
 	[ "$(json pools.0.memory.$use)" -gt 0 ] || fail "memory for $use: $(json pools.0.memory.$use)"
 done
