@@ -175,6 +175,23 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 		 json_number_at(leg, "errors.checksum"), name, name);
 }
 
+/*
+ * The log belongs on the cache, and is not there, though the cache is as it should be: an exchange of its SSDs was
+ * interrupted before the last step. One that was interrupted sooner, or a mode that was chosen, looks the same to the
+ * pool: then it is write-through.
+ */
+static void about_idle_cache(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	if (strcmp(json_text_at(pool, "cache.mode"), "writeback") ||
+	    strcmp(json_text_at(pool, "cache.state"), "online") || strcmp(json_text_at(pool, "log.on"), "legs") ||
+	    !strcmp(json_text_at(pool, "cache.drain.state"), "running") || json_flag_at(pool, "readonly"))
+		return;
+	snprintf(buf, size, "the cache is to have the log, which is on the legs since its SSDs were changed or lost: "
+		 "kvpoolctl set %s cache_mode=writeback puts it there", name);
+}
+
 bool advice_text(json_object *pool, char *buf, size_t size)
 {
 	const char *state = json_text_at(pool, "state"), *name = json_text_at(pool, "name");
@@ -193,6 +210,8 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 		leg = find_leg(pool, has_errors, &count);
 		if (leg)
 			about_errors(pool, leg, buf, size);
+		else
+			about_idle_cache(pool, buf, size);
 	}
 	json_object_put(leg);
 	return *buf;

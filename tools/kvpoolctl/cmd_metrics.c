@@ -270,7 +270,7 @@ static void print_amplification(const struct pool *pools, unsigned int count)
 	}
 }
 
-/* Of pools that have a cache: its mode, its state, and whether the log is about to move. */
+/* Of pools that have a cache: its mode, its state, whether it has the log, and whether the log is about to move. */
 static void print_caches(const struct pool *pools, unsigned int count)
 {
 	const struct stats *s;
@@ -289,6 +289,11 @@ static void print_caches(const struct pool *pools, unsigned int count)
 			print_words("ssd_cache_state", pools[i].label, "state",
 				    stats_text(s, "vdev.%u.state", v), pool_states);
 	}
+	head("log_on_cache", "gauge", "1 while the log is on the SSD cache, 0 while it is on the legs.");
+	for (i = 0; i < count; i++)
+		if (stats_text(&pools[i].stats, "cache.vdev"))
+			printf("kvpool_log_on_cache{%s} %d\n", pools[i].label,
+			       !strcmp(stats_text(&pools[i].stats, "log.on") ?: "-", "cache"));
 	head("drain_state", "gauge", "1 for how it is with emptying the log, so that it can move onto the SSD cache, or off it.");
 	for (i = 0; i < count; i++)
 		if (stats_text(&pools[i].stats, "cache.vdev"))

@@ -76,6 +76,7 @@ run 0 iostat -v tank; has out '^  cache: .* hits, .* written to each SSD'
 run 0 metrics
 has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
 has out '^kvpool_ssd_cache_mode\{pool="tank",mode="writeback"\} 1$'; has out '^kvpool_ssd_cache_mode\{.*,mode="writearound"\} 0$'
+has out '^kvpool_log_on_cache\{pool="tank"\} 1$'
 has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="none"\} 1$'
 has out "^kvpool_ssd_cache_dirty_max_bytes\{pool=\"tank\"\} $dirty\$"
 
@@ -107,6 +108,7 @@ oracle write /dev/mapper/tank 0 256 6 fsync bs=4
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v6,256 256 v5,"
 expect_eq "$(event_count tank log_moved)" 1 "events log_moved"
 expect_stat tank log.on legs
+run 0 metrics; has out '^kvpool_log_on_cache\{pool="tank"\} 0$'
 run 4 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.cache.state) $(json pools.0.state)" "writeback faulted degraded"
 expect_eq "$(json pools.0.losses_survivable)" 1

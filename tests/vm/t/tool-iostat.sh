@@ -93,7 +93,7 @@ assert of("log_commits_total") == pool["log"]["commits"] > 0
 assert of("written_bytes_total") >= 40 * 4096
 assert of("ram_cache_bypassed_long_total") >= 32
 assert of("ssd_cache_write_amplification") == 0
-assert not any(n in ("kvpool_ssd_cache_mode", "kvpool_ssd_cache_state", "kvpool_drain_state") for n, _ in values)
+assert not any(n in ("kvpool_ssd_cache_mode", "kvpool_ssd_cache_state", "kvpool_drain_state", "kvpool_log_on_cache") for n, _ in values)
 assert of("memory_table_bytes") > 0
 # A rate tells the time in its unit, as nothing else does.
 rates = {n for n, _ in values if "_rate_" in n}

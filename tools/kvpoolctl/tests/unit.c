@@ -1078,6 +1078,8 @@ static void test_inspect(void)
 #define POOL(state, more, legs)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
 	"\"" more ",\"vdevs\":[{\"legs\":[" GOOD_LEG legs "]}]}"
 #define WITH_SSD(path, state)	",\"cache\":{\"legs\":[" LEG(path, state, "") "]}"
+#define IDLE(mode, on, drain, more)	",\"log\":{\"on\":\"" on "\"},\"cache\":{\"mode\":\"" mode "\",\"state\":\"online\","	\
+	"\"drain\":{\"state\":\"" drain "\"},\"legs\":[" LEG("\"/dev/c\"", "online", more) "]}"
 #define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
 
 static const struct {
@@ -1123,6 +1125,15 @@ static const struct {
 	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "kvpoolctl clear tank" },
+	{ POOL("online", IDLE("writeback", "legs", "none", ""), ""), 0, "the cache is to have the log",
+	  "kvpoolctl set tank cache_mode=writeback" },
+	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0, "leg /dev/c had errors",
+	  "kvpoolctl scrub --wait tank" },
+	{ POOL("online", IDLE("writeback", "cache", "none", ""), ""), 0, NULL, NULL },
+	{ POOL("online", IDLE("writeback", "legs", "running", ""), ""), 0, NULL, NULL },
+	{ POOL("online", IDLE("writethrough", "legs", "none", ""), ""), 0, NULL, NULL },
+	{ POOL("online", ",\"readonly\":true" IDLE("writeback", "legs", "none", ""), ""), 0, NULL, NULL },
+	{ POOL("online", ",\"log\":{\"on\":\"legs\"},\"cache\":null", ""), 0, NULL, NULL },
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
 };
 
