@@ -18,9 +18,12 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	if (plan_cache_bytes(p))
 		printf("cache     %s, of which %s may be dirty\n", ctl_size(ctl, plan_cache_bytes(p), a),
 		       ctl_size(ctl, plan_cache_dirty(p), b));
-	printf("log       %s on each leg%s, table %s on each leg\n",
+	/* Of a cache of kind parity1 no leg has all of it. */
+	printf("log       %s on %s%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
-	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" : " of the cache",
+	       kvp_log_striped(&p->sb.vdevs[p->sb.log_vdev]) ? "all legs" : "each leg",
+	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" :
+	       kvp_log_striped(&p->sb.vdevs[p->sb.log_vdev]) ? " of the cache together" : " of the cache",
 	       ctl_size(ctl, json_number_at(plan, "table_size"), b));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), a));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
