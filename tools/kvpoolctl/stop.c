@@ -40,52 +40,35 @@ static int refuse_in_use(struct dm_entry *e, struct err *err)
 	return e->open_count ? refuse_open(e, err) : 0;
 }
 
-static json_object *plan_object(const struct dm_entry *e, const char *action, struct err *err)
+static json_object *plan_object(const struct dm_entry *e, json_object *pool, const char *action, json_object *travel)
 {
-	json_object *root, *plan, *pool = pool_object(e, err);
+	json_object *root = json_root(), *plan = json_child(root, "plan");
 
-	if (!pool)
-		return NULL;
-	root = json_root();
-	plan = json_child(root, "plan");
 	json_text(plan, "action", action);
 	json_text(plan, "pool", e->name);
 	json_text(plan, "uuid", e->uuid);
 	json_number(plan, "size", json_number_at(pool, "size"));
 	json_redundancy(plan, (int)json_number_at(pool, "losses_survivable"), -1);
 	json_object_object_add(plan, "legs", pool_legs(pool));
-	json_object_put(pool);
+	if (travel)
+		json_object_object_add(plan, "travel", json_object_get(travel));
 	return root;
 }
 
-static void print_plan(json_object *root)
+static void print_plan(const struct dm_entry *e, json_object *pool, const char *action, json_object *travel)
 {
-	json_object *plan = json_at(root, "plan"), *legs = json_at(plan, "legs"), *leg;
+	json_object *legs = pool_legs(pool), *leg;
 	size_t i;
 
-	printf("would %s pool %s (%s) on:\n", json_text_at(plan, "action"),
-	       json_text_at(plan, "pool"), json_text_at(plan, "uuid"));
+	printf("would %s pool %s (%s) on:\n", action, e->name, e->uuid);
 	for (i = 0; i < json_object_array_length(legs); i++) {
 		leg = json_object_array_get_idx(legs, i);
 		printf("  %s\n", json_text_at(leg, json_at(leg, "path") ? "path" : "uuid"));
 	}
-	json_object_put(root);
-}
-
-/* The SSDs that carry the log of a pool, by what is known while it runs; NULL: none do. */
-static json_object *ssds_of(const struct dm_entry *e)
-{
-	struct err err;
-	json_object *pool = pool_object(e, &err), *legs = NULL;
-	const char *mode;
-
-	if (!pool)
-		return NULL;
-	mode = json_text_at(pool, "cache.mode");
-	if (mode && !strcmp(mode, "writeback"))
-		legs = json_object_get(json_at(pool, "cache.legs"));
-	json_object_put(pool);
-	return legs;
+	for (i = 0; travel && i < json_object_array_length(travel); i++)
+		printf("%s must travel along, unless all is home by then (--drain brings it home first)\n",
+		       json_object_get_string(json_object_array_get_idx(travel, i)));
+	json_object_put(legs);
 }
 
 /* Was the log empty when the pool stopped? The label of this SSD says so, if any does; not read, it has not said so. */
@@ -107,20 +90,47 @@ static bool label_is_clean(const char *path)
 	return clean;
 }
 
-/* Which SSDs hold what is nowhere else. */
-static void say_what_stays(struct ctl *ctl, json_object *ssds)
+/* With a parity1 in the pool all goes home at a stop. */
+static bool has_parity(json_object *pool)
 {
-	const char *path;
+	json_object *vdevs = json_at(pool, "vdevs");
 	size_t i;
 
-	for (i = 0; i < json_object_array_length(ssds); i++) {
-		json_object *leg = json_object_array_get_idx(ssds, i);
+	for (i = 0; vdevs && i < json_object_array_length(vdevs); i++)
+		if (!strcmp(json_text_at(json_object_array_get_idx(vdevs, i), "kind"), "parity1"))
+			return true;
+	return false;
+}
 
-		path = json_text_at(leg, "path");
-		if (path && !strcmp(json_text_at(leg, "state"), "online") && !label_is_clean(path))
-			ctl_say(ctl, "%s must travel along: it holds what is not yet home (--drain brings it home first)",
-				path);
+/*
+ * Paths of the SSDs that hold what is nowhere else: once it has @stopped, by their labels, and before that those that may.
+ * @pool, as it was while it ran; NULL: nothing is known.
+ */
+static json_object *must_travel(json_object *pool, bool stopped, bool drain)
+{
+	bool may = !strcmp(json_text_at(pool, "cache.mode"), "writeback");
+	json_object *list = json_object_new_array(), *ssds = json_at(pool, "cache.legs");
+	size_t i;
+
+	if (!stopped && (drain || has_parity(pool) || strcmp(json_text_at(pool, "log.on"), "cache")))
+		may = false;
+	for (i = 0; may && ssds && i < json_object_array_length(ssds); i++) {
+		json_object *leg = json_object_array_get_idx(ssds, i), *path = json_at(leg, "path");
+
+		if (path && !strcmp(json_text_at(leg, "state"), "online") &&
+		    !(stopped && label_is_clean(json_object_get_string(path))))
+			json_object_array_add(list, json_object_get(path));
 	}
+	return list;
+}
+
+static void say_what_travels(struct ctl *ctl, json_object *travel)
+{
+	size_t i;
+
+	for (i = 0; travel && i < json_object_array_length(travel); i++)
+		ctl_say(ctl, "%s must travel along: it holds what is not yet home (--drain brings it home first)",
+			json_object_get_string(json_object_array_get_idx(travel, i)));
 }
 
 static int stop(const struct dm_entry *e, const char *mark, bool drain, bool readonly, struct err *err)
@@ -147,37 +157,37 @@ static int stop(const struct dm_entry *e, const char *mark, bool drain, bool rea
 int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain)
 {
 	bool export = strcmp(mark, "destroyed");
+	const char *action = export ? "export" : "destroy";
+	json_object *pool, *travel = NULL;
 	struct dm_entry now = *e;
-	json_object *plan = NULL, *ssds = NULL;
 	struct err err;
 	int ret = 0;
 
 	if (refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
-	if (ctl->dry_run || ctl->json) {
-		plan = plan_object(e, export ? "export" : "destroy", &err);
-		if (!plan)
-			return ctl_fail(ctl, &err);
-	}
+	pool = ctl->dry_run || ctl->json || export ? pool_object(e, &err) : NULL;
+	if (!pool && (ctl->dry_run || ctl->json))
+		return ctl_fail(ctl, &err);
 	if (!ctl->dry_run) {
-		ssds = export && !ctl->json ? ssds_of(e) : NULL;
 		ctl_busy(ctl, "what is in memory goes home");
 		ret = stop(e, mark, drain, now.readonly, &err);
 		ctl_busy_end();
 	}
 	if (ret) {
-		json_object_put(ssds);
-		json_object_put(plan);
+		json_object_put(pool);
 		return ctl_fail(ctl, &err);
 	}
+	if (export)
+		travel = must_travel(pool, !ctl->dry_run, drain);
 	if (ctl->json)
-		ctl_json(plan);
+		ctl_json(plan_object(e, pool, action, travel));
 	else if (ctl->dry_run)
-		print_plan(plan);
+		print_plan(e, pool, action, travel);
 	else
 		ctl_say(ctl, "%s pool %s", mark, e->name);
-	if (ssds)
-		say_what_stays(ctl, ssds);
-	json_object_put(ssds);
+	if (!ctl->json && !ctl->dry_run)
+		say_what_travels(ctl, travel);
+	json_object_put(travel);
+	json_object_put(pool);
 	return EXIT_DONE;
 }

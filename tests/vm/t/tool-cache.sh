@@ -87,6 +87,20 @@ run 0 import tank
 all_is v2
 scrub tank
 
+echo "--- it goes elsewhere, and the SSDs travel along"
+dmsetup message tank 0 set destage_idle_ms 86400000
+oracle write /dev/mapper/tank 0 512 2 fsync bs=4
+run 0 export -n tank; has out '^/dev/c must travel along, unless'; has out '^/dev/d must travel along, unless'
+run 0 export -n -j tank; expect_eq "$(json plan.travel)" '["/dev/c","/dev/d"]'
+run 0 export -n -j --drain tank; expect_eq "$(json plan.travel)" '[]'
+run 0 export -j tank; expect_eq "$(json plan.travel)" '["/dev/c","/dev/d"]'
+run 0 import tank
+all_is v2
+run 0 export -j --drain tank; expect_eq "$(json plan.travel)" '[]'
+run 0 import tank
+all_is v2
+dmsetup message tank 0 set destage_idle_ms 5000
+
 echo "--- an SSD dies, and the power goes: the other one has it all"
 oracle write /dev/mapper/tank 0 512 3 fsync bs=4
 simset c dead 1

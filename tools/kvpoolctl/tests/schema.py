@@ -99,7 +99,7 @@ PLANS = {
     "remove": dict(action="remove", pool=TEXT, uuid=UUID, dirty=NUMBER, drain_ms=NUMBER, table=TEXT,
                    redundancy=dict(before=NUMBER, after=NUMBER)),
     "destroy": dict(STOP, action="destroy"),
-    "export": dict(STOP, action="export"),
+    "export": dict(STOP, action="export", travel=[TEXT]),
 }
 FOUND = dict(
     name=TEXT, uuid=UUID, size=NUMBER, epoch=NUMBER, last_written=TIME, last_host=Or(TEXT, None),
