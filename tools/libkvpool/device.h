@@ -63,7 +63,7 @@ const char *device_numbers(dev_t rdev, char buf[32]);
 /** device_name() - "/dev/..." of a device number, by which people know it */
 const char *device_name(dev_t rdev, char *buf, size_t size);
 
-#define DEVICE_WORD	64	/* the module remembers no longer path */
+#define DEVICE_WORD	64	/* of a longer path the numbers; the module would remember 255 characters */
 
 /**
  * device_word() - @d in a device-mapper table

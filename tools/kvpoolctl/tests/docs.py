@@ -5,6 +5,8 @@
 - The synopsis of the manual page is what the commands say of themselves, and
   every long option and tunable is described there.
 - dm-interface.md has each event that the module raises, and no other.
+- admin-guide.md lists the options and messages that there are, and shows a
+  whole status line.
 - Every feature bit has a name, and json-schema.md, dm-interface.md and
   on-disk-format.md have just these.
 - json-schema.md gives each error code the exit status that it has.
@@ -69,6 +71,22 @@ def check_events():
     expect(raised == table, f"dm-interface.md: events differ: {raised ^ table}")
 
 
+def check_table():
+    """What admin-guide.md has of dm-interface.md."""
+    guide, interface = read("docs/admin-guide.md"), read("docs/dm-interface.md")
+    listed = re.search(r"^Options of the table line: (.*?)\. Messages: (.*?)\.\n", guide, re.M | re.S)
+    rows = interface.split("## Table", 1)[1].split("## Status", 1)[0]
+    options = set(re.findall(r"`([a-z_]+=?)", " ".join(re.findall(r"^\| (`[a-z].*?) \|", rows, re.M))))
+    expect(len(options) > 12, "no options are found in dm-interface.md")
+    expect(set(re.findall(r"`([a-z_]+=?)`", listed[1])) == options, "admin-guide.md: other options than dm-interface.md")
+    messages = set(re.findall(r'^\t\{ "([a-z_]+)", \d', read("dm-kvpool/message.c"), re.M))
+    expect(len(messages) > 10, "no messages are found in message.c")
+    expect(set(re.findall(r"`([a-z_]+)`", listed[2])) == messages, "admin-guide.md: other messages than message.c")
+    fields = re.search(r"^    (STATE MODE .*)$", interface, re.M)[1].split()
+    shown = re.search(r"^    \d+ \d+ kvpool (online .*)$", guide, re.M)[1].split()
+    expect(len(fields) == len(shown), "admin-guide.md: the status line has other fields than in dm-interface.md")
+
+
 def check_features():
     listed = read("dm-kvpool/format/format.h").split("#define KVP_INCOMPAT_NAMES(each)", 1)[1].split("#define", 1)[0]
     names = dict(re.findall(r'each\((\w+), "([a-z0-9-]+)"\)', listed))
@@ -128,6 +146,7 @@ def check_refusals():
 
 check_manual()
 check_events()
+check_table()
 check_features()
 check_codes()
 check_refusals()

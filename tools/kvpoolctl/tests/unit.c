@@ -183,7 +183,7 @@ static void test_device_word(void)
 	expect(!strcmp(device_word(&d, buf), name));
 	snprintf(d.path, sizeof(d.path), "%s", name);
 	expect(!strcmp(device_word(&d, buf), name));
-	/* too long for the module */
+	/* too long for a word */
 	snprintf(d.path, sizeof(d.path), "/dev/disk/by-id/%090d", 1);
 	expect(!strcmp(device_word(&d, buf), name));
 }
