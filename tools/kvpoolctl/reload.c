@@ -26,6 +26,23 @@ const char *table_cache(const char *vdevs)
 	return cache ?: strstr(vdevs, " cache-parity1 ");
 }
 
+bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size)
+{
+	unsigned int legs;
+	int at;
+
+	while (sscanf(vdevs, " %*s %u%n", &legs, &at) == 1) {
+		vdevs += at;
+		for (; legs && *vdevs; legs--) {
+			at = 1 + (int)strcspn(vdevs + 1, " ");
+			if (!leg--)
+				return snprintf(word, size, "%.*s", at - 1, vdevs + 1) < (int)size;
+			vdevs += at;
+		}
+	}
+	return false;
+}
+
 void table_again(const char *uuid, const char *params, char *buf, size_t size)
 {
 	char word[HOST_WORD];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "drain.h"
 #include "format/logplace.h"
@@ -19,6 +18,7 @@ struct exchange {
 	char after[8192];		/* and of the one with the other SSDs */
 	struct plan plan;		/* of the new one */
 	struct kvp_geometry cache;
+	char held[KVP_MAX_MIRROR_LEGS][32];	/* numbers of the devices that the pool holds as its SSDs; "-" */
 	bool logs_there;		/* the cache carries the log */
 	bool writeback;			/* or it should, and none of its SSDs could */
 	unsigned int leg;		/* it is about */
@@ -71,26 +71,59 @@ static int losses_after(const struct exchange *x, const struct stats *s)
 
 /* --- what there is ------------------------------------------------------------ */
 
-/* Only one that the pool holds, and does not use, can begin anew. */
+/*
+ * Is it the device that the pool holds which @leg's path names? One that dropped out may be back under
+ * other numbers: that is another device.
+ */
+static bool path_holds(const struct exchange *x, const struct stats *s, unsigned int leg)
+{
+	const char *path = stats_text(s, "leg.%u.path", leg);
+	dev_t held = leg_device(x->held[leg - x->cache.first_leg]);
+
+	return path && held && leg_device(path) == held;
+}
+
+/* Only one that the pool holds, and does not use, can begin anew; and all of those do. */
 static int check_out(const struct exchange *x, const struct stats *s, struct err *err)
 {
+	static const char mend[] = "connect it, kvpoolctl labelclear -f DEV, then kvpoolctl replace POOL UUID DEV";
 	const char *state = stats_text(s, "leg.%u.state", x->leg);
+	unsigned int i;
 
 	if (state && !strcmp(state, "online"))
 		return err_set(err, ERR_REFUSED, x->o->leg, "see kvpoolctl status", "it is in use");
 	if (!x->old)
-		return err_set(err, ERR_REFUSED, x->o->leg,
-			       "connect it, kvpoolctl labelclear -f DEV, then kvpoolctl replace POOL UUID DEV",
-			       "it is missing");
+		return err_set(err, ERR_REFUSED, x->o->leg, mend, "it is missing");
+	if (!path_holds(x, s, x->leg))
+		return err_set(err, ERR_REFUSED, x->o->leg, mend,
+			       "the device that the pool holds (%s) has gone; if it is back, it is another one now",
+			       x->held[x->leg - x->cache.first_leg]);
+	for (i = x->cache.first_leg; i < x->cache.first_leg + x->cache.leg_count; i++) {
+		state = stats_text(s, "leg.%u.state", i);
+		if (state && strcmp(state, "online") && leg_device(x->held[i - x->cache.first_leg]) &&
+		    !path_holds(x, s, i))
+			return err_set(err, ERR_REFUSED, x->o->leg, "kvpoolctl replace or detach that first; status -v "
+				       "shows its UUID", "%.200s is out of use as well, and its device has gone",
+				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
+	}
+	return 0;
+}
+
+static int note_held(struct exchange *x, struct err *err)
+{
+	const char *vdevs = table_vdevs(x->params);
+	unsigned int i;
+
+	for (i = 0; i < x->cache.leg_count; i++)
+		if (!vdevs || !table_leg(vdevs, x->cache.first_leg + i, x->held[i], sizeof(x->held[i])))
+			return err_set(err, ERR_KERNEL, x->entry.name, "see dmsetup table",
+				       "its table is unreadable");
 	return 0;
 }
 
 static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
-	char name[PATH_MAX];
-	const char *path;
-	struct stat st;
 
 	if (leg_find(x->entry.name, s, x->o->leg, x->uuid, &x->leg, err))
 		return -1;
@@ -104,9 +137,9 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 	if (x->o->leaves && !x->o->new && c->leg_count == 1)
 		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
 			       "it is the only SSD of the cache");
-	path = stats_text(s, "leg.%u.path", x->leg);
-	if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
-		x->old = st.st_rdev;
+	if (note_held(x, err))
+		return -1;
+	x->old = leg_device(x->held[x->leg - c->first_leg]);
 	return x->o->anew ? check_out(x, s, err) : 0;
 }
 
@@ -165,12 +198,18 @@ static int plan_new(struct exchange *x, struct err *err)
 	return 0;
 }
 
+/* The SSD that stays, or begins anew; by numbers where its path leads to something else, or nowhere. */
+static const char *ssd_word(const struct exchange *x, const struct stats *s, unsigned int leg)
+{
+	return path_holds(x, s, leg) ? stats_text(s, "leg.%u.path", leg) : x->held[leg - x->cache.first_leg];
+}
+
 /* The vdevs with data as they are, then the SSDs that there are to be. */
 static int write_table(struct exchange *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
 	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
-	const char *new = x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL, *path;
+	const char *new = x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL;
 	unsigned int n = c->leg_count + !!new - x->o->leaves, i;
 	size_t at;
 
@@ -180,9 +219,8 @@ static int write_table(struct exchange *x, const struct stats *s, struct err *er
 	at = (size_t)snprintf(x->after, sizeof(x->after), "%s 1 replace%.*s %s %u", x->entry.uuid,
 			      (int)(cache - vdevs), vdevs, vdev_word(c->kind), n);
 	for (i = c->first_leg; i < c->first_leg + c->leg_count; i++) {
-		path = stats_text(s, "leg.%u.path", i);
 		if ((i != x->leg || !x->o->leaves) && at < sizeof(x->after))
-			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", path ?: "-");
+			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", ssd_word(x, s, i));
 		if (i == x->leg && new && at < sizeof(x->after))
 			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", new);
 	}

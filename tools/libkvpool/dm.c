@@ -369,10 +369,60 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 	return ret;
 }
 
+/* Is it @refusal that leg @leg is not there any more? */
+static bool leg_gone(const char *refusal, char leg[32])
+{
+	const char *at = strstr(refusal, "leg ");
+	char error[16];
+
+	return at && sscanf(at, "leg %31s cannot be opened: -%15s", leg, error) == 2 &&
+	       (!strcmp(error, "ENXIO") || !strcmp(error, "ENODEV"));
+}
+
+/* "-" in place of the word @leg; false: there is no such word. */
+static bool leave_out(char *params, const char *leg)
+{
+	size_t len = strlen(leg);
+	char *at = params;
+
+	while ((at = strstr(at, leg)) &&
+	       !(at > params && at[-1] == ' ' && (at[len] == ' ' || !at[len])))
+		at++;
+	if (!at || !len)
+		return false;
+	*at = '-';
+	memmove(at + 1, at + len, strlen(at + len) + 1);
+	return true;
+}
+
+/*
+ * A device that has gone was held open by the table that there was, and cannot be opened anew: then
+ * without it. Whatever else is wrong with a leg, the user can mend.
+ */
+static int load_again(const char *name, u64 sectors, const char *old)
+{
+	char *params = strdup(old), refusal[1024], leg[32];
+	int e;
+
+	if (!params)
+		return ENOMEM;
+	for (;;) {
+		clear_refusal();
+		e = dev_load(name, sectors, params, false);
+		if (!e)
+			break;
+		read_refusal(refusal, sizeof(refusal));
+		if (!leg_gone(refusal, leg) || !leave_out(params, leg))
+			break;
+	}
+	free(params);
+	return e;
+}
+
 /* The table that was loaded, in use: what waits, waits for that. Back to @old if it cannot be. */
 static int resume_or_go_back(const char *name, u64 sectors, const char *old, struct err *err)
 {
-	char refusal[1024];
+	char refusal[1024], why[sizeof(err->why)];
 	int e = dev_resume(name);
 
 	if (!e)
@@ -383,9 +433,12 @@ static int resume_or_go_back(const char *name, u64 sectors, const char *old, str
 	else
 		task_failed(e, name, "cannot be resumed", err);
 	/* The pool stopped in good order when its table was taken away: it starts anew. */
-	if (dev_load(name, sectors, old, false) || dev_resume(name))
+	if (load_again(name, sectors, old) || dev_resume(name)) {
+		memcpy(why, err->why, sizeof(why));
 		return err_set(err, ERR_FAILED, name, "dmsetup resume, once that is mended; or export "
-			       "and import it", "it is suspended, and what waits for it goes on waiting");
+			       "and import it", "%.200s; and it is suspended, as its old table does not start "
+			       "again: what waits for it goes on waiting", why);
+	}
 	err->code = ERR_FAILED;
 	return -1;
 }

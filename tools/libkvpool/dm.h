@@ -47,8 +47,8 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
  * dm_reload() - a running pool goes on with another table
  * @old: the table that it has; if the new one cannot be resumed, that is started anew
  *
- * Return: 0; or -1: it has the old one. If it was refused before anything
- * changed, err->code says so.
+ * Return: 0; or -1: it has the old one, but for legs whose devices have gone meanwhile, which are missing.
+ * If it was refused before anything changed, err->code says so.
  */
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err);

@@ -1,0 +1,77 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: SSDs of a cache that drop off the bus: what names them is told apart from what the pool holds, and a pool that cannot go on with other SSDs goes on without those that have gone
+# timeout: 300
+# needs: gcc python3
+# kmsg-allow: I/O error|Buffer I/O
+. "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+ssd() { json "pools.0.cache.legs.$1.$2"; }
+ssds() { run "$1" status -j tank; expect_eq "$(ssd 0 path) $(ssd 0 state) $(ssd 1 path) $(ssd 1 state)" "$2"; }
+goes_on() {
+	expect_eq "$(dmsetup info -c --noheadings -o suspended tank)" Active
+	mode_is_degraded writeback cache
+	oracle write /dev/mapper/tank 0 512 $((++generation)) fsync bs=4
+	all_is v$generation
+}
+mode_is_degraded() {
+	kvpoolctl status -j tank > /tmp/out || :
+	expect_eq "$(json pools.0.cache.mode) $(json pools.0.log.on)" "$1 $2"
+}
+blank_ssd() { dd if=/dev/zero of="/dev/$1" bs=1M count=32 oflag=direct conv=fsync status=none; }
+is_out() { mode_is_degraded writeback cache; [ "$(ssd "$1" state)" = faulted ]; }
+# drops NUMBER NAME: SSD NAME is pulled out and put in again, and has other numbers then.
+drops() {
+	local before
+	before=$(stat -c %t:%T "/dev/$2")
+	simset "$2" remove 1
+	oracle write /dev/mapper/tank 0 512 $((++generation)) fsync bs=4
+	retry 60 is_out "$1"
+	simset "$2" power 1
+	udevadm settle
+	[ "$(stat -c %t:%T "/dev/$2")" != "$before" ] || fail "/dev/$2 is back as it was"
+}
+
+echo "--- the path leads to what came back: refused before anything is touched"
+ln -s c /dev/first
+generation=1
+run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/first /dev/d
+oracle write /dev/mapper/tank 0 512 1 fsync bs=4
+drops 0 c
+uuid=$(ssd 0 uuid)
+refused 3 refused 'has gone.*labelclear -f DEV, then kvpoolctl replace' online tank /dev/first
+refused 3 refused 'has gone' online -n tank /dev/first
+goes_on
+
+echo "--- another one joins beside it, and leaves"
+run 0 attach tank /dev/d /dev/e
+goes_on
+run 0 detach tank /dev/e; has err 'note: the cache is write-through'
+run 0 set -f tank cache_mode=writeback
+blank_ssd e
+
+echo "--- a new one fails its label: back to what is there"
+for d in a b e; do simset $d delay_us 30000; done
+kvpoolctl replace tank "$uuid" /dev/e 2> /tmp/err &
+replacer=$!
+until is_suspended || ! kill -0 $replacer 2> /dev/null; do :; done
+simset e dead 1
+expect_status 1 wait $replacer
+for d in a b e; do simset $d delay_us 0; done
+has err 'tank: .*(label|superblock|failed|cannot be read).*the cache has the SSDs that it had'
+hasnt err 'suspended'
+simset e dead 0
+blank_ssd e
+goes_on
+
+echo "--- what came back takes the place of what it was"
+run 0 labelclear -f /dev/first
+run 0 replace tank "$uuid" /dev/first
+ssds 0 '/dev/first online /dev/d online'
+goes_on
+scrub tank
+
+run 0 export tank
+run 0 import tank
+all_is v$generation
+run 0 destroy tank
+check_json
