@@ -209,7 +209,8 @@ static int write_table(struct exchange *x, const struct stats *s, struct err *er
 {
 	const struct kvp_geometry *c = &x->cache;
 	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
-	const char *new = x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL;
+	char word[DEVICE_WORD];
+	const char *new = x->o->new ? device_word(&x->plan.legs[x->plan.first_leg].dev, word) : NULL;
 	unsigned int n = c->leg_count + !!new - x->o->leaves, i;
 	size_t at;
 

@@ -70,6 +70,17 @@ ssds 0 '/dev/first online /dev/d online'
 goes_on
 scrub tank
 
+echo "--- as it is typed it may mean something else tomorrow"
+blank_ssd e
+cd /dev
+run 0 replace tank first e
+cd - > /dev/null
+ssds 0 '/dev/e online /dev/d online'
+ln -s c '/dev/with blank'
+blank_ssd c
+run 0 replace tank /dev/e '/dev/with blank'
+ssds 0 '/dev/c online /dev/d online'
+goes_on
 run 0 export tank
 run 0 import tank
 all_is v$generation
