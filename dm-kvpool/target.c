@@ -195,6 +195,19 @@ static int check_leg(struct dm_target *ti, struct kvp_target *t, u32 i)
 	return 0;
 }
 
+/* Of several legs that are missing one goes: so those that stay are told apart. */
+static bool parse_missing(struct kvp_start *s, u32 i, const char *arg)
+{
+	uuid_t uuid;
+
+	if (!s->replace || strlen(arg) != UUID_STRING_LEN || uuid_parse(arg, &uuid))
+		return !strcmp(arg, "-");
+	export_uuid(s->legs[i].uuid, &uuid);
+	s->legs[i].named = true;
+	strscpy(s->legs[i].path, "-", sizeof(s->legs[i].path));
+	return true;
+}
+
 static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg)
 {
 	struct kvp_start *s = &t->start;
@@ -202,7 +215,7 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 	int ret;
 
 	strscpy(s->legs[i].path, arg, sizeof(s->legs[i].path));
-	if (!strcmp(arg, "-"))
+	if (parse_missing(s, i, arg))
 		return 0;
 	ret = dm_get_device(ti, arg, dm_table_get_mode(ti->table), &t->devs[i]);
 	if (ret) {

@@ -58,13 +58,37 @@ static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
-/* The leg of cache @v that is on @bdev; of none, the first that is missing and not @taken. */
-static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev, u32 taken)
+/* The leg of cache @v that is on @bdev. */
+static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev)
 {
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
-		if (v->legs[i].bdev == bdev && (bdev || !(taken >> i & 1)))
+		if (v->legs[i].bdev == bdev)
+			return i;
+	return NEW;
+}
+
+/* The leg that is missing and has this UUID; it is the user who knows which of several is to go. */
+static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, const u8 *uuid)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (!v->legs[i].bdev && !memcmp(pool->sb->legs[v->g->first_leg + i].uuid, uuid, 16))
+			return i;
+	return NEW;
+}
+
+/* The leg that "-" means as SSD @at: the one in that place, or else the first, that is missing and not @taken. */
+static u32 leg_missing(const struct kvp_vdev *v, u32 at, u32 taken)
+{
+	u32 i;
+
+	if (at < v->nr_legs && !v->legs[at].bdev && !(taken >> at & 1))
+		return at;
+	for (i = 0; i < v->nr_legs; i++)
+		if (!v->legs[i].bdev && !(taken >> i & 1))
 			return i;
 	return NEW;
 }
@@ -94,14 +118,20 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 
 	for (i = 0; i < n; i++) {
 		struct block_device *bdev = s->legs[first + i].bdev;
-		u32 k = leg_on(v, bdev, taken);
 
-		if (!bdev && k == NEW)
+		from[i] = s->legs[first + i].named ? leg_named(pool, v, s->legs[first + i].uuid) :
+			  bdev ? leg_on(v, bdev) : NEW;
+		if (from[i] != NEW)
+			taken |= BIT(from[i]);
+	}
+	for (i = 0; i < n; i++) {
+		if (!s->legs[first + i].bdev && !s->legs[first + i].named) {
+			from[i] = leg_missing(v, i, taken);
+			taken |= from[i] == NEW ? 0 : BIT(from[i]);
+		}
+		if (!s->legs[first + i].bdev && from[i] == NEW)
 			return kvp_refuse(r, -EINVAL, "name the device", "a new SSD cannot be missing");
-		if (k != NEW)
-			taken |= BIT(k);
-		same &= k == i;
-		from[i] = k;
+		same &= from[i] == i;
 	}
 	if (same && !begin_anew(v, from))
 		return kvp_refuse(r, -EINVAL, "name others",
@@ -263,7 +293,7 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 		kvp_random_uuid(x->next->legs[first + i].uuid);
 		make_leg(pool, s, first + i, leg);
 		leg->index = pool->nr_legs;
-		if (leg_on(v, leg->bdev, 0) == NEW)
+		if (leg_on(v, leg->bdev) == NEW)
 			ret = kvp_check_blank(leg, x->page, r);
 	}
 	memset(leg, 0, sizeof(*leg));
@@ -391,7 +421,7 @@ static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
 
-	return bdev && leg_on(v, bdev, 0) != NEW;
+	return bdev && leg_on(v, bdev) != NEW;
 }
 
 static void after(struct kvp_pool *pool, struct exchange *x)

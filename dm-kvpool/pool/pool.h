@@ -282,7 +282,8 @@ struct kvp_start {
 		struct block_device *bdev;	/* NULL: missing */
 		char path[KVP_PATH_LEN];
 		u64 size_blocks;
-		bool rotational;
+		bool rotational, named;		/* named: missing, and known by its UUID (with replace) */
+		u8 uuid[16];
 	} legs[KVP_MAX_LEGS];
 };
 

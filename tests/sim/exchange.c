@@ -183,6 +183,48 @@ static void expect_number(struct exchange *x)
 		sim_fail("exchanged for fewer");
 }
 
+/* The SSD that is leg @now was leg @before, of @sb. */
+static void expect_same(struct exchange *x, const struct kvp_sb *sb, u32 before, u32 now)
+{
+	if (memcmp(x->host.pool->sb->legs[now].uuid, sb->legs[before].uuid, 16))
+		sim_fail("leg %u is not the one that was leg %u", now, before);
+}
+
+/* Of two SSDs that are missing the one goes that is not named. */
+static void missing_main(void *arg)
+{
+	struct exchange *x = arg;
+	struct kvp_pool *pool;
+	struct kvp_sb sb;
+	u8 nobody[16] = { 1 };
+
+	x->old.missing = BIT(2) | BIT(3);
+	x->host.may_fail = true;
+	begin(x, &x->old);
+	pool = x->host.pool;
+	sb = *pool->sb;
+	if (x->swap->leg) {
+		x->new.missing = (BIT(2) | BIT(3)) & ~BIT(x->swap->leg);
+	} else {
+		x->new.missing = BIT(2);
+		x->new.swapped = 3;	/* the one that is there, on the last disk */
+		x->new.named = nobody;
+		if (!host_exchange(&x->host, &x->new))
+			sim_fail("an SSD stays that nobody knows");
+		x->new.named = sb.legs[3].uuid;
+	}
+	if (host_exchange(&x->host, &x->new))
+		sim_fail("not exchanged: %s", x->host.refusal.why);
+	if (!x->swap->leg)
+		expect_same(x, &sb, 3, 2);
+	else
+		expect_same(x, &sb, x->swap->leg == 2 ? 3 : 2, x->swap->leg == 2 ? 3 : 2);
+	expect_same(x, &sb, 4, pool->nr_legs - 1);
+	host_write(&x->host, 22, 3, true);
+	host_read_check(&x->host, 22);
+	host_stop(&x->host);
+}
+
 /* With orderly ends between, and the SSD that has left is none of the pool's any more. */
 static void whole_main(void *arg)
 {
@@ -279,8 +321,15 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 
 void run_exchange(void)
 {
+	static const struct swap missing[] = {
+		{ "replace-first", { .legs = 5, .cache = 3 }, 3, 2, 0, 0 },
+		{ "replace-second", { .legs = 5, .cache = 3 }, 3, 3, 0, 0 },
+		{ "detach", { .legs = 5, .cache = 3 }, 2, 0, 0, 0 },
+	};
 	u32 i, victim, after;
 
+	for (i = 0; i < ARRAY_SIZE(missing); i++)
+		case_of("exchange-missing", &missing[i], missing_main, NOBODY, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
 		case_of("exchange", &swaps[i], exchange_main, NOBODY, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);

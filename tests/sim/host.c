@@ -89,6 +89,9 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	for (i = 0; i < hs->legs; i++) {
 		if (hs->missing >> i & 1) {
 			snprintf(s->legs[i].path, sizeof(s->legs[i].path), "-");
+			s->legs[i].named = hs->named;
+			if (hs->named)
+				memcpy(s->legs[i].uuid, hs->named, sizeof(s->legs[i].uuid));
 			continue;
 		}
 		disk = host_disk(hs, i);

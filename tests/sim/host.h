@@ -37,6 +37,7 @@ struct host_start {
 	u32 legs;		/* of all vdevs */
 	bool format, degraded, readonly, accept_fork;
 	u32 missing;		/* bit per leg */
+	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
 	bool large;		/* of a cache: made with LARGE_BLOCKS, so several leaves */

@@ -198,9 +198,23 @@ static int plan_new(struct exchange *x, struct err *err)
 	return 0;
 }
 
-/* The SSD that stays, or begins anew; by numbers where its path leads to something else, or nowhere. */
+static unsigned int count_missing(const struct exchange *x)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < x->cache.leg_count; i++)
+		n += !strcmp(x->held[i], "-");
+	return n;
+}
+
+/*
+ * The SSD that stays, or begins anew; by numbers where its path leads to something else, or nowhere. Of
+ * several that are missing one may be what is to go: "-" would not say which.
+ */
 static const char *ssd_word(const struct exchange *x, const struct stats *s, unsigned int leg)
 {
+	if (!strcmp(x->held[leg - x->cache.first_leg], "-") && count_missing(x) > 1)
+		return stats_text(s, "leg.%u.uuid", leg) ?: "-";
 	return path_holds(x, s, leg) ? stats_text(s, "leg.%u.path", leg) : x->held[leg - x->cache.first_leg];
 }
 
