@@ -221,11 +221,39 @@ static int set_and_tell(struct kvp_pool *pool, u64 mode, bool force, struct kvp_
 	return ret;
 }
 
+static int busy_draining(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that",
+			  "the cache is being drained");
+}
+
+/*
+ * Not for the length of a drain, which may be hours in which nobody could end the one who waits. Before
+ * that has begun, and when it has ended, the lock is held for a moment.
+ */
+static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
+{
+	bool locked = false;
+
+	while (READ_ONCE(d->state) != KVP_DRAIN_RUNNING) {
+		/* One that was queued just now has not got it yet. */
+		if (locked)
+			return 0;
+		locked = mutex_trylock(&d->lock);
+		if (!locked)
+			schedule_timeout_uninterruptible(1);
+	}
+	if (locked)
+		mutex_unlock(&d->lock);
+	return busy_draining(r);
+}
+
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
-	int ret;
+	int ret = lock_mode(&pool->drain, r);
 
-	mutex_lock(&pool->drain.lock);
+	if (ret)
+		return ret;
 	WRITE_ONCE(pool->drain.order, KVP_DRAIN_WANTED);
 	ret = set_and_tell(pool, mode, force, r);
 	mutex_unlock(&pool->drain.lock);
@@ -262,10 +290,10 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 	if (ret)
 		return ret;
 	if (test_and_set_bit(0, &d->queued))
-		return kvp_refuse(r, -EBUSY, "wait for that", "the cache is being drained");
+		return busy_draining(r);
 	if (!mutex_trylock(&d->lock)) {
 		clear_bit(0, &d->queued);
-		return kvp_refuse(r, -EBUSY, "wait for that, or cancel it", "the mode is being changed");
+		return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that", "the mode is being changed");
 	}
 	/* Whoever looks at once must not see how the last one went. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);

@@ -63,7 +63,7 @@ void kvp_cache_begin(struct kvp_pool *pool);
  *
  * Others go on reading and writing meanwhile; writes are slowed down to what goes home, and
  * who waits for durability waits once, for a second or two. Return: 0, or -errno with @r
- * filled in; then the mode is what it was. Context: process, waits for I/O: for
+ * filled in; then the mode is what it was. -EBUSY: the log is being emptied for somebody else. Context: process, waits for I/O: for
  * minutes, if much is in the log.
  */
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);

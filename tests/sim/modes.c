@@ -534,6 +534,8 @@ static void drain_main(void *arg)
 	host_sleep(200);
 	if (kvp_drain_start(h->pool, &h->refusal) != -EBUSY)
 		sim_fail("drained twice");
+	if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEAROUND, true, &h->refusal) != -EBUSY)
+		sim_fail("set, though it is being drained");
 	if (!c->start.parity && kvp_drain_cancel(h->pool))
 		sim_fail("not to be cancelled");
 	release(c);
