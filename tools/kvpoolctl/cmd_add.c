@@ -182,14 +182,13 @@ static int log_leaves_cache(struct ctl *ctl, const struct before *b, struct err 
 {
 	if (!b->logs_there)
 		return 0;
-	return dm_message(b->entry.name, "drain start", NULL, err) ||
-	       drain_wait(ctl, b->entry.name, err) ? -1 : 0;
+	return drain_for_a_while(ctl, b->entry.name, err);
 }
 
 /* It was there before, so nobody need be asked whether it may be. */
 static int log_returns(const struct before *b, struct err *err)
 {
-	return b->logs_there ? dm_message(b->entry.name, "set cache_mode writeback force", NULL, err) : 0;
+	return b->logs_there ? drain_undo(b->entry.name, err) : 0;
 }
 
 static int execute(struct ctl *ctl, struct plan *p, const struct before *b, struct err *err)
@@ -200,6 +199,7 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 
 	if (log_leaves_cache(ctl, b, err))
 		return -1;
+	drain_shield();
 	ret = plan_wipe(p, err);
 	plan_close(p);
 	table_again(p->uuid, b->params, old, sizeof(old));
@@ -213,7 +213,8 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 	for (i = p->first_leg; i < p->leg_count; i++)
 		device_announce(p->legs[i].dev.rdev);
 	if (!ret)
-		return log_returns(b, err) ?: use_cache(ctl, p, b, err);
+		return log_returns(b, err) || use_cache(ctl, p, b, err) ?
+			drain_stays_off(p->name, "the vdevs were added", err) : 0;
 	log_returns(b, NULL);
 	/* a refusal would say that nothing was changed */
 	if (err_exit(err->code) == EXIT_REFUSED)

@@ -94,6 +94,7 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 	if (dm_message(r->entry.name, "drain start", NULL, err) ||
 	    drain_wait(ctl, r->entry.name, err))
 		return -1;
+	drain_shield();
 	table_again(r->entry.uuid, r->params, old, sizeof(old));
 	ctl_busy(ctl, "what is in memory goes home");
 	dm_message(r->entry.name, "checkpoint", NULL, NULL);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <unistd.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
 
 #include "drain.h"
 #include "pool_object.h"
 
-#define POLL_US		200000
+#define POLL_NS		200000000
 
 /* What is left, and how long that takes at the rate so far. */
 static void progress(const struct ctl *ctl, const struct stats *s)
@@ -31,7 +33,41 @@ static int judge(const struct stats *s, const char *pool, struct err *err)
 	return 0;
 }
 
-int drain_wait(struct ctl *ctl, const char *pool, struct err *err)
+/* Who interrupts it; not what whoever started it wants to be ignored, as nohup does. */
+static void interrupts(sigset_t *set)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(set, signals[i]);
+}
+
+void drain_shield(void)
+{
+	sigset_t set;
+
+	interrupts(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* For a moment; true: it was interrupted, by one of @set, which are blocked. */
+static bool pause_unless(const sigset_t *set)
+{
+	const struct timespec t = { .tv_nsec = POLL_NS };
+
+	if (set)
+		return sigtimedwait(set, NULL, &t) > 0;
+	nanosleep(&t, NULL);
+	return false;
+}
+
+/* With @set somebody may interrupt it: then it is given up, and @interrupted. */
+static int wait_for_end(struct ctl *ctl, const char *pool, const sigset_t *set, bool *interrupted,
+			struct err *err)
 {
 	const char *state;
 	struct stats s;
@@ -45,10 +81,65 @@ int drain_wait(struct ctl *ctl, const char *pool, struct err *err)
 			break;
 		progress(ctl, &s);
 		stats_free(&s);
-		usleep(POLL_US);
+		if (!pause_unless(set))
+			continue;
+		*interrupted = true;
+		/* Once the log moves it is too late for that: then it returns. */
+		dm_message(pool, "drain cancel", NULL, NULL);
 	}
 	ctl_progress(ctl, "drain", 0, 0);
 	ret = judge(&s, pool, err);
 	stats_free(&s);
 	return ret;
+}
+
+int drain_wait(struct ctl *ctl, const char *pool, struct err *err)
+{
+	return wait_for_end(ctl, pool, NULL, NULL, err);
+}
+
+int drain_undo(const char *pool, struct err *err)
+{
+	return dm_message(pool, "set cache_mode writeback force", NULL, err);
+}
+
+/* One that an interrupted `remove` has left is as good as one's own. */
+static int begin(const char *pool, struct err *err)
+{
+	if (!dm_message(pool, "drain start", NULL, err) || strstr(err->why, "is being drained"))
+		return 0;
+	return -1;
+}
+
+int drain_for_a_while(struct ctl *ctl, const char *pool, struct err *err)
+{
+	bool interrupted = false;
+	struct err why;
+	sigset_t set;
+	int ret;
+
+	drain_shield();
+	interrupts(&set);
+	if (begin(pool, err))
+		return -1;
+	ret = wait_for_end(ctl, pool, &set, &interrupted, err);
+	if (!interrupted)
+		return ret;
+	if (!ret && drain_undo(pool, &why))
+		return err_set(err, ERR_FAILED, pool, "kvpoolctl set -f POOL cache_mode=writeback, once that is mended",
+			       "it was interrupted, and the cache is write-through: %.300s", why.why);
+	return err_set(err, ERR_FAILED, pool, "ask for it again",
+		       "it was interrupted; nothing has changed, and the cache is in use as before");
+}
+
+int drain_stays_off(const char *pool, const char *done, struct err *err)
+{
+	bool force = strstr(err->mend, "set -f");
+	char why[sizeof(err->why)], mend[sizeof(err->mend)];
+
+	memcpy(why, err->why, sizeof(why));
+	snprintf(mend, sizeof(mend), "see kvpoolctl status; then kvpoolctl set %s%.80s cache_mode=writeback",
+		 force ? "-f " : "", pool);
+	/* a refusal would say that nothing was changed */
+	return err_set(err, ERR_FAILED, pool, mend, "%s, but the cache is write-through: %.300s", done, why);
 }

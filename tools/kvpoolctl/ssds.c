@@ -21,6 +21,7 @@ struct exchange {
 	char held[KVP_MAX_MIRROR_LEGS][32];	/* numbers of the devices that the pool holds as its SSDs; "-" */
 	bool logs_there;		/* the cache carries the log */
 	bool writeback;			/* or it should, and none of its SSDs could */
+	bool stays_off;			/* but too few are left for that, or it would survive less */
 	unsigned int leg;		/* it is about */
 	dev_t old;			/* its device; 0: it is missing */
 	char uuid[UUID_BUF];
@@ -55,16 +56,15 @@ static bool log_forced(const struct exchange *x)
 }
 
 /* What the pool survives then: of the cache only what the log needs counts, if that is to be there. */
-static int losses_after(const struct exchange *x, const struct stats *s)
+static int losses_after(struct exchange *x, const struct stats *s)
 {
 	int legs = (int)x->cache.leg_count + !!x->o->new - x->o->leaves;
 	int least = losses_without_cache(s);
 	int spare = count_used(x, s) - (kvp_log_striped(&x->cache) ? legs - 1 : 1);
 
-	if (!x->writeback || spare < 0)
-		return least;
 	/* On too few SSDs it does not return: log_returns(). */
-	if (!spare && !log_forced(x) && (least || (legs == 1 && plan_losses(&x->plan))))
+	x->stays_off = spare < 0 || (!spare && !log_forced(x) && (least || (legs == 1 && plan_losses(&x->plan))));
+	if (!x->writeback || x->stays_off)
 		return least;
 	return spare < least ? spare : least;
 }
@@ -260,35 +260,43 @@ static int make_table(struct exchange *x, struct err *err)
 /* --- doing it ------------------------------------------------------------------------ */
 
 /*
- * Where too few are left the pool goes on without: that is said. It survives as much as it did, so
- * the log is forced there only if it would have survived no loss either.
+ * Where too few are left the pool goes on without: that was to be expected, and is said. It survives as
+ * much as it did, so the log is forced there only if it would have survived no loss either.
  */
 static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
 {
-	bool forced = log_forced(x);
+	const char *mend;
 
 	if (!x->writeback)
 		return 0;
-	if (!dm_message(x->entry.name, forced ? "set cache_mode writeback force" :
+	if (!dm_message(x->entry.name, log_forced(x) ? "set cache_mode writeback force" :
 			"set cache_mode writeback", NULL, err))
 		return 0;
-	if (forced)
-		return -1;
+	mend = strstr(err->mend, "set -f") ? "set -f" : "set";
+	if (!x->stays_off || err->code != ERR_REFUSED)
+		return drain_stays_off(x->entry.name, "the cache has the SSDs that it is to have", err);
 	if (!ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl set -f %s "
-			"cache_mode=writeback' puts the log there\n", err->why, x->entry.name);
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl %s %s "
+			"cache_mode=writeback' puts the log there\n", err->why, mend, x->entry.name);
 	return 0;
+}
+
+/* It may be so because an earlier command did not come to its end: nobody can tell. */
+static void note_idle(struct ctl *ctl, const struct exchange *x)
+{
+	if (!x->writeback && !ctl->quiet)
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through, as it was before; 'kvpoolctl set %s "
+			"cache_mode=writeback' puts the log there\n", x->entry.name);
 }
 
 static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 {
 	char old[sizeof(x->after)], why[sizeof(err->why)];
-	struct err ignored;
 	int ret;
 
-	if (x->logs_there && (dm_message(x->entry.name, "drain start", NULL, err) ||
-			      drain_wait(ctl, x->entry.name, err)))
+	if (x->logs_there && drain_for_a_while(ctl, x->entry.name, err))
 		return -1;
+	drain_shield();
 	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
 	plan_close(&x->plan);
 	table_again(x->entry.uuid, x->params, old, sizeof(old));
@@ -302,9 +310,12 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 		device_announce(x->plan.legs[x->plan.first_leg].dev.rdev);
 	if (!ret && x->o->leaves && x->old)
 		device_announce(x->old);
-	if (!ret)
+	if (!ret) {
+		note_idle(ctl, x);
 		return log_returns(ctl, x, err);
-	log_returns(ctl, x, &ignored);
+	}
+	if (x->logs_there)
+		drain_undo(x->entry.name, NULL);
 	/* a refusal would say that nothing was changed */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;

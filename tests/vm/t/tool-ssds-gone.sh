@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: SSDs of a cache that drop off the bus: what names them is told apart from what the pool holds, and a pool that cannot go on with other SSDs goes on without those that have gone
+# test: SSDs of a cache that drop off the bus, and pools that go on without them; commands that exchange SSDs and are interrupted
 # timeout: 300
 # needs: gcc python3
 # kmsg-allow: I/O error|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
+mksim x 64; mksim y 64
 ssd() { json "pools.0.cache.legs.$1.$2"; }
 ssds() { run "$1" status -j tank; expect_eq "$(ssd 0 path) $(ssd 0 state) $(ssd 1 path) $(ssd 1 state)" "$2"; }
 goes_on() {
@@ -81,6 +82,45 @@ blank_ssd c
 run 0 replace tank /dev/e '/dev/with blank'
 ssds 0 '/dev/c online /dev/d online'
 goes_on
+echo "--- interrupted while the log goes home: it is where it was, and so is the cache"
+blank_ssd e
+table=$(dmsetup table tank)
+is_draining() { [ "$(stat_of tank drain.state)" = running ]; }
+for command in "replace tank /dev/c /dev/e" "attach tank /dev/c /dev/e" "detach tank /dev/c" "add tank mirror /dev/x /dev/y"; do
+	oracle write /dev/mapper/tank 0 512 $((++generation)) fsync bs=4
+	simset a stall write; simset b stall write
+	# shellcheck disable=SC2086 # words
+	kvpoolctl $command 2> /tmp/err &
+	worker=$!
+	until is_draining; do kill -0 $worker; done
+	refused 3 refused 'is being drained.*kvpoolctl cancel' set tank cache_mode=writearound
+	kill -TERM $worker
+	expect_status 1 wait $worker
+	simset a stall 0; simset b stall 0
+	cat /tmp/err
+	has err 'interrupted; nothing has changed, and the cache is in use as before'
+	expect_eq "$(dmsetup table tank)" "$table" "$command"
+	goes_on
+done
+
+echo "--- interrupted later: it goes on to its end"
+simset a delay_us 30000; simset b delay_us 30000
+kvpoolctl replace tank /dev/c /dev/e > /tmp/out 2> /tmp/err &
+worker=$!
+until is_suspended || ! kill -0 $worker 2> /dev/null; do :; done
+kill -HUP $worker 2> /dev/null || :
+wait $worker
+simset a delay_us 0; simset b delay_us 0
+ssds 0 '/dev/e online /dev/d online'
+goes_on
+
+echo "--- nobody can tell why the cache is idle: that is said"
+run 0 set tank cache_mode=writethrough
+blank_ssd c
+run 0 replace tank /dev/e /dev/c; has err "note: the cache is write-through, as it was before; 'kvpoolctl set tank cache_mode=writeback'"
+run 0 set tank cache_mode=writeback
+goes_on
+
 run 0 export tank
 run 0 import tank
 all_is v$generation
