@@ -284,19 +284,20 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	u32 first = first_ssd(x), i;
 	int ret = 0;
 
-	if (pool->nr_legs == KVP_MAX_LEGS)
-		return kvp_refuse(r, -EINVAL, "detach one first", "the pool has %u legs, and no room for one more",
-				  KVP_MAX_LEGS);
 	for (i = 0; !ret && i < nr_ssds(x->next); i++) {
 		if (x->from[i] != NEW)
 			continue;
+		if (pool->nr_legs == KVP_MAX_LEGS)
+			return kvp_refuse(r, -EINVAL, "detach one first", "the pool has %u legs, and no room for one more",
+					  KVP_MAX_LEGS);
 		kvp_random_uuid(x->next->legs[first + i].uuid);
 		make_leg(pool, s, first + i, leg);
 		leg->index = pool->nr_legs;
 		if (leg_on(v, leg->bdev) == NEW)
 			ret = kvp_check_blank(leg, x->page, r);
 	}
-	memset(leg, 0, sizeof(*leg));
+	if (pool->nr_legs < KVP_MAX_LEGS)
+		memset(leg, 0, sizeof(*leg));
 	return ret;
 }
 

@@ -134,6 +134,13 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 		return err_set(err, ERR_REFUSED, x->o->leg,
 			       "kvpoolctl remove POOL cache; then add it anew, with those that there are to be",
 			       "a cache of kind parity1 has as many SSDs as it was made with");
+	if (x->o->new && !x->o->leaves && c->leg_count == KVP_MAX_MIRROR_LEGS)
+		return err_set(err, ERR_REFUSED, x->o->leg, "detach one first", "a cache has at most %d SSDs",
+			       KVP_MAX_MIRROR_LEGS);
+	if ((x->o->new || x->o->anew) && c->first_leg + c->leg_count == KVP_MAX_LEGS)
+		return err_set(err, ERR_REFUSED, x->o->leg, c->leg_count == 1 || kvp_log_striped(c) ?
+			       "kvpoolctl remove POOL cache; then add another" : "detach one first",
+			       "the pool has %d legs, and no room for one more, even for a moment", KVP_MAX_LEGS);
 	if (x->o->leaves && !x->o->new && c->leg_count == 1)
 		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
 			       "it is the only SSD of the cache");
