@@ -8,7 +8,7 @@
 for d in f g h; do mksim $d 64; done
 ssds=(/dev/c /dev/d /dev/e)
 blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
-is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
+is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /tmp/degraded; }
 # is_whole SSD SSD SSD: these carry the log, and any one may be lost
 is_whole() {
 	mode_is writeback cache

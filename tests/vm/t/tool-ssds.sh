@@ -18,7 +18,7 @@ as_planned() {
 	run 0 "$command" "$@"
 	expect_stat tank losses_survivable "$after"
 }
-is_degraded() { kvpoolctl status -j tank > /tmp/degraded || grep -q faulted /tmp/degraded; }
+is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /tmp/degraded; }
 
 echo "--- refused in words"
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
