@@ -424,6 +424,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ram_hits += s->ram_hits;
 		sum.ram_misses += s->ram_misses;
 		sum.ram_fills += s->ram_fills;
+		sum.ram_written += s->ram_written;
 		for (i = 0; i < KVP_RAM_BYPASSES; i++)
 			sum.ram_bypassed[i] += s->ram_bypassed[i];
 		sum.ssd_hits += s->ssd_hits;
@@ -445,6 +446,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.hits", sum.ram_hits);
 	say_number(p, "ram.misses", sum.ram_misses);
 	say_number(p, "ram.fills", sum.ram_fills);
+	say_number(p, "ram.written", sum.ram_written);
 	for (i = KVP_RAM_LONG; i < KVP_RAM_BYPASSES; i++)
 		say_number(p, ram_bypasses[i], sum.ram_bypassed[i]);
 	say_ssd(p, pool, &sum);

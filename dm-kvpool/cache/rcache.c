@@ -174,7 +174,11 @@ u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
 	return token;
 }
 
-/* The block is counted as held already. True if it is in the cache now. */
+/*
+ * The block is counted as held already. @fill: the read that it comes from; NULL: it
+ * was written, which is to be asked for once more if it was there. True if it is in
+ * the cache now.
+ */
 static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, struct page *page,
 		     const struct kvp_rfill *fill)
 {
@@ -182,12 +186,12 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, str
 	u32 slot;
 
 	lockdep_assert_held(&s->lock);
-	if (changes(rc, fill->first, fill->count) != fill->token)
+	if (fill && changes(rc, fill->first, fill->count) != fill->token)
 		return false;
 	slot = kvp_s3_insert(&s->s3, block, page, &victim);
 	if (slot == KVP_S3_NONE)
 		return false;
-	if (fill->favoured)
+	if (fill ? fill->favoured : victim.value && victim.key == block)
 		kvp_s3_hit(&s->s3, slot);
 	if (victim.value) {
 		__dropped(rc, victim.key);
@@ -209,24 +213,31 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, str
  * Either he sees the change, or the other sees the block, waits for the lock and
  * takes it out.
  */
-void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
-		       const struct kvp_rfill *fill)
+static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
+		   const struct kvp_rfill *fill)
 {
-	struct kvp_rcache *rc = &pool->rcache;
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
 	struct kvp_rshard *s = shard_of(rc, block);
 	unsigned long flags;
+	bool in;
 
 	spin_lock_irqsave(&s->lock, flags);
 	WRITE_ONCE(c->held, c->held + 1);
 	smp_mb();	/* pairs with the one in kvp_rcache_forget() */
-	if (__insert(rc, s, block, page, fill)) {
-		this_cpu_inc(pool->stats->ram_fills);
-	} else {
+	in = __insert(rc, s, block, page, fill);
+	if (!in) {
 		__dropped(rc, block);
 		__recycle(s, page);
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
+	return in;
+}
+
+void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
+		       const struct kvp_rfill *fill)
+{
+	if (put_in(&pool->rcache, block, page, fill))
+		this_cpu_inc(pool->stats->ram_fills);
 }
 
 static void take_out(struct kvp_rcache *rc, u64 block)
@@ -259,6 +270,32 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
 	atomic_inc_return(&c->changes);
 	if (READ_ONCE(c->held))
 		take_out(rc, block);
+}
+
+/*
+ * Unlike a fill it needs no token: entries change under the table's lock only, so
+ * whoever changes this one next sees that the block is held. But it is a change
+ * itself, counted before it enters: a fill whose token is older must not put an older
+ * page in its place.
+ */
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	bool data = !d->zero && !d->intent && d->page;
+	struct page *page = NULL;
+
+	smp_mb();	/* as in kvp_rcache_forget() */
+	if (data && kvp_rcache_enabled(rc))
+		page = kvp_rcache_page(pool, d->block);
+	if (!page) {
+		kvp_rcache_forget(pool, d->block);
+		return;
+	}
+	memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+	atomic_inc_return(&rc->counts[count_of(d->block)].changes);
+	if (put_in(rc, d->block, page, NULL))
+		this_cpu_inc(pool->stats->ram_written);
+	smp_wmb();	/* it is out, then the buffer; pairs with kvp_rcache_get() */
 }
 
 /* --- size --------------------------------------------------------------------------- */

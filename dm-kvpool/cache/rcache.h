@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The RAM cache: pages of blocks that were read from home and verified.
+ * The RAM cache: pages of blocks that were read from home and verified, or were
+ * written and are home.
  *
  * Which blocks stay is decided by s3fifo.h. This is about their pages, and about
  * why a page that is found is never out of date. Blocks have the numbers by which
@@ -11,9 +12,10 @@
  * the version that the table names. Whoever reads asks the buffer first, so he
  * gets what was the newest at some moment of his read. The rule holds because
  *
- *   - every change of an entry forgets the block (kvp_rcache_forget(), called from
- *     the one place in table.c that changes entries), and the version that was in
- *     the buffer leaves it only after that;
+ *   - every change of an entry forgets the block, or replaces its page by the
+ *     contents that the entry names from now on (kvp_rcache_forget() and
+ *     kvp_rcache_came_home(), called from the one place in table.c that changes
+ *     entries), and the version that was in the buffer leaves it only after that;
  *   - a read that is to fill the cache takes a token before it asks the disk
  *     (kvp_rcache_token()), and its page is refused if the block was forgotten
  *     since (kvp_rcache_insert()). A count of changes says so, and not the sum in
@@ -42,6 +44,7 @@
 
 #include "cache/s3fifo.h"
 
+struct kvp_dirty;
 struct kvp_pool;
 struct page;
 
@@ -174,6 +177,20 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
  * be counted while it is off. Context: any.
  */
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
+
+/**
+ * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
+ *
+ * In place of kvp_rcache_forget(), and at the same moment. A copy of @d's page is
+ * in the cache afterwards: where the block's was, if there was one, and asked for
+ * once more; or else as a block that was missed. If @d went home by intent (it is
+ * long, or part of a stream), or is zeros, or there is no memory, the block is
+ * forgotten.
+ *
+ * Context: process; does not sleep. Caller holds the table's lock, under which he has
+ * changed the entry, and the block's range lock until @d has left the buffer.
+ */
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
 
 /** kvp_rcache_check() - for tests: NULL, or what is wrong. Nobody may be using the cache. */
 const char *kvp_rcache_check(struct kvp_pool *pool);

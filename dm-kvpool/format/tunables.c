@@ -27,7 +27,7 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_DESTAGE_IDLE_MS] = { "destage_idle_ms", KVP_UNIT_MS, 100, 86400000, 5000, NULL,
 		"what the log holds goes home this often although nothing asks for it" },
 	[KVP_T_RAM_CACHE] = { "ram_cache", KVP_UNIT_BYTES, 0, 1024 * GIB, 64 * MIB, NULL,
-		"RAM for blocks that were read; 0: none" },
+		"RAM for blocks that were read or written; 0: none" },
 	[KVP_T_SEQ_CUTOFF_READ] = { "seq_cutoff_read", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB,
 		1 * MIB, NULL, "streams of reads that are longer do not enter the caches" },
 	[KVP_T_CACHE_MODE] = { "cache_mode", KVP_UNIT_WORD, 0, 2, KVP_CACHE_WRITEBACK,

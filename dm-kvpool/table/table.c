@@ -236,8 +236,12 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
 	__mark_dirty(t, leaf);
 }
 
-/* Of data: that is counted, and what caches have of it is out of date. */
-static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry)
+/*
+ * Of data: that is counted, and what caches have of it is out of date.
+ * @home: what is home from now on, or NULL
+ */
+static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+		       const struct kvp_dirty *home)
 {
 	u32 word = word_of(leaf, block);
 	u64 old = le64_to_cpu(words(leaf)[word]);
@@ -248,7 +252,10 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 		__count(t, entry, 1);
 	}
 	__set(t, leaf, word, entry);
-	kvp_rcache_forget(pool, block);
+	if (home)
+		kvp_rcache_came_home(pool, home);
+	else
+		kvp_rcache_forget(pool, block);
 	kvp_scache_forget(pool, block);
 }
 
@@ -440,7 +447,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
 	clear_page(page_address(leaf->page));
 	for (own = leaf->at.own; own < used; own++)
-		__set_data(pool, leaf, kvp_leaf_block(leaf, own), poison);
+		__set_data(pool, leaf, kvp_leaf_block(leaf, own), poison, NULL);
 	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
 	for (own = leaf->at.own; kvp_is_parity1(g) && own < end; own++)
 		__set(t, leaf, parity_word(leaf, kvp_row_of(g, own)), poison);
@@ -650,7 +657,15 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u
 	if (state == KVP_ENTRY_POISONED)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	__set_data(pool, leaf, block,
-		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
+		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state), NULL);
+}
+
+void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
+{
+	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
+
+	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table.era, state), d);
+	kvp_scache_came_home(pool, d);
 }
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,

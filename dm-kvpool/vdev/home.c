@@ -81,11 +81,8 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 		struct locked *l = &h->locked[i];
 
 		kvp_table_lock(h->pool, l->leaf);
-		list_for_each_entry(d, &l->versions, list) {
-			__kvp_table_set(h->pool, l->leaf, d->block, d->crc,
-					d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
-			kvp_scache_came_home(h->pool, d);
-		}
+		list_for_each_entry(d, &l->versions, list)
+			__kvp_table_set_home(h->pool, l->leaf, d);
 		kvp_table_unlock(h->pool);
 		list_splice_tail_init(&l->versions, done);
 	}

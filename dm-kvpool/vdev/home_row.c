@@ -610,11 +610,8 @@ static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const st
 	u32 i, legs = leaf->v->nr_legs;
 
 	for (i = 1; i < legs; i++)
-		if (r->new[i]) {
-			__kvp_table_set(pool, leaf, r->new[i]->block, r->new[i]->crc,
-					r->new[i]->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
-			kvp_scache_came_home(pool, r->new[i]);
-		}
+		if (r->new[i])
+			__kvp_table_set_home(pool, leaf, r->new[i]);
 	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
 }
 

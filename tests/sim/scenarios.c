@@ -1005,6 +1005,15 @@ static void overwrite_and_bring_home(struct host *h)
 	host_checkpoint(h);
 }
 
+/* Is it there? Whoever reads it gets the newest, in any case. */
+static void expect_cached(struct host *h, u64 block, bool cached)
+{
+	if (host_cached(h, block) != cached)
+		sim_fail("block %llu is %s the RAM cache", block, cached ? "not in" : "in");
+	host_read_check(h, block);
+	host_cache_check(h);
+}
+
 /* The page that it has verified is of no use: the next reader must not get it, nor after a crash. */
 static void fill_races_a_write(struct scenario *s)
 {
@@ -1013,11 +1022,7 @@ static void fill_races_a_write(struct scenario *s)
 
 	for (i = 0; i < 6; i++) {
 		read_while(s, BORDER, overwrite_and_bring_home);
-		if (host_cached(h, BORDER))
-			sim_fail("a page was kept that is older than what is home");
-		host_read_check(h, BORDER);
-		if (!host_cached(h, BORDER))
-			sim_fail("nor was the next one");
+		expect_cached(h, BORDER, true);	/* what was written */
 	}
 	s->positions = 40;
 	host_write(h, BORDER, 1, true);
@@ -1155,9 +1160,75 @@ static void fill_races_destage(struct scenario *s)
 	host_read_check(h, 70);
 	release_all();
 	host_checkpoint(h);
+	expect_cached(h, 70, true);
+}
+
+static void hold_home_of_70(struct scenario *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 70, 1);
+	host_destage(&s->host);
+	host_sleep(200);
+}
+
+/* Which is what is read until the next one is accepted, and the next one when it is home. */
+static void written_is_cached_when_it_is_home(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	kvp_rcache_drop(h->pool);
+	host_write(h, 70, 4, false);
+	host_flush(h);
 	if (host_cached(h, 70))
-		sim_fail("the version that was home before is in the cache");
+		sim_fail("a block is in the RAM cache that is not home");
+	host_checkpoint(h);
+	expect_cached(h, 70, true);
+	expect_cached(h, 73, true);
+	host_write(h, 70, 1, false);
+	host_flush(h);
+	hold_home_of_70(s);
+	host_write(h, 70, 1, false);
 	host_read_check(h, 70);
+	release_all();
+	host_sleep(200);
+	host_read_check(h, 70);
+	host_checkpoint(h);
+	expect_cached(h, 70, true);
+	s->positions = 20;
+	host_write(h, 70, 1, true);
+	host_checkpoint(h);
+	expect_cached(h, 70, true);
+}
+
+/* Discards, zeros, a stream, which goes home by intent, and what there is no memory for: forgotten. */
+static void what_is_not_cached_when_it_is_home(struct scenario *s)
+{
+	static const u8 zeros[4096];
+	struct host *h = &s->host;
+
+	kvp_rcache_drop(h->pool);
+	host_write(h, 70, 4, false);
+	host_checkpoint(h);
+	expect_cached(h, 70, true);
+	host_write(h, 72, 1, false);
+	host_flush(h);
+	sim_memory_short = 1000;	/* and no page to spare either, as none was taken out yet */
+	host_checkpoint(h);
+	sim_memory_short = 0;
+	expect_cached(h, 72, false);
+	expect_cached(h, 73, true);
+	host_discard(h, 70, 1);
+	host_write_special(h, 71, zeros);
+	host_checkpoint(h);
+	expect_cached(h, 70, false);
+	expect_cached(h, 71, false);
+	expect_cached(h, 72, true);
+	host_write(h, 73, 32, false);
+	host_checkpoint(h);
+	expect_cached(h, 73, false);
+	expect_cached(h, 90, false);
 }
 
 /* One copy rots, then the other: what was healed may be kept, what is lost is lost. */
@@ -1429,6 +1500,10 @@ void run_scenarios(void)
 	scenario(NAMED(fill_outlives_its_cache), 2, false, 2);
 	scenario(NAMED(fill_races_a_discard), 2, false, 2);
 	scenario(NAMED(fill_races_destage), 2, false, 2);
+	scenario(NAMED(written_is_cached_when_it_is_home), 2, false, 2);
+	scenario("written_is_cached_when_it_is_home_on_a_single",
+		 written_is_cached_when_it_is_home, 1, false, 1);
+	scenario(NAMED(what_is_not_cached_when_it_is_home), 2, false, 1);
 	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
 	scenario(NAMED(cache_shrinks_in_the_middle_of_a_hit), 2, false, 2);
 	scenario(NAMED(full_log_drains), 2, true, 1);

@@ -68,7 +68,8 @@ for key in name uuid state mode size comment features epoch era checkpoint seque
 	losses_survivable vdev.0.kind vdev.0.state vdev.0.first_leg vdev.0.legs leg.0.uuid leg.0.path leg.0.state \
 	leg.0.err_read leg.0.err_write leg.0.err_checksum leg.0.healed leg.0.in_sync_era log.size log.used log.commits \
 	log.flushes log.lsn log.failed log.failed ram.write_buffer ram.dirty_blocks ram.table_budget ram.table_used \
-	ram.read_cache ram.read_cache_used ram.hits ram.misses ram.fills ram.bypassed_long ram.bypassed_stream ram.bypassed_ahead \
+	ram.read_cache ram.read_cache_used ram.hits ram.misses ram.fills ram.written ram.bypassed_long ram.bypassed_stream \
+	ram.bypassed_ahead \
 	table.page_reads table.page_writes table.leaf_writes table.checkpoints io.read_blocks io.write_blocks io.discard_blocks \
 	io.zero_read_blocks io.coalesced_blocks log.data_blocks log.intent_blocks destage.blocks destage.ios destage.rate destage.drain_ms \
 	read.retries read.rebuilt_blocks scrub.state scrub.done scrub.total scrub.healed scrub.unrepaired scrub.started scrub.finished \
