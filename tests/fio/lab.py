@@ -24,7 +24,7 @@ STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1", "cac
 BASES = ("zero", "linear")
 SCALING_JOBS = ("read-128k", "write-128k", "read-1m", "write-1m")
 JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit",
-        "ssd-hit-qd1", "ssd-hit-qd32", "full-write", "full-rate", "full-write-1m")
+        "ssd-hit-qd1", "ssd-hit-qd32", "full-write", "full-rate", "full-write-1m", "full-stream-1m")
 
 
 def _harness():
