@@ -121,8 +121,9 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	struct kvp_waiter *w, *next;
 	bool intents = false;
 
-	kvp_log_floor(pool, &home);
 	spin_lock_irq(&log->lock);
+	/* In one piece: who comes to the list in between may wait for intents that were not there yet. */
+	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && w->lsn > home.lsn)
 			continue;

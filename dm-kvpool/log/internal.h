@@ -19,6 +19,9 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
  */
 bool kvp_log_build_entry(struct kvp_pool *pool);
 
+/** __kvp_log_floor() - kvp_log_floor(); caller holds log->lock */
+void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark);
+
 /** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 

@@ -376,13 +376,11 @@ bool kvp_log_short(struct kvp_pool *pool)
 	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_window(pool->log.v->g) / 32;
 }
 
-void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
+void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
 {
-	struct kvp_log *log = &pool->log;
 	struct kvp_bypass *b;
-	unsigned long flags;
 
-	spin_lock_irqsave(&log->lock, flags);
+	lockdep_assert_held(&log->lock);
 	list_for_each_entry(b, &log->bypass, list) {
 		if (b->phase == KVP_BYPASS_HOME)
 			continue;
@@ -390,7 +388,15 @@ void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
 			*mark = b->mark;
 		break;
 	}
-	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->log.lock, flags);
+	__kvp_log_floor(&pool->log, mark);
+	spin_unlock_irqrestore(&pool->log.lock, flags);
 }
 
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)

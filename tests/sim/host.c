@@ -268,14 +268,29 @@ static void sync_done(struct kvp_waiter *w, int error)
 	complete(&s->done);
 }
 
+/* R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is open any more. */
+static void expect_closed(struct host *h, const struct kvp_waiter *w)
+{
+	const struct kvp_bypass *b = h->pool->log.bypasses;
+	u32 i;
+
+	for (i = 0; w->flushed && i < KVP_MAX_OPEN_INTENTS; i++)
+		if (b[i].phase != KVP_BYPASS_FREE && b[i].mark.lsn < w->lsn)
+			sim_fail("who waited for %llu was answered, and intents at %llu are open", w->lsn, b[i].mark.lsn);
+}
+
 static int wait_durable(struct host *h, u64 seq)
 {
 	struct sync_waiter s = { .w.done = sync_done };
+	u64 nonce = h->pool->log.nonce;
 
 	init_completion(&s.done);
 	s.w.seq = seq;
 	kvp_commit_wait_async(h->pool, &s.w);
 	wait_for_completion(&s.done);
+	/* In a log to which it has moved all places are others. */
+	if (!s.error && nonce == h->pool->log.nonce)
+		expect_closed(h, &s.w);
 	return s.error;
 }
 

@@ -259,6 +259,7 @@ void sim_memory_reset(void)
 	shrinkers = NULL;
 	reclaiming = false;
 	sim_memory_short = 0;
+	sim_slow = NULL;
 	while (objects.next != &objects)
 		sim_free(objects.next + 1);
 	for (i = 0; i < arena_used; i += 1u << pages[i].order) {

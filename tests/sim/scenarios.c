@@ -26,6 +26,7 @@ struct scenario {
 	bool flush_over;
 	int flush_error;
 	u32 flushes, writes;
+	u32 begun, flushers;
 };
 
 static void scenario_main(void *arg)
@@ -148,6 +149,38 @@ static void flush_while_bypass_supersedes_acknowledged(struct scenario *s)
 	release_all();
 	flush_end(s);
 	host_write(h, 70, 2, true);
+}
+
+#define FLUSHERS	3u
+#define FLUSHES		200u
+
+static void flusher(void *arg)
+{
+	struct scenario *s = arg;
+	u32 i, first = 40 * s->begun++;
+
+	for (i = 0; i < FLUSHES; i++) {
+		host_write(&s->host, first, 30, false);
+		host_flush(&s->host);
+	}
+	s->flushers--;
+}
+
+/* Intents become durable, and somebody waits for them, while a FLUSH looks which there are. */
+static void flushes_beside_each_other(struct scenario *s)
+{
+	u32 i;
+
+	s->positions = 20;
+	s->begun = 0;
+	s->flushers = FLUSHERS;
+	sim_slow = "kvpool-commit";
+	for (i = 0; i < FLUSHERS; i++)
+		sim_spawn("flusher", flusher, s);
+	while (s->flushers)
+		host_sleep(20);
+	sim_slow = NULL;
+	host_write(&s->host, 70, 2, true);
 }
 
 /* A checkpoint hangs in its table pages while a bypass comes home, not covered by its flush. */
@@ -1461,6 +1494,7 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 void run_scenarios(void)
 {
 	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
+	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);

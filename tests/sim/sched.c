@@ -459,11 +459,16 @@ void sim_yield(void)
 	switch_to(&scheduler);
 }
 
+const char *sim_slow;
+
 void sim_maybe_preempt(void)
 {
-	if (sim_current == &scheduler || sim_atomic() || !rng_chance(&sim_rng, config.preempt))
+	if (sim_current == &scheduler || sim_atomic())
 		return;
-	sim_yield();
+	if (sim_slow && !strcmp(sim_current->name, sim_slow) && rng_chance(&sim_rng, 250))
+		sim_block_until(&sim_slow, "held up", jiffies + 1 + rng_below(&sim_rng, 16));
+	else if (rng_chance(&sim_rng, config.preempt))
+		sim_yield();
 }
 
 /* True: this allocation is to fail. */

@@ -73,6 +73,7 @@ void sim_io_end_one(void);
 extern struct task_sim *sim_current;
 extern struct rng sim_rng;		/* of the machine that runs */
 extern bool sim_verbose;
+extern const char *sim_slow;		/* tasks of this name are held up now and then, while others get far */
 extern char sim_failure[1024];		/* why the last machine failed */
 extern u64 sim_switches;
 
