@@ -166,9 +166,10 @@ int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	int ret = -ENOMEM;
 
 	if (old && next) {
-		kvp_events_flush(pool);
 		/* If not, the next one says so. */
 		kvp_pool_empty(pool);
+		/* What was noted until now goes to all legs: none is to come after its label is wiped. */
+		kvp_events_flush(pool);
 		ret = kvp_change_ready(pool, r);
 		if (!ret)
 			ret = kvp_shrink_plan(pool, s, next, r);

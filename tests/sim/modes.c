@@ -408,6 +408,21 @@ static void join_main(void *arg)
 	note_lost(c);
 }
 
+static void notes_end(void *arg)
+{
+	const struct change *c = arg;
+
+	host_sleep(500);
+	disks_release(c->start.legs - 1);
+}
+
+/* What is noted of a loss is on its way to the last SSD for half a second. */
+static void notes_hang(struct change *c)
+{
+	disks_stall(c->start.legs - 1, KVP_EVENTS_BLOCK, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS - 1);
+	sim_spawn("notes", notes_end, c);
+}
+
 static void leave_main(void *arg)
 {
 	struct change *c = arg;
@@ -419,6 +434,8 @@ static void leave_main(void *arg)
 	c->crash.leaves_at = ~0u;
 	c->from = disks.trace.nr;
 	die(c);
+	if (c->victim != NOBODY)
+		notes_hang(c);
 	if (!host_shrink(h, &new)) {
 		c->crash.leaves_at = disks.trace.nr;
 		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log.v->g))
