@@ -345,6 +345,7 @@ static void lose_page(struct host *h, u32 level, u64 block)
 	for (i = 0; i < disks.nr * kvp_table_copies(h->pool->vdevs[0].g); i++)
 		rot(i % disks.nr, kvp_page_copy(h->pool->vdevs[0].g, at, i / disks.nr));
 	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
 }
 
 static void expect_eio(struct host *h, u64 block)
