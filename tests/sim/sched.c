@@ -32,10 +32,14 @@
 #define FIRST_JIFFY	((u64)(u32)-(300 * HZ))
 /* No simulated job lasts that long; timers that only rearm themselves must not hide a deadlock. */
 #define TIME_LIMIT	(3600ull * 1000000000ull)
+/* Who is held up: how often, per mille, and for how many jiffies at most, so that others get as far as a commit. */
+#define HELD_UP		250
+#define HELD_UP_FOR	16
 
 struct task_sim *sim_current;
 struct rng sim_rng;
 bool sim_verbose;
+const char *sim_slow;
 char sim_failure[1024];
 u64 sim_switches;
 
@@ -459,14 +463,12 @@ void sim_yield(void)
 	switch_to(&scheduler);
 }
 
-const char *sim_slow;
-
 void sim_maybe_preempt(void)
 {
 	if (sim_current == &scheduler || sim_atomic())
 		return;
-	if (sim_slow && !strcmp(sim_current->name, sim_slow) && rng_chance(&sim_rng, 250))
-		sim_block_until(&sim_slow, "held up", jiffies + 1 + rng_below(&sim_rng, 16));
+	if (sim_slow && !strcmp(sim_current->name, sim_slow) && rng_chance(&sim_rng, HELD_UP))
+		sim_block_until(&sim_slow, "held up", jiffies + 1 + rng_below(&sim_rng, HELD_UP_FOR));
 	else if (rng_chance(&sim_rng, config.preempt))
 		sim_yield();
 }
