@@ -22,10 +22,12 @@ void *memchr_inv(const void *p, int c, size_t bytes)
 {
 	const u8 *b = p;
 
-	for (; bytes; b++, bytes--)
-		if (*b != (u8)c)
-			return (void *)b;
-	return NULL;
+	/* All bytes are c if the first is, and each is like the one before it. Nearly all calls end here. */
+	if (!bytes || (*b == (u8)c && !memcmp(b, b + 1, bytes - 1)))
+		return NULL;
+	while (*b == (u8)c)
+		b++;
+	return (void *)b;
 }
 
 ssize_t strscpy(char *dst, const char *src, size_t size)
