@@ -43,6 +43,24 @@ const char *const *command_names(void)
 
 /* --- texts ------------------------------------------------------------------------ */
 
+/* Long data is summed in lanes: as byte by byte, whatever its length and place. */
+static void test_crc32c_lanes(void)
+{
+	static const u32 lengths[] = { 4079, 4080, 4081, 4096, 8160, 12300 };
+	static u8 data[12300 + 8];
+	u32 i, from, n, sum;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (u8)(i * 2654435761u >> 13);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++)
+		for (from = 0; from < 8; from++) {
+			sum = lengths[i];
+			for (n = 0; n < lengths[i]; n++)
+				sum = kvp_crc32c(sum, data + from + n, 1);
+			expect(kvp_crc32c(lengths[i], data + from, lengths[i]) == sum);
+		}
+}
+
 static void test_crc32c(void)
 {
 	const char *check = "123456789";
@@ -51,6 +69,7 @@ static void test_crc32c(void)
 	expect((kvp_crc32c(~0u, check, 9) ^ ~0u) == 0xe3069283);
 	expect((kvp_crc32c(~0u, zeros, 32) ^ ~0u) == 0x8a9136aa);
 	expect(kvp_crc32c(kvp_crc32c(~0u, check, 4), check + 4, 5) == kvp_crc32c(~0u, check, 9));
+	test_crc32c_lanes();
 }
 
 static void test_size(void)
