@@ -17,9 +17,23 @@ const char *__asan_default_options(void)
 struct options opt = { .seed = 1, .crash = -1, .images = 6 };
 struct totals totals;
 
+/* By name, so that a case stays in its share when others come and go. */
+static bool in_share(const char *name)
+{
+	u32 hash = 2166136261u;		/* FNV-1a */
+
+	for (; *name; name++)
+		hash = (hash ^ (u8)*name) * 16777619u;
+	return !opt.shares || (hash >> 8) % opt.shares == opt.share;
+}
+
 bool wanted(const char *name)
 {
-	return !opt.only || strstr(name, opt.only);
+	if ((opt.only && !strstr(name, opt.only)) || !in_share(name))
+		return false;
+	if (opt.list)
+		puts(name);
+	return !opt.list;
 }
 
 void result(const char *name, bool good)
@@ -39,11 +53,34 @@ void result(const char *name, bool good)
 	}
 	fflush(stdout);
 	/* Broken on purpose: one failure is all that is asked for. */
-	if (!good && opt.sabotage && !opt.keep_going) {
+	if (!good && (opt.first || opt.sabotage) && !opt.keep_going) {
 		printf("%u passed, %u failed\n", totals.passed, totals.failed);
 		exit(1);
 	}
 }
+
+static const struct suite {
+	const char *name;
+	void (*run)(void);
+} suites[] = {
+	{ "golden", run_golden },
+	{ "scenarios", run_scenarios },
+	{ "stories", run_stories },
+	{ "sequences", run_sequences },
+	{ "parity", run_parity },
+	{ "vdevs", run_vdevs },
+	{ "cache", run_cache },
+	{ "scache", run_scache },
+	{ "park", run_park },
+	{ "cachep1", run_cachep1 },
+	{ "restart", run_restart },
+	{ "stripelog", run_stripelog },
+	{ "random", run_random },
+	{ "hostile", run_hostile },
+	{ "trouble", run_trouble },
+	{ "grow", run_grow },
+	{ "modes", run_modes },
+};
 
 static void usage(void)
 {
@@ -51,7 +88,10 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "suites: golden sequences parity vdevs cache scache park stripelog restart random scenarios stories hostile trouble grow\nrules:");
+	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER]\nsuites:");
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		printf(" %s", suites[i].name);
+	printf("\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
@@ -89,28 +129,14 @@ static enum sabotage find_sabotage(char **argv, const char *name)
 	return 0;
 }
 
-static const struct suite {
-	const char *name;
-	void (*run)(void);
-} suites[] = {
-	{ "golden", run_golden },
-	{ "scenarios", run_scenarios },
-	{ "stories", run_stories },
-	{ "sequences", run_sequences },
-	{ "parity", run_parity },
-	{ "vdevs", run_vdevs },
-	{ "cache", run_cache },
-	{ "scache", run_scache },
-	{ "park", run_park },
-	{ "cachep1", run_cachep1 },
-	{ "restart", run_restart },
-	{ "stripelog", run_stripelog },
-	{ "random", run_random },
-	{ "hostile", run_hostile },
-	{ "trouble", run_trouble },
-	{ "grow", run_grow },
-	{ "modes", run_modes },
-};
+/* "K/N": the cases of share K, from 0, of N. */
+static void parse_share(const char *s)
+{
+	char rest;
+
+	if (sscanf(s, "%u/%u%c", &opt.share, &opt.shares, &rest) != 2 || opt.share >= opt.shares)
+		usage();
+}
 
 static const char *parse(int argc, char **argv)
 {
@@ -118,7 +144,8 @@ static const char *parse(int argc, char **argv)
 		{ "seed", 1, 0, 's' }, { "only", 1, 0, 'o' }, { "crash", 1, 0, 'c' },
 		{ "verbose", 0, 0, 'v' }, { "long", 0, 0, 'l' }, { "images", 1, 0, 'i' },
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
-		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { 0 }
+		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' },
+		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -136,6 +163,9 @@ static const char *parse(int argc, char **argv)
 		case 'b': opt.sabotage = find_sabotage(argv, optarg); break;
 		case 'k': opt.keep_going = true; break;
 		case 'd': opt.dump = optarg; break;
+		case 'S': parse_share(optarg); break;
+		case 'L': opt.list = true; break;
+		case 'f': opt.first = true; break;
 		default: usage();
 		}
 	}
@@ -160,6 +190,8 @@ int main(int argc, char **argv)
 			       totals.passed - before.passed, totals.failed - before.failed,
 			       (double)(clock() - start) / CLOCKS_PER_SEC);
 	}
+	if (opt.list)
+		return 0;
 	printf("# %llu machines, %llu crash images (%llu more were duplicates), %llu second crashes, %llu task switches\n",
 	       check_stats.machines, check_stats.images, check_stats.duplicates,
 	       check_stats.recrashes, sim_switches);

@@ -12,6 +12,9 @@ struct options {
 	bool verbose, thorough, keep_going;
 	u32 images;		/* images at one position, at most */
 	u32 rounds;		/* of random tests; 0: as the suite likes */
+	u32 share, shares;	/* only cases whose name falls into this share of so many; 0: all */
+	bool list;		/* print the names of the cases, and run none */
+	bool first;		/* end at the first failure */
 	enum sabotage sabotage;
 	const char *dump;	/* folder for images of crashes, and what a recovery made of them */
 };
@@ -24,7 +27,7 @@ struct totals {
 
 extern struct totals totals;
 
-/** wanted() - was this name asked for? */
+/** wanted() - is this case to be run? Asked once for each case, by its whole name. */
 bool wanted(const char *name);
 /** result() - count and, if bad or verbose, print */
 void result(const char *name, bool good);
