@@ -10,6 +10,7 @@
 #	# needs: fio etcd             programs; skipped where one is missing
 #	# kmsg-allow: REGEX           kernel log lines of I/O errors meant to happen
 #	# long: why                   runs only in check-long
+#	# turn: GROUP [FILE]...       takes turns with others of the group, but for changes of FILE (a pattern)
 #	. "$KVPOOL_TOP/tests/vm/lib.sh"
 #
 # A test fails on the first command that fails. It runs as root in a guest of

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a write with fdatasync is one FUA write a leg; failed commits and flushes stay failed until all is durable
+# turn: flush */log/flush.c */log/commit.c
 # timeout: 180
 # needs: gcc
 # kmsg-allow: I/O error
