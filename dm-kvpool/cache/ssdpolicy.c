@@ -200,8 +200,13 @@ u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full)
 
 u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate)
 {
-	u64 next = max(b->next, now - min(now, SAVED_NS));
+	u64 next;
 
+	/* Fits: it is no more than 2^32 blocks, by the second. */
+	if (b->next > now && b->rate != rate)
+		b->next = now + div64_u64((b->next - now) * b->rate, rate);
+	b->rate = rate;
+	next = max(b->next, now - min(now, SAVED_NS));
 	if (next > now)
 		return next - now;
 	b->next = next + div64_u64(blocks * SECOND_NS, rate);

@@ -205,9 +205,13 @@ u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full);
 /** kvp_ssd_slows() - are writers slowed down? The same as kvp_ssd_accept() != ~0, without a division. */
 bool kvp_ssd_slows(u64 capacity, u64 dirty);
 
-/** struct kvp_ssd_bucket - a pace: @next is when the next one may go, ns. Zeros to begin with. */
+/**
+ * struct kvp_ssd_bucket - a pace. Zeros to begin with.
+ * @next: when the next one may go, ns
+ * @rate: blocks a second at which @next was reckoned
+ */
 struct kvp_ssd_bucket {
-	u64 next;
+	u64 next, rate;
 };
 
 /**
@@ -216,6 +220,8 @@ struct kvp_ssd_bucket {
  * @rate: blocks a second, not 0
  *
  * Who has not gone for a while may make up for a thirty-second of a second of it, no more.
+ * What is still to be waited for goes on at the pace of now: a large write at the slowest
+ * pace would else keep everybody waiting for seconds after there is room again.
  * Return: 0: gone; else in so many ns. Context: any; one at a time.
  */
 u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate);

@@ -13,10 +13,7 @@
 
 #define MANY	(16 * KVP_INDEX_CHUNK)	/* places */
 
-#define sound(ix) ({							\
-	const char *wrong_ = kvp_index_check(ix);			\
-	expect(!wrong_, "%s is wrong", wrong_);				\
-})
+#define sound(ix) expect(!kvp_index_check(ix), "%s is wrong", kvp_index_check(ix))
 
 static bool make(struct kvp_index *ix, u32 most)
 {

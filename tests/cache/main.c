@@ -3,12 +3,25 @@
  * Runs tests: all, or with --only those whose name has a part in it. The last
  * line is "N passed, N failed". SEED=N chooses other random cases.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
 
 uint64_t seed = 1;
+
+bool unexpected(const char *file, int line, const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	fprintf(stderr, "# %s:%d: ", file, line);
+	vfprintf(stderr, why, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return false;
+}
 
 int main(int argc, char **argv)
 {

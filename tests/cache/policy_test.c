@@ -12,10 +12,7 @@
 #include "suite.h"
 #include "trace.h"
 
-#define sound(c) ({							\
-	const char *wrong_ = kvp_s3_check(c);				\
-	expect(!wrong_, "%s is wrong", wrong_);				\
-})
+#define sound(c) expect(!kvp_s3_check(c), "%s is wrong", kvp_s3_check(c))
 
 /* Values that name their block. */
 static void *value_of(u64 key)

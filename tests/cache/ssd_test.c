@@ -486,7 +486,10 @@ static bool test_accept(void)
 	return end(good);
 }
 
-/* What the bucket lets through in a second of asking every millisecond for @blocks. */
+/*
+ * What the bucket lets through in a second of asking every millisecond for @blocks, none larger
+ * than these having gone before; ~0 if it made somebody wait longer than for them.
+ */
 static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
 {
 	u64 end = *now + 1000000000, n = 0, wait;
@@ -494,9 +497,37 @@ static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
 	for (; *now < end; *now += 1000000) {
 		while (!(wait = kvp_ssd_take(b, *now, blocks, rate)) && n < 1000000)
 			n += blocks;
-		expect(wait <= blocks * 1000000000ull / rate + 1, "%llu ns is too long", wait);
+		if (!expect(wait <= blocks * 1000000000ull / rate + 1, "%llu ns is too long", wait))
+			return ~0ull;
 	}
 	return n;
+}
+
+/* A pace that changes while somebody waits: half of the wait at the old one, and half of what is left at the new one. */
+static bool test_pace_changes(void)
+{
+	u64 now = 5000000000, half = 8000000000, wait;
+	struct kvp_ssd_bucket b = { .next = now };
+	bool good = make(100);
+
+	good &= expect(!kvp_ssd_take(&b, now, 256, 16), "nobody has gone before");
+	now += half;
+	wait = kvp_ssd_take(&b, now, 1, 16);
+	good &= expect(wait == half, "%llu ns at the old pace", wait);
+	wait = kvp_ssd_take(&b, now, 1, 16000);
+	good &= expect(wait == half / 1000, "%llu ns at a faster pace", wait);
+	now += wait / 2;
+	wait = kvp_ssd_take(&b, now, 1, 16);
+	good &= expect(wait == half / 2, "%llu ns at the slow one again", wait);
+	now += wait - 1;
+	good &= expect(kvp_ssd_take(&b, now, 1, 16) == 1, "just before the end");
+	good &= expect(!kvp_ssd_take(&b, now + 1, 1, 16), "it has waited");
+	/* The largest that there can be. */
+	b = (struct kvp_ssd_bucket){ .next = now };
+	good &= expect(!kvp_ssd_take(&b, now, ~0u, 1), "the largest");
+	wait = kvp_ssd_take(&b, now, 1, 1ull << 32);
+	good &= expect(wait < 1000000000 && wait > 999999990, "%llu ns for the largest", wait);
+	return end(good);
 }
 
 static bool test_take(void)
@@ -665,6 +696,7 @@ const struct test tests[] = {
 	{ "destage", test_destage },
 	{ "accept", test_accept },
 	{ "take", test_take },
+	{ "pace-changes", test_pace_changes },
 	{ "load", test_load },
 	{ "no-memory", test_no_memory },
 	{ "gate-whole", test_whole },

@@ -19,16 +19,18 @@ extern const struct test tests[];
 /** seed - of everything random: SEED=, or 1 */
 extern uint64_t seed;
 
-/** expect() - print what is not as it should be */
-#define expect(c, ...) ({						\
-	bool good_ = (c);						\
-	if (!good_) {							\
-		fprintf(stderr, "# %s:%d: ", __FILE__, __LINE__);	\
-		fprintf(stderr, __VA_ARGS__);				\
-		fputc('\n', stderr);					\
-	}								\
-	good_;								\
-})
+/**
+ * expect() - print what is not as it should be
+ *
+ * Return: whether it is. A test that drops that passes whatever was expected, and is not compiled.
+ */
+#define expect(c, ...) as_expected((c) || unexpected(__FILE__, __LINE__, __VA_ARGS__))
+static inline bool __attribute__((warn_unused_result)) as_expected(bool good)
+{
+	return good;
+}
+/** unexpected() - of expect(); false */
+bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why, ...);
 
 /* memory.c */
 /** memory_fail_at - which allocation from now on is to fail, 1 being the next; 0: none */

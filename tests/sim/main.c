@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +35,18 @@ bool wanted(const char *name)
 	if (opt.list)
 		puts(name);
 	return !opt.list;
+}
+
+bool unexpected(const char *file, int line, const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	fprintf(stderr, "# %s:%d: ", file, line);
+	vfprintf(stderr, why, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return false;
 }
 
 void result(const char *name, bool good)

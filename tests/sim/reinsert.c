@@ -123,7 +123,8 @@ static void stall_reads(struct play *p)
 {
 	u32 i, place;
 
-	lies_at(p, FIRST, &place);
+	if (!lies_at(p, FIRST, &place))
+		sim_fail("block %u is not on the SSD", FIRST);
 	for (i = 0; i < p->start.cache; i++)
 		disks_stall(ssd(p, i)->bdev - disks.bdev,
 			    kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0).block,
@@ -217,7 +218,8 @@ static void rotten(struct play *p)
 
 	memset(junk, 0x55, sizeof(junk));
 	fill(p);
-	lies_at(p, FIRST + 2, &place);
+	if (!lies_at(p, FIRST + 2, &place))
+		sim_fail("block %u is not on the SSD", FIRST + 2);
 	at = kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0);
 	for (i = 0; i < p->start.cache; i++)
 		if (!p->start.cache_parity || i == at.leg)

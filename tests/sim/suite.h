@@ -31,16 +31,18 @@ extern struct totals totals;
 bool wanted(const char *name);
 /** result() - count and, if bad or verbose, print */
 void result(const char *name, bool good);
-/** expect() - in a unit test: print what is not as it should be */
-#define expect(c, ...) ({						\
-	bool __good = (c);						\
-	if (!__good) {							\
-		fprintf(stderr, "# %s:%d: ", __FILE__, __LINE__);	\
-		fprintf(stderr, __VA_ARGS__);				\
-		fputc('\n', stderr);					\
-	}								\
-	__good;								\
-})
+/**
+ * expect() - in a unit test: print what is not as it should be
+ *
+ * Return: whether it is. A test that drops that passes whatever was expected, and is not compiled.
+ */
+#define expect(c, ...) as_expected((c) || unexpected(__FILE__, __LINE__, __VA_ARGS__))
+static inline bool __attribute__((warn_unused_result)) as_expected(bool good)
+{
+	return good;
+}
+/** unexpected() - of expect(); false */
+bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why, ...);
 
 /* A pool to begin with, made once: disks with some blocks written and home. */
 #define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */
