@@ -365,6 +365,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
 	say_number(p, "ssd.restored", READ_ONCE(pool->warm.restored));
 	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm.ms));
+	say_number(p, "ssd.unsealed", kvp_warm_unsealed(pool));
 	for (i = 0; i < KVP_FILL_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)

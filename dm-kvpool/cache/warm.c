@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -153,15 +154,35 @@ static u64 left_until(const struct kvp_pool *pool)
 	return is_ring(pool) ? READ_ONCE(pool->scache.wiped) : READ_ONCE(pool->log.logged.lsn);
 }
 
+/* So many whole segments lie between @at and @until. */
+static u64 whole_segments(const struct kvp_pool *pool, const u64 *at, u64 until)
+{
+	u64 from = READ_ONCE(*at);
+
+	return until > from ? div64_u64(until - from, segment(pool)) : 0;
+}
+
+static u64 left_segments(const struct kvp_pool *pool)
+{
+	return whole_segments(pool, &pool->warm.left, left_until(pool));
+}
+
+static u64 home_segments(const struct kvp_pool *pool)
+{
+	return whole_segments(pool, &pool->warm.home, min(left_until(pool), READ_ONCE(pool->warm.settled)));
+}
+
 /* The next segment of which a summary is to be written; NULL: it is not time for any. */
 static u64 *next_to_seal(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
-	u64 until = left_until(pool), home = min(until, READ_ONCE(w->settled));
+	if (left_segments(pool))
+		return &pool->warm.left;
+	return home_segments(pool) ? &pool->warm.home : NULL;
+}
 
-	if (READ_ONCE(w->left) + segment(pool) <= until)
-		return &w->left;
-	return READ_ONCE(w->home) + segment(pool) <= home ? &w->home : NULL;
+u64 kvp_warm_unsealed(const struct kvp_pool *pool)
+{
+	return in_use(&pool->warm) ? left_segments(pool) + home_segments(pool) : 0;
 }
 
 static void seal_work(struct work_struct *work)

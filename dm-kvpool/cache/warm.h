@@ -108,6 +108,9 @@ void kvp_warm_kick(struct kvp_pool *pool);
  */
 void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
 
+/** kvp_warm_unsealed() - summaries that it is time for and that are not written yet. Context: as a reader of stats. */
+u64 kvp_warm_unsealed(const struct kvp_pool *pool);
+
 /** kvp_warm_bytes() - memory that it takes. Context: as a reader of stats. */
 u64 kvp_warm_bytes(const struct kvp_pool *pool);
 

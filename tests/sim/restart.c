@@ -963,6 +963,13 @@ static bool summaries_rot(struct saga *s)
 	return good && life(s, expect_all_of_it, true);
 }
 
+/* Until it is not time for any summary, or never. */
+static void until_sealed(struct kvp_pool *pool)
+{
+	while (kvp_warm_unsealed(pool))
+		host_sleep(50);
+}
+
 /* More than a segment of it, and the segments have their summaries. */
 static void fill_segments(struct saga *s)
 {
@@ -971,7 +978,7 @@ static void fill_segments(struct saga *s)
 	flush_work(&s->host.pool->scache.grow_work);
 	write_each(s, 100, 200);
 	host_checkpoint(&s->host);
-	host_sleep(2500);
+	until_sealed(s->host.pool);
 	if (READ_ONCE(s->host.pool->warm.home) == s->host.pool->warm.next)
 		sim_fail("no segment has a summary");
 }
@@ -1276,7 +1283,7 @@ static void leave_a_summary(struct saga *s)
 	while (pool->log.head.lsn < left_at + g->segment_blocks)
 		write_each(s, 1, 1);
 	host_checkpoint(h);
-	host_sleep(2500);
+	until_sealed(pool);
 	if (READ_ONCE(pool->warm.home) < left_at + g->segment_blocks)
 		sim_fail("there is no summary: the saga is not what it says");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
@@ -1373,7 +1380,7 @@ static void come_to_old_segment(struct saga *s)
 	write_each(s, 301, 10);
 	host_checkpoint(&s->host);
 	/* All before it has its summaries: no late one is written where that of this segment goes. */
-	host_sleep(2500);
+	until_sealed(pool);
 	if (READ_ONCE(pool->warm.home) < begin + kvp_log_blocks(g))
 		sim_fail("summaries are missing: the saga is not what it says");
 	expect_from_ssd(s, 140, 60, 50, 60);

@@ -61,9 +61,10 @@ begin_load() {
 		kill -0 "$load" || fail "fio ended by itself: $(cat /tmp/load.log)"
 		sleep 0.2
 	done
-	sleep 1
+	wait_more tank io.write_blocks 16
 }
 end_load() {
+	wait_more tank io.write_blocks
 	kill -0 "$load" || fail "fio ended by itself: $(cat /tmp/load.log)"
 	kill -INT "$load"
 	wait "$load" || [ $? -le 130 ] || fail "fio: $(cat /tmp/load.log)"

@@ -104,6 +104,40 @@ retry() {
 	done
 }
 
+# patient SECONDS COMMAND...: it ends within that time, on a host that may be slow.
+patient() {
+	local seconds=$(($1 * ${KVPOOL_SLOWNESS:-1}))
+	shift
+	timeout "$seconds" "$@" || fail "status $? within $seconds s: $*"
+}
+
+# waits_in PID FUNCTION [COMMAND]: it or a child of it (one of that name) sleeps in the kernel, inside a function
+# whose name has FUNCTION in it. "It still waits" proves nothing of a program that has not come so far: first
+# retry 60 waits_in PID FUNCTION.
+waits_in() {
+	local pid
+	for pid in "$1" $(pgrep -P "$1" || :); do
+		[ -z "${3:-}" ] || [ "$(cat "/proc/$pid/comm" 2> /dev/null)" = "$3" ] || continue
+		! grep -q " [^ ]*$2" "/proc/$pid/stack" 2> /dev/null || return 0
+	done
+	return 1
+}
+
+# asks_disk PID: it waits for the answer of a block device.
+asks_disk() {
+	waits_in "$1" blkdev_
+}
+
+# end_fio PID LOG: one that would have gone on for ever ends now, and has seen no error.
+end_fio() {
+	kill -0 "$1" || fail "fio ended by itself: $(cat "$2")"
+	# It takes no signal before it is at work.
+	kill -INT "$1"
+	wait "$1" || [ $? -le 130 ] || fail "fio: $(cat "$2")"
+	grep -q 'err= 0' "$2" || fail "fio: $(cat "$2")"
+	! grep -qE 'verify:|rror' "$2" || fail "fio: $(cat "$2")"
+}
+
 # Setting up ------------------------------------------------------------------
 
 # at_exit COMMAND: run when the test ends, the last one first. Background jobs,
@@ -229,6 +263,19 @@ wait_stat() {
 		[ "$SECONDS" -lt "$end" ] || fail "$1: $2 is '$(stat_of "$1" "$2")', never became '$3'"
 		sleep 0.1
 	done
+}
+
+# stat_over POOL KEY VALUE: it is more than that.
+stat_over() {
+	[ "$(stat_of "$1" "$2")" -gt "$3" ]
+}
+
+# wait_more POOL KEY [N]: until that counter has grown by N, or 1, from now on. That a load was started does not
+# mean that it is at work, nor that it still is.
+wait_more() {
+	local now
+	now=$(stat_of "$1" "$2")
+	retry 60 stat_over "$1" "$2" $((now + ${3:-1} - 1))
 }
 
 # scrub POOL [HEALED [UNREPAIRED]]: a whole scrub, and what it must find.

@@ -13,17 +13,8 @@ show() { # FIRST COUNT: what the blocks hold, on one line
 	seen=$(oracle show $dev "$1" "$2" bs=4)
 	echo "${seen//$'\n'/,}"
 }
-# sealed: until nothing is written to the SSDs any more, as are the summaries of segments that were left, in
-# their own time. One that cannot be written yet is tried again a second later.
-sealed() {
-	local before='' now
-	now=$(ssd_writes)
-	until [ "$now" = "$before" ]; do
-		sleep 3
-		before=$now now=$(ssd_writes)
-	done
-}
-ssd_writes() { awk '$1 == "writes" { n += $2 } END { print n }' "$_sim"/[cde]/stats; }
+# sealed: until the summaries of segments that were left are written, as they are in their own time.
+sealed() { wait_stat p ssd.unsealed 0; }
 home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
 hits() { stat_of p ssd.hits; }
 # from_ssd WHAT FIRST COUNT VERSIONS: all of it, and nothing from a disk but pages of the checksum table.

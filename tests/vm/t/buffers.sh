@@ -38,12 +38,18 @@ for bs in 1 8 256; do oracle scribble-write $dev 0 4096 3 $bs; done
 no_blame writer
 dd if=$dev bs=1M count=16 iflag=direct status=none | md5sum > /tmp/sum
 echo "--- both, and a power cut in the middle"
-oracle scribble-write $dev 4096 2048 5 64 2> /tmp/writer & writer=$!
-oracle scribble-read $dev 0 4096 5 16 2> /tmp/reader & reader=$!
-sleep 3
+oracle scribble-write $dev 4096 2048 86400 64 2> /tmp/writer & writer=$!
+oracle scribble-read $dev 0 4096 86400 16 2> /tmp/reader & reader=$!
+wait_more p io.write_blocks 4096
+wait_more p io.read_blocks 1024
+wait_more p io.write_blocks
+kill -0 $reader || fail "the reader ended by itself: $(cat /tmp/reader)"
 simset all cut_mode random; simset all power_cut now
-wait $writer || true
-wait $reader || true
+expect_fail wait $writer
+grep -q 'Input/output error' /tmp/writer || fail "the writer: $(cat /tmp/writer)"
+# What is in RAM is still read.
+pkill -P $reader || :
+wait $reader || :
 dmsetup remove --retry p
 simset all power_restore 1
 dmsetup create p --table "$table"

@@ -13,12 +13,12 @@ dmsetup create p --table "0 $(sectors_of 96) kvpool - 3 format name=p log_size=8
 table=$(dmsetup table p)
 dev=/dev/mapper/p
 oracle write $dev 0 2048 1 fsync bs=256
-load() { # NAME RUNTIME [FIO OPTION]...
-	local name=$1 time=$2
-	shift 2
+load() { # NAME [FIO OPTION]...: until it is ended
+	local name=$1
+	shift
 	fio --name="$name" --filename=$dev --direct=1 --rw=randrw --bsrange=4k-512k --offset=16m --size=64m \
 		--verify=crc32c --verify_backlog=32 --verify_fatal=1 --verify_state_save=0 --fdatasync=32 --ioengine=libaio --iodepth=8 \
-		--time_based --runtime="$time" --output="/tmp/$name.log" "$@" &
+		--time_based --runtime=86400 --output="/tmp/$name.log" "$@" &
 	fio=$!
 }
 # A status that needs I/O or a lock would hang now.
@@ -26,16 +26,18 @@ echo "--- status while the legs hang"
 oracle write $dev 0 8 2 bs=1
 for l in a b; do simset $l stall 1; done
 oracle sync $dev & syncer=$!
-sleep 0.5
-for i in 1 2 3; do timeout 50 dmsetup status p > /tmp/status || fail "status hangs"; done
-timeout 50 dmsetup message p 0 stats > /dev/null || fail "stats hang"
+retry 60 asks_disk $syncer
+for i in 1 2 3; do patient 50 dmsetup status p > /tmp/status; done
+patient 50 dmsetup message p 0 stats > /dev/null
+asks_disk $syncer || fail "the legs did not hang"
 for l in a b; do simset $l stall 0; done
 wait $syncer || fail "sync after the stall"
 expect_eq "$(awk '{ print $4, $5, $9, $10 }' /tmp/status)" "online rw 2/2 AA" "status"
 expect_eq "$(awk '{ print NF }' /tmp/status)" 18 "fields of the status line: $(cat /tmp/status)"
 
 echo "--- everything at once, under load"
-load one 16
+load one
+wait_more p io.write_blocks 256
 dmsetup message p 0 set scrub_rate 256K # it takes half a minute, or more
 for i in 1 2 3; do
 	dmsetup status p > /dev/null
@@ -61,7 +63,8 @@ for i in 1 2 3; do
 	wait_stat p scrub.state stopped
 done
 dmsetup message p 0 set scrub_rate 0
-wait $fio || fail "fio: $(cat /tmp/one.log)"
+wait_more p io.write_blocks 256
+end_fio $fio /tmp/one.log
 expect_eq "$(oracle show $dev 8 2040)" "8 2040 v1"
 expect_stat p state online
 for key in name uuid state mode size comment features epoch era checkpoint sequence written_blocks poisoned_blocks \
@@ -81,8 +84,8 @@ scrub p
 
 echo "--- an event ends a wait"
 number=$(dmsetup info -c --noheadings -o events p)
-timeout 60 dmsetup wait p "$number" & waiter=$!
-sleep 0.5
+dmsetup wait p "$number" & waiter=$!
+retry 60 waits_in $waiter dm_wait_event
 dmsetup message p 0 scrub start
 wait $waiter || fail "dmsetup wait: $?"
 wait_stat p scrub.state finished
@@ -121,7 +124,7 @@ echo "--- removed with I/O in flight"
 oracle write $dev 0 2048 4 fsync bs=256
 for l in a b; do simset $l delay_us 2000; done
 before=$(stat_of p io.write_blocks)
-load two 600 2> /tmp/two.err
+load two 2> /tmp/two.err
 at_work() { [ "$(stat_of p io.write_blocks)" -gt $((before + 256)) ]; }
 retry 60 at_work
 # The error table takes its place at once.

@@ -38,7 +38,6 @@ mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 dd if=/dev/urandom of=/tmp/m/kept bs=1M count=4 conv=fsync status=none
 sum=$(sha256sum < /tmp/m/kept)
 begin_load
-sleep 2
 
 echo "--- all modes, under load"
 for mode in writethrough writearound writeback writearound writethrough writeback; do

@@ -123,7 +123,8 @@ done
 
 echo "--- three seconds without any memory"
 run_may_stop 99 4 "without memory" & pid=$!
-sleep 1
+wait_more p io.write_blocks
+kill -0 $pid || fail "it is over already"
 memory_fails 1
 sleep 3
 memory_fails 0

@@ -25,13 +25,14 @@ expect_stat p written_blocks 0
 oracle write $dev 0 4096 1 fsync bs=256
 written 4096
 echo "--- blkdiscard"
+before=$(stat_of p io.discard_blocks)
 blkdiscard -o $((100 * 4096)) -l $((1000 * 4096)) $dev
+expect_stat p io.discard_blocks $((before + 1000))
 expect_eq "$(oracle show $dev 0 4096 | lines)" "0 100 v1,100 1000 zero,1100 2996 v1,"
 oracle sync $dev
 cut drop_all
 expect_eq "$(oracle show $dev 0 4096 | lines)" "0 100 v1,100 1000 zero,1100 2996 v1,"
 written 3096
-[ "$(stat_of p io.discard_blocks)" -ge 0 ] || fail "io.discard_blocks"
 
 echo "--- blkdiscard -z, and zeros that are written"
 blkdiscard -z -o $((2000 * 4096)) -l $((8 * 4096)) $dev
@@ -75,4 +76,9 @@ scrub p
 
 echo "--- partial blocks of a discard are left alone"
 oracle write $dev 0 8 4 fsync
+for range in "-o 512 -l 8192" "-o 4096 -l 1024" "-o 2048 -l 4096"; do
+	# shellcheck disable=SC2086 # words
+	for how in "" -z; do expect_fail blkdiscard $how $range $dev; done
+done
+expect_eq "$(oracle show $dev 0 9 | lines)" "0 8 v4,8 1 zero,"
 expect_eq "$(cat "/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue/discard_granularity")" 4096 "discard granularity"

@@ -21,14 +21,19 @@ simset a dead 1
 oracle write /dev/mapper/p 10 1 2 fsync & writer=$!
 wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
-oracle show /dev/mapper/p 700 1 > /tmp/lost & lost=$!
-wait $lost; expect_eq "$(cat /tmp/lost)" "700 1 EIO" "a lost block"
-sleep 2
-kill -0 $reader || fail "a read did not wait: $(cat /tmp/read)"
-kill -0 $writer || fail "a write did not wait"
+retry 60 asks_disk $reader
+# Whoever asks after them is answered, and they still wait.
+both_wait() { # WHEN
+	expect_eq "$(oracle show /dev/mapper/p 700 1)" "700 1 EIO" "a lost block"
+	asks_disk $reader || fail "a read did not wait $1: $(cat /tmp/read)"
+	asks_disk $writer || fail "a write did not wait $1"
+}
+both_wait "for a leg"
+# It tries the legs by itself before it returns, and nobody else does where none answers.
 dmsetup message p 0 clear
-sleep 1
-kill -0 $reader || fail "a read did not wait after a clear with no leg: $(cat /tmp/read)"
+expect_stat p state faulted
+both_wait "after a clear with no leg"
+expect_stat p leg.0.err_read 0
 resumed() { dmsetup message p 0 events | grep -c ' resumed$' || true; }
 expect_eq "$(resumed)" 0 "events"
 
@@ -48,8 +53,8 @@ simset a dead 1
 oracle write /dev/mapper/p 10 1 3 fsync & writer=$!
 wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
-sleep 1
-kill -0 $reader || fail "a read did not wait: $(cat /tmp/read)"
+retry 60 asks_disk $reader
+both_wait "for a leg"
 expect_refusal "message set . too few legs did what they had to" dmsetup message p 0 set failmode error
 wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
 ! wait $writer || fail "a write succeeded without a leg"

@@ -62,6 +62,7 @@ for fs in ext4 xfs; do
 		[ $cut = 1 ] || { check_files /tmp/mnt /tmp/list; rm -rf /tmp/mnt/*; : > /tmp/list; }
 		writer /tmp/mnt /tmp/list 2> /tmp/writer.err & pid=$!
 		some_more $((4 + cut * 3))
+		kill -0 $pid || fail "nobody wrote when the power went: $(cat /tmp/writer.err)"
 		simset all seed $cut; simset all cut_mode random; simset all power_cut now
 		wait $pid || true
 		umount /tmp/mnt
@@ -100,10 +101,15 @@ mount -o errors=remount-ro /dev/mapper/p /tmp/mnt
 : > /tmp/list
 writer /tmp/mnt /tmp/list 2> /tmp/writer.err & pid=$!
 some_more 6
+kill -0 $pid || fail "nobody wrote when the legs failed: $(cat /tmp/writer.err)"
 for l in a b; do simset $l faults "add write_error 0 860160"; done
-sleep 2
+has_failed() { [ "$(simstat "$1" injected)" -gt 0 ]; }
+for l in a b; do retry 60 has_failed $l; done
 for l in a b; do simset $l faults clear; done
-sleep 2
+# Until one more file is durable, or an error has ended it.
+at=$(wc -l < /tmp/list)
+has_gone_on() { ! kill -0 $pid 2> /dev/null || test_lines $((at + 1)); }
+retry 60 has_gone_on
 touch /tmp/enough # killed, it would leave a program behind that has a file open
 wait $pid || true
 umount /tmp/mnt

@@ -86,12 +86,16 @@ dmsetup remove --retry p
 echo "--- a leg pulled out under load"
 make_pool /dev/c /dev/d
 fio --name=pull --filename=/dev/mapper/p --direct=1 --rw=randrw --bsrange=4k-256k --size=24m --offset=8m \
-	--io_size=24m --verify=crc32c --verify_backlog=64 --fdatasync=16 --ioengine=libaio --iodepth=8 \
-	--output=/tmp/fio.log &
+	--time_based --runtime=86400 --verify=crc32c --verify_backlog=64 --verify_state_save=0 --fdatasync=16 --ioengine=libaio \
+	--iodepth=8 --output=/tmp/fio.log &
 fio=$!
-sleep 2
+wait_more p io.write_blocks 1024
 simset c remove 1
-wait $fio || fail "fio: $(cat /tmp/fio.log)"
+# It has noticed, and the load goes on.
+wait_stat p state degraded
+wait_more p io.write_blocks 1024
+wait_more p io.read_blocks 256
+end_fio $fio /tmp/fio.log
 oracle write /dev/mapper/p 0 512 2 fsync bs=64
 all_is v2
 expect_stat p state degraded

@@ -44,6 +44,7 @@ for journal in wal delete; do
 		done
 	} | stdbuf -oL sqlite3 -bail /tmp/mnt/db > /tmp/acked 2> /tmp/sqlite.err & pid=$!
 	retry 100 enough
+	kill -0 $pid || fail "SQLite ended by itself: $(cat /tmp/sqlite.err)"
 	simset all seed "$base"; simset all cut_mode random; simset all power_cut now
 	wait $pid || true
 	umount /tmp/mnt

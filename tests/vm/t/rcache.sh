@@ -209,10 +209,12 @@ oracle new $state 2048 1 2048 7
 oracle run $state $dev 7 4 150 1 & run=$!
 for size in 256K 1M 0 512K 64K 2M 256K; do
 	dmsetup message p 0 set ram_cache $size
-	sleep 1
+	wait_more p io.write_blocks 16
+	wait_more p io.read_blocks 16
 	echo 2 > /proc/sys/vm/drop_caches
 	dmsetup message p 0 drop_caches
 done
+kill -0 $run || fail "it is over already"
 wait $run || fail "oracle: $?"
 oracle check $state $dev keep
 look; echo "hits: ${st[ram.hits]}, fills: ${st[ram.fills]}"

@@ -158,10 +158,13 @@ expect_stat p ssd.clean 0
 mount $dev /tmp/m
 expect_eq "$(sum_of)" "$sum" "the file, from the disks"
 # What was read from the disks is there the next times, whatever else goes on in the file system.
-fio --name=g --directory=/tmp/m --size=2m --bs=4k --rw=randwrite --fdatasync=8 --direct=1 --time_based --runtime=5 \
+fio --name=g --directory=/tmp/m --size=2m --bs=4k --rw=randwrite --fdatasync=8 --direct=1 --time_based --runtime=86400 \
 	--ioengine=libaio --output=/tmp/fio.log & pid=$!
-for _ in 1 2 3 4 5; do expect_eq "$(sum_of)" "$sum" "the file, while another is written"; done
-wait $pid || fail "fio: $(cat /tmp/fio.log)"
+for _ in 1 2 3 4 5; do
+	wait_more p io.write_blocks 64
+	expect_eq "$(sum_of)" "$sum" "the file, while another is written"
+done
+end_fio $pid /tmp/fio.log
 expect_eq "$(sum_of)" "$sum" "the file, beside another"
 # The log has come round: what is read again and again enters. Its begin, which is no long stream.
 begin_of() { dd if=/tmp/m/f.0.0 bs=16K count=32 iflag=direct status=none | sha256sum; }

@@ -44,10 +44,10 @@ expect_eq "$(dmsetup table tank)" "$table"
 echo "--- under a filesystem that is written to"
 mkfs.ext4 -q -E nodiscard,resize=1G /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
-fio --name=c --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --fdatasync=8 --time_based --runtime=20 \
+fio --name=c --directory=/tmp/m --rw=randwrite --bs=4k --size=8m --fdatasync=8 --time_based --runtime=86400 \
 	--verify=crc32c --do_verify=0 --output=/tmp/fio.log &
 writer=$!
-retry 90 test -s /tmp/m/c.0.0
+wait_more tank io.write_blocks 256
 run 0 add -n tank parity1 /dev/c /dev/d /dev/e
 has out 'would add to pool tank: parity1 of 3'; has out '^survives +loss of 1 leg.s., now 1$'
 expect_eq "$(size)" "$small"
@@ -59,7 +59,8 @@ resize2fs /dev/mapper/tank > /tmp/resize.log 2>&1 || fail "resize2fs: $(cat /tmp
 run 0 status tank; has out '^    mirror-0 +online'; has out '^    parity1-1 +online'; has out '/dev/e +online'
 [[ $(dmsetup table tank) = *" 0 mirror 2 "*" parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"
 run 0 events tank; has out 'grown'
-wait $writer || fail "fio: $(cat /tmp/fio.log)"
+wait_more tank io.write_blocks 16
+end_fio $writer /tmp/fio.log
 dd if=/dev/urandom of=/tmp/m/large bs=1M count=96 conv=fsync status=none
 sum=$(md5sum < /tmp/m/large)
 dmsetup message tank 0 checkpoint; dmsetup message tank 0 drop_caches

@@ -51,8 +51,7 @@ echo "--- one that runs is waited for"
 run 0 scrub tank
 kvpoolctl scrub --wait tank > /tmp/waited 2>&1 &
 waiter=$!
-sleep 1
-[ -d /proc/$waiter ] || fail "it did not wait: $(cat /tmp/waited)"
+retry 60 waits_in $waiter nanosleep
 script -qfec "kvpoolctl scrub --wait tank" /tmp/typescript > /dev/null < /dev/null &
 on_terminal=$!
 retry 60 grep -q 'scrub \[.*\] *[0-9]* %' /tmp/typescript

@@ -90,8 +90,7 @@ simset c power 0
 udevadm settle
 appears /dev/b --wait 600 > /tmp/first 2>&1 &
 first=$!
-sleep 3
-[ -d /proc/$first ] || fail "it did not wait: $(cat /tmp/first)"
+retry 60 waits_in $first nanosleep kvpoolctl
 expect_eq "$(running)" ""
 simset c power 1
 udevadm settle
@@ -110,9 +109,8 @@ appears /dev/b > /tmp/first 2>&1 &
 first=$!
 appears /dev/c > /tmp/second 2>&1 &
 second=$!
-sleep 3
+for pid in $first $second; do retry 60 waits_in $pid flock kvpoolctl; done
 expect_eq "$(running)" ""
-for pid in $first $second; do [ -d "/proc/$pid" ] || fail "it did not wait: $(cat /tmp/first /tmp/second)"; done
 pkill -P $holder
 wait $holder || true
 expect_status 0 wait $first
