@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "sched.h"
 
-#define MAX_DISKS	7
+#define MAX_DISKS	48	/* as many as a pool may have legs */
 
 /* What engine and kernel know of a device. */
 struct block_device {

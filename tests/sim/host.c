@@ -49,9 +49,40 @@ u32 host_disk(const struct host_start *hs, u32 leg)
 	return leg < hs->legs - hs->cache ? leg : leg + hs->blank;
 }
 
+static void add_cache(struct kvp_start *s, const struct host_start *hs, u32 legs)
+{
+	s->vdevs[s->nr_vdevs].kind = hs->cache_parity ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE;
+	s->vdevs[s->nr_vdevs++].nr_legs = legs;
+	s->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
+	s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK;
+}
+
+/* Is there a parity1? */
+static bool add_vdevs(struct kvp_start *s, const struct host_start *hs)
+{
+	const struct host_vdev *v;
+	bool parity = hs->parity || hs->second_parity;
+
+	for (v = hs->wide; v && v->legs; v++) {
+		parity |= v->parity;
+		if (v->cache)
+			add_cache(s, hs, v->legs);
+		else
+			add_vdev(s, v->parity, v->legs);
+	}
+	if (hs->wide)
+		return parity;
+	add_vdev(s, hs->parity, hs->legs - hs->cache - hs->second);
+	if (hs->second)
+		add_vdev(s, hs->second_parity, hs->second);
+	if (hs->cache)
+		add_cache(s, hs, hs->cache);
+	return parity;
+}
+
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
 {
-	bool parity = hs->parity || hs->second_parity;
+	bool parity;
 	u32 i, disk;
 
 	s->format = hs->format;
@@ -61,16 +92,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->any_uuid = true;
 	snprintf(s->name, sizeof(s->name), "sim");
 	s->discard_log = hs->discard_log;
-	add_vdev(s, hs->parity, hs->legs - hs->cache - hs->second);
-	if (hs->second)
-		add_vdev(s, hs->second_parity, hs->second);
-	if (hs->cache) {
-		s->vdevs[s->nr_vdevs].kind = hs->cache_parity ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE;
-		s->vdevs[s->nr_vdevs++].nr_legs = hs->cache;
-		s->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
-		s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH :
-								   KVP_CACHE_WRITEBACK;
-	}
+	parity = add_vdevs(s, hs);
 	/* Several turns below one leaf, and legs of the size that all tests have. */
 	s->pool_blocks = hs->second ? host_boundary(hs) + BEHIND_BLOCKS : hs->parity ? 512 : 0;
 	if (hs->grown)

@@ -33,10 +33,16 @@ struct host {
 	void (*amid_wide)(struct host *h);	/* one leg has answered, the others were not yet asked */
 };
 
+struct host_vdev {
+	u32 legs;
+	bool parity, cache;
+};
+
 struct host_start {
 	u32 legs;		/* of all vdevs */
+	const struct host_vdev *wide;	/* the vdevs, in place of all that is below; one without legs ends them */
 	bool format, degraded, readonly, accept_fork;
-	u32 missing;		/* bit per leg */
+	u64 missing;		/* bit per leg */
 	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */

@@ -1555,4 +1555,5 @@ void run_scenarios(void)
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);
 	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true, 2);
+	run_widths();
 }

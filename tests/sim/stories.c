@@ -791,6 +791,61 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 	return refused(s, -ENXIO, "no leg that is in sync");
 }
 
+/* As if that many forced starts had been, and the leg that each was without had been copied to since. */
+static void live_with_a_history(struct story *s)
+{
+	struct kvp_sb *sb = s->host.pool->sb;
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_FORKS; i++)
+		sb->forks[i] = i + 1;
+	sb->fork_count = KVP_MAX_FORKS;
+	if (kvp_pool_set(s->host.pool, KVP_T_SCRUB_RATE, 1 << 20))
+		sim_fail("not set");
+	host_stop(&s->host);
+}
+
+static void live_one_fork_more(struct story *s)
+{
+	const struct kvp_sb *sb = s->host.pool->sb;
+	u32 i;
+
+	if (sb->fork_count != KVP_MAX_FORKS)
+		sim_fail("%u forced starts are known", sb->fork_count);
+	for (i = 0; i + 1 < KVP_MAX_FORKS; i++)
+		if (sb->forks[i] != i + 2)
+			sim_fail("forced start %u is not known, or in another place", i + 2);
+	if (sb->forks[i] <= KVP_MAX_FORKS)
+		sim_fail("this one is not");
+	live_one_flush(s);
+}
+
+/* The list of forced starts is full: the newest are known. One that is older may come back; one that went on may not. */
+static bool a_forced_start_more_than_can_be_listed(struct story *s)
+{
+	if (!run_life(s, live_with_a_history))
+		return false;
+	s->start.degraded = true;
+	s->start.missing = 2;
+	if (!run_life(s, live_one_fork_more))
+		return false;
+	remember(s, s->img);
+	s->start.degraded = false;
+	s->start.missing = 0;
+	if (!starts(s) || !all_there(s, 2))
+		return false;
+	/* Leg 1 goes on by itself, from where it was before. */
+	swap(s->img[1], s->old[1]);
+	s->start.degraded = true;
+	s->start.missing = 1;
+	if (!run_life(s, live_one_fork_more))
+		return false;
+	swap(s->img[0], s->old[0]);
+	s->start.degraded = false;
+	s->start.missing = 0;
+	return refused(s, -ESTALE, "split brain");
+}
+
 static void live_beside_the_clone(struct story *s)
 {
 	live_one_flush(s);
@@ -995,6 +1050,7 @@ void run_stories(void)
 	TOLD(first_leg_is_lost_and_returns, 2);
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
+	TOLD(a_forced_start_more_than_can_be_listed, 2);
 	TOLD(clone_that_went_its_own_way_is_no_source, 2);
 	TOLD(events_outlive_a_bad_block, 1);
 	TOLD(events_outlive_a_bad_block, 2);

@@ -324,7 +324,7 @@ static bool next_without(struct life *l, const struct trace *t, u32 at, u32 ssd)
 	l->start.degraded = true;
 	good = run_life(l, img, NULL, true);
 	if (!good)
-		fprintf(stderr, "  ^ cut at %u of %u, and %x are gone\n", at, t->nr, l->start.missing);
+		fprintf(stderr, "  ^ cut at %u of %u, and %llx are gone\n", at, t->nr, l->start.missing);
 	l->start.missing = 0;
 	l->start.degraded = false;
 	for (i = 0; i < l->start.legs; i++)
@@ -618,7 +618,7 @@ static bool given_up(const struct host_start *shape)
 			l->expected = 0;
 			l->old = &l->before;
 			good = good && run_life(l, l->img, NULL, true);
-			good = good && expect(l->gone, "nothing is known to be lost, with %x of %x missing",
+			good = good && expect(l->gone, "nothing is known to be lost, with %llx of %x missing",
 					      l->start.missing, all);
 			l->start.discard_log = false;
 			l->old = NULL;

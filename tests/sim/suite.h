@@ -89,6 +89,8 @@ void run_golden(void);
 void run_sequences(void);
 void run_parity(void);
 void run_vdevs(void);
+/** run_widths() - a part of run_scenarios() that is in widths.c */
+void run_widths(void);
 /** run_mixed() - its part that is in mixed.c */
 void run_mixed(void);
 /** run_turns() - and the one in turns.c */

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools as wide as they may be: a mirror and a parity1 of 16 legs, 16 vdevs of 48 legs, and 15 of them with
+ * a cache of three. What is counted in bits or has an array of its own by leg or by vdev must have room for
+ * the last one, and what goes out by the dozen must not forget those that are left.
+ *
+ * The cases: written by the log and by intent to every vdev, flushed; the power goes anywhere, and of what no
+ * flush covers nothing is there, or all, or some. Then the pool starts and has what it must, a scrub finds
+ * nothing; and the same without one leg, another one each time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+#define POSITIONS	6u	/* of the trace that are cut, or a few more */
+
+struct wide {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const char *name;
+	u32 cuts_from;		/* position in the trace: the pool was made */
+	/* of one start after the power went at @at: */
+	u32 at, scrubbed;
+	struct rng rng;
+};
+
+static u32 legs_of(const struct host_vdev *v)
+{
+	u32 legs = 0;
+
+	for (; v->legs; v++)
+		legs += v->legs;
+	return legs;
+}
+
+/* So that all vdevs have some of it, whatever the order in which they have their turns. */
+static void write_all(struct wide *w)
+{
+	struct host *h = &w->host;
+	u32 block;
+
+	for (block = 0; block + 64 <= w->o.blocks; block += 64)
+		host_write(h, block + 7, 3, false);
+	host_flush(h);
+	/* By intent: nothing of it is durable before the flush of each leg. */
+	for (block = 0; block + 64 <= w->o.blocks; block += 64)
+		host_write(h, block, 64, false);
+	host_flush(h);
+	host_checkpoint(h);
+	for (block = 0; block + 64 <= w->o.blocks; block += 128)
+		host_write(h, block + 20, 5, false);
+	host_flush(h);
+	host_discard(h, 100, 200);
+	host_write(h, 40, 1, true);
+}
+
+static void live(void *arg)
+{
+	struct wide *w = arg;
+
+	if (host_start(&w->host, &w->o, &w->start))
+		sim_fail("not made: %s", w->host.refusal.why);
+	if (w->host.pool->sb->pool_blocks < w->o.blocks)
+		sim_fail("%llu blocks are too few", w->host.pool->sb->pool_blocks);
+	w->cuts_from = disks.trace.nr;
+	write_all(w);
+}
+
+static void look_at(struct wide *w, u64 block)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	char why[160];
+
+	if (host_read(&w->host, block, data)) {
+		if (!w->start.missing || !oracle_may_be_lost(&w->o, block, w->at))
+			sim_fail("block %llu cannot be read", block);
+	} else if (!oracle_allows(&w->o, block, data, w->at, why)) {
+		sim_fail("%s", why);
+	}
+}
+
+static void look(void *arg)
+{
+	u64 healed, unrepaired, block;
+	struct wide *w = arg;
+
+	if (host_start(&w->host, &w->o, &w->start))
+		sim_fail("start refused: %s", w->host.refusal.why);
+	for (block = 0; block < w->o.blocks; block++)
+		look_at(w, block);
+	if (!w->start.missing) {
+		host_scrub(&w->host, &healed, &unrepaired);
+		if (healed || unrepaired)
+			sim_fail("a scrub healed %llu, and %llu are lost", healed, unrepaired);
+	}
+	host_stop(&w->host);
+}
+
+static bool starts(struct wide *w, const struct image *images, u64 missing)
+{
+	struct sim_config config;
+	bool good;
+
+	check_seed_config(&config, mix64(opt.seed, mix64(w->at, missing)));
+	check_stats.machines++;
+	w->start.format = false;
+	w->start.missing = missing;
+	w->start.degraded = missing;
+	disks_begin(images, w->start.legs);
+	good = sim_run(&config, look, w) == SIM_RETURNED;
+	disks_end();
+	if (!good)
+		fprintf(stderr, "  ^ cut at %u, without legs %llx\n", w->at, missing);
+	return good;
+}
+
+/* Of what no flush covers nothing is there, all, or some. */
+static bool cut_here(struct wide *w, const struct cutter *cut)
+{
+	static u32 which[MAX_PENDING];
+	static u8 fates[MAX_PENDING];
+	struct image images[MAX_DISKS];
+	u32 n = cutter_majors(cut, which), choice, i;
+	bool good = true;
+
+	w->at = cut->at;
+	for (choice = 0; good && choice < 3; choice++) {
+		for (i = 0; i < n; i++)
+			fates[i] = choice == 2 ? rng_below(&w->rng, 3) : choice ? FATE_KEPT : FATE_DROPPED;
+		cutter_images(cut, fates, &w->rng, images);
+		check_stats.images++;
+		good = starts(w, images, 0) &&
+		       starts(w, images, BIT_ULL(rng_below(&w->rng, w->start.legs)));
+		for (i = 0; i < w->start.legs; i++)
+			image_free(&images[i]);
+	}
+	return good;
+}
+
+static bool cut_some(struct wide *w)
+{
+	struct trace t = disks.trace;
+	struct cutter *cut = malloc(sizeof(*cut));
+	u32 left = t.nr - w->cuts_from, step = max(left / POSITIONS, 1u);
+	bool good = true;
+
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	cutter_init(cut, &t);
+	cutter_seek(cut, w->cuts_from + rng_below(&w->rng, step));
+	while (good && cut->at < t.nr) {
+		good = cut_here(w, cut);
+		cutter_seek(cut, min(cut->at + step, t.nr));
+	}
+	good = good && cut_here(w, cut);
+	cutter_free(cut);
+	free(cut);
+	trace_free(&t);
+	return good;
+}
+
+static void wide(const char *name, const struct host_vdev *vdevs, u32 blocks)
+{
+	struct image blank[MAX_DISKS];
+	struct sim_config config;
+	struct wide *w;
+	bool good;
+	u32 i;
+
+	if (!wanted(name))
+		return;
+	w = calloc(1, sizeof(*w));
+	w->name = name;
+	w->rng.s = mix64(opt.seed, blocks);
+	w->start = (struct host_start){ .legs = legs_of(vdevs), .wide = vdevs, .format = true };
+	oracle_init(&w->o, blocks);
+	blank_disks(blank, w->start.legs, POOL_LEG_BLOCKS);
+	check_seed_config(&config, mix64(opt.seed, blocks));
+	disks_begin(blank, w->start.legs);
+	good = sim_run(&config, live, w) == SIM_RETURNED;
+	disks_end();
+	good = good && cut_some(w);
+	result(name, good);
+	for (i = 0; i < w->start.legs; i++)
+		image_free(&blank[i]);
+	oracle_free(&w->o);
+	free(w);
+}
+
+void run_widths(void)
+{
+	static const struct host_vdev mirror[] = { { .legs = 16 }, { } };
+	static const struct host_vdev parity[] = { { .legs = 16, .parity = true }, { } };
+	struct host_vdev many[KVP_MAX_VDEVS + 1] = { };
+	u32 i;
+
+	wide("width:mirror16", mirror, 512);
+	wide("width:parity16", parity, 3072);
+	for (i = 0; i < KVP_MAX_VDEVS; i++)
+		many[i] = (struct host_vdev){ .legs = KVP_MAX_LEGS / KVP_MAX_VDEVS, .parity = i % 2 };
+	wide("width:vdevs16", many, 3 * KVP_MAX_VDEVS * KVP_EXTENT_BLOCKS);
+	many[i - 1] = (struct host_vdev){ .legs = KVP_MAX_LEGS / KVP_MAX_VDEVS, .cache = true };
+	wide("width:vdevs15+3", many, 3 * KVP_MAX_VDEVS * KVP_EXTENT_BLOCKS);
+}
