@@ -9,6 +9,8 @@
 #include <linux/blkdev.h>
 #include <linux/version.h>
 
+#include "compat/platform.h"
+
 /* 6.10 made the source of __assign_str() implicit. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define KVP_ASSIGN_STR(dst, src)	__assign_str(dst)
