@@ -44,7 +44,7 @@ static bool put(struct kvp_requests *r, struct bio *bio)
 	bool put;
 
 	spin_lock_irqsave(&r->lock, flags);
-	put = !r->requeue;
+	put = !kvp_requests_give_back(r);
 	if (put)
 		bio_list_add(&r->paced, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
@@ -78,7 +78,7 @@ static struct bio *first(struct kvp_requests *r)
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio = r->requeue ? NULL : bio_list_peek(&r->paced);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(&r->paced);
 	spin_unlock_irqrestore(&r->lock, flags);
 	return bio;
 }
@@ -90,7 +90,7 @@ static void let_in(struct kvp_requests *r)
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio = r->requeue ? NULL : bio_list_pop(&r->paced);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_pop(&r->paced);
 	if (bio)
 		bio_list_add(&r->writes, bio);
 	spin_unlock_irqrestore(&r->lock, flags);

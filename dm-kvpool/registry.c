@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/device-mapper.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
 
 #include "pool/start.h"
 #include "registry.h"
 
 static LIST_HEAD(instances);
-static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal */
+static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal; nobody waits for I/O under it */
 static char last_refusal[832];
 
 struct kvp_instance *kvp_registry_get(struct mapped_device *md)
@@ -27,12 +28,19 @@ int kvp_registry_check(struct mapped_device *md,
 		       int (*check)(struct kvp_instance *inst, void *data), void *data)
 {
 	struct kvp_instance *inst;
+	unsigned int noio;
 	int ret = 0;
 
 	mutex_lock(&lock);
+	/*
+	 * Memory must not come free by writing to a pool: a suspended one is resumed by somebody who
+	 * may stand here for the lock.
+	 */
+	noio = memalloc_noio_save();
 	list_for_each_entry(inst, &instances, list)
 		if (inst->md == md && inst->refs)
 			ret = check(inst, data);
+	memalloc_noio_restore(noio);
 	mutex_unlock(&lock);
 	return ret;
 }

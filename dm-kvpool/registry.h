@@ -40,7 +40,7 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md);
  * kvp_registry_check() - call @check for the running instance of @md, if there is one
  *
  * Return: what @check returns, or 0. Context: process; the registry's lock is
- * held around @check, so that the instance and its devices stay.
+ * held around @check, so that the instance and its devices stay, and allocations are GFP_NOIO.
  */
 int kvp_registry_check(struct mapped_device *md,
 		       int (*check)(struct kvp_instance *inst, void *data), void *data);

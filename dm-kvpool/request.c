@@ -102,9 +102,13 @@ static void waiter_done(struct kvp_waiter *w, int error)
 {
 	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
 
+	/* -EAGAIN: to be given back for the time after a noflush suspend, if that was not interrupted. */
+	if (error == -EAGAIN && !kvp_requests_give_back(k->requests)) {
+		kvp_commit_wait_async(k->requests->pool, w);
+		return;
+	}
 	if (!error)
 		kvp_latency_add(&k->requests->flushes, ktime_get_ns() - k->since);
-	/* -EAGAIN: given back for the time after a noflush suspend. */
 	end_bio(bio_of(k), error == -EAGAIN ? BLK_STS_DM_REQUEUE : errno_to_blk_status(error));
 }
 
@@ -191,7 +195,7 @@ static void defer_write(struct kvp_requests *r, struct bio *bio)
 
 	/* Under the lock: whoever sets it takes what is on the list. */
 	spin_lock_irqsave(&r->lock, flags);
-	requeue = r->requeue;
+	requeue = kvp_requests_give_back(r);
 	if (!requeue)
 		bio_list_add(&r->writes, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
@@ -251,7 +255,7 @@ static struct bio *next_write(struct kvp_requests *r)
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio = r->requeue ? NULL : bio_list_peek(&r->writes);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(&r->writes);
 	spin_unlock_irqrestore(&r->lock, flags);
 	return bio;
 }
@@ -304,18 +308,40 @@ static void space_came_free(struct kvp_pool *pool)
 		queue_work(r->write_wq, &r->write_work);
 }
 
-void kvp_requests_requeue(struct kvp_requests *r, bool on)
+/*
+ * Device-mapper takes bios back as long as it suspends. If somebody interrupts that it ends with an error
+ * what comes from then on, and tells us a while later; so it is asked each time. From map that is exact: it
+ * waits for map before it may give up. A worker may still be too late by an instruction, as with every target.
+ */
+bool kvp_requests_give_back(struct kvp_requests *r)
+{
+	struct dm_target *ti = READ_ONCE(r->suspending);
+
+	return ti && dm_noflush_suspending(ti);
+}
+
+/* What was kept after the suspend had been interrupted, and before that was known. */
+static void go_on(struct kvp_requests *r)
+{
+	if (!bio_list_empty(&r->paced))
+		queue_delayed_work(r->write_wq, &r->pace_work, 0);
+	space_came_free(r->pool);
+}
+
+void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 {
 	struct bio_list held;
 	struct bio *bio;
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	WRITE_ONCE(r->requeue, on);
+	WRITE_ONCE(r->suspending, ti);
 	spin_unlock_irqrestore(&r->lock, flags);
-	WRITE_ONCE(r->pool->log.requeue, on);
-	if (!on)
+	WRITE_ONCE(r->pool->log.requeue, !!ti);
+	if (!ti) {
+		go_on(r);
 		return;
+	}
 	/* A pool that faults from here on finds it set. Pairs with the one in hold_read(). */
 	smp_mb();
 	/*
@@ -362,7 +388,7 @@ static void hold_read(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
 
-	if (READ_ONCE(r->requeue)) {
+	if (kvp_requests_give_back(r)) {
 		end_bio(bio, BLK_STS_DM_REQUEUE);
 		return;
 	}
@@ -370,7 +396,7 @@ static void hold_read(struct kvp_requests *r, struct bio *bio)
 	bio_list_add(&r->reads, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
 	smp_mb();	/* pairs with the one in space_came_free() */
-	if (!kvp_pool_waits(r->pool) || READ_ONCE(r->requeue))
+	if (!kvp_pool_waits(r->pool) || kvp_requests_give_back(r))
 		queue_work(r->wq, &r->read_work);
 }
 
@@ -517,6 +543,8 @@ static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 	struct kvp_bio *k = data_of(bio);
 
 	k->requests = r;
+	/* Whoever polls does not see what a worker does for it; device-mapper sees when it has ended. */
+	bio_clear_polled(bio);
 	INIT_WORK(&k->work, how);
 	queue_work(r->wq, &k->work);
 }
@@ -535,7 +563,7 @@ static void read_work(struct work_struct *work)
 	bio_list_init(&r->reads);
 	spin_unlock_irqrestore(&r->lock, flags);
 	while ((bio = bio_list_pop(&held)))
-		if (READ_ONCE(r->requeue))
+		if (kvp_requests_give_back(r))
 			end_bio(bio, BLK_STS_DM_REQUEUE);
 		else
 			defer_read(r, bio, read_anew_work);

@@ -18,7 +18,8 @@
  * @writes: wait for buffer pages, in order of arrival; by @lock
  * @paced: are kept before that, so that a cache does not get full (paced.h); by @lock
  * @reads: wait for legs (failmode=wait); by @lock
- * @requeue: bios that would have to wait go back to device-mapper instead
+ * @suspending: the target that is suspended without a flush: bios that would have to wait go
+ *	back to device-mapper, see kvp_requests_give_back(); written under @lock
  * @since: when the pool was started, by the clock that goes on in sleep
  * @flushes: how long FLUSH took, and what came with FUA
  * @space_seq: counts calls of the pool's space callback
@@ -32,7 +33,7 @@ struct kvp_requests {
 	struct work_struct write_work, read_work;
 	struct delayed_work pace_work;
 	mempool_t pages;		/* for reads through a private page */
-	bool requeue;
+	struct dm_target *suspending;
 	ktime_t since;
 	struct kvp_latency flushes;
 
@@ -43,6 +44,7 @@ struct kvp_requests {
 	atomic_t own_pages;		/* of reads while a leg is out: for what the reader does not want */
 };
 
+struct dm_target;
 struct kvp_rebuild;
 
 /* Per-bio data; kept small. */
@@ -80,7 +82,10 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
 /** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
 
-/** kvp_requests_requeue() - give bios that wait back to device-mapper, until it is turned off */
-void kvp_requests_requeue(struct kvp_requests *r, bool on);
+/** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */
+void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti);
+
+/** kvp_requests_give_back() - are bios that would have to wait to be ended with BLK_STS_DM_REQUEUE? Any context. */
+bool kvp_requests_give_back(struct kvp_requests *r);
 
 #endif /* KVP_REQUEST_H */

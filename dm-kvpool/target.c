@@ -699,7 +699,7 @@ static void kvp_resume(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
-	kvp_requests_requeue(&inst->requests, false);
+	kvp_requests_requeue(&inst->requests, NULL);
 	if (test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_unquiesce(inst->pool);
 }
@@ -712,7 +712,7 @@ static void kvp_presuspend(struct dm_target *ti)
 		return;
 	kvp_scrub_quiesce(inst->pool);
 	if (dm_noflush_suspending(ti))
-		kvp_requests_requeue(&inst->requests, true);
+		kvp_requests_requeue(&inst->requests, ti);
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)
@@ -721,7 +721,7 @@ static void kvp_presuspend_undo(struct dm_target *ti)
 
 	if (!inst)
 		return;
-	kvp_requests_requeue(&inst->requests, false);
+	kvp_requests_requeue(&inst->requests, NULL);
 	kvp_scrub_unquiesce(inst->pool);
 }
 
@@ -742,6 +742,8 @@ static void kvp_dtr(struct dm_target *ti)
 		/* Events of a pool that goes on must not reach a table that does not. */
 		if (READ_ONCE(inst->table) == ti->table)
 			WRITE_ONCE(inst->table, NULL);
+		/* It may be let go of while the device is suspended. */
+		cmpxchg(&inst->requests.suspending, ti, NULL);
 		kvp_events_flush(inst->pool);
 		if (kvp_registry_put(inst))
 			free_instance(inst);

@@ -73,7 +73,10 @@ struct run {
 	unsigned int bytes, vecs;
 };
 
-/* One request for all of a run, which may be one bio. */
+/*
+ * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): whoever
+ * polls looks for the request of his own bio, and this one would end when somebody happens to come by.
+ */
 struct joined {
 	struct kvp_leg_queue *q;
 	struct bio_list bios;
@@ -150,23 +153,26 @@ static void joined_done(struct bio *bio)
 {
 	struct joined *j = container_of(bio, struct joined, bio);
 	struct kvp_leg_queue *q = j->q;
+	struct bio_list parts = j->bios;
+	blk_status_t status = bio->bi_status;
 	struct bio *part;
 	unsigned long flags;
 
 	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
-	if (bio->bi_status && j->bios.head != j->bios.tail) {
+	if (status && parts.head != parts.tail) {
 		/* Which of them is bad, or only what lies between, is not known. */
 		spin_lock_irqsave(&q->lock, flags);
-		bio_list_merge(&q->alone, &j->bios);
+		bio_list_merge(&q->alone, &parts);
 		spin_unlock_irqrestore(&q->lock, flags);
-		bio_list_init(&j->bios);
+		bio_list_init(&parts);
 	}
 	kick(q);
-	while ((part = bio_list_pop(&j->bios))) {
-		part->bi_status = bio->bi_status;
+	/* The last part may be all that the pool waited for: then the bios' set goes, and so does @q. */
+	bio_put(bio);
+	while ((part = bio_list_pop(&parts))) {
+		part->bi_status = status;
 		bio_endio(part);
 	}
-	bio_put(bio);
 }
 
 static void add_bio(const struct kvp_leg_queue *q, struct bio *to, struct bio *bio)
@@ -311,6 +317,8 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	struct kvp_leg_queue *q = queue_of(leg);
 	unsigned long flags;
 
+	/* From here on others send it, perhaps as part of a request: that ends by an interrupt. */
+	bio_clear_polled(bio);
 	spin_lock_irqsave(&q->lock, flags);
 	q->rotational = leg->rotational;
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);

@@ -35,7 +35,8 @@ bool kvp_leg_crowded(struct kvp_leg *leg);
 /**
  * kvp_leg_send() - submit @bio, or leave it to the leg's workers
  *
- * Context: as submit_bio_noacct(). Of a write kvp_leg_sent() must be told.
+ * What is left to them is not polled any more. Context: as submit_bio_noacct(). Of a write
+ * kvp_leg_sent() must be told.
  */
 void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
 
