@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dmsetup message: one function a message, found in one table. */
+/*
+ * dmsetup message: one function a message, found in one table. What waits for I/O is
+ * done by a worker, see order.h.
+ */
+#include <linux/sched/signal.h>
 #include <linux/uuid.h>
 
 #include "io/inject.h"
 #include "message.h"
+#include "order.h"
 #include "status.h"
 #include "target.h"
 
+/* @pool stays as long as the message does, the table that it came by need not. */
 struct message {
-	struct kvp_target *t;
 	struct kvp_pool *pool;
 	unsigned int argc;
 	char **argv;
@@ -35,6 +40,9 @@ static int failed(struct message *m, int error)
 	if (error == -EROFS)
 		return refused(m, "the pool was started read-only",
 			       "start it without the option readonly", error);
+	if (error == -EINTR)
+		return refused(m, "the device was suspended before it was done",
+			       "ask for it again", error);
 	if (error == -ENOMEM)
 		return refused(m, "there is no memory for that", "free some and try again", error);
 	if (error == -EINVAL || error == -ERANGE)
@@ -210,12 +218,27 @@ static int msg_set(struct message *m)
 	return ret;
 }
 
+/* drain start [MODE [force]] */
+static int drain_start(struct message *m, struct kvp_refusal *r)
+{
+	struct kvp_why why;
+	u64 mode;
+
+	if (m->argc == 2)
+		return kvp_drain_start(m->pool, r);
+	if (m->argc > 3 && strcmp(m->argv[3], "force"))
+		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
+	if (kvp_tunable_parse(KVP_T_CACHE_MODE, m->argv[2], &mode, &why))
+		return refused(m, why.text, "give a value in that range", -EINVAL);
+	return kvp_drain_start_to(m->pool, mode, m->argc > 3, r);
+}
+
 static int msg_drain(struct message *m)
 {
 	struct kvp_refusal r = { .what = "message drain" };
 	int ret;
 
-	if (!strcmp(m->argv[1], "cancel")) {
+	if (!strcmp(m->argv[1], "cancel") && m->argc == 2) {
 		ret = kvp_drain_cancel(m->pool);
 		if (ret == -EBUSY)
 			return refused(m, "it is too late: the log is empty, and moves now",
@@ -224,8 +247,8 @@ static int msg_drain(struct message *m)
 	}
 	if (strcmp(m->argv[1], "start"))
 		return refused(m, "unknown word", "use start or cancel", -EINVAL);
-	ret = kvp_drain_start(m->pool, &r);
-	if (ret) {
+	ret = drain_start(m, &r);
+	if (ret && !m->refused) {
 		kvp_registry_refused(&r);
 		m->refused = true;
 	}
@@ -234,7 +257,7 @@ static int msg_drain(struct message *m)
 
 static int msg_checkpoint(struct message *m)
 {
-	return kvp_pool_readonly(m->pool) ? -EROFS : kvp_destage_all(m->pool);
+	return kvp_pool_readonly(m->pool) ? -EROFS : kvp_destage_order(m->pool);
 }
 
 static int msg_flush(struct message *m)
@@ -295,33 +318,117 @@ static int msg_inject(struct message *m)
 	return 0;
 }
 
-static const struct {
+static const struct kind {
 	const char *word;
 	unsigned int min, max;		/* words, this one included */
 	int (*act)(struct message *m);
+	bool waits;			/* for I/O, or for who does */
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
 	{ "latency", 1, 1, msg_latency },
-	{ "poisoned", 1, 2, msg_poisoned },
+	{ "poisoned", 1, 2, msg_poisoned, true },
 	{ "events", 1, 2, msg_events },
-	{ "scrub", 2, 3, msg_scrub },
-	{ "offline", 2, 2, msg_offline },
-	{ "set", 2, 4, msg_set },
-	{ "drain", 2, 2, msg_drain },
-	{ "checkpoint", 1, 1, msg_checkpoint },
-	{ "flush", 1, 1, msg_flush },
-	{ "drop_caches", 1, 1, msg_drop_caches },
-	{ "clear", 1, 2, msg_clear },
-	{ "mark", 2, 2, msg_mark },
+	{ "scrub", 2, 3, msg_scrub, true },
+	{ "offline", 2, 2, msg_offline, true },
+	{ "set", 2, 4, msg_set, true },
+	{ "drain", 2, 4, msg_drain, true },
+	{ "checkpoint", 1, 1, msg_checkpoint, true },
+	{ "flush", 1, 1, msg_flush, true },
+	{ "drop_caches", 1, 1, msg_drop_caches, true },
+	{ "clear", 1, 2, msg_clear, true },
+	{ "mark", 2, 2, msg_mark, true },
 	{ "inject", 4, 4, msg_inject },
 };
+
+#define MAX_WORDS	4
+
+static int act(struct message *m, const struct kind *kind)
+{
+	int ret = kind->act(m);
+
+	return ret < 0 && !m->refused ? failed(m, ret) : ret;
+}
+
+/* --- by a worker --------------------------------------------------------------------------- */
+
+/* A message that waits. Who sent it may be gone before it ends: so it has all of its own. */
+struct ordered {
+	struct kvp_order order;
+	struct message m;
+	const struct kind *kind;
+	char *argv[MAX_WORDS];
+	char text[];			/* of @argv */
+};
+
+static int act_ordered(struct kvp_order *order)
+{
+	struct ordered *o = container_of(order, struct ordered, order);
+
+	return act(&o->m, o->kind);
+}
+
+static void release_ordered(struct kvp_order *order)
+{
+	struct ordered *o = container_of(order, struct ordered, order);
+
+	kvfree(o->m.result);
+	kfree(o);
+}
+
+static struct ordered *copy_message(const struct message *m, const struct kind *kind)
+{
+	size_t size = 0, len;
+	struct ordered *o;
+	unsigned int i;
+	char *at;
+
+	for (i = 0; i < m->argc; i++)
+		size += strlen(m->argv[i]) + 1;
+	o = kzalloc(struct_size(o, text, size), GFP_KERNEL);
+	if (!o)
+		return NULL;
+	o->order.act = act_ordered;
+	o->order.release = release_ordered;
+	o->kind = kind;
+	o->m = *m;
+	o->m.argv = o->argv;
+	o->m.result = kvzalloc(m->maxlen, GFP_KERNEL);
+	for (i = 0, at = o->text; i < m->argc; i++, at += len) {
+		len = strlen(m->argv[i]) + 1;
+		o->argv[i] = memcpy(at, m->argv[i], len);
+	}
+	if (o->m.result)
+		return o;
+	kfree(o);
+	return NULL;
+}
+
+static int carry_out(struct message *m, const struct kind *kind, struct kvp_orders *orders)
+{
+	struct ordered *o;
+	int ret;
+
+	if (READ_ONCE(orders->ending))
+		return refused(m, "the device is being suspended", "ask again when that is done", -EBUSY);
+	o = copy_message(m, kind);
+	if (!o)
+		return failed(m, -ENOMEM);
+	kvp_order_start(orders, &o->order);
+	if (kvp_order_wait(&o->order)) {
+		ret = o->order.result;
+		strscpy(m->result, o->m.result, m->maxlen);
+	} else {
+		ret = fatal_signal_pending(current) ? -EINTR : failed(m, -EINTR);
+	}
+	kvp_order_put(&o->order);
+	return ret;
+}
 
 int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		unsigned int maxlen)
 {
 	struct kvp_target *t = ti->private;
-	struct message m = { t, NULL, argc, argv, result, maxlen, false };
-	int ret;
+	struct message m = { NULL, argc, argv, result, maxlen, false };
 	u32 i;
 
 	if (!t->inst)
@@ -333,8 +440,8 @@ int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *resu
 		if (argc < messages[i].min || argc > messages[i].max)
 			return refused(&m, "wrong number of words", "see docs/dm-interface.md",
 				       -EINVAL);
-		ret = messages[i].act(&m);
-		return ret < 0 && !m.refused ? failed(&m, ret) : ret;
+		return messages[i].waits ? carry_out(&m, &messages[i], &t->inst->orders) :
+					   act(&m, &messages[i]);
 	}
 	return refused(&m, "unknown message", "see docs/dm-interface.md", -EINVAL);
 }

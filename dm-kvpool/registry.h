@@ -9,6 +9,7 @@
 #include <linux/blkdev.h>
 
 #include "cache/shrinker.h"
+#include "order.h"
 #include "request.h"
 #include "table/shrinker.h"
 
@@ -28,6 +29,7 @@ struct kvp_instance {
 	u32 refs;
 	struct kvp_pool *pool;
 	struct kvp_requests requests;
+	struct kvp_orders orders;
 	struct kvp_shrinker table_shrinker, ram_shrinker;
 	struct dm_table *table;
 	const struct kvp_start *joining;

@@ -535,9 +535,10 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 	while (block < pool->sb->pool_blocks && lines < MAX_POISONED) {
 		struct kvp_tpage *leaf;
 		u64 next, left;
+		int ret = kvp_table_next_poisoned(pool, block, &next);
 
-		if (kvp_table_next_poisoned(pool, block, &next))
-			return -EIO;
+		if (ret)
+			return ret == -EINTR ? ret : -EIO;
 		if (next >= pool->sb->pool_blocks)
 			break;
 		leaf = kvp_table_load(pool, next);

@@ -543,6 +543,7 @@ static void free_instance(struct kvp_instance *inst)
 	kvp_table_shrinker_remove(&inst->table_shrinker);
 	/* The request path first: its last work may still be kicking the pool. */
 	kvp_requests_exit(&inst->requests);
+	kvp_orders_exit(&inst->orders);
 	kvp_pool_stop(inst->pool);
 	kvp_registry_leave(inst);
 	free_pool(inst->pool);
@@ -560,7 +561,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	INIT_LIST_HEAD(&inst->list);
 	inst->md = dm_table_get_md(ti->table);
 	inst->pool = kvp_pool_alloc();
-	if (!inst->pool || kvp_io_bio_init(inst->pool))
+	if (!inst->pool || kvp_io_bio_init(inst->pool) || kvp_orders_init(&inst->orders))
 		goto fail;
 	t->start.owner = inst;
 	t->start.claim = kvp_registry_claim;
@@ -592,6 +593,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 fail:
 	/* Claimed, perhaps, before it failed. */
 	kvp_registry_leave(inst);
+	kvp_orders_exit(&inst->orders);
 	free_pool(inst->pool);
 	kfree(inst);
 	return ret;
@@ -674,6 +676,8 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 
 	if (!inst)
 		return new_instance(ti, t);
+	/* What was sent to the old table after it was suspended; of the new one nobody knows yet. */
+	kvp_orders_settle(&inst->orders);
 	ret = rebind(ti, t, inst);
 	if (ret && kvp_registry_put(inst))
 		free_instance(inst);
@@ -704,15 +708,56 @@ static void kvp_resume(struct dm_target *ti)
 		kvp_pool_unquiesce(inst->pool);
 }
 
+/* A suspend's own order. */
+struct write_back {
+	struct kvp_order order;
+	struct kvp_pool *pool;
+};
+
+static int act_write_back(struct kvp_order *order)
+{
+	kvp_pool_write_back(container_of(order, struct write_back, order)->pool);
+	return 0;
+}
+
+static void release_write_back(struct kvp_order *order)
+{
+	kfree(container_of(order, struct write_back, order));
+}
+
+/* As long as nobody waits for it but the one who suspends, and he may change his mind. */
+static void write_back(struct kvp_instance *inst)
+{
+	struct write_back *w = kzalloc(sizeof(*w), GFP_KERNEL);
+
+	/* Without memory postsuspend does all of it. */
+	if (!w)
+		return;
+	w->pool = inst->pool;
+	w->order.act = act_write_back;
+	w->order.release = release_write_back;
+	kvp_order_start(&inst->orders, &w->order);
+	kvp_order_wait_killable(&w->order);
+	kvp_order_put(&w->order);
+}
+
+/*
+ * Device-mapper is about to wait for all messages with all I/O stopped, and to call postsuspend,
+ * which waits for what is not home. So messages are sent away first, and then most goes home while
+ * others are still served. Not without a flush: there legs may not answer, and nobody is to wait for them.
+ */
 static void kvp_presuspend(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
 	if (!inst)
 		return;
-	kvp_scrub_quiesce(inst->pool);
+	kvp_orders_end(&inst->orders);
+	kvp_pool_suspending(inst->pool);
 	if (dm_noflush_suspending(ti))
 		kvp_requests_requeue(&inst->requests, ti);
+	else
+		write_back(inst);
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)
@@ -722,15 +767,21 @@ static void kvp_presuspend_undo(struct dm_target *ti)
 	if (!inst)
 		return;
 	kvp_requests_requeue(&inst->requests, NULL);
-	kvp_scrub_unquiesce(inst->pool);
+	kvp_pool_not_suspending(inst->pool);
+	kvp_orders_again(&inst->orders);
 }
 
 static void kvp_postsuspend(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
 
-	if (inst && !test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
+	if (!inst)
+		return;
+	/* They were told, and end soon; and while the pool is quiesced nobody else may work with it. */
+	kvp_orders_settle(&inst->orders);
+	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_quiesce(inst->pool);
+	kvp_orders_again(&inst->orders);
 }
 
 static void kvp_dtr(struct dm_target *ti)

@@ -260,7 +260,7 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 	return ret;
 }
 
-/* --- off the cache, for nobody who waits ---------------------------------------------------- */
+/* --- for nobody who waits ---------------------------------------------------- */
 
 static void drain_work(struct work_struct *work)
 {
@@ -271,7 +271,7 @@ static void drain_work(struct work_struct *work)
 
 	mutex_lock(&d->lock);
 	if (r)
-		ret = set_and_tell(pool, KVP_CACHE_WRITETHROUGH, false, r);
+		ret = set_and_tell(pool, d->mode, d->force, r);
 	/* It need not have come to a move. */
 	WRITE_ONCE(d->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
@@ -282,10 +282,16 @@ static void drain_work(struct work_struct *work)
 	clear_bit(0, &d->queued);
 }
 
-int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
+/* Is the log on the cache where it should not be, or the other way round? */
+static bool must_move(struct kvp_pool *pool, u64 mode)
+{
+	return kvp_pool_logs_on_cache(pool) != (mode == KVP_CACHE_WRITEBACK);
+}
+
+int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
 	struct kvp_drain *d = &pool->drain;
-	int ret = check_mode(pool, kvp_pool_cache(pool), KVP_CACHE_WRITETHROUGH, false, r);
+	int ret = check_mode(pool, kvp_pool_cache(pool), mode, force, r);
 
 	if (ret)
 		return ret;
@@ -297,15 +303,25 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 	}
 	/* Whoever looks at once must not see how the last one went. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
-	if (kvp_pool_logs_on_cache(pool)) {
-		WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
+	WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
+	d->mode = mode;
+	d->force = force;
+	if (must_move(pool, mode)) {
 		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 		queue_work(pool->scrub_wq, &d->work);
 	} else {
+		ret = set_and_tell(pool, mode, force, r);
 		clear_bit(0, &d->queued);
 	}
 	mutex_unlock(&d->lock);
-	return 0;
+	return ret;
+}
+
+int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (kvp_pool_logs_on_cache(pool))
+		return kvp_drain_start_to(pool, KVP_CACHE_WRITETHROUGH, false, r);
+	return check_mode(pool, kvp_pool_cache(pool), KVP_CACHE_WRITETHROUGH, false, r);
 }
 
 int kvp_drain_cancel(struct kvp_pool *pool)
@@ -320,13 +336,16 @@ int kvp_drain_cancel(struct kvp_pool *pool)
 	return 0;
 }
 
+void kvp_drain_stop(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->drain.stopped, true);
+	wake_up_all(&pool->drain.wait);
+}
+
 void kvp_drain_quiesce(struct kvp_pool *pool)
 {
-	struct kvp_drain *d = &pool->drain;
-
-	WRITE_ONCE(d->stopped, true);
-	wake_up_all(&d->wait);
-	flush_work(&d->work);
+	kvp_drain_stop(pool);
+	flush_work(&pool->drain.work);
 }
 
 void kvp_drain_unquiesce(struct kvp_pool *pool)

@@ -29,12 +29,13 @@ enum kvp_drain_order {
 /**
  * struct kvp_drain - the log is being emptied, so that it can move
  * @lock: one change of mode at a time; outside of all other locks
- * @work: takes the log off the cache, for nobody who waits
+ * @work: sets @mode, for nobody who waits
  * @queued: bit 0: @work is queued, or runs
  * @wait: for @order and @stopped
  * @order: is it to go on? Changed with cmpxchg() while it runs
- * @stopped: it is not, as the pool is quiesced
+ * @stopped: it is not, as the pool is quiesced, or about to be
  * @state: of the last one; written under @lock
+ * @mode: what @work is to set, by @force also where the pool survives less; before it is queued
  * @began: when, in ms since boot; with @total and @home written under @lock
  * @total: blocks of the log that were in use then
  * @home: blocks that destage had brought home by then
@@ -47,6 +48,8 @@ struct kvp_drain {
 	enum kvp_drain_order order;
 	bool stopped;
 	enum kvp_drain_state state;
+	u64 mode;
+	bool force;
 	u64 began, total, home;
 };
 
@@ -69,10 +72,17 @@ void kvp_cache_begin(struct kvp_pool *pool);
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
 
 /**
+ * kvp_drain_start_to() - begin with kvp_cache_set_mode(); does not wait until the log is empty, and moves
+ *
+ * Where the log is where @mode wants it, that is done at once. Return: 0: drain.state says how it ends; -EBUSY:
+ * another one is not done; or -errno; with @r filled in. Context: process, may wait for a superblock.
+ */
+int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
+
+/**
  * kvp_drain_start() - begin to take the log off the cache, for good; does not wait for it
  *
- * The mode is writethrough then. Return: 0, also if the log is not there; -EBUSY: that is being
- * done; or -errno; with @r filled in.
+ * The mode is writethrough then. Return: as above; 0 also if the log is not there, and then nothing changes.
  */
 int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
@@ -83,7 +93,12 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
  */
 int kvp_drain_cancel(struct kvp_pool *pool);
 
-/** kvp_drain_quiesce() - end it and wait for that; kvp_drain_unquiesce() - it may begin again */
+/**
+ * kvp_drain_stop() - who empties the log ends that soon, -ECANCELED, and no other begins. Context: any.
+ *
+ * kvp_drain_quiesce() - the same, and one that nobody waits for has ended; kvp_drain_unquiesce() - it may begin again
+ */
+void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 

@@ -292,18 +292,45 @@ static void mark_clean(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 }
 
+void kvp_pool_suspending(struct kvp_pool *pool)
+{
+	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	kvp_drain_stop(pool);
+	wake_up_all(&pool->destage.wait);
+	kvp_scrub_quiesce(pool);
+}
+
+void kvp_pool_not_suspending(struct kvp_pool *pool)
+{
+	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	kvp_drain_unquiesce(pool);
+	kvp_scrub_unquiesce(pool);
+}
+
+/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
+static void write_back(struct kvp_pool *pool)
+{
+	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
+		kvp_destage_all(pool);
+}
+
+void kvp_pool_write_back(struct kvp_pool *pool)
+{
+	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool))
+		write_back(pool);
+}
+
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
 	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
+	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
 	kvp_warm_stop(pool);
 	kvp_fill_stop(pool);
-	/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
-	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
-		kvp_destage_all(pool);
+	write_back(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);

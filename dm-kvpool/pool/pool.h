@@ -143,6 +143,7 @@ struct kvp_work_stats {
 enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
+	KVP_POOL_SUSPENDING,	/* about to be quiesced: what somebody ordered ends early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
@@ -173,6 +174,8 @@ struct kvp_destage {
 	u32 runs;			/* and at most so many requests of the sweep, by the same */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
+	u32 ended;			/* so often @work has; by it */
+	wait_queue_head_t wait;		/* for @ended, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
 };
 
 struct kvp_scrub {
@@ -302,6 +305,23 @@ void kvp_pool_free(struct kvp_pool *pool);
  * unless the text says so. Context: process, waits for I/O.
  */
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal);
+
+/**
+ * kvp_pool_suspending() - the device is about to be suspended: what somebody ordered ends early
+ *
+ * A drain and kvp_destage_order() end as soon as they can, -ECANCELED and -EINTR, and a scrub pauses. Requests
+ * are served meanwhile. kvp_pool_quiesce() follows, or kvp_pool_not_suspending(). Context: process.
+ */
+void kvp_pool_suspending(struct kvp_pool *pool);
+void kvp_pool_not_suspending(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_write_back() - do now what kvp_pool_quiesce() would do while nobody is served
+ *
+ * What was accepted before is durable, and home where a stop wants it there; what fails is left to that.
+ * Context: process, waits for I/O.
+ */
+void kvp_pool_write_back(struct kvp_pool *pool);
 
 /**
  * kvp_pool_quiesce() - make everything durable and home; background work stops
@@ -562,6 +582,9 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
 /** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
 int kvp_destage_all(struct kvp_pool *pool);
+
+/** kvp_destage_order() - the same, as somebody wants it: -EINTR as soon as the pool is about to be suspended */
+int kvp_destage_order(struct kvp_pool *pool);
 
 /**
  * kvp_destage_settle() - a checkpoint with the tail as far as it can be; nothing is brought home for that

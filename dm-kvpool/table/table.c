@@ -841,6 +841,9 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		struct kvp_tpage *leaf;
 		u64 behind;
 
+		/* Whoever asks can ask again; a suspend would wait with all I/O stopped. */
+		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
+			return -EINTR;
 		ret = kvp_table_next_written(pool, block, &block);
 		if (ret || block >= end)
 			break;

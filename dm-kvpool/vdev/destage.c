@@ -626,6 +626,8 @@ static void destage_work(struct work_struct *work)
 		kvp_log_move_kick(pool);
 	/* The builder may have found the log full just as there came space. */
 	kvp_commit_kick(pool, true);
+	WRITE_ONCE(dg->ended, dg->ended + 1);
+	wake_up_all(&dg->wait);
 }
 
 /* Bring everything home from time to time, so that the log is short when power goes. */
@@ -668,8 +670,32 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
+static bool suspending(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+}
+
+/*
+ * Once through the worker, which may take minutes. An order does not wait for that when the pool is to be
+ * suspended, since all I/O would wait for the order; what is under way goes on.
+ */
+static int run_worker(struct kvp_pool *pool, bool order)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u32 seen = READ_ONCE(dg->ended);
+
+	kvp_destage_kick(pool, true);
+	if (!order) {
+		flush_work(&dg->work);
+		return 0;
+	}
+	wait_event(dg->wait, READ_ONCE(dg->ended) != seen || suspending(pool) ||
+		   test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	return suspending(pool) ? -EINTR : 0;
+}
+
 /* All that was accepted before goes home, and the tail behind it. */
-static int destage_to_end(struct kvp_pool *pool)
+static int destage_to_end(struct kvp_pool *pool, bool order)
 {
 	struct kvp_destage *dg = &pool->destage;
 	u64 target;
@@ -683,9 +709,7 @@ static int destage_to_end(struct kvp_pool *pool)
 	spin_unlock_irq(&pool->log.lock);
 	do {
 		flush_delayed_work(&pool->log.post_work);
-		kvp_destage_kick(pool, true);
-		flush_work(&dg->work);
-		ret = dg->error;
+		ret = run_worker(pool, order) ?: dg->error;
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 0;
@@ -698,14 +722,24 @@ static int destage_to_end(struct kvp_pool *pool)
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 
-int kvp_destage_all(struct kvp_pool *pool)
+static int destage_all(struct kvp_pool *pool, bool order)
 {
-	int ret = destage_to_end(pool);
+	int ret = destage_to_end(pool, order);
 
 	/* On the way parity was logged, behind the tail: it is home as well. */
 	if (!ret && pool->parity)
-		ret = destage_to_end(pool);
+		ret = destage_to_end(pool, order);
 	return ret;
+}
+
+int kvp_destage_all(struct kvp_pool *pool)
+{
+	return destage_all(pool, false);
+}
+
+int kvp_destage_order(struct kvp_pool *pool)
+{
+	return destage_all(pool, true);
 }
 
 int kvp_destage_settle(struct kvp_pool *pool)
@@ -735,6 +769,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = &pool->destage;
 
+	init_waitqueue_head(&dg->wait);
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
 	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
@@ -763,6 +798,7 @@ void kvp_destage_stop(struct kvp_pool *pool)
 	struct kvp_destage *dg = &pool->destage;
 
 	set_bit(KVP_DESTAGE_STOP, &dg->flags);
+	wake_up_all(&dg->wait);
 	cancel_delayed_work_sync(&dg->idle_work);
 	cancel_delayed_work_sync(&dg->pace_work);
 	cancel_work_sync(&dg->work);

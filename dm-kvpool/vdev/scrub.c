@@ -412,7 +412,7 @@ int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 		return -ERANGE;
 	/* The eras of what is not home yet are not known. */
 	if (since)
-		ret = kvp_destage_all(pool);
+		ret = kvp_destage_order(pool);
 	if (ret)
 		return ret;
 	mutex_lock(&sc->lock);

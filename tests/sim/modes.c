@@ -521,6 +521,23 @@ static void cancel_too_late(struct change *c)
 		sim_fail("what has moved was cancelled");
 }
 
+/* Those who suspend wait for nobody who empties a log: neither to take it off the cache, nor to put it there. */
+static void end_for_a_suspend(struct change *c)
+{
+	struct host *h = &c->host;
+
+	kvp_pool_suspending(h->pool);
+	host_sleep(20);
+	if (h->pool->drain.state != KVP_DRAIN_CANCELLED)
+		sim_fail("it is drained, or goes on, though the pool is about to be suspended");
+	if (!kvp_drain_start_to(h->pool, KVP_CACHE_WRITETHROUGH, false, &h->refusal)) {
+		wait_for_drain(c);
+		if (h->pool->drain.state == KVP_DRAIN_DONE)
+			sim_fail("drained while the pool is about to be suspended");
+	}
+	kvp_pool_not_suspending(h->pool);
+}
+
 /* Nobody waits for it: it ends by itself, by order, and because the pool is suspended. */
 static void drain_main(void *arg)
 {
@@ -555,13 +572,22 @@ static void drain_main(void *arg)
 		sim_fail("set, though it is being drained");
 	if (!c->start.parity && kvp_drain_cancel(h->pool))
 		sim_fail("not to be cancelled");
+	if (!c->start.parity) {
+		wait_for_drain(c);
+		begin_to_drain(c);
+		host_sleep(200);
+		end_for_a_suspend(c);
+	}
 	release(c);
 	wait_for_drain(c);
 	if (!c->start.parity)
 		expect_place(c, KVP_CACHE_WRITEBACK);
 	set_mode(c, KVP_CACHE_WRITEBACK);
 	cancel_too_late(c);
-	set_mode(c, KVP_CACHE_WRITEBACK);
+	if (kvp_drain_start_to(h->pool, KVP_CACHE_WRITEBACK, true, &h->refusal))
+		sim_fail("does not begin to move onto the cache: %s", h->refusal.why);
+	wait_for_drain(c);
+	expect_place(c, KVP_CACHE_WRITEBACK);
 	some_writes(c);
 	begin_to_drain(c);
 	if (host_shrink(h, &less))

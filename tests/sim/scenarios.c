@@ -597,6 +597,62 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_flush(h);
 }
 
+static void order_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	s->flush_error = kvp_destage_order(s->host.pool);
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+static void order_begin(struct scenario *s)
+{
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	sim_spawn("order", order_task, s);
+	host_sleep(300);
+	if (s->flush_over)
+		sim_fail("the order has ended with %d: the tale is not what it says", s->flush_error);
+}
+
+/* A suspend waits for messages, with all I/O stopped: so what they order ends, and what is not home goes home before. */
+static void order_ends_for_a_suspend(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, 64, 3);
+	host_write(h, 64, 3, true);
+	order_begin(s);
+	kvp_pool_suspending(h->pool);
+	host_sleep(10);
+	if (!s->flush_over || s->flush_error != -EINTR)
+		sim_fail("an order outlasts the wish to suspend");
+	host_write(h, 70, 2, true);
+	host_read_check(h, 64);
+	if (kvp_destage_order(h->pool) != -EINTR)
+		sim_fail("an order was carried out while the pool is about to be suspended");
+	/* Somebody interrupted that. */
+	kvp_pool_not_suspending(h->pool);
+	order_begin(s);
+	release_all();
+	wait_for_completion(&s->flushed);
+	if (s->flush_error)
+		sim_fail("an order failed with %d", s->flush_error);
+	host_write(h, 80, 3, false);
+	kvp_pool_suspending(h->pool);
+	kvp_pool_write_back(h->pool);
+	if (h->pool->wbuf.used)
+		sim_fail("%u blocks are left to bring home while all I/O waits", h->pool->wbuf.used);
+	kvp_pool_quiesce(h->pool);
+	if (kvp_destage_order(h->pool) == -EINTR)
+		sim_fail("a pool that is suspended is said to be about to be");
+	kvp_pool_unquiesce(h->pool);
+	host_write(h, 90, 1, true);
+}
+
 /* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 {
@@ -1521,6 +1577,7 @@ void run_scenarios(void)
 	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
+	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);

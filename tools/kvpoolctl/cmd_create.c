@@ -48,7 +48,7 @@ static int execute(struct plan *p, struct err *err)
 			       false, err);
 	for (i = 0; i < p->leg_count; i++)
 		device_announce(p->legs[i].dev.rdev);
-	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, false, err)) {
+	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, err)) {
 		err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
 			"the pool was made, but has no comment");
 		return -1;

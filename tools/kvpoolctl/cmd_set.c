@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl set: change a tunable of a running pool. */
+#include "drain.h"
 #include "setting.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -21,9 +22,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ctl_fail(ctl, &err);
 	}
 	if (!strcmp(s.key, "cache_mode"))
-		ctl_busy(ctl, "what is in the log goes home");
-	ret = setting_apply(e.name, &s, force, &err);
-	ctl_busy_end();
+		ret = drain_set_mode(ctl, e.name, s.value, force, &err);
+	else
+		ret = setting_apply(e.name, &s, &err);
 	if (ret)
 		return ctl_fail(ctl, &err);
 	return ctl_done(ctl);
@@ -35,7 +36,7 @@ const struct command cmd_set = {
 	.help = "Changes a tunable of a running pool. It is durable when the command returns.\n"
 		"'kvpoolctl get POOL' lists them all with range, default and meaning.\n"
 		"cache_mode moves the log onto the cache, or off it, and may take minutes for that;\n"
-		"the pool stays in use.\n\n"
+		"the pool stays in use. If it is interrupted before the log moves, nothing has changed.\n\n"
 		"  -f            cache_mode=writeback, though the pool survives less then",
 	.shorts = "f",
 	.run = run,

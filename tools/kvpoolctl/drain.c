@@ -29,7 +29,7 @@ static int judge(const struct stats *s, const char *pool, struct err *err)
 			       "it was cancelled, or the pool was suspended; the cache is in use as before");
 	if (state && !strcmp(state, "failed"))
 		return err_set(err, ERR_FAILED, pool, "see kvpoolctl status and kvpoolctl events",
-			       "not all that is on the cache could be brought home");
+			       "not all that the log held could be brought home");
 	return 0;
 }
 
@@ -96,6 +96,26 @@ static int wait_for_end(struct ctl *ctl, const char *pool, const sigset_t *set, 
 int drain_wait(struct ctl *ctl, const char *pool, struct err *err)
 {
 	return wait_for_end(ctl, pool, NULL, NULL, err);
+}
+
+int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool force, struct err *err)
+{
+	bool interrupted = false;
+	char message[64];
+	sigset_t set;
+	int ret;
+
+	snprintf(message, sizeof(message), "drain start %.32s%s", mode, force ? " force" : "");
+	drain_shield();
+	interrupts(&set);
+	if (dm_message(pool, message, NULL, err))
+		return -1;
+	ret = wait_for_end(ctl, pool, &set, &interrupted, err);
+	/* If it was too late for that, the mode is what it was to be, and that is no failure. */
+	if (ret && interrupted)
+		return err_set(err, ERR_FAILED, pool, "ask for it again",
+			       "it was interrupted; the mode is as it was");
+	return ret;
 }
 
 int drain_undo(const char *pool, struct err *err)

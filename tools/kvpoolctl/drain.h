@@ -9,6 +9,13 @@
 int drain_wait(struct ctl *ctl, const char *pool, struct err *err);
 
 /**
+ * drain_set_mode() - set cache_mode, and wait until the log is where that wants it, with progress
+ *
+ * Return: 0; or -1 with @err: it was refused, cancelled, interrupted, or failed, and the mode is as it was.
+ */
+int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool force, struct err *err);
+
+/**
  * drain_for_a_while() - take the log off the cache, which is to come back: begin, and wait
  *
  * From here on until the process ends nobody who interrupts it (SIGINT, SIGTERM, SIGHUP) ends it: until

@@ -75,10 +75,10 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 	return 0;
 }
 
-int setting_apply(const char *pool, const struct setting *s, bool force, struct err *err)
+int setting_apply(const char *pool, const struct setting *s, struct err *err)
 {
-	char message[sizeof(*s) + 24];
+	char message[sizeof(*s) + 16];
 
-	snprintf(message, sizeof(message), "set %s %s%s", s->key, s->value, force ? " force" : "");
+	snprintf(message, sizeof(message), "set %s %s", s->key, s->value);
 	return dm_message(pool, message, NULL, err);
 }

@@ -17,8 +17,8 @@ struct setting {
 /** setting_parse() - check KEY=VALUE; -1 with @err (wrong usage) */
 int setting_parse(const char *text, struct setting *s, struct err *err);
 
-/** setting_apply() - have the module take it, @force: said twice; durable when it returns */
-int setting_apply(const char *pool, const struct setting *s, bool force, struct err *err);
+/** setting_apply() - have the module take it; durable when it returns. Of cache_mode: drain_set_mode() */
+int setting_apply(const char *pool, const struct setting *s, struct err *err);
 
 /** tunable_show() - the value that the module tells, for people: sizes with a suffix */
 void tunable_show(const struct ctl *ctl, unsigned int id, const char *value, char *buf,
