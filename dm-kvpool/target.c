@@ -6,20 +6,17 @@
  * is resumed for the first time. The pool belongs to the mapped device, not
  * to the table: a reload finds it again and gives it the new table's devices.
  */
-#include <linux/ctype.h>
 #include <linux/device-mapper.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
-#include <linux/uuid.h>
 
-#include "format/stripe.h"
 #include "compat/compat.h"
 #include "crc.h"
 #include "io/io_bio.h"
 #include "message.h"
-#include "format/logplace.h"
 #include "pool/grow.h"
 #include "pool/start.h"
+#include "pool/tableline.h"
 #include "registry.h"
 #include "status.h"
 #include "target.h"
@@ -31,136 +28,6 @@ module_param(degraded_start, bool, 0644);
 MODULE_PARM_DESC(degraded_start, "start pools without legs that may hold newer data");
 
 /* --- constructor --------------------------------------------------------------------- */
-
-static int parse_uuid(struct dm_target *ti, struct kvp_start *s, const char *arg)
-{
-	uuid_t uuid;
-
-	if (!strcmp(arg, "-")) {
-		s->any_uuid = true;
-		return 0;
-	}
-	if (uuid_parse(arg, &uuid)) {
-		ti->error = "UUID is neither '-' nor a UUID";
-		return -EINVAL;
-	}
-	export_uuid(s->uuid, &uuid);
-	return 0;
-}
-
-static int parse_bytes(const char *text, u64 *value)
-{
-	char *end;
-
-	*value = memparse(text, &end);
-	return *end || !*text ? -EINVAL : 0;
-}
-
-static bool name_valid(const char *name)
-{
-	const char *p;
-
-	for (p = name; *p; p++)
-		if (!isascii(*p) || (!isalnum(*p) && !strchr("_.-", *p)))
-			return false;
-	return isalpha(*name) && p - name <= KVP_NAME_LEN;
-}
-
-/* "ID:NAME", as kvpoolctl knows this host. */
-static int parse_host(struct dm_target *ti, struct kvp_start *s, char *value)
-{
-	char *name = strchr(value, ':');
-
-	ti->error = "host is not a hexadecimal number, ':' and a name of at most 64 characters";
-	if (!name)
-		return -EINVAL;
-	*name++ = 0;
-	if (strscpy(s->host_name, name, sizeof(s->host_name)) < 0 || !kvp_text_valid(s->host_name))
-		return -EINVAL;
-	return kstrtou64(value, 16, &s->host);
-}
-
-static int parse_setting(struct dm_target *ti, struct kvp_start *s, const char *key, char *value)
-{
-	struct kvp_why why;
-	int id;
-
-	if (!strcmp(key, "name")) {
-		if (!name_valid(value)) {
-			ti->error = "name is not a letter and up to 63 letters, digits, '_', '.', '-'";
-			return -EINVAL;
-		}
-		strscpy(s->name, value, sizeof(s->name));
-		return 0;
-	}
-	if (!strcmp(key, "comment")) {
-		ti->error = "comment is longer than 128 characters, or has control characters";
-		return strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
-		       !kvp_text_valid(s->comment) ? -EINVAL : 0;
-	}
-	if (!strcmp(key, "host"))
-		return parse_host(ti, s, value);
-	if (!strcmp(key, "log_size") || !strcmp(key, "size") || !strcmp(key, "chunk")) {
-		ti->error = "log_size, size and chunk take a number of bytes";
-		return parse_bytes(value, *key == 'l' ? &s->log_bytes :
-					  *key == 's' ? &s->leg_bytes : &s->chunk_bytes);
-	}
-	if (!strcmp(key, "cache_dirty_max")) {
-		ti->error = "cache_dirty_max takes a number of bytes";
-		return parse_bytes(value, &s->dirty_bytes);
-	}
-	id = kvp_tunable_find(key);
-	if (id < 0) {
-		ti->error = "unknown option";
-		return -EINVAL;
-	}
-	ti->error = "value of a tunable is not of its kind or out of range";
-	s->tunable_mask |= BIT_ULL(id);
-	return kvp_tunable_parse(id, value, &s->tunables[id], &why);
-}
-
-static int parse_option(struct dm_target *ti, struct kvp_start *s, char *arg)
-{
-	static const struct {
-		const char *word;
-		size_t at;
-	} words[] = {
-		{ "format", offsetof(struct kvp_start, format) },
-		{ "readonly", offsetof(struct kvp_start, readonly) },
-		{ "degraded", offsetof(struct kvp_start, degraded) },
-		{ "accept_fork", offsetof(struct kvp_start, accept_fork) },
-		{ "undestroy", offsetof(struct kvp_start, undestroy) },
-		{ "discard_log", offsetof(struct kvp_start, discard_log) },
-		{ "add", offsetof(struct kvp_start, add) },
-		{ "remove", offsetof(struct kvp_start, remove) },
-		{ "replace", offsetof(struct kvp_start, replace) },
-	};
-	char *value = strchr(arg, '=');
-	u32 i;
-
-	if (value) {
-		*value++ = 0;
-		return parse_setting(ti, s, arg, value);
-	}
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (!strcmp(arg, words[i].word)) {
-			*((bool *)((u8 *)s + words[i].at)) = true;
-			return 0;
-		}
-	ti->error = "unknown option";
-	return -EINVAL;
-}
-
-static int parse_options(struct dm_target *ti, struct kvp_start *s, struct dm_arg_set *as)
-{
-	static const struct dm_arg count = { 0, 64, "number of options is not 0 to 64" };
-	unsigned int n;
-	int ret = dm_read_arg_group(&count, as, &n, &ti->error);
-
-	while (!ret && n--)
-		ret = parse_option(ti, s, (char *)dm_shift_arg(as));
-	return ret;
-}
 
 static const char *open_mend(int error)
 {
@@ -176,50 +43,34 @@ static const char *open_mend(int error)
 }
 
 /* Leg @i is there: may it be one beside those before it? */
-static int check_leg(struct dm_target *ti, struct kvp_target *t, u32 i)
+static int check_leg(struct kvp_line *line, struct kvp_target *t, u32 i)
 {
 	struct kvp_start *s = &t->start;
 	u32 j;
 
 	for (j = 0; j < i; j++)
 		if (s->legs[j].bdev && kvp_bdevs_overlap(s->legs[j].bdev, s->legs[i].bdev)) {
-			ti->error = "a leg is named twice";
+			line->error = "a leg is named twice";
 			return kvp_refuse(&t->refusal, -EINVAL, "name each device once",
 				"%s and %s are the same device, or one is a partition of the other",
 				s->legs[j].path, s->legs[i].path);
 		}
 	if (bdev_logical_block_size(s->legs[i].bdev) > KVP_BLOCK_SIZE) {
-		ti->error = "logical blocks of a leg are larger than 4096 bytes";
+		line->error = "logical blocks of a leg are larger than 4096 bytes";
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* Of several legs that are missing one goes: so those that stay are told apart. */
-static bool parse_missing(struct kvp_start *s, u32 i, const char *arg)
+static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const char *arg)
 {
-	uuid_t uuid;
-
-	if (!s->replace || strlen(arg) != UUID_STRING_LEN || uuid_parse(arg, &uuid))
-		return !strcmp(arg, "-");
-	export_uuid(s->legs[i].uuid, &uuid);
-	s->legs[i].named = true;
-	strscpy(s->legs[i].path, "-", sizeof(s->legs[i].path));
-	return true;
-}
-
-static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg)
-{
-	struct kvp_start *s = &t->start;
-	u32 i = s->nr_legs++;
+	struct kvp_target *t = container_of(s, struct kvp_target, start);
+	struct dm_target *ti = t->ti;
 	int ret;
 
-	strscpy(s->legs[i].path, arg, sizeof(s->legs[i].path));
-	if (parse_missing(s, i, arg))
-		return 0;
 	ret = dm_get_device(ti, arg, dm_table_get_mode(ti->table), &t->devs[i]);
 	if (ret) {
-		ti->error = "cannot open a leg";
+		line->error = "cannot open a leg";
 		return kvp_refuse(&t->refusal, ret, open_mend(ret), "leg %s cannot be opened: %pe",
 				  arg, ERR_PTR(ret));
 	}
@@ -229,77 +80,21 @@ static int parse_leg(struct dm_target *ti, struct kvp_target *t, const char *arg
 	s->legs[i].bdev = t->devs[i]->bdev;
 	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
 	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);
-	return check_leg(ti, t, i);
+	return check_leg(line, t, i);
 }
 
-static u32 kind_of(const char *word)
+static int parse_line(struct dm_target *ti, struct kvp_target *t, unsigned int argc, char **argv)
 {
-	if (word && !strcmp(word, "single"))
-		return KVP_VDEV_SINGLE;
-	if (word && !strcmp(word, "mirror"))
-		return KVP_VDEV_MIRROR;
-	if (word && !strcmp(word, "parity1"))
-		return KVP_VDEV_PARITY1;
-	if (word && !strcmp(word, "cache"))
-		return KVP_VDEV_CACHE;
-	if (word && !strcmp(word, "cache-parity1"))
-		return KVP_VDEV_CACHE_PARITY1;
-	return 0;
-}
-
-static bool has_cache(const struct kvp_start *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->nr_vdevs; i++)
-		if (kvp_cache_kind(s->vdevs[i].kind))
-			return true;
-	return false;
-}
-
-static int parse_vdev(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
-{
-	static const struct dm_arg count = { 1, KVP_MAX_MIRROR_LEGS,
-					     "number of legs is not 1 to 16" };
-	u32 kind = kind_of(dm_shift_arg(as));
-	struct kvp_start *s = &t->start;
-	unsigned int n;
+	struct kvp_line line = {
+		.argc = argc, .argv = argv, .refusal = &t->refusal, .open = open_leg,
+	};
 	int ret;
 
-	if (!kind) {
-		ti->error = "vdev is neither single, mirror, parity1, cache nor cache-parity1";
-		return -EINVAL;
-	}
-	ret = dm_read_arg(&count, as, &n, &ti->error);
-	if (ret)
-		return ret;
-	if ((kind != KVP_VDEV_CACHE && (n == 1) != (kind == KVP_VDEV_SINGLE)) || n > as->argc ||
-	    ((kind == KVP_VDEV_PARITY1 || kind == KVP_VDEV_CACHE_PARITY1) && n < KVP_STRIPE_MIN_LEGS)) {
-		ti->error = "number of legs does not fit";
-		return -EINVAL;
-	}
-	if (s->nr_vdevs == KVP_MAX_VDEVS || n > KVP_MAX_LEGS - s->nr_legs) {
-		ti->error = "more than 16 vdevs, or 48 legs";
-		return -EINVAL;
-	}
-	if (kvp_cache_kind(kind) && (!s->nr_vdevs || has_cache(s))) {
-		ti->error = "a pool has one cache at most, behind a vdev with data";
-		return -EINVAL;
-	}
-	s->vdevs[s->nr_vdevs].kind = kind;
-	s->vdevs[s->nr_vdevs++].nr_legs = n;
-	while (!ret && n--)
-		ret = parse_leg(ti, t, dm_shift_arg(as));
-	return ret;
-}
-
-static int parse_vdevs(struct dm_target *ti, struct kvp_target *t, struct dm_arg_set *as)
-{
-	int ret;
-
-	do
-		ret = parse_vdev(ti, t, as);
-	while (!ret && as->argc);
+	t->ti = ti;
+	t->start.pool_blocks = ti->len >> KVP_SECTORS_SHIFT;
+	ret = kvp_line_parse(&line, &t->start);
+	t->ti = NULL;
+	ti->error = (char *)line.error;
 	return ret;
 }
 
@@ -481,7 +276,6 @@ static int check_line(struct dm_target *ti, struct kvp_target *t)
 
 static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
-	struct dm_arg_set as = { argc, argv };
 	struct kvp_refusal none = { };
 	struct kvp_target *t;
 	int ret;
@@ -496,12 +290,7 @@ static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "out of memory";
 		return -ENOMEM;
 	}
-	t->start.pool_blocks = ti->len >> KVP_SECTORS_SHIFT;
-	ret = parse_uuid(ti, &t->start, dm_shift_arg(&as));
-	if (!ret)
-		ret = parse_options(ti, &t->start, &as);
-	if (!ret)
-		ret = parse_vdevs(ti, t, &as);
+	ret = parse_line(ti, t, argc, argv);
 	if (!ret)
 		ret = check_line(ti, t);
 	if (ret)

@@ -99,6 +99,11 @@ static int parse_number(const char *text, bool suffix, u64 *value)
 	return 0;
 }
 
+int kvp_bytes_parse(const char *text, u64 *bytes)
+{
+	return parse_number(text, true, bytes);
+}
+
 /* "1", "0.3", "2.25": in hundredths. */
 static int parse_hundredths(const char *text, u64 *value)
 {

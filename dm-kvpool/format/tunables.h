@@ -56,6 +56,13 @@ int kvp_tunable_find(const char *key);
 int __must_check kvp_tunable_parse(unsigned int id, const char *text, u64 *value,
 				   struct kvp_why *why);
 
+/**
+ * kvp_bytes_parse() - a number of bytes, with a suffix K, M, G or T or without
+ *
+ * Return: 0, -EINVAL (nothing of the kind), -ERANGE (64 bits do not hold it).
+ */
+int __must_check kvp_bytes_parse(const char *text, u64 *bytes);
+
 /** kvp_tunable_allows() - is @value, a number, in the range of the tunable? */
 bool kvp_tunable_allows(unsigned int id, u64 value);
 

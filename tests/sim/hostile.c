@@ -574,6 +574,7 @@ void run_hostile(void)
 	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, legs;
 	char name[64];
 
+	run_tableline();
 	if (wanted("hostile_decoders"))
 		result("hostile_decoders", hostile_decoders());
 	if (wanted("hostile_window:mirror"))

@@ -14,6 +14,7 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/errno.h>
+#include <linux/uuid.h>
 #include <linux/xarray.h>
 
 /* --- strings, random numbers, printk ---------------------------------------------------- */
@@ -43,6 +44,62 @@ ssize_t strscpy(char *dst, const char *src, size_t size)
 	}
 	memcpy(dst, src, n + 1);
 	return (ssize_t)n;
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+/* As the kernel's: a '+' before and a newline behind may be there, "0x" with base 16. */
+int kstrtou64(const char *text, unsigned int base, u64 *value)
+{
+	const char *first;
+	u64 n = 0;
+
+	text += *text == '+';
+	if (base == 16 && text[0] == '0' && (text[1] | 32) == 'x')
+		text += 2;
+	for (first = text; digit_of(*text) < (int)base; text++) {
+		if (__builtin_mul_overflow(n, (u64)base, &n) ||
+		    __builtin_add_overflow(n, (u64)digit_of(*text), &n))
+			return -ERANGE;
+	}
+	if (text == first || strcmp(text, *text ? "\n" : ""))
+		return -EINVAL;
+	*value = n;
+	return 0;
+}
+
+int kstrtouint(const char *text, unsigned int base, unsigned int *value)
+{
+	u64 n;
+	int ret = kstrtou64(text, base, &n);
+
+	if (!ret && n > U32_MAX)
+		ret = -ERANGE;
+	if (!ret)
+		*value = (unsigned int)n;
+	return ret;
+}
+
+/* What follows the 36 characters is not looked at. */
+int uuid_parse(const char *text, uuid_t *uuid)
+{
+	u32 i;
+
+	for (i = 0; i < UUID_STRING_LEN; i++)
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-' : digit_of(text[i]) > 15)
+			return -EINVAL;
+	for (i = 0; i < UUID_SIZE; i++, text += 2) {
+		text += *text == '-';
+		uuid->b[i] = (u8)(digit_of(text[0]) << 4 | digit_of(text[1]));
+	}
+	return 0;
 }
 
 int scnprintf(char *buf, size_t size, const char *fmt, ...)

@@ -116,6 +116,8 @@ void run_random(void);
 void run_scenarios(void);
 void run_stories(void);
 void run_hostile(void);
+/** run_tableline() - its part that is in tableline.c */
+void run_tableline(void);
 void run_trouble(void);
 void run_grow(void);
 void run_modes(void);

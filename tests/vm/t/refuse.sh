@@ -38,6 +38,16 @@ expect_fail dmsetup create p --table "$len kvpool not-a-uuid 0 mirror 2 /dev/a /
 expect_fail dmsetup create p --table "$len kvpool - 1 format mirror 2 /dev/a -"
 expect_fail dmsetup create p --table "$len kvpool"
 expect_refusal "label|blank|pool" dmsetup create p --table "$len kvpool - 0 mirror 2 /dev/a /dev/b"
+
+echo "--- numbers that do not fit"
+number() { dmsetup create p --table "$len kvpool - 2 format $1 mirror ${2:-2} /dev/a /dev/b"; }
+expect_refusal "table line . size is no number" number size=K
+expect_refusal "log_size is no number" number log_size=18446744073709551616
+expect_refusal "chunk is no number" number chunk=18446744073709617152
+expect_refusal "cache_dirty_max is no number" number cache_dirty_max=1
+expect_refusal "write_buffer takes" number write_buffer=17592186044480M
+expect_refusal "number of legs" number log_size=8M 4294967298
+
 # Data elsewhere is nobody's label.
 leg garble /dev/a 5000 4
 format /dev/a /dev/b

@@ -47,6 +47,9 @@
 #define le32_to_cpu(x)	((u32)le32toh(x))
 #define le64_to_cpu(x)	((u64)le64toh(x))
 
+int kstrtou64(const char *text, unsigned int base, u64 *value);
+int kstrtouint(const char *text, unsigned int base, unsigned int *value);
+
 #define might_sleep()	sim_might_sleep(__func__)
 #define might_sleep_if(c) do { if (c) might_sleep(); } while (0)
 void sim_might_sleep(const char *where);

@@ -4,12 +4,17 @@
 #define SIM_LINUX_UUID_H
 
 #include <linux/random.h>
+#include <linux/string.h>
 
 typedef struct {
 	u8 b[16];
 } uuid_t;
 
 #define UUID_SIZE	16
+#define UUID_STRING_LEN	36
+
+int uuid_parse(const char *text, uuid_t *uuid);
+#define export_uuid(dst, src)	memcpy(dst, (src)->b, UUID_SIZE)
 
 static inline void generate_random_uuid(u8 *uuid)
 {

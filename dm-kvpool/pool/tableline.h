@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A table line, taken apart: UUID, options, vdevs with their legs, as
+ * docs/dm-interface.md has them. It comes from whoever may call device-mapper:
+ * a number that does not fit is refused and never wrapped, and nothing is read
+ * behind the last word. No I/O; devices are opened by the caller's function.
+ */
+#ifndef KVP_TABLELINE_H
+#define KVP_TABLELINE_H
+
+#include "pool/pool.h"
+
+struct kvp_line {
+	unsigned int argc;
+	char **argv;			/* the words that are still to come; they are changed */
+	const char *error;		/* what is wrong, for ti->error; lives on */
+	struct kvp_refusal *refusal;	/* the same, where more can be said */
+	/* Leg @leg of @s, which is not missing: open it. 0 or -errno, with error set. */
+	int (*open)(struct kvp_line *line, struct kvp_start *s, u32 leg, const char *path);
+};
+
+/**
+ * kvp_line_parse() - take apart @line into @s, which is all zeros but for pool_blocks
+ *
+ * Return: 0, or -errno with @line->error. Context: process, that of @line->open.
+ */
+int kvp_line_parse(struct kvp_line *line, struct kvp_start *s);
+
+#endif /* KVP_TABLELINE_H */
