@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "spares.h"
 
 /* What the pool is without them. */
 struct before {
@@ -44,7 +45,7 @@ static int find_pool(struct plan *p, struct before *b, struct err *err)
 			       "it was imported read-only");
 	if (dm_table(b->entry.name, &b->sectors, &b->params, err) || stats_load(b->entry.name, &s, err))
 		return -1;
-	b->losses = (int)stats_number(&s, "losses_survivable");
+	b->losses = stats_losses(&s);
 	ret = plan_pool(p, &s, &b->cache, &b->logs_there, err);
 	stats_free(&s);
 	if (ret)

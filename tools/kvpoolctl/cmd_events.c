@@ -60,7 +60,8 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	if (dm_message(e->name, message, &text, err))
 		return -1;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
+		used = 0;
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 || !used ||
 		    seq < at->next)
 			continue;
 		print_event(ctl, e->name, seq, seconds, line + used);

@@ -30,7 +30,7 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "uuid", e->uuid);
 	json_text(plan, "leg", uuid);
 	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
-	json_redundancy(plan, (int)stats_number(s, "losses_survivable"), losses_without_leg(s, leg));
+	json_redundancy(plan, stats_losses(s), losses_without_leg(s, leg));
 	return root;
 }
 

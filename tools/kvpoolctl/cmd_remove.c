@@ -23,14 +23,13 @@ struct removal {
 /* Whom to tell, when the labels are gone. */
 static void note_ssds(struct removal *r, const struct stats *s)
 {
-	unsigned int v = (unsigned int)stats_number(s, "cache.vdev"), i;
-	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", v);
-	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v);
+	struct vdev_range legs = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
+	unsigned int i;
 	char name[PATH_MAX];
 	const char *path;
 	struct stat st;
 
-	for (i = first; i < first + legs && r->nr_ssds < KVP_MAX_MIRROR_LEGS; i++) {
+	for (i = legs.first; i < legs.end && r->nr_ssds < KVP_MAX_MIRROR_LEGS; i++) {
 		path = stats_text(s, "leg.%u.path", i);
 		if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
 			r->ssds[r->nr_ssds++] = st.st_rdev;
@@ -74,7 +73,7 @@ static int look(struct removal *r, struct err *err)
 	if (on && !strcmp(on, "cache"))
 		r->dirty = stats_number(&s, "log.used");
 	r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
-	r->losses = (int)stats_number(&s, "losses_survivable");
+	r->losses = stats_losses(&s);
 	r->losses_after = losses_without_cache(&s);
 	if (!stats_text(&s, "cache.vdev"))
 		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",

@@ -29,7 +29,8 @@ void latency_parse(const char *text, struct latency *l)
 		else if (sscanf(line, "flush %" SCNu64 " %" SCNu64, &bound, &count) == 2)
 			add_bucket(l, bound, count);
 		line = strchr(line, '\n');
-		line += !!line;
+		if (line)
+			line++;
 	}
 }
 

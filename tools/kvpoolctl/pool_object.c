@@ -4,6 +4,7 @@
 #include "device.h"
 #include "flush_latency.h"
 #include "pool_object.h"
+#include "spares.h"
 #include "ssd_counts.h"
 
 #define MAX_LEGS	64	/* bounds for what the module tells */
@@ -56,12 +57,11 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 
 static void add_legs(json_object *o, const struct stats *s, unsigned int vdev)
 {
-	unsigned int leg = (unsigned int)stats_number(s, "vdev.%u.first_leg", vdev);
-	unsigned int end = leg + (unsigned int)stats_number(s, "vdev.%u.legs", vdev);
+	struct vdev_range range = vdev_range(s, vdev);
 	json_object *legs = json_list(o, "legs");
 
-	for (; leg < end && leg < MAX_LEGS; leg++)
-		json_object_array_add(legs, leg_object(s, leg));
+	for (; range.first < range.end; range.first++)
+		json_object_array_add(legs, leg_object(s, range.first));
 }
 
 static void add_vdevs(json_object *pool, const struct stats *s)
@@ -220,7 +220,7 @@ static int add_poisoned(json_object *pool, const char *name, u64 total, struct e
 	char *text = NULL, *p;
 	unsigned int n = 0;
 	u64 lba, blocks;
-	int used;
+	int used = 0;
 
 	json_number(pool, "poisoned_total", total);
 	list = json_list(pool, "poisoned");

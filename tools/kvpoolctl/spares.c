@@ -4,19 +4,35 @@
 #include "kvpool_format.h"
 #include "spares.h"
 
+struct vdev_range vdev_range(const struct stats *s, unsigned int v)
+{
+	u64 first = stats_number(s, "vdev.%u.first_leg", v), legs = stats_number(s, "vdev.%u.legs", v);
+
+	if (first > KVP_MAX_LEGS || legs > KVP_MAX_LEGS - first)
+		return (struct vdev_range){ 0, 0 };
+	return (struct vdev_range){ (unsigned int)first, (unsigned int)(first + legs) };
+}
+
 int vdev_spares(const struct stats *s, unsigned int v)
 {
-	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", v), used = 0, i;
-	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", v), needed = 1;
 	const char *kind = stats_text(s, "vdev.%u.kind", v), *state;
+	struct vdev_range legs = vdev_range(s, v);
+	unsigned int used = 0, needed = 1, i;
 
-	for (i = first; i < first + legs; i++) {
+	for (i = legs.first; i < legs.end; i++) {
 		state = stats_text(s, "leg.%u.state", i);
 		used += state && !strcmp(state, "online");
 	}
-	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")))
-		needed = legs - 1;
+	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")) && legs.end > legs.first)
+		needed = legs.end - legs.first - 1;
 	return used > needed ? (int)(used - needed) : 0;
+}
+
+int stats_losses(const struct stats *s)
+{
+	u64 losses = stats_number(s, "losses_survivable");
+
+	return losses < KVP_MAX_LEGS ? (int)losses : 0;
 }
 
 /* Does the cache carry the log? With another one nothing is lost. */
@@ -49,15 +65,17 @@ int losses_without_cache(const struct stats *s)
 
 int losses_without_leg(const struct stats *s, unsigned int leg)
 {
-	int now = (int)stats_number(s, "losses_survivable"), spares;
+	int now = stats_losses(s), spares;
 	const char *state = stats_text(s, "leg.%u.state", leg);
+	struct vdev_range legs;
 	unsigned int v;
 
-	for (v = 0; stats_text(s, "vdev.%u.kind", v); v++)
-		if (leg - (unsigned int)stats_number(s, "vdev.%u.first_leg", v) <
-		    (unsigned int)stats_number(s, "vdev.%u.legs", v))
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		legs = vdev_range(s, v);
+		if (leg >= legs.first && leg < legs.end)
 			break;
-	if (!stats_text(s, "vdev.%u.kind", v) || !state || strcmp(state, "online") ||
+	}
+	if (v == KVP_MAX_VDEVS || !state || strcmp(state, "online") ||
 	    (is_cache(s, v) && !carries_log(s)))
 		return now;
 	spares = vdev_spares(s, v);

@@ -5,6 +5,17 @@
 
 #include "stats.h"
 
+/** struct vdev_range - legs @first to @end - 1 of the pool */
+struct vdev_range {
+	unsigned int first, end;
+};
+
+/** vdev_range() - the legs of vdev @v. Whatever the module tells: no more than a pool can have, and none if it makes no sense. */
+struct vdev_range vdev_range(const struct stats *s, unsigned int v);
+
+/** stats_losses() - so many legs the pool may lose, by its own account; 0 if that makes no sense */
+int stats_losses(const struct stats *s);
+
 /** vdev_spares() - so many of the legs of vdev @v that are in use may be lost; of a cache, without its log being lost */
 int vdev_spares(const struct stats *s, unsigned int v);
 

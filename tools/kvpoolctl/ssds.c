@@ -166,7 +166,7 @@ static int look(struct exchange *x, struct err *err)
 	if (dm_table(x->entry.name, &x->sectors, &x->params, err) ||
 	    stats_load(x->entry.name, &s, err))
 		return -1;
-	x->losses = (int)stats_number(&s, "losses_survivable");
+	x->losses = stats_losses(&s);
 	mode = stats_text(&s, "cache.mode");
 	x->writeback = mode && !strcmp(mode, "writeback");
 	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);

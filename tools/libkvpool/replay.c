@@ -181,7 +181,7 @@ size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
 	if (replay_next(r, block) == block)
 		while (r->at + n < r->count && r->recs[r->at + n].block == block)
 			n++;
-	*recs = &r->recs[r->at];
+	*recs = n ? &r->recs[r->at] : NULL;
 	return n;
 }
 

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hostile answers of device-mapper, to commands:
+ *
+ *	answers [RUNS [FIRST_SEED]]
+ *
+ * What the module says is not to be trusted more than what a device says: a
+ * module of another version may run, or one that is broken. libkvpool/dm.c is
+ * replaced by functions that give sound answers, spoilt in a few places, and
+ * every command that asks is run on them, up to where it would change
+ * something. Under the sanitizers any misstep aborts, and an alarm ends a loop
+ * over a count that was told; the seed is printed before.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "device.h"
+#include "dm.h"
+
+#define ANSWER_MAX	(64u << 10)
+
+extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export, cmd_get, cmd_iostat,
+	cmd_list, cmd_metrics, cmd_offline, cmd_remove, cmd_replace, cmd_scrub, cmd_status;
+
+static u64 state;
+static unsigned long current_seed, sent, statuses[EXIT_FAULTED + 1];
+
+const char *const *command_names(void)
+{
+	static const char *const none[] = { NULL };
+
+	return none;
+}
+
+/* xorshift64*: the same on every machine. */
+static u64 rnd(u64 below)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (state * 2685821657736338717ull >> 11) % below;
+}
+
+static void on_abort(int sig)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "answers: failed with seed %lu\n", current_seed);
+
+	if (write(STDERR_FILENO, text, (size_t)n) < 0)
+		_exit(2);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* --- sound answers -------------------------------------------------------------- */
+
+#define UUID	"0f0e0d0c-0b0a-0908-0706-050403020100"
+
+static const char *const stats[] = {
+	"name=p\nuuid=" UUID "\nstate=online\nmode=rw\nsize=1073741824\ncomment=no comment\nfeatures=vdevs,cache\n",
+	"epoch=5\nera=7\nuptime_ms=100000\nwritten_blocks=1000\npoisoned_blocks=3\nlosses_survivable=1\nlegs=7\n"
+	"vdevs=3\n",
+	"vdev.0.kind=mirror\nvdev.0.state=online\nvdev.0.first_leg=0\nvdev.0.legs=2\nvdev.0.leg_size=1\nvdev.0.size=1\n",
+	"vdev.1.kind=parity1\nvdev.1.state=online\nvdev.1.first_leg=2\nvdev.1.legs=3\nvdev.1.size=1\nvdev.1.chunk=65536\n",
+	"vdev.2.kind=cache\nvdev.2.state=online\nvdev.2.first_leg=5\nvdev.2.legs=2\nvdev.2.size=1\n",
+	"log.vdev=2\nlog.vdevs=4\nlog.on=cache\nlog.size=8388608\nlog.used=4096\nlog.commits=4\nlog.flushes=4\nlog.lsn=9\n"
+	"log.failed=0\n",
+	"cache.mode=writeback\ncache.vdev=2\ncache.dirty_max=67108864\ndrain.state=none\ndrain.left=0\ndrain.total=0\n"
+	"drain.rate=0\n",
+	"ram.write_buffer=67108864\nram.dirty_blocks=4\nram.table_budget=67108864\nram.table_used=4096\nram.hits=10\n"
+	"ram.misses=1\nram.bypassed_long=0\n",
+	"ssd.size=67108864\nssd.clean=4096\nssd.parked=0\nssd.hits=8\nssd.misses=2\nssd.written_data=100\n"
+	"ssd.written_headers=10\nssd.refused_stream=4\n",
+	"destage.rate=0\ndestage.drain_ms=0\nlog.data_blocks=9\nlog.intent_blocks=8\n",
+	"scrub.state=finished\nscrub.done=100\nscrub.total=100\nscrub.healed=1\nscrub.unrepaired=0\n"
+	"scrub.started=1700000000\nscrub.finished=1700000001\n",
+	"recovery.last_ms=10\nrecovery.worst_case_ms=100\ntunable.write_buffer=67108864\ntunable.strict=0\n"
+	"tunable.fill_dwpd=1\ntunable.cache_mode=writeback\n",
+};
+
+static const char latency[] = "flush sum 123456\nflush 1000 4\nflush 2000 5\nflush 4000 1\n"
+	"flush 18446744073709551615 1\n";
+static const char poisoned[] = "17 1\n100 2\n4096 8\n";
+static const char events[] = "1 1700000000 recovered replayed=0 kept=0 torn_accepted=0 ms=4\n"
+	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 block=77\n";
+static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 8:80 -";
+
+static void write_stats(char *buf)
+{
+	unsigned int i;
+	size_t n = 0;
+
+	for (i = 0; i < sizeof(stats) / sizeof(*stats); i++)
+		n += (size_t)snprintf(buf + n, ANSWER_MAX - n, "%s", stats[i]);
+	for (i = 0; i < 7; i++)
+		n += (size_t)snprintf(buf + n, ANSWER_MAX - n, "leg.%u.path=/dev/none%u\nleg.%u.uuid=0f0e0d0c-0b0a-0908-"
+				      "0706-05040302010%u\nleg.%u.state=online\nleg.%u.err_read=0\nleg.%u.err_write=0\n"
+				      "leg.%u.err_checksum=0\nleg.%u.healed=0\nleg.%u.size=1073741824\n",
+				      i, i, i, i, i, i, i, i, i, i);
+}
+
+/* --- and spoilt ones --------------------------------------------------------------- */
+
+static const char *some_text(void)
+{
+	static const char *const texts[] = {
+		"0", "1", "2", "7", "47", "48", "49", "64", "65", "2147483647", "2147483648", "4294967295", "4294967296",
+		"4294967294", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+		"18446744073709551616", "99999999999999999999999", "-1", "-9223372036854775808", "", " ", "-", "1e999",
+		"nan", "0x10", "online", "faulted", "missing", "stale", "suspended", "mirror", "parity1", "cache",
+		"cache-parity1", "legs", "writeback", "4294967295:4294967295", "8:0", ",,,", "\xff\xfe", "%s%n", "=", "\t",
+	};
+
+	return texts[rnd(sizeof(texts) / sizeof(*texts))];
+}
+
+/* Where a value begins, behind a '=' or a blank, and how long it is. */
+static size_t some_value(const char *buf, size_t *length)
+{
+	size_t size = strlen(buf), at;
+
+	*length = 0;
+	if (!size)
+		return 0;
+	at = rnd(size);
+	at += strcspn(buf + at, "= ");
+	at += !!buf[at];
+	*length = strcspn(buf + at, "\n ");
+	return at;
+}
+
+static void replace(char *buf, size_t at, size_t length, const char *by)
+{
+	size_t rest = strlen(buf + at + length) + 1, n = strlen(by);
+
+	if (at + n + rest > ANSWER_MAX)
+		return;
+	memmove(buf + at + n, buf + at + length, rest);
+	memcpy(buf + at, by, n);
+}
+
+static void spoil(char *buf)
+{
+	size_t size = strlen(buf), at, length;
+	char text[600];
+
+	switch (rnd(8)) {
+	case 0:		/* ends early */
+		buf[rnd(size + 1)] = 0;
+		break;
+	case 1:		/* a byte */
+		if (size)
+			buf[rnd(size)] = (char)(1 + rnd(255));
+		break;
+	case 2:		/* a line goes */
+		at = rnd(size + 1);
+		replace(buf, at, strcspn(buf + at, "\n"), "");
+		break;
+	case 3:		/* or is there twice */
+		at = rnd(size + 1);
+		length = strcspn(buf + at, "\n");
+		snprintf(text, sizeof(text), "\n%.*s\n", (int)(length < 500 ? length : 500), buf + at);
+		replace(buf, at, 0, text);
+		break;
+	case 4:		/* a long one */
+		at = some_value(buf, &length);
+		memset(text, 'a' + (int)rnd(26), sizeof(text) - 1);
+		text[sizeof(text) - 1] = 0;
+		replace(buf, at, length, text);
+		break;
+	default:
+		at = some_value(buf, &length);
+		replace(buf, at, length, some_text());
+	}
+}
+
+static char *answer(const char *sound)
+{
+	char *buf = malloc(ANSWER_MAX), *exact;
+	u64 times = rnd(6);
+
+	if (!buf)
+		abort();
+	snprintf(buf, ANSWER_MAX, "%s", sound);
+	while (times--)
+		spoil(buf);
+	exact = strdup(buf);	/* so that reading behind its end is noticed */
+	free(buf);
+	return exact;
+}
+
+/* --- in place of libkvpool/dm.c ------------------------------------------------------ */
+
+static struct dm_entry entry(void)
+{
+	struct dm_entry e = { .name = "p", .uuid = UUID, .rdev = makedev(254, 77), .live = true };
+
+	e.suspended = !rnd(16);
+	e.readonly = !rnd(16);
+	return e;
+}
+
+int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
+{
+	(void)err;
+	*list = malloc(sizeof(**list));
+	if (!*list)
+		abort();
+	**list = entry();
+	*count = 1;
+	return 0;
+}
+
+int dm_find(const char *name, struct dm_entry *e, struct err *err)
+{
+	*e = entry();
+	return strcmp(name, "p") ? err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active") : 0;
+}
+
+int dm_message(const char *name, const char *message, char **text, struct err *err)
+{
+	char all[ANSWER_MAX];
+
+	(void)name;
+	if (!text) {
+		sent++;
+		return rnd(4) ? 0 : err_set(err, ERR_REFUSED, "p", "mend", "refused");
+	}
+	if (!strcmp(message, "stats")) {
+		write_stats(all);
+		*text = answer(all);
+	} else if (!strcmp(message, "latency")) {
+		*text = answer(latency);
+	} else if (!strncmp(message, "poisoned", 8)) {
+		*text = answer(poisoned);
+	} else if (!strncmp(message, "events", 6)) {
+		*text = answer(events);
+	} else {
+		*text = answer("");
+	}
+	return 0;
+}
+
+int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
+{
+	(void)name, (void)err;
+	*sectors = 2097152;
+	*params = answer(table);
+	return 0;
+}
+
+static int not_now(const char *name, struct err *err)
+{
+	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
+}
+
+int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly, struct err *err)
+{
+	(void)uuid, (void)sectors, (void)params, (void)readonly;
+	return not_now(name, err);
+}
+
+int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old, struct err *err)
+{
+	(void)sectors, (void)params, (void)old_sectors, (void)old;
+	return not_now(name, err);
+}
+
+int dm_stop(const char *name, struct err *err)
+{
+	return not_now(name, err);
+}
+
+int dm_resume(const char *name, struct err *err)
+{
+	return not_now(name, err);
+}
+
+bool dm_name_used(const char *name)
+{
+	return !strcmp(name, "p");
+}
+
+bool dm_is_pool(dev_t rdev)
+{
+	(void)rdev;
+	return false;
+}
+
+int module_load(struct err *err)
+{
+	return not_now("module", err);
+}
+
+bool module_starts_degraded(void)
+{
+	return false;
+}
+
+bool module_version(char *buf, size_t size)
+{
+	snprintf(buf, size, "0.1.0");
+	return true;
+}
+
+/* --- the commands ------------------------------------------------------------------------ */
+
+static const struct trial {
+	const struct command *cmd;
+	const char *words[6];
+	bool dry;
+} trials[] = {
+	{ &cmd_status, { "status" }, false }, { &cmd_status, { "status", "-v", "p" }, false },
+	{ &cmd_status, { "status", "-x" }, false }, { &cmd_list, { "list" }, false },
+	{ &cmd_get, { "get", "p" }, false }, { &cmd_get, { "get", "p", "chunk" }, false },
+	{ &cmd_metrics, { "metrics" }, false }, { &cmd_iostat, { "iostat", "-v", "p" }, false },
+	{ &cmd_events, { "events", "p" }, false }, { &cmd_offline, { "offline", "p", UUID }, true },
+	{ &cmd_offline, { "offline", "p", "/dev/none1" }, false }, { &cmd_remove, { "remove", "p", "cache" }, true },
+	{ &cmd_detach, { "detach", "p", "/dev/none5" }, true },
+	{ &cmd_replace, { "replace", "p", "/dev/none6", "/dev/none8" }, true },
+	{ &cmd_attach, { "attach", "p", "/dev/none6", "/dev/none8" }, true },
+	{ &cmd_add, { "add", "p", "mirror", "/dev/none8", "/dev/none9" }, true },
+	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" }, false },
+	{ &cmd_scrub, { "scrub", "p" }, false },
+};
+
+static void run_one(void)
+{
+	const struct trial *t = &trials[rnd(sizeof(trials) / sizeof(*trials))];
+	struct ctl ctl = { .cmd = t->cmd, .json = rnd(2), .plain = rnd(2), .dry_run = t->dry };
+	char words[6][64], *argv[7] = { NULL };
+	int argc = 0, status;
+
+	for (; argc < 6 && t->words[argc]; argc++) {
+		snprintf(words[argc], sizeof(words[argc]), "%s", t->words[argc]);
+		argv[argc] = words[argc];
+	}
+	optind = 0;
+	status = t->cmd->run(&ctl, argc, argv);
+	if (status < 0 || status > EXIT_FAULTED)
+		abort();
+	statuses[status]++;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
+	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
+
+	signal(SIGABRT, on_abort);
+	signal(SIGALRM, on_abort);
+	dup2(null, STDOUT_FILENO);
+	stderr = fdopen(null, "w");	/* what the commands say; the sanitizers have the descriptor */
+	for (i = 0; i < runs; i++) {
+		current_seed = first + i;
+		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
+		alarm(20);
+		run_one();
+	}
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	printf("answers: %lu runs: done %lu, failed %lu, usage %lu, refused %lu, degraded %lu, faulted %lu; %lu messages\n",
+	       runs, statuses[0], statuses[1], statuses[2], statuses[3], statuses[4], statuses[5], sent);
+	return runs >= 1000 && (!statuses[0] || !statuses[3] || !statuses[4] || !statuses[5] || !sent);
+}
