@@ -2,11 +2,16 @@
 /* kvpoolctl status: the health of pools, in detail. */
 #include "advice.h"
 #include "cache_lines.h"
+#include "idle.h"
 #include "layout_tree.h"
 #include "pool_object.h"
 
+#define MAX_PLACES	64
+
 struct view {
 	bool verbose, only_troubled;
+	const char *places[MAX_PLACES];	/* where to look for pools that do not run; none: everywhere */
+	unsigned int place_count;
 };
 
 static void print_scrub(json_object *pool)
@@ -164,18 +169,41 @@ static int by_health(const void *a, const void *b)
 	return ret ?: strcmp(json_text_at(x, "name"), json_text_at(y, "name"));
 }
 
-static void print_all(const struct ctl *ctl, json_object *pools, const struct view *view)
+/* Last, as nothing is worse. @more: something stands above. */
+static void print_idle(json_object *idle, bool more)
 {
-	size_t i, n = json_object_array_length(pools);
+	json_object *o;
+	size_t i;
+
+	for (i = 0; idle && i < json_object_array_length(idle); i++) {
+		o = json_object_array_get_idx(idle, i);
+		printf("%s     pool: %s\n     uuid: %s\n    state: not running\n   advice: %s: %s\n",
+		       i || more ? "\n" : "", json_text_at(o, "name"), json_text_at(o, "uuid"),
+		       json_text_at(o, "why"), json_text_at(o, "mend"));
+	}
+}
+
+static const char *all_is_well(size_t idle, unsigned int running, bool only_troubled)
+{
+	if (idle)
+		return running ? "the pools that run are healthy" : "no pool is active";
+	return only_troubled && running ? "all pools are healthy" : "no pool is active";
+}
+
+static void print_all(const struct ctl *ctl, json_object *pools, json_object *idle, unsigned int running,
+		      const struct view *view)
+{
+	size_t i, n = json_object_array_length(pools), stopped = idle ? json_object_array_length(idle) : 0;
 
 	if (!n)
-		ctl_say(ctl, view->only_troubled ? "all pools are healthy" : "no pool is active");
+		ctl_say(ctl, all_is_well(stopped, running, view->only_troubled));
 	json_object_array_sort(pools, by_health);
 	for (i = 0; i < n; i++) {
 		if (i)
 			putchar('\n');
 		print_pool(ctl, json_object_array_get_idx(pools, i), view);
 	}
+	print_idle(idle, n);
 }
 
 /* The worse of two: 5 and 4 are about a pool's health, the others about this command. */
@@ -184,55 +212,95 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-static int run(struct ctl *ctl, int argc, char **argv)
+static void parse(struct ctl *ctl, int argc, char **argv, struct view *view)
 {
-	json_object *root = json_root(), *pools = json_list(root, "pools"), *pool;
-	struct view view = { 0 };
-	struct dm_entry *list = NULL;
-	unsigned int i, count = 0;
-	struct err err;
-	int c, ret, health = 0;
-	bool failed = false;
+	int c;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
-		view.verbose |= c == 'v';
-		view.only_troubled |= c == 'x';
+		view->verbose |= c == 'v';
+		view->only_troubled |= c == 'x';
+		if (c != 'd')
+			continue;
+		if (view->place_count == MAX_PLACES)
+			exit(ctl_usage(ctl, "too many -d"));
+		view->places[view->place_count++] = optarg;
 	}
-	ret = collect(ctl, ctl_args(ctl, argc, 0, 1) ? argv[optind] : NULL, &list, &count);
-	if (ret)
-		return ret;
+	if (ctl_args(ctl, argc, 0, 1) && view->place_count)
+		exit(ctl_usage(ctl, "-d is for pools that do not run, and goes with no name"));
+}
+
+/* Each pool of @list into @pools; *@failed: some of them would not tell. */
+static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int count, const struct view *view,
+		    json_object *pools, bool *failed)
+{
+	json_object *pool;
+	unsigned int i;
+	struct err err;
+	int health = 0;
+
 	for (i = 0; i < count; i++) {
 		pool = pool_describe(&list[i], &err);
 		if (!pool) {
-			failed = true;
+			*failed = true;
 			health = worse(health, ctl_fail(ctl, &err));
 			continue;
 		}
 		health = worse(health, advice_exit(pool));
-		if (view.only_troubled && !json_at(pool, "advice"))
+		if (view->only_troubled && !json_at(pool, "advice"))
 			json_object_put(pool);
 		else
 			json_object_array_add(pools, pool);
 	}
+	return health;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	json_object *root = json_root(), *pools = json_list(root, "pools"), *idle = NULL;
+	struct view view = { 0 };
+	struct dm_entry *list = NULL;
+	unsigned int count = 0;
+	const char *name;
+	struct err err;
+	int ret, health;
+	bool failed = false;
+
+	parse(ctl, argc, argv, &view);
+	name = optind < argc ? argv[optind] : NULL;
+	ret = collect(ctl, name, &list, &count);
+	if (ret)
+		return ret;
+	health = describe(ctl, list, count, &view, pools, &failed);
 	free(list);
+	if (!name) {
+		idle = json_list(root, "not_running");
+		if (idle_find(view.places, view.place_count, idle, &err)) {
+			failed = true;
+			health = worse(health, ctl_fail(ctl, &err));
+		} else if (json_object_array_length(idle)) {
+			health = worse(health, EXIT_FAULTED);
+		}
+	}
 	if (ctl->json && !failed) {
 		ctl_json(root);
 		return health;
 	}
 	if (!ctl->json && !(failed && !json_object_array_length(pools)))
-		print_all(ctl, pools, &view);
+		print_all(ctl, pools, idle, count, &view);
 	json_object_put(root);
 	return health;
 }
 
 const struct command cmd_status = {
 	.name = "status",
-	.args = "[-v] [-x] [POOL]",
+	.args = "[-v] [-x] [-d DIR|DEV]... [POOL]",
 	.help = "Shows the health of one or all running pools. The worst comes last, and the\n"
-		"last line is an advice when something is wrong. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted\n"
-		"or suspended.\n\n"
+		"last line is an advice when something is wrong. Without POOL also pools that do not run\n"
+		"although they were neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted,\n"
+		"suspended or not running.\n\n"
 		"  -v  more: sizes, where the log is, UUIDs, lost blocks, counters\n"
-		"  -x  only pools with an advice",
-	.shorts = "vx",
+		"  -x  only pools with an advice\n"
+		"  -d  look there for pools that do not run, not at all block devices",
+	.shorts = "vxd:",
 	.run = run,
 };

@@ -23,7 +23,7 @@ ends_in_advice() {
 }
 
 echo "--- no pool, a good one"
-run 0 status -j; expect_eq "$(cat /tmp/out)" '{"version":1,"pools":[]}'
+run 0 status -j; expect_eq "$(cat /tmp/out)" '{"version":1,"pools":[],"not_running":[]}'
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 run 0 create "${log[@]}" good single /dev/c
 status 0 online
@@ -111,7 +111,10 @@ run 0 clear good
 echo "--- errors that were mended"
 run 0 status -x good; has out healthy
 run 0 export good; run 0 destroy tank
-for d in a c; do run 0 labelclear -f /dev/$d; done
+# Not all is well while what a leg says of itself is that its pool should run.
+run 5 status -x; has out 'pool: tank'; has out 'state: not running'; hasnt out healthy
+expect_eq "$(tail -n 1 /tmp/out | grep -c 'advice: .*missing')" 1
+for d in a b c; do run 0 labelclear -f /dev/$d; done
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/c
 dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync status=none
 settle tank
@@ -131,7 +134,6 @@ dmsetup create -u "KVPOOL-$uuid" --notable tank
 dmsetup suspend tank
 dmsetup load tank --table "$table"
 expect_fail dmsetup resume tank
-run 0 labelclear -f /dev/b
 run 0 create "${log[@]}" good single /dev/b
 status 5 suspended; has out 'and the pool does not run.*kvpoolctl clear tank.*dmsetup resume tank'
 hasnt out 'size|memory|LAYOUT'
@@ -145,4 +147,13 @@ has out '^kvpool_size_bytes\{pool="good"'
 for d in a c; do simset $d dead 0; done
 run 0 clear tank
 status 0 online
+
+echo "--- stopped without a mark, and not started again"
+run 0 status -x; has out healthy
+stop tank
+run 5 status -x; has out 'pool: tank'; has out 'advice: it was not started: kvpoolctl import tank'; hasnt out healthy
+run 5 status -j; expect_eq "$(json pools.0.name) $(json not_running.0.name)" "good tank"
+run 0 status good
+run 0 import tank
+run 0 status -x; has out healthy
 check_json

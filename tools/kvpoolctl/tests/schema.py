@@ -186,6 +186,8 @@ def wanted(words, obj):
     command = next(w for w in words if not w.startswith("-"))
     if "plan" in obj:
         return dict(root, plan=PLANS.get(command, ...))
+    if command == "status" and "not_running" in obj:
+        return dict(root, pools=[Or(POOL, UNASKED)], not_running=[dict(name=TEXT, uuid=UUID, why=TEXT, mend=TEXT)])
     if command in ("status", "list") or command == "scrub" and "--wait" in words:
         return dict(root, pools=[Or(POOL, UNASKED)])
     if command == "import" and not {"--boot", "-a"} & set(words):
