@@ -191,7 +191,7 @@ static int set_cache_mode(struct message *m, u64 mode)
 	return ret;
 }
 
-static int msg_set(struct message *m)
+static int set(struct message *m)
 {
 	struct kvp_why why;
 	u64 value;
@@ -215,6 +215,15 @@ static int msg_set(struct message *m)
 	ret = kvp_pool_set(m->pool, id, value);
 	if (ret == -ENOMEM)
 		return refused(m, "there is no memory for that", "give a smaller value", ret);
+	return ret;
+}
+
+static int msg_set(struct message *m)
+{
+	int ret = set(m);
+
+	if (!ret)
+		kvp_event(m->pool, "set key=%s value=%s", m->argv[1], m->argc > 2 ? m->argv[2] : "");
 	return ret;
 }
 
@@ -284,20 +293,32 @@ static int msg_clear(struct message *m)
 
 static int msg_mark(struct message *m)
 {
-	const u32 all = KVP_SB_EXPORTED | KVP_SB_DESTROYED;
+	static const struct {
+		const char *word, *event;
+		u32 flag;
+	} marks[] = {
+		{ "exported", "exported", KVP_SB_EXPORTED },
+		{ "destroyed", "destroyed", KVP_SB_DESTROYED },
+		{ "none", "unmarked", 0 },
+	};
+	u32 i;
+	int ret;
 
-	if (!strcmp(m->argv[1], "exported"))
-		return kvp_pool_mark(m->pool, KVP_SB_EXPORTED, all);
-	if (!strcmp(m->argv[1], "destroyed"))
-		return kvp_pool_mark(m->pool, KVP_SB_DESTROYED, all);
-	if (!strcmp(m->argv[1], "none"))
-		return kvp_pool_mark(m->pool, 0, all);
+	for (i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (strcmp(m->argv[1], marks[i].word))
+			continue;
+		ret = kvp_pool_mark(m->pool, marks[i].flag, KVP_SB_EXPORTED | KVP_SB_DESTROYED);
+		if (!ret)
+			kvp_event(m->pool, "%s", marks[i].event);
+		return ret;
+	}
 	return refused(m, "unknown mark", "use exported, destroyed or none", -EINVAL);
 }
 
 static int msg_inject(struct message *m)
 {
 	struct kvp_leg *leg = find_leg(m);
+	char name[KVP_LEG_WORDS];
 	u64 count;
 	int ret;
 
@@ -313,8 +334,8 @@ static int msg_inject(struct message *m)
 		return ret;
 	if (kvp_inject(leg, m->argv[2], count))
 		return refused(m, "unknown kind of request", "use read, write or flush", -EINVAL);
-	kvp_event(m->pool, "fault_injected leg=%u kind=%s count=%llu", leg->index, m->argv[2],
-		  count);
+	kvp_event(m->pool, "fault_injected leg=%u kind=%s count=%llu%s", leg->index, m->argv[2],
+		  count, kvp_leg_words(leg, name));
 	return 0;
 }
 

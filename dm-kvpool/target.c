@@ -339,6 +339,15 @@ static void free_instance(struct kvp_instance *inst)
 	kfree(inst);
 }
 
+/* Whoever reads the ring finds between which starts something happened, and on which host. */
+static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
+{
+	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s host=%s", s->format ? "created" : "imported",
+		  (unsigned long long)pool->sb->epoch, pool->nr_legs, s->degraded ? " degraded=1" : "",
+		  s->accept_fork ? " accept_fork=1" : "", s->discard_log ? " discard_log=1" : "",
+		  s->host_name[0] ? s->host_name : "-");
+}
+
 static int new_instance(struct dm_target *ti, struct kvp_target *t)
 {
 	struct kvp_instance *inst = kzalloc(sizeof(*inst), GFP_KERNEL);
@@ -375,6 +384,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	inst->pool->notify = notify;
 	inst->table = ti->table;
 	t->inst = inst;
+	note_start(inst->pool, &t->start);
 	/* Formatting is done once. */
 	t->start.format = false;
 	kvp_registry_started(inst);

@@ -89,6 +89,20 @@ void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 		queue_work(pool->work_wq, &ev->work);
 }
 
+const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS])
+{
+	const u8 *uuid = leg->pool->sb->legs[leg->index].uuid;
+	const char *path = leg->path[0] && strlen(leg->path) <= 64 && !strchr(leg->path, ' ') ?
+		leg->path : "-";
+	int n = scnprintf(buf, KVP_LEG_WORDS, " uuid="), i;
+
+	for (i = 0; i < 16; i++)
+		n += scnprintf(buf + n, KVP_LEG_WORDS - n, i == 4 || i == 6 || i == 8 || i == 10 ?
+			       "-%02x" : "%02x", uuid[i]);
+	scnprintf(buf + n, KVP_LEG_WORDS - n, " path=%s", path);
+	return buf;
+}
+
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 {
 	struct kvp_events *ev = &pool->events;

@@ -12,6 +12,7 @@
 
 #include "format/format.h"
 
+struct kvp_leg;
 struct kvp_pool;
 struct page;
 
@@ -35,6 +36,16 @@ void kvp_events_load(struct kvp_pool *pool);
 
 /** kvp_event() - note an event. Context: any. */
 __printf(2, 3) void kvp_event(struct kvp_pool *pool, const char *fmt, ...);
+
+#define KVP_LEG_WORDS		120	/* " uuid=36 path=64", its end */
+
+/**
+ * kvp_leg_words() - " uuid=UUID path=PATH" of a leg, for an event: numbers may be another's by tomorrow
+ *
+ * A path that is longer than 64 characters, or has blanks, is "-": cut off it would be another's name.
+ * Return: @buf. Context: any.
+ */
+const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS]);
 
 /** kvp_event_get() - event @seq; false if the ring does not have it any more */
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e);

@@ -331,8 +331,9 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 static void leg_lost(struct kvp_leg *leg, const char *why)
 {
 	struct kvp_pool *pool = leg->pool;
+	char name[KVP_LEG_WORDS];
 
-	kvp_event(pool, "leg_lost leg=%u why=%s", leg->index, why);
+	kvp_event(pool, "leg_lost leg=%u%s why=%s", leg->index, kvp_leg_words(leg, name), why);
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->work_wq, &pool->members_work);
 }
@@ -405,10 +406,12 @@ int kvp_members_settle(struct kvp_pool *pool)
 
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 {
+	char name[KVP_LEG_WORDS];
+
 	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
 		return 0;
 	if (!take_out(leg, KVP_LEG_OFFLINE))
 		return kvp_leg_usable(leg) ? -EBUSY : -ENODEV;
-	kvp_event(pool, "leg_offline leg=%u", leg->index);
+	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
 	return kvp_members_settle(pool);
 }

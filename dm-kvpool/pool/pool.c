@@ -163,6 +163,7 @@ static void free_parts(struct kvp_pool *pool)
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
 	pool->scrub_wq = NULL;
+	kvp_finds_stop(pool);
 	if (pool->work_wq) {
 		/* The loss of a leg or an event may have been noted on the way out. */
 		flush_workqueue(pool->work_wq);
@@ -262,6 +263,7 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	pool->flags = s->readonly ? BIT(KVP_POOL_READONLY) : 0;
 	pool->owner = s->owner;
 	take_legs(pool, s);
+	kvp_finds_init(pool);
 	ret = kvp_events_init(pool);
 	if (!ret)
 		ret = find_or_format(pool, s, refusal);
@@ -339,6 +341,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_warm_settle(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
+	kvp_finds_stop(pool);
 	kvp_events_flush(pool);
 }
 

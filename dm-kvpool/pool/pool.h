@@ -52,6 +52,7 @@
 #include "log/log.h"
 #include "pool/cachemode.h"
 #include "pool/events.h"
+#include "pool/finds.h"
 #include "table/ssdcopy.h"
 #include "table/table.h"
 #include "vdev/range_lock.h"
@@ -236,6 +237,7 @@ struct kvp_pool {
 	struct kvp_scrub scrub;
 	struct kvp_drain drain;
 	struct kvp_events events;
+	struct kvp_finds finds;
 	struct kvp_recovery_info recovery;
 
 	struct work_struct members_work, poison_work;

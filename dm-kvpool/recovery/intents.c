@@ -173,7 +173,7 @@ bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn)
 
 static int poison(struct kvp_recovery *rec, u64 block)
 {
-	kvp_event(rec->pool, "unrepaired block=%llu", (unsigned long long)block);
+	kvp_found(rec->pool, KVP_FIND_LOST, NULL, 0, block);
 	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 

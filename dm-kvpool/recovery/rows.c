@@ -603,8 +603,7 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	kvp_table_unlock(pool);
 	for (i = 1; i < n; i++)
 		if (r->p[i].kind == PIECE_LOST)
-			kvp_event(pool, "unrepaired block=%llu",
-				  (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+			kvp_found(pool, KVP_FIND_LOST, NULL, 0, kvp_row_block_at(r->leaf, r->row, i));
 }
 
 /* Is the parity at home already, as it is of most rows that were written by intent? */

@@ -303,8 +303,7 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 		repaired++;
 		atomic64_inc(&leg->healed);
 		atomic64_inc(&pool->work_stats.table_healed);
-		kvp_event(pool, "table_healed leg=%u level=%u index=%llu", leg->index, tp->level,
-			  (unsigned long long)tp->index);
+		kvp_found(pool, KVP_FIND_HEALED_PAGE, leg, tp->level, tp->index);
 	}
 	return repaired;
 }

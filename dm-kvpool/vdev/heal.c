@@ -56,7 +56,7 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 	atomic64_inc(&leg->healed);
 	atomic64_inc(&pool->work_stats.healed);
 	kvp_trace_heal(pool, leg->index, block);
-	kvp_event(pool, "healed leg=%u block=%llu", leg->index, (unsigned long long)block);
+	kvp_found(pool, KVP_FIND_HEALED, leg, 0, block);
 }
 
 /* @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not done. */
@@ -84,7 +84,7 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
 	atomic64_inc(&pool->work_stats.unrepaired);
-	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
 	if (kvp_pool_readonly(pool))
 		return -EIO;
 	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);

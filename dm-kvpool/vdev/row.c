@@ -164,10 +164,9 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	atomic64_inc(&leg->healed);
 	atomic64_inc(&pool->work_stats.healed);
 	if (piece)
-		kvp_event(pool, "healed leg=%u block=%llu", leg->index,
-			  (unsigned long long)kvp_row_block_at(leaf, row, piece));
+		kvp_found(pool, KVP_FIND_HEALED, leg, 0, kvp_row_block_at(leaf, row, piece));
 	else
-		kvp_event(pool, "healed leg=%u row=%llu", leg->index, (unsigned long long)row);
+		kvp_found(pool, KVP_FIND_HEALED_ROW, leg, 0, row);
 }
 
 void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
@@ -175,7 +174,7 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 	u64 block = kvp_row_block_at(leaf, row, piece);
 
 	atomic64_inc(&pool->work_stats.unrepaired);
-	kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
 	/* It counts the lost block, and nobody can take that out of it any more. */
@@ -201,7 +200,7 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 		return -EIO;
 	if (kvp_pool_readonly(pool)) {
 		atomic64_inc(&pool->work_stats.unrepaired);
-		kvp_event(pool, "unrepaired block=%llu", (unsigned long long)block);
+		kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
 		return -EIO;
 	}
 	kvp_row_poison(pool, leaf, row, piece);

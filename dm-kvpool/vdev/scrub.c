@@ -361,6 +361,7 @@ static void scrub_ended(struct kvp_pool *pool)
 	struct kvp_scrub_info *info = &pool->scrub.info;
 
 	info->finished = ktime_get_real_seconds();
+	kvp_finds_settle(pool);
 	if (READ_ONCE(pool->scrub.stop)) {
 		info->state = KVP_SCRUB_STOPPED;
 		kvp_event(pool, "scrub_stopped");
