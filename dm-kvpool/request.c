@@ -11,7 +11,6 @@
 #include "vdev/missing.h"
 
 #define READ_PAGES	4	/* reads that get on when there is no memory at all */
-#define MAX_HOLES	1024	/* discards that may be pending: readers look through them */
 
 static struct kvp_bio *data_of(struct bio *bio)
 {
@@ -172,8 +171,6 @@ static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
 	if (bio_op(bio) == REQ_OP_WRITE)
 		return copy_in(pool, bio, seq);
-	if (READ_ONCE(pool->wbuf.nr_holes) >= MAX_HOLES)
-		return false;
 	return !block_count(bio) ||
 	       !kvp_wbuf_discard(pool, first_block(bio), block_count(bio), seq);
 }
@@ -188,7 +185,9 @@ static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	kvp_commit_kick(pool, true);
 }
 
-static void defer_write(struct kvp_requests *r, struct bio *bio)
+/* To the end of @held, which @work takes from. */
+static void defer_write(struct kvp_requests *r, struct bio *bio, struct bio_list *held,
+			struct work_struct *work)
 {
 	unsigned long flags;
 	bool requeue;
@@ -197,12 +196,12 @@ static void defer_write(struct kvp_requests *r, struct bio *bio)
 	spin_lock_irqsave(&r->lock, flags);
 	requeue = kvp_requests_give_back(r);
 	if (!requeue)
-		bio_list_add(&r->writes, bio);
+		bio_list_add(held, bio);
 	spin_unlock_irqrestore(&r->lock, flags);
 	if (requeue)
 		end_bio(bio, BLK_STS_DM_REQUEUE);
 	else
-		queue_work(r->write_wq, &r->write_work);
+		queue_work(r->write_wq, work);
 }
 
 static u32 asks_write(const struct bio *bio)
@@ -224,7 +223,7 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 		return DM_MAPIO_SUBMITTED;
 	/* Nobody overtakes those who wait already. */
 	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
-		defer_write(r, bio);
+		defer_write(r, bio, &r->writes, &r->write_work);
 	else
 		written(pool, bio, seq);
 	return DM_MAPIO_SUBMITTED;
@@ -249,44 +248,43 @@ static void relieve_memory(struct kvp_pool *pool)
 }
 
 /* None once they are given back: then all on the list belong to who does that. */
-static struct bio *next_write(struct kvp_requests *r)
+static struct bio *next_write(struct kvp_requests *r, struct bio_list *held)
 {
 	struct bio *bio;
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(&r->writes);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(held);
 	spin_unlock_irqrestore(&r->lock, flags);
 	return bio;
 }
 
-static void pop_write(struct kvp_requests *r)
+static void pop_write(struct kvp_requests *r, struct bio_list *held)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
-	bio_list_pop(&r->writes);
+	bio_list_pop(held);
 	spin_unlock_irqrestore(&r->lock, flags);
 }
 
-/* Writes that waited for space; the first stays on the list until it is copied. */
-static void write_work(struct work_struct *work)
+/* Those that waited for space; the first stays on the list until it is accepted. */
+static void accept_held(struct kvp_requests *r, struct bio_list *held)
 {
-	struct kvp_requests *r = container_of(work, struct kvp_requests, write_work);
 	struct kvp_pool *pool = r->pool;
 	struct bio *bio;
 
-	while ((bio = next_write(r))) {
+	while ((bio = next_write(r, held))) {
 		int space = atomic_read(&r->space_seq);
 		u64 seq = 0;
 
 		if (!must_fail(pool) && accept(pool, bio, &seq)) {
-			pop_write(r);
+			pop_write(r, held);
 			written(pool, bio, seq);
 			/* Whoever sends to a leg that is idle comes first. */
 			cond_resched();
 		} else if (waits_in_vain(pool)) {
-			pop_write(r);
+			pop_write(r, held);
 			end_bio(bio, BLK_STS_IOERR);
 		} else {
 			relieve_memory(pool);
@@ -294,6 +292,20 @@ static void write_work(struct work_struct *work)
 				return;	/* the space callback brings us back */
 		}
 	}
+}
+
+static void write_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, write_work);
+
+	accept_held(r, &r->writes);
+}
+
+static void discard_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, discard_work);
+
+	accept_held(r, &r->discards);
 }
 
 static void space_came_free(struct kvp_pool *pool)
@@ -306,6 +318,8 @@ static void space_came_free(struct kvp_pool *pool)
 		queue_work(r->wq, &r->read_work);
 	if (!bio_list_empty(&r->writes))
 		queue_work(r->write_wq, &r->write_work);
+	if (!bio_list_empty(&r->discards))
+		queue_work(r->write_wq, &r->discard_work);
 }
 
 /*
@@ -350,11 +364,14 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 	 */
 	cancel_delayed_work_sync(&r->pace_work);
 	cancel_work_sync(&r->write_work);
+	cancel_work_sync(&r->discard_work);
 	queue_work(r->wq, &r->read_work);
 	bio_list_init(&held);
 	spin_lock_irqsave(&r->lock, flags);
 	bio_list_merge(&held, &r->writes);
 	bio_list_init(&r->writes);
+	bio_list_merge(&held, &r->discards);
+	bio_list_init(&r->discards);
 	bio_list_merge(&held, &r->paced);
 	bio_list_init(&r->paced);
 	spin_unlock_irqrestore(&r->lock, flags);
@@ -364,7 +381,13 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 		kvp_commit_requeue(r->pool);
 }
 
-/* --- discard and write-zeroes --------------------------------------------------------------- */
+/*
+ * --- discard and write-zeroes ---------------------------------------------------------------
+ *
+ * So many may be pending; those beyond wait by themselves until some are home, which takes disks a
+ * table page each. No write waits behind them. Requests that are in flight together have no order, here
+ * as on any disk: who wants a write to come after a discard waits for the discard to be answered.
+ */
 
 static int map_discard(struct kvp_requests *r, struct bio *bio)
 {
@@ -374,8 +397,8 @@ static int map_discard(struct kvp_requests *r, struct bio *bio)
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->discard_blocks, block_count(bio));
-	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
-		defer_write(r, bio);
+	if (!bio_list_empty(&r->discards) || !accept(pool, bio, &seq))
+		defer_write(r, bio, &r->discards, &r->discard_work);
 	else
 		written(pool, bio, seq);
 	return DM_MAPIO_SUBMITTED;
@@ -1019,10 +1042,12 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	r->since = ktime_get_boottime();
 	spin_lock_init(&r->lock);
 	bio_list_init(&r->writes);
+	bio_list_init(&r->discards);
 	bio_list_init(&r->paced);
 	bio_list_init(&r->reads);
 	INIT_DELAYED_WORK(&r->pace_work, kvp_paced_work);
 	INIT_WORK(&r->write_work, write_work);
+	INIT_WORK(&r->discard_work, discard_work);
 	INIT_WORK(&r->read_work, read_work);
 	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
 	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);

@@ -16,6 +16,7 @@
 /**
  * struct kvp_requests - bios that could not be served at once
  * @writes: wait for buffer pages, in order of arrival; by @lock
+ * @discards: wait for others to be home, or for room in the log, in order of arrival; by @lock
  * @paced: are kept before that, so that a cache does not get full (paced.h); by @lock
  * @reads: wait for legs (failmode=wait); by @lock
  * @suspending: the target that is suspended without a flush: bios that would have to wait go
@@ -28,9 +29,9 @@ struct kvp_requests {
 	struct kvp_pool *pool;
 	struct workqueue_struct *wq, *write_wq;
 	spinlock_t lock;		/* irqsave */
-	struct bio_list writes, paced, reads;
+	struct bio_list writes, discards, paced, reads;
 	atomic_t space_seq;
-	struct work_struct write_work, read_work;
+	struct work_struct write_work, discard_work, read_work;
 	struct delayed_work pace_work;
 	mempool_t pages;		/* for reads through a private page */
 	struct dm_target *suspending;

@@ -238,13 +238,14 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->parked);
 	INIT_LIST_HEAD(&w->swept);
-	INIT_LIST_HEAD(&w->holes);
+	w->holes = RB_ROOT_CACHED;
 	w->bucket_bits = kvp_wbuf_bucket_bits(window);
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
 	if (!w->buckets)
 		return -ENOMEM;
 	w->limit = limit;
 	w->commit_limit = ~0u;
+	w->most_holes = KVP_WBUF_MAX_HOLES;
 	do {
 		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
 
@@ -459,17 +460,82 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 	}
 }
 
+/* --- holes ------------------------------------------------------------------------------ */
+
+#define HOLE_MOST	(1u << 18)	/* blocks, 1 GiB: as much as a request has at most */
+
+static struct kvp_hole *hole_of(struct kvp_dirty *d)
+{
+	return container_of(d, struct kvp_hole, d);
+}
+
+/* It is in the tree as far as @h->d says. */
+static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
+{
+	lockdep_assert_held(&w->lock);
+	h->node.start = h->d.block;
+	h->node.last = h->d.block + h->d.count - 1;
+	interval_tree_insert(&h->node, &w->holes);
+}
+
+/*
+ * Who reads asks for versions first, then for holes, then the table; and where there is no hole he
+ * takes no lock. nr_holes is all that he looks at then, and it says so in time:
+ *
+ *   A hole is counted before any version that it covers leaves the hash table. Whoever misses the
+ *   version there has been behind us at its bucket: by the bucket's lock (kvp_wbuf_find()), or, if he
+ *   only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So he
+ *   finds it counted, and gets zeros; not what home had before the version.
+ *   It is counted no more after the table says that its blocks are unwritten. Whoever finds it gone
+ *   reads the table after that, by the same barrier.
+ *   Who asks before all that reads at the same time as the discard is made: old or zeros.
+ */
+static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
+{
+	__show_hole(w, h);
+	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
+	h->d.seq = *seq = ++w->seq;
+	w->nr_buffered++;
+	list_add_tail(&h->d.list, &w->buffered);
+}
+
+/*
+ * A hole beside, or over, the one that was accepted last, with nothing accepted in between: that one
+ * grows. Nothing newer than it is anywhere, so its place in the order is right for both.
+ */
+static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
+{
+	struct kvp_dirty *d = list_empty(&w->buffered) ? NULL :
+			      list_last_entry(&w->buffered, struct kvp_dirty, list);
+	u64 first, end;
+
+	lockdep_assert_held(&w->lock);
+	if (!d || !d->hole)
+		return false;
+	first = min(d->block, block);
+	end = max(d->block + d->count, block + count);
+	if (block > d->block + d->count || d->block > block + count || end - first > HOLE_MOST)
+		return false;
+	interval_tree_remove(&hole_of(d)->node, &w->holes);
+	d->block = first;
+	d->count = end - first;
+	__show_hole(w, hole_of(d));
+	*seq = d->seq;
+	return true;
+}
+
 int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_NOIO);
+	struct kvp_hole *h = kzalloc(sizeof(*h), GFP_NOIO);
+	bool grown, full;
 
-	if (!d)
+	if (!h)
 		return -ENOMEM;
-	d->block = block;
-	d->count = count;
-	d->hole = true;
-	INIT_HLIST_NODE(&d->hash);
+	h->d.block = block;
+	h->d.count = count;
+	h->d.hole = true;
+	INIT_HLIST_NODE(&h->d.hash);
 
 	/*
 	 * Readers ask the hash table first, so the hole must be there before
@@ -477,14 +543,42 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	 * accepted after it stay.
 	 */
 	spin_lock(&w->lock);
-	list_add_tail(&d->hole_list, &w->holes);
-	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
-	d->seq = *seq = ++w->seq;
-	w->nr_buffered++;
-	list_add_tail(&d->list, &w->buffered);
+	grown = __grow_hole(w, block, count, seq);
+	full = !grown && (w->nr_holes >= w->most_holes || w->nr_buffered >= w->commit_limit);
+	if (!grown && !full)
+		__add_hole(w, h, seq);
 	spin_unlock(&w->lock);
+	if (grown || full)
+		kfree(h);
+	if (full)
+		return -EAGAIN;
+	smp_wmb();	/* pairs with the one in kvp_wbuf_any() */
 	supersede_range(w, block, count, *seq);
 	return 0;
+}
+
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count)
+{
+	struct interval_tree_node *n;
+	u64 end = block + count;
+
+	lockdep_assert_held(&w->lock);
+	/* Each that is found is cut off, so the next look goes no further than that. */
+	while (end > block && (n = interval_tree_iter_first(&w->holes, block, end - 1)))
+		end = max_t(u64, n->start, block);
+	return end - block;
+}
+
+static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
+{
+	bool found;
+
+	if (!READ_ONCE(w->nr_holes))
+		return false;
+	spin_lock(&w->lock);
+	found = interval_tree_iter_first(&w->holes, block, block + count - 1);
+	spin_unlock(&w->lock);
+	return found;
 }
 
 struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
@@ -506,22 +600,13 @@ void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block)
 
 bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
-	bool found = false;
-
-	if (!READ_ONCE(w->nr_holes))
-		return false;
-	spin_lock(&w->lock);
-	list_for_each_entry(d, &w->holes, hole_list)
-		found |= block >= d->block && block - d->block < d->count;
-	spin_unlock(&w->lock);
-	return found;
+	return any_hole(&pool->wbuf, block, 1);
 }
 
 bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
+	bool found;
 	u64 b;
 
 	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
@@ -534,11 +619,10 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 				kvp_wbuf_unlock(pool, b);
 				return true;
 			}
-	if (READ_ONCE(w->nr_holes))
-		for (b = block; b < block + count; b++)
-			if (kvp_wbuf_in_hole(pool, b))
-				return true;
-	return false;
+	smp_rmb();	/* versions, then holes: pairs with the one in kvp_wbuf_discard() */
+	found = any_hole(w, block, count);
+	smp_rmb();	/* then the table: pairs with the locks of who sets it, then drops these */
+	return found;
 }
 
 static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_dirty_state state)
@@ -569,15 +653,14 @@ void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
 /* Nothing newer is in the hash table: is what superseded a version of @block durable? */
 static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 {
-	struct kvp_dirty *d;
+	struct interval_tree_node *n;
 	bool pending = false, durable = false;
 
 	spin_lock(&w->lock);
-	list_for_each_entry(d, &w->holes, hole_list) {
-		if (block < d->block || block - d->block >= d->count)
-			continue;
+	n = interval_tree_iter_first(&w->holes, block, block);
+	for (; n; n = interval_tree_iter_next(n, block, block)) {
 		pending = true;
-		durable |= READ_ONCE(d->state) >= KVP_DIRTY_LOGGED;
+		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_DIRTY_LOGGED;
 	}
 	spin_unlock(&w->lock);
 	/* none pending: whatever superseded the version is home already */
@@ -623,7 +706,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *
 		return;
 	}
 	if (d->hole) {
-		list_del(&d->hole_list);
+		interval_tree_remove(&hole_of(d)->node, &w->holes);
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
 	} else {
 		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);

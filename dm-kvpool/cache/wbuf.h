@@ -17,11 +17,13 @@
  *              the oldest of those on wbuf->swept, which destage takes by address
  *   HOMING     taken by destage or bypass
  *
- * A discard is a version without a page: a hole of one or more blocks.
+ * A discard is a version without a page: a hole of one or more blocks. Those that
+ * are pending are in a tree by address as well, which readers look into.
  */
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
 
+#include <linux/interval_tree.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
@@ -46,7 +48,6 @@ enum kvp_dirty_state {
  * @block: first block
  * @count: 1, or the length of a hole
  * @crc: sum, from COMMITTING on
- * @hole_list: of a hole: on wbuf->holes; by wbuf->lock
  * @by_block: of a version on wbuf->swept: in destage's sweep (vdev/sweep.h)
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
@@ -72,10 +73,7 @@ enum kvp_dirty_state {
 struct kvp_dirty {
 	struct hlist_node hash;
 	struct list_head list;
-	union {
-		struct list_head hole_list;
-		struct rb_node by_block;
-	};
+	struct rb_node by_block;
 	u64 block;
 	u64 seq;
 	u64 lsn;
@@ -96,6 +94,18 @@ struct kvp_dirty {
 	struct page *page;
 	struct kvp_chunk *chunk;
 };
+
+/**
+ * struct kvp_hole - a discard
+ * @d: its version; the range is fixed from when it is taken off the buffered list
+ * @node: in wbuf->holes until it is dropped; by wbuf->lock
+ */
+struct kvp_hole {
+	struct kvp_dirty d;
+	struct interval_tree_node node;
+};
+
+#define KVP_WBUF_MAX_HOLES	1024u	/* pending: for each there is memory */
 
 /*
  * Pages come in chunks of neighbours and are handed out in order, so that a
@@ -142,20 +152,21 @@ struct kvp_wbuf {
 	struct list_head logged;
 	struct list_head parked;	/* logged before all of @logged; most of it without pages */
 	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
-	struct list_head holes;		/* pending, in order of acceptance */
+	struct rb_root_cached holes;	/* pending, by address */
 	u64 seq;			/* last one given */
 	u32 limit;			/* pages that may exist */
 	u32 pages;			/* that exist, free ones included */
 	u32 used;			/* pages not on the free list */
 	bool scarce;			/* there was no memory for another page when one was wanted last */
 	u32 nr_buffered;
+	u32 most_holes;			/* that may be pending; by the log */
 	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
 	u32 nr_logged;
 	u32 nr_parked;			/* on @parked and @swept */
 	u32 nr_lone;			/* versions with memory of their own, discards left out */
 	u32 nr_reserve;
 	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that have to go home */
-	u32 nr_holes;			/* read without the lock as a hint */
+	u32 nr_holes;			/* read without the lock: see __add_hole() */
 };
 
 /**
@@ -258,7 +269,14 @@ void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
 /** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
 u64 kvp_wbuf_seq(struct kvp_pool *pool);
 
-/** kvp_wbuf_discard() - make @count blocks a hole; -ENOMEM or the seq in *@seq */
+/**
+ * kvp_wbuf_discard() - make @count blocks a hole
+ * @seq: result: covers it
+ *
+ * One that touches the hole that was accepted last becomes part of it, if nothing was accepted since
+ * and no entry has it. Return: 0; -ENOMEM; -EAGAIN: too many are pending, or the log has no space for
+ * more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for memory.
+ */
 int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
 
 /**
@@ -274,6 +292,9 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count);
 
 /** kvp_wbuf_in_hole() - is @block in a pending hole? Ask only after kvp_wbuf_find() said no. */
 bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
+
+/** __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending hole? By @w->lock. */
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
 
 /** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
 void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d);

@@ -44,7 +44,13 @@ static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, 
 	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
-/* Length of the run of adjacent blocks that begins with @first, up to @max. */
+/*
+ * Length of the run of adjacent blocks that begins with @first, up to @max; not beyond a discard that is
+ * pending. That is applied in log order, when destage comes to it, but a bypass goes home as soon as its
+ * intents are durable: the discard would wipe what it said in the table. So what is written over a hole goes
+ * by destage, behind it. Elsewhere neither has to do with the other: their blocks are not the same, nor, as of
+ * a parity1 only whole stripes go by intent, are their rows.
+ */
 static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max, bool cache)
 {
 	struct kvp_dirty *d = first;
@@ -55,7 +61,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max, b
 			break;
 		n++;
 	}
-	return n;
+	return __kvp_wbuf_up_to_hole(&pool->wbuf, first->block, n);
 }
 
 /*
@@ -72,11 +78,11 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 	return end > block ? (u32)(end - block) : 0;
 }
 
-/* May this entry hold intents? A pending discard could wipe a table entry made by a bypass. */
+/* May this entry hold intents? */
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	lockdep_assert_held(&pool->wbuf.lock);
-	return e->bypass && kvp_log_takes_intents(pool) && !pool->wbuf.nr_holes;
+	return e->bypass && kvp_log_takes_intents(pool);
 }
 
 /*

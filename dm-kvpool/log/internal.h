@@ -89,6 +89,14 @@ bool kvp_log_is_wanted(struct kvp_pool *pool);
 
 /* --- parity.c: log space that is kept for parity --- */
 
+/**
+ * kvp_log_most_holes() - so many discards may be pending
+ *
+ * What they make necessary, rows at both ends of each, is no more than a quarter of the log: the rest is for
+ * those who write meanwhile. Context: any.
+ */
+u32 kvp_log_most_holes(struct kvp_pool *pool);
+
 /** kvp_log_owed_by() - rows whose parity @d makes necessary, at most */
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d);
 

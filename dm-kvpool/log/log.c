@@ -367,6 +367,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
 	spin_lock_irqsave(&pool->log.lock, flags);
 	WRITE_ONCE(pool->wbuf.commit_limit, kvp_log_limit_after(pool, 0));
+	WRITE_ONCE(pool->wbuf.most_holes, kvp_log_most_holes(pool));
 	spin_unlock_irqrestore(&pool->log.lock, flags);
 }
 

@@ -48,6 +48,16 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)
 	return !pool->plain || kvp_is_parity1(kvp_locate(pool, d->block).v->g);
 }
 
+u32 kvp_log_most_holes(struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = pool->log.v->g;
+	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->max_chunk;
+
+	if (!pool->parity)
+		return KVP_WBUF_MAX_HOLES;
+	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
+}
+
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
 	return !pool->parity ||

@@ -33,7 +33,7 @@
 #define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
 #define SWEEP_JIFFIES	(HZ / 4)
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
-#define MANY_HOLES	64	/* readers look through all that are pending */
+#define MANY_HOLES	64	/* who discards waits when there are too many */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
 #define YIELD		19u	/* while streams go home by intent, they have 19 of 20 parts of the time, or less */

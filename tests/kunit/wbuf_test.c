@@ -279,8 +279,13 @@ static void a_hole_hides_what_was_written(struct kunit *test)
 static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *first = punch(test, 10, 10), *second = punch(test, 15, 10);
+	struct kvp_dirty *first = punch(test, 10, 10), *second;
 
+	/* While it is buffered the second would become part of it. */
+	KUNIT_EXPECT_PTR_EQ(test, punch(test, 12, 4), first);
+	advance(pool, first, KVP_DIRTY_LOGGED);
+	second = punch(test, 15, 10);
+	KUNIT_EXPECT_PTR_NE(test, first, second);
 	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 11));
 	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 24, 1));
 	drop(pool, first);

@@ -325,7 +325,23 @@ static int judge(struct host *h, const char *what, int error)
 
 /* --- writes -------------------------------------------------------------------------------- */
 
-/* As request.c: with the buffer full, ask for space and wait for it. */
+/* As request.c: ask for space, and wait until there is more than when @seen was noted. False: in vain. */
+static bool wait_for_space(struct host *h, u32 seen)
+{
+	struct kvp_pool *pool = h->pool;
+
+	if (kvp_pool_faulted(pool))
+		return false;
+	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
+		kvp_commit_now(pool);
+		kvp_destage_kick(pool, true);
+	}
+	kvp_commit_kick(pool, true);
+	wait_event(h->space, h->space_seq != seen || kvp_pool_faulted(pool));
+	return true;
+}
+
 static struct kvp_dirty *begin_write(struct host *h, u64 block, struct kvp_dirty **spare)
 {
 	struct kvp_pool *pool = h->pool;
@@ -338,15 +354,8 @@ static struct kvp_dirty *begin_write(struct host *h, u64 block, struct kvp_dirty
 			return d;
 		if (spare)
 			kvp_wbuf_end_stream(pool, spare);
-		if (kvp_pool_faulted(pool))
+		if (!wait_for_space(h, seen))
 			return NULL;
-		if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
-		    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
-			kvp_commit_now(pool);
-			kvp_destage_kick(pool, true);
-		}
-		kvp_commit_kick(pool, true);
-		wait_event(h->space, h->space_seq != seen || kvp_pool_faulted(pool));
 	}
 }
 
@@ -438,11 +447,15 @@ int host_flush(struct host *h)
 
 int host_discard(struct host *h, u64 block, u32 count)
 {
+	u32 seen;
 	u64 seq;
 	int ret;
 
 	oracle_discard(h->o, block, count);
-	ret = kvp_wbuf_discard(h->pool, block, count, &seq);
+	do {
+		seen = h->space_seq;
+		ret = kvp_wbuf_discard(h->pool, block, count, &seq);
+	} while (ret == -EAGAIN && wait_for_space(h, seen));
 	oracle_discarded(h->o, block, count);
 	kvp_commit_kick(h->pool, true);
 	return judge(h, "discard", ret);

@@ -78,6 +78,7 @@ static const struct suite {
 } suites[] = {
 	{ "golden", run_golden },
 	{ "scenarios", run_scenarios },
+	{ "discards", run_discards },
 	{ "stories", run_stories },
 	{ "sequences", run_sequences },
 	{ "parity", run_parity },

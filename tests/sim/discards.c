@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Discards, and zeros that are written: what they cover, what they stand beside and what comes after
+ * them, cut everywhere.
+ */
+#include <stdlib.h>
+
+#include <linux/completion.h>
+#include <linux/mm.h>
+
+#include "suite.h"
+
+struct discards {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const char *name;
+	void (*run)(struct discards *t);
+	struct crash crash;
+	u32 cuts_from, positions;
+	u32 begun;
+	struct completion done;
+};
+
+static void discards_main(void *arg)
+{
+	struct discards *t = arg;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	t->cuts_from = disks.trace.nr;
+	t->run(t);
+	host_cache_check(&t->host);
+}
+
+static bool run_once(struct discards *t, u64 seed)
+{
+	const struct base *base = t->start.parity ? base_parity(t->start.legs, false) :
+						    base_pool(t->start.legs, false);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&t->o, &base->o);
+	t->crash = (struct crash){ .legs = base->legs, .parity = t->start.parity, .o = &t->o };
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, discards_main, t) == SIM_RETURNED;
+	disks_end();
+	if (good && t->positions)
+		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
+	else if (good)
+		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void test(const char *kind, const char *what, void (*run)(struct discards *t), u32 legs, bool parity)
+{
+	char name[80];
+	struct discards *t;
+	bool good = true;
+	u32 i;
+
+	snprintf(name, sizeof(name), "discards:%s:%s", kind, what);
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = name;
+	t->run = run;
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 : 2); i++) {
+		t->start = (struct host_start){ .legs = legs, .parity = parity, .rotational = i % 2 };
+		t->positions = 0;
+		good = run_once(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+	}
+	result(name, good);
+	free(t);
+}
+
+static void expect_holes(struct discards *t, u32 nr)
+{
+	if (t->host.pool->wbuf.nr_holes != nr)
+		sim_fail("%u discards are pending, not %u: the test is not what it says",
+			 t->host.pool->wbuf.nr_holes, nr);
+}
+
+static void read_range(struct discards *t, u64 block, u32 count)
+{
+	while (count--)
+		host_read_check(&t->host, block++);
+}
+
+/* --- discards that are pending ---------------------------------------------------------------- */
+
+/* A stream goes home by intent although a discard is pending, of other blocks. */
+static void intents_beside(struct discards *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 300, 8, false);
+	host_flush(h);
+	host_discard(h, 302, 4);
+	host_flush(h);
+	expect_holes(t, 1);
+	host_write_by_intent(h, 104, 48);
+	expect_holes(t, 1);
+	host_flush(h);
+	host_checkpoint(h);
+	read_range(t, 104, 48);
+	read_range(t, 300, 8);
+}
+
+/* What is written over a discard that is pending must not be wiped when that is applied. */
+static void written_over(struct discards *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 96, 64, false);
+	host_checkpoint(h);
+	t->cuts_from = disks.trace.nr;
+	host_discard(h, 120, 8);
+	host_flush(h);
+	expect_holes(t, 1);
+	host_write_by_intent(h, 96, 64);
+	host_flush(h);
+	host_checkpoint(h);
+	read_range(t, 96, 64);
+}
+
+/* What touches the last one becomes part of it, but not if anything was accepted in between. */
+static void neighbours_are_one(struct discards *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 196, 10, false);
+	host_write(h, 300, 6, false);
+	host_flush(h);
+	host_discard(h, 200, 2);
+	host_discard(h, 202, 2);
+	host_discard(h, 198, 3);
+	expect_holes(t, 1);
+	host_discard(h, 300, 2);
+	host_write(h, 302, 1, false);
+	host_discard(h, 302, 2);
+	expect_holes(t, 3);
+	read_range(t, 196, 10);
+	read_range(t, 300, 6);
+	host_flush(h);
+	host_checkpoint(h);
+	read_range(t, 196, 10);
+	read_range(t, 300, 6);
+}
+
+/*
+ * A version that was acknowledged, and is discarded by what nobody has flushed: its record dies only
+ * when it is home.
+ */
+static void acknowledged_before(struct discards *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 70, 2, false);
+	host_flush(h);
+	host_discard(h, 70, 2);
+	host_destage(h);
+	host_sleep(300);
+	host_flush(h);
+	host_destage(h);
+	host_sleep(300);
+}
+
+static void discard_many(void *arg)
+{
+	struct discards *t = arg;
+
+	/* Two in turns, so that none touches the one before. */
+	for (t->begun = 0; t->begun < t->host.pool->wbuf.most_holes + 100; t->begun++)
+		host_discard(&t->host, t->begun % 2 ? 300 : 310, 2);
+	complete(&t->done);
+}
+
+/* So many are pending; those beyond wait, and nobody else does. */
+static void beyond_the_limit(struct discards *t)
+{
+	struct host *h = &t->host;
+	u32 most = h->pool->wbuf.most_holes, i;
+
+	host_write(h, 20, 1, true);
+	disks_hold_homes(t->start.legs, 64);
+	host_destage(h);
+	host_sleep(100);
+	init_completion(&t->done);
+	sim_spawn("discards", discard_many, t);
+	for (i = 0; t->begun < most && i < 1000; i++)
+		host_sleep(20);
+	host_sleep(2000);
+	expect_holes(t, most);
+	t->cuts_from = disks.trace.nr;
+	t->positions = 20;
+	host_write(h, 30, 1, true);
+	host_write(h, 310, 1, true);
+	host_write(h, 400, 40, false);
+	host_flush(h);
+	read_range(t, 400, 40);
+	expect_holes(t, most);
+	disks_release_all();
+	wait_for_completion(&t->done);
+	host_checkpoint(h);
+	expect_holes(t, 0);
+	read_range(t, 300, 12);
+}
+
+#define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)
+
+void run_discards(void)
+{
+	ON("mirror", 2, false, intents_beside);
+	ON("parity", 3, true, intents_beside);
+	ON("mirror", 2, false, written_over);
+	ON("single", 1, false, written_over);
+	ON("parity", 3, true, written_over);
+	ON("mirror", 2, false, neighbours_are_one);
+	ON("parity", 3, true, neighbours_are_one);
+	ON("mirror", 2, false, acknowledged_before);
+	ON("mirror", 2, false, beyond_the_limit);
+	ON("parity", 3, true, beyond_the_limit);
+}
