@@ -24,6 +24,8 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 
 #define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, if nobody has said otherwise */
 
+#define ZEROS_RUN	16u	/* blocks of zeros in a row that are recorded as such, not as part of a stream */
+
 /*
  * Past a cache goes what is part of a long stream: when it is accepted that is known, as in the buffer it may
  * lie between other writes. Past a log on legs, on disks that have to write it sooner or later, whatever is long.
@@ -44,9 +46,39 @@ static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, 
 	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
+static bool all_zero(const void *page)
+{
+	const u64 *words = page;
+
+	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2] && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
+}
+
 /*
- * Length of the run of adjacent blocks that begins with @first, up to @max; not beyond a discard that is
- * pending. That is applied in log order, when destage comes to it, but a bypass goes home as soon as its
+ * Do ZEROS_RUN blocks of zeros in a row begin with @d? They are not to go home by intent, as that would write
+ * them, and an intent cannot say of a block that it is zeros: as data they become discards. A rewrite may
+ * change a page as we look, or later. That costs time and nothing else, for what a version is says
+ * record_version() when it is fixed. Of what is not zeros one word is read.
+ */
+static bool zeros_begin(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	u64 first = d->block;
+	u32 n = 0;
+
+	list_for_each_entry_from(d, &pool->wbuf.buffered, list)
+		if (d->hole || d->block != first + n || !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
+			break;
+	return n == ZEROS_RUN;
+}
+
+/* The same, or is @d one of those, @after others? */
+static bool are_zeros(struct kvp_pool *pool, struct kvp_dirty *d, bool after)
+{
+	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(pool, d));
+}
+
+/*
+ * Length of the run of adjacent blocks that begins with @first, up to @max; not beyond many zeros, nor a discard that
+ * is pending. That is applied in log order, when destage comes to it, but a bypass goes home as soon as its
  * intents are durable: the discard would wipe what it said in the table. So what is written over a hole goes
  * by destage, behind it. Elsewhere neither has to do with the other: their blocks are not the same, nor, as of
  * a parity1 only whole stripes go by intent, are their rows.
@@ -57,7 +89,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max, b
 	u32 n = 0;
 
 	list_for_each_entry_from(d, &pool->wbuf.buffered, list) {
-		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache))
+		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) || zeros_begin(pool, d))
 			break;
 		n++;
 	}
@@ -219,14 +251,17 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	bool intents, stop = false;
+	bool intents, zeros = false, stop = false;
 
 	spin_lock(&w->lock);
 	intents = intents_possible(pool, e);
 	while (!list_empty(&w->buffered)) {
 		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
-		u32 n = intents ? count_intents(pool, e, d, cap, &stop) : 0;
+		u32 n = 0;
 
+		zeros = intents && are_zeros(pool, d, zeros);
+		if (intents && !zeros)
+			n = count_intents(pool, e, d, cap, &stop);
 		if (stop)
 			break;
 		if (n) {
@@ -296,13 +331,6 @@ static struct kvp_bypass *free_bypass(struct kvp_log *log)
 		if (READ_ONCE(log->bypasses[i].phase) == KVP_BYPASS_FREE)
 			return &log->bypasses[i];
 	return NULL;
-}
-
-static bool all_zero(const void *page)
-{
-	const u64 *words = page;
-
-	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2] && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
 }
 
 /* The version is fixed: sum it, and say in one record what it is. */

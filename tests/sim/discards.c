@@ -209,6 +209,60 @@ static void beyond_the_limit(struct discards *t)
 	read_range(t, 300, 12);
 }
 
+/* --- zeros that are written --------------------------------------------------------------------- */
+
+static void expect_unwritten(struct discards *t, u64 block, u32 count)
+{
+	struct kvp_pool *pool = t->host.pool;
+
+	for (; count--; block++) {
+		struct kvp_tpage *leaf = kvp_table_load(pool, block);
+
+		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+			sim_fail("block %llu counts as written, and is zeros", block);
+		kvp_table_put(pool, leaf);
+	}
+}
+
+/* A long stretch of zeros is discarded, whatever else the stream has: it is not written home. */
+static void zeros_in_a_stream(struct discards *t)
+{
+	struct host *h = &t->host;
+	u64 before;
+
+	host_write(h, 160, 200, false);
+	host_checkpoint(h);
+	t->cuts_from = disks.trace.nr;
+	t->positions = 60;
+	before = h->pool->log.intent_blocks;
+	host_write(h, 160, 48, false);
+	host_write_zeros(h, 208, 43);
+	host_write(h, 251, 53, false);
+	host_flush(h);
+	if (h->pool->log.intent_blocks < before + 48 + 45)
+		sim_fail("%llu intents: the test is not what it says", h->pool->log.intent_blocks - before);
+	read_range(t, 160, 144);
+	host_checkpoint(h);
+	expect_unwritten(t, 208, 43);
+	read_range(t, 160, 144);
+}
+
+/* Nothing but zeros, several entries long, over what is written; and over what is in the log by intent. */
+static void zeros_only(struct discards *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 104, 40, false);
+	host_sleep(1500);
+	host_write_zeros(h, 96, 300);
+	host_flush(h);
+	host_write(h, 150, 1, true);
+	host_checkpoint(h);
+	expect_unwritten(t, 96, 54);
+	expect_unwritten(t, 151, 245);
+	read_range(t, 96, 300);
+}
+
 #define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)
 
 void run_discards(void)
@@ -223,4 +277,9 @@ void run_discards(void)
 	ON("mirror", 2, false, acknowledged_before);
 	ON("mirror", 2, false, beyond_the_limit);
 	ON("parity", 3, true, beyond_the_limit);
+	ON("mirror", 2, false, zeros_in_a_stream);
+	ON("parity", 3, true, zeros_in_a_stream);
+	ON("mirror", 2, false, zeros_only);
+	ON("single", 1, false, zeros_only);
+	ON("parity", 3, true, zeros_only);
 }
