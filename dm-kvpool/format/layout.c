@@ -17,6 +17,9 @@
 #define CACHE_COPIES_MIN	(60ull << 20 >> KVP_BLOCK_SHIFT) /* a log of less is not made smaller for them */
 #endif
 #define DATA_MIN_BLOCKS		256ull
+#ifndef KVP_LEAST_LEVELS	/* the simulator's pools are small, and their tables deep all the same */
+#define KVP_LEAST_LEVELS	1u
+#endif
 
 static u64 round_up_to(u64 n, u64 unit)
 {
@@ -44,7 +47,7 @@ u32 kvp_extent_blocks(const struct kvp_geometry *g)
 
 static u32 levels_for(struct kvp_geometry g, u32 max_roots)
 {
-	g.levels = 1;
+	g.levels = KVP_LEAST_LEVELS;
 	while (g.levels < KVP_MAX_LEVELS && kvp_pages_at(&g, g.levels - 1) > max_roots)
 		g.levels++;
 	return g.levels;

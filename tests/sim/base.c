@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pools that tests begin with. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "suite.h"
+
+u32 sim_least_levels = 1;
+
+const char *deep_name(const char *name)
+{
+	static char deep[128];
+
+	if (sim_least_levels == 1)
+		return name;
+	snprintf(deep, sizeof(deep), "deep%u-%s", sim_least_levels, name);
+	return deep;
+}
 
 struct making {
 	struct host host;
@@ -63,6 +77,19 @@ static void rebase_from(struct base *b, struct making *m)
 	}
 }
 
+/* Of another depth. */
+static void forget_base(struct base *b)
+{
+	u32 i;
+
+	if (!b->legs)
+		return;
+	for (i = 0; i < b->legs; i++)
+		image_free(&b->img[i]);
+	oracle_free(&b->o);
+	memset(b, 0, sizeof(*b));
+}
+
 static const struct base *make_base(struct base *b, const struct host_start *shape)
 {
 	u32 legs = shape->legs;
@@ -72,8 +99,10 @@ static const struct base *make_base(struct base *b, const struct host_start *sha
 	enum sabotage sabotage = disks.sabotage;
 	u32 i;
 
-	if (b->legs)
+	if (b->legs && b->levels == sim_least_levels)
 		return b;
+	forget_base(b);
+	b->levels = sim_least_levels;
 	disks.sabotage = BREAK_NOTHING;
 	oracle_init(&b->o, shape->second ? host_boundary(shape) + 128 :
 			   shape->large  ? LARGE_BLOCKS : POOL_BLOCKS);

@@ -289,6 +289,8 @@ static bool stalled(const struct in_flight *f)
 {
 	u32 i;
 
+	if (f->io->op == KVP_IO_FLUSH && disks.flushes_stalled)
+		return true;
 	for (i = 0; i < 2; i++)
 		if (f->io->block < disks.stalled[f->disk][i].end &&
 		    f->io->block + f->io->nr > disks.stalled[f->disk][i].first)

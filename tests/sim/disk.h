@@ -91,6 +91,7 @@ struct disks {
 	struct {
 		u64 first, end;
 	} stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
+	bool flushes_stalled;		/* none ends while set */
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;

@@ -94,6 +94,7 @@ static const struct suite {
 	{ "trouble", run_trouble },
 	{ "grow", run_grow },
 	{ "modes", run_modes },
+	{ "deep", run_deep },
 };
 
 static void usage(void)

@@ -73,6 +73,7 @@ static void scenario(const char *name, void (*run)(struct scenario *s), u32 legs
 	bool good = true;
 	u32 i;
 
+	name = deep_name(name);
 	if (!wanted(name))
 		return;
 	s = calloc(1, sizeof(*s));
@@ -125,6 +126,22 @@ static void release_all(void)
 
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
+}
+
+static void fail_writes(struct scenario *s, u64 first, u64 last, u32 times)
+{
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		disks_fault(FAULT_WRITE_EIO, i, first, last)->times = times;
+}
+
+static void cure_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].kind = FAULT_NONE;
 }
 
 /* --- the scenarios -------------------------------------------------------------------------- */
@@ -227,6 +244,93 @@ static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
 static void checkpoint_snapshot_without_memory_beside_unflushed_bypass(struct scenario *s)
 {
 	snapshot_beside_unflushed_bypass(s, false);
+}
+
+/* A checkpoint hangs in its first flush while what is in its leaf changes: that is of the next one. */
+static void leaf_changes_before_it_is_summed(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 before = h->pool->sb->checkpoint;
+
+	host_write(h, 64, 30, false);
+	host_flush(h);
+	init_completion(&s->flushed);
+	disks.flushes_stalled = true;
+	sim_spawn("checkpoint", checkpoint_task, s);
+	while (!disks_wait())
+		host_sleep(1);
+	host_write(h, 64, 40, false);
+	kvp_commit_now(h->pool);
+	kvp_commit_kick(h->pool, true);
+	host_sleep(200);		/* home by intent */
+	disks.flushes_stalled = false;
+	wait_for_completion(&s->flushed);
+	if (h->pool->sb->checkpoint == before)
+		sim_fail("there was no checkpoint");
+	host_write(h, 64, 20, false);
+	host_sleep(1200);
+}
+
+/* One leg takes no table pages, or none does: then there was no checkpoint, and the next one has no other space than this one had. */
+static void pages_that_failed_are_no_checkpoint(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 before;
+	u32 i;
+
+	host_write(h, 2, 3, false);
+	host_checkpoint(h);
+	host_write(h, 5, 3, false);
+	host_flush(h);
+	for (i = 0; i < s->start.legs; i++)
+		disks_fault(FAULT_WRITE_EIO, i, disks.table_start, disks.log_start - 1);
+	before = h->pool->sb->checkpoint;
+	h->may_fail = true;
+	if (!host_checkpoint(h) || h->pool->sb->checkpoint != before)
+		sim_fail("a checkpoint whose pages no leg took");
+	host_write(h, 300, 2, false);
+	host_checkpoint(h);
+	cure_all();
+	kvp_pool_clear(h->pool, -1);
+	h->may_fail = false;
+	host_write(h, 4, 2, false);
+	host_checkpoint(h);
+	host_write(h, 64, 2, true);
+}
+
+static void fill_task(void *arg)
+{
+	struct scenario *s = arg;
+	u32 i;
+
+	for (i = 0; i < 3 * disks.log_blocks / 64; i++) {
+		host_write(&s->host, 64 * (i % 4), 64, false);
+		host_flush(&s->host);
+	}
+	complete_all(&s->flushed);
+}
+
+/* Superblocks hang, and with them what a checkpoint makes free of the log, though everything else of it is done. */
+static void space_waits_for_the_superblock(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 tail = h->pool->sb->log_tail, end = disks.img[0].blocks;
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++) {
+		disks_stall(i, KVP_SB_FIRST_BLOCK, KVP_EVENTS_BLOCK - 1);
+		disks_stall(i, end - KVP_LABEL_BLOCKS, end - 1);
+	}
+	init_completion(&s->flushed);
+	sim_spawn("filler", fill_task, s);
+	host_sleep(5000);
+	if (!disks_wait() || h->pool->log.head.lsn - tail < disks.log_blocks / 2)
+		sim_fail("no superblock is held up: the scenario is not what it says");
+	if (h->pool->log.head.lsn - tail > disks.log_blocks)
+		sim_fail("the log goes on where a superblock would make it free that is not durable");
+	s->positions = 20;
+	release_all();
+	wait_for_completion(&s->flushed);
 }
 
 /* One leg has the new contents, the other the old ones, and dies; later it is back. */
@@ -429,22 +533,6 @@ static void leg_whose_flush_failed_is_given_up(struct scenario *s)
 }
 
 /* All requests to @first .. @last fail, on every leg, @times of them. */
-static void fail_writes(struct scenario *s, u64 first, u64 last, u32 times)
-{
-	u32 i;
-
-	for (i = 0; i < s->start.legs; i++)
-		disks_fault(FAULT_WRITE_EIO, i, first, last)->times = times;
-}
-
-static void cure_all(void)
-{
-	u32 i;
-
-	for (i = 0; i < disks.nr_faults; i++)
-		disks.faults[i].kind = FAULT_NONE;
-}
-
 /* How many events of this text are in the ring. */
 static u32 events_of(struct kvp_pool *pool, const char *text)
 {
@@ -1547,12 +1635,26 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 
 #define NAMED(function) #function, function
 
+/* What is about checkpoints. */
+void run_deep_scenarios(void)
+{
+	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 2);
+	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
+	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
+	scenario("pages_that_failed_are_no_checkpoint_on_a_single", pages_that_failed_are_no_checkpoint, 1, false, 1);
+	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 1);
+	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
+		 superblock_that_failed_may_be_there_all_the_same, 1, false, 1);
+}
+
 void run_scenarios(void)
 {
 	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
 	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_bypass), 2, false, 8);
+	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
+	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);
 	scenario(NAMED(failed_commit_keeps_flush_failing_until_durable), 2, false, 3);
 	scenario("failed_commit_keeps_flush_failing_until_durable_on_a_single",
@@ -1598,6 +1700,7 @@ void run_scenarios(void)
 	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
 	scenario(NAMED(cache_shrinks_in_the_middle_of_a_hit), 2, false, 2);
 	scenario(NAMED(full_log_drains), 2, true, 1);
+	scenario(NAMED(space_waits_for_the_superblock), 2, true, 1);
 	scenario(NAMED(log_space_comes_by_rounds), 2, true, 2);
 	scenario("log_space_comes_by_rounds_on_a_single", log_space_comes_by_rounds, 1, true, 2);
 	scenario(NAMED(flush_finds_space_after_a_storm), 2, true, 1);

@@ -152,7 +152,7 @@ static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "sequence:%s%s",
+	n = snprintf(name, 128, "%s%s%s", deep_name("sequence:"),
 		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" : s->start.cache ? "cache-" : "",
 		     s->start.second ? shape_of(s) :
 		     s->start.parity && s->start.strict ? "parity-strict" :
@@ -240,6 +240,28 @@ static void sequences_of(const struct host_start *shape, enum op n, enum pairs p
 static void short_sequences(const struct host_start *shape, enum op n)
 {
 	sequences_of(shape, n, ALL_PAIRS);
+}
+
+/* A few of those with checkpoints behind them; on three levels each page above the leaves has one below it that is written, too. */
+void run_deep_sequences(void)
+{
+	static const enum op twice[] = { OP_OVERWRITE, OP_CHECKPOINT, OP_WRITE_FLUSH, OP_CHECKPOINT };
+	static const enum op lost[] = { OP_LARGE, OP_CHECKPOINT, OP_LEG_LOSS, OP_CHECKPOINT };
+	static const struct host_start shapes[] = {
+		{ .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true }, { .legs = 5, .second = 3, .second_parity = true },
+	};
+	enum op op;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		if (opt.thorough && !shapes[i].second)
+			short_sequences(&shapes[i], shapes[i].legs == 1 ? OP_LEG_LOSS : OPS);
+		for (op = 0; !opt.thorough && !shapes[i].second && op < (shapes[i].legs == 1 ? OP_LEG_LOSS : OPS); op++)
+			sequence(&shapes[i], &op, 1, tails[2]);
+		sequence(&shapes[i], twice, 4, tails[0]);
+		if (shapes[i].legs > 1)
+			sequence(&shapes[i], lost, 4, tails[0]);
+	}
 }
 
 void run_sequences(void)

@@ -46,6 +46,15 @@ bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line
 
 /* A pool to begin with, made once: disks with some blocks written and home. */
 #define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */
+/**
+ * sim_least_levels - so many levels the tables of new pools have
+ *
+ * More than one only in the suite deep, and in its parts that are in files of other suites.
+ */
+extern u32 sim_least_levels;
+/** deep_name() - of a test, and how deep its tables are, if more than one level; until the next call */
+const char *deep_name(const char *name);
+
 /** same_sum() - @b: contents that differ from those of @a and have their sum, whatever the seed: crc32c is linear */
 void same_sum(const u8 *a, u8 *b);
 
@@ -55,7 +64,7 @@ void same_sum(const u8 *a, u8 *b);
 struct base {
 	struct image img[MAX_DISKS];
 	struct oracle o;
-	u32 legs;
+	u32 legs, levels;
 	bool parity, second_parity;
 	u32 second, cache;
 	u64 log_start, log_blocks, data_start;
@@ -87,6 +96,11 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 
 void run_golden(void);
 void run_sequences(void);
+void run_deep(void);
+/** run_deep_sequences() - its part that is in sequences.c */
+void run_deep_sequences(void);
+/** run_deep_scenarios() - the one in scenarios.c */
+void run_deep_scenarios(void);
 void run_parity(void);
 void run_vdevs(void);
 /** run_widths() - a part of run_scenarios() that is in widths.c */

@@ -11,21 +11,7 @@
 #include <linux/mm.h>
 
 #include "suite.h"
-
-#define LEG_BLOCKS	65536u		/* 256 MiB */
-#define BLOCKS		61440u		/* at least so many are data: 120 leaves */
-#define LEAF		512u
-#define LEAVES		(BLOCKS / LEAF)
-
-struct trouble {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	u32 leg_blocks;
-	void (*run)(struct trouble *t);
-	/* With @then the first life ends by itself, not in order; what it damages is for the second. */
-	void (*then)(struct trouble *t);
-};
+#include "trouble.h"
 
 static void trouble_main(void *arg)
 {
@@ -85,13 +71,14 @@ static bool run_once(struct trouble *t, u64 seed)
 	return good;
 }
 
-static void two_lives(const char *name, void (*run)(struct trouble *t),
+void two_lives(const char *name, void (*run)(struct trouble *t),
 		      void (*then)(struct trouble *t), u32 legs, u32 leg_blocks)
 {
 	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
 	struct trouble *t;
 	bool good = true;
 
+	name = deep_name(name);
 	if (!wanted(name))
 		return;
 	t = calloc(1, sizeof(*t));
@@ -106,15 +93,14 @@ static void two_lives(const char *name, void (*run)(struct trouble *t),
 	free(t);
 }
 
-static void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
+void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
 {
 	two_lives(name, run, NULL, legs, LEG_BLOCKS);
 }
 
 /* --- what they share --------------------------------------------------------------------- */
 
-/* A few blocks below every leaf, home and in the table; nothing of it in memory. */
-static void spread(struct host *h)
+void spread(struct host *h)
 {
 	u32 leaf;
 
@@ -126,7 +112,7 @@ static void spread(struct host *h)
 	kvp_table_shrink(h->pool, true);
 }
 
-static void rot(u32 disk, u64 block)
+void rot(u32 disk, u64 block)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
@@ -135,7 +121,7 @@ static void rot(u32 disk, u64 block)
 	image_write_data(&disks.img[disk], block, data);
 }
 
-static void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
+void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
 {
 	u64 got_healed, got_unrepaired;
 
@@ -324,8 +310,7 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 
 /* --- pages of the table -------------------------------------------------------------------------- */
 
-/* Where on the legs the page of @level above @block is, which is clean. */
-static u64 page_at(struct host *h, u32 level, u64 block)
+u64 page_at(struct host *h, u32 level, u64 block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
 	u64 at;
@@ -337,7 +322,7 @@ static u64 page_at(struct host *h, u32 level, u64 block)
 	return at;
 }
 
-static void lose_page(struct host *h, u32 level, u64 block)
+void lose_page(struct host *h, u32 level, u64 block)
 {
 	u64 at = page_at(h, level, block);
 	u32 i;
@@ -348,7 +333,7 @@ static void lose_page(struct host *h, u32 level, u64 block)
 	kvp_rcache_drop(h->pool);
 }
 
-static void expect_eio(struct host *h, u64 block)
+void expect_eio(struct host *h, u64 block)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
@@ -490,8 +475,6 @@ static void start_without_page_above(struct trouble *t)
 	    !strstr(h->refusal.why, "blocks 0 to 262143"))
 		sim_fail("the reason is vague: %s", h->refusal.why);
 }
-
-#define NAMED(function) #function, function
 
 void run_trouble(void)
 {

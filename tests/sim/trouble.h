@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A pool of several leaves and somebody who uses it, for tests that end with what must be there: no power is cut. Table
+ * pages, sectors, legs and memory go missing while it runs, or between two lives of it.
+ */
+#ifndef SIM_TROUBLE_H
+#define SIM_TROUBLE_H
+
+#include "suite.h"
+
+#define LEG_BLOCKS	65536u		/* 256 MiB */
+#define BLOCKS		61440u		/* at least so many are data: 120 leaves */
+#define LEAF		512u
+#define LEAVES		(BLOCKS / LEAF)
+
+struct trouble {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	u32 leg_blocks;
+	void (*run)(struct trouble *t);
+	/* With @then the first life ends by itself, not in order; what it damages is for the second. */
+	void (*then)(struct trouble *t);
+};
+
+#define NAMED(function) #function, function
+
+/** trouble() - @run on a pool of @legs, in several orders of events; for one vdev */
+void trouble(const char *name, void (*run)(struct trouble *t), u32 legs);
+
+/** two_lives() - @run, and @then on what that left; the first life does not end in order */
+void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+	       u32 legs, u32 leg_blocks);
+
+/** spread() - a few blocks below every leaf, home and in the table; nothing of it in memory */
+void spread(struct host *h);
+/** rot() - a block of a disk has other contents than were written */
+void rot(u32 disk, u64 block);
+/** expect_scrub() - scrub, and expect that it heals and leaves so much */
+void expect_scrub(struct host *h, u64 healed, u64 unrepaired);
+/** expect_eio() - a read of @block must fail */
+void expect_eio(struct host *h, u64 block);
+/** page_at() - where on the legs the page of @level above @block is, which is clean */
+u64 page_at(struct host *h, u32 level, u64 block);
+/** lose_page() - it rots, in each copy on each leg; nothing of it is in memory */
+void lose_page(struct host *h, u32 level, u64 block);
+
+#endif
