@@ -454,6 +454,29 @@ static void the_hash_table_grows_with_the_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_dirty_ram(1 << 24), (2ull << 30) + (16 << 20));
 }
 
+/* Legs of more than 16 TiB have more rows than 32 bits count. */
+static void rows_beyond_32_bits(struct kunit *test)
+{
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+	u64 row, block;
+	u32 piece;
+
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_PARITY1, 5, 64 * TIB_BLOCKS, 0, 0, &g, &why), 0);
+	KUNIT_ASSERT_GT(test, kvp_row_count(&g), 3ull << 32);
+	for (row = (3ull << 32) - 20; row < (3ull << 32) + 20; row++) {
+		KUNIT_EXPECT_EQ(test, kvp_parity_place(&g, row).block, g.data_start + row);
+		for (piece = 1; piece < g.leg_count; piece++) {
+			block = kvp_row_block(&g, row, piece);
+			KUNIT_EXPECT_EQ(test, kvp_row_of(&g, block), row);
+			KUNIT_EXPECT_EQ(test, kvp_piece_of(&g, block), piece);
+			KUNIT_EXPECT_EQ(test, kvp_data_place(&g, block).block, g.data_start + row);
+			KUNIT_EXPECT_EQ(test, kvp_entry_index(&g, block) >> KVP_PTRS_SHIFT,
+					kvp_parity_index(&g, row) >> KVP_PTRS_SHIFT);
+		}
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(regions_never_overlap, leg_gen_params),
 	KUNIT_CASE_PARAM(regions_begin_at_whole_mebibytes, leg_gen_params),
@@ -467,6 +490,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(slots_lie_in_groups_of_sixteen),
 	KUNIT_CASE_PARAM(a_layout_is_refused, refused_layout_gen_params),
 	KUNIT_CASE(a_leg_can_be_too_large),
+	KUNIT_CASE(rows_beyond_32_bits),
 	KUNIT_CASE_PARAM(a_geometry_is_checked, spoilt_gen_params),
 	KUNIT_CASE(a_sound_geometry_needs_a_device_of_its_size),
 	KUNIT_CASE_PARAM(a_window_is_chosen, asked_window_gen_params),

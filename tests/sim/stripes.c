@@ -188,3 +188,67 @@ bool stripe_rows_test(void)
 				}
 	return good;
 }
+
+/* One row as it has to be, by other sums than ours: block @row of each leg, the parity on one more in each stripe. */
+static bool one_wide_row(const struct kvp_geometry *g, u64 row)
+{
+	u32 leaf = kvp_leaf_blocks(g), piece, taken = 0;
+	u64 stripe = row / g->chunk_blocks, page = kvp_parity_index(g, row) >> KVP_PTRS_SHIFT;
+	bool good = true;
+
+	for (piece = 0; good && piece < g->leg_count; piece++) {
+		u64 block = piece ? kvp_row_block(g, row, piece) : 0;
+		struct kvp_place at = piece ? kvp_data_place(g, block) : kvp_parity_place(g, row);
+		struct kvp_place as = kvp_row_place(g, row, piece);
+
+		good = expect(at.leg == (stripe + piece) % g->leg_count && at.block == g->data_start + row,
+			      "row %llu piece %u: leg %u block %llu", row, piece, at.leg, at.block) &&
+		       expect(as.leg == at.leg && as.block == at.block, "row %llu piece %u is in two places",
+			      row, piece) &&
+		       expect(kvp_stripe_piece_on(g->leg_count, stripe, at.leg) == piece, "leg %u has another piece",
+			      at.leg);
+		taken |= BIT(at.leg);
+		if (piece)
+			good = good &&
+			       expect(block == (stripe * (g->leg_count - 1) + piece - 1) * g->chunk_blocks +
+					       row % g->chunk_blocks && block < g->data_blocks,
+				      "row %llu piece %u: block %llu", row, piece, block) &&
+			       expect(kvp_row_of(g, block) == row && kvp_piece_of(g, block) == piece,
+				      "block %llu is in another row", block) &&
+			       expect(kvp_entry_index(g, block) >> KVP_PTRS_SHIFT == page && block / leaf == page,
+				      "block %llu is below another leaf than its parity", block);
+	}
+	return good && expect(taken == BIT(g->leg_count) - 1, "row %llu is not on all legs", row) &&
+	       expect(page < kvp_pages_at(g, 0), "row %llu is below no leaf", row);
+}
+
+/* Legs of more than 16 TiB have more rows than 32 bits count. */
+bool stripe_wide_rows_test(void)
+{
+	static const u64 leg_blocks[] = { 4882812500ull, 1ull << 34, (1ull << 35) - 1 };
+	u64 rows, row, around;
+	struct kvp_why why;
+	bool good = true;
+	u32 i, n, chunk;
+
+	for (n = KVP_STRIPE_MIN_LEGS; good && n <= KVP_STRIPE_MAX_LEGS; n++)
+		for (chunk = 1; good && chunk <= 16; chunk *= 4)
+			for (i = 0; good && i < ARRAY_SIZE(leg_blocks); i++) {
+				struct kvp_geometry g = { .chunk_blocks = chunk };
+
+				/* A vdev has 512 TiB at most. */
+				if (i && (n - 1) * leg_blocks[i] > 1ull << 36)
+					continue;
+				good = expect(!kvp_layout(KVP_VDEV_PARITY1, n, leg_blocks[i], 0, 0, &g, &why),
+					      "%u legs: %s", n, why.text) &&
+				       expect(!kvp_geometry_check(&g, leg_blocks[i], &why), "%s", why.text);
+				rows = kvp_row_count(&g);
+				good = good && expect(rows > 1ull << 32 && rows < leg_blocks[i], "%llu rows", rows);
+				for (around = 1ull << 32; good && around < rows; around *= 2)
+					for (row = around - 20; good && row < around + 20 && row < rows; row++)
+						good = one_wide_row(&g, row);
+				for (row = rows - 40; good && row < rows; row++)
+					good = one_wide_row(&g, row);
+			}
+	return good;
+}
