@@ -77,15 +77,14 @@ clean=$(stat_of p ssd.clean)
 [ "$(stat_of p log.intent_blocks)" -ge 768 ] || fail "no large write went past the log"
 # Waits for all of FIRST COUNT to be there: what finds no page the first time enters the next.
 fill() { # FIRST COUNT VERSIONS
-	local reads _
-	for _ in $(seq 50); do
-		expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
-		reads=$(home_reads)
-		expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
-		[ "$(home_reads)" != "$reads" ] || return 0
-		sleep 0.2
-	done
-	fail "not all of $2 blocks from $1 on are on the SSDs: $(dmsetup message p 0 stats | grep ssd)"
+	retry 60 all_filled "$@"
+}
+all_filled() {
+	local reads
+	expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
+	reads=$(home_reads)
+	expect_eq "$(show "$1" "$2" 4)" "$3" "filled"
+	[ "$(home_reads)" = "$reads" ]
 }
 fill 1024 256 "1024 256 v7"
 from_ssd filled 1024 256 "1024 256 v7" 4
@@ -170,12 +169,11 @@ expect_eq "$(sum_of)" "$sum" "the file, beside another"
 begin_of() { dd if=/tmp/m/f.0.0 bs=16K count=32 iflag=direct status=none | sha256sum; }
 sum=$(begin_of)
 before=$(hits)
-for _ in $(seq 50); do
+has_entered() {
 	expect_eq "$(begin_of)" "$sum" "the file's begin"
-	[ "$(hits)" -le $((before + 100)) ] || break
-	sleep 0.2
-done
-[ "$(hits)" -gt $((before + 100)) ] || fail "$(($(hits) - before)) hits in what was read before"
+	[ "$(hits)" -gt $((before + 100)) ]
+}
+retry 60 has_entered
 umount /tmp/m
 fsck.ext4 -fn $dev > /tmp/fsck.log || fail "fsck: $(cat /tmp/fsck.log)"
 scrub p

@@ -109,7 +109,7 @@ appears /dev/b > /tmp/first 2>&1 &
 first=$!
 appears /dev/c > /tmp/second 2>&1 &
 second=$!
-for pid in $first $second; do retry 60 waits_in $pid flock kvpoolctl; done
+for pid in $first $second; do retry 60 waits_in "$pid" flock kvpoolctl; done
 expect_eq "$(running)" ""
 pkill -P $holder
 wait $holder || true
