@@ -145,6 +145,28 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 	}
 }
 
+/* What is measured when a table is loaded: labels have not been read, so it is what the line says. */
+static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, unsigned int maxlen)
+{
+	const struct kvp_start *s = &t->start;
+	unsigned int sz = 0;
+	u32 i, v, leg = 0;
+
+	DMEMIT_TARGET_NAME_VERSION(ti->type);
+	if (s->any_uuid)
+		DMEMIT(",uuid=-");
+	else
+		DMEMIT(",uuid=%pUb", s->uuid);
+	DMEMIT(",mode=%s", s->readonly ? "ro" : "rw");
+	for (v = 0; v < s->nr_vdevs; v++) {
+		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, vdev_word(s->vdevs[v].kind), v,
+		       s->vdevs[v].nr_legs);
+		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
+			DMEMIT(",leg_%u=%s", leg, t->devs[leg] ? t->devs[leg]->name : "-");
+	}
+	DMEMIT(";");
+}
+
 void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
 		unsigned int maxlen)
 {
@@ -162,8 +184,7 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 		table_line(t, result, maxlen);
 		break;
 	case STATUSTYPE_IMA:
-		DMEMIT_TARGET_NAME_VERSION(ti->type);
-		DMEMIT(";");
+		ima_line(ti, t, result, maxlen);
 		break;
 	}
 }

@@ -483,6 +483,30 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 	return ret;
 }
 
+/*
+ * Who writes whole stripes of a parity1 saves reading what is missing of them. How long one is the
+ * labels say, which nobody has read when device-mapper asks for limits; so it is told here. Where vdevs
+ * have stripes of unlike sizes, or none, the pool's addresses say nothing of them.
+ */
+static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
+{
+	u32 stripe = 0, chunk = 0, blocks, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+
+		if (!kvp_has_data(v->g))
+			continue;
+		blocks = kvp_is_parity1(v->g) ? kvp_stripe_blocks(v->g) : 0;
+		if (!blocks || (stripe && stripe != blocks))
+			return;
+		stripe = blocks;
+		chunk = max(chunk, v->g->chunk_blocks);
+	}
+	kvp_compat_io_hints(dm_disk(dm_table_get_md(ti->table)), chunk << KVP_BLOCK_SHIFT,
+			    stripe << KVP_BLOCK_SHIFT);
+}
+
 static int kvp_preresume(struct dm_target *ti)
 {
 	struct kvp_target *t = ti->private;
@@ -494,6 +518,8 @@ static int kvp_preresume(struct dm_target *ti)
 	/* Memory must not come free by writing to this device, which is suspended (R24). */
 	noio = memalloc_noio_save();
 	ret = bind(ti, t);
+	if (!ret)
+		tell_stripes(ti, t->inst->pool);
 	memalloc_noio_restore(noio);
 	return ret;
 }

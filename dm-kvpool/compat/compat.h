@@ -39,4 +39,29 @@ static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsign
 	limits->max_discard_sectors = sectors;
 }
 
+/**
+ * kvp_compat_io_hints() - what requests the device likes best, in bytes, and how much is read ahead by that
+ *
+ * Device-mapper has set all limits before. Context: process; the device is suspended.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static inline void kvp_compat_io_hints(struct gendisk *disk, unsigned int min, unsigned int opt)
+{
+	struct queue_limits limits = queue_limits_start_update(disk->queue);
+
+	limits.io_min = min;
+	limits.io_opt = opt;
+	/* Hints: if they do not go with the others, the device has none. */
+	if (queue_limits_commit_update(disk->queue, &limits))
+		pr_warn("dm-kvpool: the device does not tell its stripes\n");
+}
+#else
+static inline void kvp_compat_io_hints(struct gendisk *disk, unsigned int min, unsigned int opt)
+{
+	blk_queue_io_min(disk->queue, min);
+	blk_queue_io_opt(disk->queue, opt);
+	disk_update_readahead(disk);
+}
+#endif
+
 #endif /* KVP_COMPAT_H */
