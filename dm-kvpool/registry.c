@@ -8,6 +8,7 @@
 
 static LIST_HEAD(instances);
 static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal; nobody waits for I/O under it */
+static bool barred;			/* no pool may start; by lock */
 static char last_refusal[832];
 
 struct kvp_instance *kvp_registry_get(struct mapped_device *md)
@@ -43,6 +44,45 @@ int kvp_registry_check(struct mapped_device *md,
 	memalloc_noio_restore(noio);
 	mutex_unlock(&lock);
 	return ret;
+}
+
+int kvp_registry_each(int (*fn)(struct kvp_instance *inst, void *data), void *data)
+{
+	struct kvp_instance *inst;
+	unsigned int noio;
+	int ret = 0;
+
+	mutex_lock(&lock);
+	noio = memalloc_noio_save();
+	list_for_each_entry(inst, &instances, list) {
+		ret = inst->refs ? fn(inst, data) : 0;
+		if (ret)
+			break;
+	}
+	memalloc_noio_restore(noio);
+	mutex_unlock(&lock);
+	return ret;
+}
+
+int kvp_registry_bar(char pool[KVP_NAME_LEN + 1])
+{
+	const struct kvp_instance *inst;
+
+	mutex_lock(&lock);
+	inst = list_first_entry_or_null(&instances, struct kvp_instance, list);
+	if (inst)
+		strscpy(pool, inst->pool->sb->name, KVP_NAME_LEN + 1);
+	else
+		barred = true;
+	mutex_unlock(&lock);
+	return inst ? -EBUSY : 0;
+}
+
+void kvp_registry_unbar(void)
+{
+	mutex_lock(&lock);
+	barred = false;
+	mutex_unlock(&lock);
 }
 
 void kvp_registry_started(struct kvp_instance *inst)
@@ -120,6 +160,9 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	int ret = 0;
 
 	mutex_lock(&lock);
+	if (barred)
+		ret = kvp_refuse(refusal, -EBUSY, "start it when the machine is back",
+				 "the machine is about to hibernate");
 	list_for_each_entry(inst, &instances, list) {
 		const struct kvp_sb *sb = inst->pool->sb;
 

@@ -47,6 +47,21 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md);
 int kvp_registry_check(struct mapped_device *md,
 		       int (*check)(struct kvp_instance *inst, void *data), void *data);
 
+/**
+ * kvp_registry_each() - call @fn for each pool that runs, until it returns something
+ *
+ * Return: that, or 0. Context: process; as in kvp_registry_check(), so @fn does no I/O.
+ */
+int kvp_registry_each(int (*fn)(struct kvp_instance *inst, void *data), void *data);
+
+/**
+ * kvp_registry_bar() - no pool may start until kvp_registry_unbar(), unless one is there
+ *
+ * Return: 0; -EBUSY, with *@pool the name of one that runs, starts or stops: nothing is barred. Context: process.
+ */
+int kvp_registry_bar(char pool[KVP_NAME_LEN + 1]);
+void kvp_registry_unbar(void);
+
 /** kvp_registry_started() - the instance that was claimed is complete, and has one reference */
 void kvp_registry_started(struct kvp_instance *inst);
 
@@ -58,7 +73,7 @@ void kvp_registry_leave(struct kvp_instance *inst);
 
 /**
  * kvp_registry_claim() - enter pool->owner, unless another device has the pool
- * or one of its legs; kvp_registry_started() or kvp_registry_leave() follows
+ * or one of its legs, or no pool may start now; kvp_registry_started() or kvp_registry_leave() follows
  */
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 

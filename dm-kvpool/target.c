@@ -14,6 +14,7 @@
 #include "crc.h"
 #include "io/io_bio.h"
 #include "message.h"
+#include "pm.h"
 #include "pool/grow.h"
 #include "pool/start.h"
 #include "pool/tableline.h"
@@ -694,15 +695,22 @@ static int __init kvp_init(void)
 
 	if (ret)
 		return ret;
-	ret = dm_register_target(&kvpool_target);
+	ret = kvp_pm_init();
 	if (ret)
-		kvp_crc_exit();
+		goto no_pm;
+	ret = dm_register_target(&kvpool_target);
+	if (!ret)
+		return 0;
+	kvp_pm_exit();
+no_pm:
+	kvp_crc_exit();
 	return ret;
 }
 
 static void __exit kvp_exit(void)
 {
 	dm_unregister_target(&kvpool_target);
+	kvp_pm_exit();
 	kvp_crc_exit();
 }
 

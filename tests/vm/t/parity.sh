@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a parity1 keeps data, heals rot in data and parity, lives without any one leg, also after a power cut
+# test: a parity1 tells its stripes, keeps data, heals rot in data and parity, lives without any one leg, also after a power cut
 # timeout: 240
 # needs: gcc
 # kmsg-allow: I/O error
@@ -31,6 +31,39 @@ restart_without() { # LEG, or none
 	[ -z "$1" ] || t=$(awk -v leg="$1" '{ $(NF - 3 + leg) = "-"; print }' <<< "$table")
 	dmsetup create p --table "$t" || fail "start without leg '$1': $(last_refusal)"
 }
+
+echo "--- the device tells its stripes, also where only labels know them; what is measured of it names the legs"
+tells() { # MINIMUM OPTIMUM
+	local queue
+	queue=/sys/block/$(basename "$(readlink -f /dev/mapper/p)")/queue
+	expect_eq "$(cat "$queue/minimum_io_size") $(cat "$queue/optimal_io_size")" "$1 $2" "hints"
+	[ "$(cat "$queue/read_ahead_kb")" -ge $(($2 * 2 / 1024)) ] || fail "it reads ahead $(cat "$queue/read_ahead_kb") KiB"
+}
+tells 16384 49152
+dmsetup remove --retry p
+ima=/sys/kernel/security/ima
+[ -e $ima ] || mount -t securityfs none /sys/kernel/security
+# It takes one policy, and never another.
+[ ! -w $ima/policy ] || echo "measure func=CRITICAL_DATA label=device-mapper" > $ima/policy
+dmsetup create p --table "$table"
+tells 16384 49152
+measured=$(awk '$5 == "dm_table_load" { print $6 }' $ima/ascii_runtime_measurements | tail -n 1 | xxd -r -p)
+echo "$measured"
+[[ $measured = *"target_name=kvpool,target_version="*",mode=rw,vdev_0=parity1,vdev_0_legs=4,leg_0="*",leg_3="*";"* ]] ||
+	fail "measured: $measured"
+
+echo "--- no hibernation while a pool runs; sleep"
+expect_fail bash -c 'echo disk > /sys/power/state'
+[[ $(last_refusal) == "hibernation | the pool 'p' runs"* ]] || fail "refused: $(last_refusal)"
+oracle write /dev/mapper/p 0 64 1
+before=$(stat_of p log.commits)
+echo freezer > /sys/power/pm_test # and no further: the machine lives on a disk that does not sleep
+echo freeze > /sys/power/state
+[ "$(stat_of p log.commits)" -gt "$before" ] || fail "nothing was committed before sleep"
+dmsetup remove --retry p
+echo disk > /sys/power/state
+dmsetup create p --table "$table"
+expect_eq "$(oracle show /dev/mapper/p 0 64)" "0 64 v1"
 
 echo "--- written as a whole and in part, and read back"
 oracle write /dev/mapper/p 0 4096 1 fsync bs=64
