@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "foreign_note.h"
 #include "format/logplace.h"
 #include "import_lock.h"
 #include "pool_object.h"
@@ -36,6 +37,18 @@ struct request {
 };
 
 /* --- listing ------------------------------------------------------------------- */
+
+/* Of each vdev; the texts are said, if anybody wants to hear them. */
+static void look_for_foreign(const struct ctl *ctl, json_object *vdevs)
+{
+	char text[FOREIGN_TEXT];
+	json_object *leg;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(vdevs); i++)
+		if (foreign_note(json_at(json_object_array_get_idx(vdevs, i), "legs"), &leg) && !ctl->json)
+			ctl_say(ctl, "note: %s", foreign_text(leg, text));
+}
 
 static void print_vdev(json_object *vdev)
 {
@@ -106,6 +119,7 @@ static int list_pools(struct ctl *ctl, const struct scan *s, const struct reques
 		json_object_array_add(pools, o);
 		if (!ctl->json)
 			print_found(ctl, o);
+		look_for_foreign(ctl, json_at(o, "vdevs"));
 	}
 	list_unusable(ctl, s, root);
 	if (ctl->json) {
@@ -170,6 +184,7 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *
 	char size[SIZE_BUF];
 	size_t i;
 
+	look_for_foreign(ctl, json_at(plan, "vdevs"));
 	if (ctl->json) {
 		ctl_json(root);
 		return;
@@ -183,6 +198,14 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), size));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
 	printf("table     %s\n", json_text_at(plan, "table"));
+	json_object_put(root);
+}
+
+static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char *name, const char *params)
+{
+	json_object *root = import_plan(p, name, params);
+
+	look_for_foreign(ctl, json_at(root, "plan.vdevs"));
 	json_object_put(root);
 }
 
@@ -260,6 +283,8 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
 		print_plan(ctl, p, name, params);
+	else
+		note_foreign(ctl, p, name, params);
 	note_discard(ctl, p, given_up);
 	note_lost(ctl, name, given_up);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,

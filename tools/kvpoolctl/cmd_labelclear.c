@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl labelclear: make a device forget the pool it was a leg of. */
+#include <fcntl.h>
 #include <unistd.h>
 
-#include "label.h"
 #include "ctl.h"
+#include "dm.h"
+#include "foreign.h"
+
+enum { FOREIGN = 1000 };
+
+static const struct option longs[] = {
+	{ "foreign", no_argument, NULL, FOREIGN },
+	{ NULL, 0, NULL, 0 }
+};
 
 static int check(const struct device *d, const struct label *l, bool force, struct err *err)
 {
@@ -51,17 +60,122 @@ static void report(struct ctl *ctl, const struct device *d, const struct label *
 	}
 }
 
-static int run(struct ctl *ctl, int argc, char **argv)
+/* --- what others have left on a leg ------------------------------------------------ */
+
+/* A pool that runs has the leg: what it never writes may be wiped all the same. */
+static bool held_by_pool(const struct device *d)
 {
-	bool force = false;
+	char name[256], uuid[160];
+
+	return d->rdev && device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
+	       !strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));
+}
+
+static int open_to_wipe(const struct device *d, bool in_use, struct err *err)
+{
+	int fd;
+
+	if (!in_use)
+		return device_claim(d, err);
+	fd = open(d->path, O_RDWR | O_CLOEXEC);
+	return fd >= 0 ? fd : err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+}
+
+static void list_signatures(json_object *o, const char *key, const struct signature_list *s)
+{
+	json_object *list = json_list(o, key), *item;
+	unsigned int i;
+
+	for (i = 0; i < s->count; i++) {
+		item = json_item(list);
+		json_text(item, "type", s->list[i].type);
+		json_number(item, "offset", s->list[i].offset);
+	}
+}
+
+static void report_foreign(struct ctl *ctl, const struct device *d, const struct label *l,
+			   const struct signature_list *done, const struct signature_list *left)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	unsigned int i;
+
+	json_text(plan, "action", "labelclear");
+	json_text(plan, "path", d->path);
+	json_text(plan, "pool", l->sb->name);
+	list_signatures(plan, "wiped", done);
+	list_signatures(plan, "left", left);
+	if (ctl->json) {
+		ctl_json(root);
+		return;
+	}
+	json_object_put(root);
+	for (i = 0; i < done->count; i++)
+		ctl_say(ctl, "%s the signature of %s at byte %llu of %s", ctl->dry_run ? "would wipe" : "wiped",
+			done->list[i].type, done->list[i].offset, d->path);
+	for (i = 0; i < left->count; i++)
+		ctl_say(ctl, "left the signature of %s at byte %llu of %s: it lies where the pool has something",
+			left->list[i].type, left->list[i].offset, d->path);
+	if (!done->count && !left->count)
+		ctl_say(ctl, "%s carries no signature of others", d->path);
+}
+
+static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct label *l)
+{
+	struct signature_list done, left;
+	bool in_use = held_by_pool(d);
+	struct err err;
+	int fd = -1, ret;
+
+	if (label_fault(l)) {
+		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is no leg of a pool", "%s", label_fault(l));
+		return ctl_fail(ctl, &err);
+	}
+	if ((!in_use && device_unused(d, &err)) ||
+	    (!ctl->dry_run && (fd = open_to_wipe(d, in_use, &err)) < 0))
+		return ctl_fail(ctl, &err);
+	ret = foreign_wipe(d, l, fd, in_use, &done, &left, &err);
+	if (fd >= 0) {
+		close(fd);
+		device_announce(d->rdev);
+	}
+	if (ret)
+		return ctl_fail(ctl, &err);
+	report_foreign(ctl, d, l, &done, &left);
+	return left.count ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run_foreign(struct ctl *ctl, const char *path)
+{
 	struct device d;
 	struct label l;
 	struct err err;
 	int ret;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		force = true;
+	/* An image will do to look at it. */
+	if (device_open(path, ctl->dry_run, &d, &err))
+		return ctl_fail(ctl, &err);
+	ret = label_read(&d, &l, &err) ? ctl_fail(ctl, &err) : wipe_foreign(ctl, &d, &l);
+	label_free(&l);
+	device_close(&d);
+	return ret;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	bool force = false, foreign = false;
+	struct device d;
+	struct label l;
+	struct err err;
+	int c, ret;
+
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
+		force |= c == 'f';
+		foreign |= c == FOREIGN;
+	}
 	ctl_args(ctl, argc, 1, 1);
+	if (foreign)
+		return force ? ctl_usage(ctl, "--foreign leaves the labels alone, and needs no -f") :
+			       run_foreign(ctl, argv[optind]);
 	if (device_open(argv[optind], false, &d, &err))
 		return ctl_fail(ctl, &err);
 	ret = device_unused(&d, &err) || label_read(&d, &l, &err);
@@ -79,10 +193,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_labelclear = {
 	.name = "labelclear",
-	.args = "[-n] [-f] DEV",
+	.args = "[-n] [-f | --foreign] DEV",
 	.help = "Removes the kvpool labels of a device that is not in use.\n\n"
-		"  -f  also if its pool was not destroyed: what the pool holds there is lost",
+		"  -f         also if its pool was not destroyed: what the pool holds there is lost\n"
+		"  --foreign  leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning\n"
+		"             tool left on a leg by mistake: their signatures, where the pool has nothing.\n"
+		"             The pool may run",
 	.shorts = "f",
+	.longs = longs,
 	.dry_run = true,
 	.run = run,
 };

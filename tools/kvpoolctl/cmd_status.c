@@ -2,6 +2,7 @@
 /* kvpoolctl status: the health of pools, in detail. */
 #include "advice.h"
 #include "cache_lines.h"
+#include "foreign_note.h"
 #include "idle.h"
 #include "layout_tree.h"
 #include "pool_object.h"
@@ -229,6 +230,17 @@ static void parse(struct ctl *ctl, int argc, char **argv, struct view *view)
 		exit(ctl_usage(ctl, "-d is for pools that do not run, and goes with no name"));
 }
 
+/* Does another tool take a leg for its own, or for blank? Of what is worse the advice has told already. */
+static void look_for_foreign(json_object *pool)
+{
+	json_object *legs = pool_legs(pool), *leg;
+	char text[FOREIGN_TEXT];
+
+	if (foreign_note(legs, &leg) && !json_at(pool, "advice"))
+		json_text(pool, "advice", foreign_text(leg, text));
+	json_object_put(legs);
+}
+
 /* Each pool of @list into @pools; *@failed: some of them would not tell. */
 static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int count, const struct view *view,
 		    json_object *pools, bool *failed)
@@ -245,6 +257,7 @@ static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int c
 			health = worse(health, ctl_fail(ctl, &err));
 			continue;
 		}
+		look_for_foreign(pool);
 		health = worse(health, advice_exit(pool));
 		if (view->only_troubled && !json_at(pool, "advice"))
 			json_object_put(pool);

@@ -379,6 +379,7 @@ static void add_vdev(json_object *vdevs, const struct found_pool *p, const struc
 		json_text(leg, "path", p->legs[i] ? p->legs[i]->dev.path : NULL);
 		json_text(leg, "uuid", uuid_print(p->sb->legs[i].uuid, uuid));
 		json_text(leg, "state", p->legs[i] ? leg_word(p->sb->legs[i].state) : "missing");
+		json_text(leg, "foreign", NULL);	/* nobody has looked yet: foreign_note() */
 	}
 }
 

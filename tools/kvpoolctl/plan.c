@@ -287,7 +287,7 @@ static int check_joining(const struct plan *p, const struct kvp_sb *sb, const ch
 		       "it was about to be added to the pool %s", sb->name);
 }
 
-/* A label of another pool: fine if that pool is gone, -f if it was exported. */
+/* A label of another pool: fine if that pool was destroyed. -f is for signatures of others, not for this. */
 static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 {
 	static const char mend[] = "to give up what it holds: kvpoolctl labelclear -f DEV";
@@ -307,9 +307,9 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	else if (!(l.sb->flags & (KVP_SB_DESTROYED | KVP_SB_EXPORTED)))
 		ret = err_set(err, ERR_MEMBER, path, mend,
 			      "it is a member of pool %s, which was not destroyed", l.sb->name);
-	else if (!(l.sb->flags & KVP_SB_DESTROYED) && !p->force)
-		ret = err_set(err, ERR_MEMBER, path, "-f, if that pool is not needed any more",
-			      "it is a member of the exported pool %s", l.sb->name);
+	else if (!(l.sb->flags & KVP_SB_DESTROYED))
+		ret = err_set(err, ERR_MEMBER, path, mend,
+			      "it is a member of the exported pool %s, which was not destroyed", l.sb->name);
 	else
 		snprintf(leg->old_pool, sizeof(leg->old_pool), "%s", l.sb->name);
 	label_free(&l);

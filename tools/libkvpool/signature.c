@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,66 @@ int signature_find(const char *path, char *type, size_t size, struct err *err)
 		return err_set(err, ERR_IO, path, "check the device",
 			       "probing for signatures failed");
 	return !ret;
+}
+
+/* What the probe found; false: nothing that has a place. */
+static bool read_found(blkid_probe pr, struct signature *s)
+{
+	const char *type, *offset, *magic;
+	size_t bytes;
+
+	if (blkid_probe_lookup_value(pr, "TYPE", &type, NULL) &&
+	    blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL))
+		return false;
+	if ((blkid_probe_lookup_value(pr, "SBMAGIC_OFFSET", &offset, NULL) ||
+	     blkid_probe_lookup_value(pr, "SBMAGIC", &magic, &bytes)) &&
+	    (blkid_probe_lookup_value(pr, "PTMAGIC_OFFSET", &offset, NULL) ||
+	     blkid_probe_lookup_value(pr, "PTMAGIC", &magic, &bytes)))
+		return false;
+	snprintf(s->type, sizeof(s->type), "%s", type);
+	s->offset = strtoull(offset, NULL, 10);
+	s->bytes = bytes;
+	return true;
+}
+
+static int zero(int fd, const struct signature *s)
+{
+	static const char zeros[256];
+	unsigned long long at = s->offset, left = s->bytes;
+
+	while (left) {
+		size_t n = left < sizeof(zeros) ? left : sizeof(zeros);
+
+		if (pwrite(fd, zeros, n, (off_t)at) != (ssize_t)n)
+			return -1;
+		at += n;
+		left -= n;
+	}
+	return fsync(fd);
+}
+
+int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struct signature *s),
+		   void *arg, struct err *err)
+{
+	int reader = open(path, O_RDONLY | O_CLOEXEC), ret = -1, n = 0;
+	struct signature s;
+	blkid_probe pr;
+
+	if (reader < 0)
+		return err_set(err, ERR_IO, path, "check the device", "%s", strerror(errno));
+	pr = probe_new(reader, path, err);
+	while (pr && n++ < MAX_SIGNATURES && (ret = blkid_do_probe(pr)) == 0) {
+		if (!read_found(pr, &s) || !wipe(arg, &s) || fd < 0)
+			continue;
+		ret = -1;
+		if (zero(fd, &s) || blkid_probe_step_back(pr))
+			break;
+	}
+	blkid_free_probe(pr);
+	close(reader);
+	if (pr && ret != 1)
+		err_set(err, ERR_IO, path, "check the device", "its signatures cannot be read, or wiped");
+	return pr && ret == 1 ? 0 : -1;
 }
 
 int signature_wipe(int fd, const char *path, struct err *err)

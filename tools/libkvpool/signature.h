@@ -3,6 +3,7 @@
 #ifndef KVPOOLCTL_SIGNATURE_H
 #define KVPOOLCTL_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -14,6 +15,30 @@
  * Return: 1 found, 0 none, -1 with @err when it cannot be told.
  */
 int signature_find(const char *path, char *type, size_t size, struct err *err);
+
+#define SIGNATURE_TYPE	64	/* bytes of the name of one */
+#define SIGNATURES_MAX	16
+
+/* One, and where its magic lies. */
+struct signature {
+	char type[SIGNATURE_TYPE];
+	unsigned long long offset, bytes;
+};
+
+struct signature_list {
+	struct signature list[SIGNATURES_MAX];
+	unsigned int count;
+};
+
+/**
+ * signature_each() - show all signatures of a device, one after the other
+ * @fd: open for writing, -1: only look
+ * @wipe: is shown each; true: its magic is overwritten with zeros, and what is behind it comes to light
+ *
+ * Return: 0, or -1 with @err.
+ */
+int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struct signature *s),
+		   void *arg, struct err *err);
 
 /** signature_wipe() - remove all signatures, also those at the end; @fd open for writing */
 int signature_wipe(int fd, const char *path, struct err *err);

@@ -196,9 +196,8 @@ before=$(checksums /dev/{a,b,c,d,tiny})
 create 3 member 'member of pool pond, which was not destroyed' tank single /dev/d
 run 0 import pond; run 0 export pond
 before=$(checksums /dev/{a,b,c,d,tiny})
-refused 3 member 'exported pool pond -- -f' create "${log[@]}" tank single /dev/d
-run 0 create -n -j -f "${log[@]}" tank single /dev/d
-expect_eq "$(json plan.vdevs.0.legs.0.former_pool)" pond
+refused 3 member 'exported pool pond, which was not destroyed' create "${log[@]}" tank single /dev/d
+refused 3 member 'exported pool pond, which was not destroyed' create -f "${log[@]}" tank single /dev/d
 expect_eq "$(checksums /dev/{a,b,c,d,tiny})" "$before" "devices"
 
 echo "--- -f wipes what it overrides, also at the end"

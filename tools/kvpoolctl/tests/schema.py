@@ -40,7 +40,7 @@ LOG_ON = Or("legs", "cache")
 FEATURE = Or("vdevs", "cache", "cache-parity1", "log-window", "log-turns", "generations")
 COUNTS = dict.fromkeys(("done", "total"), NUMBER)
 ERROR = dict(code=TEXT, what=TEXT, why=TEXT, mend=TEXT)
-LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, size=NUMBER,
+LEG = dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, foreign=Or(TEXT, None), size=NUMBER,
            errors=dict(read=NUMBER, write=NUMBER, checksum=NUMBER, healed=NUMBER))
 BYPASSED = dict.fromkeys(("long", "stream", "ahead"), NUMBER)
 SSD_COUNTS = dict(refused=dict.fromkeys(("evidence", "stream", "budget", "memory", "log", "changed"), NUMBER),
@@ -78,7 +78,8 @@ UNASKED = dict(dict.fromkeys(POOL), name=TEXT, uuid=UUID, state="suspended", rea
 STOP = dict(pool=TEXT, uuid=UUID, size=NUMBER, legs=[LEG],
             redundancy=dict(before=NUMBER, after=None))
 EXCHANGE = dict(pool=TEXT, uuid=UUID, leg=UUID, table=TEXT, redundancy=dict(before=NUMBER, after=NUMBER))
-FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE)])
+FOUND_VDEV = dict(kind=ANY_KIND, legs=[dict(path=Or(TEXT, None), uuid=UUID, state=LEG_STATE, foreign=Or(TEXT, None))])
+SIGNATURES = [dict(type=TEXT, offset=NUMBER)]
 PLANS = {
     "create": dict(
         action="create", pool=TEXT, uuid=UUID, comment=TEXT, size=NUMBER, log_size=NUMBER,
@@ -89,7 +90,8 @@ PLANS = {
     "import": dict(action="import", pool=TEXT, uuid=UUID, size=NUMBER, ram_bytes=NUMBER,
                    legs=NUMBER, missing=NUMBER, redundancy=dict(before=None, after=NUMBER),
                    vdevs=[FOUND_VDEV], table=TEXT),
-    "labelclear": dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
+    "labelclear": Or(dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
+                     dict(action="labelclear", path=TEXT, pool=TEXT, wiped=SIGNATURES, left=SIGNATURES)),
     "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
                     redundancy=dict(before=NUMBER, after=NUMBER)),
     "replace": dict(EXCHANGE, action="replace", new=TEXT),

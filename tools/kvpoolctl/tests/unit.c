@@ -7,6 +7,7 @@
 #include "check.h"
 #include "event.h"
 #include "flush_latency.h"
+#include "foreign.h"
 #include "image.h"
 #include "import.h"
 #include "inspect.h"
@@ -1306,6 +1307,40 @@ static void test_cache_lines(void)
 	expect(says(MOVING_CACHE("cache", "none"), "cache: write-back: carries the log;"));
 }
 
+/* Where a signature of others may be wiped: nowhere where the pool has, or may have, something. */
+static void test_foreign_places(void)
+{
+	const u64 kib = 1024, back = 10000 - KVP_LABEL_BLOCKS, end = 10000 * 4 * kib;
+	struct kvp_sb *sb = calloc(1, sizeof(*sb));
+	struct device d = { .blocks = 10000, .bytes = end };
+	struct label l = { .sb = sb };
+	unsigned int i;
+
+	sb->legs[0].size_blocks = d.blocks;
+	for (i = 0; i < LABEL_SLOTS; i++)
+		l.slots[i].offset = kvp_sb_slot_offset(d.blocks, i / KVP_SB_RING, i % KVP_SB_RING);
+	expect(foreign_free(&d, &l, 0, 512, true) && foreign_free(&d, &l, 64 * kib - 8, 8, true));
+	expect(!foreign_free(&d, &l, 64 * kib - 8, 9, false) && !foreign_free(&d, &l, 64 * kib + 64, 8, false));
+	expect(!foreign_free(&d, &l, 320 * kib - 1, 2, false) && foreign_free(&d, &l, 320 * kib, 8, true));
+	expect(!foreign_free(&d, &l, 512 * kib - 4, 8, false) && !foreign_free(&d, &l, 600 * kib, 8, false));
+	expect(foreign_free(&d, &l, 1024 * kib - 8, 8, true) && !foreign_free(&d, &l, 1024 * kib - 8, 9, true));
+	expect(!foreign_free(&d, &l, 5000 * kib, 8, false) && !foreign_free(&d, &l, (back << 12) - 1, 2, false));
+	expect(foreign_free(&d, &l, back << 12, 8, true) && !foreign_free(&d, &l, (back + 16) << 12, 8, true));
+	expect(foreign_free(&d, &l, end - 8, 8, true) && !foreign_free(&d, &l, end - 8, 9, true));
+	expect(!foreign_free(&d, &l, ~0ull - 3, 8, false) && !foreign_free(&d, &l, 0, ~0ull, false) &&
+	       !foreign_free(&d, &l, 0, 0, false));
+	/* A slot that is no label any more, while no pool may write it; one that cannot be read may be one. */
+	l.slots[0].state = -ENODATA;
+	expect(foreign_free(&d, &l, 64 * kib + 64, 8, false) && !foreign_free(&d, &l, 64 * kib + 64, 8, true));
+	expect(!foreign_free(&d, &l, 80 * kib - 4, 8, false));
+	l.slots[0].state = -EIO;
+	expect(!foreign_free(&d, &l, 64 * kib + 64, 8, false));
+	/* On another device than the leg was made on nobody knows what its end is. */
+	sb->legs[0].size_blocks = 9999;
+	expect(!foreign_free(&d, &l, end - 8, 8, false) && foreign_free(&d, &l, 512, 8, false));
+	free(sb);
+}
+
 int main(void)
 {
 	test_crc32c();
@@ -1352,6 +1387,7 @@ int main(void)
 	test_layout_tree();
 	test_layout_of_cache();
 	test_cache_lines();
+	test_foreign_places();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
