@@ -30,6 +30,8 @@ TEST_DIRS := $(if $(wildcard tests/simdisk/Kbuild),tests/simdisk/) \
 	$(if $(wildcard tests/kunit/Kbuild),$(if $(filter CONFIG_KUNIT=%,$(file < $(KDIR)/.config)),tests/kunit/))
 
 PREFIX ?= /usr/local
+# Debug data is more than ten times the module; it stays in build/, for gdb and the like. DKMS strips by itself.
+STRIP ?= strip
 MODULE_DIR = $(DESTDIR)/lib/modules/$(release)/updates
 DKMS_DIR := $(DESTDIR)/usr/src/dm-kvpool-$(VERSION)
 TOOL := $(wildcard tools/kvpoolctl/Makefile)
@@ -103,6 +105,7 @@ tool:
 
 install: all
 	install -D -m 644 $(OUT)/dm-kvpool.ko $(MODULE_DIR)/dm-kvpool.ko
+	$(STRIP) --strip-debug $(MODULE_DIR)/dm-kvpool.ko
 	+$(if $(TOOL),$(MAKE) -C tools/kvpoolctl install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR))
 	$(if $(DESTDIR),,depmod $(release))
 

@@ -167,12 +167,15 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 static void about_errors(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
+	char what[256] = "the disk is failing, and this version replaces only SSDs of a cache: keep a backup";
 
+	if (is_ssd(pool, leg))
+		snprintf(what, sizeof(what), "kvpoolctl replace %.64s %.120s NEW", name, leg_name(leg));
 	snprintf(buf, size, "leg %s had errors (%" PRIu64 " read, %" PRIu64 " write, %" PRIu64
 		 " checksum): kvpoolctl scrub --wait %s verifies all of it, kvpoolctl clear %s "
-		 "counts anew; should they come back, replace it", leg_name(leg),
+		 "counts anew; should they come back, %s", leg_name(leg),
 		 json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
-		 json_number_at(leg, "errors.checksum"), name, name);
+		 json_number_at(leg, "errors.checksum"), name, name, what);
 }
 
 /*

@@ -7,6 +7,7 @@
 void cache_lines(const struct ctl *ctl, json_object *pool, FILE *out)
 {
 	const char *mode = json_text_at(pool, "cache.mode");
+	u64 rate = json_number_at(pool, "cache.destage_rate"), drain_ms = json_number_at(pool, "cache.drain_ms");
 	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF];
 	bool log = !strcmp(json_text_at(pool, "log.on"), "cache");
 
@@ -22,10 +23,12 @@ void cache_lines(const struct ctl *ctl, json_object *pool, FILE *out)
 		ctl_size(ctl, json_number_at(pool, "cache.size"), b),
 		json_number_at(pool, "cache.hits"), json_number_at(pool, "cache.misses"),
 		json_number_at(pool, "cache.fills"));
-	fprintf(out, "           %s are dirty; %s/s go home; all would be in %" PRIu64 " s\n",
-		ctl_size(ctl, json_number_at(pool, "cache.dirty"), b),
-		ctl_size(ctl, json_number_at(pool, "cache.destage_rate"), a),
-		(json_number_at(pool, "cache.drain_ms") + 999) / 1000);
+	fprintf(out, "           %s are dirty; %s", ctl_size(ctl, json_number_at(pool, "cache.dirty"), b),
+		rate ? "" : "nothing has gone home of late\n");
+	if (rate)
+		fprintf(out, "%s/s go home%s", ctl_size(ctl, rate, a), drain_ms ? "" : "\n");
+	if (rate && drain_ms)
+		fprintf(out, "; all would be in %" PRIu64 " s\n", (drain_ms + 999) / 1000);
 	if (!strcmp(json_text_at(pool, "cache.drain.state"), "running"))
 		fprintf(out, "           the log %s: %s of %s left, %s/s\n", log ? "leaves it" : "moves onto it",
 			ctl_size(ctl, json_number_at(pool, "cache.drain.left"), a),

@@ -106,6 +106,12 @@ static int losses_after(const struct plan *p, const struct before *b)
 	return after < b->losses ? after : b->losses;
 }
 
+/* That of a cache that there was returns to it; that of a new one goes there unless use_cache() leaves it. */
+static bool log_goes_on_cache(const struct plan *p, const struct before *b)
+{
+	return b->logs_there || (kvp_cache_find(&p->sb) >= 0 && !kvp_cache_lowers(&p->sb));
+}
+
 static json_object *plan_json(const struct plan *p, const struct before *b)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan"), *vdevs;
@@ -119,6 +125,8 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_number(plan, "cache_size", plan_cache_bytes(p));
 	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
+	json_text(plan, "cache_mode", kvp_cache_find(&p->sb) < 0 ? NULL : kvp_cache_lowers(&p->sb) ? "writethrough" : "writeback");
+	json_text(plan, "log_on", log_goes_on_cache(p, b) ? "cache" : "legs");
 	json_number(plan, "cache_ram_bytes", memory_of_cache(&p->sb));
 	json_redundancy(plan, b->losses, losses_after(p, b));
 	vdevs = json_list(plan, "vdevs");
@@ -143,8 +151,10 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		plan_print_vdevs(ctl, p);
 		printf("usable    %s, now %s\n", is, was);
 		if (plan_cache_bytes(p))
-			printf("cache     %s, of which %s may be dirty\nmemory    %s\n",
+			printf("cache     %s, of which %s may be dirty\nmode      %s: the log %s\nmemory    %s\n",
 			       ctl_size(ctl, plan_cache_bytes(p), is), ctl_size(ctl, plan_cache_dirty(p), was),
+			       json_text_at(plan, "cache_mode"), log_goes_on_cache(p, b) ? "moves onto it" :
+			       "stays on the legs, as one SSD is less than they survive",
 			       ctl_size(ctl, memory_of_cache(&p->sb), ram));
 		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
 		       json_number_at(plan, "redundancy.after"),
@@ -317,8 +327,7 @@ const struct command cmd_add = {
 		"for create; a cache is added by itself, and is the only vdev that can be taken out\n"
 		"again (remove). Of a pool with a cache what is on that alone goes home first, while the\n"
 		"pool is in use.\n\n"
-		"  -f            wipe foreign signatures, take devices of an exported pool,\n"
-		"                let the pool survive less than it does now, and have an SSD\n"
+		"  -f            wipe foreign signatures, let the pool survive less than it does now, and have an SSD\n"
 		"                of less than 64 MiB in a cache\n"
 		"  -o KEY=VALUE  log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as\n"
 		"                for create",

@@ -251,6 +251,17 @@ static void note_lost(struct ctl *ctl, const char *name, bool given_up)
 	stats_free(&s);
 }
 
+/* Legs that are missing, or there and out: nobody should learn of it when the next one goes. */
+static void note_degraded(struct ctl *ctl, const struct found_pool *p, const char *name)
+{
+	unsigned int out = p->sb->leg_count - scan_in_sync(p);
+
+	if (out)
+		ctl_say(ctl, "note: it is degraded: %u of its %u legs are not in use, %u of them missing; it survives the loss of "
+			"%d more. kvpoolctl status %s tells what to do", out, p->sb->leg_count, scan_missing(p),
+			import_losses(p), name);
+}
+
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
@@ -287,8 +298,8 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 		note_foreign(ctl, p, name, params);
 	note_discard(ctl, p, given_up);
 	note_lost(ctl, name, given_up);
-	ctl_say(ctl, "imported pool %s at /dev/mapper/%s%s", name, name,
-		scan_missing(p) ? ", degraded" : "");
+	ctl_say(ctl, "imported pool %s at /dev/mapper/%s", name, name);
+	note_degraded(ctl, p, name);
 	return EXIT_DONE;
 }
 

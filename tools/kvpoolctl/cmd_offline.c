@@ -16,6 +16,14 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 		       "it is the last leg that is in sync");
 }
 
+/* Only an SSD of the cache can come back. */
+static bool is_ssd(const struct stats *s, unsigned int leg)
+{
+	struct vdev_range ssds = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
+
+	return stats_text(s, "cache.vdev") && leg >= ssds.first && leg < ssds.end;
+}
+
 /* What taking leg @leg out does, as JSON. */
 static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg,
 				const char *uuid)
@@ -30,8 +38,15 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "uuid", e->uuid);
 	json_text(plan, "leg", uuid);
 	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
+	json_flag(plan, "final", !is_ssd(s, leg));
 	json_redundancy(plan, stats_losses(s), losses_without_leg(s, leg));
 	return root;
+}
+
+static const char *undone_by(json_object *plan)
+{
+	return json_flag_at(plan, "final") ? "nothing: this version cannot bring up to date a leg that missed writes" :
+					     "kvpoolctl online, with which the SSD begins anew";
 }
 
 static void report(struct ctl *ctl, json_object *root, const char *dev)
@@ -42,12 +57,13 @@ static void report(struct ctl *ctl, json_object *root, const char *dev)
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
 		printf("would take %s out of pool %s\nsurvives  loss of %" PRIu64
-		       " leg(s), now %" PRIu64 "\n", dev, json_text_at(plan, "pool"),
+		       " leg(s), now %" PRIu64 "\nundone by %s\n", dev, json_text_at(plan, "pool"),
 		       json_number_at(plan, "redundancy.after"),
-		       json_number_at(plan, "redundancy.before"));
+		       json_number_at(plan, "redundancy.before"), undone_by(plan));
 	} else {
-		ctl_say(ctl, "%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, before %" PRIu64, dev,
-			json_number_at(plan, "redundancy.after"), json_number_at(plan, "redundancy.before"));
+		ctl_say(ctl, "%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, before %" PRIu64
+			"; undone by %s", dev, json_number_at(plan, "redundancy.after"),
+			json_number_at(plan, "redundancy.before"), undone_by(plan));
 	}
 }
 

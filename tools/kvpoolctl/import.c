@@ -126,7 +126,7 @@ static bool may_have_gone_on(const struct found_pool *p)
 }
 
 /* So many more legs may be lost, whichever they are. */
-static int losses_left(const struct found_pool *p)
+int import_losses(const struct found_pool *p)
 {
 	int least = KVP_MAX_LEGS, left;
 	u32 i;
@@ -408,7 +408,7 @@ json_object *import_plan(const struct found_pool *p, const char *name, const cha
 		    memory_of_cache(p->sb));
 	json_number(plan, "legs", p->sb->leg_count);
 	json_number(plan, "missing", scan_missing(p));
-	json_redundancy(plan, -1, losses_left(p));
+	json_redundancy(plan, -1, import_losses(p));
 	add_vdevs(plan, p);
 	json_text(plan, "table", table);
 	return root;

@@ -35,6 +35,9 @@ bool import_log_lost(const struct found_pool *p);
 /** import_log_damaged() - is it there, and damaged on every SSD? Reads all of it. */
 bool import_log_damaged(const struct found_pool *p);
 
+/** import_losses() - so many more legs may be lost, whichever they are */
+int import_losses(const struct found_pool *p);
+
 /** import_complete() - is every leg here that may hold something newer than the others? */
 bool import_complete(const struct found_pool *p);
 

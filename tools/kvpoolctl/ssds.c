@@ -129,7 +129,8 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 		return -1;
 	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
 		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
-			       "this version replaces no legs but SSDs of a cache");
+			       "a leg with data; this version can %s only SSDs of a cache",
+			       !strcmp(x->o->action, "online") ? "bring online" : x->o->action);
 	if (kvp_log_striped(c) && !x->o->anew && !(x->o->leaves && x->o->new))
 		return err_set(err, ERR_REFUSED, x->o->leg,
 			       "kvpoolctl remove POOL cache; then add it anew, with those that there are to be",

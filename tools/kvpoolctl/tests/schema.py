@@ -92,7 +92,7 @@ PLANS = {
                    vdevs=[FOUND_VDEV], table=TEXT),
     "labelclear": Or(dict(action="labelclear", path=TEXT, pool=Or(TEXT, None), labels=NUMBER),
                      dict(action="labelclear", path=TEXT, pool=TEXT, wiped=SIGNATURES, left=SIGNATURES)),
-    "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None),
+    "offline": dict(action="offline", pool=TEXT, uuid=UUID, leg=UUID, path=Or(TEXT, None), final=FLAG,
                     redundancy=dict(before=NUMBER, after=NUMBER)),
     "replace": dict(EXCHANGE, action="replace", new=TEXT),
     "attach": dict(EXCHANGE, action="attach", new=TEXT),

@@ -1145,6 +1145,11 @@ static const struct {
 	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "kvpoolctl clear tank" },
+	/* No command that would be refused. */
+	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
+	  "replaces only SSDs of a cache: keep a backup" },
+	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0, "leg /dev/c had errors",
+	  "should they come back, kvpoolctl replace tank /dev/c NEW" },
 	{ POOL("online", IDLE("writeback", "legs", "none", ""), ""), 0, "the cache is to have the log",
 	  "kvpoolctl set tank cache_mode=writeback" },
 	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0, "leg /dev/c had errors",
@@ -1282,6 +1287,9 @@ static void test_layout_of_cache(void)
 #define MOVING_CACHE(on, drain) "{\"name\":\"tank\",\"log\":{\"on\":\"" on "\"},\"cache\":{\"state\":\"online\","	\
 	"\"mode\":\"writeback\",\"drain\":{\"state\":\"" drain "\",\"left\":1048576,\"total\":2097152,\"rate\":1024}}}"
 
+#define BUSY_CACHE(rate, ms) "{\"name\":\"tank\",\"log\":{\"on\":\"cache\"},\"cache\":{\"state\":\"online\"," \
+	"\"mode\":\"writeback\",\"destage_rate\":" rate ",\"drain_ms\":" ms ",\"drain\":{\"state\":\"none\"}}}"
+
 /* What status says of the cache of @pool has @text in it. */
 static bool says(const char *pool, const char *text)
 {
@@ -1305,6 +1313,11 @@ static void test_cache_lines(void)
 	expect(says(MOVING_CACHE("legs", "running"), "the log moves onto it: 1.00 MiB of 2.00 MiB left"));
 	expect(!says(MOVING_CACHE("legs", "done"), "the log moves") && !says(MOVING_CACHE("cache", "none"), "leaves"));
 	expect(says(MOVING_CACHE("cache", "none"), "cache: write-back: carries the log;"));
+	/* Where nothing goes home nobody can tell how long that would take. */
+	expect(says(MOVING_CACHE("cache", "none"), "nothing has gone home of late\n") &&
+	       !says(MOVING_CACHE("cache", "none"), "0 B/s") && !says(MOVING_CACHE("cache", "none"), "would be in"));
+	expect(says(BUSY_CACHE("1024", "0"), "1.00 KiB/s go home\n"));
+	expect(says(BUSY_CACHE("1024", "2500"), "1.00 KiB/s go home; all would be in 3 s\n"));
 }
 
 /* Where a signature of others may be wiped: nowhere where the pool has, or may have, something. */
