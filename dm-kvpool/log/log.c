@@ -465,8 +465,7 @@ void kvp_log_close_some(struct kvp_pool *pool)
 	struct kvp_intents home;
 
 	/* A flush that succeeds after one that failed says nothing of what that lost. */
-	if (kvp_pool_faulted(pool) || test_bit(KVP_POOL_FLUSH_LOST, &pool->flags) ||
-	    !begin_to_close(&pool->log))
+	if (kvp_pool_faulted(pool) || !begin_to_close(&pool->log))
 		return;
 	kvp_log_home_intents(pool, &home);
 	if (!kvp_legs_flush(pool) && !kvp_members_settle(pool))

@@ -373,11 +373,11 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	kvp_take_shape(pool, x->old);
 	if (!x->tried)
 		return;
-	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	/* The last of those that there were to be may have failed. */
 	WRITE_ONCE(pool->log.moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_sb_commit(pool);
+	if (!kvp_sb_commit(pool))
+		clear_bit(KVP_POOL_FAULTED, &pool->flags);
 }
 
 static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,

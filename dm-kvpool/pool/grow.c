@@ -452,9 +452,9 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	kvp_take_shape(pool, w->old);
 	if (!w->tried)
 		return;
-	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_sb_commit(pool);
+	if (!kvp_sb_commit(pool))
+		clear_bit(KVP_POOL_FAULTED, &pool->flags);
 }
 
 /* Events go to all legs there are, without a lock: wait for those that saw more. */

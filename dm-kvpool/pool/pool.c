@@ -486,7 +486,11 @@ int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear)
 	return ret;
 }
 
-/* After one that failed: a superblock that says what counts, before anything else is written. */
+/*
+ * After one that failed: a superblock that says what counts. It may be on some leg all the same, and say that the log
+ * is empty, or begins elsewhere: if anything were acknowledged before a newer one is durable, and the power went, the
+ * next start would not look for that. So until then the pool stands (kvp_pool_faulted()).
+ */
 static bool superblock_settled(struct kvp_pool *pool)
 {
 	bool settled;
@@ -511,9 +515,9 @@ static void go_on(struct kvp_pool *pool)
 	/* Of a log that failed and does not any more, the first entry that counts tells. */
 	bool stood = kvp_pool_faulted(pool) && !READ_ONCE(pool->log.failed);
 
-	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	if (!superblock_settled(pool))
 		return;
+	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	kvp_bypass_kick(pool);
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);

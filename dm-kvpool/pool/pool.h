@@ -147,7 +147,7 @@ enum kvp_pool_flags {
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: what somebody ordered ends early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
-	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written */
+	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written; read it by kvp_pool_faulted() */
 	KVP_POOL_CLEARING,	/* 'clear' is finding out whether the legs take a commit again */
 	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
 	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */
@@ -378,9 +378,14 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_READONLY, &pool->flags);
 }
 
+/*
+ * Each reason has a bit of its own, and the pool stands as long as one is set: that it was told to go on says
+ * nothing of a superblock that may be on some leg, and be believed by the next start, nor of what a flush lost.
+ */
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
-	return test_bit(KVP_POOL_FAULTED, &pool->flags);
+	return READ_ONCE(pool->flags) &
+	       (BIT(KVP_POOL_FAULTED) | BIT(KVP_POOL_SB_FAILED) | BIT(KVP_POOL_FLUSH_LOST));
 }
 
 /* Do requests wait, rather than fail, for want of legs? Also until it is known whether some are back. */

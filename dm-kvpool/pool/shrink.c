@@ -77,9 +77,9 @@ int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 {
 	kvp_take_shape(pool, old);
-	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_sb_commit(pool);
+	if (!kvp_sb_commit(pool))
+		clear_bit(KVP_POOL_FAULTED, &pool->flags);
 }
 
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)

@@ -90,20 +90,11 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
  * Not after a flush failed on the last leg: it may have dropped what is only
  * in the log now, and the next flush would not say so. And not into slots that
  * a superblock may name which failed and yet reached some leg: one that says
- * what counts must be durable first.
+ * what counts must be durable first ('clear' sees to it).
  */
 static int ready_for_checkpoint(struct kvp_pool *pool)
 {
-	int ret = 0;
-
-	if (kvp_pool_faulted(pool) || test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
-		return -EIO;
-	if (test_bit(KVP_POOL_SB_FAILED, &pool->flags)) {
-		mutex_lock(&pool->sb_lock);
-		ret = kvp_sb_commit(pool);
-		mutex_unlock(&pool->sb_lock);
-	}
-	return ret;
+	return kvp_pool_faulted(pool) ? -EIO : 0;
 }
 
 /*

@@ -610,6 +610,71 @@ static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
 	host_checkpoint(h);
 }
 
+static void fail_superblocks(struct scenario *s)
+{
+	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
+
+	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+	fail_writes(s, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1, 0);
+	fail_writes(s, end, end + ring - 1, 0);
+}
+
+static void stall_superblocks(struct scenario *s)
+{
+	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
+	u32 i;
+
+	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+	for (i = 0; i < s->start.legs; i++) {
+		disks_stall(i, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1);
+		disks_stall(i, end, end + ring - 1);
+	}
+}
+
+static void clear_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	kvp_pool_clear(s->host.pool, -1);
+}
+
+/*
+ * The one that failed says that the log is empty, and may be on a leg. Whoever is told
+ * that a FLUSH is done before a newer one is durable has lost that if the power goes.
+ */
+static void clear_answers_nobody_before_its_superblock(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 checkpoint, sequence;
+
+	host_write(h, 2, 3, false);
+	host_checkpoint(h);
+	fail_superblocks(s);
+	h->may_fail = true;
+	checkpoint = h->pool->sb->checkpoint;
+	sequence = h->pool->sb->sequence;
+	kvp_pool_quiesce(h->pool);
+	cure_all();
+	if (!kvp_pool_faulted(h->pool) || h->pool->sb->checkpoint != checkpoint ||
+	    h->pool->sb->sequence == sequence)
+		sim_fail("no superblock of a stop failed: the scenario is not what it says");
+	kvp_pool_unquiesce(h->pool);
+	stall_superblocks(s);
+	sim_spawn("clear", clear_task, s);
+	host_sleep(50);
+	host_write(h, 4, 2, false);
+	flush_begin(s);
+	host_sleep(200);
+	release_all();
+	flush_end(s);
+	host_sleep(100);
+	if (kvp_pool_faulted(h->pool))
+		sim_fail("the pool does not go on");
+	h->may_fail = false;
+	host_flush(h);
+	host_write(h, 6, 2, true);
+}
+
 /* Whoever waits for what cannot go home hears so; when it can again, it goes. */
 static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
 {
@@ -1676,6 +1741,9 @@ void run_scenarios(void)
 	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 2);
 	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
+	scenario(NAMED(clear_answers_nobody_before_its_superblock), 2, false, 2);
+	scenario("clear_answers_nobody_before_its_superblock_on_a_single",
+		 clear_answers_nobody_before_its_superblock, 1, false, 2);
 	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
