@@ -216,7 +216,8 @@ struct kvp_disk_sb {
 	__le32	log_vdev;		/* whose legs carry the log */
 	__le64	cache_lsn;		/* of a cache without the log: nothing was written there from this place on */
 	__le32	log_others;		/* other vdevs that carry it by turns, a bit each */
-	__u8	reserved1[12];
+	__le32	behind;			/* legs in sync may lack so many superblocks more than this one */
+	__u8	reserved1[8];
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */
 } __packed;

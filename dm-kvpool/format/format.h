@@ -549,6 +549,7 @@ struct kvp_sb {
 	u32 region_count;
 	u32 log_vdev, log_others;	/* whose legs carry the log; others that do, a bit each */
 	u64 cache_lsn;		/* kvp_disk_sb.cache_lsn */
+	u32 behind;		/* kvp_disk_sb.behind */
 	struct kvp_region regions[KVP_MAX_REGIONS];
 	struct kvp_map map;	/* of these; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
@@ -576,6 +577,12 @@ struct kvp_sb {
 /** kvp_features_print() - names of the incompatible features @bits, by commas, into KVP_FEATURES_LEN bytes; none: "" */
 void kvp_features_print(u64 bits, char *text);
 
+/* The last era there is: it does not end. The decoder takes a larger one for damage. */
+#define KVP_ERA_LAST		(KVP_ERA_MAX - 1)
+
+/* Epoch, sequence and number of a checkpoint stay below: nothing that a pool does comes near, or may wrap around. */
+#define KVP_SB_COUNT_END	(1ull << 62)
+
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);
 
@@ -593,7 +600,8 @@ void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
  * Checked in this order: magic, sum, version, incompatible features, own
  * location, counts, geometry, states. Return: 0; -ENODATA no label here (no
  * magic, all the rest unread); -EUCLEAN magic but a bad sum or content;
- * -EOPNOTSUPP a newer version or unknown incompatible feature.
+ * -EOPNOTSUPP a newer version or unknown incompatible feature; -ENOSPC all is well
+ * but for the device, which is smaller than it was, and too small: @sb is filled in.
  */
 int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 			       struct kvp_sb *sb, struct kvp_why *why);

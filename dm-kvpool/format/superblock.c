@@ -110,6 +110,7 @@ static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->log_vdev = cpu_to_le32(sb->log_vdev);
 	d->cache_lsn = cpu_to_le64(sb->cache_lsn);
 	d->log_others = cpu_to_le32(sb->log_others);
+	d->behind = cpu_to_le32(sb->behind);
 	for (i = 0; i < sb->region_count; i++) {
 		d->regions[i].blocks = cpu_to_le64(sb->regions[i].blocks);
 		for (v = 0; v < KVP_MAX_VDEVS; v++)
@@ -218,6 +219,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->log_vdev = le32_to_cpu(d->log_vdev);
 	sb->cache_lsn = le64_to_cpu(d->cache_lsn);
 	sb->log_others = le32_to_cpu(d->log_others);
+	sb->behind = le32_to_cpu(d->behind);
 	sb->event_seq = le32_to_cpu(d->event_seq);
 	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
 	for (i = 0; i < KVP_MAX_FORKS; i++)
@@ -254,8 +256,15 @@ static const char *count_fault(const struct kvp_sb *sb)
 		return "number of forks";
 	if (sb->root_count > KVP_MAX_ROOTS)
 		return "number of roots";
-	if (sb->era > KVP_ERA_MAX)
+	/* Each of them is raised by who starts from here, and must not begin anew. */
+	if (sb->era > KVP_ERA_LAST)
 		return "era";
+	if (sb->epoch >= KVP_SB_COUNT_END)
+		return "epoch";
+	if (sb->sequence >= KVP_SB_COUNT_END)
+		return "sequence";
+	if (sb->checkpoint >= KVP_SB_COUNT_END)
+		return "number of the checkpoint";
 	if (sb->scrub.state > KVP_SCRUB_STOPPED)
 		return "scrub state";
 	return NULL;
@@ -340,6 +349,8 @@ static const char *content_fault(struct kvp_sb *sb)
 		return "log position";
 	if (sb->cache_lsn >> 55)
 		return "place in the cache";
+	if (sb->behind && sb->behind >= sb->sequence)
+		return "number of superblocks that legs lack";
 	if (kvp_generations_fault(sb))
 		return kvp_generations_fault(sb);
 	if (sb->redo_nonce &&
@@ -359,6 +370,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	for (i = 0; i < sb->leg_count; i++) {
 		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_OFFLINE)
 			return "state of a leg";
+		if (sb->legs[i].in_sync_era > sb->era)
+			return "era of a leg";
 		for (j = 0; j < i; j++)
 			if (!memcmp(sb->legs[i].uuid, sb->legs[j].uuid, 16))
 				return "leg UUIDs: one is there twice";
@@ -392,6 +405,19 @@ static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 		sb->roots[i] = le64_to_cpu(d->roots[i]);
 }
 
+/* Is the device too small for what is on it, which was larger? @sb may be used to tell whose leg it is. */
+static int check_size(const struct kvp_sb *sb, u64 leg_blocks, struct kvp_why *why)
+{
+	u64 made = sb->legs[sb->leg_index].size_blocks;
+	int ret = check_vdevs(sb, leg_blocks, why);
+
+	if (!ret || made <= leg_blocks || check_vdevs(sb, made, why))
+		return ret;
+	snprintf(why->text, sizeof(why->text), "%llu KiB of the end are gone since the label was made",
+		 (unsigned long long)(made - leg_blocks) * (KVP_BLOCK_SIZE / 1024));
+	return -ENOSPC;
+}
+
 static int bad(struct kvp_why *why, int err, const char *what, u64 got, u64 expected)
 {
 	snprintf(why->text, sizeof(why->text), "superblock: %s is %llu, expected %llu", what,
@@ -421,7 +447,7 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 		  struct kvp_sb *sb, struct kvp_why *why)
 {
 	const char *fault;
-	int ret;
+	int ret = 0;
 
 	if (memcmp(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN)) {
 		snprintf(why->text, sizeof(why->text), "no superblock here");
@@ -441,8 +467,8 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 	fault = count_fault(sb);
 	if (!fault) {
 		decode_lists(d, sb);
-		ret = check_vdevs(sb, leg_blocks, why);
-		if (ret)
+		ret = check_size(sb, leg_blocks, why);
+		if (ret && ret != -ENOSPC)
 			return ret;
 		fault = content_fault(sb);
 	}
@@ -450,5 +476,5 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 		snprintf(why->text, sizeof(why->text), "superblock: bad %s", fault);
 		return -EUCLEAN;
 	}
-	return 0;
+	return ret;
 }

@@ -3,6 +3,21 @@
 #include "io/io.h"
 #include "pool/pool.h"
 
+enum kvp_error_kind kvp_error_kind(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+	case -EAGAIN:
+	case -EBUSY:
+		return KVP_ERR_RESOURCE;
+	case -ENODATA:		/* BLK_STS_MEDIUM */
+	case -EILSEQ:		/* BLK_STS_PROTECTION */
+		return KVP_ERR_MEDIUM;
+	default:
+		return KVP_ERR_TRANSPORT;
+	}
+}
+
 void kvp_io_group_init(struct kvp_io_group *group)
 {
 	atomic_set(&group->pending, 1);	/* the waiter's own share */

@@ -21,6 +21,16 @@ enum kvp_io_op {
 	KVP_IO_FLUSH,		/* no pages */
 };
 
+/* What kind of failure an error of a request is: what may be tried again, and what for. */
+enum kvp_error_kind {
+	KVP_ERR_RESOURCE,	/* no memory, or the device has no room for the request: soon over */
+	KVP_ERR_TRANSPORT,	/* it does not answer, or not in time; or nobody knows what it was */
+	KVP_ERR_MEDIUM,		/* this place is bad, and will be */
+};
+
+/** kvp_error_kind() - of a negative errno, as struct kvp_io has it */
+enum kvp_error_kind kvp_error_kind(int error);
+
 /**
  * struct kvp_io - one request
  * @leg: where to

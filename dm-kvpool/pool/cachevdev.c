@@ -54,6 +54,18 @@ u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
 	return kvp_log_mates(pool->sb, v->index, spare);
 }
 
+/* An SSD that is here, and would do if nobody had put an older state back onto it (R29). */
+static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].lag)
+			return &v->legs[i];
+	return NULL;
+}
+
 int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -64,6 +76,11 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log.v))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
+		if (!s->discard_log && outdated_ssd(pool))
+			return kvp_refuse(r, -ESTALE,
+				"connect it as it was in use last; or discard_log (import --discard-log), which loses what the log holds",
+				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and no SSD has the log of the cache, which is not empty",
+				outdated_ssd(pool)->path, (unsigned long long)outdated_ssd(pool)->lag);
 		if (!s->discard_log)
 			return kvp_refuse(r, -ENOTCONN,
 				"connect an SSD of it; or discard_log (import --discard-log), which loses what its log holds: some of it may be older than that checkpoint",

@@ -125,12 +125,42 @@ static void note_losses(struct kvp_pool *pool)
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
 		sb->legs[i].state = state;
-		/* What changed since may carry the same era, which lasts a second. */
-		sb->legs[i].in_sync_era = sb->era ? sb->era - 1 : 0;
+		/*
+		 * By the last superblock that was durable while it was in use, not by this one, which may
+		 * name a new era and fail. What changed since may carry the same era, which lasts a second.
+		 */
+		sb->legs[i].in_sync_era = pool->legs[i].has_era ? pool->legs[i].has_era - 1 : 0;
 		lost = true;
 	}
 	if (lost)
 		WRITE_ONCE(sb->epoch, sb->epoch + 1);
+}
+
+/*
+ * R29: how far behind may a leg be that the next superblock says is in sync? Each has its predecessor, unless that
+ * failed on a leg which the pool cannot do without, or a recovery is cut as often as it writes its first superblock, or
+ * an SSD is kept whose log moves. Whoever is further behind than this says was put back to an older state.
+ */
+static void note_behind(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	u64 oldest = sb->sequence - 1;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
+			oldest = min(oldest, pool->legs[i].has_sequence);
+	sb->behind = (u32)min_t(u64, sb->sequence - 1 - oldest, U32_MAX);
+}
+
+/* It counts: so much do the legs have that are in use. */
+static void note_eras(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_usable(&pool->legs[i]))
+			pool->legs[i].has_era = pool->sb->era;
 }
 
 /*
@@ -153,10 +183,12 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			atomic64_inc(&leg->err_write);
 		if (w->ios[i + 1].error)
 			atomic64_inc(&leg->err_write);
-		if (!w->ios[i].error || !w->ios[i + 1].error)
+		if (!w->ios[i].error || !w->ios[i + 1].error) {
+			leg->has_sequence = pool->sb->sequence;
 			ok++;
-		else
-			enough &= kvp_leg_fail(leg, "a superblock write failed");
+			continue;
+		}
+		enough &= kvp_leg_fail(leg, "a superblock write failed");
 	}
 	return enough ? ok : 0;
 }
@@ -197,7 +229,10 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		sb->event_seq = (u32)READ_ONCE(pool->events.next);
 		sb->write_time = ktime_get_real_seconds();
 		sb->sequence++;
+		note_behind(pool);
 		ok = write_round(pool);
+		if (ok)
+			note_eras(pool);
 	} while (ok && losses != atomic_read(&pool->losses));
 	if (!ok) {
 		set_bit(KVP_POOL_SB_FAILED, &pool->flags);
@@ -232,8 +267,10 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 		submit_sb(pool, w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
-	for (i = 0; i < w->nr; i++)
+	for (i = 0; i < w->nr; i++) {
+		w->ios[i].leg->has_sequence = sb->sequence;
 		ret = ret ?: w->ios[i].error;
+	}
 	sb->flags &= ~KVP_SB_JOINING;
 	sb->epoch = epoch;
 	return ret;

@@ -225,6 +225,17 @@ static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *ref
 				"no leg took the first superblock") : 0;
 }
 
+/* R29: who imports should know, and why. */
+static void tell_outdated(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].lag)
+			kvp_event(pool, "leg_outdated leg=%u behind=%llu path=%s", i,
+				  (unsigned long long)pool->legs[i].lag, pool->legs[i].path);
+}
+
 static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 			 struct kvp_refusal *refusal)
 {
@@ -232,6 +243,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	int ret = 0;
 
 	kvp_events_load(pool);
+	tell_outdated(pool);
 	kvp_scrub_init(pool);
 	if (s->format)
 		ret = write_first_superblock(pool, refusal);

@@ -92,6 +92,11 @@ struct kvp_leg {
 	u32 state;			/* enum kvp_leg_state */
 	bool adopt;			/* its history was given up: the next superblock goes there too */
 	bool keeps_log;			/* not in use, but has all of the log that moves off its cache; by members_lock */
+	u64 has_sequence;		/* of the newest superblock that is known to be on it; by sb_lock */
+	u32 has_era;			/* of the newest that counts, and found it in use; 0: none; by sb_lock */
+	u64 lag;			/* found at the start: so many superblocks behind, so it is stale (R29) */
+	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
+	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;

@@ -3,6 +3,7 @@
  * Starting: read the labels, decide which superblock and which legs count, or
  * refuse in words. Nothing is written here, except by format.
  */
+#include <linux/delay.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -76,69 +77,124 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
 		       page_address(l->pages[slot * KVP_SB_BLOCKS + i]), KVP_BLOCK_SIZE);
 }
 
-static int read_ring(struct kvp_labels *l, struct kvp_leg *leg, u32 end)
+/*
+ * Reading a label: what cannot be read is not absent (R27).
+ *
+ *   one slot, or a whole ring      its twin in the other ring answers, if that was written with it
+ *   both twins                     is a superblock there that is newer than all that can be read? It goes by the
+ *                                  place of the slot: format/sbring.h. If so the leg is in doubt, unless another
+ *                                  leg's superblock is as new
+ *   all of a label                 refused: the leg is there, and nobody knows what it says
+ *   no memory, or no answer        asked again, a few times; and then the same as any other error
+ *
+ * A leg in doubt may hold what no other has. That is as for one that is missing: kvp_choose(), R16. So it is
+ * refused where a superblock could have been answered for that is on no leg but those in doubt or missing. Where
+ * it could not, the leg is in use, and the next superblock is written over what cannot be read. Nothing was written
+ * when a start is refused, and a later one finds what there is.
+ */
+#define READ_PAUSES	5	/* for all of a leg */
+#define READ_PAUSE_MS	200
+
+static int read_patiently(struct kvp_io *io, struct kvp_label *label)
+{
+	int ret = kvp_io_sync(io);
+
+	while (ret && kvp_error_kind(ret) != KVP_ERR_MEDIUM && label->pauses < READ_PAUSES) {
+		label->pauses++;
+		msleep(READ_PAUSE_MS);
+		ret = kvp_io_sync(io);
+	}
+	return ret;
+}
+
+/* All of the ring whose first slot is @io->block, into l->pages; what cannot be read is noted. */
+static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label *label, u8 *state)
+{
+	u32 i;
+
+	io->nr = RING_PAGES;
+	io->pages = l->pages;
+	if (!kvp_io_sync(io))
+		return;
+	/* Slot by slot, then: one bad sector must not hide the others. */
+	io->nr = KVP_SB_BLOCKS;
+	for (i = 0; i < KVP_SB_RING; i++, io->block += KVP_SB_BLOCKS) {
+		int ret;
+
+		io->pages = &l->pages[i * KVP_SB_BLOCKS];
+		ret = read_patiently(io, label);
+		if (!ret)
+			continue;
+		state[i] = KVP_SLOT_UNREADABLE;
+		label->read_error = ret;
+		label->unreadable++;
+	}
+}
+
+static void note_bad(struct kvp_label *label, int error, const struct kvp_why *why)
+{
+	label->bad++;
+	/* The slots at the end of a device that has shrunk are in the wrong place: that it has says more. */
+	if (label->error == -ENOSPC)
+		return;
+	label->error = error;
+	label->why = *why;
+}
+
+/* One slot of a ring, which was read into l->slot. */
+static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks, u32 ring, u32 slot)
+{
+	struct kvp_why why;
+	int ret = kvp_sb_decode(l->slot, offset, leg_blocks, l->tmp, &why);
+
+	if (ret == -ENODATA)
+		return;
+	label->rings.state[ring][slot] = ret ? KVP_SLOT_BAD : KVP_SLOT_VALID;
+	if (ret) {
+		note_bad(label, ret, &why);
+		return;
+	}
+	label->rings.sequence[ring][slot] = l->tmp->sequence;
+	label->valid++;
+	if (!label->found || kvp_sb_newer(l->tmp, label->sb)) {
+		*label->sb = *l->tmp;
+		label->found = true;
+	}
+}
+
+/* One ring of a leg that has, or had, @leg_blocks; @end: 0 front, 1 back. */
+static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label, u32 ring, u64 leg_blocks,
+		      u32 end)
 {
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_READ,
-		.block = kvp_sb_slot_offset(leg->size_blocks, end, 0) >> KVP_BLOCK_SHIFT,
-		.nr = RING_PAGES,
-		.pages = l->pages,
+		.block = kvp_sb_slot_offset(leg_blocks, end, 0) >> KVP_BLOCK_SHIFT,
 	};
-	u32 i, errors = 0;
+	u32 slot;
 
-	if (!kvp_io_sync(&io))
-		return 0;
-	/* Slot by slot, then: one bad sector must not hide the others. */
-	io.nr = KVP_SB_BLOCKS;
-	for (i = 0; i < KVP_SB_RING; i++) {
-		u32 p;
-
-		io.pages = &l->pages[i * KVP_SB_BLOCKS];
-		if (!kvp_io_sync(&io)) {
-			io.block += KVP_SB_BLOCKS;
+	read_ring(l, &io, label, label->rings.state[ring]);
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		if (label->rings.state[ring][slot] == KVP_SLOT_UNREADABLE)
 			continue;
-		}
-		errors++;
-		for (p = 0; p < KVP_SB_BLOCKS; p++)
-			clear_page(page_address(io.pages[p]));
-		io.block += KVP_SB_BLOCKS;
+		copy_slot(l, slot);
+		take_slot(l, label, kvp_sb_slot_offset(leg_blocks, end, slot), leg_blocks, ring, slot);
 	}
-	return errors == KVP_SB_RING ? -EIO : 0;
 }
 
 /* The newest valid superblock of one leg; @label says what was seen. */
 static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label)
 {
-	u32 end, slot;
+	u64 made;
 
-	for (end = 0; end < 2; end++) {
-		if (read_ring(l, leg, end)) {
-			label->unreadable = true;
-			continue;
-		}
-		for (slot = 0; slot < KVP_SB_RING; slot++) {
-			struct kvp_why why;
-			int ret;
-
-			copy_slot(l, slot);
-			ret = kvp_sb_decode(l->slot, kvp_sb_slot_offset(leg->size_blocks, end, slot),
-					    leg->size_blocks, l->tmp, &why);
-			if (ret == -ENODATA)
-				continue;
-			if (ret) {
-				label->bad++;
-				label->error = ret;
-				label->why = why;
-				continue;
-			}
-			label->valid++;
-			if (!label->found || kvp_sb_newer(l->tmp, label->sb)) {
-				*label->sb = *l->tmp;
-				label->found = true;
-			}
-		}
-	}
+	take_ring(l, leg, label, KVP_RING_FRONT, leg->size_blocks, 0);
+	take_ring(l, leg, label, KVP_RING_BACK, leg->size_blocks, 1);
+	if (!label->found)
+		return;
+	/* The end of a device that has grown is where it was for the label. */
+	made = label->sb->legs[label->sb->leg_index].size_blocks;
+	if (made > 2 * KVP_LABEL_BLOCKS && made < leg->size_blocks)
+		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
 }
 
 int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r)
@@ -164,26 +220,33 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refu
 
 /* --- choosing --------------------------------------------------------------------- */
 
+/* Why @leg, which is there, has no superblock that can be used. */
+static int no_label(const struct kvp_leg *leg, const struct kvp_label *label, struct kvp_refusal *r)
+{
+	if (label->error == -ENOSPC)
+		return kvp_refuse(r, label->error,
+			"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
+			"%s is too small: %s", leg->path, label->why.text);
+	/* Before what is bad: the good ones may be among those. */
+	if (label->unreadable)
+		return kvp_refuse(r, -EIO,
+			"see why, and try again; nothing is lost by that; or give '-' in place of the device to start without it",
+			"%s does not answer: its label cannot be read (error %d)", leg->path,
+			label->read_error);
+	if (label->bad)
+		return kvp_refuse(r, label->error, "give '-' in place of the device to start without it",
+				  "%s: no valid label: %s", leg->path, label->why.text);
+	return kvp_refuse(r, -ENODATA, "name the pool's own devices, or create a pool first",
+			  "%s has no kvpool label", leg->path);
+}
+
 static int check_found(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r)
 {
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_label *label = &l->legs[i];
-		const char *path = pool->legs[i].path;
-
-		if (!pool->legs[i].bdev || label->found)
-			continue;
-		if (label->bad)
-			return kvp_refuse(r, label->error,
-					  "give '-' in place of the device to start without it",
-					  "%s: no valid label: %s", path, label->why.text);
-		if (label->unreadable)
-			return kvp_refuse(r, -EIO, "give '-' in place of the device to start without it",
-					  "%s: the label cannot be read", path);
-		return kvp_refuse(r, -ENODATA, "name the pool's own devices, or create a pool first",
-				  "%s has no kvpool label", path);
-	}
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev && !l->legs[i].found)
+			return no_label(&pool->legs[i], &l->legs[i], r);
 	return 0;
 }
 
@@ -295,15 +358,64 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 	return 0;
 }
 
+/*
+ * What is known of a leg that @best says is in sync, by its own label; NULL: it is not here.
+ *
+ * R29: in sync it cannot be if its label is further behind than a power cut, or several, can leave it. It was put back
+ * to an older state: by dd of an image, or as a disk of a virtual machine. It is stale, whatever it says of itself, of
+ * what it was when that label was written. The others count for what there is now; if they are too few nobody has it.
+ */
+static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const struct kvp_sb *best)
+{
+	u64 held;
+
+	/* The least that one that is missing can have, and be in sync. */
+	leg->has_sequence = best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1);
+	leg->has_era = best->era;
+	if (!label)
+		return;
+	held = kvp_sb_rings_may_hold(&label->rings, label->sb->sequence);
+	leg->unreadable = label->unreadable + label->bad;
+	leg->has_sequence = label->sb->sequence;
+	leg->has_era = min(best->era, label->sb->era);
+	leg->lag = kvp_sb_lag(best, label->sb, held);
+	leg->doubtful = !leg->lag && held > best->sequence;
+	if (leg->lag)
+		leg->state = KVP_LEG_STALE;
+}
+
+/* What @leg, which is the one number @i of the superblock, is by that; and by its own label. */
+static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label, struct kvp_sb *best)
+{
+	struct kvp_leg_info *info = &best->legs[i];
+	struct kvp_leg *leg = &pool->legs[i];
+
+	leg->pool = pool;
+	leg->index = i;
+	leg->state = info->state;
+	/* Its history is given up: it must not be a source, whatever the winner thought of it. */
+	leg->adopt = label && label->forked;
+	if (leg->adopt)
+		info->in_sync_era = 0;
+	if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)
+		leg->state = KVP_LEG_STALE;
+	else if (leg->state == KVP_LEG_IN_SYNC)
+		judge_leg(leg, label, best);
+	atomic64_set(&leg->err_read, info->err_read);
+	atomic64_set(&leg->err_write, info->err_write);
+	atomic64_set(&leg->err_checksum, info->err_checksum);
+	atomic64_set(&leg->healed, info->healed);
+}
+
 /* Put the legs into the order of the superblock; missing ones get their places too. */
-static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
+static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
 		      struct kvp_refusal *r)
 {
 	struct kvp_leg *legs = l->ordered;
 	u32 i;
 
 	memset(legs, 0, sizeof(l->ordered));
-	memset(l->ordered_forked, 0, sizeof(l->ordered_forked));
+	memset(l->ordered_label, 0, sizeof(l->ordered_label));
 	for (i = 0; i < pool->nr_legs; i++) {
 		u32 at;
 
@@ -317,34 +429,27 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, const struct 
 					  "%s was once a leg of the pool '%s', but is not any more",
 					  pool->legs[i].path, best->name);
 		legs[at] = pool->legs[i];
-		l->ordered_forked[at] = l->legs[i].forked;
+		l->ordered_label[at] = &l->legs[i];
 	}
 	memcpy(pool->legs, legs, sizeof(pool->legs));
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		leg->pool = pool;
-		leg->index = i;
-		leg->state = best->legs[i].state;
-		/* Its history is given up: it must not be a source, whatever the winner thought of it. */
-		leg->adopt = l->ordered_forked[i];
-		if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)
-			leg->state = KVP_LEG_STALE;
-		atomic64_set(&leg->err_read, best->legs[i].err_read);
-		atomic64_set(&leg->err_write, best->legs[i].err_write);
-		atomic64_set(&leg->err_checksum, best->legs[i].err_checksum);
-		atomic64_set(&leg->healed, best->legs[i].healed);
-	}
+	for (i = 0; i < pool->nr_legs; i++)
+		settle_leg(pool, i, l->ordered_label[i], best);
 	return 0;
 }
 
-/* Legs of a vdev that are missing without being recorded out. */
+/* Not here, or in doubt: it may have a superblock that no other has. */
+static bool is_away(const struct kvp_leg *leg)
+{
+	return !leg->bdev || leg->doubtful;
+}
+
+/* Legs of a vdev that are away without being recorded out. */
 static u32 missing_of(struct kvp_pool *pool, const struct kvp_sb *sb, const struct kvp_geometry *g)
 {
 	u32 i, n = 0;
 
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
-		n += !pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC;
+		n += is_away(&pool->legs[i]) && sb->legs[i].state == KVP_LEG_IN_SYNC;
 	return n;
 }
 
@@ -365,6 +470,27 @@ static u32 needed_of(const struct kvp_geometry *g)
 	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
 }
 
+/* A leg of @g would be in use but for what its label says, or does not say: that is the reason, then. */
+static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		if (leg->doubtful)
+			return kvp_refuse(r, -EIO, "see why it cannot be read, and try again; nothing is lost by that",
+				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock",
+				leg->path, leg->unreadable);
+		if (leg->lag)
+			return kvp_refuse(r, -ESTALE,
+				"connect the leg that was in use last, or one that was copied after the pool was exported",
+				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and without it the legs do not suffice",
+				leg->path, (unsigned long long)leg->lag);
+	}
+	return 0;
+}
+
 /* Each vdev must have legs enough: a pool is lost with any of them. */
 static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
 {
@@ -373,7 +499,10 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 	for (i = 0; i < sb->vdev_count; i++) {
 		const struct kvp_geometry *g = &sb->vdevs[i];
 		u32 usable = usable_of(pool, g);
+		int ret = usable < needed_of(g) ? check_left_out(pool, g, r) : 0;
 
+		if (ret)
+			return ret;
 		if (!usable && sb->vdev_count == 1)
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 					  "no leg that is in sync is present");
@@ -403,7 +532,39 @@ static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 	return true;
 }
 
-/* R16: a leg that is missing, and not recorded out, may hold newer data. */
+/* R16, R27: legs that are away, and not recorded out, may hold newer data. */
+static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missing, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].doubtful)
+			return kvp_refuse(r, -EIO,
+				"see why, and try again; or import --degraded, without it, if it will not come back",
+				"%s does not answer: %u slots of its label cannot be read, and may hold a newer superblock than any that can; nothing is lost",
+				pool->legs[i].path, pool->legs[i].unreadable);
+	return kvp_refuse(r, -ENOTCONN,
+		"connect it, or import --degraded if it will not come back",
+		"%u leg%s in sync when last seen, but missing now: newer data may be there",
+		missing, missing > 1 ? "s were" : " was");
+}
+
+/*
+ * The pool goes on without those that are away: by the next superblock, which records them out. With @fork they may have
+ * gone on as well. If not, one in doubt has nothing that anybody was told of: it stays in use.
+ */
+static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool readonly)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (sb->legs[i].state == KVP_LEG_IN_SYNC && (leg->bdev ? fork && leg->doubtful : !readonly))
+			leg->state = KVP_LEG_STALE;
+	}
+}
+
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
 			 bool auto_start, struct kvp_refusal *r)
 {
@@ -418,17 +579,11 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 	if (!missing)
 		return 0;
 	if (fork && !s->degraded && !auto_start)
-		return kvp_refuse(r, -ENOTCONN,
-			"connect it, or import --degraded if it will not come back",
-			"%u leg%s in sync when last seen, but missing now: newer data may be there",
-			missing, missing > 1 ? "s were" : " was");
-	if (s->readonly)
-		return 0;
-	for (i = 0; i < pool->nr_legs; i++)
-		if (!pool->legs[i].bdev && sb->legs[i].state == KVP_LEG_IN_SYNC)
-			pool->legs[i].state = KVP_LEG_STALE;
-	if (!fork)
-		return 0;
+		return refuse_away(pool, sb, missing, r);
+	leave_out(pool, sb, fork, s->readonly);
+	ret = check_enough(pool, sb, r);
+	if (ret || s->readonly || !fork)
+		return ret;
 	if (sb->fork_count == KVP_MAX_FORKS)
 		memmove(sb->forks, sb->forks + 1, (--sb->fork_count) * sizeof(sb->forks[0]));
 	get_random_bytes(&sb->forks[sb->fork_count++], sizeof(sb->forks[0]));

@@ -3,14 +3,17 @@
 #ifndef KVP_START_H
 #define KVP_START_H
 
+#include "format/sbring.h"
 #include "pool/pool.h"
 
 /* What was found on one leg, in the order of the table line. */
 struct kvp_label {
-	bool found, unreadable, forked;
-	u32 valid, bad;		/* slots */
-	int error;		/* of the last bad one */
+	bool found, forked;
+	u32 valid, bad, unreadable;	/* slots */
+	u32 pauses;		/* so often it was waited for one that could not be read */
+	int error, read_error;	/* of a bad one, and of one that cannot be read */
 	struct kvp_why why;
+	struct kvp_sb_rings rings;
 	struct kvp_sb *sb;	/* the newest valid one */
 };
 
@@ -21,7 +24,7 @@ struct kvp_labels {
 	struct kvp_sb *tmp;
 	struct kvp_label legs[KVP_MAX_LEGS];
 	struct kvp_leg ordered[KVP_MAX_LEGS];
-	bool ordered_forked[KVP_MAX_LEGS];
+	const struct kvp_label *ordered_label[KVP_MAX_LEGS];
 };
 
 struct kvp_labels *kvp_labels_alloc(void);

@@ -935,7 +935,7 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 	t->snap_poisonings = t->poisonings;
 	era = t->era;
 	/* Eras last for 34 years if they advance at most once a second. */
-	if (time_after_eq(jiffies, t->era_jiffies + HZ) && t->era < KVP_ERA_MAX) {
+	if (time_after_eq(jiffies, t->era_jiffies + HZ) && t->era < KVP_ERA_LAST) {
 		t->era++;
 		t->era_jiffies = jiffies;
 	}
@@ -948,7 +948,7 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	bool past;
 
 	mutex_lock(&t->lock);
-	if (t->era <= era && era < KVP_ERA_MAX &&
+	if (t->era <= era && era < KVP_ERA_LAST &&
 	    (now || time_after_eq(jiffies, t->era_jiffies + HZ))) {
 		t->era = era + 1;
 		t->era_jiffies = jiffies;
@@ -1155,7 +1155,7 @@ int kvp_table_init(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&t->reserve);
 	init_waitqueue_head(&t->wait);
 	memcpy(t->roots, sb->roots, sizeof(t->roots));
-	t->era = sb->era + 1;
+	t->era = min(sb->era + 1, KVP_ERA_LAST);
 	t->era_jiffies = jiffies;
 	t->written = sb->written_blocks;
 	t->poisoned = sb->poisoned_blocks;

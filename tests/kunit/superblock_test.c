@@ -69,7 +69,8 @@ static void fill(struct kvp_sb *sb)
 	sb->log_prev_lsn = log + 1;
 	sb->log_commit = log + 9;
 	sb->log_prev_csum = 10;
-	sb->era = KVP_ERA_MAX;
+	sb->era = KVP_ERA_LAST;
+	sb->behind = 2;
 	sb->checkpoint = 11;
 	sb->written_blocks = 12;
 	sb->poisoned_blocks = 13;
@@ -148,7 +149,7 @@ static void encoding_is_little_endian(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, s->disk.magic, "KVPOOL\r\n\x1asblk\0\0", 16);
 	KUNIT_EXPECT_MEMEQ(test, &s->disk.version, "\x01\0\0\0", 4);
 	KUNIT_EXPECT_MEMEQ(test, &s->disk.epoch, "\x88\x77\x66\x55\x44\x33\x22\x11", 8);
-	KUNIT_EXPECT_MEMEQ(test, &s->disk.era, "\xff\xff\xff\x3f", 4);
+	KUNIT_EXPECT_MEMEQ(test, &s->disk.era, "\xfe\xff\xff\x3f", 4);
 }
 
 /* One field is changed and the sum made right again. */
@@ -193,6 +194,15 @@ static const struct change changes[] = {
 	{ "one root too many", SB(root_count, KVP_MAX_ROOTS + 1), -EUCLEAN, "number of roots" },
 	{ "endless roots", SB(root_count, ~0u), -EUCLEAN, "number of roots" },
 	{ "era beyond its bits", SB(era, KVP_ERA_MAX + 1), -EUCLEAN, "era" },
+	{ "era that has no next one", SB(era, KVP_ERA_MAX), -EUCLEAN, "era" },
+	{ "era of a leg that is to come", SB(legs[1].in_sync_era, KVP_ERA_MAX), -EUCLEAN, "era of a leg" },
+	{ "largest epoch that counts", SB(epoch, KVP_SB_COUNT_END - 1), 0, NULL },
+	{ "epoch at its end", SB(epoch, KVP_SB_COUNT_END), -EUCLEAN, "epoch" },
+	{ "largest epoch", SB(epoch, ~0ull), -EUCLEAN, "epoch" },
+	{ "largest sequence", SB(sequence, ~0ull), -EUCLEAN, "sequence" },
+	{ "largest number of a checkpoint", SB(checkpoint, ~0ull), -EUCLEAN, "number of the checkpoint" },
+	{ "legs lack more than there was", SB(behind, 3), -EUCLEAN, "superblocks that legs lack" },
+	{ "legs lack more than can be", SB(behind, ~0u), -EUCLEAN, "superblocks that legs lack" },
 	{ "unknown scrub state", SB(scrub_state, 5), -EUCLEAN, "scrub state" },
 	/* geometry: layout_test.c has the rest */
 	{ "unknown kind", SB(vdevs[0].kind, 9), -EUCLEAN, "geometry: bad kind" },
@@ -301,6 +311,13 @@ static void a_shrunken_device_is_refused(struct kunit *test)
 	struct slot *s = test->priv;
 	int ret = kvp_sb_decode(&s->disk, OFFSET, LEG_BLOCKS / 2, &s->out, &s->why);
 
+	KUNIT_EXPECT_EQ(test, ret, -ENOSPC);
+	EXPECT_WHY(test, &s->why, "of the end are gone");
+	KUNIT_EXPECT_MEMEQ(test, s->out.leg_uuid, s->in.leg_uuid, 16);
+	/* What never had room is damage. */
+	s->disk.legs[1].size_blocks = cpu_to_le64(LEG_BLOCKS / 2);
+	seal(&s->disk);
+	ret = kvp_sb_decode(&s->disk, OFFSET, LEG_BLOCKS / 2, &s->out, &s->why);
 	KUNIT_EXPECT_EQ(test, ret, -EUCLEAN);
 	EXPECT_WHY(test, &s->why, "device of 32768 blocks");
 }

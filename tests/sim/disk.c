@@ -291,6 +291,8 @@ static bool stalled(const struct in_flight *f)
 
 	if (f->io->op == KVP_IO_FLUSH && disks.flushes_stalled)
 		return true;
+	if (disks.stalls_writes && f->io->op == KVP_IO_READ)
+		return false;
 	for (i = 0; i < 2; i++)
 		if (f->io->block < disks.stalled[f->disk][i].end &&
 		    f->io->block + f->io->nr > disks.stalled[f->disk][i].first)

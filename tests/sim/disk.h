@@ -65,7 +65,7 @@ struct fault {
 	u32 seen, hit;
 };
 
-#define MAX_FAULTS 16
+#define MAX_FAULTS 32
 
 /* Ways to break a rule on purpose: the tests must notice. */
 enum sabotage {
@@ -92,6 +92,7 @@ struct disks {
 		u64 first, end;
 	} stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
 	bool flushes_stalled;		/* none ends while set */
+	bool stalls_writes;		/* only those that write */
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;

@@ -158,6 +158,16 @@ static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 		sim_fail("block %llu is not the first one of the second vdev", boundary);
 }
 
+/* R29: no leg is behind, whatever power cuts there were, but one of which somebody has put an older state back. */
+static void check_lags(struct kvp_pool *pool, const struct host_start *hs)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (!!pool->legs[i].lag != (hs->outdated >> i & 1))
+			sim_fail("leg %u is found to be %llu superblocks behind", i, pool->legs[i].lag);
+}
+
 int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -184,6 +194,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	check_boundary(h->pool, hs);
+	check_lags(h->pool, hs);
 	return 0;
 }
 

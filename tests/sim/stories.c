@@ -8,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 
 #include "suite.h"
 
 #define MAX_NOTED 32
+#define MAX_PAST 8
+
+/* Superblocks that cannot be read: of @legs and @rings, bit each, @count from number @first on. */
+struct unread {
+	u32 legs, rings, count;
+	u64 first;
+	u32 times;		/* so often each; 0: for good */
+	u64 made;		/* blocks of the legs when they were made; 0: they did not grow */
+};
 
 struct story {
 	struct host host;
@@ -27,17 +37,58 @@ struct story {
 	void (*live)(struct story *s);
 	int refused;
 	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
+	struct unread unread;
+	u32 stalled;			/* a leg that takes no superblocks, in a life that ends after a while; 0: none */
+	struct image past[MAX_PAST][MAX_DISKS];	/* what the disks held before, and the superblock then */
+	u64 past_sequence[MAX_PAST];
+	u32 nr_past;
 	u64 noted[MAX_NOTED];		/* for the story itself */
 	u32 nr_noted;
 };
 
 /* --- lives ----------------------------------------------------------------------- */
 
+static void hide_superblocks(const struct unread *u)
+{
+	u32 leg, ring, i;
+
+	for (leg = 0; leg < disks.nr; leg++)
+		for (ring = 0; ring < 2; ring++)
+			for (i = 0; i < u->count; i++) {
+				u64 at = kvp_sb_slot_offset(u->made ?: disks.img[leg].blocks, ring,
+							    (u->first + i) % KVP_SB_RING);
+
+				if (u->legs >> leg & u->rings >> ring & 1)
+					disks_fault(FAULT_READ_EIO, leg, at >> KVP_BLOCK_SHIFT,
+						    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1)->times = u->times;
+			}
+}
+
+static void hold_labels(u32 disk)
+{
+	u64 last = disks.img[disk].blocks - 1;
+
+	disks_stall(disk, 0, KVP_LABEL_BLOCKS - 1);
+	disks_stall(disk, last - KVP_LABEL_BLOCKS + 1, last);
+}
+
+static void cut_later(void *arg)
+{
+	msleep(500);
+	sim_power_cut();
+}
+
 static void life_main(void *arg)
 {
 	struct story *s = arg;
 	u32 i;
 
+	hide_superblocks(&s->unread);
+	if (s->stalled) {
+		hold_labels(s->stalled);
+		disks.stalls_writes = true;
+		sim_spawn("cutter", cut_later, NULL);
+	}
 	for (i = 0; s->bad_ring && i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, KVP_EVENTS_BLOCK + 40, KVP_EVENTS_BLOCK + 40);
 	s->refused = host_start(&s->host, &s->o, &s->start);
@@ -58,10 +109,8 @@ static bool run_life(struct story *s, void (*live)(struct story *s))
 
 	check_seed_config(&config, mix64(s->seed, ++s->lives));
 	s->live = live;
-	s->start.legs = s->legs;
-	s->start.second = s->base->second;
 	disks_begin(s->img, s->legs);
-	good = sim_run(&config, life_main, s) == SIM_RETURNED;
+	good = sim_run(&config, life_main, s) == (s->stalled ? SIM_POWER_CUT : SIM_RETURNED);
 	disks_end();
 	check_stats.machines++;
 	for (i = 0; i < s->legs; i++) {
@@ -112,6 +161,7 @@ static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 {
 	struct crash c = {
 		.images = s->img, .legs = s->legs, .second = s->base->second, .o = &s->o,
+		.parity = s->base->parity, .second_parity = s->base->second_parity, .cache = s->base->cache,
 		.at = ~0u, .lost = lost,
 		.seed = mix64(s->seed, 77), .heal_allowed = true,
 	};
@@ -608,11 +658,6 @@ static bool resolved_to_old_gets_the_era_of_the_recovery(struct story *s)
 
 /* --- members: R13, R16, R17 ---------------------------------------------------------------------- */
 
-static void hold_labels(u32 disk)
-{
-	disks_stall(disk, 0, KVP_LABEL_BLOCKS - 1);
-}
-
 static struct kvp_waiter flusher;
 static bool flusher_answered;
 static int flusher_error;
@@ -696,11 +741,8 @@ static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
 
 static void live_checkpoint_known_to_leg_0(struct story *s)
 {
-	u64 last = disks.img[1].blocks - 1;
-
 	live_one_flush(s);
-	disks_stall(1, 0, KVP_LABEL_BLOCKS - 1);
-	disks_stall(1, last - KVP_LABEL_BLOCKS + 1, last);
+	hold_labels(1);
 	host_destage(&s->host);
 	host_sleep(500);
 	/* So that the recovery changes the table. */
@@ -762,7 +804,22 @@ static void live_accept_fork(struct story *s)
 	if (kvp_legs_usable(s->host.pool) != 1)
 		sim_fail("both halves of a fork are sources");
 	s->winner = kvp_leg_usable(host_leg(&s->host, 1));
+	/* Nothing of it is known to be what the other has. */
+	if (s->host.pool->sb->legs[!s->winner].in_sync_era)
+		sim_fail("a leg that went its own way is said to have era %u",
+			 s->host.pool->sb->legs[!s->winner].in_sync_era);
 	host_stop(&s->host);
+}
+
+static void live_two_eras(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		host_write(&s->host, 20 + i, 1, false);
+		host_sleep(1500);
+		host_checkpoint(&s->host);
+	}
 }
 
 /* Both halves were started alone; the operator keeps one; nobody asks again. */
@@ -770,6 +827,8 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 {
 	u32 half;
 
+	if (!run_life(s, live_two_eras))
+		return false;
 	s->start.degraded = true;
 	for (half = 0; half < 2; half++) {
 		s->start.missing = half ? 1 : 2;
@@ -954,6 +1013,341 @@ static bool last_leg_of_a_vdev_is_kept(struct story *s)
 	return run_life(s, live_lose_a_vdev) && all_there(s, 4);
 }
 
+/* --- labels: R27, R29 ------------------------------------------------------------------------- */
+
+/* As its first ring says. */
+static u64 newest_sequence(const struct image *img)
+{
+	u64 newest = 0;
+	u32 slot;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		struct blk *b = image_blk(img, kvp_sb_slot_offset(img->blocks, 0, slot) >> KVP_BLOCK_SHIFT);
+
+		if (b)
+			newest = max(newest, le64_to_cpu(((struct kvp_disk_sb *)b->data)->sequence));
+	}
+	return newest;
+}
+
+static void remember_past(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->past[s->nr_past][i], &disks.img[i]);
+	s->past_sequence[s->nr_past++] = s->host.pool->sb->sequence;
+}
+
+/* Superblock after superblock, each with something new in it, also at home. */
+static void live_superblocks(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i + 1 < MAX_PAST; i++) {
+		remember_past(s);
+		host_write(&s->host, 10 + 30 * i, 20, false);
+		host_flush(&s->host);
+		host_checkpoint(&s->host);
+	}
+	note(s, s->host.pool->sb->sequence);
+	live_one_flush(s);
+	if (s->host.pool->sb->sequence != s->noted[0])
+		sim_fail("superblocks by themselves: the story is not what it says");
+}
+
+static void live_superblocks_and_stop(struct story *s)
+{
+	live_superblocks(s);
+	host_stop(&s->host);
+}
+
+static bool hidden(struct story *s, u32 legs, u32 rings, u64 first, u32 count)
+{
+	s->unread = (struct unread){ .legs = legs, .rings = rings, .first = first, .count = count };
+	recall(s);
+	return true;
+}
+
+/* It starts, and has everything. */
+static bool has_all(struct story *s)
+{
+	bool good = starts(s);
+
+	memset(&s->unread, 0, sizeof(s->unread));
+	return good && all_there(s, 0);
+}
+
+/* Nobody knows what the newest superblocks say: refused, with nothing done; later they can be read. */
+static bool newest_superblocks_that_cannot_be_read_are_waited_for(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, n;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (n = 1; n <= 4; n++) {
+		hidden(s, all, 3, s->noted[0] + 1 - n, n);
+		if (!refused(s, -EIO, "newer superblock"))
+			return false;
+		memset(&s->unread, 0, sizeof(s->unread));
+		if (!all_there_together(s))
+			return false;
+	}
+	return has_all(s);
+}
+
+/* The other ring has them; or the other legs do. */
+static bool superblocks_that_can_be_read_elsewhere_are_not(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, n;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (n = 1; n <= 4; n++)
+		if ((hidden(s, all, 1, s->noted[0] + 1 - n, n) && !has_all(s)) ||
+		    (hidden(s, all, 2, s->noted[0] + 1 - n, n) && !has_all(s)) ||
+		    (s->legs > 1 && hidden(s, 1, 3, s->noted[0] + 1 - n, n) && !has_all(s)))
+			return false;
+	/* All of a ring. */
+	hidden(s, all, 2, 0, KVP_SB_RING / s->legs);
+	return has_all(s);
+}
+
+/* A slot in which the next superblock would be says nothing if it can be read in neither ring; one behind it is of no account. */
+static bool slot_of_the_next_superblock_counts(struct story *s)
+{
+	u64 next;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	next = s->noted[0] + 1;
+	if ((hidden(s, 1, 1, next, 1) && !has_all(s)) || (hidden(s, 1, 2, next, 1) && !has_all(s)) ||
+	    (hidden(s, 1, 3, next + 1, 8) && !has_all(s)))
+		return false;
+	hidden(s, 1, 3, next, 1);
+	/* The others are one too few to have been left behind: what is there nobody was told of. */
+	if (s->base->parity || s->base->second)
+		return has_all(s);
+	if (!refused(s, -EIO, "does not answer"))
+		return false;
+	if (s->legs == 1)
+		return true;
+	s->start.degraded = true;
+	if (!starts(s))
+		return false;
+	s->start.degraded = false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	return run_life(s, live_look_for_state) && all_there(s, 1);
+}
+
+static bool superblocks_are_asked_for_again(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	hidden(s, all, 3, s->noted[0], 1);
+	s->unread.times = 3;
+	return has_all(s);
+}
+
+/* Two that do not verify in either ring: one of them was durable. */
+static bool rotten_superblocks_are_not_absent(struct story *s)
+{
+	u32 leg, ring, n;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	for (n = 0; n < 2; n++)
+		for (leg = 0; leg < s->legs; leg++)
+			for (ring = 0; ring < 2; ring++) {
+				u64 at = kvp_sb_slot_offset(s->img[leg].blocks, ring, (s->noted[0] - n) % KVP_SB_RING);
+
+				damage(&s->img[leg], at >> KVP_BLOCK_SHIFT, DAMAGE_BIT);
+			}
+	return refused(s, -EIO, "superblock");
+}
+
+static void live_look_for_the_outdated(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		if (s->start.outdated >> i & 1 && kvp_leg_usable(host_leg(&s->host, i)))
+			sim_fail("leg %u was put back to an older state, and is in use", i);
+	host_read_check(&s->host, 20);
+	host_stop(&s->host);
+}
+
+/* The others are enough: it is recorded out, and no source afterwards. */
+static bool found_stale(struct story *s, u32 leg)
+{
+	u32 cache = s->base->cache ? BIT(s->legs - 1) : 0;
+
+	s->start.outdated = BIT(leg);
+	if (!run_life(s, live_look_for_the_outdated))
+		return false;
+	s->start.outdated = 0;
+	if (!starts(s) || !all_there(s, BIT(leg)))
+		return false;
+	s->start.missing = (BIT(s->legs) - 1) & ~BIT(leg) & ~cache;
+	if (!run_life(s, NULL))
+		return false;
+	s->start.missing = 0;
+	if (!s->refused)
+		snprintf(sim_failure, sizeof(sim_failure), "started from an outdated leg alone");
+	return s->refused;
+}
+
+/* Each state in which it ever was, and each leg. */
+static bool any_leg_put_back(struct story *s, void (*live)(struct story *s))
+{
+	u64 newest;
+	u32 leg, past;
+
+	if (!run_life(s, live))
+		return false;
+	newest = newest_sequence(&s->img[0]);
+	remember(s, s->img);
+	for (leg = 0; leg < s->legs; leg++)
+		for (past = 0; past < s->nr_past; past++) {
+			bool ssd = leg >= s->legs - s->base->cache;
+
+			recall(s);
+			image_free(&s->img[leg]);
+			image_copy(&s->img[leg], &s->past[past][leg]);
+			/* As much a power cut between the writes to two legs may leave. */
+			if (newest - s->past_sequence[past] < 2)
+				continue;
+			/* Nobody else has the log. */
+			if (ssd ? !refused(s, -ESTALE, "outdated") : !found_stale(s, leg))
+				return false;
+		}
+	return true;
+}
+
+static bool leg_put_back_is_stale(struct story *s)
+{
+	return any_leg_put_back(s, live_superblocks);
+}
+
+static bool leg_put_back_after_an_export_is_stale(struct story *s)
+{
+	return any_leg_put_back(s, live_superblocks_and_stop);
+}
+
+/* All of a vdev: there is nobody who has what it had. */
+static bool vdev_put_back_is_refused(struct story *s)
+{
+	u32 leg;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (leg = 0; leg < 2; leg++) {
+		image_free(&s->img[leg]);
+		image_copy(&s->img[leg], &s->past[2][leg]);
+	}
+	if (!refused(s, -ESTALE, "disk0 is outdated"))
+		return false;
+	recall(s);
+	return has_all(s);
+}
+
+/* Nothing but power cuts: the same leg misses the first superblock of each start. */
+static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
+{
+	u32 i;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	s->stalled = 1;
+	for (i = 0; i < 4; i++)
+		if (!run_life(s, NULL))
+			return false;
+	s->stalled = 0;
+	if (newest_sequence(&s->img[0]) < newest_sequence(&s->img[1]) + 3) {
+		snprintf(sim_failure, sizeof(sim_failure), "leg 1 has superblock %llu, and leg 0 %llu: the story is not what it says",
+			 newest_sequence(&s->img[1]), newest_sequence(&s->img[0]));
+		return false;
+	}
+	return all_there(s, 0);
+}
+
+/* A superblock with a new era is one that a leg fails: it is of the era before. */
+static void live_loss_at_a_new_era(struct story *s)
+{
+	struct host *h = &s->host;
+	u64 last = disks.img[1].blocks - 1;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		host_write(h, 20 + i, 1, false);
+		host_sleep(1500);
+		host_checkpoint(h);
+	}
+	note(s, h->pool->sb->era);
+	host_sleep(1500);
+	disks_fault(FAULT_WRITE_EIO, 1, 0, KVP_LABEL_BLOCKS - 1);
+	disks_fault(FAULT_WRITE_EIO, 1, last - KVP_LABEL_BLOCKS + 1, last);
+	host_write(h, 30, 1, false);
+	host_checkpoint(h);
+	if (h->pool->sb->era == s->noted[0] || h->pool->sb->legs[1].state == KVP_LEG_IN_SYNC)
+		sim_fail("no new era, or no loss: the story is not what it says");
+	if (h->pool->sb->legs[1].in_sync_era >= s->noted[0])
+		sim_fail("leg 1 is said to have all of era %u, and was lost in era %llu",
+			 h->pool->sb->legs[1].in_sync_era, s->noted[0]);
+}
+
+static bool leg_is_lost_in_the_era_that_was_durable(struct story *s)
+{
+	return run_life(s, live_loss_at_a_new_era) && all_there(s, 2);
+}
+
+static void resize(struct image *img, u32 blocks)
+{
+	struct image new;
+	u32 b;
+
+	image_init(&new, blocks);
+	for (b = 0; b < min(blocks, img->blocks); b++)
+		if (image_blk(img, b))
+			image_write(&new, b, image_blk(img, b), ALL_SECTORS);
+	image_free(img);
+	*img = new;
+}
+
+/* What is at its end now is no label; the one that was there is where it was, and answers for the other. */
+static bool label_of_a_grown_leg_is_found(struct story *s)
+{
+	u64 made = s->img[0].blocks;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	resize(&s->img[0], made + 300);
+	remember(s, s->img);
+	if ((hidden(s, 1, 1, s->noted[0], 1) && !has_all(s)) || (hidden(s, 0, 0, 0, 0) && !has_all(s)))
+		return false;
+	hidden(s, 1, 3, s->noted[0], 1);
+	s->unread.made = made;
+	return refused(s, -EIO, "newer superblock");
+}
+
+/* The last block of it, and with that the place of the label there. */
+static bool shortened_leg_is_named(struct story *s)
+{
+	struct image *img = &s->img[s->legs - 1];
+	char words[32];
+
+	resize(img, img->blocks - 1);
+	snprintf(words, sizeof(words), "disk%u is too small", s->legs - 1);
+	return refused(s, -ENOSPC, words);
+}
+
 /* --- events ------------------------------------------------------------------------------ */
 
 static void live_told(struct story *s)
@@ -1057,41 +1451,105 @@ static bool rot_leaves_the_ring_its_lines(struct story *s)
 
 /* --- running them ------------------------------------------------------------------------------------ */
 
-static void story(const char *name, bool (*tell)(struct story *s), u32 legs, u32 second)
+static const struct base *base_of(const struct host_start *shape)
 {
-	const struct host_start two = { .legs = legs, .second = second };
-	u32 rounds = opt.rounds ?: opt.thorough ? 20 : 2, round, i;
-	const struct base *base;
-	struct story *s;
+	if (shape->cache)
+		return base_cache(shape);
+	if (shape->second)
+		return base_two(shape);
+	return shape->parity ? base_parity(shape->legs, false) : base_pool(shape->legs, false);
+}
+
+static void free_images(struct image *img, u32 legs)
+{
+	u32 i;
+
+	for (i = 0; i < legs; i++)
+		image_free(&img[i]);
+}
+
+static bool tell_once(const char *name, bool (*tell)(struct story *s), const struct host_start *shape, u32 round)
+{
+	const struct base *base = base_of(shape);
+	struct story *s = calloc(1, sizeof(*s));
+	bool good;
+	u32 i;
+
+	s->name = name;
+	s->base = base;
+	s->start = *shape;
+	s->legs = shape->legs;
+	s->seed = mix64(opt.seed, 5000 + round);
+	oracle_copy(&s->o, &base->o);
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->img[i], &base->img[i]);
+	good = tell(s);
+	oracle_free(&s->o);
+	free_images(s->img, s->legs);
+	free_images(s->old, s->legs);
+	for (i = 0; i < s->nr_past; i++)
+		free_images(s->past[i], s->legs);
+	free(s);
+	return good;
+}
+
+static void story(const char *name, bool (*tell)(struct story *s), struct host_start shape)
+{
+	u32 rounds = opt.rounds ?: opt.thorough ? 20 : 2, round;
 	char full[128];
 	bool good = true;
 
-	snprintf(full, sizeof(full), "%s:%u", name, legs);
+	snprintf(full, sizeof(full), "%s%s:%u", name, shape.parity ? ":parity" : shape.cache ? ":cache" : "", shape.legs);
 	if (!wanted(full))
 		return;
-	base = second ? base_two(&two) : base_pool(legs, false);
-	for (round = 0; good && round < rounds; round++) {
-		s = calloc(1, sizeof(*s));
-		s->name = full;
-		s->base = base;
-		s->legs = legs;
-		s->seed = mix64(opt.seed, 5000 + round);
-		oracle_copy(&s->o, &base->o);
-		for (i = 0; i < legs; i++)
-			image_copy(&s->img[i], &base->img[i]);
-		good = tell(s);
-		oracle_free(&s->o);
-		for (i = 0; i < legs; i++) {
-			image_free(&s->img[i]);
-			image_free(&s->old[i]);
-		}
-		free(s);
-	}
+	for (round = 0; good && round < rounds; round++)
+		good = tell_once(full, tell, &shape, round);
 	result(full, good);
 }
 
-#define TOLD(function, legs) story(#function, function, legs, 0)
-#define TOLD_OF_TWO(function) story(#function, function, 4, 2)
+#define STORY(function, ...) story(#function, function, (struct host_start){ __VA_ARGS__ })
+#define TOLD(function, n) STORY(function, .legs = n)
+#define TOLD_OF_TWO(function) STORY(function, .legs = 4, .second = 2)
+#define TOLD_OF_PARITY(function) STORY(function, .legs = 3, .parity = true)
+#define TOLD_OF_CACHE(function) STORY(function, .legs = 3, .cache = 1)
+
+/* What is to be known of labels, whatever the pool is made of. */
+static void tell_of_labels(void)
+{
+	TOLD(newest_superblocks_that_cannot_be_read_are_waited_for, 1);
+	TOLD(newest_superblocks_that_cannot_be_read_are_waited_for, 2);
+	TOLD_OF_TWO(newest_superblocks_that_cannot_be_read_are_waited_for);
+	TOLD_OF_PARITY(newest_superblocks_that_cannot_be_read_are_waited_for);
+	TOLD_OF_CACHE(newest_superblocks_that_cannot_be_read_are_waited_for);
+	TOLD(superblocks_that_can_be_read_elsewhere_are_not, 1);
+	TOLD(superblocks_that_can_be_read_elsewhere_are_not, 2);
+	TOLD_OF_TWO(superblocks_that_can_be_read_elsewhere_are_not);
+	TOLD_OF_PARITY(superblocks_that_can_be_read_elsewhere_are_not);
+	TOLD_OF_CACHE(superblocks_that_can_be_read_elsewhere_are_not);
+	TOLD(slot_of_the_next_superblock_counts, 1);
+	TOLD(slot_of_the_next_superblock_counts, 2);
+	TOLD_OF_TWO(slot_of_the_next_superblock_counts);
+	TOLD_OF_PARITY(slot_of_the_next_superblock_counts);
+	TOLD(superblocks_are_asked_for_again, 1);
+	TOLD(superblocks_are_asked_for_again, 2);
+	TOLD(rotten_superblocks_are_not_absent, 1);
+	TOLD(rotten_superblocks_are_not_absent, 2);
+	TOLD(leg_put_back_is_stale, 2);
+	TOLD(leg_put_back_is_stale, 3);
+	TOLD_OF_TWO(leg_put_back_is_stale);
+	TOLD_OF_PARITY(leg_put_back_is_stale);
+	TOLD_OF_CACHE(leg_put_back_is_stale);
+	TOLD(leg_put_back_after_an_export_is_stale, 2);
+	TOLD_OF_PARITY(leg_put_back_after_an_export_is_stale);
+	TOLD_OF_CACHE(leg_put_back_after_an_export_is_stale);
+	TOLD_OF_TWO(vdev_put_back_is_refused);
+	TOLD(leg_that_misses_many_superblocks_is_in_sync, 2);
+	TOLD(leg_is_lost_in_the_era_that_was_durable, 2);
+	TOLD(label_of_a_grown_leg_is_found, 1);
+	TOLD(shortened_leg_is_named, 1);
+	TOLD(shortened_leg_is_named, 2);
+	TOLD_OF_CACHE(shortened_leg_is_named);
+}
 
 void run_stories(void)
 {
@@ -1128,6 +1586,7 @@ void run_stories(void)
 	TOLD(rot_leaves_the_ring_its_lines, 2);
 	TOLD(events_outlive_a_bad_block, 1);
 	TOLD(events_outlive_a_bad_block, 2);
+	tell_of_labels();
 	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
 	TOLD_OF_TWO(both_halves_written_are_refused);
 	TOLD_OF_TWO(pool_without_a_vdev_is_refused);

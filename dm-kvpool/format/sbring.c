@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "format/sbring.h"
+
+/* Was the ring written with the newest superblock, or the one before? */
+static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+{
+	u64 s;
+
+	for (s = newest; s && s + 1 >= newest; s--)
+		if (r->state[ring][s % KVP_SB_RING] == KVP_SLOT_VALID &&
+		    r->sequence[ring][s % KVP_SB_RING] == s)
+			return true;
+	return false;
+}
+
+u64 kvp_sb_rings_may_hold(const struct kvp_sb_rings *r, u64 newest)
+{
+	u64 may = newest, s;
+	bool asked[KVP_RINGS];
+	u32 ring;
+
+	for (ring = 0; ring < KVP_RINGS; ring++)
+		asked[ring] = answers(r, ring, newest);
+	for (s = newest + 1; s < newest + KVP_SB_RING; s++) {
+		bool unreadable = false;
+
+		for (ring = 0; ring < KVP_RINGS; ring++) {
+			u8 state = r->state[ring][s % KVP_SB_RING];
+
+			if (asked[ring] && (state == KVP_SLOT_NONE || state == KVP_SLOT_VALID))
+				return may;
+			unreadable |= state == KVP_SLOT_UNREADABLE;
+		}
+		if (unreadable || s > newest + 1)
+			may = s;
+	}
+	return may;
+}
+
+u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r)
+{
+	u32 ring, slot, n = 0;
+
+	for (ring = 0; ring < KVP_RINGS; ring++)
+		for (slot = 0; slot < KVP_SB_RING; slot++)
+			n += r->state[ring][slot] == KVP_SLOT_UNREADABLE;
+	return n;
+}
+
+u64 kvp_sb_lag(const struct kvp_sb *best, const struct kvp_sb *sb, u64 held)
+{
+	if (held > best->sequence)
+		held = best->sequence;
+	if (sb->sequence > best->sequence || (sb->sequence == best->sequence && sb->epoch != best->epoch))
+		return 1;
+	return best->sequence - held > 1 + (u64)best->behind ? best->sequence - held : 0;
+}
