@@ -100,6 +100,31 @@ static int msg_poisoned(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_poisoned(m->pool, from, m->result, m->maxlen);
 }
 
+static int msg_give_up(struct message *m)
+{
+	bool force = m->argc > 2;
+	u64 block;
+	int ret = number(m, 1, &block);
+
+	if (ret)
+		return ret;
+	if (force && strcmp(m->argv[2], "force"))
+		return refused(m, "unknown word", "use force, or leave it out", -EINVAL);
+	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
+		return refused(m, "the pool has no such block", "see the event table_lost", -ERANGE);
+	ret = kvp_table_give_up(m->pool, block, force);
+	if (ret == -ENOENT)
+		return refused(m, "no page of the checksum table above that block is lost",
+			       "see the event table_lost", ret);
+	if (ret == -EBUSY)
+		return refused(m, "a leg of that vdev is out, and may have the page",
+			       "try to save it from there; to lose what lies below the page, say force", ret);
+	if (ret == -EIO)
+		return refused(m, "a leg does not answer, and may have the page",
+			       "wait until it answers, or take it offline", ret);
+	return ret;
+}
+
 static int msg_events(struct message *m)
 {
 	u64 from;
@@ -349,6 +374,7 @@ static const struct kind {
 	{ "latency", 1, 1, msg_latency },
 	{ "poisoned", 1, 2, msg_poisoned, true },
 	{ "events", 1, 2, msg_events },
+	{ "give_up", 2, 3, msg_give_up, true },
 	{ "scrub", 2, 3, msg_scrub, true },
 	{ "offline", 2, 2, msg_offline, true },
 	{ "set", 2, 4, msg_set, true },

@@ -341,6 +341,7 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "table.ssd_page_reads", atomic64_read(&w->ssd_page_reads));
 	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
 	say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
+	say_number(p, "table.leaf_discards", atomic64_read(&w->leaf_discards));
 	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
 	say_number(p, "table.healed", atomic64_read(&w->table_healed));
 	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
@@ -544,36 +545,51 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 
 /* --- lists ------------------------------------------------------------------------------------------ */
 
-#define MAX_POISONED	1000
+#define MAX_POISONED		1000
+#define MAX_POISONED_LEAVES	16384u	/* 32 GiB */
+
+/* How many blocks from @block on are poisoned, of those that are neighbours below one leaf; or -errno. */
+static int poisoned_run(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u32 left = kvp_locate(pool, block).left, run = 0;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	while (run < left && kvp_entry_state(kvp_table_entry(pool, leaf, block + run)) == KVP_ENTRY_POISONED)
+		run++;
+	kvp_table_put(pool, leaf);
+	return run;
+}
 
 int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
 {
+	u64 block = from, first = from, end = from, size = pool->sb->pool_blocks;
 	struct printer p = { result, maxlen, 0 };
-	u64 block = from, run = 0;
-	u32 lines = 0;
+	u32 lines = 0, leaves = 0;
+	int run;
 
 	*result = 0;
-	while (block < pool->sb->pool_blocks && lines < MAX_POISONED) {
-		struct kvp_tpage *leaf;
-		u64 next, left;
-		int ret = kvp_table_next_poisoned(pool, block, &next);
-
-		if (ret)
-			return ret == -EINTR ? ret : -EIO;
-		if (next >= pool->sb->pool_blocks)
-			break;
-		leaf = kvp_table_load(pool, next);
-		if (IS_ERR(leaf))
-			return PTR_ERR(leaf);
-		left = kvp_locate(pool, next).left;
-		for (run = 1; run < left &&
-		     kvp_entry_state(kvp_table_entry(pool, leaf, next + run)) == KVP_ENTRY_POISONED;)
-			run++;
-		kvp_table_put(pool, leaf);
-		say(&p, "%llu %llu\n", next, run);
-		block = next + run;
-		lines++;
+	/* What was given up together is one line; and a message comes to an end. */
+	for (; block < size && lines < MAX_POISONED && leaves < MAX_POISONED_LEAVES; leaves++) {
+		run = kvp_table_next_poisoned(pool, block, &block);
+		if (run)
+			return run == -EINTR ? run : -EIO;
+		run = block < size ? poisoned_run(pool, block) : 0;
+		if (run < 0)
+			return run;
+		if (block != end && end > first) {
+			say(&p, "%llu %llu\n", first, end - first);
+			lines++;
+		}
+		if (block != end)
+			first = block;
+		block += run;
+		end = block;
+		kvp_table_shrink(pool, false);
 	}
+	if (end > first && first < size && lines < MAX_POISONED)
+		say(&p, "%llu %llu\n", first, end - first);
 	return 1;
 }
 

@@ -130,6 +130,17 @@ static inline bool kvp_ptr_poison(u64 p)
 	return p >> KVP_PTR_POISON_SHIFT;
 }
 
+/*
+ * What a page says of one below it that was lost and given up: everything below that is poisoned. Nothing is read by it; that
+ * it names no page any sum can make sure of, as no checkpoint has its era.
+ */
+#define KVP_PTR_LOST	kvp_ptr(1, KVP_ERA_MAX, 0, true)
+
+static inline bool kvp_ptr_lost(u64 p)
+{
+	return p == KVP_PTR_LOST;
+}
+
 /* --- geometry ------------------------------------------------------------ */
 
 /* Geometry of one vdev; blocks unless named otherwise. Host byte order. */

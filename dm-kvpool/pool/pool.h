@@ -144,6 +144,7 @@ struct kvp_work_stats {
 	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads, ssd_page_writes;
 	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
+	atomic64_t leaf_discards;	/* leaves of which something was discarded, or might have been */
 };
 
 enum kvp_pool_flags {
@@ -163,6 +164,14 @@ enum kvp_destage_flags {
 	KVP_DESTAGE_STOP,
 };
 
+/* How far a discard has got that takes more than a turn. */
+struct kvp_discard_at {
+	struct kvp_log_at hole;		/* its record; */
+	u64 seq;			/* and as it was accepted, since a log that moves begins anew; */
+	u32 vdev;			/* of those before this one all is done, */
+	u64 own;			/* and of it what is before this block */
+};
+
 struct kvp_destage {
 	struct work_struct work;
 	struct delayed_work idle_work;
@@ -176,6 +185,7 @@ struct kvp_destage {
 	bool yields;			/* some more than after the one before */
 	u64 seq;			/* the last that was accepted when somebody looked, */
 	unsigned long seq_at;		/* and when it was seen to be another one (jiffies) */
+	struct kvp_discard_at discard;	/* the last that was begun */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u32 runs;			/* and at most so many requests of the sweep, by the same */
 	u64 done_lsn;			/* everything below is home and checkpointed */

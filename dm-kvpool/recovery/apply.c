@@ -15,7 +15,7 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entry_state state)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
@@ -32,6 +32,40 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 	if (pool->table.nr_dirty > pool->table.budget / 2)
 		ret = kvp_checkpoint(pool, NULL);
 	kvp_table_shrink(pool, false);
+	return ret;
+}
+
+int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
+{
+	int ret = 0;
+
+	while (!ret && own < end) {
+		u64 behind;
+
+		ret = kvp_table_next_own(v, own, end, &own);
+		if (ret || own >= end)
+			break;
+		behind = min(end, kvp_leaf_behind(v->g, own));
+		ret = kvp_table_discard_leaf(v, own, behind) ?: kvp_recovery_relieve(rec);
+		own = behind;
+		cond_resched();
+	}
+	return ret;
+}
+
+/* What lies between two blocks of the pool, on all vdevs without parity: rows.c knows of the others. */
+static int discard_plain(struct kvp_recovery *rec, u64 block, u64 end)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+
+		if (kvp_has_data(v->g) && !kvp_is_parity1(v->g))
+			ret = kvp_recovery_discard(rec, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end));
+	}
 	return ret;
 }
 
@@ -63,7 +97,7 @@ static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_disca
 	while (!ret && block < end) {
 		data = next_data(rec, block, end);
 		if (data > block)
-			ret = kvp_table_discard(rec->pool, block, data - block) ?: kvp_recovery_relieve(rec);
+			ret = discard_plain(rec, block, data);
 		block = data + 1;
 		cond_resched();
 	}

@@ -164,7 +164,7 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 static int lose(struct kvp_recovery *rec, u64 block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
 	struct kvp_spot at = kvp_locate(pool, block);
 	u64 entry;
 

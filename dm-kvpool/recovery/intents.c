@@ -205,7 +205,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
 	unsigned long match;
 	u64 entry;
 

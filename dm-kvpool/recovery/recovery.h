@@ -206,6 +206,13 @@ int kvp_recovery_give_up(struct kvp_recovery *rec);
 /** kvp_recovery_discards() - discards, to the table, but of blocks with data behind them */
 int kvp_recovery_discards(struct kvp_recovery *rec);
 
+/**
+ * kvp_recovery_discard() - what of @v lies from @own to before @end becomes unwritten; of a parity1 whole stripes
+ *
+ * Pages of the table in which nothing is written are not looked at. Return: 0 or -errno.
+ */
+int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
+
 /** kvp_recovery_data() - the newest data of each block, home and to the table */
 int kvp_recovery_data(struct kvp_recovery *rec);
 

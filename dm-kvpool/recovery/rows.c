@@ -474,7 +474,7 @@ static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 ro
 	u32 i;
 
 	r->row = row;
-	r->leaf = kvp_table_load(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
+	r->leaf = kvp_table_load_home(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
 	if (IS_ERR(r->leaf))
 		return PTR_ERR(r->leaf);
 	for (i = 0; i < v->nr_legs; i++) {
@@ -641,16 +641,14 @@ static int write_rows(struct kvp_recovery *rec)
 	return ret;
 }
 
-static int discard_stripes(struct kvp_recovery *rec, const struct kvp_vdev *v)
+static int discard_stripes(struct kvp_recovery *rec, struct kvp_vdev *v)
 {
 	struct kvp_wide_discard *d;
 	int ret = 0;
 
 	list_for_each_entry(d, &rec->history[v->index].wide, list) {
 		if (kvp_log_before(d->at, rec->log_end))
-			ret = kvp_table_discard(rec->pool, kvp_pool_block(v, d->block), d->count);
-		if (!ret)
-			ret = kvp_recovery_relieve(rec);
+			ret = kvp_recovery_discard(rec, v, d->block, d->block + d->count);
 		if (ret)
 			break;
 	}

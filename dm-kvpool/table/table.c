@@ -214,6 +214,13 @@ static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
 	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
 }
 
+/* Pointers will say so with the next checkpoint; until then whoever looks for poison asks the pages. */
+static void __mark_poison(struct kvp_tpage *tp)
+{
+	for (; tp && !test_bit(KVP_TPAGE_POISON, &tp->flags); tp = tp->parent)
+		set_bit(KVP_TPAGE_POISON, &tp->flags);
+}
+
 static void __count(struct kvp_table *t, u64 entry, int change)
 {
 	switch (kvp_entry_state(entry)) {
@@ -230,6 +237,8 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 entry)
 {
 	lockdep_assert_held(&t->lock);
+	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+		__mark_poison(leaf);
 	WRITE_ONCE(words(leaf)[word], cpu_to_le64(entry));
 	smp_wmb();	/* pairs with those in stripe_read.c */
 	WRITE_ONCE(leaf->changes, leaf->changes + 1);
@@ -283,8 +292,9 @@ static struct kvp_place durable_copy(const struct kvp_tpage *tp, u32 copy)
 	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
 }
 
-/* Copies that were bad get the good one; returns how many took it. */
-static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad)
+/* Copies that were bad get the good one, @page; returns how many took it. */
+static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad,
+			 struct page *page)
 {
 	int repaired = 0;
 	u32 copy;
@@ -295,7 +305,7 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 
 		if (!(bad & BIT(copy)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
 			continue;
-		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, tp->page)) {
+		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
 			atomic64_inc(&leg->err_write);
 			kvp_leg_fail(leg, "a table page cannot be repaired");
 			continue;
@@ -350,10 +360,22 @@ static u32 newest_below(const __le64 *words, bool *poison)
 	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
 		u64 word = le64_to_cpu(words[i]);
 
-		era = max(era, kvp_ptr_era(word));
+		/* No checkpoint has the era of what was given up, nor may this page seem to be that. */
+		era = max(era, kvp_ptr_lost(word) ? KVP_ERA_MAX - 1 : kvp_ptr_era(word));
 		*poison |= kvp_ptr_poison(word);
 	}
 	return era;
+}
+
+/* Is nothing written below: has the page only null pointers, or unwritten entries? */
+static bool nothing_below(const __le64 *words, u32 level)
+{
+	u64 any = 0;
+	u32 i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		any |= le64_to_cpu(words[i]);
+	return level ? kvp_ptr_null(any) : kvp_entry_state(any) == KVP_ENTRY_UNWRITTEN;
 }
 
 /* A page with the right sum: is it of the era, too, that the pointer says, and poisoned where that says so? */
@@ -398,7 +420,7 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 			continue;
 		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
 		if (!error) {
-			repair_copies(pool, tp, bad);
+			repair_copies(pool, tp, bad, tp->page);
 			kvp_ssdcopy_write(pool, tp, tp->page, false);
 			return 0;
 		}
@@ -412,6 +434,26 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	return silent || !bad ? -EIO : -EBADMSG;
 }
 
+/* Where what the pool has of @leaf ends, as the vdev counts: its region, or the pool, may end within it. */
+static u64 leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
+{
+	return min(leaf->own + leaf->blocks, kvp_vdev_from(v, v->pool->sb->pool_blocks));
+}
+
+/* How many blocks the pool has below the page. */
+static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
+{
+	u64 own = index * span(v, level), n = 0;
+	u64 end = min(own + span(v, level), kvp_vdev_from(v, v->pool->sb->pool_blocks));
+
+	for (; own < end; own += span(v, 0)) {
+		struct kvp_map_leaf leaf = kvp_map_leaf(&v->pool->sb->map, v->index, own);
+
+		n += leaf_end(v, &leaf) - own;
+	}
+	return n;
+}
+
 /* No leg has this page: say so once, and keep it in mind for whoever has to refuse something. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
@@ -420,7 +462,9 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 	bool known;
 
 	mutex_lock(&pool->table.lock);
-	known = lost->blocks && lost->level == tp->level && lost->index == tp->index;
+	known = lost->blocks && lost->level == tp->level && lost->index == tp->index &&
+		lost->vdev == tp->v->index;
+	lost->vdev = tp->v->index;
 	lost->level = tp->level;
 	lost->index = tp->index;
 	lost->blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first);
@@ -433,27 +477,79 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 			  (unsigned long long)lost->blocks);
 }
 
-/* In place of a lost leaf, not yet to be found by anybody: one in which every block is poisoned. */
-static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
+/*
+ * In place of a lost leaf, not yet to be found by anybody: one in which every block is poisoned. @counted: since the
+ * page above was given up; then it is no change, either.
+ */
+static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {
-	struct kvp_table *t = &pool->table;
 	const struct kvp_geometry *g = leaf->v->g;
 	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks), poison;
-	/* The region, or the pool, may end within the leaf. */
-	u64 used = min(leaf->at.own + leaf->at.blocks, kvp_vdev_from(leaf->v, pool->sb->pool_blocks));
+	u64 used = leaf_end(leaf->v, &leaf->at);
+	struct kvp_table *t = &pool->table;
 
 	mutex_lock(&t->lock);
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
 	clear_page(page_address(leaf->page));
-	for (own = leaf->at.own; own < used; own++)
-		__set_data(pool, leaf, kvp_leaf_block(leaf, own), poison, NULL);
+	for (own = leaf->at.own; own < used; own++) {
+		u64 block = kvp_leaf_block(leaf, own);
+
+		if (!counted) {
+			__set_data(pool, leaf, block, poison, NULL);
+			continue;
+		}
+		words(leaf)[word_of(leaf, block)] = cpu_to_le64(poison);
+		kvp_rcache_forget(pool, block);
+		kvp_scache_forget(pool, block);
+	}
 	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
 	for (own = leaf->at.own; kvp_is_parity1(g) && own < end; own++)
-		__set(t, leaf, parity_word(leaf, kvp_row_of(g, own)), poison);
-	WRITE_ONCE(t->poisonings, t->poisonings + 1);
+		words(leaf)[parity_word(leaf, kvp_row_of(g, own))] = cpu_to_le64(poison);
+	if (!counted)
+		WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	mutex_unlock(&t->lock);
+	if (counted)
+		return;
 	atomic64_add(used - leaf->at.own, &pool->work_stats.unrepaired);
 	atomic64_add(used - leaf->at.own, &pool->work_stats.leaf_lost);
+}
+
+/* The same of a page above the leaves: one that says of each page below it that it is lost. */
+static void fill_lost(struct kvp_tpage *tp)
+{
+	const struct kvp_vdev *v = tp->v;
+	u64 first = tp->index << KVP_PTRS_SHIFT, used = kvp_vdev_from(v, v->pool->sb->pool_blocks);
+	u32 i;
+
+	clear_page(page_address(tp->page));
+	for (i = 0; i < KVP_PTRS_PER_PAGE && (first + i) * span(v, tp->level - 1) < used; i++)
+		words(tp)[i] = cpu_to_le64(KVP_PTR_LOST);
+}
+
+/*
+ * Something must go home below a page above the leaves that no leg has, or somebody gave it up by order: one takes its place
+ * that says of all below it that it is lost. So all of it is poisoned at once, and no leaf need be written for that: each is
+ * made when it is asked for. As of a lost leaf, the bad page is what counts until a checkpoint has replaced it.
+ */
+static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	u64 blocks = blocks_below(tp->v, tp->level, tp->index);
+	struct kvp_table *t = &pool->table;
+
+	fill_lost(tp);
+	mutex_lock(&t->lock);
+	__mark_poison(tp);
+	__mark_dirty(t, tp);
+	t->poisoned += blocks;
+	WRITE_ONCE(t->poisonings, t->poisonings + 1);
+	if (t->lost.level == tp->level && t->lost.index == tp->index && t->lost.vdev == tp->v->index)
+		t->lost.blocks = 0;
+	mutex_unlock(&t->lock);
+	atomic64_add(blocks, &pool->work_stats.unrepaired);
+	kvp_event(pool, "table_given_up level=%u index=%llu block=%llu blocks=%llu", tp->level,
+		  (unsigned long long)tp->index,
+		  (unsigned long long)kvp_pool_block(tp->v, tp->index * span(tp->v, tp->level)),
+		  (unsigned long long)blocks);
 }
 
 /*
@@ -463,10 +559,10 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf)
  * is dirty then, and the bad one is what counts until a checkpoint has
  * replaced it: a power cut before that finds it again.
  *
- * Pages above the leaves are left as they are. Too much lies below one, and
- * what is written there stays in the log.
+ * Too much lies below a page above the leaves: whoever reads hears EIO, and nothing changes. Who brings
+ * home what was accepted has no choice (@give_up), as the log could never forget it, and would be full in the end.
  */
-static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp)
+static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
 	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp);
 
@@ -475,10 +571,36 @@ static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp)
 	if (ret != -EBADMSG)
 		return ret;
 	note_lost(pool, tp);
-	if (tp->level || kvp_pool_readonly(pool))
+	if (kvp_pool_readonly(pool) || (tp->level && !give_up))
 		return -EIO;
-	poison_leaf(pool, tp);
+	if (tp->level)
+		give_up_page(pool, tp);
+	else
+		poison_leaf(pool, tp, false);
 	return 0;
+}
+
+/*
+ * What a pointer says by itself: nothing is written below, where @durable may know when that was discarded, or what lay there
+ * was given up. Returns false if there is a page to be read.
+ */
+static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	u64 word = tp->level ? tp->durable : kvp_entry(0, kvp_ptr_era(tp->durable), KVP_ENTRY_UNWRITTEN);
+	u32 i;
+
+	if (kvp_ptr_lost(tp->durable)) {
+		if (tp->level)
+			fill_lost(tp);
+		else
+			poison_leaf(pool, tp, true);
+		return true;
+	}
+	if (!kvp_ptr_null(tp->durable))
+		return false;
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		words(tp)[i] = cpu_to_le64(word);
+	return true;
 }
 
 static struct kvp_tpage *alloc_tpage(gfp_t gfp)
@@ -549,21 +671,18 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 }
 
 /* Make a page that is not in memory; holds its load lock. Takes over the parent's reference. */
-static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent)
+static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent,
+			       bool give_up)
 {
 	struct kvp_table *t = &v->pool->table;
 	struct kvp_tpage *tp = new_tpage(v, level, index, parent);
-	int ret;
+	int ret = 0;
 
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
 	tp->durable = pointer_to(v, parent, index);
-	if (kvp_ptr_null(tp->durable)) {
-		clear_page(page_address(tp->page));
-		ret = 0;
-	} else {
-		ret = read_or_poison(v->pool, tp);
-	}
+	if (!made_of_pointer(v->pool, tp))
+		ret = read_or_poison(v->pool, tp, give_up);
 	if (ret) {
 		release_tpage(t, tp);
 		return ERR_PTR(ret);
@@ -575,8 +694,11 @@ static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct 
 	return tp;
 }
 
-/* Page (@level, @index) with a reference, and with it all above it. Recursion is three deep at most. */
-static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
+/*
+ * Page (@level, @index) with a reference, and with it all above it. Recursion is three deep at most.
+ * @give_up: of those above the leaves what is lost
+ */
+static struct kvp_tpage *__load(struct kvp_vdev *v, u32 level, u64 index, bool give_up)
 {
 	struct mutex *lock = load_lock(v, level, index);
 	struct kvp_tpage *tp = lookup(v, level, index), *parent = NULL;
@@ -588,13 +710,13 @@ static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
 	if (tp)
 		goto out;
 	if (level + 1 < v->g->levels) {
-		parent = load(v, level + 1, index >> KVP_PTRS_SHIFT);
+		parent = __load(v, level + 1, index >> KVP_PTRS_SHIFT, give_up);
 		if (IS_ERR(parent)) {
 			tp = parent;
 			goto out;
 		}
 	}
-	tp = fetch(v, level, index, parent);
+	tp = fetch(v, level, index, parent, give_up);
 	if (IS_ERR(tp) && parent)
 		kvp_table_put(v->pool, parent);
 out:
@@ -602,11 +724,63 @@ out:
 	return tp;
 }
 
+static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
+{
+	return __load(v, level, index, false);
+}
+
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
 	return load(at.v, 0, index_of(at.v, 0, at.block));
+}
+
+struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return __load(at.v, 0, index_of(at.v, 0, at.block), true);
+}
+
+/* Give up the page of @level above @block of the vdev, if it is lost: 1, 0: it is not, or why not. */
+static int give_up_above(struct kvp_vdev *v, u32 level, u64 block)
+{
+	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
+	bool lost = IS_ERR(tp);
+
+	if (lost)
+		tp = __load(v, level, index_of(v, level, block), true);
+	if (IS_ERR(tp))
+		return PTR_ERR(tp);
+	kvp_table_put(v->pool, tp);
+	return lost;
+}
+
+int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 level = at.v->g->levels;
+	int ret = 0;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	while (!ret && level-- > 1) {
+		struct kvp_tpage *tp;
+
+		/* A leg that is out may have what the others lost. */
+		if (force || kvp_vdev_usable(at.v) == at.v->nr_legs) {
+			ret = give_up_above(at.v, level, at.block);
+			continue;
+		}
+		tp = load(at.v, level, index_of(at.v, level, at.block));
+		if (IS_ERR(tp))
+			return PTR_ERR(tp) == -EIO ? -EBUSY : PTR_ERR(tp);
+		kvp_table_put(pool, tp);
+	}
+	if (!ret)
+		return -ENOENT;
+	return ret < 0 ? ret : kvp_poison_settle(pool);
 }
 
 /* --- entries ------------------------------------------------------------------------------ */
@@ -684,7 +858,6 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 	kvp_table_unlock(pool);
 }
 
-/* Blocks of [@block, @block + @count) below one leaf become unwritten. */
 /* All of a row is discarded: its parity, which is zeros then, is as unwritten as the data. */
 static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row)
 {
@@ -692,69 +865,64 @@ static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 
 		__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
 }
 
-static int discard_in_leaf(struct kvp_pool *pool, u64 block, u32 count)
+int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 {
-	struct kvp_table *t = &pool->table;
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	u64 b;
+	struct kvp_pool *pool = v->pool;
+	struct kvp_tpage *leaf = __load(v, 0, index_of(v, 0, own), true);
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	lock_for_change(t, leaf);
-	for (b = block; b < block + count; b++) {
-		if (kvp_entry_state(kvp_table_entry(pool, leaf, b)) != KVP_ENTRY_UNWRITTEN)
-			__kvp_table_set(pool, leaf, b, 0, KVP_ENTRY_UNWRITTEN);
-		if (kvp_is_parity1(leaf->v->g))
-			__discard_parity(pool, leaf,
-					 kvp_row_of(leaf->v->g, kvp_vdev_block(leaf, b)));
+	kvp_table_lock(pool, leaf);
+	for (; own < min(end, leaf_end(v, &leaf->at)); own++) {
+		u64 block = kvp_leaf_block(leaf, own);
+
+		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+			__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
+		if (kvp_is_parity1(v->g))
+			__discard_parity(pool, leaf, kvp_row_of(v->g, own));
 	}
-	mutex_unlock(&t->lock);
+	kvp_table_unlock(pool);
 	kvp_table_put(pool, leaf);
+	atomic64_inc(&pool->work_stats.leaf_discards);
 	return 0;
-}
-
-int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count)
-{
-	u64 end = block + count, next;
-	int ret = 0;
-
-	while (!ret && block < end) {
-		u32 n = min_t(u64, end - block, kvp_locate(pool, block).left);
-
-		ret = discard_in_leaf(pool, block, n);
-		block += n;
-		if (!ret && block < end) {
-			ret = kvp_table_next_written(pool, block, &next);
-			block = max(block, ret ? block : next);
-		}
-	}
-	return ret;
 }
 
 /* --- walking ------------------------------------------------------------------------------- */
 
-/* Is page (@level, index of @block) null, in memory and on disk? */
-static bool null_below(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block)
-{
-	u64 index = index_of(v, level, block);
-	struct kvp_tpage *tp;
+/**
+ * struct walk - what somebody looks for
+ * @since: what changed in this era or later, as of the last checkpoint; 0: anything that was ever written
+ * @poison: blocks that are poisoned
+ * @give_up: pages above the leaves that are lost are given up
+ */
+struct walk {
+	u32 since;
+	bool poison, give_up;
+};
 
-	if (!kvp_ptr_null(pointer_to(v, parent, index)))
+/* Is there nothing below page (@level, index of @block) that @w looks for? */
+static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block,
+		    const struct walk *w)
+{
+	u64 index = index_of(v, level, block), ptr = pointer_to(v, parent, index);
+	struct kvp_tpage *tp;
+	bool skip;
+
+	if (!w->poison && kvp_ptr_era(ptr) < w->since)
+		return true;
+	if (w->poison ? kvp_ptr_poison(ptr) : !kvp_ptr_null(ptr))
 		return false;
-	/* It may be in memory only, until the next checkpoint. */
+	/* It may be in memory only, until the next checkpoint. A leaf that is clean is what the pointer says. */
 	tp = lookup(v, level, index);
 	if (!tp)
 		return true;
+	if (w->poison)
+		skip = !test_bit(KVP_TPAGE_POISON, &tp->flags);
+	else
+		skip = !level && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
+		       !test_bit(KVP_TPAGE_WRITING, &tp->flags);
 	kvp_table_put(v->pool, tp);
-	return false;
-}
-
-/* Nothing, or nothing that was new at the last checkpoint and not before @since. */
-static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block,
-		    u32 since)
-{
-	return null_below(v, parent, level, block) ||
-	       kvp_ptr_era(pointer_to(v, parent, index_of(v, level, block))) < since;
+	return skip;
 }
 
 /* The first block behind what the page of @level above @block covers. */
@@ -767,7 +935,8 @@ static u64 next_below(const struct kvp_vdev *v, u32 level, u64 block)
  * The first block of one vdev, from @block on, under which anything changed: in
  * @at, or @end. An error is of the page above @at, which ends before @behind.
  */
-static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *at, u64 *behind)
+static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, const struct walk *w, u64 *at,
+			u64 *behind)
 {
 	u32 top = v->g->levels - 1, level;
 
@@ -775,18 +944,18 @@ static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *
 		struct kvp_tpage *parent = NULL;
 
 		for (level = top; ; level--) {
-			if (skipped(v, parent, level, block, since) || !level)
+			if (skipped(v, parent, level, block, w) || !level)
 				break;
 			if (parent)
 				kvp_table_put(v->pool, parent);
-			parent = load(v, level, index_of(v, level, block));
+			parent = __load(v, level, index_of(v, level, block), w->give_up);
 			if (IS_ERR(parent)) {
 				*at = block;
 				*behind = next_below(v, level, block);
 				return PTR_ERR(parent);
 			}
 		}
-		if (!skipped(v, parent, level, block, since)) {
+		if (!skipped(v, parent, level, block, w)) {
 			if (parent)
 				kvp_table_put(v->pool, parent);
 			break;
@@ -799,7 +968,16 @@ static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, u32 since, u64 *
 	return 0;
 }
 
-int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
+int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next)
+{
+	static const struct walk written = { .give_up = true };
+	u64 behind;
+
+	return next_of_vdev(v, own, end, &written, next, &behind);
+}
+
+/* The same of the whole pool. */
+static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, u64 *next)
 {
 	u64 end = pool->sb->pool_blocks, first = end, at, behind;
 	int ret = 0;
@@ -812,7 +990,7 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 
 		if (!kvp_has_data(v->g))
 			continue;
-		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), since, &at,
+		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &at,
 				     &behind);
 		at = kvp_pool_block(v, at);
 		if (at >= first)
@@ -828,8 +1006,16 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 	return ret;
 }
 
+int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
+{
+	const struct walk w = { .since = since };
+
+	return next_of_pool(pool, block, &w, next);
+}
+
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 {
+	static const struct walk w = { .poison = true };
 	u64 end = pool->sb->pool_blocks;
 	int ret = 0;
 
@@ -843,7 +1029,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		/* Whoever asks can ask again; a suspend would wait with all I/O stopped. */
 		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 			return -EINTR;
-		ret = kvp_table_next_written(pool, block, &block);
+		ret = next_of_pool(pool, block, &w, &block);
 		if (ret || block >= end)
 			break;
 		leaf = kvp_table_load(pool, block);
@@ -883,21 +1069,27 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 	return bad;
 }
 
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy)
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
+			 struct page *copy)
 {
 	struct kvp_table *t = &pool->table;
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *tp = load(at.v, level, index_of(at.v, level, at.block));
 	int repaired = 0;
+	bool clean;
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
-	/* A page that is dirty or being written gets other copies anyway. */
+	lockdep_assert_held(&pool->checkpoint_lock);
+	/* A page that is dirty or being written gets other copies anyway. It may become dirty from now on: @good will not. */
 	mutex_lock(&t->lock);
-	if (!kvp_ptr_null(tp->durable) && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
-	    !test_bit(KVP_TPAGE_WRITING, &tp->flags))
-		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy));
+	clean = !kvp_ptr_null(tp->durable) && !kvp_ptr_lost(tp->durable) &&
+		!test_bit(KVP_TPAGE_DIRTY, &tp->flags) && !test_bit(KVP_TPAGE_WRITING, &tp->flags);
+	if (clean)
+		copy_page(page_address(good), page_address(tp->page));
 	mutex_unlock(&t->lock);
+	if (clean)
+		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy), good);
 	kvp_table_put(pool, tp);
 	return repaired;
 }
@@ -971,6 +1163,9 @@ static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 	bool poison = false;
 	u32 era = tp->level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
 
+	/* Null, and yet it tells when that was discarded. */
+	if (nothing_below(w, tp->level))
+		return kvp_ptr(0, era, 0, false);
 	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, w), era, slot, poison);
 }
 
@@ -1040,7 +1235,7 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 
 	for (copy = 0; copy < KVP_MAX_TABLE_COPIES; copy++)
 		list_for_each_entry(tp, pages, writing) {
-			if (copy >= copies_of(tp))
+			if (copy >= copies_of(tp) || kvp_ptr_null(tp->pending))
 				continue;
 			ret = ret ?: add_page(b, tp, copy);
 			atomic64_inc(&pool->work_stats.page_writes);
@@ -1091,7 +1286,8 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 	/* Before they may change again. */
 	if (!error)
 		list_for_each_entry(tp, pages, writing)
-			kvp_ssdcopy_write(pool, tp, fixed_page(tp), kvp_pool_logs_on_cache(pool));
+			if (!kvp_ptr_null(tp->pending))
+				kvp_ssdcopy_write(pool, tp, fixed_page(tp), kvp_pool_logs_on_cache(pool));
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {

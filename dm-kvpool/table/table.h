@@ -39,6 +39,7 @@ enum kvp_tpage_flags {
 	KVP_TPAGE_DIRTY,	/* on table->dirty */
 	KVP_TPAGE_WRITING,	/* part of the checkpoint under way */
 	KVP_TPAGE_REFERENCED,	/* used since the last look of eviction */
+	KVP_TPAGE_POISON,	/* something below was poisoned since it came into memory; by table->lock */
 };
 
 /**
@@ -93,11 +94,11 @@ static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 }
 
 /*
- * The page that was found lost last: no leg that is in use has it. @blocks of the vdev are below it, 0
+ * The page that was found lost last: no leg that is in use has it. By table->lock. @blocks of the vdev are below it, 0
  * as long as there is none; they lie from @first to @last of the pool, where other vdevs have their turns, too.
  */
 struct kvp_table_lost {
-	u32 level;
+	u32 vdev, level;
 	u64 index, first, last, blocks;
 };
 
@@ -157,6 +158,24 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
  */
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
 
+/**
+ * kvp_table_load_home() - the same for who brings home what was accepted, and must get there
+ *
+ * A page above that is lost is given up: all below it is poisoned, but for what comes home.
+ */
+struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block);
+
+/**
+ * kvp_table_give_up() - by order: what lies below the page above @block that is lost is poisoned, durably
+ * @force: though a leg is out that may have the page
+ *
+ * No leaf is read or written for that. Caller holds no lock. Context: process, waits for a checkpoint.
+ *
+ * Return: 0; -ENOENT: none of the pages above @block is lost; -EBUSY: legs are out; -EIO: one does not answer;
+ * -EROFS; -ENOMEM.
+ */
+int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force);
+
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
@@ -205,12 +224,26 @@ void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 r
 void kvp_table_unlock(struct kvp_pool *pool);
 
 /**
- * kvp_table_discard() - make a range unwritten
+ * kvp_table_next_own() - the first block of @v, from @own on, with anything written below the same leaf; or @end
  *
- * Of a parity1: whole stripes, whose parity becomes unwritten, too. Caller
- * holds its range lock and pool->checkpoint_lock. 0 or -errno.
+ * For discards: what is null stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock.
+ * Return: 0, or -errno: of the page above *@next, which cannot be read.
  */
-int kvp_table_discard(struct kvp_pool *pool, u64 block, u64 count);
+int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next);
+
+/** kvp_leaf_behind() - the first block of @v behind those below the leaf of @own */
+static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
+{
+	return own - own % kvp_leaf_blocks(g) + kvp_leaf_blocks(g);
+}
+
+/**
+ * kvp_table_discard_leaf() - blocks of @v from @own to before @end become unwritten
+ *
+ * All of them below one leaf. Of a parity1: whole stripes, whose parity becomes unwritten, too. Caller
+ * holds the range lock. A leaf in which nothing is left becomes a null pointer with the next checkpoint. 0 or -errno.
+ */
+int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
 
 /**
  * kvp_table_next_changed() - first block at or after @block under which anything changed since @since
@@ -246,11 +279,13 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
 
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal
- * @copy: a page to read into
+ * @good, @copy: pages to work with
  *
+ * Caller holds pool->checkpoint_lock; entries may change meanwhile.
  * Return: number of copies repaired, -EIO when no copy verifies, or -ENOMEM.
  */
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *copy);
+int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
+			 struct page *copy);
 
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
 

@@ -34,6 +34,7 @@
 #define SWEEP_JIFFIES	(HZ / 4)
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
 #define MANY_HOLES	64	/* who discards waits when there are too many */
+#define DISCARD_LEAVES	1024u	/* of a turn, at most */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
 #define YIELD		19u	/* while streams go home by intent, they have 19 of 20 parts of the time, or less */
@@ -331,22 +332,33 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 		kvp_wbuf_drop_list(pool, &outlived);
 }
 
+/* Where a discard goes on that an earlier turn began. */
+static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_dirty *d)
+{
+	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec || dg->discard.seq != d->seq)
+		dg->discard = (struct kvp_discard_at){ .hole = { d->lsn, d->rec }, .seq = d->seq };
+	return &dg->discard;
+}
+
+/*
+ * A discard of 1 GiB changes 512 pages, and may be of much more: a turn takes so many as the table has room for beside
+ * others, and what is left of it is put back. So they are written before they outgrow the budget, and
+ * whoever wants a checkpoint meanwhile gets it. -EAGAIN: there is something left.
+ */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
+	u32 leaves = clamp_t(u32, READ_ONCE(pool->table.budget) / 8, 16, DISCARD_LEAVES);
+	struct kvp_destage *dg = &pool->destage;
 	struct kvp_dirty *d, *next;
 	LIST_HEAD(done);
 	int ret = 0;
 
 	list_for_each_entry_safe(d, next, holes, list) {
-		ret = kvp_home_discard(pool->destage.home, d);
+		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : -EAGAIN;
 		if (ret)
 			break;
+		dg->discard.hole.lsn = ~0ull;
 		list_move_tail(&d->list, &done);
-		/* A discard of 1 GiB changes 512 pages: write them before they outgrow the budget. */
-		if (table_half_dirty(pool)) {
-			ret = kvp_checkpoint(pool, NULL);
-			kvp_table_shrink(pool, false);
-		}
 	}
 	kvp_wbuf_drop_list(pool, &done);
 	return ret;
@@ -411,6 +423,8 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	}
 	list_splice_init(&r.data, &r.rest);
 	put_back(pool, &r);
+	if (ret == -EAGAIN)
+		ret = 0;
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	if (r.swept)

@@ -107,7 +107,7 @@ static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, cons
 
 int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
 {
-	struct kvp_tpage *leaf = kvp_table_load(pool, d->block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool, d->block);
 	struct kvp_spot at = kvp_locate(pool, d->block);
 	struct kvp_range range;
 

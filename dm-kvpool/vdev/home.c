@@ -195,7 +195,7 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 			       int *error)
 {
 	struct locked *l = &h->locked[h->nr_locked];
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, first);
+	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
 
 	if (IS_ERR(leaf)) {
 		*error = PTR_ERR(leaf);
@@ -356,34 +356,52 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	return ret;
 }
 
-static int discard_plain(struct kvp_home *h, u64 block, u32 count)
+int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 {
+	struct kvp_pool *pool = v->pool;
 	struct kvp_range range;
-	int ret;
+	int ret = 0;
 
-	kvp_range_lock(&h->pool->ranges, &range, block, block + count - 1);
-	ret = kvp_table_discard(h->pool, block, count);
-	kvp_range_unlock(&h->pool->ranges, &range);
+	while (!ret && *own < end && *leaves) {
+		u64 behind;
+
+		ret = kvp_table_next_own(v, *own, end, own);
+		if (ret || *own >= end)
+			break;
+		behind = min(end, kvp_leaf_behind(v->g, *own));
+		kvp_range_lock(&pool->ranges, &range, kvp_pool_block(v, *own),
+			       kvp_pool_block(v, behind - 1));
+		ret = kvp_table_discard_leaf(v, *own, behind);
+		kvp_range_unlock(&pool->ranges, &range);
+		if (!ret)
+			*own = behind;
+		--*leaves;
+		cond_resched();
+	}
 	return ret;
 }
 
-int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole)
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole, struct kvp_discard_at *at,
+		     u32 *leaves)
 {
 	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };
-	u64 block = hole->block, end = block + hole->count;
+	struct kvp_pool *pool = h->pool;
 	int ret = 0;
 
-	if (!h->rows)
-		return discard_plain(h, block, hole->count);
-	while (!ret && block < end) {
-		struct kvp_spot at = kvp_locate(h->pool, block);
-		/* One vdev has all that follows, several have their turns. */
-		u32 n = h->pool->nr_vdevs == 1 ? end - block : min_t(u64, at.left, end - block);
+	for (; !ret && at->vdev < pool->nr_vdevs; at->vdev++, at->own = 0) {
+		struct kvp_vdev *v = &pool->vdevs[at->vdev];
+		u64 end;
 
-		ret = kvp_is_parity1(at.v->g) ?
-			      kvp_row_home_discard(h->rows, block, n, behind) :
-			      discard_plain(h, block, n);
-		block += n;
+		if (!kvp_has_data(v->g))
+			continue;
+		end = kvp_vdev_from(v, hole->block + hole->count);
+		at->own = max(at->own, kvp_vdev_from(v, hole->block));
+		ret = kvp_is_parity1(v->g) ? kvp_row_home_discard(h->rows, v, &at->own, end, behind, leaves) :
+					     kvp_home_discard_leaves(v, &at->own, end, leaves);
+		if (!ret && at->own < end)
+			return -EAGAIN;
+		if (ret)
+			break;
 	}
 	return ret;
 }

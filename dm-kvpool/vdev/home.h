@@ -10,9 +10,11 @@
 
 #include "log/log.h"
 
+struct kvp_discard_at;
 struct kvp_dirty;
 struct kvp_home;
 struct kvp_pool;
+struct kvp_vdev;
 
 /**
  * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.
@@ -43,9 +45,18 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 
 /**
  * kvp_home_discard() - apply a discard whose record is durable; does not forget it
+ * @at: where to go on: vdev 0, block 0 at first; receives how far it has got
+ * @leaves: so many leaves of the table may be looked at; receives how many are left
  *
- * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
+ * What is null in the table stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock, and
+ * must not let anything newer of the range go home before all of it is done.
+ *
+ * Return: 0; -EAGAIN: more leaves than that; else errors as kvp_home_write().
  */
-int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole);
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole, struct kvp_discard_at *at,
+		     u32 *leaves);
+
+/** kvp_home_discard_leaves() - the same of @v from *@own to before @end, whole stripes of a parity1; 0 or -errno */
+int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
 
 #endif /* KVP_HOME_H */

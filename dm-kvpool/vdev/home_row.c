@@ -15,6 +15,7 @@
 #include "format/stripe.h"
 #include "io/batch.h"
 #include "pool/pool.h"
+#include "vdev/home.h"
 #include "vdev/home_row.h"
 #include "vdev/pace.h"
 #include "vdev/row.h"
@@ -748,7 +749,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 				  struct kvp_log_at limit, int *error)
 {
 	u64 last = first + kvp_stripe_blocks(kvp_locate(h->pool, first).v->g) - 1;
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, first);
+	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
 	struct stripe *s = &h->stripes[h->nr_stripes];
 
 	if (IS_ERR(leaf)) {
@@ -886,31 +887,36 @@ static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp
 	return kvp_row_home_write(h, &versions, limit);
 }
 
-static int discard_stripes(struct kvp_row_home *h, u64 block, u64 count)
+/* The same, if anything is written below the leaf: what is null stays null. */
+static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, u64 own, u32 count,
+			struct kvp_log_at limit)
 {
-	struct kvp_range range;
-	int ret;
+	u64 written;
+	int ret = kvp_table_next_own(v, own, own + count, &written);
 
-	kvp_range_lock(&h->pool->ranges, &range, block, block + count - 1);
-	ret = kvp_table_discard(h->pool, block, count);
-	kvp_range_unlock(&h->pool->ranges, &range);
-	return ret;
+	if (ret || written >= own + count)
+		return ret;
+	return discard_part(h, kvp_pool_block(v, own), count, limit);
 }
 
-int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
+int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+			 struct kvp_log_at limit, u32 *leaves)
 {
-	struct kvp_spot at = kvp_locate(h->pool, block);
-	u32 stripe = kvp_stripe_blocks(at.v->g);
-	u64 end = block + count, first = block - at.block % stripe;
+	u32 stripe = kvp_stripe_blocks(v->g);
+	u64 whole = end - end % stripe;
 	int ret = 0;
 
-	while (!ret && block < end) {
-		u64 n = min_t(u64, stripe - (block - first) % stripe, end - block);
+	while (!ret && *own < end && *leaves) {
+		u32 n = min_t(u64, stripe - *own % stripe, end - *own);
 
-		if (n == stripe)
-			n = (end - block) / stripe * stripe;
-		ret = n % stripe ? discard_part(h, block, n, limit) : discard_stripes(h, block, n);
-		block += n;
+		if (n == stripe) {
+			ret = kvp_home_discard_leaves(v, own, whole, leaves);
+			continue;
+		}
+		ret = discard_edge(h, v, *own, n, limit);
+		if (!ret)
+			*own += n;
+		--*leaves;
 	}
 	return ret;
 }

@@ -12,6 +12,7 @@
 
 struct kvp_row_home;
 struct kvp_pool;
+struct kvp_vdev;
 
 /** kvp_row_home_alloc() - as kvp_home_alloc() */
 struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole);
@@ -28,11 +29,14 @@ void kvp_row_home_free(struct kvp_row_home *h);
 int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit);
 
 /**
- * kvp_row_home_discard() - make @count blocks, all of one vdev, unwritten
+ * kvp_row_home_discard() - make blocks of @v unwritten, from *@own to before @end
+ * @own: receives how far it has got
  * @limit: right behind the discard's record
+ * @leaves: as of kvp_home_discard(); a part of a stripe counts as one
  *
  * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
  */
-int kvp_row_home_discard(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit);
+int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+			 struct kvp_log_at limit, u32 *leaves);
 
 #endif /* KVP_HOME_ROW_H */

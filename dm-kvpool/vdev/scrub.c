@@ -257,7 +257,7 @@ done:
 }
 
 /* The table pages above a leaf that the cursor has just entered. */
-static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *copy)
+static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, struct page *copy)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 level;
@@ -269,7 +269,7 @@ static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *copy)
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
-		bad = kvp_table_scrub_page(pool, block, level, copy);
+		bad = kvp_table_scrub_page(pool, block, level, good, copy);
 		mutex_unlock(&pool->checkpoint_lock);
 		if (bad == -ENOMEM)
 			return bad;
@@ -316,7 +316,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 		WRITE_ONCE(info->cursor, next);
 		return 0;
 	}
-	ret = scrub_pages(pool, block, s->pages[0]);
+	ret = scrub_pages(pool, block, s->pages[0], s->pages[1]);
 	if (ret)
 		return ret;
 	lost = atomic64_read(&pool->work_stats.leaf_lost) - lost;

@@ -91,6 +91,364 @@ static void readers_repair_each_level(struct trouble *t)
 	}
 }
 
+/* --- a page above the leaves that is bad in every copy ------------------------------------------------- */
+
+#define WIDE_LEGS	(3u * 262144)		/* 3 GiB: pages above the leaves have neighbours */
+#define BELOW		(512u * LEAF)		/* blocks below one of those */
+#define BESIDE		(600u * LEAF)		/* below another */
+
+static void lose_first_page_above(struct host *h)
+{
+	levels(h);
+	spread(h);
+	host_write(h, BESIDE + 7, 2, false);
+	host_checkpoint(h);
+	lose_page(h, 1, 0);
+}
+
+static void expect_poisoned(struct host *h, u64 blocks)
+{
+	if (h->pool->sb->poisoned_blocks != blocks || h->pool->table.poisoned != blocks)
+		sim_fail("%llu blocks are durably poisoned, and %llu are, not %llu",
+			 h->pool->sb->poisoned_blocks, h->pool->table.poisoned, blocks);
+}
+
+/* The rest of the pool is used as before, several times round the log. */
+static void use_what_is_beside(struct host *h)
+{
+	u64 first = h->pool->log.head.lsn;
+	u32 i = 0;
+
+	while (h->pool->log.head.lsn - first < 2 * disks.log_blocks) {
+		host_write(h, BESIDE + 100 * (i % 40), 30, false);
+		host_flush(h);
+		i++;
+	}
+	host_checkpoint(h);
+	host_read_check(h, BESIDE + 100);
+	host_read_check(h, BESIDE + 7);
+	if (kvp_pool_faulted(h->pool))
+		sim_fail("the pool is faulted");
+}
+
+/* Readers hear EIO, nothing changes by that, and the rest goes on; the order poisons all of it, and writes no leaf for that. */
+static void lost_page_above_is_given_up(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 healed, unrepaired, leaves, next;
+
+	lose_first_page_above(h);
+	expect_eio(h, 5 * LEAF + 300);
+	expect_eio(h, 300 * LEAF);
+	use_what_is_beside(h);
+	host_scrub(h, &healed, &unrepaired);
+	if (unrepaired != BELOW)
+		sim_fail("scrub counts %llu blocks below a lost page", unrepaired);
+	expect_poisoned(h, 0);
+	if (kvp_table_give_up(h->pool, BESIDE, false) != -ENOENT)
+		sim_fail("a page was given up that is not lost");
+	leaves = atomic64_read(&h->pool->work_stats.leaf_writes);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
+		sim_fail("the lost page was not given up");
+	if (atomic64_read(&h->pool->work_stats.leaf_writes) != leaves)
+		sim_fail("leaves were written for that");
+	expect_poisoned(h, BELOW);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -ENOENT)
+		sim_fail("it was given up twice");
+	expect_eio(h, 5 * LEAF + 300);
+	if (kvp_table_next_poisoned(h->pool, 300 * LEAF + 3, &next) || next != 300 * LEAF + 3)
+		sim_fail("the list of poisoned blocks goes on at %llu", next);
+	if (kvp_table_next_poisoned(h->pool, BELOW, &next) || next < BLOCKS)
+		sim_fail("block %llu is poisoned", next);
+	host_write(h, 5 * LEAF + 300, 1, true);
+	host_checkpoint(h);
+	expect_poisoned(h, BELOW - 1);
+	kvp_table_shrink(h->pool, true);
+}
+
+static void what_was_given_up_stays_so(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	expect_poisoned(h, BELOW - 1);
+	host_read_check(h, 5 * LEAF + 300);
+	host_read_check(h, BESIDE + 7);
+	expect_eio(h, 5 * LEAF + 301);
+	expect_eio(h, 511 * LEAF + 1);
+	host_discard(h, 0, BELOW);
+	host_checkpoint(h);
+	expect_poisoned(h, 0);
+	host_read_check(h, 5 * LEAF + 301);
+	host_read_check(h, 511 * LEAF + 1);
+	expect_scrub(h, 0, 0);
+}
+
+/* What was accepted goes home: it is not lost, and stops nobody; all that it lies among is. */
+static void write_below_a_lost_page(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	lose_first_page_above(h);
+	expect_eio(h, 5 * LEAF + 300);
+	host_write(h, 5 * LEAF + 7, 2, true);
+	host_write(h, 7 * LEAF, 40, false);
+	host_flush(h);
+	use_what_is_beside(h);
+	expect_poisoned(h, BELOW - 42);
+	kvp_rcache_drop(h->pool);
+	host_read_check(h, 5 * LEAF + 7);
+	host_read_each(h, 7 * LEAF, 40);
+	expect_eio(h, 5 * LEAF + 300);
+	expect_eio(h, 7 * LEAF + 40);
+	kvp_table_shrink(h->pool, true);
+	host_read_check(h, 5 * LEAF + 8);
+	expect_eio(h, 5 * LEAF + 9);
+}
+
+/* R27: a leg that does not answer, or is out, may have the page. */
+static void page_above_that_may_come_back(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at;
+
+	levels(h);
+	spread(h);
+	at = page_at(h, 1, 0);
+	rot(0, at);
+	disks_fault(FAULT_READ_EIO, 1, at, at);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	expect_eio(h, 5 * LEAF + 300);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -EIO ||
+	    kvp_table_give_up(h->pool, 5 * LEAF, true) != -EIO)
+		sim_fail("a page was given up that a silent leg may have");
+	expect_poisoned(h, 0);
+	disks.nr_faults = 0;
+	host_read_check(h, 5 * LEAF + 300);
+	/* Whoever read it has healed the other one. */
+	kvp_leg_offline(h->pool, host_leg(h, 1));
+	lose_page(h, 1, 0);
+	expect_eio(h, 5 * LEAF + 300);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -EBUSY)
+		sim_fail("a page was given up that a leg may have which is out");
+	expect_poisoned(h, 0);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, true) || !h->pool->sb->poisoned_blocks)
+		sim_fail("it was not given up by force");
+}
+
+/* --- discards ---------------------------------------------------------------------------------------- */
+
+static u64 leaf_discards(struct host *h)
+{
+	return atomic64_read(&h->pool->work_stats.leaf_discards);
+}
+
+/* All of the pool; returns how many leaves were looked at for that. */
+static u64 discard_all(struct host *h)
+{
+	u64 before = leaf_discards(h), reads = atomic64_read(&h->pool->work_stats.page_reads);
+
+	host_discard(h, 3, (u32)h->pool->sb->pool_blocks - 5);
+	host_checkpoint(h);
+	if (leaf_discards(h) == before && atomic64_read(&h->pool->work_stats.page_reads) - reads > 3)
+		sim_fail("%llu pages were read, though nothing was written",
+			 (u64)atomic64_read(&h->pool->work_stats.page_reads) - reads);
+	return leaf_discards(h) - before;
+}
+
+static void expect_nothing_written(struct host *h)
+{
+	u64 next;
+
+	kvp_table_shrink(h->pool, true);
+	if (kvp_table_next_written(h->pool, 8 * LEAF, &next) || next < h->pool->sb->pool_blocks - 8 * LEAF)
+		sim_fail("there is a leaf of block %llu", next);
+}
+
+/* What is null stays null, whoever has read there; and what has been discarded is null again. */
+static void discards_of_nothing_cost_nothing(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 n;
+	u32 i;
+
+	n = discard_all(h);
+	if (n > 2)
+		sim_fail("a discard of a pool that is empty looked at %llu leaves", n);
+	for (i = 20; i < 60; i++)
+		host_read_check(h, i * LEAF);
+	if (discard_all(h) > 2)
+		sim_fail("leaves that readers had made were looked at");
+	expect_nothing_written(h);
+	spread(h);
+	n = discard_all(h);
+	/* Of several vdevs each has leaves of its own. */
+	if (n < LEAVES / 2 || n > 2 * LEAVES + 8)
+		sim_fail("a discard looked at %llu leaves, and %u were written", n, LEAVES);
+	expect_nothing_written(h);
+	if (discard_all(h) > 4)
+		sim_fail("a second discard looked at leaves");
+	host_write(h, 30 * LEAF + 5, 2, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	host_read_each(h, 30 * LEAF, 10);
+}
+
+static void discards_stay_after_a_restart(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	for (i = 8; i < LEAVES; i++)
+		host_read_check(h, i * LEAF + i);
+	host_read_each(h, 30 * LEAF, 10);
+	expect_scrub(h, 0, 0);
+}
+
+/* A log full of them, and the recovery does the same. */
+static void discards_without_a_checkpoint(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	spread(h);
+	for (i = 0; i < 40; i++)
+		host_discard(h, 8 * LEAF + 3 * i, (u32)h->pool->sb->pool_blocks / 2);
+	host_write(h, 30 * LEAF + 5, 2, true);
+}
+
+static void begin_checkpoint(void *arg)
+{
+	struct trouble *t = arg;
+
+	struct kvp_pool *pool = t->host.pool;
+
+	mutex_lock(&pool->checkpoint_lock);
+	t->checkpoint_error = kvp_checkpoint(pool, NULL);
+	t->checkpointed = leaf_discards(&t->host);
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+/* The table has room for few dirty pages: they are written in between, and who wants a checkpoint meanwhile gets it. */
+static void discards_in_little_room(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 before, checkpoints, at;
+	u32 i;
+
+	spread(h);
+	at = page_at(h, 0, 60 * LEAF);
+	kvp_table_shrink(h->pool, true);
+	h->pool->table.budget = 32;
+	before = leaf_discards(h);
+	checkpoints = h->pool->sb->checkpoint;
+	t->checkpointed = 0;
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, at, at);
+	host_discard(h, LEAF, (LEAVES - 1) * LEAF);
+	host_flush(h);
+	host_destage(h);
+	while (!disks_wait())
+		host_sleep(1);
+	sim_spawn("checkpoint", begin_checkpoint, t);
+	host_sleep(1);
+	/* A mutex of the simulator is nobody's when it is released; the kernel's is given to who has waited. */
+	sim_slow = "kvpool-work";
+	disks_release_all();
+	host_checkpoint(h);
+	while (!t->checkpointed)
+		host_sleep(1);
+	sim_slow = NULL;
+	if (h->pool->sb->checkpoint - checkpoints < (LEAVES - 1) / 32)
+		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints, LEAVES);
+	if (t->checkpoint_error || t->checkpointed - before >= LEAVES - 1)
+		sim_fail("a checkpoint waited until %llu leaves were discarded", t->checkpointed - before);
+}
+
+/* --- poison, and a scrub's locks ------------------------------------------------------------------------ */
+
+/* Pointers say where poison is; what they do not say yet, pages in memory do. */
+static void poison_is_found_by_pointers(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_tpage *leaf;
+	u64 reads, next;
+
+	spread(h);
+	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
+	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool, leaf);
+	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
+		sim_fail("fresh poison is not found, but %llu", next);
+	kvp_poison_settle(h->pool);
+	kvp_table_shrink(h->pool, true);
+	reads = atomic64_read(&h->pool->work_stats.page_reads);
+	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
+		sim_fail("poison is not found, but %llu", next);
+	if (kvp_table_next_poisoned(h->pool, next + 1, &next) || next < BLOCKS)
+		sim_fail("there is poison at %llu", next);
+	reads = atomic64_read(&h->pool->work_stats.page_reads) - reads;
+	if (reads > levels(h))
+		sim_fail("%llu pages were read to find one block", reads);
+	host_discard(h, 77 * LEAF + 9, 1);
+	host_checkpoint(h);
+}
+
+static void scrub_task(void *arg)
+{
+	struct trouble *t = arg;
+	u64 healed, unrepaired;
+
+	host_scrub(&t->host, &healed, &unrepaired);
+	t->scrubbed = true;
+}
+
+/* Its requests for table pages hang: who comes home by intent changes entries all the same. */
+static void scrub_holds_nobody_up(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	spread(h);
+	kvp_table_put(h->pool, kvp_table_load(h->pool, 0));
+	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
+	t->scrubbed = false;
+	disks_stall(1, disks.table_start, disks.log_start - 1);
+	sim_spawn("scrub", scrub_task, t);
+	while (!disks_wait())
+		host_sleep(1);
+	host_write_by_intent(h, 9 * LEAF, 60);
+	host_flush(h);
+	host_read_check(h, 9 * LEAF + 7);
+	if (t->scrubbed)
+		sim_fail("the scrub did not wait: the test is not what it says");
+	disks_release(1);
+	while (!t->scrubbed)
+		host_sleep(1);
+}
+
+/* --- all of them ---------------------------------------------------------------------------------------- */
+
+static void run_deep_discards(void)
+{
+	static const struct host_start mirror = { .legs = 2 }, parity = { .legs = 3, .parity = true, .grown = true },
+		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true };
+
+	lives_of(NAMED(discards_of_nothing_cost_nothing), discards_stay_after_a_restart, &mirror, LEG_BLOCKS);
+	lives_of("discards_of_nothing_cost_nothing_on_a_parity1", discards_of_nothing_cost_nothing,
+		 discards_stay_after_a_restart, &parity, LEG_BLOCKS);
+	lives_of("discards_of_nothing_cost_nothing_on_two_vdevs", discards_of_nothing_cost_nothing,
+		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
+	lives_of(NAMED(discards_without_a_checkpoint), discards_stay_after_a_restart, &mirror, LEG_BLOCKS);
+	lives_of("discards_without_a_checkpoint_on_two_vdevs", discards_without_a_checkpoint,
+		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
+	trouble(NAMED(discards_in_little_room), 2);
+}
+
 void run_deep(void)
 {
 	u32 levels;
@@ -105,6 +463,12 @@ void run_deep(void)
 		trouble("scrub_looks_at_each_level_on_a_single", scrub_looks_at_each_level, 1);
 		trouble(NAMED(readers_repair_each_level), 2);
 		trouble("readers_repair_each_level_on_a_single", readers_repair_each_level, 1);
+		two_lives(NAMED(lost_page_above_is_given_up), what_was_given_up_stays_so, 2, WIDE_LEGS);
+		two_lives(NAMED(write_below_a_lost_page), NULL, 2, WIDE_LEGS);
+		trouble(NAMED(page_above_that_may_come_back), 2);
+		run_deep_discards();
+		trouble(NAMED(poison_is_found_by_pointers), 2);
+		trouble(NAMED(scrub_holds_nobody_up), 2);
 		run_trouble();
 	}
 	sim_least_levels = 1;

@@ -18,6 +18,9 @@ struct trouble {
 	struct host_start start;
 	struct oracle o;
 	u32 leg_blocks;
+	u64 checkpointed;		/* what a test does beside something else */
+	int checkpoint_error;
+	bool scrubbed;
 	void (*run)(struct trouble *t);
 	/* With @then the first life ends by itself, not in order; what it damages is for the second. */
 	void (*then)(struct trouble *t);
@@ -31,6 +34,10 @@ void trouble(const char *name, void (*run)(struct trouble *t), u32 legs);
 /** two_lives() - @run, and @then on what that left; the first life does not end in order */
 void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	       u32 legs, u32 leg_blocks);
+
+/** lives_of() - the same of a pool of that shape; @then may be NULL */
+void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+	      const struct host_start *shape, u32 leg_blocks);
 
 /** spread() - a few blocks below every leaf, home and in the table; nothing of it in memory */
 void spread(struct host *h);

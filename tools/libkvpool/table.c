@@ -65,6 +65,16 @@ static enum page_state read_page(struct table *t, u32 level, u64 index, u64 ptr)
 	return state;
 }
 
+/* What lay here was given up: everything below is poisoned. */
+static void fill_given_up(struct kvp_disk_page *page, u32 level)
+{
+	u64 word = level ? KVP_PTR_LOST : kvp_entry(0, 0, KVP_ENTRY_POISONED);
+	u32 i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		page->slot[i] = cpu_to_le64(word);
+}
+
 /* Pointer to page (@level, @index); false where a page above decides already. */
 static bool find_ptr(struct table *t, u32 level, u64 index, u64 *ptr)
 {
@@ -95,6 +105,9 @@ static void load_page(struct table *t, u32 level, u64 index)
 		l->decided = t->levels[level + 1].decided;
 	} else if (kvp_ptr_null(l->ptr)) {
 		l->state = PAGE_NULL;
+	} else if (kvp_ptr_lost(l->ptr)) {
+		fill_given_up(l->page, level);
+		l->state = PAGE_GOOD;
 	} else {
 		l->state = read_page(t, level, index, l->ptr);
 	}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl giveup: lose what lies below a page of the checksum table that no leg has. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "pool_object.h"
+
+static int parse_block(const char *text, uint64_t *block, struct err *err)
+{
+	char *end;
+
+	*block = strtoull(text, &end, 10);
+	if (*end || end == text || *text == '-')
+		return err_set(err, ERR_USAGE, "giveup", "see block= of the event table_lost",
+			       "'%s' is no block", text);
+	return 0;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	bool force = false;
+	char message[64];
+	struct dm_entry e;
+	uint64_t block;
+	struct err err;
+	int ret;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		force = true;
+	ctl_args(ctl, argc, 2, 2);
+	ret = ctl_find(ctl, argv[optind], &e);
+	if (ret)
+		return ret;
+	if (parse_block(argv[optind + 1], &block, &err))
+		return ctl_fail(ctl, &err);
+	snprintf(message, sizeof(message), "give_up %" PRIu64 "%s", block, force ? " force" : "");
+	if (dm_message(e.name, message, NULL, &err))
+		return ctl_fail(ctl, &err);
+	return ctl_done(ctl);
+}
+
+const struct command cmd_giveup = {
+	.name = "giveup",
+	.args = "[-f] POOL BLOCK",
+	.help = "Gives up the page of the checksum table above BLOCK that no leg has (event table_lost).\n"
+		"All blocks below it are lost then, 1 GiB or 512 GiB: they read as errors until each is\n"
+		"overwritten or discarded. -f: though a leg is out that may have the page.",
+	.shorts = "f",
+	.run = run,
+};
