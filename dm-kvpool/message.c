@@ -173,6 +173,23 @@ static int msg_scrub(struct message *m)
 	return ret;
 }
 
+static int msg_trim(struct message *m)
+{
+	bool stop = !strcmp(m->argv[1], "stop");
+	int ret;
+
+	if (!stop && strcmp(m->argv[1], "start"))
+		return refused(m, "unknown word", "use start or stop", -EINVAL);
+	ret = stop ? kvp_trim_stop(m->pool) : kvp_trim_start(m->pool);
+	if (ret == -EBUSY)
+		return refused(m, "a trim is running", "stop it or let it end", ret);
+	if (ret == -ENOENT)
+		return refused(m, "no trim is running", "start one first", ret);
+	if (ret == -EOPNOTSUPP)
+		return refused(m, "no leg with data offers discards", "nothing needs to be done", ret);
+	return ret;
+}
+
 static int msg_offline(struct message *m)
 {
 	struct kvp_leg *leg = find_leg(m);
@@ -376,6 +393,7 @@ static const struct kind {
 	{ "events", 1, 2, msg_events },
 	{ "give_up", 2, 3, msg_give_up, true },
 	{ "scrub", 2, 3, msg_scrub, true },
+	{ "trim", 2, 2, msg_trim, true },
 	{ "offline", 2, 2, msg_offline, true },
 	{ "set", 2, 4, msg_set, true },
 	{ "drain", 2, 4, msg_drain, true },

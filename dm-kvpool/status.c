@@ -475,6 +475,19 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 	say_ssd(p, pool, &sum);
 }
 
+static void say_trim(struct printer *p, struct kvp_pool *pool)
+{
+	static const char *const states[] = {
+		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running", [KVP_TRIM_FINISHED] = "finished",
+		[KVP_TRIM_STOPPED] = "stopped", [KVP_TRIM_FAILED] = "failed",
+	};
+
+	say(p, "trim.state=%s\n", states[READ_ONCE(pool->trim.state)]);
+	say_number(p, "trim.done", READ_ONCE(pool->trim.cursor));
+	say_number(p, "trim.total", pool->sb->pool_blocks);
+	say_number(p, "trim.blocks", READ_ONCE(pool->trim.blocks));
+}
+
 static void say_scrub(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_scrub_info *info = &pool->scrub.info;
@@ -520,6 +533,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_io(&p, pool);
 	say_memory(&p, pool);
 	say_scrub(&p, pool);
+	say_trim(&p, pool);
 	say_tunables(&p, pool);
 	return 1;
 }

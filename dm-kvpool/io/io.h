@@ -19,6 +19,7 @@ enum kvp_io_op {
 	KVP_IO_WRITE,
 	KVP_IO_WRITE_FUA,
 	KVP_IO_FLUSH,		/* no pages */
+	KVP_IO_DISCARD,		/* nor these: @nr blocks hold nothing, and may read as anything */
 };
 
 /* What kind of failure an error of a request is: what may be tried again, and what for. */
@@ -39,7 +40,7 @@ enum kvp_error_kind kvp_error_kind(int error);
  * @urgent: someone waits for it, and it must not stand behind what nobody waits
  *	for (the log, behind destage)
  * @block: first block on the leg
- * @nr: number of pages, each one block
+ * @nr: number of pages, each one block; of a discard, blocks
  * @pages: the pages; must stay until @done
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
@@ -76,6 +77,9 @@ void kvp_io_submit(struct kvp_io *io);
  * which costs the processor less. Those at the front may have ended when this returns.
  */
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
+
+/** kvp_io_can_discard() - does the device of @leg offer KVP_IO_DISCARD? Any context. */
+bool kvp_io_can_discard(const struct kvp_leg *leg);
 
 /* Requests that are waited for together. */
 struct kvp_io_group {

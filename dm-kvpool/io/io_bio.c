@@ -94,6 +94,40 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 		kvp_leg_send(io->leg, bio);
 }
 
+bool kvp_io_can_discard(const struct kvp_leg *leg)
+{
+	return leg->bdev && bdev_max_discard_sectors(leg->bdev);
+}
+
+static void discard_done(struct bio *bio)
+{
+	struct kvp_io *io = bio->bi_private;
+
+	if (bio->bi_status)
+		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
+	bio_put(bio);
+	io_put(io);
+}
+
+/* Cut as the device wants them; what is less than a granule of it is left out there. */
+static void submit_discard(struct kvp_io *io)
+{
+	struct bio *bio = NULL;
+	int ret = -EOPNOTSUPP;
+
+	if (kvp_io_can_discard(io->leg))
+		ret = __blkdev_issue_discard(io->leg->bdev, io->block << KVP_SECTORS_SHIFT,
+					     (sector_t)io->nr << KVP_SECTORS_SHIFT, GFP_NOIO, &bio);
+	if (ret)
+		WRITE_ONCE(io->error, ret);
+	if (!bio)
+		return;
+	bio->bi_private = io;
+	bio->bi_end_io = discard_done;
+	atomic_inc(&io->parts);
+	submit_bio(bio);
+}
+
 static enum kvp_fault fault_of(enum kvp_io_op op)
 {
 	return op == KVP_IO_READ ? KVP_FAULT_READ :
@@ -112,6 +146,8 @@ void kvp_io_submit(struct kvp_io *io)
 		io->error = -EIO;
 	else if (io->op == KVP_IO_FLUSH)
 		submit_part(io, 0, 0);
+	else if (io->op == KVP_IO_DISCARD)
+		submit_discard(io);
 	else
 		for (at = 0; at < io->nr; at += nr) {
 			nr = min_t(u32, io->nr - at, BIO_MAX_VECS);

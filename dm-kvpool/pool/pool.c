@@ -245,6 +245,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_events_load(pool);
 	tell_outdated(pool);
 	kvp_scrub_init(pool);
+	kvp_trim_init(pool);
 	if (s->format)
 		ret = write_first_superblock(pool, refusal);
 	if (!ret)
@@ -263,6 +264,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	if (pool->recovery.kept)
 		kvp_destage_kick(pool, false);
 	kvp_scrub_unquiesce(pool);
+	kvp_trim_unquiesce(pool);
 	return 0;
 }
 
@@ -312,6 +314,7 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_drain_stop(pool);
 	wake_up_all(&pool->destage.wait);
 	kvp_scrub_quiesce(pool);
+	kvp_trim_quiesce(pool);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)
@@ -319,6 +322,7 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
+	kvp_trim_unquiesce(pool);
 }
 
 /* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
@@ -337,6 +341,7 @@ void kvp_pool_write_back(struct kvp_pool *pool)
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
+	kvp_trim_quiesce(pool);
 	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
@@ -395,6 +400,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 	}
 	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
+	kvp_trim_unquiesce(pool);
 }
 
 void kvp_pool_stop(struct kvp_pool *pool)

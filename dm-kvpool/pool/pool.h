@@ -57,6 +57,7 @@
 #include "table/table.h"
 #include "vdev/range_lock.h"
 #include "vdev/sweep.h"
+#include "vdev/trim.h"
 #include "vdev/vdev.h"
 
 struct bio_set;
@@ -250,6 +251,7 @@ struct kvp_pool {
 	struct mutex checkpoint_lock;
 	struct kvp_destage destage;
 	struct kvp_scrub scrub;
+	struct kvp_trim trim;
 	struct kvp_drain drain;
 	struct kvp_events events;
 	struct kvp_finds finds;

@@ -7,7 +7,7 @@
 
 static bool is_write(const struct trace_request *r)
 {
-	return r->op == KVP_IO_WRITE || r->op == KVP_IO_WRITE_FUA;
+	return r->op == KVP_IO_WRITE || r->op == KVP_IO_WRITE_FUA || r->op == KVP_IO_DISCARD;
 }
 
 static bool is_minor(u64 block)

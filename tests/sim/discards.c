@@ -263,6 +263,140 @@ static void zeros_only(struct discards *t)
 	read_range(t, 96, 300);
 }
 
+/* --- trim ------------------------------------------------------------------------------------------ */
+
+static void trim(struct discards *t)
+{
+	int ret = kvp_trim_start(t->host.pool);
+
+	if (ret)
+		sim_fail("trim does not start: %d", ret);
+	flush_work(&t->host.pool->trim.work);
+	if (t->host.pool->trim.state != KVP_TRIM_FINISHED)
+		sim_fail("trim ended in state %u", t->host.pool->trim.state);
+}
+
+/* Legs are told of what is unwritten, all of it that is worth it, and of nothing else. */
+static void trim_tells(struct discards *t)
+{
+	struct host *h = &t->host;
+	u32 told;
+
+	host_write(h, 0, h->pool->sb->pool_blocks, false);
+	host_checkpoint(h);
+	host_discard(h, 100, 60);
+	host_discard(h, 301, 90);
+	host_write_zeros(h, 200, 33);
+	host_flush(h);
+	t->cuts_from = disks.trace.nr;
+	trim(t);
+	/* Of a parity1 whole stripes: 104 to 159, 200 to 231, 304 to 391; of its three legs each has half as much. */
+	told = t->start.parity ? 3 * (56 + 32 + 80) / 2 : t->start.legs * (60 + 33 + 90);
+	if (disks.discarded != told)
+		sim_fail("%u blocks of the legs were discarded, not %u", disks.discarded, told);
+	read_range(t, 0, 512);
+	host_write(h, 102, 20, false);
+	host_write(h, 310, 2, true);
+	host_write(h, 200, 1, true);
+	trim(t);
+	host_checkpoint(h);
+	read_range(t, 0, 512);
+}
+
+static void write_and_discard(void *arg)
+{
+	struct discards *t = arg;
+	struct host *h = &t->host;
+	u32 i;
+
+	for (i = 0; i < 12; i++) {
+		host_write(h, 104 + i % 3 * 8, 40, false);
+		if (i % 3 == 1)
+			host_flush(h);
+		host_write(h, 200 + i, 3, i % 2);
+		host_discard(h, 104 + i % 2 * 16, 32);
+		host_destage(h);
+		host_sleep(5 * (i % 4));
+		host_discard(h, 200, 20 + i);
+	}
+	host_flush(h);
+	t->begun = 0;
+	complete(&t->done);
+}
+
+/* While others write there, at home and by intent, and discard again. */
+static void trim_beside_writers(struct discards *t)
+{
+	t->cuts_from = disks.trace.nr;
+	t->positions = opt.images < 3 ? 40 : 120;
+	t->begun = 1;
+	init_completion(&t->done);
+	sim_spawn("writer", write_and_discard, t);
+	while (READ_ONCE(t->begun)) {
+		trim(t);
+		host_sleep(1);
+	}
+	wait_for_completion(&t->done);
+	read_range(t, 96, 150);
+	host_checkpoint(&t->host);
+	trim(t);
+	read_range(t, 96, 150);
+}
+
+/* What is written while a leg discards comes home after that. */
+static void trim_holds_homes_up(struct discards *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	host_write(h, 0, 300, false);
+	host_discard(h, 96, 96);
+	host_checkpoint(h);
+	t->cuts_from = disks.trace.nr;
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, disks.data_start + 40, disks.data_start + 200);
+	if (kvp_trim_start(h->pool))
+		sim_fail("trim does not start");
+	for (i = 0; !disks.discarded && i < 100; i++)
+		host_sleep(10);
+	host_write_by_intent(h, 104, 48);
+	host_write(h, 160, 3, false);
+	host_sleep(1500);
+	expect_unwritten(t, 96, 96);
+	read_range(t, 96, 96);
+	disks_release_all();
+	flush_work(&h->pool->trim.work);
+	host_flush(h);
+	host_checkpoint(h);
+	read_range(t, 96, 96);
+}
+
+/* What the table says in memory only is not said to a leg: whoever gives up the log would read it. */
+static void trim_after_checkpoint(struct discards *t)
+{
+	struct host *h = &t->host;
+	struct kvp_pool *pool = h->pool;
+	u64 checkpoints;
+
+	host_write(h, 100, 60, false);
+	host_checkpoint(h);
+	kvp_trim_quiesce(pool);
+	if (kvp_trim_start(pool))
+		sim_fail("trim does not start");
+	flush_work(&pool->trim.work);
+	pool->trim.cursor = 1;	/* as if it had begun */
+	host_discard(h, 100, 60);
+	host_flush(h);
+	if (!host_try_home(h))
+		sim_fail("there was a checkpoint: the test is not what it says");
+	checkpoints = pool->sb->checkpoint;
+	kvp_trim_unquiesce(pool);
+	flush_work(&pool->trim.work);
+	if (pool->trim.state != KVP_TRIM_FINISHED || !disks.discarded || pool->sb->checkpoint == checkpoints)
+		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim.state, disks.discarded,
+			 pool->sb->checkpoint - checkpoints);
+}
+
 #define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)
 
 void run_discards(void)
@@ -282,4 +416,12 @@ void run_discards(void)
 	ON("mirror", 2, false, zeros_only);
 	ON("single", 1, false, zeros_only);
 	ON("parity", 3, true, zeros_only);
+	ON("mirror", 2, false, trim_tells);
+	ON("single", 1, false, trim_tells);
+	ON("parity", 3, true, trim_tells);
+	ON("mirror", 2, false, trim_beside_writers);
+	ON("parity", 3, true, trim_beside_writers);
+	ON("mirror", 2, false, trim_holds_homes_up);
+	ON("parity", 3, true, trim_holds_homes_up);
+	ON("mirror", 2, false, trim_after_checkpoint);
 }

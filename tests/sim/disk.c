@@ -59,7 +59,26 @@ static u32 trace_event(struct trace *t, enum trace_kind kind, u32 id)
 
 static bool is_write(enum kvp_io_op op)
 {
-	return op == KVP_IO_WRITE || op == KVP_IO_WRITE_FUA;
+	return op == KVP_IO_WRITE || op == KVP_IO_WRITE_FUA || op == KVP_IO_DISCARD;
+}
+
+bool kvp_io_can_discard(const struct kvp_leg *leg)
+{
+	return !disks.no_discards;
+}
+
+/* What is discarded may read as anything: as before, as zeros, or as what nobody has written. */
+static struct blk *junk(u32 disk, u64 block)
+{
+	struct blk *old = image_blk(&disks.img[disk], block);
+	u64 data[KVP_BLOCK_SIZE / 8] = { 0 };
+	u32 kind = rng_below(&sim_rng, 4), i;
+
+	if (old && !kind)
+		memcpy(data, old->data, sizeof(data));
+	for (i = 0; kind > 1 && i < ARRAY_SIZE(data); i++)
+		data[i] = mix64(disk + 1, block * ARRAY_SIZE(data) + i);
+	return blk_new(data);
 }
 
 static u32 trace_submit(u32 disk, const struct kvp_io *io, enum kvp_io_op op, u64 block)
@@ -77,7 +96,8 @@ static u32 trace_submit(u32 disk, const struct kvp_io *io, enum kvp_io_op op, u6
 	r->nr = is_write(op) ? io->nr : 0;
 	r->data = r->nr ? calloc(r->nr, sizeof(*r->data)) : NULL;
 	for (i = 0; i < r->nr; i++)
-		r->data[i] = blk_new(page_address(io->pages[i]));
+		r->data[i] = op == KVP_IO_DISCARD ? junk(disk, block + i) :
+						    blk_new(page_address(io->pages[i]));
 	r->submitted = trace_event(t, TRACE_SUBMIT, t->nr_requests);
 	return t->nr_requests++;
 }
@@ -255,6 +275,9 @@ void kvp_io_submit(struct kvp_io *io)
 	disks.flushes += op == KVP_IO_FLUSH;
 	disks.reads += op == KVP_IO_READ;
 	disks.writes += is_write(op);
+	disks.discarded += op == KVP_IO_DISCARD ? io->nr : 0;
+	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
+		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
 	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u };
 	nr_in_flight++;
 	fault = find_fault(disk, io, op);
@@ -328,7 +351,7 @@ static void end_write(const struct in_flight *f)
 	u32 i;
 
 	for (i = 0; i < r->nr; i++) {
-		if (memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
+		if (r->op != KVP_IO_DISCARD && memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
 			sim_fail("block %llu of disk %u changed while it was written",
 				 (u64)f->io->block + i, f->disk);
 		if (!r->lost && !f->error)
@@ -340,7 +363,7 @@ static void end_write(const struct in_flight *f)
 
 static void show(const struct in_flight *f)
 {
-	static const char * const names[] = { "read", "write", "write-fua", "flush" };
+	static const char * const names[] = { "read", "write", "write-fua", "flush", "discard" };
 
 	fprintf(stderr, "  %5u disk %u %-9s %6llu +%-3u%s\n", disks.trace.nr, f->disk,
 		names[f->io->op], (u64)f->io->block, f->io->nr, f->error ? " EIO" : "");

@@ -101,6 +101,8 @@ struct disks {
 	u64 log_start, log_blocks, log_segment, table_start, data_start;	/* for sabotage, and watch.c */
 	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];	/* of the log, on each disk; 0: it has none */
 	u32 flushes, reads, writes;
+	u32 discarded;			/* blocks */
+	bool no_discards;		/* the disks do not offer them */
 	bool forged;			/* superblocks lie with good sums: their order means nothing */
 };
 

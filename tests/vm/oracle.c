@@ -19,8 +19,8 @@
  *		one. What it holds is from then on the only right content.
  *		eio-ok: unreadable blocks are allowed; old-ok: any version ever
  *		written; keep: STATE stays as it is.
- *	oracle write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [go-on]
- *	oracle show DEV FIRST COUNT [bs=BLOCKS]
+ *	oracle write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on]
+ *	oracle show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES]
  *		What blocks hold: lines "FIRST COUNT vN|zero|EIO|bad".
  *	oracle sectors DEV FIRST COUNT
  *		How many sectors of those blocks hold what: lines "WHAT SECTORS".
@@ -638,16 +638,24 @@ static int cmd_check(int argc, char **argv)
 
 /* --- write and show ---------------------------------------------------- */
 
+/* The buffer begins so many bytes behind a page's start: then no block lies in one segment. */
+static char *shifted_buffer(uint64_t blocks, uint64_t shift)
+{
+	if (shift >= BLOCK || shift % SECTOR)
+		die("shift: sectors, less than a block");
+	return (char *)buffer(blocks + 1) + shift;
+}
+
 static int cmd_write(int argc, char **argv)
 {
-	uint64_t first, count, bs = 1, i, j;
+	uint64_t first, count, bs = 1, shift = 0, i, j;
 	bool fsync = false, dsync = false, go_on = false;
 	uint32_t version;
 	int fd, a, status = 0;
 	char *buf;
 
 	if (argc < 4)
-		die("write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [go-on]");
+		die("write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on]");
 	first = number(argv[1]);
 	count = number(argv[2]);
 	version = number(argv[3]);
@@ -657,8 +665,10 @@ static int cmd_write(int argc, char **argv)
 		go_on |= !strcmp(argv[a], "go-on");
 		if (!strncmp(argv[a], "bs=", 3))
 			bs = number(argv[a] + 3);
+		if (!strncmp(argv[a], "shift=", 6))
+			shift = number(argv[a] + 6);
 	}
-	buf = buffer(bs);
+	buf = shifted_buffer(bs, shift);
 	fd = open_dev(argv[0], O_RDWR | (dsync ? O_DSYNC : 0));
 	for (i = 0; i < count; i += bs) {
 		uint64_t n = count - i < bs ? count - i : bs;
@@ -711,18 +721,22 @@ static void show_run(uint64_t first, uint64_t n, int64_t v)
 
 static int cmd_show(int argc, char **argv)
 {
-	uint64_t first, count, bs = 64, i, j, run_first, run_n = 0;
+	uint64_t first, count, bs = 64, shift = 0, i, j, run_first, run_n = 0;
 	int64_t run_v = 0;
-	int fd;
+	int fd, a;
 	char *buf;
 
 	if (argc < 3)
-		die("show DEV FIRST COUNT [bs=BLOCKS]");
+		die("show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES]");
 	first = run_first = number(argv[1]);
 	count = number(argv[2]);
-	if (argc > 3 && !strncmp(argv[3], "bs=", 3))
-		bs = number(argv[3] + 3);
-	buf = buffer(bs);
+	for (a = 3; a < argc; a++) {
+		if (!strncmp(argv[a], "bs=", 3))
+			bs = number(argv[a] + 3);
+		if (!strncmp(argv[a], "shift=", 6))
+			shift = number(argv[a] + 6);
+	}
+	buf = shifted_buffer(bs, shift);
 	fd = open_dev(argv[0], O_RDONLY);
 	for (i = 0; i < count; i += bs) {
 		uint64_t n = count - i < bs ? count - i : bs;

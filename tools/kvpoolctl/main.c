@@ -5,10 +5,10 @@
 extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_check, cmd_clear, cmd_create, cmd_destroy, cmd_detach, cmd_events, cmd_export, cmd_giveup,
 	cmd_get, cmd_import, cmd_inspect, cmd_iostat, cmd_labelclear, cmd_list, cmd_metrics,
 	cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub,
-	cmd_set, cmd_status, cmd_version, cmd_wait;
+	cmd_set, cmd_status, cmd_trim, cmd_version, cmd_wait;
 
 const struct command *const commands[] = {
-	&cmd_create, &cmd_destroy, &cmd_import, &cmd_export, &cmd_list, &cmd_status, &cmd_scrub,
+	&cmd_create, &cmd_destroy, &cmd_import, &cmd_export, &cmd_list, &cmd_status, &cmd_scrub, &cmd_trim,
 	&cmd_add, &cmd_remove, &cmd_replace, &cmd_attach, &cmd_detach, &cmd_wait, &cmd_cancel, &cmd_offline, &cmd_online, &cmd_clear, &cmd_giveup, &cmd_labelclear, &cmd_get, &cmd_set, &cmd_events,
 	&cmd_iostat, &cmd_metrics,
 	&cmd_inspect, &cmd_check, &cmd_version, NULL

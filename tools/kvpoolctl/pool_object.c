@@ -201,6 +201,12 @@ static void add_work(json_object *pool, const struct stats *s)
 	json_number(o, "unrepaired", stats_number(s, "scrub.unrepaired"));
 	json_time(o, "started", stats_number(s, "scrub.started"));
 	json_time(o, "finished", stats_number(s, "scrub.finished"));
+	o = json_child(pool, "trim");
+	state = stats_text(s, "trim.state");
+	json_text(o, "state", state ?: "none");
+	json_number(o, "done", stats_number(s, "trim.done"));
+	json_number(o, "total", stats_number(s, "trim.total"));
+	json_number(o, "blocks", stats_number(s, "trim.blocks"));
 	o = json_child(pool, "resilver");
 	state = stats_text(s, "resilver.state");
 	json_text(o, "state", state ?: "none");
@@ -293,7 +299,7 @@ json_object *pool_unasked(const struct dm_entry *e)
 {
 	static const char *const unknown[] = {
 		"size", "written", "checkpoint", "epoch", "comment", "features", "losses_survivable", "vdevs",
-		"spares", "cache", "ram", "log", "memory", "flush", "scrub", "resilver", "recovery",
+		"spares", "cache", "ram", "log", "memory", "flush", "scrub", "trim", "resilver", "recovery",
 		"poisoned_total", "poisoned",
 	};
 	json_object *pool = json_object_new_object();

@@ -36,6 +36,19 @@ expect_eq "$(oracle show $dev 0 4096)" "0 4096 v1"
 echo "--- a writer's"
 for bs in 1 8 256; do oracle scribble-write $dev 0 4096 3 $bs; done
 no_blame writer
+echo "--- that begin in the middle of a page, so that blocks lie in two segments"
+oracle write $dev 0 512 6 bs=8 shift=512
+oracle write $dev 512 512 6 bs=256 shift=3584
+oracle write $dev 1024 64 6 bs=1 shift=2048 fsync
+for shift in 512 2048 3584; do
+	expect_eq "$(oracle show $dev 0 1088 bs=8 shift=$shift)" "0 1088 v6" "from the buffer, at $shift"
+done
+dmsetup message p 0 checkpoint
+dmsetup message p 0 drop_caches
+for bs in 1 16 64 256; do
+	expect_eq "$(oracle show $dev 0 1088 bs=$bs shift=1536)" "0 1088 v6" "from the legs, bs=$bs"
+done
+no_blame shifted
 dd if=$dev bs=1M count=16 iflag=direct status=none | md5sum > /tmp/sum
 echo "--- both, and a power cut in the middle"
 oracle scribble-write $dev 4096 2048 86400 64 2> /tmp/writer & writer=$!

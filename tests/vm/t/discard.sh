@@ -80,6 +80,18 @@ oracle show $dev 0 32768
 expect_eq "$(oracle show $dev 0 32768)" "0 32768 zero"
 scrub p
 
+echo "--- trim"
+expect_refusal 'no trim is running' dmsetup message p 0 trim stop
+expect_refusal 'unknown word' dmsetup message p 0 trim everything
+oracle write $dev 1000 300 5 fsync bs=100
+for l in a b; do simset $l stats 0; done
+dmsetup message p 0 trim start
+wait_stat p trim.state finished 60
+expect_eq "$(stat_of p trim.blocks)" $((32768 - 300)) "trim.blocks"
+for l in a b; do expect_eq "$(simstat $l discard_sectors)" $(((32768 - 300) * 8)) "told to $l"; done
+expect_eq "$(oracle show $dev 0 32768 | lines)" "0 1000 zero,1000 300 v5,1300 31468 zero,"
+blkdiscard -o $((1000 * 4096)) -l $((300 * 4096)) $dev
+
 echo "--- partial blocks of a discard are left alone"
 oracle write $dev 0 8 4 fsync
 for range in "-o 512 -l 8192" "-o 4096 -l 1024" "-o 2048 -l 4096"; do
@@ -92,7 +104,7 @@ expect_eq "$(cat "/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/que
 echo "--- discards beyond what may be pending hold no write up"
 dmsetup remove --retry p
 for l in c d e; do mksim $l 80; done
-dmsetup create q --table "0 $(sectors_of 96) kvpool - 3 format name=q log_size=8M parity1 3 /dev/c /dev/d /dev/e"
+dmsetup create q --table "0 $(sectors_of 96) kvpool - 4 format name=q log_size=8M chunk=65536 parity1 3 /dev/c /dev/d /dev/e"
 dev=/dev/mapper/q
 oracle write $dev 0 2048 1 fsync bs=256
 for l in c d e; do simset $l stall 1; done

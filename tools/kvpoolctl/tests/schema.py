@@ -68,6 +68,7 @@ POOL = dict(
                           data=NUMBER, bypassed=NUMBER, failed=FLAG),
     scrub=dict(COUNTS, state=Or("none", "running", "paused", "finished", "stopped"), healed=NUMBER,
                unrepaired=NUMBER, started=Or(TIME, None), finished=Or(TIME, None)),
+    trim=dict(COUNTS, state=Or("none", "running", "finished", "stopped", "failed"), blocks=NUMBER),
     resilver=dict(COUNTS, state=Or("none"), copied=NUMBER),
     recovery=dict(last_ms=NUMBER, worst_case_ms=NUMBER, replayed=NUMBER, kept=NUMBER,
                   torn_accepted=NUMBER),
