@@ -4,6 +4,8 @@
  * them gets them, they go home in order, and what no SSD has any more is lost, and nothing
  * else, and says so.
  */
+#include <stdlib.h>
+
 #include <linux/mm.h>
 #include <string.h>
 
@@ -892,12 +894,31 @@ static void scene_main(void *arg)
 	s->play(s);
 }
 
-/* A life on what the last one has left, as if the power had gone in the end. */
-static bool life(struct scene *s, void (*play)(struct scene *s))
+/* What the power leaves when it goes at @at of the trace: of what no flush covers anything may be there. */
+static void cut_power(struct scene *s, u32 at)
+{
+	struct rng rng = { mix64(s->seed, s->lives) };
+	struct cutter *cut = malloc(sizeof(*cut));
+	u32 which[MAX_PENDING], n, i;
+	u8 fates[MAX_PENDING];
+
+	cutter_init(cut, &disks.trace);
+	cutter_seek(cut, at);
+	n = cutter_majors(cut, which);
+	for (i = 0; i < n; i++)
+		fates[i] = rng_below(&rng, 3);
+	for (i = 0; i < s->legs; i++)
+		image_free(&s->img[i]);
+	cutter_images(cut, fates, &rng, s->img);
+	cutter_free(cut);
+	free(cut);
+}
+
+/* A life on what the last one has left; the power goes in its end, or anywhere. */
+static bool life(struct scene *s, void (*play)(struct scene *s), bool anywhere)
 {
 	struct sim_config config;
 	bool good;
-	u32 i;
 
 	check_seed_config(&config, mix64(s->seed, ++s->lives));
 	s->play = play;
@@ -905,11 +926,18 @@ static bool life(struct scene *s, void (*play)(struct scene *s))
 	good = sim_run(&config, scene_main, s) == SIM_RETURNED;
 	disks_end();
 	check_stats.machines++;
-	for (i = 0; i < s->legs; i++) {
-		image_free(&s->img[i]);
-		image_copy(&s->img[i], &disks.img[i]);
-	}
+	cut_power(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) : disks.trace.nr);
 	return good;
+}
+
+/* A second life that only looks may be cut anywhere, its recovery too, and the next one finds the same. */
+static bool all_lives(struct scene *s, void (*first)(struct scene *s), void (*second)(struct scene *s))
+{
+	bool looks = second == look_again;
+
+	if (!life(s, first, false) || (second && !life(s, second, looks)))
+		return false;
+	return !looks || life(s, second, false);
 }
 
 static void scene(const char *what, const struct host_start *shape, void (*first)(struct scene *s),
@@ -930,7 +958,7 @@ static void scene(const char *what, const struct host_start *shape, void (*first
 		oracle_copy(&s.o, &base->o);
 		for (k = 0; k < s.legs; k++)
 			image_copy(&s.img[k], &base->img[k]);
-		good = life(&s, first) && (!second || life(&s, second));
+		good = all_lives(&s, first, second);
 		for (k = 0; k < s.legs; k++)
 			image_free(&s.img[k]);
 		oracle_free(&s.o);
