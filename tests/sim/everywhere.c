@@ -44,6 +44,7 @@ struct walk {
 	enum check_depth depth;
 	struct rng rng;
 	u32 acks, bad, checked;
+	u32 turn;		/* of those choices that take turns */
 	u32 one_in;		/* look at one position in so many; 1: at all */
 };
 
@@ -115,15 +116,21 @@ static void choices_here(struct walk *w, bool all)
 		}
 		return;
 	}
-	memset(fates, FATE_KEPT, n);
-	check_choice(w, fates);
-	subset(fates, n, 0, all);
-	if (!w->bad)
-		check_choice(w, fates);
-	for (tried = 2; !w->bad && tried < opt.images; tried++) {
-		random_fates(w, fates, n, all);
+	/* All kept, all dropped, and any mixture. Where few are asked for they take turns, from position to position. */
+	for (tried = 0; !w->bad && tried < opt.images; tried++) {
+		switch (opt.images < 3 ? (tried + w->turn) % 3 : tried) {
+		case 0:
+			memset(fates, FATE_KEPT, n);
+			break;
+		case 1:
+			subset(fates, n, 0, all);
+			break;
+		default:
+			random_fates(w, fates, n, all);
+		}
 		check_choice(w, fates);
 	}
+	w->turn += opt.images;
 }
 
 static bool submitted_write(const struct cutter *c)
