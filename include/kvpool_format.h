@@ -217,10 +217,18 @@ struct kvp_disk_sb {
 	__le64	cache_lsn;		/* of a cache without the log: nothing was written there from this place on */
 	__le32	log_others;		/* other vdevs that carry it by turns, a bit each */
 	__le32	behind;			/* legs in sync may lack so many superblocks more than this one */
-	__u8	reserved1[8];
+	__u8	reserved1[7];
+	__u8	redo_state;		/* enum kvp_redo_state */
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */
 } __packed;
+
+/* How far the recovery came that wrote the chain that redo_nonce names. */
+enum kvp_redo_state {
+	KVP_REDO_UNKNOWN	= 0,	/* an older module wrote it: if its last entry is there, it is complete */
+	KVP_REDO_BEGUN		= 1,	/* nothing has gone home that it is for: it does not count */
+	KVP_REDO_COMPLETE	= 2,	/* rows may be half written: all of it counts */
+};
 
 enum kvp_scrub_state {
 	KVP_SCRUB_NONE		= 0,

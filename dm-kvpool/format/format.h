@@ -547,6 +547,7 @@ struct kvp_sb {
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
 	u64 redo_nonce, redo_lsn;
+	u32 redo_state;			/* enum kvp_redo_state */
 	u32 generation_count;
 	struct kvp_generation generations[KVP_MAX_GENERATIONS];	/* oldest first */
 	u64 checkpoint_time;

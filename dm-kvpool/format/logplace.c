@@ -181,5 +181,6 @@ void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u32 others, u64 nonce)
 	sb->log_prev_csum = 0;
 	sb->redo_nonce = 0;
 	sb->redo_lsn = 0;
+	sb->redo_state = KVP_REDO_UNKNOWN;
 	kvp_generations_trim(sb);
 }

@@ -88,6 +88,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
 	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
+	d->redo_state = (u8)sb->redo_state;
 	d->checkpoint_time = cpu_to_le64(sb->checkpoint_time);
 	kvp_generations_encode(sb, d);
 }
@@ -209,6 +210,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
 	sb->redo_lsn = le64_to_cpu(d->redo_lsn);
+	sb->redo_state = d->redo_state;
 	sb->checkpoint_time = le64_to_cpu(d->checkpoint_time);
 	kvp_generations_decode(d, sb);
 	sb->vdev_count = le32_to_cpu(d->vdev_count);
@@ -357,6 +359,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
 	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_window(g)))
 		return "place of a recovery's chain";
+	if (sb->redo_state > KVP_REDO_COMPLETE || (sb->redo_state && !sb->redo_nonce))
+		return "state of a recovery's chain";
 	if (!kvp_log_holds_discard(g, largest_chunk(sb)))
 		return "log size for the chunks";
 	if (sb->scrub.cursor > kvp_map_blocks(&sb->map))

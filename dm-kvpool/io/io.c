@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is built on kvp_io_submit() alone: groups and synchronous requests. */
+/* What is built on kvp_io_submit() alone: groups and synchronous requests; and what errors mean. */
 #include "io/io.h"
 #include "pool/pool.h"
 

@@ -9,6 +9,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/errno.h>
 #include <linux/types.h>
 
 struct kvp_leg;
@@ -80,6 +81,18 @@ void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
 
 /** kvp_io_can_discard() - does the device of @leg offer KVP_IO_DISCARD? Any context. */
 bool kvp_io_can_discard(const struct kvp_leg *leg);
+
+/** kvp_error_is_loss() - has the medium lost it for good, beyond doubt? Plain -EIO does not say so. Any context. */
+static inline bool kvp_error_is_loss(int error)
+{
+	return error == -ENODATA || error == -EILSEQ;
+}
+
+/** kvp_error_may_be_place() - may only this place be bad, so that others can be read? Plain -EIO may be anything. */
+static inline bool kvp_error_may_be_place(int error)
+{
+	return error == -EIO || kvp_error_kind(error) == KVP_ERR_MEDIUM;
+}
 
 /* Requests that are waited for together. */
 struct kvp_io_group {

@@ -166,6 +166,8 @@ static int apply_entries(struct kvp_recovery *rec)
 	rec->ahead_until = rec->scanned;
 	while (!ret && rec->end.lsn < rec->scanned) {
 		leg = kvp_recovery_next(rec, &h);
+		if (leg < 0 && leg != -ENOENT)
+			return leg;
 		/* It may have passed on to a generation in which there is nothing. */
 		if (leg < 0 && rec->end.lsn >= rec->scanned)
 			break;

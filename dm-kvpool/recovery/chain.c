@@ -5,11 +5,24 @@
  *
  * It begins with the segment behind the log's end, and has a nonce of its own,
  * which the superblock names before the first entry is written (R11). Its last
- * entry says that it is the last: without that entry the chain does not count,
- * and nothing has been written home; the next recovery begins it anew, at the
- * same place under another nonce. With it, the chain holds all that the next
- * recovery needs. So there are never more than the two, however often recoveries
- * are cut short.
+ * entry says that it is the last; when that is durable the superblock says that the chain
+ * is complete, and only when that is durable anything goes home. Until then the
+ * chain does not count, and the next recovery begins it anew, at the same place under
+ * another nonce. From then on it holds all that the next recovery needs. So there are
+ * never more than the two, however often recoveries are cut short.
+ *
+ * Whether it is complete is never concluded from what can be read of it (R27):
+ *
+ *   not complete, by the superblock  It is not read. Nothing is home that it is for.
+ *   complete, and read to its end    Taken, twice to the same place.
+ *   complete, and a leg is silent    Refused: it is there, and a later start finds it.
+ *   complete, and damaged in all copies, or lost by their medium  It was needed only where a row was half written and a
+ *	block of it has to be made. So all rows are resolved without it first, and nothing is written: if none loses
+ *	a block, another chain is begun; else the start is refused, until the leg is there that has the block.
+ *   of an older module               The superblock does not say. As before: it is complete if its last entry is found.
+ *
+ * A crash between the last entry and that superblock: not complete, and it is written once more. A superblock that
+ * only some legs have: they say complete, and it is; the others do not, and nothing was home (R13).
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -89,6 +102,20 @@ static int begin(struct kvp_recovery *rec)
 	pool->sb->epoch++;
 	pool->sb->redo_nonce = c->nonce;
 	pool->sb->redo_lsn = c->head.lsn;
+	pool->sb->redo_state = KVP_REDO_BEGUN;
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/* The superblock says so, durably, before anything goes home. */
+static int say_complete(struct kvp_recovery *rec)
+{
+	struct kvp_pool *pool = rec->pool;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	pool->sb->redo_state = KVP_REDO_COMPLETE;
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
@@ -244,7 +271,7 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 	/* Nothing was added, or the last one has its place in the entry that says so. */
 	if (!c->nr)
 		return 0;
-	ret = append(rec, true);
+	ret = append(rec, true) ?: say_complete(rec);
 	if (!ret)
 		rec->end = c->head;
 	return ret;
@@ -252,14 +279,15 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* All of it is on at least one leg, up to the entry that says that it is the last. */
-static void find_last(struct kvp_recovery *rec, bool *complete)
+/* Is all of it on at least one leg, up to the entry that says that it is the last? -errno: nobody can know. */
+static int find_last(struct kvp_recovery *rec, bool *complete)
 {
 	struct kvp_log_at limit;
 	struct kvp_log_hdr h;
+	int leg = 0;
 
 	*complete = false;
-	while (!*complete && kvp_recovery_next(rec, &h) >= 0) {
+	while (!*complete && (leg = kvp_recovery_next(rec, &h)) >= 0) {
 		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
 		*complete = h.flags & KVP_LOG_LAST;
 		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
@@ -267,20 +295,36 @@ static void find_last(struct kvp_recovery *rec, bool *complete)
 	/* An entry that could not be read then, and so did not count, does not count now. */
 	if (*complete)
 		rec->log_end = limit;
+	return leg >= 0 || leg == -ENOENT ? 0 : leg;
+}
+
+/* The superblock says that it is complete, and no copy that was read has its next entry. */
+static int damaged(struct kvp_recovery *rec)
+{
+	if (kvp_unread_is_silent(&rec->end_unread))
+		return kvp_recovery_unread(rec, &rec->end_unread,
+			"and what others have of the parity that an earlier recovery logged is damaged");
+	memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
+	rec->chain_lost = true;
+	kvp_event(rec->pool, "chain_damaged lsn=%llu", (unsigned long long)rec->end.lsn);
+	return 0;
 }
 
 int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete)
 {
 	const struct kvp_sb *sb = rec->pool->sb;
 	struct kvp_log_mark begin = { sb->redo_lsn, 0, 0 }, end = rec->end;
-	int ret = 0;
+	int ret;
 
 	*complete = false;
-	if (!sb->redo_nonce)
+	if (!sb->redo_nonce || sb->redo_state == KVP_REDO_BEGUN)
 		return 0;
 	rec->nonce = sb->redo_nonce;
 	rec->end = begin;
-	find_last(rec, complete);
+	ret = find_last(rec, complete);
+	if (!*complete && sb->redo_state == KVP_REDO_COMPLETE &&
+	    (!ret || !kvp_unread_is_silent(&rec->end_unread)))
+		ret = damaged(rec);
 	if (*complete) {
 		u64 behind = rec->end.lsn;
 

@@ -13,6 +13,9 @@
  *   intents   are at home or are not: by its sum a block shows that by itself
  *   discards  what is older is history. What they have thrown away may be back
  *
+ * What an SSD in use does not tell because it does not answer is no reason to keep silent about a block: then
+ * nothing is given up yet (R27). A bad sector is; and so is one that was recorded out, which may never answer again.
+ *
  *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
  *   2. Blocks are poisoned, in memory; a checkpoint on the way still names the log.
  *   3. The checkpoint that has all poison names an empty log under a new nonce and
@@ -30,34 +33,50 @@
 
 /* --- what can be read ------------------------------------------------------------------ */
 
-static void load_leg(struct kvp_recovery *rec, u32 leg)
+static void note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error)
+{
+	if (error && !kvp_error_may_be_place(error) && kvp_leg_usable(leg))
+		kvp_unread_note(u, leg, block, error);
+}
+
+static void load_leg(struct kvp_recovery *rec, u32 leg, struct kvp_unread *u)
 {
 	struct kvp_vdev *v = rec->pool->log.v;
 	struct page **pages = rec->seg.pages[leg];
 	struct kvp_io io = { .leg = &v->legs[leg], .op = KVP_IO_READ };
 	u32 n = v->g->segment_blocks, p;
+	int error = 0;
 
 	io.nr = n;
 	io.pages = pages;
 	if (kvp_log_on_leg(&v->legs[leg], rec->seg.lsn, &io.block) && !kvp_io_sync(&io))
 		return;
-	for (p = 0; p < n; p++)
-		if (kvp_io_page(io.leg, KVP_IO_READ, io.block + p, pages[p]))
+	for (p = 0; p < n; p++) {
+		if (!error || kvp_error_may_be_place(error))
+			error = kvp_recovery_page(rec, io.leg, io.block + p, pages[p]);
+		note(u, io.leg, io.block + p, error);
+		if (error)
 			clear_page(page_address(pages[p]));
+	}
 }
 
-static void load_all(struct kvp_recovery *rec)
+static int load_all(struct kvp_recovery *rec)
 {
 	const struct kvp_vdev *v = rec->pool->log.v;
+	struct kvp_unread u = { };
 	u32 i;
 
-	if (rec->stripes) {
+	if (rec->stripes)
 		kvp_stripes_load(rec, v->g->segment_blocks, true);
-		return;
+	for (i = 0; rec->stripes && i < v->g->segment_blocks; i++) {
+		struct kvp_place at = kvp_log_place(v->g, rec->seg.lsn + i, 0);
+
+		note(&u, &v->legs[at.leg], at.block, kvp_stripes_error(rec, rec->seg.lsn + i));
 	}
-	for (i = 0; i < v->nr_legs; i++)
+	for (i = 0; !rec->stripes && i < v->nr_legs; i++)
 		if (v->legs[i].bdev)
-			load_leg(rec, i);
+			load_leg(rec, i, &u);
+	return u.error ? kvp_recovery_unread(rec, &u, "and may name blocks that are lost") : 0;
 }
 
 /* Does it decode that is in rec->hdr, of whichever generation? */
@@ -142,7 +161,7 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 	int ret = 0;
 
 	for (rec->seg.lsn = lsn - lsn % segment; !ret && rec->seg.lsn < end; rec->seg.lsn += segment) {
-		load_all(rec);
+		ret = load_all(rec);
 		while (!ret && lsn < min(end, rec->seg.lsn + segment)) {
 			struct kvp_log_hdr h;
 			bool old;

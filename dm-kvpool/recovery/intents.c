@@ -3,6 +3,10 @@
  * Recovery of blocks whose newest record is an intent (R4, R5): what is found
  * at home says whether the write got there; if it did not, an older version
  * counts, and if none is there, what the write left, or nothing at all.
+ *
+ * Only what was read says that the write did not get there (unread.c, R27). As long as a leg in sync did not give its
+ * copy the newest version may be on that one. Then an older one counts only if another leg has it whole at home,
+ * which the newest, had it been durable, would have replaced there too (R15, R20).
  */
 #include <linux/mm.h>
 
@@ -86,13 +90,14 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
 			      u64 block)
 {
+	u64 at = kvp_home_block(rec->pool, block);
+	int error;
+
 	if (rec->window_good[v->legs[leg].index] && block >= rec->window && block - rec->window < rec->window_nr)
 		return rec->seg.pages[leg][block - rec->window];
-	if (!kvp_io_page(&v->legs[leg], KVP_IO_READ, kvp_home_block(rec->pool, block), rec->scratch))
-		return rec->scratch;
-	atomic64_inc(&v->legs[leg].err_read);
-	rec->silent = true;
-	return NULL;
+	error = kvp_recovery_page(rec, &v->legs[leg], at, rec->scratch);
+	kvp_unread_note(&rec->silent, &v->legs[leg], at, error);
+	return error ? NULL : rec->scratch;
 }
 
 /* Copies of @block that are what @crc says: a bit per leg; one of them in rec->home. */
@@ -142,7 +147,7 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
-	int ret = -EILSEQ;
+	int ret = -EILSEQ, error;
 	u64 at;
 	u32 i;
 
@@ -151,9 +156,10 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 	for (i = 0; i < v->nr_legs; i++) {
 		if (!kvp_leg_usable(&v->legs[i]) || !kvp_log_on_leg(&v->legs[i], r->payload, &at))
 			continue;
-		if (kvp_io_page(&v->legs[i], KVP_IO_READ, at, rec->home))
+		error = kvp_recovery_page(rec, &v->legs[i], at, rec->home);
+		if (error && !kvp_error_is_loss(error))
 			ret = -EIO;
-		else if (kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
+		else if (!error && kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;
 	}
 	return ret;
@@ -177,6 +183,16 @@ static int poison(struct kvp_recovery *rec, u64 block)
 	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 
+/* A leg that did not answer may have the version that was acknowledged. */
+static int refuse_silent(struct kvp_recovery *rec, u64 block)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "which may be the only copy of what was last written to block %llu",
+		 (unsigned long long)block);
+	return kvp_recovery_unread(rec, &rec->silent, what);
+}
+
 /* Nothing verifies: keep what is there if a write was cut short, else say that it is lost. */
 static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 {
@@ -184,20 +200,22 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
 	u32 i;
 
+	if (kvp_unread_is_silent(&rec->silent))
+		return refuse_silent(rec, block);
 	for (i = 0; kvp_recovery_open(rec, intent) && i < v->nr_legs; i++) {
-		if (!kvp_leg_usable(&v->legs[i]) ||
-		    kvp_io_page(&v->legs[i], KVP_IO_READ, kvp_home_block(pool, block), rec->home))
+		struct page *copy = kvp_leg_usable(&v->legs[i]) ? home_copy(rec, v, i, block) : NULL;
+
+		if (!copy)
 			continue;
+		memcpy(page_address(rec->home), page_address(copy), KVP_BLOCK_SIZE);
 		rec->torn++;
 		return write_others(rec, block, BIT(i)) ?:
 		       kvp_recovery_set(rec, block,
 				 kvp_block_sum(pool->seed, block, page_address(rec->home)),
 				 KVP_ENTRY_VALID);
 	}
-	if (rec->silent)
-		return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
-				  "block %llu: no leg that answers has the version that was acknowledged",
-				  (unsigned long long)block);
+	if (kvp_unread_is_silent(&rec->silent))
+		return refuse_silent(rec, block);
 	return poison(rec, block);
 }
 
@@ -213,6 +231,9 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 		return PTR_ERR(leaf);
 	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
+	/* No copy can show that this is what there was. */
+	if (kvp_entry_state(entry) != KVP_ENTRY_VALID && kvp_unread_is_silent(&rec->silent))
+		return refuse_silent(rec, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
 		return 0;
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
@@ -225,17 +246,23 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 	       kvp_recovery_set(rec, block, kvp_entry_crc(entry), KVP_ENTRY_VALID);
 }
 
-/* The older version is in the log; or, if it is rotten there, where it was brought before the write over it began. */
+/*
+ * The older version is in the log; or, if it is rotten there, where it was brought before the write over it began. Where
+ * a leg is silent only that shows that the newest one is nowhere.
+ */
 static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
-	int ret = read_payload(rec, block, r);
+	bool silent = kvp_unread_is_silent(&rec->silent);
+	int ret = silent ? -EILSEQ : read_payload(rec, block, r);
 	unsigned long match = 0;
 
 	if (ret == -EILSEQ) {
 		match = copies_matching(rec, block, r->crc);
-		ret = match || !rec->silent ? 0 : -EIO;
-		if (!match && !ret)
+		if (!match && kvp_unread_is_silent(&rec->silent))
+			return refuse_silent(rec, block);
+		if (!match)
 			return poison(rec, block);
+		ret = 0;
 	}
 	if (ret)
 		return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
@@ -277,7 +304,7 @@ int kvp_recovery_intents(struct kvp_recovery *rec)
 			continue;
 		if (block < rec->window || block - rec->window >= rec->window_nr)
 			load_window(rec, block);
-		rec->silent = false;
+		memset(&rec->silent, 0, sizeof(rec->silent));
 		ret = resolve_block(rec, block, r);
 		if (!ret)
 			ret = kvp_recovery_relieve(rec);

@@ -32,6 +32,8 @@ static void free_segment(struct kvp_segment *seg)
 	u32 i, p;
 
 	for (i = 0; i < KVP_MAX_LEGS; i++) {
+		kvfree(seg->errors[i]);
+		seg->errors[i] = NULL;
 		if (!seg->pages[i])
 			continue;
 		for (p = 0; p < seg->blocks; p++)
@@ -59,7 +61,8 @@ static int alloc_pages_of(struct kvp_segment *seg, u32 sets, gfp_t gfp)
 
 	for (i = 0; i < sets; i++) {
 		seg->pages[i] = kvcalloc(seg->blocks, sizeof(struct page *), gfp);
-		if (!seg->pages[i])
+		seg->errors[i] = kvcalloc(seg->blocks, sizeof(int), gfp);
+		if (!seg->pages[i] || !seg->errors[i])
 			return -ENOMEM;
 		for (p = 0; p < seg->blocks; p++) {
 			seg->pages[i][p] = alloc_page(gfp);
@@ -131,6 +134,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	get_random_bytes(&pool->sb->log_nonce, sizeof(pool->sb->log_nonce));
 	pool->sb->redo_nonce = 0;
 	pool->sb->redo_lsn = 0;
+	pool->sb->redo_state = KVP_REDO_UNKNOWN;
 	pool->sb->flags &= ~(KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_CLEAN);
 	mutex_unlock(&pool->sb_lock);
 	/* Durable positions must not lie behind the new tail. */
@@ -279,6 +283,11 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	rec->scanned = rec->end.lsn;
 	if (!ret)
 		ret = kvp_recovery_chain_read(rec, &complete);
+	/* Before a leg that is missing is recorded out: it may have what the chain had. */
+	if (!ret && rec->chain_lost && !kvp_pool_readonly(rec->pool))
+		ret = kvp_recovery_rows_try(rec);
+	if (ret && !rec->refusal->why[0])
+		explain(rec, ret);
 	if (ret || kvp_pool_readonly(rec->pool)) {
 		*head = rec->end;
 		return ret;

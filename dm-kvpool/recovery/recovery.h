@@ -19,6 +19,7 @@ struct kvp_segment {
 	u32 nr;			/* of legs; there may be more pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
 	struct page **pages[KVP_MAX_LEGS];
+	int *errors[KVP_MAX_LEGS];	/* by block: 0: it was read; else why it could not be, and its page is zeros (R27) */
 	bool loaded[KVP_MAX_LEGS];
 	struct kvp_io ios[KVP_MAX_LEGS];
 	struct kvp_io_group group;
@@ -27,6 +28,13 @@ struct kvp_segment {
 #define KVP_WINDOW_IOS		64	/* reads of homes at once: of each turn one from each leg */
 #define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
 #define KVP_DENSE_ENTRY		8	/* blocks: an SSD takes longer for one more request than for these */
+
+/* What could not be read, of several things that which is worth most to ask for again. */
+struct kvp_unread {
+	const struct kvp_leg *leg;
+	u64 block;		/* of the leg */
+	int error;		/* 0: all was read */
+};
 
 struct kvp_recovery_chain;
 struct kvp_recovery_stripes;
@@ -62,7 +70,12 @@ struct kvp_recovery {
 	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
 	bool unclean;			/* the label did not say that the log is empty */
-	bool silent;			/* a leg did not answer for the block being resolved */
+	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: it was waited for in vain */
+	struct kvp_unread end_unread;	/* of the place where no entry was found last */
+	struct kvp_unread beyond_unread; /* of what lies behind the end */
+	u32 beyond_asked, beyond_missed; /* blocks of that */
+	struct kvp_unread silent;	/* of the block, or row, that is being resolved */
+	bool chain_lost;		/* it was complete, and is damaged: chain.c */
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_stripes *stripes;	/* of a log of full stripes */
@@ -89,6 +102,25 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 
 	kvp_rec_decode(&d[i], r);
 }
+
+/* --- unread.c --------------------------------------------------------------------------- */
+
+/**
+ * kvp_recovery_page() - read one block, with patience (R27)
+ *
+ * Tries again where the kind of the error says that this may help, for half a second at most. Return: 0 or the
+ * error of the last try, which is counted for the leg. Context: process, waits for I/O.
+ */
+int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, struct page *page);
+
+/** kvp_unread_note() - @block of @leg could not be read, by @error */
+void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error);
+
+/** kvp_unread_is_silent() - may a later start read it? Not if all of it is lost for good */
+bool kvp_unread_is_silent(const struct kvp_unread *u);
+
+/** kvp_recovery_unread() - the refusal for when an answer depends on it; @what: which, in words. Returns -EIO */
+int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, const char *what);
 
 /* --- segment.c -------------------------------------------------------------------------- */
 
@@ -125,8 +157,10 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  *
  * Its segment is in memory then, and its header in rec->hdr. If rec->unverified the header is all that was read:
  * it is the same on all legs, and what was durable shows that the entry is as well.
- * Return: a leg on which all of it verifies, for kvp_segment_page(), or -1. Of a log of full stripes it
- * is none: behind that number there is the entry as it should be.
+ * Return: a leg on which all of it verifies, for kvp_segment_page(); of a log of full stripes it
+ * is none: behind that number there is the entry as it should be. -ENOENT: there is no such entry, and
+ * rec->end_unread has what was not read of the places where it might be. Another error, with the refusal
+ * filled: nobody can know, as what might tell could not be read (R27).
  */
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
@@ -138,7 +172,11 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
  */
 int kvp_recovery_scan(struct kvp_recovery *rec);
 
-/** kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then */
+/**
+ * kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then
+ *
+ * Return: 0, or -errno with the refusal filled, also if it does not come as far as @behind.
+ */
 int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
 
 /** kvp_recovery_decode() - the header in rec->hdr, @avail blocks of it; kvp_log_decode()'s errors */
@@ -173,8 +211,27 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
  */
 u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try);
 
-/** kvp_stripes_entry() - the entry at @lsn, if it verifies, or can be made, and follows rec->end; or -1 */
-int kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h);
+#define KVP_STRIPES_MADE	1	/* what kvp_segment_page() has there: each block as it should be */
+
+/* What was read of a place says of the entry that would be next there. */
+enum kvp_says {
+	KVP_SAYS_ENTRY,		/* it is there: all of it verifies, and follows rec->end */
+	KVP_SAYS_NONE,		/* nothing of it is there */
+	KVP_SAYS_PART,		/* it is there in part: torn, or rotten */
+	KVP_SAYS_NOTHING,	/* what would say could not be read */
+};
+
+/**
+ * kvp_stripes_entry() - the entry at @lsn, if it verifies, or can be made, and follows rec->end
+ * @u: what of it could not be read is noted there
+ */
+enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u);
+
+/** kvp_stripes_error() - why the block at @lsn could not be read; 0: it was. Its segment is in memory */
+int kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn);
+
+/** kvp_stripes_unread() - could neither copy of what may be a header's first block at @lsn be read? Notes it in @u */
+bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u);
 
 /** kvp_stripes_equalise() - of the entry that was made last, legs in use get what they have otherwise, durably */
 int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
@@ -256,6 +313,13 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
 int kvp_recovery_rows_log(struct kvp_recovery *rec);
+
+/**
+ * kvp_recovery_rows_try() - could all rows be resolved without parity that is lost?
+ *
+ * Nothing is written. Return: 0, or -errno with the refusal filled: a block would be lost.
+ */
+int kvp_recovery_rows_try(struct kvp_recovery *rec);
 
 /** kvp_recovery_rows_home() - all that the log knows of, home and to the table */
 int kvp_recovery_rows_home(struct kvp_recovery *rec);

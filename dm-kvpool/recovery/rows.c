@@ -188,12 +188,11 @@ static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	struct piece *p = &r->p[piece];
 
 	if (!p->loaded) {
-		p->error = kvp_leg_usable(leg) ? kvp_row_load(leg, at.block, p->home) : -ENXIO;
+		p->error = kvp_leg_usable(leg) ? kvp_recovery_page(rec, leg, at.block, p->home) : -ENXIO;
 		p->loaded = true;
-		if (p->error && p->error != -ENXIO)
-			atomic64_inc(&leg->err_read);
 	}
-	rec->silent |= p->error && p->error != -ENODATA && p->error != -ENXIO;
+	if (p->error != -ENXIO)
+		kvp_unread_note(&rec->silent, leg, at.block, p->error);
 	return p->error;
 }
 
@@ -236,7 +235,7 @@ static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, 
 		struct kvp_place at = kvp_log_place(v->g, l.lsn, i);
 
 		if (kvp_leg_usable(&v->legs[at.leg]) &&
-		    !kvp_io_page(&v->legs[at.leg], KVP_IO_READ, at.block, page) &&
+		    !kvp_recovery_page(rec, &v->legs[at.leg], at.block, page) &&
 		    kvp_row_sum(r->leaf, r->row, piece, page) == l.crc)
 			return 0;
 	}
@@ -362,21 +361,48 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 	return read_log(rec, r, i, logged_version(v), p->page);
 }
 
+/* A leg that did not answer may have the newest version, or what that can be made of (R27). */
+static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 i)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "without which block %llu cannot be had as it was last written",
+		 (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+	return kvp_recovery_unread(rec, &rec->silent, what);
+}
+
 /* Nobody has the newest version, nor an older one: what a write left that was cut short (R5)? */
 static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
 {
 	struct piece *p = &r->p[i];
 
+	if (kvp_unread_is_silent(&rec->silent))
+		return refuse_silent(rec, r, i);
 	if (open && !load_home(rec, r, i)) {
 		p->kind = PIECE_TORN;
 		p->crc = kvp_row_sum(r->leaf, r->row, i, p->home);
 		return 0;
 	}
-	if (!rec->silent)
+	if (!rec->chain_lost)
 		return 0;
-	return kvp_refuse(rec->refusal, -EIO, "check the leg that does not answer and try again",
-			  "block %llu: no leg that answers has it",
-			  (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+	return kvp_refuse(rec->refusal, -EUCLEAN, "connect every leg, and start again",
+		"the parity that an earlier recovery logged is damaged, and without it block %llu would be lost",
+		(unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+}
+
+/*
+ * The newest version of a piece was not found: may the next older one count, or with NULL what the table says? As long as a leg
+ * is silent only one that is found whole at home, by its own leg or made of the others; of data in the log, by its own.
+ */
+static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
+			    const struct kvp_version *older)
+{
+	if (!kvp_unread_is_silent(&rec->silent))
+		return true;
+	if (!older)
+		return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, i)) == KVP_ENTRY_VALID;
+	return older->kind == KVP_REC_INTENT ||
+	       (older->kind == KVP_REC_DATA && home_is(rec, r, i, older->crc));
 }
 
 /* R4: the newest version of a piece; of intents that were cut short the next older one, if they are not home. */
@@ -393,6 +419,8 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 		/* kvp_history_find() may use the same memory again */
 		if (found)
 			v = *found;
+		if (open && !older_may_count(rec, r, i, found ? &v : NULL))
+			return refuse_silent(rec, r, i);
 		if (found && v.kind != KVP_REC_INTENT)
 			return resolve_logged(rec, r, i, &v);
 		ret = resolve_home(rec, r, i, found ? &v : NULL);
@@ -412,7 +440,7 @@ static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
 
 	r->changes = false;
 	r->in_flight = false;
-	rec->silent = false;
+	memset(&rec->silent, 0, sizeof(rec->silent));
 	for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
 		ret = resolve_piece(rec, r, i);
 	return ret;
@@ -570,6 +598,16 @@ static int log_rows(struct kvp_recovery *rec)
 		ret = kvp_recovery_chain_add(rec, vdev_of(r), r->row, crc, r->p[0].page);
 	}
 	return ret;
+}
+
+static int look_only(struct kvp_recovery *rec)
+{
+	return 0;
+}
+
+int kvp_recovery_rows_try(struct kvp_recovery *rec)
+{
+	return each_rows(rec, look_only);
 }
 
 int kvp_recovery_rows_log(struct kvp_recovery *rec)

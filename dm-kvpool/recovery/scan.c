@@ -75,40 +75,93 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 	       kvp_block_sum(pool->seed, r->block, data);
 }
 
-/* Of clean blocks nobody uses it: that one of them is rotten or torn must not end the log (R10). */
-static bool payload_verifies(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
+/* Could the block at @lsn be read from @leg? Or note in @u why not. */
+static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unread *u)
+{
+	int error = rec->seg.errors[leg][lsn - rec->seg.lsn];
+	u64 block = 0;
+
+	if (!error)
+		return true;
+	kvp_log_on_leg(rec->seg.legs[leg], lsn, &block);
+	kvp_unread_note(u, rec->seg.legs[leg], block, error);
+	return false;
+}
+
+/*
+ * The payload of the entry in rec->hdr. One block with another sum says more than all that could not be read: what is durable
+ * has none. Of clean blocks nobody uses it: that one of them is rotten or torn must not end the log (R10).
+ */
+static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
+				 struct kvp_unread *u)
 {
 	u64 at = h->lsn + h->hdr_blocks;
+	struct kvp_unread missed = { };
 	u32 i;
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_rec r;
 
 		kvp_recovery_record(rec, i, &r);
-		if (kvp_rec_counts(&r) && kvp_rec_has_payload(&r) &&
-		    kvp_recovery_sum(rec->pool, &r, page_address(kvp_segment_page(rec, leg, at))) != r.crc)
-			return false;
+		if (kvp_rec_counts(&r) && kvp_rec_has_payload(&r)) {
+			if (was_read(rec, leg, at, &missed) &&
+			    kvp_recovery_sum(rec->pool, &r,
+					     page_address(kvp_segment_page(rec, leg, at))) != r.crc)
+				return KVP_SAYS_PART;
+		}
 		at += kvp_rec_has_payload(&r);
 	}
-	return true;
+	kvp_unread_note(u, missed.leg, missed.block, missed.error);
+	return missed.error ? KVP_SAYS_NOTHING : KVP_SAYS_ENTRY;
 }
 
-/* A leg on which the whole entry at @lsn verifies and follows rec->end, or -1. */
-static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+/* What @leg says of the entry that would be next at @lsn. */
+static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
+			     struct kvp_unread *u)
+{
+	const struct kvp_disk_log_hdr *d = page_address(kvp_segment_page(rec, leg, lsn));
+	u64 end = min(kvp_log_segment_end(rec->pool->log.v->g, lsn), lsn + KVP_MAX_HDR_BLOCKS), at;
+	struct kvp_why why;
+	int error;
+
+	if (!was_read(rec, leg, lsn, u))
+		return KVP_SAYS_NOTHING;
+	error = decode_at(rec, leg, lsn, h, &why);
+	if (!error)
+		return kvp_recovery_follows(rec, h) ? ask_payload(rec, leg, h, u) : KVP_SAYS_NONE;
+	/* Of this log, but the header of another place: of an earlier round. */
+	if (error != -EUCLEAN || le64_to_cpu(d->lsn) != lsn)
+		return KVP_SAYS_NONE;
+	for (at = lsn + 1; at < min(end, lsn + kvp_log_hdr_claims(d)); at++)
+		if (!was_read(rec, leg, at, u))
+			return KVP_SAYS_NOTHING;
+	return KVP_SAYS_PART;
+}
+
+/*
+ * A leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no such entry; -EIO: that
+ * cannot be told, because of what is in @u (R27). What counts as an answer: unread.c.
+ */
+static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
-	struct kvp_why why;
-	u32 i;
+	u32 nr = rec->stripes ? 1 : rec->seg.nr, i;
+	bool none = false, part = false;
 
-	if (kvp_log_striped(v->g))
-		return kvp_stripes_entry(rec, lsn, h);
-	for (i = 0; i < rec->seg.nr; i++) {
-		if (!rec->seg.loaded[i] || rec->seg.legs[i]->v != v || decode_at(rec, i, lsn, h, &why))
+	for (i = 0; i < nr; i++) {
+		enum kvp_says says;
+
+		if (!rec->stripes && (!rec->seg.loaded[i] || rec->seg.legs[i]->v != v))
 			continue;
-		if (kvp_recovery_follows(rec, h) && payload_verifies(rec, i, h))
-			return i;
+		says = rec->stripes ? kvp_stripes_entry(rec, lsn, h, u) : ask_leg(rec, i, lsn, h, u);
+		if (says == KVP_SAYS_ENTRY)
+			return rec->stripes ? KVP_STRIPES_MADE : (int)i;
+		none |= says == KVP_SAYS_NONE;
+		part |= says == KVP_SAYS_PART;
 	}
-	return -1;
+	if (none || !u->error || (part && !kvp_unread_is_silent(u)))
+		return -ENOENT;
+	return -EIO;
 }
 
 /* Does @leg have what @good has of the first @blocks of the entry? */
@@ -282,6 +335,7 @@ static u32 next_places(const struct kvp_recovery *rec, u64 *places)
 
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
+	struct kvp_unread open = { }, u;
 	u64 places[2];
 	u32 i, n;
 	int leg;
@@ -295,13 +349,19 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 			return leg;
 	}
 	rec->unverified = false;
+	memset(&rec->end_unread, 0, sizeof(rec->end_unread));
 	for (i = 0; i < n; i++) {
 		kvp_segment_load(rec, places[i]);
-		leg = good_copy(rec, places[i], h);
+		memset(&u, 0, sizeof(u));
+		leg = good_copy(rec, places[i], h, &u);
 		if (leg >= 0)
 			return leg;
+		kvp_unread_note(&rec->end_unread, u.leg, u.block, u.error);
+		if (leg != -ENOENT)
+			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
-	return -1;
+	/* The other place has nothing, so what comes next may be in that of which nobody knows. */
+	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") : -ENOENT;
 }
 
 /* R12: whoever wrote this knew of a superblock that is not here. */
@@ -320,6 +380,51 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 
 	return kvp_log_epoch(rec->hdr, avail, pool->sb->nonce, &epoch) && epoch > pool->sb->epoch ?
 	       stale_root(rec, epoch) : 0;
+}
+
+/* Could nobody who has the log now read the block at @lsn? */
+static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+{
+	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
+	struct kvp_segment *seg = &rec->seg;
+	bool asked = false;
+	u32 i;
+
+	if (rec->stripes)
+		return kvp_stripes_unread(rec, lsn, u);
+	for (i = 0; i < seg->nr; i++) {
+		if (!seg->loaded[i] || seg->legs[i]->v != v)
+			continue;
+		asked = true;
+		if (was_read(rec, i, lsn, u))
+			return false;
+	}
+	return asked;
+}
+
+/* A leg in sync that was read is an answer, as at the end. Else it is counted. */
+static void note_beyond(struct kvp_recovery *rec, u64 lsn)
+{
+	struct kvp_unread u = { };
+
+	rec->beyond_asked++;
+	if (!is_unread(rec, lsn, &u))
+		return;
+	rec->beyond_missed++;
+	kvp_unread_note(&rec->beyond_unread, u.leg, u.block, u.error);
+}
+
+/*
+ * Bad sectors are few, and there may be some for years. Where most of what was asked for did not come, the leg
+ * does not answer; and where it says so itself. Then nobody knows how far the log went (R27).
+ */
+static bool beyond_unknown(const struct kvp_recovery *rec)
+{
+	const struct kvp_unread *u = &rec->beyond_unread;
+
+	if (!kvp_unread_is_silent(u))
+		return false;
+	return !kvp_error_may_be_place(u->error) || rec->beyond_missed > rec->beyond_asked / 2;
 }
 
 /* look_beyond() of a log of full stripes: whichever copies of a header's blocks there are. */
@@ -360,6 +465,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	int ret = 0;
 	u32 i;
 
+	note_beyond(rec, lsn);
 	if (rec->stripes)
 		return look_beyond_stripes(rec, lsn, durable);
 	/* Of whomever: an older activation's may be from before the log had these vdevs. */
@@ -440,11 +546,16 @@ static int check_end(struct kvp_recovery *rec)
 	/* Whoever knows what was durable has looked there. */
 	if (!ret && !rec->by_headers)
 		ret = look_at_segments(rec, lsn, limit, &durable);
+	if (!ret && durable > rec->end.lsn && kvp_unread_is_silent(&rec->end_unread))
+		return kvp_recovery_unread(rec, &rec->end_unread,
+					   "and what others have of the log there is damaged");
 	if (!ret && durable > rec->end.lsn)
 		return kvp_refuse(rec->refusal, -EUCLEAN,
 			"connect every leg; kvpoolctl check shows what is readable",
 			"the log is damaged at %llu on every leg, but was durable up to %llu",
 			(unsigned long long)rec->end.lsn, (unsigned long long)durable);
+	if (!ret && beyond_unknown(rec))
+		return kvp_recovery_unread(rec, &rec->beyond_unread, "which may show that the log went on");
 	return ret;
 }
 
@@ -453,7 +564,14 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
 	struct kvp_log_hdr h;
 	int leg, ret = 0;
 
-	while (!ret && rec->end.lsn < behind && (leg = kvp_recovery_next(rec, &h)) >= 0) {
+	while (!ret && rec->end.lsn < behind) {
+		leg = kvp_recovery_next(rec, &h);
+		if (leg == -ENOENT)
+			return kvp_refuse(rec->refusal, -EIO, "check the legs and start again; nothing is lost by that",
+				"what an earlier recovery logged could be read once, and now it cannot, at %llu",
+				(unsigned long long)rec->end.lsn);
+		if (leg < 0)
+			return leg;
 		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
 		ret = plan_entry(rec, &h);
 		if (!ret && !kvp_pool_readonly(rec->pool))
@@ -497,16 +615,21 @@ static int scan(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_log_hdr h;
-	int leg, ret = 0;
+	int leg = 0, ret = 0;
 
 	rec->skipped = 0;
 	rec->known = 0;
+	rec->beyond_asked = 0;
+	rec->beyond_missed = 0;
+	memset(&rec->beyond_unread, 0, sizeof(rec->beyond_unread));
 	if (rec->by_headers)
 		ret = find_known(rec);
 	kvp_recovery_rewind(rec);
 	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log.v->g);
 	while (!ret && (leg = kvp_recovery_next(rec, &h)) >= 0)
 		ret = accept(rec, leg, &h);
+	if (!ret && leg != -ENOENT)
+		ret = leg;
 	return ret ?: check_end(rec);
 }
 

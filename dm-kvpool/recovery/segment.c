@@ -20,17 +20,30 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
 	return false;
 }
 
-/* Blocks that cannot be read must not look like anything. */
-static void load_slowly(struct kvp_segment *seg, u32 leg)
+/*
+ * Block by block, as not all could be read at once. Blocks that cannot be read must not look like anything, and it
+ * is noted that they were not. Of a leg that does not answer at all they are not asked for one by one.
+ */
+static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 leg)
 {
 	struct page **pages = seg->pages[leg];
+	int *errors = seg->errors[leg], silent = 0;
 	u64 block;
 	u32 p;
 
-	for (p = seg->from; p < seg->read; p++)
-		if (!kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block) ||
-		    kvp_io_page(seg->legs[leg], KVP_IO_READ, block, pages[p]))
+	if (rec->deaf[seg->legs[leg]->index] && !kvp_error_may_be_place(seg->ios[leg].error))
+		silent = seg->ios[leg].error;
+	for (p = seg->from; p < seg->read; p++) {
+		errors[p] = silent;
+		if (!silent && !kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block))
+			errors[p] = -ENXIO;
+		else if (!silent)
+			errors[p] = kvp_recovery_page(rec, seg->legs[leg], block, pages[p]);
+		if (errors[p])
 			clear_page(page_address(pages[p]));
+		if (errors[p] && !kvp_error_may_be_place(errors[p]))
+			silent = errors[p];
+	}
 }
 
 /*
@@ -61,16 +74,20 @@ static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
 	}
 }
 
-static void end_copies(struct kvp_segment *seg)
+static void end_copies(struct kvp_recovery *rec, struct kvp_segment *seg)
 {
 	u32 i;
 
 	kvp_io_group_wait(&seg->group);
-	for (i = 0; i < seg->nr; i++)
-		if (seg->loaded[i] && seg->ios[i].error) {
-			atomic64_inc(&seg->legs[i]->err_read);
-			load_slowly(seg, i);
-		}
+	for (i = 0; i < seg->nr; i++) {
+		if (!seg->loaded[i])
+			continue;
+		memset(&seg->errors[i][seg->from], 0, (seg->read - seg->from) * sizeof(int));
+		if (!seg->ios[i].error)
+			continue;
+		atomic64_inc(&seg->legs[i]->err_read);
+		load_slowly(rec, seg, i);
+	}
 }
 
 void kvp_recovery_no_ahead(struct kvp_recovery *rec)
@@ -101,9 +118,10 @@ static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 
 	if (a->lsn != lsn || a->read < blocks)
 		return false;
-	end_copies(a);
+	end_copies(rec, a);
 	for (i = 0; i < seg->nr; i++) {
 		swap(seg->pages[i], a->pages[i]);
+		swap(seg->errors[i], a->errors[i]);
 		seg->loaded[i] = a->loaded[i] && kvp_leg_usable(seg->legs[i]);
 	}
 	seg->lsn = lsn;
@@ -129,7 +147,7 @@ void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	}
 	if (!take_ahead(rec, lsn, blocks)) {
 		begin_copies(&rec->seg, lsn, 0, blocks);
-		end_copies(&rec->seg);
+		end_copies(rec, &rec->seg);
 	}
 	read_ahead(rec, lsn + g->segment_blocks, blocks);
 }
@@ -157,7 +175,7 @@ static void load_part(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	if (seg->lsn == lsn - from && from >= seg->from && from + blocks <= seg->read)
 		return;
 	begin_copies(seg, lsn - from, from, blocks);
-	end_copies(seg);
+	end_copies(rec, seg);
 }
 
 void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest)

@@ -15,16 +15,17 @@
 #include "vdev/row.h"
 
 #define READ	0		/* pages of rec->seg: as it lies there */
-#define MADE	1		/* as it should be */
+#define MADE	KVP_STRIPES_MADE
 
 /**
  * struct kvp_recovery_stripes - of a recovery
- * @there: by block of the segment: some leg has it that may be believed, and it could be read
+ * @errors: by block of the segment: 0: some leg has it that may be believed, and it could be read; -ENXIO: none is
+ *	there that has it; else why it could not be read
  * @order: the segment's pages leg by leg, for its I/O
  * @rec: by block of the entry, if it is payload: its record
  */
 struct kvp_recovery_stripes {
-	bool there[KVP_SEGMENT_BLOCKS];
+	int errors[KVP_SEGMENT_BLOCKS];
 	struct page *order[KVP_SEGMENT_BLOCKS];
 	u16 rec[KVP_MAX_ENTRY_BLOCKS];
 };
@@ -50,9 +51,24 @@ static struct page *page_at(struct kvp_recovery *rec, u32 which, u64 lsn)
 	return rec->seg.pages[which][lsn - rec->seg.lsn];
 }
 
+int kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn)
+{
+	return rec->stripes->errors[lsn - rec->seg.lsn];
+}
+
 static bool there(const struct kvp_recovery *rec, u64 lsn)
 {
-	return rec->stripes->there[lsn - rec->seg.lsn];
+	return !kvp_stripes_error(rec, lsn);
+}
+
+/* If the block is there, and could not be read: note that. */
+static void note_unread(const struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+{
+	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, lsn, 0);
+	int error = kvp_stripes_error(rec, lsn);
+
+	if (error != -ENXIO)
+		kvp_unread_note(u, &log_vdev(rec)->legs[at.leg], at.block, error);
 }
 
 static bool same(struct page *a, struct page *b)
@@ -87,12 +103,19 @@ static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
 	u32 first = first_of(rec, leg), i;
+	int error = io->leg ? io->error : -ENXIO;
+	bool ask = error && io->leg;
 
-	if (io->leg && io->error)
+	if (ask)
 		atomic64_inc(&io->leg->err_read);
-	for (i = 0; i < io->nr; i++)
-		rec->stripes->there[first + i * g->leg_count] = io->leg &&
-			(!io->error || !kvp_io_page(io->leg, KVP_IO_READ, io->block + i, io->pages[i]));
+	/* As of one that does not answer at all: load_slowly() in segment.c. */
+	ask &= kvp_error_may_be_place(error) || !rec->deaf[log_vdev(rec)->legs[leg].index];
+	for (i = 0; i < io->nr; i++) {
+		if (ask)
+			error = kvp_recovery_page(rec, io->leg, io->block + i, io->pages[i]);
+		ask &= !error || kvp_error_may_be_place(error);
+		rec->stripes->errors[first + i * g->leg_count] = error;
+	}
 }
 
 void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
@@ -232,8 +255,29 @@ static void take_as_it_is(struct kvp_recovery *rec, u64 lsn)
 		clear_page(page_address(page_at(rec, MADE, lsn)));
 }
 
-/* One row as it should be, its parity last; false if a block that is needed is lost. */
-static bool make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end)
+/*
+ * Of a row that could not be made: one block with another sum, or one that all others make with another, says that it was torn, or
+ * is rotten; else too many could not be read.
+ */
+static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
+			       struct kvp_unread *u)
+{
+	u32 at, missing = 0;
+	bool wrong = false;
+
+	for (at = first; at < end; at++) {
+		note_unread(rec, h->lsn + at, u);
+		if (!there(rec, h->lsn + at))
+			missing++;
+		else if (at != first)
+			wrong |= !is_right(rec, at, page_at(rec, READ, h->lsn + at));
+	}
+	return wrong || missing < 2 ? KVP_SAYS_PART : KVP_SAYS_NOTHING;
+}
+
+/* One row as it should be, its parity last; not KVP_SAYS_ENTRY: a block that is needed is not to be had. */
+static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
+			      struct kvp_unread *u)
 {
 	bool needed = false;
 	u32 at, bad = 0, which = 0;
@@ -247,16 +291,18 @@ static bool make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 
 		bad++;
 	}
 	if (bad && !(bad == 1 && make_block(rec, h, first, end, which)) && needed)
-		return false;
+		return judge_row(rec, h, first, end, u);
 	kvp_xor_sum(page_at(rec, MADE, h->lsn + first),
 		    &rec->seg.pages[MADE][h->lsn + first + 1 - rec->seg.lsn], end - first - 1);
-	return true;
+	return KVP_SAYS_ENTRY;
 }
 
-/* All blocks of the entry in rec->hdr as they should be; false: one is lost that counts. */
-static bool make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
+/* All blocks of the entry in rec->hdr as they should be; not KVP_SAYS_ENTRY: one is not to be had that counts. */
+static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h, struct kvp_unread *u)
 {
 	const struct kvp_log_stripe s = { log_vdev(rec)->g->leg_count, h->hdr_blocks, h->payload };
+	enum kvp_says says = KVP_SAYS_ENTRY;
+	struct kvp_unread missed = { };
 	u32 at, end;
 
 	note_records(rec, h);
@@ -265,27 +311,81 @@ static bool make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		       rec->hdr + at / 2 * KVP_BLOCK_SIZE, KVP_BLOCK_SIZE);
 	for (; at < h->blocks; at = end) {
 		u32 first = kvp_log_stripe_row(&s, at, &end);
+		struct kvp_unread of_row = { };
+		enum kvp_says row = make_row(rec, h, first, end, &of_row);
 
-		if (!make_row(rec, h, first, end))
-			return false;
+		/* A row that was torn says enough, if all of it was read. */
+		if (row == KVP_SAYS_PART && !of_row.error)
+			return row;
+		if (row != KVP_SAYS_ENTRY && says != KVP_SAYS_PART)
+			says = row;
+		kvp_unread_note(&missed, of_row.leg, of_row.block, of_row.error);
 	}
-	return true;
+	kvp_unread_note(u, missed.leg, missed.block, missed.error);
+	return says;
 }
 
 /* --- an entry -------------------------------------------------------------------------- */
 
-int kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 {
+	struct kvp_unread missed = { };
+	u64 at, end = min(lsn + 2, kvp_log_segment_end(log_vdev(rec)->g, lsn));
+
+	for (at = lsn; at < end; at++) {
+		if (there(rec, at))
+			return false;
+		note_unread(rec, at, &missed);
+	}
+	kvp_unread_note(u, missed.leg, missed.block, missed.error);
+	return missed.error;
+}
+
+/* Is the header of an entry at @lsn there in part, by either copy of its first block? Then what of it could not be read goes to @u. */
+static bool is_part(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+{
+	u64 end = min(lsn + 2, kvp_log_segment_end(log_vdev(rec)->g, lsn)), at, behind;
+	bool part = false;
+
+	for (at = lsn; at < end; at++) {
+		const struct kvp_disk_log_hdr *d = page_address(page_at(rec, READ, at));
+
+		if (!there(rec, at) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->lsn) != lsn ||
+		    le64_to_cpu(d->nonce) != rec->nonce)
+			continue;
+		part = true;
+		behind = lsn + 2ull * min(le32_to_cpu(d->hdr_blocks), KVP_MAX_HDR_BLOCKS);
+		end = max(end, min(behind, kvp_log_segment_end(log_vdev(rec)->g, lsn)));
+	}
+	for (at = lsn; part && at < end; at++)
+		note_unread(rec, at, u);
+	return part;
+}
+
+enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u)
+{
+	enum kvp_says says = KVP_SAYS_NONE, made;
 	struct kvp_why why;
+	bool other = false;
 	u32 try, blocks;
 
 	for (try = 0; try < KVP_LOG_STRIPE_TRIES; try++) {
 		blocks = kvp_stripes_header(rec, lsn, try);
-		if (blocks && !kvp_recovery_decode(rec, blocks, lsn, h, &why) &&
-		    kvp_recovery_follows(rec, h) && make_entry(rec, h))
-			return MADE;
+		if (!blocks || kvp_recovery_decode(rec, blocks, lsn, h, &why))
+			continue;
+		other |= !kvp_recovery_follows(rec, h);
+		if (!kvp_recovery_follows(rec, h))
+			continue;
+		made = make_entry(rec, h, u);
+		if (made == KVP_SAYS_ENTRY)
+			return made;
+		says = made;
 	}
-	return -1;
+	if (says != KVP_SAYS_NONE)
+		return says;
+	if (kvp_stripes_unread(rec, lsn, u))
+		return KVP_SAYS_NOTHING;
+	return !other && is_part(rec, lsn, u) ? KVP_SAYS_PART : KVP_SAYS_NONE;
 }
 
 /* A block at a time: only what a power cut, or a loss, left differs. None of it is needed to make the rest. */
@@ -303,7 +403,7 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 			continue;
 		if (!kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, made)) {
 			copy_page(page_address(read), page_address(made));
-			rec->stripes->there[lsn - rec->seg.lsn] = true;
+			rec->stripes->errors[lsn - rec->seg.lsn] = 0;
 			continue;
 		}
 		atomic64_inc(&leg->err_write);
@@ -324,7 +424,7 @@ int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *pag
 
 		if (i == lsn)
 			continue;
-		if (!kvp_leg_usable(leg) || kvp_io_page(leg, KVP_IO_READ, at.block, rec->scratch))
+		if (!kvp_leg_usable(leg) || kvp_recovery_page(rec, leg, at.block, rec->scratch))
 			return -EIO;
 		kvp_xor(rec->home, rec->scratch);
 	}
@@ -339,7 +439,7 @@ int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_repla
 	struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
 	u32 seed = rec->pool->seed;
 
-	if (kvp_leg_usable(leg) && !kvp_io_page(leg, KVP_IO_READ, at.block, rec->home) &&
+	if (kvp_leg_usable(leg) && !kvp_recovery_page(rec, leg, at.block, rec->home) &&
 	    kvp_block_sum(seed, block, page_address(rec->home)) == r->crc)
 		return 0;
 	if (kvp_stripes_make(rec, r->payload, r->row, rec->home) ||

@@ -152,7 +152,7 @@ static bool concerns(const struct fault *f, enum kvp_io_op op)
 	}
 }
 
-static enum fault_kind find_fault(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
+static const struct fault *find_fault(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
 {
 	u32 i;
 
@@ -165,9 +165,22 @@ static enum fault_kind find_fault(u32 disk, const struct kvp_io *io, enum kvp_io
 		if (f->seen++ < f->after || (f->times && f->hit >= f->times))
 			continue;
 		f->hit++;
-		return f->kind;
+		return f;
 	}
-	return FAULT_NONE;
+	return NULL;
+}
+
+/* Is it the turn of this request to fail, wherever it goes? */
+static int hiccup_error(u32 nr, const struct kvp_io *io)
+{
+	if (nr == disks.hiccup.first)
+		disks.hiccup.block = io->block;
+	if (nr < disks.hiccup.first || nr - disks.hiccup.first >= disks.hiccup.nr)
+		return 0;
+	if (disks.hiccup.around && (io->op != KVP_IO_READ || io->block + io->nr <= disks.hiccup.block ||
+				    io->block >= disks.hiccup.block + disks.hiccup.around))
+		return 0;
+	return disks.hiccup.error;
 }
 
 /* A rewrite makes a bad sector good. */
@@ -260,6 +273,7 @@ void kvp_io_submit(struct kvp_io *io)
 	u32 disk = io->leg->bdev->index;
 	struct in_flight *f = &in_flight[nr_in_flight];
 	enum kvp_io_op op = sabotaged_op(disk, io);
+	const struct fault *found;
 	enum fault_kind fault;
 
 	sim_might_sleep(__func__);
@@ -278,15 +292,19 @@ void kvp_io_submit(struct kvp_io *io)
 	disks.discarded += op == KVP_IO_DISCARD ? io->nr : 0;
 	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
 		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
-	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u };
+	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u, .error = hiccup_error(disks.requests++, io) };
 	nr_in_flight++;
-	fault = find_fault(disk, io, op);
+	if (disks.labels + 1 == disks.requests && io->op == KVP_IO_READ &&
+	    (io->block < KVP_LABEL_BLOCKS || io->block >= disks.img[disk].blocks - KVP_LABEL_BLOCKS))
+		disks.labels++;
+	found = find_fault(disk, io, op);
+	fault = found ? found->kind : FAULT_NONE;
 	if (fault == FAULT_DEATH)
 		disks.dead[disk] = true;
 	if (disks.dead[disk])
 		f->error = -EIO;
 	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO)
-		f->error = -EIO;
+		f->error = found->error ?: -EIO;
 	f->redirected = fault == FAULT_MISDIRECTED;
 	if (op != KVP_IO_READ && !disks.dead[disk]) {
 		f->id = trace_submit(disk, io, op, io->block + f->redirected);
@@ -366,7 +384,7 @@ static void show(const struct in_flight *f)
 	static const char * const names[] = { "read", "write", "write-fua", "flush", "discard" };
 
 	fprintf(stderr, "  %5u disk %u %-9s %6llu +%-3u%s\n", disks.trace.nr, f->disk,
-		names[f->io->op], (u64)f->io->block, f->io->nr, f->error ? " EIO" : "");
+		names[f->io->op], (u64)f->io->block, f->io->nr, f->error ? " fails" : "");
 }
 
 void sim_io_end_one(void)

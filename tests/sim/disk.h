@@ -62,6 +62,7 @@ struct fault {
 	u64 first, last;	/* blocks; writes and flushes: which */
 	u32 after;		/* that many requests of this kind pass before */
 	u32 times;		/* then so many are hit; 0: all */
+	int error;		/* what they end with; 0: -EIO */
 	u32 seen, hit;
 };
 
@@ -100,9 +101,16 @@ struct disks {
 	enum sabotage sabotage;
 	u64 log_start, log_blocks, log_segment, table_start, data_start;	/* for sabotage, and watch.c */
 	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];	/* of the log, on each disk; 0: it has none */
-	u32 flushes, reads, writes;
+	u32 flushes, reads, writes, requests;
 	u32 discarded;			/* blocks */
 	bool no_discards;		/* the disks do not offer them */
+	u32 labels;			/* requests, until the first one beside labels */
+	struct {
+		u32 first, nr;		/* these requests, counted from 0 over all disks, end with: */
+		u32 around;		/* not 0: only reads, of so many blocks from that of the first one on, on any disk */
+		u64 block;
+		int error;		/* 0: none of them does */
+	} hiccup;
 	bool forged;			/* superblocks lie with good sums: their order means nothing */
 };
 

@@ -92,6 +92,7 @@ static const struct suite {
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },
+	{ "unread", run_unread },
 	{ "grow", run_grow },
 	{ "modes", run_modes },
 	{ "deep", run_deep },

@@ -1000,6 +1000,153 @@ static bool chain_is_cut_short(struct parity_test *t)
 	return good;
 }
 
+/* --- a chain that was complete, and cannot be read any more (R27) ------------------------------------ */
+
+/* Where on each disk a chain lies; and a start during which it cannot be read there. */
+struct chain_test {
+	struct parity_test *t;
+	struct image img[MAX_DISKS];	/* rows are half written */
+	u64 first[3], end[3];
+	int error;			/* of its blocks; 0: they can be read */
+	int refused;
+	u32 refusals, starts;
+};
+
+/* All entries that a recovery has written are of its chain. */
+static void note_chain(struct chain_test *c)
+{
+	u32 i;
+
+	for (i = 0; i < disks.trace.nr_requests; i++) {
+		const struct trace_request *r = &disks.trace.requests[i];
+		const struct kvp_disk_log_hdr *d = r->nr ? (const void *)r->data[0]->data : NULL;
+
+		if (r->op != KVP_IO_WRITE_FUA || !d || le32_to_cpu(d->magic) != KVP_LOG_MAGIC)
+			continue;
+		c->first[r->disk] = c->end[r->disk] ? min(c->first[r->disk], r->block) : r->block;
+		c->end[r->disk] = max(c->end[r->disk], r->block + r->nr);
+	}
+}
+
+/* Of what is on its way at @at every other write is there. */
+static void cut_half(u32 at, struct image *out)
+{
+	struct rng rng = { opt.seed };
+	struct cutter *cut = malloc(sizeof(*cut));
+	u8 fates[MAX_PENDING];
+	u32 i;
+
+	for (i = 0; i < MAX_PENDING; i++)
+		fates[i] = i % 2 ? FATE_KEPT : FATE_DROPPED;
+	cutter_init(cut, &disks.trace);
+	cutter_seek(cut, at);
+	cutter_images(cut, fates, &rng, out);
+	cutter_free(cut);
+	free(cut);
+}
+
+static void chain_start(void *arg)
+{
+	struct chain_test *c = arg;
+	u32 i;
+
+	for (i = 0; c->error && i < 3; i++)
+		if (c->end[i])
+			disks_fault(FAULT_READ_EIO, i, c->first[i], c->end[i] - 1)->error = c->error;
+	c->refused = host_start(&c->t->host, &c->t->o, &c->t->start);
+	if (!c->refused)
+		host_stop(&c->t->host);
+}
+
+/* Without leg @missing, or with all. No block may be lost, now or in a later start. */
+static bool chain_start_without(struct chain_test *c, u32 missing, const char *what)
+{
+	struct crash crash = { .legs = 3, .parity = true, .o = &c->t->o, .at = ~0u, .seed = opt.seed };
+	struct sim_config config;
+	struct image img[MAX_DISKS];
+	bool good;
+	u32 i;
+
+	c->t->start.missing = missing;
+	c->t->start.degraded = missing;
+	check_seed_config(&config, opt.seed);
+	disks_begin(c->img, 3);
+	good = sim_run(&config, chain_start, c) == SIM_RETURNED;
+	disks_end();
+	for (i = 0; i < 3; i++)
+		image_copy(&img[i], &disks.img[i]);
+	c->refusals += !!c->refused;
+	c->starts += !c->refused;
+	crash.images = img;
+	crash.given_up = c->refused ? 0 : missing;
+	good = good && !check_crash(&crash, CHECK_CONTENTS);
+	free_images(img);
+	return expect(good, "%s, error %d, legs %x missing: the start gave %d %s\n", what, c->error, missing,
+		      c->refused, c->t->host.refusal.why);
+}
+
+/* A recovery that has brought some of the rows home, cut at so many hundredths of what it writes behind its chain. */
+static bool cut_behind_chain(struct chain_test *c, u32 percent)
+{
+	const struct base *base = base_parity_long_log();
+	struct parity_test *t = c->t;
+	struct image logged[MAX_DISKS];
+	bool good;
+	u32 at;
+
+	oracle_copy(&t->o, &base->o);
+	good = live(t, log_part_of_every_row, base->img, 1);
+	cut_at(disks.trace.nr, logged);
+	good = good && live(t, only_start, logged, 2);
+	at = last_of_chain();
+	note_chain(c);
+	cut_half(at + (disks.trace.nr - at) * percent / 100, c->img);
+	free_images(logged);
+	return good && expect(at, "no chain: the test is not what it says\n");
+}
+
+static bool chain_cannot_be_read(struct parity_test *t)
+{
+	static const int errors[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENODATA };
+	struct chain_test c = { .t = t };
+	bool good = cut_behind_chain(&c, 50);
+	u32 i, missing;
+
+	for (i = 0; good && i < ARRAY_SIZE(errors); i++)
+		for (missing = 0; good && missing < 3; missing++) {
+			c.error = errors[i];
+			good = chain_start_without(&c, BIT(missing), "the chain does not answer");
+		}
+	free_images(c.img);
+	oracle_free(&t->o);
+	return good && expect(c.refusals, "no start was refused\n");
+}
+
+/* With all legs nothing is lost by that; without one the start waits for it. */
+static bool chain_has_rotten(struct parity_test *t)
+{
+	struct chain_test c = { .t = t };
+	bool good = cut_behind_chain(&c, 50);
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i, missing;
+	u64 block;
+
+	for (i = 0; i < 3; i++)
+		for (block = c.first[i]; block < c.end[i]; block++) {
+			image_read(&c.img[i], block, data);
+			data[49] ^= 4;
+			image_write_data(&c.img[i], block, data);
+		}
+	for (missing = 0; good && missing < 3; missing++)
+		good = chain_start_without(&c, BIT(missing), "the chain is rotten");
+	good = good && expect(c.refusals, "no start was refused\n");
+	good = good && chain_start_without(&c, 0, "the chain is rotten") &&
+	       expect(!c.refused, "refused with all legs: %s\n", t->host.refusal.why);
+	free_images(c.img);
+	oracle_free(&t->o);
+	return good;
+}
+
 static void close_an_intent(void *arg)
 {
 	struct parity_test *t = arg;
@@ -1115,6 +1262,8 @@ void run_parity(void)
 	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
 	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
 	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
+	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read, true);
+	lives_test("parity:chain_has_rotten", chain_has_rotten, true);
 	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);

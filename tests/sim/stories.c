@@ -36,6 +36,9 @@ struct story {
 	u64 seed;
 	void (*live)(struct story *s);
 	int refused;
+	u32 bad_legs;			/* bit per leg: in the next lives these blocks cannot be read there */
+	u64 bad_first, bad_last;
+	int bad_error;			/* but end with this */
 	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
 	struct unread unread;
 	u32 stalled;			/* a leg that takes no superblocks, in a life that ends after a while; 0: none */
@@ -91,6 +94,9 @@ static void life_main(void *arg)
 	}
 	for (i = 0; s->bad_ring && i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, KVP_EVENTS_BLOCK + 40, KVP_EVENTS_BLOCK + 40);
+	for (i = 0; i < s->legs; i++)
+		if (s->bad_legs >> i & 1)
+			disks_fault(FAULT_READ_EIO, i, s->bad_first, s->bad_last)->error = s->bad_error;
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->live && s->refused)
 		sim_fail("start refused (%d): %s", s->refused, s->host.refusal.why);
@@ -1449,6 +1455,145 @@ static bool rot_leaves_the_ring_its_lines(struct story *s)
 	return run_life(s, live_rotting) && run_life(s, live_remembering) && run_life(s, live_mended);
 }
 
+/* --- what cannot be read now is not absent: R27 --------------------------------------------------- */
+
+static const int any_error[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENOLINK, -ENODATA };
+
+static void live_and_note_the_head(struct story *s)
+{
+	live_entries(s);
+	note(s, log_head(s));
+}
+
+static void cannot_read(struct story *s, u32 legs, u64 first, u64 last, int error)
+{
+	s->bad_legs = legs;
+	s->bad_first = first;
+	s->bad_last = last;
+	s->bad_error = error;
+}
+
+static u64 last_of_log(const struct story *s)
+{
+	return s->base->log_start + s->base->log_blocks - 1;
+}
+
+/* From an entry on, or a block of its payload: no leg gives it, and the next start finds all. */
+static bool unreadable_log_is_waited_for(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, entry, i;
+
+	if (!run_life(s, live_entries))
+		return false;
+	for (entry = 0; entry < 6; entry++)
+		for (i = 0; i < ARRAY_SIZE(any_error); i++) {
+			cannot_read(s, all, s->noted[entry], last_of_log(s), any_error[i]);
+			if (!refused(s, -EIO, "nothing is lost"))
+				return false;
+			cannot_read(s, all, s->noted[entry] + 1, s->noted[entry] + 1, any_error[i]);
+			if (!refused(s, -EIO, "nothing is lost") || !all_there_together(s))
+				return false;
+		}
+	return all_there(s, 0);
+}
+
+/* The others have what it should have, and show where the log ends: that all are to have it before anybody is told (R15). */
+static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct story *s)
+{
+	u32 leg, i;
+
+	if (!run_life(s, live_entries))
+		return false;
+	remember(s, s->img);
+	for (leg = 0; leg < s->legs; leg++)
+		for (i = 0; i < ARRAY_SIZE(any_error); i++) {
+			recall(s);
+			cannot_read(s, BIT(leg), s->base->log_start, last_of_log(s), any_error[i]);
+			if (!starts(s))
+				return false;
+			if (!all_there_together(s))
+				return false;
+		}
+	return true;
+}
+
+/* What one leg has of the last entry is rotten, which looks like torn: the other one has it. */
+static bool part_of_an_entry_is_no_answer(struct story *s)
+{
+	u32 leg, i, how;
+
+	if (!run_life(s, live_entries))
+		return false;
+	remember(s, s->img);
+	for (leg = 0; leg < 2; leg++)
+		for (i = 0; i < ARRAY_SIZE(any_error) - 1; i++)
+			for (how = DAMAGE_BIT; how < DAMAGES; how++) {
+				recall(s);
+				damage(&s->img[leg], s->noted[5], how);
+				cannot_read(s, BIT(!leg), s->noted[5], last_of_log(s), any_error[i]);
+				if (!refused(s, -EIO, "nothing is lost") || !all_there_together(s))
+					return false;
+			}
+	return true;
+}
+
+/* It may be there for years. But who cannot be asked at all may know that the log went on. */
+static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, i;
+
+	if (!run_life(s, live_and_note_the_head))
+		return false;
+	remember(s, s->img);
+	for (i = 0; i < ARRAY_SIZE(any_error); i++) {
+		bool medium = any_error[i] == -EIO || any_error[i] == -ENODATA;
+
+		cannot_read(s, all, s->noted[6] + 20, s->noted[6] + 20, any_error[i]);
+		if (!(medium ? starts(s) : refused(s, -EIO, "nothing is lost")) || !all_there_together(s))
+			return false;
+		recall(s);
+		cannot_read(s, all, s->noted[6] + 1, last_of_log(s), any_error[i]);
+		if (!refused(s, -EIO, "nothing is lost") || !all_there_together(s))
+			return false;
+	}
+	return true;
+}
+
+static void live_with_an_open_intent(struct story *s)
+{
+	live_one_flush(s);
+	hold_homes(s, 64, 40);
+	host_write(&s->host, 64, 40, false);
+	host_sleep(1500);
+}
+
+/* One leg has a mixture at home, or what is rotten: it is not accepted as long as another one may have a version. */
+static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
+{
+	u64 home = s->base->data_start + 70;
+	u32 leg, i;
+
+	if (!run_life(s, live_with_an_open_intent))
+		return false;
+	remember(s, s->img);
+	for (leg = 0; leg < 2; leg++)
+		for (i = 0; i < ARRAY_SIZE(any_error) - 1; i++) {
+			recall(s);
+			rot_home(s, leg, 70);
+			cannot_read(s, BIT(!leg), home, home, any_error[i]);
+			if (!run_life(s, NULL))
+				return false;
+			if (s->refused != -EIO || !strstr(s->host.refusal.why, "nothing is lost")) {
+				snprintf(sim_failure, sizeof(sim_failure), "start gave %d, '%s'", s->refused,
+					 s->host.refusal.why);
+				return false;
+			}
+			if (!all_there_together(s))
+				return false;
+		}
+	return true;
+}
+
 /* --- running them ------------------------------------------------------------------------------------ */
 
 static const struct base *base_of(const struct host_start *shape)
@@ -1587,6 +1732,13 @@ void run_stories(void)
 	TOLD(events_outlive_a_bad_block, 1);
 	TOLD(events_outlive_a_bad_block, 2);
 	tell_of_labels();
+	TOLD(unreadable_log_is_waited_for, 1);
+	TOLD(unreadable_log_is_waited_for, 2);
+	TOLD(one_leg_whose_log_cannot_be_read_is_not_waited_for, 2);
+	TOLD(part_of_an_entry_is_no_answer, 2);
+	TOLD(mixture_is_not_accepted_beside_a_silent_leg, 2);
+	TOLD(bad_sector_behind_the_end_is_no_matter, 1);
+	TOLD(bad_sector_behind_the_end_is_no_matter, 2);
 	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
 	TOLD_OF_TWO(both_halves_written_are_refused);
 	TOLD_OF_TWO(pool_without_a_vdev_is_refused);

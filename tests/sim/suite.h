@@ -134,6 +134,7 @@ void run_hostile(void);
 /** run_tableline() - its part that is in tableline.c */
 void run_tableline(void);
 void run_trouble(void);
+void run_unread(void);
 void run_grow(void);
 void run_modes(void);
 void run_exchange(void);

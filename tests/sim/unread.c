@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What cannot be read now is not absent (R27): starts of which requests end with errors of each kind.
+ *
+ * A life ends with the power, with entries that were flushed, discards, and intents of which a part is not home; or
+ * a recovery from that is cut. Then the start is repeated as often as it has requests: the one or the other ends with an
+ * error, or all from there on, or all later reads of that place, so that what it makes of that is written. Each such start has all that is expected, or it is refused, and then the next one has.
+ * But for the reads of labels, with which it begins: those have tests of their own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+struct unread {
+	struct host host;
+	struct host_start start;
+	const struct base *base;
+	struct oracle o;
+	struct image img[MAX_DISKS];
+	const char *name;
+	int refused;
+	u32 labels, requests, starts, refusals;
+	u32 failed;		/* bit per disk: a write to it ended with an error */
+};
+
+static void free_img(struct image *img, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		image_free(&img[i]);
+}
+
+static void copy_img(struct image *to, const struct image *from, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		image_copy(&to[i], &from[i]);
+}
+
+/* --- what is on the disks ---------------------------------------------------------------- */
+
+static void live_main(void *arg)
+{
+	struct unread *t = arg;
+	struct host *h = &t->host;
+	u32 i, data = t->start.legs - t->start.cache, first = t->start.parity ? 52 : 104;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	host_write_each(h, 20, 3);
+	host_write(h, 5, 2, false);
+	host_flush(h);
+	host_write(h, 20, 1, true);
+	/* Some of it is home, over what was there before and where nothing was. */
+	for (i = 0; i < data; i++)
+		disks_stall(i, disks.data_start + first, disks.data_start + first + 3);
+	host_write_by_intent(h, 96, 40);
+	/* Behind it, as what is pending keeps everything off the bypass. */
+	host_discard(h, 70, 6);
+	host_sleep(1500);
+	host_write(h, 200, 1, false);
+	host_sleep(1500);
+}
+
+static void start_main(void *arg)
+{
+	struct unread *t = arg;
+
+	t->refused = host_start(&t->host, &t->o, &t->start);
+	t->requests = disks.requests;
+	t->labels = disks.labels;
+	disks.hiccup.error = 0;
+	if (!t->refused)
+		host_stop(&t->host);
+}
+
+enum hiccup { ONE, ALL_BEHIND, READS_THERE, HICCUPS };
+
+static bool run(struct unread *t, void (*main)(void *), const struct image *img, u32 first, enum hiccup how,
+		int error, u32 cut_at)
+{
+	struct sim_config config;
+	enum sim_end end;
+	u32 i;
+
+	check_seed_config(&config, opt.seed);
+	disks_begin(img, t->start.legs);
+	disks.hiccup.first = first;
+	disks.hiccup.nr = how == ONE ? 1 : ~0u;
+	disks.hiccup.around = how == READS_THERE ? 512 : 0;
+	disks.hiccup.error = error;
+	disks.cut_at = cut_at;
+	end = sim_run(&config, main, t);
+	disks_end();
+	check_stats.machines++;
+	t->failed = 0;
+	for (i = 0; i < disks.trace.nr_requests; i++)
+		if (disks.trace.requests[i].error)
+			t->failed |= BIT(disks.trace.requests[i].disk);
+	return end == (cut_at ? SIM_POWER_CUT : SIM_RETURNED);
+}
+
+/* --- starts of which requests fail -------------------------------------------------------- */
+
+/* Whatever the start made of the disks, the next one finds all there. */
+static bool all_there(struct unread *t, u32 seed)
+{
+	struct image img[MAX_DISKS];
+	struct crash c = {
+		.images = img, .legs = t->start.legs, .parity = t->start.parity, .cache = t->start.cache,
+		.cache_parity = t->start.cache_parity, .o = &t->o, .at = ~0u, .seed = mix64(opt.seed, seed),
+		.given_up = t->failed,
+	};
+	bool good;
+
+	copy_img(img, disks.img, t->start.legs);
+	good = !check_crash(&c, CHECK_CONTENTS);
+	free_img(img, t->start.legs);
+	return good;
+}
+
+static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
+{
+	static const char * const what[HICCUPS] = { "", " and all behind it", " and all later reads there" };
+	bool good = run(t, start_main, t->img, first, how, error, 0);
+
+	t->starts += !t->refused;
+	t->refusals += !!t->refused;
+	good = good && all_there(t, first);
+	if (!good)
+		fprintf(stderr, "  ^ %s: request %u%s ended with %d, and the start with %d %s\n", t->name, first,
+			what[how], error, t->refused, t->host.refusal.why);
+	return good;
+}
+
+static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN };
+
+/* Of one in @step requests: with all later reads of its place, and in one of the other ways, in turns. With --long each in all ways. */
+static bool each_request(struct unread *t, u32 step)
+{
+	u32 labels, requests, i, k;
+	bool good = run(t, start_main, t->img, 0, ONE, 0, 0) && all_there(t, 0);
+
+	if (!expect(good && !t->refused, "no start without errors: %s\n", t->host.refusal.why))
+		return false;
+	requests = t->requests;
+	labels = t->labels;
+	if (opt.thorough)
+		step = 1;
+	/* The first one of the log in any case. */
+	for (i = labels; good && i < requests; i += i == labels ? 1 + (u32)(opt.seed % step) : step)
+		for (k = 0; good && k < HICCUPS * ARRAY_SIZE(errors); k++) {
+			u32 turn = i / step + (u32)opt.seed;
+
+			if (opt.thorough || (k / HICCUPS == turn % ARRAY_SIZE(errors) &&
+					     (k % HICCUPS == READS_THERE || k % HICCUPS == turn / 4 % 2)))
+				good = one_start(t, i, k % HICCUPS, errors[k / HICCUPS]);
+		}
+	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts, t->refusals);
+}
+
+/* From what a recovery has left that was cut, at so many hundredths of what it writes. */
+static bool each_request_again(struct unread *t, u32 percent)
+{
+	struct image crash[MAX_DISKS];
+	bool good = run(t, start_main, t->img, 0, ONE, 0, 0);
+	u32 at = max(1u, disks.trace.nr * percent / 100);
+
+	memcpy(crash, t->img, sizeof(crash));
+	good = good && run(t, start_main, crash, 0, ONE, 0, at);
+	copy_img(t->img, disks.img, t->start.legs);
+	good = good && each_request(t, 6);
+	free_img(t->img, t->start.legs);
+	memcpy(t->img, crash, sizeof(crash));
+	return good;
+}
+
+static void shape_test(const char *shape, const struct host_start *s)
+{
+	struct unread *t;
+	char name[64];
+	bool good;
+
+	snprintf(name, sizeof(name), "unread:%s", shape);
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = name;
+	t->start = *s;
+	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
+	oracle_copy(&t->o, &t->base->o);
+	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
+	copy_img(t->img, disks.img, s->legs);
+	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) && each_request_again(t, 85);
+	free_img(t->img, s->legs);
+	oracle_free(&t->o);
+	result(name, good);
+	if (opt.verbose)
+		printf("# %s: %u starts, %u refused\n", name, t->starts, t->refusals);
+	free(t);
+}
+
+void run_unread(void)
+{
+	shape_test("single", &(struct host_start){ .legs = 1 });
+	shape_test("mirror", &(struct host_start){ .legs = 2 });
+	shape_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
+	shape_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
+	shape_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
+	shape_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true });
+	shape_test("parity1-stripes",
+		   &(struct host_start){ .legs = 6, .parity = true, .cache = 3, .cache_parity = true });
+}
