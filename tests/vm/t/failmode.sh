@@ -21,7 +21,7 @@ simset a dead 1
 oracle write /dev/mapper/p 10 1 2 fsync & writer=$!
 wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
-retry 60 asks_disk $reader
+for pid in $reader $writer; do retry 60 asks_disk "$pid"; done
 # Whoever asks after them is answered, and they still wait.
 both_wait() { # WHEN
 	expect_eq "$(oracle show /dev/mapper/p 700 1)" "700 1 EIO" "a lost block"
@@ -53,7 +53,7 @@ simset a dead 1
 oracle write /dev/mapper/p 10 1 3 fsync & writer=$!
 wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
-retry 60 asks_disk $reader
+for pid in $reader $writer; do retry 60 asks_disk "$pid"; done
 both_wait "for a leg"
 expect_refusal "message set . too few legs did what they had to" dmsetup message p 0 set failmode error
 wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
