@@ -425,6 +425,22 @@ static int parse(struct ctl *ctl, struct request *q, int argc, char **argv)
 	return fault ? ctl_usage(ctl, "'%.64s': %s", q->o.new_name, fault) : 0;
 }
 
+/* --degraded: what is there and cannot be written is as good as missing. */
+static void leave_out_readonly(struct ctl *ctl, struct scan *s)
+{
+	unsigned int i, leg;
+
+	for (i = 0; i < s->pool_count; i++)
+		for (leg = 0; leg < KVP_MAX_LEGS; leg++) {
+			struct found_leg *l = s->pools[i].legs[leg];
+
+			if (!l || !l->dev.readonly)
+				continue;
+			ctl_say(ctl, "note: %s is read-only, and left out", l->dev.path);
+			s->pools[i].legs[leg] = NULL;
+		}
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct request q = { .place_count = 0 };
@@ -440,6 +456,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return import_boot(ctl, &q);
 	if (scan_run(q.places, q.place_count, &s, &err))
 		return ctl_fail(ctl, &err);
+	if (q.o.degraded && !q.o.readonly)
+		leave_out_readonly(ctl, &s);
 	if (q.all) {
 		ret = import_all(ctl, &s, &q);
 	} else if (!q.which) {
@@ -461,7 +479,7 @@ const struct command cmd_import = {
 		"  -a             all pools but those whose autoimport is 0\n"
 		"  -d DIR|DEV     look here, not at all block devices\n"
 		"  --readonly     write nothing to any leg\n"
-		"  --degraded     start although legs are missing that may hold newer data\n"
+		"  --degraded     start although legs are missing that may hold newer data, or are read-only\n"
 		"  --takeover     start although another host ran it last, and did not stop it\n"
 		"  --destroyed    bring back a destroyed pool\n"
 		"  --discard-log  give up the log of a cache that is lost or damaged, and all that is not\n"

@@ -176,6 +176,23 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       p->sb->leg_count);
 }
 
+/* One that is missing is there after all: say so where it is said that it is missing. */
+static void name_small(const struct found_pool *p, struct refusals *r)
+{
+	struct err *e;
+	size_t n;
+
+	for (e = r->list; p->small && e < r->list + r->count; e++) {
+		if (e->code != ERR_MISSING_LEGS)
+			continue;
+		n = strlen(e->why);
+		snprintf(e->why + n, sizeof(e->why) - n, "; %.200s is a leg of it, but %llu bytes smaller than when it became one",
+			 p->small->dev.path, (unsigned long long)p->small->label.short_by);
+		snprintf(e->mend, sizeof(e->mend), "connect that so that all of it is seen: another dock or controller, no "
+			 "host protected area, a partition as large as it was");
+	}
+}
+
 bool import_log_lost(const struct found_pool *p)
 {
 	const struct kvp_geometry *g = &p->sb->vdevs[p->sb->log_vdev];
@@ -285,6 +302,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		       "import it without --readonly, then kvpoolctl export --drain POOL",
 		       "its log holds writes that are not yet home");
 	check_legs(p, o, r);
+	name_small(p, r);
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
@@ -296,7 +314,7 @@ static bool check_device(const struct device *d, const struct import_options *o,
 			"an image file");
 	else if (d->readonly && !o->readonly)
 		err_set(err, ERR_READ_ONLY, d->path,
-			"make it writable: blockdev --setrw; or import the pool --readonly",
+			"make it writable: blockdev --setrw; or import the pool --readonly, or --degraded, without it",
 			"it is read-only");
 	else
 		return !device_unused(d, err);

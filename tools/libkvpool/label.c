@@ -58,6 +58,30 @@ static void note_valid(struct label *l, struct label_slot *s, struct kvp_sb **sb
 	}
 }
 
+/*
+ * A label that would be sound if the device were as large as it says: a dock or a host that hides the last
+ * sectors. The leg cannot be used, but it is there, and nobody should look for it elsewhere.
+ */
+static void note_short(const struct device *d, struct label *l, struct label_slot *s,
+		       const struct kvp_disk_sb *raw, struct kvp_sb *sb)
+{
+	u32 leg = le32_to_cpu(raw->leg_index);
+	struct kvp_why why;
+	u64 blocks;
+
+	if (leg >= KVP_MAX_LEGS)
+		return;
+	blocks = le64_to_cpu(raw->legs[leg].size_blocks);
+	if (blocks <= d->blocks || blocks >> (64 - KVP_BLOCK_SHIFT) ||
+	    kvp_sb_decode(raw, s->offset, blocks, sb, &why))
+		return;
+	make_printable(sb->name);
+	l->short_by = (blocks << KVP_BLOCK_SHIFT) - d->bytes;
+	memcpy(l->short_pool, sb->pool_uuid, sizeof(l->short_pool));
+	snprintf(s->why.text, sizeof(s->why.text), "%llu bytes smaller than when it became a leg of pool %s",
+		 (unsigned long long)l->short_by, sb->name);
+}
+
 static void read_slot(const struct device *d, struct label *l, struct label_slot *s,
 		      struct kvp_disk_sb *raw, struct kvp_sb **sb)
 {
@@ -73,6 +97,8 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 		note_valid(l, s, sb);
 	else if (s->state != -ENODATA)
 		l->bad++;
+	if (s->state && !ret && s->state != -ENODATA)
+		note_short(d, l, s, raw, *sb);
 	if (s->state == -EOPNOTSUPP)
 		l->unsupported = true;
 }

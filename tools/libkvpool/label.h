@@ -20,6 +20,8 @@ struct label {
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
+	u64 short_by;		/* bytes that the device lacks of what it was as a leg; then no slot is valid */
+	u8 short_pool[16];	/* and the pool's UUID */
 };
 
 /**

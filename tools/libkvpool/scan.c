@@ -205,9 +205,15 @@ static int group(struct scan *s, struct err *err)
 		else if (kvp_sb_newer(sb, p->sb))
 			p->sb = sb;
 	}
-	for (i = 0; i < s->leg_count; i++)
+	for (i = 0; i < s->leg_count; i++) {
+		struct label *l = &s->legs[i]->label;
+		struct found_pool *p = l->short_by ? pool_of(s, l->short_pool) : NULL;
+
 		if (usable(s->legs[i]))
-			place_leg(pool_of(s, s->legs[i]->label.sb->pool_uuid), s->legs[i]);
+			place_leg(pool_of(s, l->sb->pool_uuid), s->legs[i]);
+		else if (p)
+			p->small = s->legs[i];
+	}
 	return 0;
 }
 

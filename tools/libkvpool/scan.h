@@ -16,6 +16,7 @@ struct found_pool {
 	struct found_leg *legs[KVP_MAX_LEGS];	/* by its topology; NULL: missing */
 	struct found_leg *duplicate;		/* a second device with the UUID of a leg */
 	struct found_leg *fork;			/* a leg whose history is not part of sb's */
+	struct found_leg *small;		/* a leg on a device that is smaller than it was; it counts as missing */
 	struct found_leg *odd;			/* a leg that the newest superblock does not name */
 };
 
