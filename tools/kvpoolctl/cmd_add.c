@@ -310,8 +310,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (!ret && (make_plan(p, &b, argc - optind - 1, argv + optind + 1, &err) ||
 		     (!ctl->dry_run && execute(ctl, p, &b, &err))))
 		ret = ctl_fail(ctl, &err);
-	if (!ret)
+	if (!ret) {
+		plan_note_alignment(ctl, p);
 		report(ctl, p, &b);
+	}
 	plan_close(p);
 	free(b.params);
 	free(p);

@@ -139,6 +139,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		ret = ctl_fail(ctl, &err);
 	if (!ret) {
 		note_shared_disk(ctl, p);
+		plan_note_alignment(ctl, p);
 		note_weakest(ctl, p);
 		note_idle_cache(ctl, p);
 	}

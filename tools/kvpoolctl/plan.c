@@ -577,6 +577,17 @@ int plan_make(struct plan *p, struct err *err)
 	return 0;
 }
 
+void plan_note_alignment(const struct ctl *ctl, const struct plan *p)
+{
+	unsigned int i;
+
+	for (i = p->first_leg; i < p->leg_count && !ctl->quiet; i++)
+		if (device_misaligned(p->legs[i].dev.rdev))
+			fprintf(stderr, "kvpoolctl: note: %s begins in the middle of a block of its disk, so that each "
+				"small write has the disk read before; let partitions begin at multiples of 1 MiB\n",
+				p->legs[i].dev.path);
+}
+
 bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b)
 {
 	for (*a = p->first_leg; *a < p->leg_count; (*a)++)

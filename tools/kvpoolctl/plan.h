@@ -95,6 +95,9 @@ int plan_losses(const struct plan *p);
 /** plan_shares_disk() - are two legs, *@a and *@b, partitions of one disk? After plan_make(). */
 bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b);
 
+/** plan_note_alignment() - say which new devices begin off the blocks of their disk */
+void plan_note_alignment(const struct ctl *ctl, const struct plan *p);
+
 /** plan_object() - the plan as JSON */
 json_object *plan_object(const struct plan *p);
 void plan_close(struct plan *p);

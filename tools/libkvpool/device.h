@@ -48,6 +48,13 @@ void *blocks_alloc(u32 count);
 /** block_xor() - add one block to another */
 void block_xor(void *to, const void *from);
 
+/**
+ * device_misaligned() - does @rdev begin in the middle of one of the disk's blocks, or of 4 KiB?
+ *
+ * Then each small write has the disk read before.
+ */
+bool device_misaligned(dev_t rdev);
+
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 
