@@ -204,6 +204,9 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 	enum log_state state = log_state(log_pool(c), &c->v.log);
 	int vdev = incomplete(c);
 
+	if (c->found->doubtful)
+		return "slots of a label cannot be read, and may hold a newer superblock: what is said here may be of an older "
+		       "state; try again, nothing is lost";
 	if (!legs_verified(c))
 		return "no leg that is in sync was given: find one";
 	if (vdev >= 0) {

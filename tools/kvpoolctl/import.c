@@ -159,7 +159,11 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       "with the newest epoch, and what the others alone hold is lost",
 		       "%.200s was written by itself: its history is not part of the others'",
 		       p->fork->dev.path);
-	if (!scan_in_sync(p))
+	if (p->outdated && (!scan_in_sync(p) || g))
+		refuse(r, name, ERR_MISSING_LEGS, "connect it as it was in use last, or the legs that are missing",
+		       "%.200s was put back to an older state: its label is behind that of the others, and without it they do not suffice",
+		       p->outdated->dev.path);
+	else if (!scan_in_sync(p))
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
 		       "no leg that is in sync was found");
 	else if (g && kvp_is_parity1(g))

@@ -89,6 +89,7 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 
 	if (ret) {
 		s->state = -EIO;
+		l->unreadable++;
 		snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s", strerror(-ret));
 	} else {
 		s->state = kvp_sb_decode(raw, s->offset, d->blocks, *sb, &s->why);
@@ -101,6 +102,22 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 		note_short(d, l, s, raw, *sb);
 	if (s->state == -EOPNOTSUPP)
 		l->unsupported = true;
+}
+
+static u64 may_hold(const struct label *l)
+{
+	struct kvp_sb_rings r = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < LABEL_SLOTS; i++) {
+		const struct label_slot *s = &l->slots[i];
+
+		r.state[i / KVP_SB_RING][i % KVP_SB_RING] = !s->state ? KVP_SLOT_VALID :
+			s->state == -ENODATA ? KVP_SLOT_NONE :
+			s->state == -EIO ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
+		r.sequence[i / KVP_SB_RING][i % KVP_SB_RING] = s->sequence;
+	}
+	return kvp_sb_rings_may_hold(&r, l->sb->sequence);
 }
 
 int label_read(const struct device *d, struct label *l, struct err *err)
@@ -119,6 +136,8 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 		read_slot(d, l, &l->slots[i], raw, &sb);
 	}
 	i = raw && sb;
+	if (i && l->sb)
+		l->held = may_hold(l);
 	free(raw);
 	free(sb);
 	if (i)

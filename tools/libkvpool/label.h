@@ -4,6 +4,7 @@
 #define KVPOOLCTL_LABEL_H
 
 #include "device.h"
+#include "format/sbring.h"
 
 #define LABEL_SLOTS	(2 * KVP_SB_RING)
 
@@ -17,6 +18,8 @@ struct label_slot {
 struct label {
 	struct label_slot slots[LABEL_SLOTS];	/* front ring, then back ring */
 	unsigned int valid, bad;
+	unsigned int unreadable;	/* of those that are bad */
+	u64 held;		/* the highest sequence that may be there, if some cannot be read */
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
@@ -28,7 +31,8 @@ struct label {
  * label_read() - read both rings of a device
  *
  * A device too small for labels has none. Return: 0, or -1 with @err when out
- * of memory. Slots that cannot be read count as bad.
+ * of memory. Slots that cannot be read count as bad, and may hold more than @held says of
+ * those that can: kvp_sb_rings_may_hold().
  */
 int label_read(const struct device *d, struct label *l, struct err *err);
 void label_free(struct label *l);

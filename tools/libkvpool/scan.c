@@ -179,6 +179,10 @@ static void place_leg(struct found_pool *p, struct found_leg *leg)
 		p->legs[i] = leg;
 	if (scan_is_fork(sb, p->sb))
 		p->fork = leg;
+	else if (p->sb->legs[i].state == KVP_LEG_IN_SYNC && kvp_sb_lag(p->sb, sb, leg->label.held))
+		p->outdated = leg;
+	else if (p->sb->legs[i].state == KVP_LEG_IN_SYNC && leg->label.held > p->sb->sequence)
+		p->doubtful = leg;
 }
 
 static bool usable(const struct found_leg *leg)
@@ -266,8 +270,10 @@ unsigned int scan_missing(const struct found_pool *p)
 
 bool scan_leg_in_sync(const struct found_pool *p, u32 i)
 {
-	return p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC &&
-	       !scan_is_fork(p->legs[i]->label.sb, p->sb);
+	const struct label *l = p->legs[i] ? &p->legs[i]->label : NULL;
+
+	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !scan_is_fork(l->sb, p->sb) &&
+	       !kvp_sb_lag(p->sb, l->sb, l->held);
 }
 
 unsigned int scan_in_sync(const struct found_pool *p)

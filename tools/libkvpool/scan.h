@@ -18,6 +18,8 @@ struct found_pool {
 	struct found_leg *fork;			/* a leg whose history is not part of sb's */
 	struct found_leg *small;		/* a leg on a device that is smaller than it was; it counts as missing */
 	struct found_leg *odd;			/* a leg that the newest superblock does not name */
+	struct found_leg *outdated;		/* a leg that was put back to an older state: it is not in sync */
+	struct found_leg *doubtful;		/* a leg that may have a newer superblock, which cannot be read */
 };
 
 struct scan {

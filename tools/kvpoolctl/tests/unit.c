@@ -670,6 +670,33 @@ static void test_import_fork(void)
 	image_free(&m);
 }
 
+/* One leg is of an older superblock than the other: by one it is in sync, by more it was put back. */
+static void test_import_put_back(void)
+{
+	struct import_options o = { .readonly = false };
+	u64 behind;
+	struct image m;
+	struct scan s;
+
+	for (behind = 1; behind < 4; behind++) {
+		bool in_sync = behind < 2 || behind == 3;
+
+		image_standard(&m, 2, IMAGE_SMALL);
+		m.legs = 1;
+		m.sb.sequence += behind - 1;
+		/* As superblocks say that failed on the other. */
+		m.sb.behind = behind == 3 ? 2 : 0;
+		image_seal(&m);
+		m.legs = 2;
+		scan(&m, &s);
+		expect(!s.pools[0].outdated == in_sync && !s.pools[0].fork);
+		expect(scan_in_sync(&s.pools[0]) == (in_sync ? 2 : 1));
+		expect(refused(&s, &o, ERR_NONE));
+		scan_free(&s);
+		image_free(&m);
+	}
+}
+
 /* Each went on without the other, and nobody forced anything. */
 static void test_import_parted(void)
 {
@@ -1381,6 +1408,7 @@ int main(void)
 	test_import_host();
 	test_import_missing();
 	test_import_fork();
+	test_import_put_back();
 	test_import_parted();
 	test_import_readonly();
 	test_import_duplicate();
