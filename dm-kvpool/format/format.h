@@ -618,6 +618,21 @@ void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 			       struct kvp_sb *sb, struct kvp_why *why);
 
+/*
+ * What a leg has at its end beyond what is laid out, 1 to 2 MiB, if it is no small one. Docks, controllers and partition
+ * tables take the end of a disk, and another disk of the same size has a few sectors less: then all that was laid out
+ * still fits. The label lies at the end of the device, whichever that is.
+ */
+#define KVP_SLACK_BLOCKS	256u
+#define KVP_SLACK_FROM		(1u << 18)	/* 1 GiB */
+
+/** kvp_leg_room() - so many blocks of a new leg of @leg_blocks are there to be laid out */
+static inline u64 kvp_leg_room(u64 leg_blocks)
+{
+	return leg_blocks < KVP_SLACK_FROM ? leg_blocks :
+	       leg_blocks - leg_blocks % KVP_SLACK_BLOCKS - KVP_SLACK_BLOCKS;
+}
+
 /** kvp_sb_roots() - roots of all vdevs together; may be more than there is room for */
 static inline u64 kvp_sb_roots(const struct kvp_sb *sb)
 {

@@ -76,7 +76,7 @@ static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb 
 	g->first_leg = first;
 	g->chunk_blocks = kvp_chunk_asked(s->chunk_bytes);
 	g->log_window = kvp_log_window_asked(s->dirty_bytes);
-	ret = kvp_layout_one(s->vdevs[index].kind, n, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
+	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest), s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, max_roots, g, &why);
 	if (ret)
 		return kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text);

@@ -698,7 +698,7 @@ static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 in
 	g->first_leg = first;
 	g->chunk_blocks = kvp_chunk_asked(s->chunk_bytes);
 	g->log_window = kvp_log_window_asked(s->dirty_bytes);
-	ret = kvp_layout_one(s->vdevs[index].kind, n, smallest, s->leg_bytes >> KVP_BLOCK_SHIFT,
+	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest), s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, KVP_MAX_ROOTS / s->nr_vdevs, g, &why);
 	return ret ? kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text) : 0;
 }

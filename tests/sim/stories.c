@@ -1343,6 +1343,42 @@ static bool label_of_a_grown_leg_is_found(struct story *s)
 	return refused(s, -EIO, "newer superblock");
 }
 
+static void live_in_a_large_pool(struct story *s)
+{
+	host_write(&s->host, 10, 20, true);
+	host_checkpoint(&s->host);
+}
+
+static void live_and_read(struct story *s)
+{
+	host_read_each(&s->host, 10, 20);
+	host_write(&s->host, 15, 3, true);
+	host_stop(&s->host);
+}
+
+/* A dock takes the last MiB, or gives it back: whatever was laid out is still there. */
+static bool large_leg_may_lose_some_of_its_end(struct story *s)
+{
+	const u32 blocks = KVP_SLACK_FROM + 77;
+	u32 i;
+
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_init(&s->img[i], blocks);
+	}
+	s->start.format = true;
+	if (!run_life(s, live_in_a_large_pool))
+		return false;
+	s->start.format = false;
+	for (i = 0; i < 3; i++) {
+		resize(&s->img[0], i == 1 ? blocks : blocks - KVP_SLACK_BLOCKS);
+		if (!run_life(s, live_and_read))
+			return false;
+	}
+	resize(&s->img[0], blocks - 2 * KVP_SLACK_BLOCKS);
+	return refused(s, -ENOSPC, "disk0 is too small");
+}
+
 /* The last block of it, and with that the place of the label there. */
 static bool shortened_leg_is_named(struct story *s)
 {
@@ -1691,6 +1727,8 @@ static void tell_of_labels(void)
 	TOLD(leg_that_misses_many_superblocks_is_in_sync, 2);
 	TOLD(leg_is_lost_in_the_era_that_was_durable, 2);
 	TOLD(label_of_a_grown_leg_is_found, 1);
+	TOLD(large_leg_may_lose_some_of_its_end, 1);
+	TOLD(large_leg_may_lose_some_of_its_end, 2);
 	TOLD(shortened_leg_is_named, 1);
 	TOLD(shortened_leg_is_named, 2);
 	TOLD_OF_CACHE(shortened_leg_is_named);

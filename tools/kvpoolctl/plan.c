@@ -367,7 +367,7 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 			       "it has only %" PRIu64 " bytes", smallest->dev.bytes);
 	g->chunk_blocks = kvp_has_data(g) ? kvp_chunk_asked(p->chunk_bytes) : 0;
 	g->log_window = kvp_log_window_asked(p->dirty_bytes);
-	ret = kvp_layout_one(g->kind, g->leg_count, smallest->dev.blocks,
+	ret = kvp_layout_one(g->kind, g->leg_count, kvp_leg_room(smallest->dev.blocks),
 			     p->use_bytes >> KVP_BLOCK_SHIFT, p->log_bytes,
 			     p->max_roots, g, &why);
 	if (ret == -ENOSPC)
