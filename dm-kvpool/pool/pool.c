@@ -192,11 +192,24 @@ static u32 widest_row(const struct kvp_pool *pool)
 	return legs;
 }
 
+/* Of all vdevs, those in which anything may be written. */
+static u64 leaves_written(const struct kvp_pool *pool)
+{
+	u64 leaves = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_has_data(pool->vdevs[i].g))
+			leaves += kvp_pages_at(pool->vdevs[i].g, 0);
+	return min(leaves, READ_ONCE(pool->table.written) + READ_ONCE(pool->table.poisoned));
+}
+
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
 		.window = kvp_log_window(pool->log.v->g),
 		.intents = kvp_log_intents_limit(pool),
+		.leaves = leaves_written(pool),
 		.row_legs = widest_row(pool),
 		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),

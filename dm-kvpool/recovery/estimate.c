@@ -31,5 +31,6 @@ u64 kvp_recovery_worst_ms(const struct kvp_recovery_work *w)
 {
 	u64 read_us = w->on_cache && !w->log_rotates ? READ_SSD_US : READ_US;
 
-	return div_u64(w->window * (readings(w) * read_us + home_us(w)) + w->intents * READ_US, 1000);
+	return div_u64(w->window * (readings(w) * read_us + home_us(w)) +
+		       (w->intents + w->leaves) * READ_US, 1000);
 }

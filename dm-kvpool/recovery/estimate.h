@@ -15,6 +15,7 @@
  * struct kvp_recovery_work - what a recovery may find, and where
  * @window: blocks of the log that may count
  * @intents: blocks whose newest version may have gone home by intent: they are read there
+ * @leaves: of the table, with anything in them: discards of all of that may be in the log, and each is read for it
  * @row_legs: of the widest parity1; 0: there is none
  * @stays: nothing goes home, kvp_log_stays() with a generation left
  * @by_headers: headers are enough, kvp_log_by_headers()
@@ -23,7 +24,7 @@
  * @home_rotates: a leg with data does
  */
 struct kvp_recovery_work {
-	u64 window, intents;
+	u64 window, intents, leaves;
 	u32 row_legs;
 	bool stays, by_headers, on_cache, log_rotates, home_rotates;
 };

@@ -38,6 +38,15 @@ struct kvp_wide_discard {
 	u64 block, count;
 };
 
+/*
+ * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is cut into
+ * as few of those as can be, so whoever looks for a block asks one stretch a level, however many discards there are.
+ */
+struct kvp_wide_cover {
+	struct kvp_wide_cover *older;
+	struct kvp_log_at at;
+};
+
 /**
  * struct kvp_logged_parity - the newest parity of a row in the log
  * @limit: it counts the versions before this
@@ -57,6 +66,9 @@ struct kvp_history {
 	struct xarray blocks;		/* block -> struct kvp_version, newest first */
 	struct xarray rows;		/* row -> struct kvp_logged_parity */
 	struct list_head wide;		/* discards of whole stripes, in log order */
+	struct xarray covers;		/* level and stretch -> struct kvp_wide_cover, newest first */
+	u32 levels;			/* of stretches */
+	u64 looks;			/* how many of those were looked at, for tests */
 	struct kvp_version discarded;	/* what kvp_history_find() returns for those */
 	u64 records;
 };

@@ -240,31 +240,40 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	return 0;
 }
 
-/* A discard may be of several vdevs: turn by turn. All else is of one block. */
-static int plan_pieces(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
-		       u64 payload, u8 row)
+/* A discard may be of several vdevs: of each with parity it is one, however often that has its turn, and one of all others. */
+static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
+	struct kvp_pool *pool = rec->pool;
+	int ret = pool->plain ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
 	struct kvp_log_at none = { 0, 0 };
-	u64 end = r->block + r->count;
-	struct kvp_rec piece = *r;
-	int ret = 0;
+	struct kvp_rec part = *r;
+	u32 i;
 
-	while (!ret && piece.block < end) {
-		struct kvp_spot spot = kvp_locate(rec->pool, piece.block);
-		u64 next = piece.block + min_t(u64, spot.left, end - piece.block);
+	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
 
-		if (rec->pool->nr_vdevs == 1)
-			next = end;
-		piece.count = next - piece.block;
-		if (kvp_is_parity1(spot.v->g)) {
-			piece.block = spot.block;
-			ret = kvp_history_add(&rec->history[spot.v->index], &piece, at, payload, row, none);
-		} else {
-			ret = kvp_replay_add(&rec->replay, &piece, at, payload, row);
-		}
-		piece.block = next;
+		if (!kvp_is_parity1(v->g))
+			continue;
+		part.block = kvp_vdev_from(v, r->block);
+		part.count = kvp_vdev_from(v, r->block + r->count) - part.block;
+		if (part.count)
+			ret = kvp_history_add(&rec->history[i], &part, at, 0, 0, none);
 	}
 	return ret;
+}
+
+/* Of one block. */
+static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
+		      u64 payload, u8 row)
+{
+	struct kvp_spot spot = kvp_locate(rec->pool, r->block);
+	struct kvp_log_at none = { 0, 0 };
+	struct kvp_rec own = *r;
+
+	if (!kvp_is_parity1(spot.v->g))
+		return kvp_replay_add(&rec->replay, r, at, payload, row);
+	own.block = spot.block;
+	return kvp_history_add(&rec->history[spot.v->index], &own, at, payload, row, none);
 }
 
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
@@ -282,7 +291,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		return kvp_replay_add(&rec->replay, r, at, payload, row);
 	if (r->kind == KVP_REC_PARITY)
 		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);
-	return plan_pieces(rec, r, at, payload, row);
+	return r->kind == KVP_REC_DISCARD ? plan_discard(rec, r, at) : plan_block(rec, r, at, payload, row);
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)

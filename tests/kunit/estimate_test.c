@@ -36,6 +36,8 @@ static const struct work works[] = {
 	{ "a log on SSDs", { 64 * MIB }, 1900, 2000 },
 	{ "a log on a parity1 of disks", { 64 * MIB, .row_legs = 6, .log_rotates = true, .home_rotates = true },
 	  328000, 340000 },
+	/* 2 GiB of table pages in sequence. */
+	{ "discards of all of a TiB", { 0, 0, GIB * 2 }, 20000, 22000 },
 	{ "nothing", { 0 }, 0, 0 },
 };
 KUNIT_ARRAY_PARAM_DESC(work, works, name);
