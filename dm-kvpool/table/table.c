@@ -586,8 +586,8 @@ static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give
  */
 static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	u64 word = tp->level ? tp->durable : kvp_entry(0, kvp_ptr_era(tp->durable), KVP_ENTRY_UNWRITTEN);
-	u32 i;
+	u32 era = kvp_ptr_era(tp->durable), i;
+	u64 word = tp->level ? kvp_ptr(0, era, 0, false) : kvp_entry(0, era, KVP_ENTRY_UNWRITTEN);
 
 	if (kvp_ptr_lost(tp->durable)) {
 		if (tp->level)

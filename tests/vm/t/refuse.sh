@@ -162,7 +162,8 @@ expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v2"
 
 echo "--- messages"
 for bad in nonsense "set nonsense 1" "set write_buffer lots" "set strict 7" "set" "scrub" "scrub frobnicate" \
-	"offline /dev/d" "offline" "online /dev/nothing" "mark" "mark sold" "events x" "poisoned x" "inject x"; do
+	"offline /dev/d" "offline" "online /dev/nothing" "mark" "mark sold" "events x" "poisoned x" "inject x" \
+	"give_up" "give_up x" "give_up 0" "give_up 0 force" "give_up 0 sure" "give_up 99999999"; do
 	# shellcheck disable=SC2086 # words
 	expect_fail dmsetup message p 0 $bad 2> /dev/null
 done
@@ -170,6 +171,9 @@ expect_refusal "strict" dmsetup message p 0 set strict 7
 expect_refusal "control characters" dmsetup message p 0 set comment $'a\001b'
 expect_refusal "wrong number of words" dmsetup message p 0 set strict
 expect_refusal "message inject .*fault_injection=1" dmsetup message p 0 inject /dev/a read 1
+expect_refusal "no page of the checksum table above that block is lost" dmsetup message p 0 give_up 0
+expect_refusal "no such block" dmsetup message p 0 give_up 99999999
+expect_refusal "unknown word" dmsetup message p 0 give_up 0 sure
 expect_refusal "message events . an argument is no number" dmsetup message p 0 events x
 dmsetup message p 0 set comment text
 expect_stat p comment text
