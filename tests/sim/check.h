@@ -25,6 +25,8 @@ struct crash {
 	u32 given_up;		/* bit per leg: a write to it failed, and at some time that was recorded */
 	u64 seed;
 	bool poison_allowed;	/* EIO on some blocks is no failure */
+	u64 sound, sound_count;	/* but on these from that position of the trace on: */
+	u32 sound_at;
 	bool growing;		/* the second vdev was being added: */
 	u32 grown_at;		/* from this position on it must be there */
 	u32 swaps_at;		/* from which on the cache has other SSDs; ~0: not known; 0: it does not */

@@ -207,6 +207,40 @@ static void write_below_a_lost_page(struct trouble *t)
 	expect_eio(h, 5 * LEAF + 9);
 }
 
+#define SMALL_LEGS	9216u		/* 36 MiB: not so much to look at after each cut */
+
+static void lose_all_pages_above(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	host_write(h, 3 * LEAF + 7, 20, false);
+	host_write(h, 9 * LEAF, 4, false);
+	host_checkpoint(h);
+	lose_page(h, levels(h) - 1, 0);
+}
+
+/* Cut everywhere: what was given up is never taken for unwritten, nor is what was acknowledged since lost. */
+static void write_below_and_give_up(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	t->start.format = false;
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	t->crash = (struct crash){ .poison_allowed = true, .heal_allowed = true, .sound = 3 * LEAF + 7, .sound_count = 3 };
+	t->cuts_from = disks.trace.nr;
+	if (rng_below(&sim_rng, 2) && kvp_table_give_up(h->pool, 9 * LEAF, false))
+		sim_fail("the lost page was not given up");
+	host_write(h, 3 * LEAF + 7, 3, false);
+	host_flush(h);
+	t->crash.sound_at = disks.trace.nr;
+	host_write(h, 5 * LEAF, 30, false);
+	host_checkpoint(h);
+	host_discard(h, 9 * LEAF + 1, 2);
+	host_write(h, 3 * LEAF + 8, 1, true);
+	host_checkpoint(h);
+}
+
 /* R27: a leg that does not answer, or is out, may have the page. */
 static void page_above_that_may_come_back(struct trouble *t)
 {
@@ -458,6 +492,8 @@ void run_deep(void)
 		if (opt.thorough || levels == KVP_MAX_LEVELS) {
 			run_deep_sequences();
 			run_deep_scenarios();
+			cut_lives("write_below_and_give_up", lose_all_pages_above, write_below_and_give_up, 2,
+				  SMALL_LEGS);
 		}
 		trouble(NAMED(scrub_looks_at_each_level), 2);
 		trouble("scrub_looks_at_each_level_on_a_single", scrub_looks_at_each_level, 1);

@@ -33,6 +33,29 @@ static void second_main(void *arg)
 		host_stop(&t->host);
 }
 
+/* What the first life has left is what there is, whenever the second is cut; of a mirror. */
+static void rebase(struct trouble *t)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+
+	for (block = 0; block < t->o.blocks; block++) {
+		if (!oracle_touched(&t->o, block))
+			continue;
+		image_read(&disks.img[0], disks.data_start + block, data);
+		oracle_rebase(&t->o, block, data);
+	}
+}
+
+static bool cut_second(struct trouble *t)
+{
+	struct crash c = t->crash;
+
+	c.legs = t->start.legs;
+	c.o = &t->o;
+	return !cut_everywhere(t->name, &c, t->cuts_from, CHECK_CONTENTS);
+}
+
 static bool run_second(struct trouble *t, const struct sim_config *config)
 {
 	struct image img[MAX_DISKS];
@@ -41,10 +64,14 @@ static bool run_second(struct trouble *t, const struct sim_config *config)
 
 	for (i = 0; i < t->start.legs; i++)
 		image_copy(&img[i], &disks.img[i]);
+	if (t->cut)
+		rebase(t);
 	disks_begin(img, t->start.legs);
 	t->start.format = false;
 	good = sim_run(config, second_main, t) == SIM_RETURNED;
 	disks_end();
+	if (good && t->cut)
+		good = cut_second(t);
 	for (i = 0; i < t->start.legs; i++)
 		image_free(&img[i]);
 	return good;
@@ -71,10 +98,10 @@ static bool run_once(struct trouble *t, u64 seed)
 	return good;
 }
 
-void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
-	      const struct host_start *shape, u32 leg_blocks)
+static void lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+		  const struct host_start *shape, u32 leg_blocks, bool cut)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 24 : 3, i;
+	u32 rounds = opt.rounds ?: opt.thorough ? 24 : cut ? 2 : 3, i;
 	struct trouble *t;
 	bool good = true;
 
@@ -83,8 +110,10 @@ void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(str
 		return;
 	t = calloc(1, sizeof(*t));
 	for (i = 0; good && i < rounds; i++) {
+		t->name = name;
 		t->run = run;
 		t->then = then;
+		t->cut = cut;
 		t->leg_blocks = leg_blocks;
 		t->start = *shape;
 		t->start.format = true;
@@ -92,6 +121,20 @@ void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(str
 	}
 	result(name, good);
 	free(t);
+}
+
+void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+	      const struct host_start *shape, u32 leg_blocks)
+{
+	lives(name, run, then, shape, leg_blocks, false);
+}
+
+void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+	       u32 legs, u32 leg_blocks)
+{
+	const struct host_start shape = { .legs = legs };
+
+	lives(name, run, then, &shape, leg_blocks, true);
 }
 
 void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),

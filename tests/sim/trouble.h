@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A pool of several leaves and somebody who uses it, for tests that end with what must be there: no power is cut. Table
- * pages, sectors, legs and memory go missing while it runs, or between two lives of it.
+ * pages, sectors, legs and memory go missing while it runs, or between two lives of it. But for cut_lives().
  */
 #ifndef SIM_TROUBLE_H
 #define SIM_TROUBLE_H
@@ -18,6 +18,10 @@ struct trouble {
 	struct host_start start;
 	struct oracle o;
 	u32 leg_blocks;
+	const char *name;
+	bool cut;			/* the second life, everywhere from there on: */
+	u32 cuts_from;
+	struct crash crash;		/* what is allowed then; legs and contents are known */
 	u64 checkpointed;		/* what a test does beside something else */
 	int checkpoint_error;
 	bool scrubbed;
@@ -38,6 +42,10 @@ void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(st
 /** lives_of() - the same of a pool of that shape; @then may be NULL */
 void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	      const struct host_start *shape, u32 leg_blocks);
+
+/** cut_lives() - two lives of a mirror, the second one cut everywhere */
+void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+	       u32 legs, u32 leg_blocks);
 
 /** spread() - a few blocks below every leaf, home and in the table; nothing of it in memory */
 void spread(struct host *h);
