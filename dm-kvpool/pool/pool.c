@@ -339,16 +339,15 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 }
 
 /* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
-static void write_back(struct kvp_pool *pool)
+static bool must_go_home(struct kvp_pool *pool)
 {
-	if (!kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool))
-		kvp_destage_all(pool);
+	return !kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool);
 }
 
 void kvp_pool_write_back(struct kvp_pool *pool)
 {
-	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool))
-		write_back(pool);
+	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool) && must_go_home(pool))
+		kvp_destage_beside(pool);
 }
 
 void kvp_pool_quiesce(struct kvp_pool *pool)
@@ -362,7 +361,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 		return;
 	kvp_warm_stop(pool);
 	kvp_fill_stop(pool);
-	write_back(pool);
+	if (must_go_home(pool))
+		kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);

@@ -192,7 +192,7 @@ struct kvp_destage {
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
 	u32 ended;			/* so often @work has; by it */
-	wait_queue_head_t wait;		/* for @ended, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
+	wait_queue_head_t wait;		/* for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
 };
 
 struct kvp_scrub {
@@ -607,7 +607,12 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now);
 /** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
 int kvp_destage_all(struct kvp_pool *pool);
 
-/** kvp_destage_order() - the same, as somebody wants it: -EINTR as soon as the pool is about to be suspended */
+/**
+ * kvp_destage_beside() - the same, while others write: it does not wait for what they write meanwhile
+ *
+ * kvp_destage_order() - the same, as somebody wants it: -EINTR as soon as the pool is about to be suspended
+ */
+int kvp_destage_beside(struct kvp_pool *pool);
 int kvp_destage_order(struct kvp_pool *pool);
 
 /**

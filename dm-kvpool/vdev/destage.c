@@ -577,9 +577,11 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 	ret = destage_below(pool, mark.lsn, true);
 	if (!ret)
 		ret = move_tail(pool, &mark);
-	if (!ret)
-		WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
-	return ret;
+	if (ret)
+		return ret;
+	WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
+	wake_up_all(&pool->destage.wait);
+	return 0;
 }
 
 static int destage_some(struct kvp_pool *pool)
@@ -684,32 +686,40 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
-static bool suspending(const struct kvp_pool *pool)
+/* For whom everything goes home. */
+enum who {
+	QUIET,		/* nobody else writes: the worker comes to its end */
+	BESIDE,		/* others do, and it need not */
+	ORDER,		/* the same, and he gives up when the pool is about to be suspended */
+};
+
+static bool must_give_up(const struct kvp_pool *pool, enum who who)
 {
-	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	return who == ORDER && test_bit(KVP_POOL_SUSPENDING, &pool->flags);
 }
 
 /*
- * Once through the worker, which may take minutes. An order does not wait for that when the pool is to be
- * suspended, since all I/O would wait for the order; what is under way goes on.
+ * Have the worker bring home what lies below @target, or as much as it can at once, which may take minutes.
+ * What is under way goes on, also for him who gives up: all I/O would wait for him.
  */
-static int run_worker(struct kvp_pool *pool, bool order)
+static int run_worker(struct kvp_pool *pool, u64 target, enum who who)
 {
 	struct kvp_destage *dg = &pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
 	kvp_destage_kick(pool, true);
-	if (!order) {
+	if (who == QUIET)
 		flush_work(&dg->work);
-		return 0;
-	}
-	wait_event(dg->wait, READ_ONCE(dg->ended) != seen || suspending(pool) ||
-		   test_bit(KVP_DESTAGE_STOP, &dg->flags));
-	return suspending(pool) ? -EINTR : 0;
+	else
+		wait_event(dg->wait, READ_ONCE(dg->ended) != seen || READ_ONCE(dg->done_lsn) >= target ||
+			   must_give_up(pool, who) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	if (must_give_up(pool, who))
+		return -EINTR;
+	return who != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
 }
 
 /* All that was accepted before goes home, and the tail behind it. */
-static int destage_to_end(struct kvp_pool *pool, bool order)
+static int destage_to_end(struct kvp_pool *pool, enum who who)
 {
 	struct kvp_destage *dg = &pool->destage;
 	u64 target;
@@ -723,7 +733,7 @@ static int destage_to_end(struct kvp_pool *pool, bool order)
 	spin_unlock_irq(&pool->log.lock);
 	do {
 		flush_delayed_work(&pool->log.post_work);
-		ret = run_worker(pool, order) ?: dg->error;
+		ret = run_worker(pool, target, who);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 0;
@@ -736,24 +746,29 @@ static int destage_to_end(struct kvp_pool *pool, bool order)
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 
-static int destage_all(struct kvp_pool *pool, bool order)
+static int destage_all(struct kvp_pool *pool, enum who who)
 {
-	int ret = destage_to_end(pool, order);
+	int ret = destage_to_end(pool, who);
 
 	/* On the way parity was logged, behind the tail: it is home as well. */
 	if (!ret && pool->parity)
-		ret = destage_to_end(pool, order);
+		ret = destage_to_end(pool, who);
 	return ret;
 }
 
 int kvp_destage_all(struct kvp_pool *pool)
 {
-	return destage_all(pool, false);
+	return destage_all(pool, QUIET);
+}
+
+int kvp_destage_beside(struct kvp_pool *pool)
+{
+	return destage_all(pool, BESIDE);
 }
 
 int kvp_destage_order(struct kvp_pool *pool)
 {
-	return destage_all(pool, true);
+	return destage_all(pool, ORDER);
 }
 
 int kvp_destage_settle(struct kvp_pool *pool)

@@ -806,6 +806,49 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	host_write(h, 90, 1, true);
 }
 
+static void write_back_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	kvp_pool_write_back(s->host.pool);
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+static void hold_home_everywhere(struct scenario *s, u64 block, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < s->start.legs; i++)
+		hold_home(i, block, count);
+}
+
+/* What is to be home before I/O is stopped is what there was: others go on writing, and nobody waits for that. */
+static void write_back_beside_writers(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	hold_home_everywhere(s, 64, 3);
+	host_write(h, 64, 3, true);
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	sim_spawn("suspend", write_back_task, s);
+	host_sleep(300);
+	if (s->flush_over)
+		sim_fail("what is not home is said to be");
+	/* The worker finds more to do when it is through with that. */
+	host_write(h, 80, 3, true);
+	kvp_destage_kick(h->pool, true);
+	release_all();
+	hold_home_everywhere(s, 80, 3);
+	host_sleep(500);
+	if (!s->flush_over)
+		sim_fail("a suspend waits for what was written after it began");
+	release_all();
+	host_checkpoint(h);
+	host_write(h, 90, 1, true);
+}
+
 /* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 {
@@ -1748,6 +1791,7 @@ void run_scenarios(void)
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
+	scenario(NAMED(write_back_beside_writers), 2, false, 2);
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);
