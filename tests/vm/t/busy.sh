@@ -136,3 +136,44 @@ dmsetup create p --table "$table"
 expect_eq "$(oracle show $dev 0 2048)" "0 2048 v4"
 expect_stat p state online
 scrub p
+
+echo "--- a suspend waits for no message, and nobody for one that he was killed in"
+mksim d 96; mksim c 128
+dmsetup create q --table "0 $(sectors_of 64) kvpool - 6 format name=q log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 single 1 /dev/d cache 1 /dev/c"
+expect_stat q log.on cache
+dirty() { # OPTION...
+	fio --name=dirty --filename=/dev/mapper/q --direct=1 --rw=randwrite --bs=4k --size=48m --io_size=24m --ioengine=libaio \
+		--iodepth=32 --randrepeat=1 --verify=crc32c --verify_state_save=0 --output=/tmp/dirty.log "$@" || { cat /tmp/dirty.log; fail "fio"; }
+}
+simset d delay_us 1500000
+dirty --do_verify=0 --end_fsync=1
+goes_home() { [ "$(simstat d writes)" -gt "$before" ]; }
+much_is_left() { [ "$(stat_of q ram.dirty_blocks)" -gt 1000 ] || fail "$1: $(stat_of q ram.dirty_blocks) blocks are not home"; }
+for order in checkpoint "set cache_mode writethrough"; do
+	before=$(simstat d writes)
+	# shellcheck disable=SC2086 # words
+	dmsetup message q 0 $order & message=$!
+	[ "$order" = checkpoint ] || wait_stat q drain.state running
+	retry 60 goes_home
+	dmsetup suspend q
+	! wait $message || fail "$order: said to be done"
+	much_is_left "a suspend beside $order"
+	expect_stat q log.on cache
+	dmsetup resume q
+done
+expect_stat q drain.state cancelled
+before=$(simstat d writes)
+dmsetup message q 0 checkpoint & message=$!
+retry 60 goes_home
+kill -KILL $message
+expect_status 137 wait $message
+much_is_left "a checkpoint whose sender was killed"
+simset d delay_us 0
+dmsetup message q 0 drain start writethrough
+wait_stat q drain.state "done"
+expect_stat q log.on legs
+dmsetup message q 0 drain start writeback force
+wait_stat q drain.state "done"
+expect_stat q log.on cache
+dirty --verify_only=1
+dmsetup remove --retry q

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: failmode=wait: with no leg left, reads wait as writes do, until clear; a lost block is EIO all the same
 # timeout: 150
-# needs: gcc
+# needs: gcc fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle; helper leg
@@ -60,3 +60,27 @@ wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
 ! wait $writer || fail "a write succeeded without a leg"
 simset a dead 0
 dmsetup message p 0 clear
+dmsetup remove --retry p
+
+echo "--- a suspend without a flush that somebody interrupts costs nobody his request"
+mksim b 96
+dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M write_buffer=8M ram_cache=0 single 1 /dev/b"
+oracle write /dev/mapper/p 8192 64 1 fsync bs=16
+dmsetup message p 0 checkpoint
+simset b stall 1
+# More than the buffer holds, so that many wait for room in it; and a read that waits for the leg.
+fio --name=w --filename=/dev/mapper/p --direct=1 --rw=write --bs=64k --size=24m --ioengine=libaio --iodepth=256 \
+	--verify=crc32c --verify_state_save=0 --output=/tmp/fio.log & writer=$!
+oracle show /dev/mapper/p 8192 64 > /tmp/read & reader=$!
+is_full() { [ "$(stat_of p ram.dirty_blocks)" -gt 512 ]; }
+retry 60 is_full
+for i in 1 2 3 4 5 6; do
+	dmsetup suspend --noflush p & suspender=$!
+	sleep 0.3
+	kill -KILL $suspender
+	expect_status 137 wait $suspender
+done
+expect_eq "$(dmsetup info -c --noheadings -o suspended p)" Active
+simset b stall 0
+wait $writer || fail "a writer failed: $(cat /tmp/fio.log)"
+wait $reader; expect_eq "$(cat /tmp/read)" "8192 64 v1"

@@ -123,3 +123,21 @@ every_second --verify_only=1
 expect_stat p leg.0.err_read 0
 expect_stat p poisoned_blocks 0
 simset d delay_us 0
+dmsetup remove --retry p
+
+echo "--- polled reads that are joined: none is one that nobody polls for"
+# Its polled requests end when somebody polls for them, and else never.
+mknull n 64 submit_queues=1 poll_queues=1 hw_queue_depth=4
+queue=/sys/block/$(basename "$(readlink -f /dev/n)")
+echo none > "$queue/queue/scheduler"
+echo 2 > "$queue/queue/nomerges"
+dmsetup create p --table "0 $(sectors_of 32) kvpool - 4 format name=p log_size=8M ram_cache=0 single 1 /dev/n"
+expect_eq "$(cat "/sys/block/$(basename "$(readlink -f /dev/mapper/p)")/queue/io_poll")" 1 "is the pool polled"
+busy --rw=write --bs=4k --do_verify=0
+dmsetup message p 0 checkpoint
+before=$(awk '{ print $1 }' "$queue/stat")
+busy --rw=read --bs=4k --ioengine=io_uring --hipri --iodepth=64 --verify_only=1
+reads=$(($(awk '{ print $1 }' "$queue/stat") - before))
+echo "$reads requests for 6144 blocks"
+[ $reads -lt 6000 ] || fail "$reads requests: none was joined, and it is not known what becomes of those"
+expect_stat p leg.0.err_read 0
