@@ -7,7 +7,8 @@
 #include "registry.h"
 
 static LIST_HEAD(instances);
-static DEFINE_MUTEX(lock);		/* instances, their refs, last_refusal; nobody waits for I/O under it */
+static LIST_HEAD(lingering);		/* pools: kvp_registry_linger() */
+static DEFINE_MUTEX(lock);		/* instances, their refs, lingering, last_refusal; nobody waits for I/O under it */
 static bool barred;			/* no pool may start; by lock */
 static char last_refusal[832];
 
@@ -109,6 +110,41 @@ void kvp_registry_leave(struct kvp_instance *inst)
 	mutex_unlock(&lock);
 }
 
+void kvp_registry_linger(struct kvp_pool *pool)
+{
+	mutex_lock(&lock);
+	list_add(&pool->leaving, &lingering);
+	mutex_unlock(&lock);
+}
+
+void kvp_registry_gone(struct kvp_pool *pool)
+{
+	mutex_lock(&lock);
+	list_del_init(&pool->leaving);
+	mutex_unlock(&lock);
+}
+
+/* Has the device not answered yet what a pool has asked it, which does not wait for that any more? */
+static bool has_strays(struct block_device *bdev)
+{
+	struct kvp_instance *inst;
+	struct kvp_pool *pool;
+
+	list_for_each_entry(pool, &lingering, leaving)
+		if (kvp_strays_of(pool, bdev, kvp_bdevs_overlap))
+			return true;
+	list_for_each_entry(inst, &instances, list)
+		if (kvp_strays_of(inst->pool, bdev, kvp_bdevs_overlap))
+			return true;
+	return false;
+}
+
+static int refuse_strays(struct kvp_refusal *refusal, const char *path)
+{
+	return kvp_refuse(refusal, -EBUSY, "wait until it answers, or go on without it",
+			  "%s has not yet answered what it was asked when it was given up", path);
+}
+
 /* A pool that is just being formatted has no UUID yet. */
 static bool same_pool(const struct kvp_sb *a, const struct kvp_sb *b)
 {
@@ -158,6 +194,7 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	struct kvp_instance *inst;
 	int ret = 0;
+	u32 i;
 
 	mutex_lock(&lock);
 	if (barred)
@@ -173,6 +210,9 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 				 "the pool '%s' is in use by another device", sb->name);
 		break;
 	}
+	for (i = 0; !ret && i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev && has_strays(pool->legs[i].bdev))
+			ret = refuse_strays(refusal, pool->legs[i].path);
 	/* Entered at once: two devices that start at the same time must see each other. */
 	if (!ret) {
 		struct kvp_instance *mine = pool->owner;
@@ -181,6 +221,23 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	}
 	mutex_unlock(&lock);
 	return ret;
+}
+
+/* Of the legs that @s names and the pool has not: one that has strays, or NULL. */
+static const char *stray_among_new(const struct kvp_instance *mine, const struct kvp_start *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->nr_legs; i++) {
+		struct block_device *bdev = s->legs[i].bdev;
+		bool has = !bdev;
+
+		for (k = 0; k < mine->pool->nr_legs; k++)
+			has |= mine->pool->legs[k].bdev == bdev;
+		if (!has && has_strays(bdev))
+			return s->legs[i].path;
+	}
+	return NULL;
 }
 
 /* The other device that has one of the legs that @s names, or NULL. */
@@ -201,11 +258,15 @@ int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
 			 struct kvp_refusal *refusal)
 {
 	const struct kvp_instance *other;
+	const char *stray;
 	int ret = 0;
 
 	mutex_lock(&lock);
 	other = holder_of_new(inst, s);
-	if (other)
+	stray = stray_among_new(inst, s);
+	if (stray)
+		ret = refuse_strays(refusal, stray);
+	else if (other)
 		ret = kvp_refuse(refusal, -EBUSY, "use other devices, or remove that one first",
 				 "a new leg is in use by the pool '%s'", other->pool->sb->name);
 	else

@@ -68,6 +68,14 @@ void kvp_registry_started(struct kvp_instance *inst);
 /** kvp_registry_put() - give a reference back; true for the last one: the caller stops the pool */
 bool kvp_registry_put(struct kvp_instance *inst);
 
+/**
+ * kvp_registry_linger() - legs of a pool that stops have not answered: nobody else may begin anew on those
+ *
+ * What they have may get to them whenever they do. kvp_registry_gone() follows, when they have answered.
+ */
+void kvp_registry_linger(struct kvp_pool *pool);
+void kvp_registry_gone(struct kvp_pool *pool);
+
 /** kvp_registry_leave() - the pool has stopped, or did not start: others may have its legs */
 void kvp_registry_leave(struct kvp_instance *inst);
 

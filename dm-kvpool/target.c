@@ -320,10 +320,17 @@ static void notify(struct kvp_pool *pool)
 		dm_table_event(table);
 }
 
+/* The last reference to the pool: no bio is on its way any more. */
+static void pool_gone(struct kvp_pool *pool)
+{
+	kvp_registry_gone(pool);
+	kvp_io_bio_exit(pool);
+}
+
 static void free_pool(struct kvp_pool *pool)
 {
-	if (pool)
-		kvp_io_bio_exit(pool);
+	if (pool && kvp_strays(pool))
+		kvp_registry_linger(pool);
 	kvp_pool_free(pool);
 }
 
@@ -360,6 +367,8 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	INIT_LIST_HEAD(&inst->list);
 	inst->md = dm_table_get_md(ti->table);
 	inst->pool = kvp_pool_alloc();
+	if (inst->pool)
+		inst->pool->gone = pool_gone;
 	if (!inst->pool || kvp_io_bio_init(inst->pool) || kvp_orders_init(&inst->orders))
 		goto fail;
 	t->start.owner = inst;
@@ -698,9 +707,12 @@ static int __init kvp_init(void)
 	ret = kvp_pm_init();
 	if (ret)
 		goto no_pm;
-	ret = dm_register_target(&kvpool_target);
+	kvp_strays_wq = alloc_workqueue("kvpool-strays", WQ_UNBOUND, 0);
+	ret = kvp_strays_wq ? dm_register_target(&kvpool_target) : -ENOMEM;
 	if (!ret)
 		return 0;
+	if (kvp_strays_wq)
+		destroy_workqueue(kvp_strays_wq);
 	kvp_pm_exit();
 no_pm:
 	kvp_crc_exit();
@@ -711,6 +723,8 @@ static void __exit kvp_exit(void)
 {
 	dm_unregister_target(&kvpool_target);
 	kvp_pm_exit();
+	/* The last stray may have given the module back just now. */
+	destroy_workqueue(kvp_strays_wq);
 	kvp_crc_exit();
 }
 

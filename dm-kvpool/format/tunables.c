@@ -37,6 +37,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"what is dirty on a cache goes home at least this fast; 0: a full one in an hour" },
 	[KVP_T_FILL_DWPD] = { "fill_dwpd", KVP_UNIT_DWPD, 0, 100 * 100, 100, NULL,
 		"how often a day a cache may be written with what was read; 0: it is not" },
+	[KVP_T_LEG_TIMEOUT] = { "leg_timeout", KVP_UNIT_S, 1, 3600, 30, NULL,
+		"a leg that the pool can do without is given up if it does not answer for so long; 0: it is waited for", true },
 };
 
 int kvp_tunable_find(const char *key)
@@ -155,7 +157,7 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		return 0;
 	}
 	ret = t->unit == KVP_UNIT_DWPD ? parse_hundredths(text, value) :
-					 parse_number(text, t->unit != KVP_UNIT_MS, value);
+					 parse_number(text, t->unit != KVP_UNIT_MS && t->unit != KVP_UNIT_S, value);
 	if (!ret && !kvp_tunable_allows(id, *value))
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
@@ -166,7 +168,8 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 	}
 	snprintf(why->text, sizeof(why->text), "%s takes %s%llu to %llu%s", t->key,
 		 t->by_itself ? "0, or " : "", (unsigned long long)t->min, (unsigned long long)t->max,
-		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : " (bytes; suffix K, M, G or T)");
+		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : t->unit == KVP_UNIT_S ? " (seconds)" :
+		 " (bytes; suffix K, M, G or T)");
 	return ret;
 }
 

@@ -24,11 +24,12 @@ enum kvp_tunable_id {
 	KVP_T_CACHE_MODE,
 	KVP_T_DESTAGE_MIN_RATE,
 	KVP_T_FILL_DWPD,
+	KVP_T_LEG_TIMEOUT,
 	KVP_TUNABLES,
 };
 
 /* KVP_UNIT_DWPD: drive writes a day, counted in hundredths and written with a point */
-enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD, KVP_UNIT_DWPD };
+enum kvp_unit { KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_S, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD, KVP_UNIT_DWPD };
 
 enum kvp_cache_mode { KVP_CACHE_WRITEBACK, KVP_CACHE_WRITETHROUGH, KVP_CACHE_WRITEAROUND };
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is built on kvp_io_submit() alone: groups and synchronous requests; and what errors mean. */
+#include <linux/errno.h>
+
+#include "io/flight.h"
 #include "io/io.h"
 #include "pool/pool.h"
 
 enum kvp_error_kind kvp_error_kind(int error)
 {
 	switch (error) {
-	case -ENOMEM:
+	case -ENOMEM:		/* also BLK_STS_RESOURCE */
+	case -EBUSY:		/* BLK_STS_DEV_RESOURCE */
 	case -EAGAIN:
-	case -EBUSY:
+	case -ENOSPC:		/* of a thin device, which may grow */
 		return KVP_ERR_RESOURCE;
 	case -ENODATA:		/* BLK_STS_MEDIUM */
 	case -EILSEQ:		/* BLK_STS_PROTECTION */
+	case -EREMOTEIO:	/* BLK_STS_TARGET */
 		return KVP_ERR_MEDIUM;
 	default:
 		return KVP_ERR_TRANSPORT;
@@ -20,6 +25,7 @@ enum kvp_error_kind kvp_error_kind(int error)
 
 void kvp_io_group_init(struct kvp_io_group *group)
 {
+	group->ios = NULL;
 	atomic_set(&group->pending, 1);	/* the waiter's own share */
 	init_completion(&group->done);
 }
@@ -44,6 +50,9 @@ void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32
 		ios[i].done = group_done;
 		ios[i].private = group;
 		ios[i].error = 0;
+		ios[i].grouped = true;
+		ios[i].next = group->ios;
+		group->ios = &ios[i];
 	}
 	kvp_io_submit_all(ios, nr);
 }
@@ -55,8 +64,12 @@ void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io)
 
 void kvp_io_group_wait(struct kvp_io_group *group)
 {
+	struct kvp_io *io;
+
 	group_put(group);
 	wait_for_completion(&group->done);
+	for (io = group->ios; io; io = io->next)
+		kvp_io_land(io);
 }
 
 int kvp_io_sync(struct kvp_io *io)

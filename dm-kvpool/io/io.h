@@ -23,15 +23,17 @@ enum kvp_io_op {
 	KVP_IO_DISCARD,		/* nor these: @nr blocks hold nothing, and may read as anything */
 };
 
-/* What kind of failure an error of a request is: what may be tried again, and what for. */
+/* What an error of a device says of the next try. */
 enum kvp_error_kind {
-	KVP_ERR_RESOURCE,	/* no memory, or the device has no room for the request: soon over */
-	KVP_ERR_TRANSPORT,	/* it does not answer, or not in time; or nobody knows what it was */
-	KVP_ERR_MEDIUM,		/* this place is bad, and will be */
+	KVP_ERR_RESOURCE,	/* want of memory, tags, or space below: nothing was done, and it may be granted later */
+	KVP_ERR_TRANSPORT,	/* the way to the medium, or nobody knows what: once is no proof */
+	KVP_ERR_MEDIUM,		/* the medium: no other try is likely to say anything else */
 };
 
-/** kvp_error_kind() - of a negative errno, as struct kvp_io has it */
+/** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
 enum kvp_error_kind kvp_error_kind(int error);
+
+struct kvp_flight;
 
 /**
  * struct kvp_io - one request
@@ -45,8 +47,10 @@ enum kvp_error_kind kvp_error_kind(int error);
  * @pages: the pages; must stay until @done
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
- * @parts: private to the implementation
+ * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
+ * @grouped, @next, @flight: of the group, and of io/flight.c
+ * @stray: of what a leg has: nobody waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
  */
@@ -60,12 +64,18 @@ struct kvp_io {
 	void (*done)(struct kvp_io *io);
 	int error;
 	atomic_t parts;
+	void *queue;
+	bool doomed, grouped, stray;
+	struct kvp_io *next;
+	struct kvp_flight *flight;
 	void *private;
 };
 
 /**
  * kvp_io_submit() - start a request
  *
+ * A write that fails is tried again, as far as that is of use; and it ends, with -ETIMEDOUT, when its leg is
+ * left, whether that has answered or not (io/flight.h). Of a read so does one of a group.
  * Context: may sleep for memory (mempool), unless called from map, where the
  * bios are queued on the submitter's list. Never waits for I/O.
  */
@@ -97,18 +107,19 @@ static inline bool kvp_error_may_be_place(int error)
 /* Requests that are waited for together. */
 struct kvp_io_group {
 	atomic_t pending;
+	struct kvp_io *ios;		/* all of it; by whoever submits */
 	struct completion done;
 };
 
 void kvp_io_group_init(struct kvp_io_group *group);
 
-/** kvp_io_group_submit() - start @io as part of @group; overwrites done and private */
+/** kvp_io_group_submit() - start @io as part of @group; overwrites done, private and next. One task at a time. */
 void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
 
 /** kvp_io_group_submit_all() - start all @nr of @ios as part of @group, see kvp_io_submit_all() */
 void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32 nr);
 
-/** kvp_io_group_wait() - wait until every request of the group has ended */
+/** kvp_io_group_wait() - wait until every request of the group has ended; before that nothing that is read is there */
 void kvp_io_group_wait(struct kvp_io_group *group);
 
 /** kvp_io_sync() - submit one request and wait; returns its error */

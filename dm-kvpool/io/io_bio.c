@@ -5,6 +5,7 @@
 #include <linux/ioprio.h>
 
 #include "compat/compat.h"
+#include "io/flight.h"
 #include "io/inject.h"
 #include "io/io_bio.h"
 #include "io/leg_queue.h"
@@ -29,7 +30,7 @@ static void bio_done(struct bio *bio)
 	if (bio->bi_status)
 		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
 	if (op_is_write(bio_op(bio)))
-		kvp_leg_sent(io->leg);
+		kvp_leg_sent(io->queue);
 	bio_put(bio);
 	io_put(io);
 }
@@ -88,6 +89,7 @@ static void submit_part(struct kvp_io *io, u32 first, u32 nr)
 		__bio_add_page(bio, io->pages[i], n * KVP_BLOCK_SIZE, 0);
 	}
 	atomic_inc(&io->parts);
+	io->queue = kvp_leg_queue(io->leg);
 	if (io->urgent || io->op == KVP_IO_FLUSH)
 		kvp_leg_send_now(io->leg, bio);
 	else
@@ -134,7 +136,26 @@ static enum kvp_fault fault_of(enum kvp_io_op op)
 	       op == KVP_IO_FLUSH ? KVP_FAULT_FLUSH : KVP_FAULT_WRITE;
 }
 
-void kvp_io_submit(struct kvp_io *io)
+/* What is ordered to fail is not tried again. */
+static void doom(struct kvp_io *io)
+{
+	io->doomed = true;
+	io->error = -EIO;
+}
+
+void kvp_io_hold(struct block_device *bdev)
+{
+	__module_get(THIS_MODULE);
+	get_device(&bdev->bd_device);
+}
+
+void kvp_io_unhold(struct block_device *bdev)
+{
+	put_device(&bdev->bd_device);
+	module_put(THIS_MODULE);
+}
+
+void kvp_io_start(struct kvp_io *io)
 {
 	u32 at, nr;
 
@@ -143,7 +164,7 @@ void kvp_io_submit(struct kvp_io *io)
 	if (!io->leg->bdev)
 		io->error = -ENODEV;
 	else if (kvp_injected(io->leg, fault_of(io->op)))
-		io->error = -EIO;
+		doom(io);
 	else if (io->op == KVP_IO_FLUSH)
 		submit_part(io, 0, 0);
 	else if (io->op == KVP_IO_DISCARD)

@@ -31,7 +31,7 @@ struct kvp_leg_queues {
 	struct kvp_leg_queue leg[KVP_MAX_LEGS];
 };
 
-static struct kvp_leg_queue *queue_of(const struct kvp_leg *leg)
+struct kvp_leg_queue *kvp_leg_queue(const struct kvp_leg *leg)
 {
 	return &leg->pool->leg_queues->leg[leg->index];
 }
@@ -304,7 +304,7 @@ static void send_at_once(struct work_struct *work)
 
 bool kvp_leg_crowded(struct kvp_leg *leg)
 {
-	struct kvp_leg_queue *q = queue_of(leg);
+	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 	u32 now = atomic_read(&leg->in_flight) + atomic_read(&q->in_flight);
 
 	/* Who was counted already is one of them. */
@@ -314,7 +314,7 @@ bool kvp_leg_crowded(struct kvp_leg *leg)
 
 static void enqueue(struct kvp_leg *leg, struct bio *bio)
 {
-	struct kvp_leg_queue *q = queue_of(leg);
+	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 	unsigned long flags;
 
 	/* From here on others send it, perhaps as part of a request: that ends by an interrupt. */
@@ -329,23 +329,26 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
-		atomic_inc(&queue_of(leg)->in_flight);
-	submit_bio_noacct(bio);
-}
-
-void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
-{
-	if (is_write(bio))
-		atomic_inc(&queue_of(leg)->in_flight);
-	if (kvp_leg_crowded(leg))
+		atomic_inc(&kvp_leg_queue(leg)->in_flight);
+	if (READ_ONCE(leg->late))
 		enqueue(leg, bio);
 	else
 		submit_bio_noacct(bio);
 }
 
-void kvp_leg_sent(struct kvp_leg *leg)
+void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
 {
-	atomic_dec(&queue_of(leg)->in_flight);
+	if (is_write(bio))
+		atomic_inc(&kvp_leg_queue(leg)->in_flight);
+	if (READ_ONCE(leg->late) || kvp_leg_crowded(leg))
+		enqueue(leg, bio);
+	else
+		submit_bio_noacct(bio);
+}
+
+void kvp_leg_sent(struct kvp_leg_queue *q)
+{
+	atomic_dec(&q->in_flight);
 }
 
 /* As much in one piece as there is. */

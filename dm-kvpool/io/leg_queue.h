@@ -43,11 +43,17 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
 /**
  * kvp_leg_send_now() - submit @bio at once; the caller waits for the device if need be
  *
- * For what must not stand behind others. Of a write kvp_leg_sent() must be told.
+ * For what must not stand behind others. But nobody waits for a device that has not answered for a
+ * second: then it is left to the workers. Of a write kvp_leg_sent() must be told.
  */
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 
+struct kvp_leg_queue;
+
+/** kvp_leg_queue() - the leg's queue: for kvp_leg_sent(), when the leg itself may be gone */
+struct kvp_leg_queue *kvp_leg_queue(const struct kvp_leg *leg);
+
 /** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */
-void kvp_leg_sent(struct kvp_leg *leg);
+void kvp_leg_sent(struct kvp_leg_queue *q);
 
 #endif /* KVP_LEG_QUEUE_H */

@@ -342,6 +342,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
+	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
 	/* and after, for who recorded what there was in between. */
 	atomic_inc_return_release(&pool->losses);
@@ -361,6 +362,9 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	if (taken)
 		__take_out(leg, state, leg->v == pool->log.v && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
+	/* Nobody waits for what it has. */
+	if (taken)
+		kvp_flights_kick(pool);
 	kvp_log_move_kick(pool);
 	return taken;
 }
@@ -399,6 +403,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 		taken |= BIT(i);
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_flights_kick(pool);
 	kvp_log_move_kick(pool);
 	for (i = 0; i < v->nr_legs; i++)
 		if (taken >> i & 1)

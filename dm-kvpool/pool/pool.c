@@ -21,9 +21,10 @@ struct kvp_pool *kvp_pool_alloc(void)
 	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);
 	kvp_drain_init(pool);
+	INIT_LIST_HEAD(&pool->leaving);
 	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
 	pool->stats = alloc_percpu(struct kvp_stats);
-	if (!pool->sb || !pool->stats) {
+	if (kvp_flights_init(pool) || !pool->sb || !pool->stats) {
 		kvp_pool_free(pool);
 		return NULL;
 	}
@@ -32,8 +33,11 @@ struct kvp_pool *kvp_pool_alloc(void)
 
 void kvp_pool_free(struct kvp_pool *pool)
 {
-	if (!pool)
+	if (!pool || !atomic_dec_and_test(&pool->flights.refs))
 		return;
+	if (pool->gone)
+		pool->gone(pool);
+	kvp_flights_exit(pool);
 	free_percpu(pool->stats);
 	kvfree(pool->sb);
 	kvfree(pool);
@@ -173,6 +177,7 @@ static void free_parts(struct kvp_pool *pool)
 		destroy_workqueue(pool->commit_wq);
 	pool->work_wq = NULL;
 	pool->commit_wq = NULL;
+	kvp_flights_stop(pool);
 	kvp_destage_exit(pool);
 	kvp_table_exit(pool);
 	kvp_log_exit(pool);

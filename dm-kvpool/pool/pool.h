@@ -18,6 +18,7 @@
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
  *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
  *   a stripe's lock of the SSD cache's index
+ *   flights->lock (irqsave)
  */
 #ifndef KVP_POOL_H
 #define KVP_POOL_H
@@ -48,6 +49,7 @@
 #include "cache/wbuf.h"
 #include "format/format.h"
 #include "format/tunables.h"
+#include "io/flight.h"
 #include "io/io.h"
 #include "log/log.h"
 #include "pool/cachemode.h"
@@ -98,6 +100,8 @@ struct kvp_leg {
 	u64 lag;			/* found at the start: so many superblocks behind, so it is stale (R29) */
 	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
+	bool late;			/* has not answered for a second */
+	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
@@ -263,6 +267,9 @@ struct kvp_pool {
 	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never stand in the way of those */
 
+	struct kvp_flights flights;		/* requests that legs have */
+	void (*gone)(struct kvp_pool *pool);	/* target: the last reference is given back; or NULL */
+	struct list_head leaving;		/* of the registry: stopped, and legs have not answered */
 	struct bio_set *bios;			/* of io_bio.c */
 	struct kvp_leg_queues *leg_queues;	/* of leg_queue.c */
 	struct kvp_stats __percpu *stats;
@@ -315,6 +322,8 @@ struct kvp_refusal {
 };
 
 struct kvp_pool *kvp_pool_alloc(void);
+
+/** kvp_pool_free() - give back a reference; with legs that have not answered (io/flight.h) the last of those does it */
 void kvp_pool_free(struct kvp_pool *pool);
 
 /**

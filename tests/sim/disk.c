@@ -9,6 +9,7 @@
 #include "disk.h"
 #include <linux/mm.h>
 
+#include "io/flight.h"
 #include "pool/pool.h"
 
 #define MAX_IN_FLIGHT 4096
@@ -146,13 +147,16 @@ static bool concerns(const struct fault *f, enum kvp_io_op op)
 	case FAULT_FLUSH_EIO:
 		return op == KVP_IO_FLUSH;
 	case FAULT_DEATH:
+	case FAULT_HANG:
 		return true;
+	case FAULT_ONCE:
+		return op != KVP_IO_READ;
 	default:
 		return is_write(op);
 	}
 }
 
-static const struct fault *find_fault(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
+static const struct fault *find_fault(u32 disk, struct kvp_io *io, enum kvp_io_op op)
 {
 	u32 i;
 
@@ -165,6 +169,8 @@ static const struct fault *find_fault(u32 disk, const struct kvp_io *io, enum kv
 		if (f->seen++ < f->after || (f->times && f->hit >= f->times))
 			continue;
 		f->hit++;
+		f->hit_flush = op == KVP_IO_FLUSH;
+		io->doomed = f->kind == FAULT_WRITE_EIO || f->kind == FAULT_FLUSH_EIO;
 		return f;
 	}
 	return NULL;
@@ -250,6 +256,9 @@ static void check_overlap(u32 disk, const struct kvp_io *io)
 	for (i = 0; i < nr_in_flight; i++) {
 		const struct kvp_io *o = in_flight[i].io;
 
+		/* Of a leg that is out: what lands there in the end is nobody's. */
+		if (o->stray)
+			continue;
 		if (in_flight[i].disk == disk && is_write(o->op) && io->block < o->block + o->nr &&
 		    o->block < io->block + io->nr)
 			sim_fail("two writes of block %llu of disk %u are in flight",
@@ -268,7 +277,17 @@ static void check_request(u32 disk, const struct kvp_io *io)
 		sim_fail("request without a completion");
 }
 
-void kvp_io_submit(struct kvp_io *io)
+void kvp_io_hold(struct block_device *bdev)
+{
+	bdev->holds++;
+}
+
+void kvp_io_unhold(struct block_device *bdev)
+{
+	bdev->holds--;
+}
+
+void kvp_io_start(struct kvp_io *io)
 {
 	u32 disk = io->leg->bdev->index;
 	struct in_flight *f = &in_flight[nr_in_flight];
@@ -301,9 +320,14 @@ void kvp_io_submit(struct kvp_io *io)
 	fault = found ? found->kind : FAULT_NONE;
 	if (fault == FAULT_DEATH)
 		disks.dead[disk] = true;
-	if (disks.dead[disk])
+	if (fault == FAULT_HANG)
+		disks.hung[disk] = true;
+	if (disks.dead[disk]) {
 		f->error = -EIO;
-	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO)
+		io->doomed = true;
+	}
+	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO ||
+	    fault == FAULT_ONCE)
 		f->error = found->error ?: -EIO;
 	f->redirected = fault == FAULT_MISDIRECTED;
 	if (op != KVP_IO_READ && !disks.dead[disk]) {
@@ -330,6 +354,8 @@ static bool stalled(const struct in_flight *f)
 {
 	u32 i;
 
+	if (disks.hung[f->disk])
+		return true;
 	if (f->io->op == KVP_IO_FLUSH && disks.flushes_stalled)
 		return true;
 	if (disks.stalls_writes && f->io->op == KVP_IO_READ)
@@ -363,13 +389,31 @@ static void end_read(const struct in_flight *f)
 		image_read(&disks.img[f->disk], f->io->block + i, page_address(f->io->pages[i]));
 }
 
+/*
+ * Nobody waits for it: its pages may be used for something else by now, before the device has
+ * taken them. The trace has what gets there in the end.
+ */
+static void end_stray(const struct in_flight *f)
+{
+	struct trace_request *r = &disks.trace.requests[f->id];
+	u32 i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (rng_chance(&sim_rng, 300))
+			continue;
+		blk_put(r->data[i]);
+		r->data[i] = blk_new(page_address(f->io->pages[i]));
+	}
+}
+
 static void end_write(const struct in_flight *f)
 {
 	struct trace_request *r = &disks.trace.requests[f->id];
 	u32 i;
 
 	for (i = 0; i < r->nr; i++) {
-		if (r->op != KVP_IO_DISCARD && memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
+		if (r->op != KVP_IO_DISCARD && !f->io->stray &&
+		    memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
 			sim_fail("block %llu of disk %u changed while it was written",
 				 (u64)f->io->block + i, f->disk);
 		if (!r->lost && !f->error)
@@ -398,13 +442,17 @@ void sim_io_end_one(void)
 	f = in_flight[i];
 	in_flight[i] = in_flight[--nr_in_flight];
 	/* What a dead leg has in flight ends with an error too. */
-	if (disks.dead[f.disk])
+	if (disks.dead[f.disk]) {
 		f.error = -EIO;
+		f.io->doomed = true;
+	}
 	if (sim_verbose && f.io->op != KVP_IO_READ)
 		show(&f);
 	if (f.io->op == KVP_IO_READ && !f.error)
 		end_read(&f);
 	if (f.id != ~0u) {
+		if (f.io->stray)
+			end_stray(&f);
 		end_write(&f);
 		disks.trace.requests[f.id].error = f.error;
 		disks.trace.requests[f.id].ended = trace_event(&disks.trace, TRACE_END, f.id);
@@ -460,6 +508,16 @@ void disks_settle(void)
 void disks_kill(u32 disk)
 {
 	disks.dead[disk] = true;
+}
+
+void disks_wake(u32 disk)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++)
+		if (disks.faults[i].kind == FAULT_HANG && disks.faults[i].disk == disk)
+			disks.faults[i].kind = FAULT_NONE;
+	disks.hung[disk] = false;
 }
 
 void disks_stall(u32 disk, u64 first, u64 last)

@@ -15,7 +15,7 @@
 
 /* What engine and kernel know of a device. */
 struct block_device {
-	u32 index;
+	u32 index, holds;
 };
 
 enum trace_kind { TRACE_SUBMIT, TRACE_END };
@@ -53,7 +53,9 @@ enum fault_kind {
 	FAULT_FLUSH_EIO,
 	FAULT_LOST_WRITE,	/* acknowledged, not done */
 	FAULT_MISDIRECTED,	/* done one block further */
-	FAULT_DEATH,		/* from here on the leg answers nothing */
+	FAULT_DEATH,		/* from here on the leg answers nothing but errors */
+	FAULT_HANG,		/* from here on the leg answers nothing, until disks_wake() */
+	FAULT_ONCE,		/* a write or flush ends with @error, and is tried again: which those above are not */
 };
 
 struct fault {
@@ -64,6 +66,7 @@ struct fault {
 	u32 times;		/* then so many are hit; 0: all */
 	int error;		/* what they end with; 0: -EIO */
 	u32 seen, hit;
+	bool hit_flush;		/* the last one was a flush */
 };
 
 #define MAX_FAULTS 32
@@ -89,6 +92,7 @@ struct disks {
 	struct block_device bdev[MAX_DISKS];
 	struct image img[MAX_DISKS];	/* what reads see */
 	bool dead[MAX_DISKS];
+	bool hung[MAX_DISKS];
 	struct {
 		u64 first, end;
 	} stalled[MAX_DISKS][2];	/* requests to these blocks do not end while set */
@@ -126,6 +130,8 @@ void disks_end(void);
 void disks_free(void);
 struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last);
 void disks_kill(u32 disk);
+/** disks_wake() - one that hangs answers, late, all that it has, and what comes */
+void disks_wake(u32 disk);
 /** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);

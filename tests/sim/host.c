@@ -271,6 +271,7 @@ int host_shrink(struct host *h, const struct host_start *hs)
 void host_stop(struct host *h)
 {
 	const char *wrong;
+	u32 strays, i;
 
 	kvp_pool_quiesce(h->pool);
 	host_cache_check(h);
@@ -278,8 +279,17 @@ void host_stop(struct host *h)
 	if (wrong)
 		sim_fail("fills: %s", wrong);
 	kvp_pool_stop(h->pool);
+	strays = kvp_strays(h->pool);
 	kvp_pool_free(h->pool);
 	h->pool = NULL;
+	/* What legs have not answered goes when they do. */
+	for (i = 0; strays && i < disks.nr; i++)
+		disks_wake(i);
+	for (i = 0; strays && sim_memory_in_use() && i < 100; i++)
+		host_sleep(10);
+	for (i = 0; i < disks.nr; i++)
+		if (disks.bdev[i].holds)
+			sim_fail("disk %u is held by nobody", i);
 	if (sim_memory_in_use())
 		sim_fail("%u objects or pages are still allocated after the stop",
 			 sim_memory_in_use());

@@ -96,6 +96,7 @@ static const struct suite {
 	{ "grow", run_grow },
 	{ "modes", run_modes },
 	{ "deep", run_deep },
+	{ "legs", run_legs },
 };
 
 static void usage(void)

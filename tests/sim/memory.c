@@ -139,8 +139,10 @@ static struct page *new_pages(unsigned int order)
 	if (arena_used + (1u << order) > ARENA_PAGES)
 		sim_fail("the arena of pages is used up");
 	p = &pages[arena_used];
-	for (i = 0; i < 1u << order; i++)
+	for (i = 0; i < 1u << order; i++) {
+		p[i].head = p;
 		p[i].address = arena + ((size_t)(arena_used + i) << PAGE_SHIFT);
+	}
 	p->order = order;
 	arena_used += 1u << order;
 	return p;
@@ -192,9 +194,17 @@ bool get_page_unless_zero(struct page *p)
 	return true;
 }
 
+/* Not those that nobody has. */
+void get_page(struct page *p)
+{
+	if (p->head->refs < 1)
+		sim_fail("a reference to a page that is free");
+	p->head->refs++;
+}
+
 void put_page(struct page *p)
 {
-	__free_pages(p, p->order);
+	__free_pages(p->head, p->head->order);
 }
 
 struct page *virt_to_page(const void *p)

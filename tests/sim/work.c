@@ -31,13 +31,16 @@ static u32 nr_running;
 static u64 tickets;
 static LIST_HEAD(timers);
 static const char work_channel;
+static struct workqueue_struct system_queue;	/* which nobody makes */
 struct workqueue_struct *system_wq, *system_unbound_wq, *system_long_wq;
 
 void sim_work_reset(void)
 {
 	nr_running = 0;
 	INIT_LIST_HEAD(&timers);
-	system_wq = system_unbound_wq = system_long_wq = NULL;
+	system_queue = (struct workqueue_struct){ .name = "events", .max_active = 256 };
+	INIT_LIST_HEAD(&system_queue.waiting);
+	system_wq = system_unbound_wq = system_long_wq = &system_queue;
 }
 
 void sim_init_work(struct work_struct *w, work_func_t f)

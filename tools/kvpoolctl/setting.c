@@ -7,6 +7,7 @@ const char *tunable_unit(unsigned int id)
 	switch (kvp_tunables[id].unit) {
 	case KVP_UNIT_BYTES:		return "bytes";
 	case KVP_UNIT_MS:		return "ms";
+	case KVP_UNIT_S:		return "s";
 	case KVP_UNIT_BYTES_PER_S:	return "bytes/s";
 	case KVP_UNIT_DWPD:		return "drive writes/day";
 	default:			return "word";

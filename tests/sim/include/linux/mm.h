@@ -15,6 +15,7 @@
 
 struct page {
 	void *address;
+	struct page *head;	/* of those that were allocated together */
 	struct page *next;	/* on the free list */
 	unsigned int order;
 	int refs;
@@ -25,6 +26,7 @@ struct page *virt_to_page(const void *p);
 #define page_address(p)		((p)->address)
 #define page_ref_count(p)	((p)->refs)
 bool get_page_unless_zero(struct page *page);
+void get_page(struct page *page);
 void put_page(struct page *page);
 #define page_to_virt(p)		((p)->address)
 #define nth_page(p, n)		virt_to_page((char *)page_address(p) + (n) * PAGE_SIZE)

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "io/flight.h"
+#include "pool/pool.h"
+
+#define WATCH_MS	1000	/* between two looks, while legs have something */
+#define LATE_MS		1000	/* a leg that has not answered for that long gets no more of who must not wait */
+#define OUT_MS		30000	/* what a leg that is out was asked for on purpose, with leg_timeout=0 */
+
+#define RESOURCE_MS	10000	/* so long for want of memory, or of space below */
+#define RESOURCE_PAUSE	100	/* ms */
+#define TRANSPORT_TRIES	3
+#define MEDIUM_TRIES	1
+
+/**
+ * struct kvp_flight - a request as a leg has it
+ * @pool: of it it may have a reference, as a stray
+ * @io: whose it is; NULL: nobody waits for it any more; by flights.lock
+ * @dev: what the leg has
+ * @list: on flights.list, or flights.strays; by flights.lock
+ * @bdev: a stray's
+ * @first: jiffies: sent for the first time
+ * @since: the same of the last time
+ * @again: its next try
+ * @gone: a stray that is back
+ * @tries: that failed
+ * @resting: not with the leg, but until the next try
+ * @own: @pages are its own
+ * @pages: what it reads into, or writes
+ */
+struct kvp_flight {
+	struct kvp_pool *pool;
+	struct kvp_io *io;
+	struct kvp_io dev;
+	struct list_head list;
+	struct block_device *bdev;
+	unsigned long first, since;
+	struct delayed_work again;
+	struct work_struct gone;
+	u32 tries;
+	bool resting, own;
+	struct page *pages[];
+};
+
+static void flight_done(struct kvp_io *dev);
+static void try_again(struct work_struct *work);
+
+/* --- life of a flight --------------------------------------------------------------------- */
+
+static void free_pages_of(struct kvp_flight *f)
+{
+	u32 i;
+
+	for (i = 0; f->own && i < f->dev.nr && f->pages[i]; i++)
+		__free_page(f->pages[i]);
+}
+
+static void free_flight(struct kvp_flight *f)
+{
+	free_pages_of(f);
+	kfree(f);
+}
+
+static bool own_pages(struct kvp_flight *f)
+{
+	u32 i;
+
+	f->own = true;
+	memset(f->pages, 0, f->dev.nr * sizeof(f->pages[0]));
+	for (i = 0; i < f->dev.nr; i++) {
+		f->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
+		if (!f->pages[i])
+			return false;
+	}
+	return true;
+}
+
+/* May it come to be that nobody waits for what @leg is asked now? */
+static bool may_be_given_up(const struct kvp_leg *leg)
+{
+	return leg->v && (!kvp_leg_usable(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
+}
+
+/* NULL: there is no memory, or no use: then the request itself goes to the leg, and is waited for. */
+static struct kvp_flight *new_flight(struct kvp_io *io)
+{
+	bool read = io->op == KVP_IO_READ;
+	struct kvp_flight *f;
+
+	if (read && (!io->grouped || !may_be_given_up(io->leg)))
+		return NULL;
+	f = kmalloc(sizeof(*f) + io->nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN);
+	if (!f)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	f->pool = io->leg->pool;
+	f->io = io;
+	f->dev = *io;
+	f->dev.pages = f->pages;
+	f->dev.done = flight_done;
+	if (read && !own_pages(f)) {
+		free_flight(f);
+		return NULL;
+	}
+	if (!read && io->nr)
+		memcpy(f->pages, io->pages, io->nr * sizeof(f->pages[0]));
+	INIT_DELAYED_WORK(&f->again, try_again);
+	f->first = jiffies;
+	return f;
+}
+
+static void arm(struct kvp_flights *all)
+{
+	if (!test_bit(0, &all->armed) && !test_and_set_bit(0, &all->armed))
+		queue_delayed_work(all->watch_wq, &all->watch, msecs_to_jiffies(WATCH_MS));
+}
+
+/* On the list, unless nobody waits for it any more. */
+static bool enter(struct kvp_flight *f)
+{
+	struct kvp_flights *all = &f->pool->flights;
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&all->lock, flags);
+	wanted = f->io;
+	f->resting = false;
+	f->since = jiffies;
+	if (wanted)
+		list_move_tail(&f->list, &all->list);
+	spin_unlock_irqrestore(&all->lock, flags);
+	smp_mb();	/* pairs with the one in watch_work() */
+	arm(all);
+	return wanted;
+}
+
+void kvp_io_submit(struct kvp_io *io)
+{
+	struct kvp_flight *f;
+
+	io->error = 0;
+	io->flight = NULL;
+	io->doomed = false;
+	f = new_flight(io);
+	if (!f) {
+		kvp_io_start(io);
+		return;
+	}
+	INIT_LIST_HEAD(&f->list);
+	enter(f);
+	kvp_io_start(&f->dev);
+}
+
+/* --- what a leg refuses --------------------------------------------------------------------- */
+
+static bool of_use(const struct kvp_flight *f)
+{
+	bool flush = f->dev.op == KVP_IO_FLUSH;
+
+	if (f->dev.op == KVP_IO_READ || f->dev.doomed || !kvp_leg_usable(f->dev.leg))
+		return false;
+	switch (kvp_error_kind(f->dev.error)) {
+	case KVP_ERR_RESOURCE:
+		/* It was never issued. */
+		return time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
+	case KVP_ERR_TRANSPORT:
+		return !flush && f->tries < TRANSPORT_TRIES;
+	default:
+		/* The disk may have found a spare sector by now. */
+		return !flush && f->tries < MEDIUM_TRIES;
+	}
+}
+
+/* True if it will be tried again. */
+static bool rest(struct kvp_flight *f)
+{
+	struct kvp_flights *all = &f->pool->flights;
+	unsigned int pause = 10u << (3 * f->tries);
+	unsigned long flags;
+	bool rests;
+
+	if (!of_use(f))
+		return false;
+	if (kvp_error_kind(f->dev.error) == KVP_ERR_RESOURCE)
+		pause = RESOURCE_PAUSE;
+	else
+		f->tries++;
+	spin_lock_irqsave(&all->lock, flags);
+	rests = f->io;
+	f->resting = rests;
+	spin_unlock_irqrestore(&all->lock, flags);
+	if (rests)
+		queue_delayed_work(all->again_wq, &f->again, msecs_to_jiffies(pause));
+	return rests;
+}
+
+/* --- coming back ------------------------------------------------------------------------------ */
+
+static void stray_gone(struct work_struct *work)
+{
+	struct kvp_flight *f = container_of(work, struct kvp_flight, gone);
+	struct kvp_pool *pool = f->pool;
+	u32 i;
+
+	for (i = 0; !f->own && i < f->dev.nr; i++)
+		put_page(f->pages[i]);
+	kvp_io_unhold(f->bdev);
+	free_flight(f);
+	kvp_pool_free(pool);
+}
+
+/* It has ended: whoever waits for it hears so. */
+static void come_back(struct kvp_flight *f)
+{
+	struct kvp_flights *all = &f->pool->flights;
+	unsigned long flags;
+	struct kvp_io *io;
+
+	spin_lock_irqsave(&all->lock, flags);
+	io = f->io;
+	f->io = NULL;
+	list_del_init(&f->list);
+	spin_unlock_irqrestore(&all->lock, flags);
+	if (!io) {
+		INIT_WORK(&f->gone, stray_gone);
+		queue_work(kvp_strays_wq ?: system_wq, &f->gone);
+		return;
+	}
+	io->error = f->dev.error;
+	if (f->own)
+		io->flight = f;
+	else
+		free_flight(f);
+	io->done(io);
+}
+
+static void flight_done(struct kvp_io *dev)
+{
+	struct kvp_flight *f = container_of(dev, struct kvp_flight, dev);
+
+	if (!dev->error || !rest(f))
+		come_back(f);
+}
+
+static void try_again(struct work_struct *work)
+{
+	struct kvp_flight *f = container_of(to_delayed_work(work), struct kvp_flight, again);
+
+	if (enter(f))
+		kvp_io_start(&f->dev);
+	else
+		come_back(f);
+}
+
+void kvp_io_land(struct kvp_io *io)
+{
+	struct kvp_flight *f = io->flight;
+	u32 i;
+
+	if (!f)
+		return;
+	io->flight = NULL;
+	for (i = 0; !io->error && i < io->nr; i++)
+		copy_page(page_address(io->pages[i]), page_address(f->pages[i]));
+	free_flight(f);
+}
+
+/* --- giving up ----------------------------------------------------------------------------- */
+
+/* Longest that a leg may take, in jiffies; 0: as long as it likes. */
+static unsigned long leg_timeout(const struct kvp_pool *pool)
+{
+	return (unsigned long)READ_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT]) * HZ;
+}
+
+/*
+ * Is it what nobody waits for any more? All that was sent to a leg before that was left. What is read of it
+ * later is read on purpose: that of which an SSD with the log has the only copy may take its time.
+ */
+static bool __is_ripe(const struct kvp_flight *f)
+{
+	const struct kvp_leg *leg = f->dev.leg;
+	unsigned long most = leg_timeout(f->pool) ?: msecs_to_jiffies(OUT_MS);
+
+	if (kvp_leg_usable(leg) || !leg->bdev)
+		return false;
+	if (f->dev.op == KVP_IO_READ && kvp_leg_keeps_log(leg))
+		return time_after(jiffies, f->since + most);
+	return (leg->left_at && time_before_eq(f->since, READ_ONCE(leg->left_at))) || time_after(jiffies, f->since + most);
+}
+
+static struct kvp_io *__stray(struct kvp_flight *f)
+{
+	struct kvp_io *io = f->io;
+	u32 i;
+
+	f->io = NULL;
+	f->dev.stray = true;
+	f->bdev = f->dev.leg->bdev;
+	list_move(&f->list, &f->pool->flights.strays);
+	for (i = 0; !f->own && i < f->dev.nr; i++)
+		get_page(f->pages[i]);
+	atomic_inc(&f->pool->flights.refs);
+	kvp_io_hold(f->bdev);
+	return io;
+}
+
+static struct kvp_io *next_ripe(struct kvp_flights *all)
+{
+	struct kvp_flight *f;
+	struct kvp_io *io = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	list_for_each_entry(f, &all->list, list)
+		if (__is_ripe(f)) {
+			io = __stray(f);
+			break;
+		}
+	spin_unlock_irqrestore(&all->lock, flags);
+	return io;
+}
+
+static void give_up(struct kvp_pool *pool)
+{
+	struct kvp_io *io;
+
+	while ((io = next_ripe(&pool->flights))) {
+		io->error = -ETIMEDOUT;
+		io->done(io);
+	}
+}
+
+/* Which legs have kept their oldest request for longer than @most? A bit each. */
+static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
+{
+	struct kvp_flights *all = &pool->flights;
+	struct kvp_flight *f;
+	unsigned long flags;
+	u64 slow = 0;
+
+	spin_lock_irqsave(&all->lock, flags);
+	list_for_each_entry(f, &all->list, list)
+		if (!f->resting && time_after(jiffies, f->since + most))
+			slow |= BIT_ULL(f->dev.leg->index);
+	spin_unlock_irqrestore(&all->lock, flags);
+	return slow;
+}
+
+static_assert(KVP_MAX_LEGS <= 64);
+
+/*
+ * Not the last SSD with the log: to leave it means to lose what only that has, which is for people to say. Nor
+ * while a pool starts: it waits.
+ */
+static bool may_do_without(const struct kvp_leg *leg)
+{
+	const struct kvp_pool *pool = leg->pool;
+
+	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg) &&
+	       (leg->v != pool->log.v || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
+}
+
+static void look_at_legs(struct kvp_pool *pool)
+{
+	unsigned long most = leg_timeout(pool);
+	u64 late = slow_legs(pool, msecs_to_jiffies(LATE_MS));
+	u64 lost = most ? slow_legs(pool, most) : 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		WRITE_ONCE(leg->late, late >> i & 1);
+		if ((lost >> i & 1) && may_do_without(leg))
+			kvp_leg_fail(leg, "does not answer");
+	}
+}
+
+static void watch_work(struct work_struct *work)
+{
+	struct kvp_flights *all = container_of(to_delayed_work(work), struct kvp_flights, watch);
+	struct kvp_pool *pool = container_of(all, struct kvp_pool, flights);
+
+	look_at_legs(pool);
+	give_up(pool);
+	clear_bit(0, &all->armed);
+	smp_mb();	/* pairs with the one in enter() */
+	if (!list_empty(&all->list))
+		arm(all);
+}
+
+void kvp_flights_kick(struct kvp_pool *pool)
+{
+	set_bit(0, &pool->flights.armed);
+	mod_delayed_work(pool->flights.watch_wq, &pool->flights.watch, 0);
+}
+
+/* --- strays ---------------------------------------------------------------------------------- */
+
+struct workqueue_struct *kvp_strays_wq;
+
+u32 kvp_strays(const struct kvp_pool *pool)
+{
+	return (u32)atomic_read(&pool->flights.refs) - 1;
+}
+
+bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
+		   bool (*same)(struct block_device *a, struct block_device *b))
+{
+	struct kvp_flights *all = &pool->flights;
+	struct kvp_flight *f;
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&all->lock, flags);
+	list_for_each_entry(f, &all->strays, list)
+		found = found || same(f->bdev, bdev);
+	spin_unlock_irqrestore(&all->lock, flags);
+	return found;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+int kvp_flights_init(struct kvp_pool *pool)
+{
+	struct kvp_flights *all = &pool->flights;
+
+	spin_lock_init(&all->lock);
+	INIT_LIST_HEAD(&all->list);
+	INIT_LIST_HEAD(&all->strays);
+	atomic_set(&all->refs, 1);
+	INIT_DELAYED_WORK(&all->watch, watch_work);
+	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	all->again_wq = alloc_workqueue("kvpool-again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return all->watch_wq && all->again_wq ? 0 : -ENOMEM;
+}
+
+void kvp_flights_stop(struct kvp_pool *pool)
+{
+	cancel_delayed_work_sync(&pool->flights.watch);
+}
+
+void kvp_flights_exit(struct kvp_pool *pool)
+{
+	if (pool->flights.watch_wq)
+		destroy_workqueue(pool->flights.watch_wq);
+	if (pool->flights.again_wq)
+		destroy_workqueue(pool->flights.again_wq);
+}

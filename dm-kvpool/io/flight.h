@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests that a leg has, and those that nobody waits for any more (R28).
+ *
+ * Whoever sends a request owns its struct kvp_io and the pages, and uses both for something else
+ * as soon as it has ended. A leg that hangs ends nothing. So what the leg gets is a
+ * copy: a flight. Once the leg is recorded out, or about to be, its flights are given up: their requests end with
+ * -ETIMEDOUT, in the name of the leg, and a flight becomes a stray, which is kept until the leg answers,
+ * or for ever. What it needs is its own:
+ *
+ *  - It has the pages' pointers, and holds a reference to each page that it writes. The page may be used again
+ *    all the same, so what gets to the leg in the end can be anything, in the place that was being
+ *    written. That does no harm: nothing on a leg that is out is a source (R17), all that lies there has a
+ *    sum that names its place, and what was being written has changed since the leg was left.
+ *  - A leg that answers late must not change memory that is somebody else's by now. So reads go
+ *    into pages of the flight, and are copied by whoever waits for them (kvp_io_group_wait()).
+ *  - It holds the device, the module, and struct kvp_pool with its reserves of bios: kvp_pool_free() leaves all
+ *    of that to the last stray. As long as there is one nobody may start anew on that device.
+ *
+ * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
+ * no leg to spare has no pages of its own, nor has one for which there is no memory: it is waited for.
+ * So is a read that a user's bio makes itself: its pages are the user's.
+ *
+ * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
+ * and flushes that were never issued. Of a flush that failed on its way or on the medium nobody knows what it
+ * has lost (R20).
+ */
+#ifndef KVP_FLIGHT_H
+#define KVP_FLIGHT_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "io/io.h"
+
+struct block_device;
+struct kvp_pool;
+
+/**
+ * struct kvp_flights - of a pool
+ * @lock: irqsave; innermost
+ * @list: what legs have, and somebody waits for, the oldest first; by @lock
+ * @strays: what legs have, and nobody waits for; by @lock
+ * @refs: of struct kvp_pool: its owner's, and one of each stray
+ * @watch: looks whether a leg does not answer, while there are flights
+ * @armed: bit 0: it will
+ * @watch_wq, @again_wq: for that; and for what is tried again. Of their own: all others may be waiting for a
+ *	leg, and who sends something may have to wait for the device
+ */
+struct kvp_flights {
+	spinlock_t lock;
+	struct list_head list, strays;
+	atomic_t refs;
+	struct delayed_work watch;
+	unsigned long armed;
+	struct workqueue_struct *watch_wq, *again_wq;
+};
+
+/* Where strays that are back are freed: the module's, which waits for it at its end; NULL: system_wq. */
+extern struct workqueue_struct *kvp_strays_wq;
+
+/** kvp_flights_init() - before a pool's first I/O; 0 or -ENOMEM */
+int kvp_flights_init(struct kvp_pool *pool);
+
+/** kvp_flights_stop() - the pool stops: nobody waits for a request any more. Context: process. */
+void kvp_flights_stop(struct kvp_pool *pool);
+
+/** kvp_flights_exit() - with the last reference to the pool */
+void kvp_flights_exit(struct kvp_pool *pool);
+
+/** kvp_flights_kick() - a leg is not in use any more: give up what it has. Any context. */
+void kvp_flights_kick(struct kvp_pool *pool);
+
+/** kvp_io_land() - what a read of a group has read goes where it was to; no effect on others. Context: process. */
+void kvp_io_land(struct kvp_io *io);
+
+/** kvp_strays() - requests that legs have not answered, and that nobody waits for. Any context. */
+u32 kvp_strays(const struct kvp_pool *pool);
+
+/** kvp_strays_of() - is one of them on a device that @same says is @bdev? Any context. */
+bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
+		   bool (*same)(struct block_device *a, struct block_device *b));
+
+/* --- of the implementation: io_bio.c, or the simulator's disks -------------------------------- */
+
+/** kvp_io_start() - send a request to its leg; as kvp_io_submit() promises, but waits for the device if need be */
+void kvp_io_start(struct kvp_io *io);
+
+/** kvp_io_hold() - a stray is on this device: neither that nor the module goes away. Any context. */
+void kvp_io_hold(struct block_device *bdev);
+
+/** kvp_io_unhold() - it is back. Context: process. */
+void kvp_io_unhold(struct block_device *bdev);
+
+#endif /* KVP_FLIGHT_H */

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Legs that hang, and legs that fail once.
+ *
+ * A short life is lived once for each request that a leg gets: that one, and all that come, are not
+ * answered, for a while or for ever (R28); or it fails, once or from there on, with each kind of error
+ * (kvp_error_kind()). All that is waited for must end, nothing that was acknowledged may be missing
+ * after a power cut, and no leg is lost for an error that does not come back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+enum trouble {
+	NONE,			/* count the requests */
+	HANGS,			/* for ever: leg_timeout sees to it */
+	IS_LATE,		/* answers when it is out already */
+	BRIEFLY,		/* answers before it is given up */
+	IS_LEFT,		/* without leg_timeout: it is taken offline by order */
+	FAILS_ONCE,
+	FAILS,			/* from there on */
+};
+
+struct life {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct crash crash;
+	enum trouble trouble;
+	int error;
+	u32 victim, after;
+	struct fault *fault;
+	u32 requests;		/* of the victim */
+	u32 from;		/* in the trace: all is acknowledged */
+};
+
+static const struct host_start shapes[] = {
+	{ .legs = 2 },
+	{ .legs = 3, .parity = true },
+	{ .legs = 4, .cache = 2 },
+};
+
+static const char * const shape_names[] = { "mirror", "parity1", "cache" };
+
+static void answer_late(void *arg)
+{
+	struct life *l = arg;
+
+	while (!disks.hung[l->victim])
+		host_sleep(100);
+	host_sleep(l->trouble == BRIEFLY ? 5000 : 45000);
+	disks_wake(l->victim);
+}
+
+static void leave(void *arg)
+{
+	struct life *l = arg;
+	int ret;
+
+	while (!disks.hung[l->victim])
+		host_sleep(100);
+	host_sleep(500);
+	ret = kvp_leg_offline(l->host.pool, host_leg(&l->host, l->victim));
+	if (ret)
+		sim_fail("offline failed with %d", ret);
+}
+
+static void make_trouble(struct life *l)
+{
+	bool hangs = l->trouble >= HANGS && l->trouble <= IS_LEFT;
+
+	l->fault = disks_fault(hangs ? FAULT_HANG : FAULT_ONCE, l->victim, 0, ~0ull);
+	l->fault->after = l->trouble == NONE ? ~0u : l->after;
+	l->fault->times = l->trouble == FAILS_ONCE;
+	l->fault->error = l->error;
+	if (l->trouble == IS_LATE || l->trouble == BRIEFLY)
+		sim_spawn("late", answer_late, l);
+	if (l->trouble == IS_LEFT) {
+		l->host.pool->tunables[KVP_T_LEG_TIMEOUT] = 0;
+		sim_spawn("leave", leave, l);
+	}
+}
+
+/* A little of all that a leg is asked for: log, homes by intent and by destage, table, superblocks, reads. */
+static void live(struct life *l)
+{
+	struct host *h = &l->host;
+	u64 healed, unrepaired;
+	u32 i;
+
+	host_write(h, 3, 2, false);
+	host_flush(h);
+	host_write(h, 64, 40, false);
+	host_flush(h);
+	host_write(h, 4, 1, true);
+	host_checkpoint(h);
+	host_write(h, 70, 3, false);
+	host_flush(h);
+	host_scrub(h, &healed, &unrepaired);
+	if (unrepaired)
+		sim_fail("%llu blocks were not repaired", unrepaired);
+	for (i = 0; i < 110; i += 10)
+		host_read_check(h, i);
+	host_write(h, 8, 1, false);
+	host_flush(h);
+}
+
+static void check_leg(struct life *l)
+{
+	bool usable = kvp_leg_usable(host_leg(&l->host, l->victim));
+	const struct fault *f = l->fault;
+
+	if ((l->trouble == NONE || l->trouble == BRIEFLY) && !usable)
+		sim_fail("the leg was given up");
+	/* Of a flush nobody knows what it has lost, but if it was never issued. */
+	if (l->trouble == FAILS_ONCE && f->hit && !usable &&
+	    (kvp_error_kind(l->error) == KVP_ERR_RESOURCE || !f->hit_flush))
+		sim_fail("the leg was given up for one error");
+	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit && usable)
+		sim_fail("the leg that hangs is in use");
+}
+
+static void life_main(void *arg)
+{
+	struct life *l = arg;
+	struct host *h = &l->host;
+
+	if (host_start(h, &l->o, &l->start))
+		sim_fail("start: %s", h->refusal.why);
+	make_trouble(l);
+	live(l);
+	l->requests = l->fault->seen;
+	l->from = disks.trace.nr;
+	if (l->fault->hit)
+		host_sleep(100);
+	check_leg(l);
+	if (l->trouble == FAILS_ONCE || l->trouble == BRIEFLY)
+		disks.nr_faults = 0;
+	l->crash.lost = kvp_leg_usable(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
+	/* A suspend ends, and so does a stop, without the leg. */
+	host_stop(h);
+}
+
+static bool one_life(struct life *l, const struct base *base, const char *name, u64 seed)
+{
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&l->o, &base->o);
+	l->crash = (struct crash){ .legs = l->start.legs, .parity = l->start.parity,
+				   .cache = l->start.cache, .o = &l->o, .heal_allowed = true };
+	check_seed_config(&config, seed);
+	disks_begin(base->img, l->start.legs);
+	good = sim_run(&config, life_main, l) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	if (good && l->trouble != NONE)
+		good = !cut_sampled(name, &l->crash, l->from, CHECK_CONTENTS, 2);
+	oracle_free(&l->o);
+	return good;
+}
+
+static void lives(u32 shape, const char *what, enum trouble trouble, int error, u32 step)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	const struct host_start *hs = &shapes[shape];
+	const struct base *base = hs->cache ? base_cache(hs) :
+				  hs->parity ? base_parity(hs->legs, false) : base_pool(hs->legs, false);
+	char name[96];
+	u32 i, n = 0, first = 0;
+	bool good = true;
+
+	snprintf(name, sizeof(name), "legs:%s:%s", shape_names[shape], what);
+	if (!wanted(name)) {
+		free(l);
+		return;
+	}
+	if (opt.thorough)
+		step = 1;
+	else
+		first = (u32)(opt.seed % step);
+	l->start = *hs;
+	l->error = error;
+	/* Of a cache the last SSD, and else the last leg. */
+	l->victim = hs->legs - 1;
+	l->trouble = NONE;
+	good = one_life(l, base, name, opt.seed);
+	n = l->requests;
+	l->trouble = trouble;
+	for (i = first; good && i < n; i += step) {
+		l->after = i;
+		good = one_life(l, base, name, opt.seed);
+		if (!good)
+			fprintf(stderr, "# request %u of %u\n", i, n);
+	}
+	result(name, good && n);
+	free(l);
+}
+
+void run_legs(void)
+{
+	u32 s;
+
+	for (s = 0; s < ARRAY_SIZE(shapes); s++) {
+		lives(s, "hangs", HANGS, 0, 3);
+		lives(s, "is-late", IS_LATE, 0, 5);
+		lives(s, "briefly", BRIEFLY, 0, 7);
+		lives(s, "is-left", IS_LEFT, 0, 5);
+		lives(s, "no-memory-once", FAILS_ONCE, -ENOMEM, 3);
+		lives(s, "no-space-once", FAILS_ONCE, -ENOSPC, 7);
+		lives(s, "transport-once", FAILS_ONCE, -EIO, 3);
+		lives(s, "medium-once", FAILS_ONCE, -ENODATA, 5);
+		lives(s, "fails", FAILS, -EIO, 5);
+	}
+}
