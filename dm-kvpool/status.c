@@ -290,6 +290,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
+	say_number(p, "unanswered", kvp_strays(pool));
 	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
 	for (i = 0; i < pool->nr_vdevs; i++)
 		say_vdev(p, &pool->vdevs[i]);

@@ -385,8 +385,13 @@ static void end_read(const struct in_flight *f)
 {
 	u32 i;
 
-	for (i = 0; i < f->io->nr; i++)
+	for (i = 0; i < f->io->nr; i++) {
+		/* Nobody waits for it: nobody may have the page. */
+		if (f->io->stray && page_ref_count(f->io->pages[i]->head) > 1)
+			sim_fail("block %llu of disk %u is read late, into a page that is in use",
+				 (u64)f->io->block + i, f->disk);
 		image_read(&disks.img[f->disk], f->io->block + i, page_address(f->io->pages[i]));
+	}
 }
 
 /*

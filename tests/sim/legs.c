@@ -49,7 +49,11 @@ static void answer_late(void *arg)
 
 	while (!disks.hung[l->victim])
 		host_sleep(100);
-	host_sleep(l->trouble == BRIEFLY ? 5000 : 45000);
+	if (l->trouble == BRIEFLY)
+		host_sleep(5000);
+	/* While who has gone on without it may be using the same pages. */
+	while (l->trouble == IS_LATE && kvp_leg_usable(host_leg(&l->host, l->victim)))
+		host_sleep(5);
 	disks_wake(l->victim);
 }
 
