@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a leg that hangs: offline frees who waits for it, and so does leg_timeout; the pool is suspended and removed meanwhile
+# timeout: 120
+# needs: gcc
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+helper oracle
+load_modules
+no_udev
+mksim a 64
+mksim b 64
+len="0 $(sectors_of 40)"
+dmsetup create slow --table "0 $(blockdev --getsz /dev/a) linear /dev/a 0"
+at_exit "dmsetup resume slow; dmsetup remove --retry slow"
+
+make_pool() {
+	dmsetup create p --table "$len kvpool - 3 format name=p log_size=8M mirror 2 /dev/mapper/slow /dev/b"
+	uuid=$(dmsetup table p | awk '{ print $4 }')
+	oracle write /dev/mapper/p 0 256 1 fsync bs=32
+	dmsetup suspend --noflush slow
+	oracle write /dev/mapper/p 0 256 2 fsync bs=32 &
+	writer=$!
+}
+
+echo "--- by order"
+make_pool
+dmsetup message p 0 set leg_timeout 0 &
+setter=$!
+sleep 2
+kill -0 $writer || fail "the fsync does not wait for a leg in sync"
+dmsetup message p 0 offline /dev/mapper/slow
+wait $writer
+wait $setter
+expect_stat p leg.0.state offline
+[ "$(stat_of p unanswered)" -gt 0 ] || fail "nothing is unanswered"
+dmsetup suspend p
+dmsetup resume p
+expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v2" "contents"
+dmsetup remove --retry p
+expect_refusal "not yet answered" start p "$len kvpool $uuid 0 mirror 2 /dev/mapper/slow /dev/b"
+dmsetup create p --table "$len kvpool $uuid 0 mirror 2 - /dev/b"
+expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v2" "contents"
+dmsetup remove --retry p
+dmsetup resume slow
+
+echo "--- by itself"
+dd if=/dev/zero of=/dev/a bs=1M oflag=direct status=none || :
+dd if=/dev/zero of=/dev/b bs=1M oflag=direct status=none || :
+dmsetup create p --table "$len kvpool - 3 format name=p log_size=8M mirror 2 /dev/mapper/slow /dev/b"
+dmsetup message p 0 set leg_timeout 2
+dmsetup suspend --noflush slow
+oracle write /dev/mapper/p 0 256 3 fsync bs=32
+expect_stat p leg.0.state faulted
+dmsetup message p 0 events | grep -q 'leg_lost leg=0 why=does not answer' || fail "no event"
+dmsetup resume slow
+wait_stat p unanswered 0
+expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v3" "contents"
+dmsetup remove --retry p
