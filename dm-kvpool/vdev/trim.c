@@ -277,10 +277,15 @@ static int wait_for_homes(struct kvp_pool *pool)
 
 static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
 {
+	unsigned long long blocks = pool->trim.blocks;
+
 	WRITE_ONCE(pool->trim.state, state);
-	kvp_event(pool, "trim_%s blocks=%llu",
-		  state == KVP_TRIM_FINISHED ? "finished" : state == KVP_TRIM_STOPPED ? "stopped" : "failed",
-		  (unsigned long long)pool->trim.blocks);
+	if (state == KVP_TRIM_FINISHED)
+		kvp_event(pool, "trim_finished blocks=%llu", blocks);
+	else if (state == KVP_TRIM_STOPPED)
+		kvp_event(pool, "trim_stopped blocks=%llu", blocks);
+	else
+		kvp_event(pool, "trim_failed blocks=%llu", blocks);
 }
 
 static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
