@@ -187,7 +187,7 @@ static void print_idle(json_object *idle, bool more)
 static const char *all_is_well(size_t idle, unsigned int running, bool only_troubled)
 {
 	if (idle)
-		return running ? "the pools that run are healthy" : "no pool is active";
+		return running ? "nothing is wrong with the pools that run" : "no pool is active";
 	return only_troubled && running ? "all pools are healthy" : "no pool is active";
 }
 

@@ -112,9 +112,10 @@ echo "--- errors that were mended"
 run 0 status -x good; has out healthy
 run 0 export good; run 0 destroy tank
 # Not all is well while what a leg says of itself is that its pool should run.
+run 0 labelclear /dev/a
 run 5 status -x; has out 'pool: tank'; has out 'state: not running'; hasnt out healthy
 expect_eq "$(tail -n 1 /tmp/out | grep -c 'advice: .*missing')" 1
-for d in a b c; do run 0 labelclear -f /dev/$d; done
+for d in b c; do run 0 labelclear -f /dev/$d; done
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/c
 dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync status=none
 settle tank
