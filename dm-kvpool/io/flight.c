@@ -49,6 +49,12 @@ static void try_again(struct work_struct *work);
 
 /* --- life of a flight --------------------------------------------------------------------- */
 
+/* A flush has no pages, and a discard has blocks only. */
+static u32 nr_pages(const struct kvp_io *io)
+{
+	return io->pages ? io->nr : 0;
+}
+
 static void free_pages_of(struct kvp_flight *f)
 {
 	u32 i;
@@ -87,25 +93,26 @@ static bool may_be_given_up(const struct kvp_leg *leg)
 static struct kvp_flight *new_flight(struct kvp_io *io)
 {
 	bool read = io->op == KVP_IO_READ;
+	u32 nr = nr_pages(io);
 	struct kvp_flight *f;
 
 	if (read && (!io->grouped || !may_be_given_up(io->leg)))
 		return NULL;
-	f = kmalloc(sizeof(*f) + io->nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN);
+	f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN);
 	if (!f)
 		return NULL;
 	memset(f, 0, sizeof(*f));
 	f->pool = io->leg->pool;
 	f->io = io;
 	f->dev = *io;
-	f->dev.pages = f->pages;
+	f->dev.pages = nr ? f->pages : NULL;
 	f->dev.done = flight_done;
 	if (read && !own_pages(f)) {
 		free_flight(f);
 		return NULL;
 	}
-	if (!read && io->nr)
-		memcpy(f->pages, io->pages, io->nr * sizeof(f->pages[0]));
+	if (!read && nr)
+		memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
 	INIT_DELAYED_WORK(&f->again, try_again);
 	f->first = jiffies;
 	return f;
@@ -204,7 +211,7 @@ static void stray_gone(struct work_struct *work)
 	struct kvp_pool *pool = f->pool;
 	u32 i;
 
-	for (i = 0; !f->own && i < f->dev.nr; i++)
+	for (i = 0; !f->own && i < nr_pages(&f->dev); i++)
 		put_page(f->pages[i]);
 	kvp_io_unhold(f->bdev);
 	free_flight(f);
@@ -300,7 +307,7 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->dev.stray = true;
 	f->bdev = f->dev.leg->bdev;
 	list_move(&f->list, &f->pool->flights.strays);
-	for (i = 0; !f->own && i < f->dev.nr; i++)
+	for (i = 0; !f->own && i < nr_pages(&f->dev); i++)
 		get_page(f->pages[i]);
 	atomic_inc(&f->pool->flights.refs);
 	kvp_io_hold(f->bdev);
