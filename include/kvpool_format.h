@@ -216,7 +216,7 @@ struct kvp_disk_sb {
 	__le32	log_vdev;		/* whose legs carry the log */
 	__le64	cache_lsn;		/* of a cache without the log: nothing was written there from this place on */
 	__le32	log_others;		/* other vdevs that carry it by turns, a bit each */
-	__le32	behind;			/* legs in sync may lack so many superblocks more than this one */
+	__le32	behind;			/* legs in sync may lack one superblock less than that beside this one; 0: not known */
 	__u8	reserved1[7];
 	__u8	redo_state;		/* enum kvp_redo_state */
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];

@@ -561,7 +561,8 @@ struct kvp_sb {
 	u32 region_count;
 	u32 log_vdev, log_others;	/* whose legs carry the log; others that do, a bit each */
 	u64 cache_lsn;		/* kvp_disk_sb.cache_lsn */
-	u32 behind;		/* kvp_disk_sb.behind */
+	u32 behind;		/* kvp_disk_sb.behind, */
+	bool behind_known;	/* which a module that knew nothing of it did not say */
 	struct kvp_region regions[KVP_MAX_REGIONS];
 	struct kvp_map map;	/* of these; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];

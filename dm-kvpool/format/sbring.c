@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/sbring.h"
 
-/* Was the ring written with the newest superblock, or the one before? */
+/* Is there anything in the ring, or may there be? */
+static bool in_use(const struct kvp_sb_rings *r, u32 ring)
+{
+	u32 slot;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++)
+		if (r->state[ring][slot] != KVP_SLOT_NONE)
+			return true;
+	return false;
+}
+
+/*
+ * Was the ring written with the newest superblock, or the one before? The back ring of before the device grew was
+ * not, from when there was another one; it may still have the newest that can be read.
+ */
 static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 {
 	u64 s;
 
+	if (ring == KVP_RING_OLD_BACK && in_use(r, KVP_RING_BACK))
+		return false;
 	for (s = newest; s && s + 1 >= newest; s--)
 		if (r->state[ring][s % KVP_SB_RING] == KVP_SLOT_VALID &&
 		    r->sequence[ring][s % KVP_SB_RING] == s)
@@ -53,5 +69,5 @@ u64 kvp_sb_lag(const struct kvp_sb *best, const struct kvp_sb *sb, u64 held)
 		held = best->sequence;
 	if (sb->sequence > best->sequence || (sb->sequence == best->sequence && sb->epoch != best->epoch))
 		return 1;
-	return best->sequence - held > 1 + (u64)best->behind ? best->sequence - held : 0;
+	return best->behind_known && best->sequence - held > 1 + (u64)best->behind ? best->sequence - held : 0;
 }

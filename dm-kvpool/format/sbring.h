@@ -56,7 +56,7 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
  *
  * A leg in sync has the same superblock, or the one before, which a power cut leaves between the
  * writes to two legs. @best says if it may be more, because not all legs took the ones before
- * (kvp_sb.behind). A leg whose superblock has the number of @best and is another has gone its own way.
+ * (kvp_sb.behind); an older module does not say, and then nothing is concluded. A leg whose superblock has the number of @best and is another has gone its own way.
  *
  * Return: 0 if it may be in sync; else by how many superblocks it is behind, at least 1.
  */

@@ -111,7 +111,7 @@ static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->log_vdev = cpu_to_le32(sb->log_vdev);
 	d->cache_lsn = cpu_to_le64(sb->cache_lsn);
 	d->log_others = cpu_to_le32(sb->log_others);
-	d->behind = cpu_to_le32(sb->behind);
+	d->behind = cpu_to_le32(sb->behind_known ? sb->behind + 1 : 0);
 	for (i = 0; i < sb->region_count; i++) {
 		d->regions[i].blocks = cpu_to_le64(sb->regions[i].blocks);
 		for (v = 0; v < KVP_MAX_VDEVS; v++)
@@ -221,7 +221,8 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->log_vdev = le32_to_cpu(d->log_vdev);
 	sb->cache_lsn = le64_to_cpu(d->cache_lsn);
 	sb->log_others = le32_to_cpu(d->log_others);
-	sb->behind = le32_to_cpu(d->behind);
+	sb->behind_known = d->behind;
+	sb->behind = sb->behind_known ? le32_to_cpu(d->behind) - 1 : 0;
 	sb->event_seq = le32_to_cpu(d->event_seq);
 	sb->tunable_mask = le64_to_cpu(d->tunable_mask);
 	for (i = 0; i < KVP_MAX_FORKS; i++)

@@ -150,7 +150,8 @@ static void note_behind(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
 			oldest = min(oldest, pool->legs[i].has_sequence);
-	sb->behind = (u32)min_t(u64, sb->sequence - 1 - oldest, U32_MAX);
+	sb->behind = (u32)min_t(u64, sb->sequence - 1 - oldest, U32_MAX - 1);
+	sb->behind_known = true;
 }
 
 /* It counts: so much do the legs have that are in use. */
@@ -177,6 +178,8 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 
 		if (!kvp_leg_usable(leg)) {
 			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
+			/* One that hangs is not to hold up each superblock. */
+			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
 			continue;
 		}
 		if (w->ios[i].error)
@@ -193,6 +196,37 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 	return enough ? ok : 0;
 }
 
+/*
+ * R13: the newest superblock of a leg is not written over in both rings at once. It would be, if the leg lacks so many
+ * that the next one has the same slot: superblocks failed on it, or starts were cut before it had theirs.
+ */
+static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return pool->sb->sequence - leg->has_sequence >= KVP_SB_RING - 1;
+}
+
+/* To such a leg: the back ring only if the front ring has it. */
+static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
+{
+	kvp_io_group_init(&w->group);
+	submit_sb(pool, w, leg, 0);
+	kvp_io_group_wait(&w->group);
+	if (w->ios[w->nr - 1].error) {
+		w->ios[w->nr] = w->ios[w->nr - 1];
+		w->nr++;
+		return;
+	}
+	kvp_io_group_init(&w->group);
+	submit_sb(pool, w, leg, 1);
+	kvp_io_group_wait(&w->group);
+}
+
+/* A leg whose history was given up must not ask for it again at the next start. */
+static bool gets_superblocks(const struct kvp_leg *leg)
+{
+	return kvp_leg_usable(leg) || (leg->bdev && leg->adopt);
+}
+
 /* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
 static u32 write_round(struct kvp_pool *pool)
 {
@@ -203,13 +237,15 @@ static u32 write_round(struct kvp_pool *pool)
 	memset(w->ios, 0, sizeof(w->ios));
 	kvp_io_group_init(&w->group);
 	for (i = 0; i < pool->nr_legs; i++) {
-		/* A leg whose history was given up must not ask for it again at the next start. */
-		if (!kvp_leg_usable(&pool->legs[i]) && !(pool->legs[i].bdev && pool->legs[i].adopt))
+		if (!gets_superblocks(&pool->legs[i]) || comes_round(pool, &pool->legs[i]))
 			continue;
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (gets_superblocks(&pool->legs[i]) && comes_round(pool, &pool->legs[i]))
+			write_in_turn(pool, w, &pool->legs[i]);
 	return count_taken(pool, w);
 }
 
@@ -417,8 +453,10 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 
 	lockdep_assert_held(&pool->sb_lock);
 	lockdep_assert_held(&pool->members_lock);
+	/* Not one that was put back, or went its own way: its log is not the one that is given up. */
 	for (i = 0; i < v->nr_legs; i++)
-		if (!kvp_leg_usable(&v->legs[i]) && pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
+		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
+		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
 	WRITE_ONCE(pool->log.moving, true);
 }

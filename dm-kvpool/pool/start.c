@@ -149,7 +149,9 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 
 	if (ret == -ENODATA)
 		return;
-	label->rings.state[ring][slot] = ret ? KVP_SLOT_BAD : KVP_SLOT_VALID;
+	/* One of a newer module is whole, and may be the newest of all; it was not cut short. */
+	label->rings.state[ring][slot] = !ret ? KVP_SLOT_VALID :
+					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
 	if (ret) {
 		note_bad(label, ret, &why);
 		return;
@@ -370,7 +372,7 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 	u64 held;
 
 	/* The least that one that is missing can have, and be in sync. */
-	leg->has_sequence = best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1);
+	leg->has_sequence = best->behind_known ? best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1) : 0;
 	leg->has_era = best->era;
 	if (!label)
 		return;

@@ -71,6 +71,7 @@ static void fill(struct kvp_sb *sb)
 	sb->log_prev_csum = 10;
 	sb->era = KVP_ERA_LAST;
 	sb->behind = 2;
+	sb->behind_known = true;
 	sb->checkpoint = 11;
 	sb->written_blocks = 12;
 	sb->poisoned_blocks = 13;
@@ -201,7 +202,7 @@ static const struct change changes[] = {
 	{ "largest epoch", SB(epoch, ~0ull), -EUCLEAN, "epoch" },
 	{ "largest sequence", SB(sequence, ~0ull), -EUCLEAN, "sequence" },
 	{ "largest number of a checkpoint", SB(checkpoint, ~0ull), -EUCLEAN, "number of the checkpoint" },
-	{ "legs lack more than there was", SB(behind, 3), -EUCLEAN, "superblocks that legs lack" },
+	{ "legs lack more than there was", SB(behind, 4), -EUCLEAN, "superblocks that legs lack" },
 	{ "legs lack more than can be", SB(behind, ~0u), -EUCLEAN, "superblocks that legs lack" },
 	{ "unknown scrub state", SB(scrub_state, 5), -EUCLEAN, "scrub state" },
 	/* geometry: layout_test.c has the rest */
