@@ -229,6 +229,9 @@ static int read_log(struct kvp_recovery *rec)
 	if (ret)
 		return ret;
 	rec->stays = kvp_recovery_park(rec);
+	/* What goes home is read, and not only its header. */
+	if (!rec->stays)
+		rec->known = 0;
 	if (rec->stays || !rec->skipped)
 		return 0;
 	read_anew(rec);
