@@ -223,7 +223,7 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	return ret;
 }
 
-/* Of the legs that @s names and the pool has not: one that has strays, or NULL. */
+/* Of the legs that @s names and the pool does not use: one that has strays, or NULL. It may be about to begin anew. */
 static const char *stray_among_new(const struct kvp_instance *mine, const struct kvp_start *s)
 {
 	u32 i, k;
@@ -233,7 +233,7 @@ static const char *stray_among_new(const struct kvp_instance *mine, const struct
 		bool has = !bdev;
 
 		for (k = 0; k < mine->pool->nr_legs; k++)
-			has |= mine->pool->legs[k].bdev == bdev;
+			has |= mine->pool->legs[k].bdev == bdev && kvp_leg_usable(&mine->pool->legs[k]);
 		if (!has && has_strays(bdev))
 			return s->legs[i].path;
 	}

@@ -98,7 +98,8 @@ static struct kvp_flight *new_flight(struct kvp_io *io)
 
 	if (read && (!io->grouped || !may_be_given_up(io->leg)))
 		return NULL;
-	f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN);
+	/* NORETRY: without, the allocator would rather wait for memory that only this request makes free (R24). */
+	f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 	if (!f)
 		return NULL;
 	memset(f, 0, sizeof(*f));
@@ -138,8 +139,10 @@ static bool enter(struct kvp_flight *f)
 	if (wanted)
 		list_move_tail(&f->list, &all->list);
 	spin_unlock_irqrestore(&all->lock, flags);
-	smp_mb();	/* pairs with the one in watch_work() */
-	arm(all);
+	if (wanted) {
+		smp_mb();	/* pairs with the one in watch_work() */
+		arm(all);
+	}
 	return wanted;
 }
 
@@ -162,16 +165,26 @@ void kvp_io_submit(struct kvp_io *io)
 
 /* --- what a leg refuses --------------------------------------------------------------------- */
 
+/* May it have flushed what other writes had left in the cache of the device, and lost it? */
+static bool has_flushed(const struct kvp_flight *f)
+{
+	return f->dev.op == KVP_IO_FLUSH ||
+	       (f->dev.op == KVP_IO_WRITE_FUA && kvp_io_fua_flushes(f->dev.leg));
+}
+
 static bool of_use(const struct kvp_flight *f)
 {
-	bool flush = f->dev.op == KVP_IO_FLUSH;
+	bool flush = has_flushed(f);
 
-	if (f->dev.op == KVP_IO_READ || f->dev.doomed || !kvp_leg_usable(f->dev.leg))
+	/* Of a discard nothing depends. */
+	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
+	    !kvp_leg_usable(f->dev.leg))
 		return false;
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
-		/* It was never issued. */
-		return time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
+		/* For want of memory it was never issued. What else it was may have come from a device below. */
+		return (!flush || f->dev.error == -ENOMEM) &&
+		       time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
 	case KVP_ERR_TRANSPORT:
 		return !flush && f->tries < TRANSPORT_TRIES;
 	default:
@@ -188,14 +201,15 @@ static bool rest(struct kvp_flight *f)
 	unsigned long flags;
 	bool rests;
 
-	if (!of_use(f))
-		return false;
-	if (kvp_error_kind(f->dev.error) == KVP_ERR_RESOURCE)
+	spin_lock_irqsave(&all->lock, flags);
+	/* Of one that nobody waits for the leg may be gone. */
+	if (f->io)
+		WRITE_ONCE(f->dev.leg->answered, jiffies);
+	rests = f->io && of_use(f);
+	if (rests && kvp_error_kind(f->dev.error) == KVP_ERR_RESOURCE)
 		pause = RESOURCE_PAUSE;
 	else
 		f->tries++;
-	spin_lock_irqsave(&all->lock, flags);
-	rests = f->io;
 	f->resting = rests;
 	spin_unlock_irqrestore(&all->lock, flags);
 	if (rests)
@@ -227,6 +241,8 @@ static void come_back(struct kvp_flight *f)
 
 	spin_lock_irqsave(&all->lock, flags);
 	io = f->io;
+	if (io)
+		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	f->io = NULL;
 	list_del_init(&f->list);
 	spin_unlock_irqrestore(&all->lock, flags);
@@ -275,6 +291,18 @@ void kvp_io_land(struct kvp_io *io)
 }
 
 /* --- giving up ----------------------------------------------------------------------------- */
+
+#define SLOW_TIMES	4	/* as long as that a leg may take that answers other requests */
+
+static bool is_slow(const struct kvp_flight *f, unsigned long most)
+{
+	const struct kvp_leg *leg = f->dev.leg;
+
+	if (leg != &f->pool->legs[leg->index] || !time_after(jiffies, f->since + most))
+		return false;
+	return time_after(jiffies, READ_ONCE(leg->answered) + most) ||
+	       time_after(jiffies, f->since + SLOW_TIMES * most);
+}
 
 /* Longest that a leg may take, in jiffies; 0: as long as it likes. */
 static unsigned long leg_timeout(const struct kvp_pool *pool)
@@ -340,7 +368,11 @@ static void give_up(struct kvp_pool *pool)
 	}
 }
 
-/* Which legs have kept their oldest request for longer than @most? A bit each. */
+/*
+ * Which legs have kept a request for longer than @most, and answered none meanwhile? A bit each. One that answers
+ * others is only slow, and may have a long line of them, but for so long. What is asked of a device whose leg
+ * another one is by now says nothing of that.
+ */
 static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 {
 	struct kvp_flights *all = &pool->flights;
@@ -350,7 +382,7 @@ static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 
 	spin_lock_irqsave(&all->lock, flags);
 	list_for_each_entry(f, &all->list, list)
-		if (!f->resting && time_after(jiffies, f->since + most))
+		if (!f->resting && is_slow(f, most))
 			slow |= BIT_ULL(f->dev.leg->index);
 	spin_unlock_irqrestore(&all->lock, flags);
 	return slow;
@@ -452,6 +484,8 @@ void kvp_flights_stop(struct kvp_pool *pool)
 
 void kvp_flights_exit(struct kvp_pool *pool)
 {
+	if (pool->flights.watch_wq)
+		cancel_delayed_work_sync(&pool->flights.watch);
 	if (pool->flights.watch_wq)
 		destroy_workqueue(pool->flights.watch_wq);
 	if (pool->flights.again_wq)

@@ -23,7 +23,7 @@
  *
  * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
  * and flushes that were never issued. Of a flush that failed on its way or on the medium nobody knows what it
- * has lost (R20).
+ * has lost (R20). Nor of a write with FUA to a device that makes a write and a flush of it.
  */
 #ifndef KVP_FLIGHT_H
 #define KVP_FLIGHT_H
@@ -86,6 +86,9 @@ bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 
 /** kvp_io_start() - send a request to its leg; as kvp_io_submit() promises, but waits for the device if need be */
 void kvp_io_start(struct kvp_io *io);
+
+/** kvp_io_fua_flushes() - is a write with FUA to this leg one without and a flush of all the device's cache? Any context. */
+bool kvp_io_fua_flushes(const struct kvp_leg *leg);
 
 /** kvp_io_hold() - a stray is on this device: neither that nor the module goes away. Any context. */
 void kvp_io_hold(struct block_device *bdev);

@@ -143,6 +143,12 @@ static void doom(struct kvp_io *io)
 	io->error = -EIO;
 }
 
+/* What a stacked device says of FUA holds for itself; what is below may make two requests of one. */
+bool kvp_io_fua_flushes(const struct kvp_leg *leg)
+{
+	return bdev_write_cache(leg->bdev) && !(bdev_fua(leg->bdev) && queue_is_mq(bdev_get_queue(leg->bdev)));
+}
+
 void kvp_io_hold(struct block_device *bdev)
 {
 	__module_get(THIS_MODULE);

@@ -15,7 +15,8 @@ struct kvp_leg_queue {
 	spinlock_t lock;		/* irqsave */
 	struct bio_list reads, writes;	/* that no worker has sent yet; by lock */
 	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
-	struct work_struct soon, at_once; /* see kick() */
+	struct bio_list first;		/* that somebody waits for, and who must not wait for the device; by lock */
+	struct work_struct soon, at_once, now; /* see kick(); and for @first alone */
 	bool wrote;			/* a write was taken last; by lock */
 	bool rotational;		/* the leg seeks; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
@@ -161,10 +162,12 @@ static void joined_done(struct bio *bio)
 	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
 	if (status && parts.head != parts.tail) {
 		/* Which of them is bad, or only what lies between, is not known. */
+		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &parts);
+		kick(q);
 		spin_unlock_irqrestore(&q->lock, flags);
-		bio_list_init(&parts);
+		return;
 	}
 	kick(q);
 	/* The last part may be all that the pool waited for: then the bios' set goes, and so does @q. */
@@ -300,16 +303,36 @@ static void send_at_once(struct work_struct *work)
 	send(container_of(work, struct kvp_leg_queue, at_once));
 }
 
+static void send_now(struct work_struct *work)
+{
+	struct kvp_leg_queue *q = container_of(work, struct kvp_leg_queue, now);
+	unsigned long flags;
+	struct bio *bio;
+
+	do {
+		spin_lock_irqsave(&q->lock, flags);
+		bio = bio_list_pop(&q->first);
+		spin_unlock_irqrestore(&q->lock, flags);
+		if (bio)
+			submit_bio_noacct(bio);
+	} while (bio);
+}
+
 /* --- what others call ----------------------------------------------------------------------- */
+
+/* Has the device all the requests that it can have? Who was counted already is one of them. */
+static bool is_full(struct kvp_leg *leg)
+{
+	u32 now = atomic_read(&leg->in_flight) + atomic_read(&kvp_leg_queue(leg)->in_flight);
+
+	return now > READ_ONCE(bdev_get_queue(leg->bdev)->nr_requests);
+}
 
 bool kvp_leg_crowded(struct kvp_leg *leg)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
-	u32 now = atomic_read(&leg->in_flight) + atomic_read(&q->in_flight);
 
-	/* Who was counted already is one of them. */
-	return now > READ_ONCE(bdev_get_queue(leg->bdev)->nr_requests) ||
-	       !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
+	return is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
 }
 
 static void enqueue(struct kvp_leg *leg, struct bio *bio)
@@ -326,12 +349,26 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	kick(q);
 }
 
+/* Before all that waits here, and by a worker of its own. */
+static void enqueue_first(struct kvp_leg *leg, struct bio *bio)
+{
+	struct kvp_leg_queue *q = kvp_leg_queue(leg);
+	unsigned long flags;
+
+	bio_clear_polled(bio);
+	spin_lock_irqsave(&q->lock, flags);
+	bio_list_add(&q->first, bio);
+	spin_unlock_irqrestore(&q->lock, flags);
+	queue_work(q->all->urgent, &q->now);
+}
+
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
-	if (READ_ONCE(leg->late))
-		enqueue(leg, bio);
+	/* A worker waits for a request to be free on the device: it may never answer, and locks are held here. */
+	if (READ_ONCE(leg->late) || is_full(leg))
+		enqueue_first(leg, bio);
 	else
 		submit_bio_noacct(bio);
 }
@@ -388,8 +425,10 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		bio_list_init(&q->reads);
 		bio_list_init(&q->writes);
 		bio_list_init(&q->alone);
+		bio_list_init(&q->first);
 		INIT_WORK(&q->soon, send_soon);
 		INIT_WORK(&q->at_once, send_at_once);
+		INIT_WORK(&q->now, send_now);
 		q->all = qs;
 	}
 	return 0;

@@ -101,6 +101,7 @@ struct kvp_leg {
 	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
 	bool late;			/* has not answered for a second */
+	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
 	atomic_t in_flight;
 	u64 next_block;

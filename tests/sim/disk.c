@@ -282,6 +282,12 @@ void kvp_io_hold(struct block_device *bdev)
 	bdev->holds++;
 }
 
+/* They have FUA of their own. */
+bool kvp_io_fua_flushes(const struct kvp_leg *leg)
+{
+	return false;
+}
+
 void kvp_io_unhold(struct block_device *bdev)
 {
 	bdev->holds--;
