@@ -3,6 +3,7 @@
  * dmsetup message: one function a message, found in one table. What waits for I/O is
  * done by a worker, see order.h.
  */
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uuid.h>
 
@@ -385,7 +386,8 @@ static const struct kind {
 	const char *word;
 	unsigned int min, max;		/* words, this one included */
 	int (*act)(struct message *m);
-	bool waits;			/* for I/O, or for who does */
+	bool waits;			/* for I/O, or for who does; */
+	bool helps;			/* and may end what a suspend waits for */
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
 	{ "latency", 1, 1, msg_latency },
@@ -394,13 +396,13 @@ static const struct kind {
 	{ "give_up", 2, 3, msg_give_up, true },
 	{ "scrub", 2, 3, msg_scrub, true },
 	{ "trim", 2, 2, msg_trim, true },
-	{ "offline", 2, 2, msg_offline, true },
-	{ "set", 2, 4, msg_set, true },
+	{ "offline", 2, 2, msg_offline, true, true },
+	{ "set", 2, 4, msg_set, true, true },
 	{ "drain", 2, 4, msg_drain, true },
 	{ "checkpoint", 1, 1, msg_checkpoint, true },
 	{ "flush", 1, 1, msg_flush, true },
 	{ "drop_caches", 1, 1, msg_drop_caches, true },
-	{ "clear", 1, 2, msg_clear, true },
+	{ "clear", 1, 2, msg_clear, true, true },
 	{ "mark", 2, 2, msg_mark, true },
 	{ "inject", 4, 4, msg_inject },
 };
@@ -470,12 +472,17 @@ static struct ordered *copy_message(const struct message *m, const struct kind *
 
 static int carry_out(struct message *m, const struct kind *kind, struct kvp_orders *orders)
 {
+	unsigned int noio;
 	struct ordered *o;
 	int ret;
 
-	if (READ_ONCE(orders->ending))
+	/* A suspend may wait for held writes in a file system that it freezes: 'clear' lets them go on. */
+	if (READ_ONCE(orders->ending) && !kind->helps)
 		return refused(m, "the device is being suspended", "ask again when that is done", -EBUSY);
+	/* A suspend waits for us: we must not wait for memory that comes free by writing to the device. */
+	noio = memalloc_noio_save();
 	o = copy_message(m, kind);
+	memalloc_noio_restore(noio);
 	if (!o)
 		return failed(m, -ENOMEM);
 	kvp_order_start(orders, &o->order);

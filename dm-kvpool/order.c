@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 
 #include "order.h"
 
@@ -7,8 +8,12 @@ static void order_work(struct work_struct *work)
 {
 	struct kvp_order *order = container_of(work, struct kvp_order, work);
 	struct kvp_orders *orders = order->orders;
+	unsigned int noio;
 
+	/* The device may be suspended, or about to be: memory must not come free by writing to it. */
+	noio = memalloc_noio_save();
 	order->result = order->act(order);
+	memalloc_noio_restore(noio);
 	smp_store_release(&order->done, true);	/* pairs with the load in is_done() */
 	wake_up_all(&orders->wait);
 	kvp_order_put(order);

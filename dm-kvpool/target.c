@@ -327,23 +327,24 @@ static void pool_gone(struct kvp_pool *pool)
 	kvp_io_bio_exit(pool);
 }
 
-static void free_pool(struct kvp_pool *pool)
+/* What legs have not answered keeps them from whoever comes next, at every moment. */
+static void leave(struct kvp_instance *inst)
 {
-	if (pool && kvp_strays(pool))
-		kvp_registry_linger(pool);
-	kvp_pool_free(pool);
+	if (inst->pool && kvp_strays(inst->pool))
+		kvp_registry_linger(inst->pool);
+	kvp_registry_leave(inst);
 }
 
 static void free_instance(struct kvp_instance *inst)
 {
 	kvp_rcache_shrinker_remove(&inst->ram_shrinker);
 	kvp_table_shrinker_remove(&inst->table_shrinker);
-	/* The request path first: its last work may still be kicking the pool. */
-	kvp_requests_exit(&inst->requests);
+	/* Orders may let requests go on; and the last work of those may still be kicking the pool. */
 	kvp_orders_exit(&inst->orders);
+	kvp_requests_exit(&inst->requests);
 	kvp_pool_stop(inst->pool);
-	kvp_registry_leave(inst);
-	free_pool(inst->pool);
+	leave(inst);
+	kvp_pool_free(inst->pool);
 	kfree(inst);
 }
 
@@ -401,9 +402,9 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	return 0;
 fail:
 	/* Claimed, perhaps, before it failed. */
-	kvp_registry_leave(inst);
+	leave(inst);
 	kvp_orders_exit(&inst->orders);
-	free_pool(inst->pool);
+	kvp_pool_free(inst->pool);
 	kfree(inst);
 	return ret;
 }
@@ -563,7 +564,7 @@ static void release_write_back(struct kvp_order *order)
 /* As long as nobody waits for it but the one who suspends, and he may change his mind. */
 static void write_back(struct kvp_instance *inst)
 {
-	struct write_back *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
 
 	/* Without memory postsuspend does all of it. */
 	if (!w)
