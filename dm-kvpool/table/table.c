@@ -749,6 +749,8 @@ static int give_up_above(struct kvp_vdev *v, u32 level, u64 block)
 	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
 	bool lost = IS_ERR(tp);
 
+	if (tp == ERR_PTR(-ENOMEM))
+		return -ENOMEM;
 	if (lost)
 		tp = __load(v, level, index_of(v, level, block), true);
 	if (IS_ERR(tp))

@@ -33,7 +33,7 @@
 #define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
 #define SWEEP_JIFFIES	(HZ / 4)
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
-#define MANY_HOLES	64	/* who discards waits when there are too many */
+#define MANY_HOLES	64u	/* who discards waits when there are too many */
 #define DISCARD_LEAVES	1024u	/* of a turn, at most */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
@@ -116,7 +116,8 @@ static bool destage_pressed(struct kvp_pool *pool)
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_log_mark mark;
 
-	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > MANY_HOLES)
+	/* Of so many as may be pending: whoever is one too many waits. */
+	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > min(MANY_HOLES, READ_ONCE(w->most_holes) / 2))
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > w->limit / 4;

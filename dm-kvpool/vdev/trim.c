@@ -239,12 +239,17 @@ static void tell_legs(struct kvp_pool *pool, struct batch *b)
 
 static int trim_some(struct kvp_pool *pool, struct batch *b)
 {
+	u64 from;
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
+	from = pool->trim.cursor;
 	ret = collect(pool, b);
 	if (!ret && b->nr && READ_ONCE(pool->table.nr_dirty))
 		ret = kvp_checkpoint(pool, NULL);
+	/* None of it was told: once more. */
+	if (ret)
+		WRITE_ONCE(pool->trim.cursor, from);
 	if (!ret && b->nr)
 		tell_legs(pool, b);
 	while (b->nr)
