@@ -86,7 +86,7 @@ echo "--- what it does not let be done"
 refused 3 refused 'as many SSDs' attach tank /dev/c /dev/f
 refused 3 refused 'as many SSDs' detach tank /dev/c
 refused 3 refused 'it is in use' online tank /dev/c
-refused 3 refused 'no legs but SSDs' online tank /dev/a
+refused 3 refused 'only SSDs of a cache' online tank /dev/a
 mode_is writeback cache
 
 echo "--- the power goes with much in the log"
