@@ -118,7 +118,9 @@ for ((i = 0; i < 100; i++)); do
 	[ "$running" -gt 12 ] || break
 	sleep 0.1
 done
-[ "$running" -ge 4 ] && [ "$running" -le 12 ] || fail "$running of 20 discards wait: this test is not what it says"
+if [ "$running" -lt 4 ] || [ "$running" -gt 12 ]; then
+	fail "$running of 20 discards wait: this test is not what it says"
+fi
 timeout 60 dd if=/dev/urandom of=$dev bs=4k seek=4000 count=1 oflag=direct status=none || fail "a write waits for discards"
 [ "$(jobs -pr | wc -l)" = "$running" ] || fail "discards did not wait: this test is not what it says"
 for l in c d e; do simset $l stall 0; done
