@@ -206,7 +206,13 @@ echo "--- readers, writers and discards at once, and a small cache that changes"
 state=/tmp/state
 blkdiscard $dev	# it begins with nothing written
 oracle new $state 2048 1 2048 7
-oracle run $state $dev 7 4 150 1 & run=$!
+load() { # until there is /tmp/enough
+	local seed=7
+	until [ -e /tmp/enough ]; do
+		oracle run $state $dev $((seed++)) 4 150 1 || return
+	done
+}
+load & run=$!
 for size in 256K 1M 0 512K 64K 2M 256K; do
 	dmsetup message p 0 set ram_cache $size
 	wait_more p io.write_blocks 16
@@ -214,7 +220,7 @@ for size in 256K 1M 0 512K 64K 2M 256K; do
 	echo 2 > /proc/sys/vm/drop_caches
 	dmsetup message p 0 drop_caches
 done
-kill -0 $run || fail "it is over already"
+touch /tmp/enough
 wait $run || fail "oracle: $?"
 oracle check $state $dev keep
 look; echo "hits: ${st[ram.hits]}, fills: ${st[ram.fills]}"

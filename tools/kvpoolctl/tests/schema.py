@@ -110,7 +110,7 @@ FOUND = dict(
     vdevs=[FOUND_VDEV],
     refused=[ERROR])
 SETTING = Or(
-    dict(unit=Or("bytes", "bytes/s", "ms"), value=NUMBER, default=NUMBER, meaning=TEXT,
+    dict(unit=Or("bytes", "bytes/s", "ms", "s"), value=NUMBER, default=NUMBER, meaning=TEXT,
          min=NUMBER, max=NUMBER, zero=FLAG),
     dict(unit="drive writes/day", value=Or(NUMBER, float), default=NUMBER, meaning=TEXT, min=NUMBER, max=NUMBER,
          zero=FLAG),
