@@ -132,7 +132,7 @@ queue=/sys/block/$(basename "$(readlink -f /dev/n)")
 echo none > "$queue/queue/scheduler"
 echo 2 > "$queue/queue/nomerges"
 dmsetup create p --table "0 $(sectors_of 32) kvpool - 4 format name=p log_size=8M ram_cache=0 single 1 /dev/n"
-expect_eq "$(cat "/sys/block/$(basename "$(readlink -f /dev/mapper/p)")/queue/io_poll")" 1 "is the pool polled"
+expect_eq "$(cat "/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue/io_poll")" 1 "is the pool polled"
 busy --rw=write --bs=4k --do_verify=0
 dmsetup message p 0 checkpoint
 before=$(awk '{ print $1 }' "$queue/stat")

@@ -35,7 +35,7 @@ restart_without() { # LEG, or none
 echo "--- the device tells its stripes, also where only labels know them; what is measured of it names the legs"
 tells() { # MINIMUM OPTIMUM
 	local queue
-	queue=/sys/block/$(basename "$(readlink -f /dev/mapper/p)")/queue
+	queue=/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue
 	expect_eq "$(cat "$queue/minimum_io_size") $(cat "$queue/optimal_io_size")" "$1 $2" "hints"
 	[ "$(cat "$queue/read_ahead_kb")" -ge $(($2 * 2 / 1024)) ] || fail "it reads ahead $(cat "$queue/read_ahead_kb") KiB"
 }

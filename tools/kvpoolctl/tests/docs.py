@@ -125,6 +125,9 @@ def section(name, title):
     """The part of a test that the title names, or None."""
     if name == "unit":
         m = re.search(rf"^static void {title}\(void\)\n(.*?)^}}", read("tools/kvpoolctl/tests/unit.c"), re.M | re.S)
+    elif name == "sim":
+        sources = "".join(p.read_text() for p in sorted((TOP / "tests/sim").glob("*.c")))
+        m = re.search(rf"^static \w+ {title}\([^)]*\)\n(.*?)^}}", sources, re.M | re.S)
     elif name == "run":
         m = re.search(rf"^{title}\(\) {{\n(.*?)^}}", read("tools/kvpoolctl/tests/run"), re.M | re.S)
     else:

@@ -53,7 +53,7 @@ static void test_crc32c_lanes(void)
 
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = (u8)(i * 2654435761u >> 13);
-	for (i = 0; i < ARRAY_SIZE(lengths); i++)
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		for (from = 0; from < 8; from++) {
 			sum = lengths[i];
 			for (n = 0; n < lengths[i]; n++)
