@@ -109,9 +109,9 @@ dev=/dev/mapper/q
 oracle write $dev 0 2048 1 fsync bs=256
 for l in c d e; do simset $l stall 1; done
 discards=()
-# None touches the one before, or they would be one.
+# None touches the one before, or they would be one. -f: not each of them alone with the device.
 for i in {0..19}; do
-	blkdiscard -o $(((i % 2 * 1024 + i * 16) * 4096)) -l 4096 $dev & discards+=($!)
+	blkdiscard -f -o $(((i % 2 * 1024 + i * 16) * 4096)) -l 4096 $dev & discards+=($!)
 done
 for ((i = 0; i < 100; i++)); do
 	running=$(jobs -pr | wc -l)
