@@ -145,6 +145,19 @@ static int refuse_strays(struct kvp_refusal *refusal, const char *path)
 			  "%s has not yet answered what it was asked when it was given up", path);
 }
 
+int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal)
+{
+	int ret = 0;
+	u32 i;
+
+	mutex_lock(&lock);
+	for (i = 0; !ret && i < s->nr_legs; i++)
+		if (s->legs[i].bdev && has_strays(s->legs[i].bdev))
+			ret = refuse_strays(refusal, s->legs[i].path);
+	mutex_unlock(&lock);
+	return ret;
+}
+
 /* A pool that is just being formatted has no UUID yet. */
 static bool same_pool(const struct kvp_sb *a, const struct kvp_sb *b)
 {
@@ -194,7 +207,6 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	struct kvp_instance *inst;
 	int ret = 0;
-	u32 i;
 
 	mutex_lock(&lock);
 	if (barred)
@@ -210,9 +222,6 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 				 "the pool '%s' is in use by another device", sb->name);
 		break;
 	}
-	for (i = 0; !ret && i < pool->nr_legs; i++)
-		if (pool->legs[i].bdev && has_strays(pool->legs[i].bdev))
-			ret = refuse_strays(refusal, pool->legs[i].path);
 	/* Entered at once: two devices that start at the same time must see each other. */
 	if (!ret) {
 		struct kvp_instance *mine = pool->owner;

@@ -76,6 +76,14 @@ bool kvp_registry_put(struct kvp_instance *inst);
 void kvp_registry_linger(struct kvp_pool *pool);
 void kvp_registry_gone(struct kvp_pool *pool);
 
+/**
+ * kvp_registry_answered() - has each of these devices answered whatever pools have asked it?
+ *
+ * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY, in words.
+ * Context: process.
+ */
+int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
+
 /** kvp_registry_leave() - the pool has stopped, or did not start: others may have its legs */
 void kvp_registry_leave(struct kvp_instance *inst);
 

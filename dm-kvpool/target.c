@@ -375,7 +375,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	t->start.owner = inst;
 	t->start.claim = kvp_registry_claim;
 	t->start.auto_degraded = degraded_start;
-	ret = kvp_pool_start(inst->pool, &t->start, &refusal);
+	ret = kvp_registry_answered(&t->start, &refusal) ?: kvp_pool_start(inst->pool, &t->start, &refusal);
 	if (ret) {
 		kvp_registry_refused(&refusal);
 		goto fail;
