@@ -360,7 +360,7 @@ static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 static int new_instance(struct dm_target *ti, struct kvp_target *t)
 {
 	struct kvp_instance *inst = kzalloc(sizeof(*inst), GFP_KERNEL);
-	struct kvp_refusal refusal;
+	struct kvp_refusal refusal = { .what = "pool start" };
 	int ret = -ENOMEM;
 
 	if (!inst)

@@ -11,7 +11,6 @@ mksim a 64
 mksim b 64
 len="0 $(sectors_of 40)"
 dmsetup create slow --table "0 $(blockdev --getsz /dev/a) linear /dev/a 0"
-at_exit "dmsetup resume slow; dmsetup remove --retry slow"
 
 make_pool() {
 	dmsetup create p --table "$len kvpool - 3 format name=p log_size=8M mirror 2 /dev/mapper/slow /dev/b"
