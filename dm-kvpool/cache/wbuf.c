@@ -544,7 +544,9 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	 */
 	spin_lock(&w->lock);
 	grown = __grow_hole(w, block, count, seq);
-	full = !grown && (w->nr_holes >= w->most_holes || w->nr_buffered >= w->commit_limit);
+	/* One finds room where data does not: its record is all that there is of it. */
+	full = !grown && (w->nr_holes >= w->most_holes ||
+			  (w->nr_buffered && w->nr_buffered >= w->commit_limit));
 	if (!grown && !full)
 		__add_hole(w, h, seq);
 	spin_unlock(&w->lock);
