@@ -100,31 +100,3 @@ for range in "-o 512 -l 8192" "-o 4096 -l 1024" "-o 2048 -l 4096"; do
 done
 expect_eq "$(oracle show $dev 0 9 | lines)" "0 8 v4,8 1 zero,"
 expect_eq "$(cat "/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue/discard_granularity")" 4096 "discard granularity"
-
-echo "--- discards beyond what may be pending hold no write up"
-dmsetup remove --retry p
-for l in c d e; do mksim $l 80; done
-dmsetup create q --table "0 $(sectors_of 96) kvpool - 4 format name=q log_size=8M chunk=65536 parity1 3 /dev/c /dev/d /dev/e"
-dev=/dev/mapper/q
-oracle write $dev 0 2048 1 fsync bs=256
-for l in c d e; do simset $l stall 1; done
-discards=()
-# None touches the one before, or they would be one. -f: not each of them alone with the device.
-for i in {0..19}; do
-	blkdiscard -f -o $(((i % 2 * 1024 + i * 16) * 4096)) -l 4096 $dev & discards+=($!)
-done
-for ((i = 0; i < 100; i++)); do
-	running=$(jobs -pr | wc -l)
-	[ "$running" -gt 12 ] || break
-	sleep 0.1
-done
-if [ "$running" -lt 4 ] || [ "$running" -gt 12 ]; then
-	fail "$running of 20 discards wait: this test is not what it says"
-fi
-timeout 60 dd if=/dev/urandom of=$dev bs=4k seek=4000 count=1 oflag=direct status=none || fail "a write waits for discards"
-[ "$(jobs -pr | wc -l)" = "$running" ] || fail "discards did not wait: this test is not what it says"
-for l in c d e; do simset $l stall 0; done
-for i in "${discards[@]}"; do wait "$i" || fail "a discard that had to wait failed"; done
-oracle sync $dev
-dmsetup message q 0 checkpoint
-expect_stat q written_blocks $((2048 - 20 + 1))
