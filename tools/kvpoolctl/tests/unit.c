@@ -686,6 +686,7 @@ static void test_import_put_back(void)
 		m.sb.sequence += behind - 1;
 		/* As superblocks say that failed on the other. */
 		m.sb.behind = behind == 3 ? 2 : 0;
+		m.sb.behind_known = true;
 		image_seal(&m);
 		m.legs = 2;
 		scan(&m, &s);
