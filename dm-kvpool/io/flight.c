@@ -174,12 +174,14 @@ static bool has_flushed(const struct kvp_flight *f)
 
 static bool of_use(const struct kvp_flight *f)
 {
-	bool flush = has_flushed(f);
+	bool flush;
 
-	/* Of a discard nothing depends. */
+	/* Nothing depends on a discard. */
 	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
 	    !kvp_leg_usable(f->dev.leg))
 		return false;
+	/* The leg is in use, so it has a device that can be asked. */
+	flush = has_flushed(f);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
 		/* For want of memory it was never issued. What else it was may have come from a device below. */
