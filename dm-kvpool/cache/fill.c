@@ -7,10 +7,10 @@
 #include <linux/slab.h>
 
 #include "cache/fill.h"
+#include "core/core.h"
 #include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/move.h"
-#include "pool/pool.h"
 
 /* No fill is worth reclaim, nor the reserves of who frees memory. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)

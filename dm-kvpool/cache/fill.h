@@ -26,9 +26,9 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "cache/runs.h"
-#include "cache/ssdpolicy.h"
 #include "io/io.h"
+#include "policy/runs.h"
+#include "policy/ssdpolicy.h"
 #include "kvpool_format.h"
 
 struct kvp_dirty;

@@ -3,7 +3,7 @@
 #include <linux/math64.h>
 
 #include "cache/pacing.h"
-#include "pool/pool.h"
+#include "core/core.h"
 
 #define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: what was before counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)

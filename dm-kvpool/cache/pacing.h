@@ -16,8 +16,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#include "cache/runs.h"
-#include "cache/ssdpolicy.h"
+#include "policy/runs.h"
+#include "policy/ssdpolicy.h"
 
 struct kvp_pool;
 

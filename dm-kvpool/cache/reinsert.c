@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 
 #include "cache/reinsert.h"
-#include "pool/pool.h"
+#include "core/core.h"
 
 #define AHEAD	2u	/* segments before the log comes there */
 

@@ -4,7 +4,7 @@
 #include <linux/sched/mm.h>
 
 #include "cache/scache.h"
-#include "pool/pool.h"
+#include "core/core.h"
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that there are before the log comes there */
 

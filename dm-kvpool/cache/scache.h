@@ -35,7 +35,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
-#include "cache/index.h"
+#include "policy/index.h"
 
 struct kvp_dirty;
 struct kvp_leg;

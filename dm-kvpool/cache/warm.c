@@ -6,8 +6,8 @@
 #include <linux/vmalloc.h>
 
 #include "cache/warm.h"
+#include "core/core.h"
 #include "format/summary.h"
-#include "pool/pool.h"
 
 #define CHUNK		64u	/* blocks that enter while the builder of entries has to wait */
 #define CLAIM		64u	/* segments that the ring may write over before it says so again, or an eighth */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/sort.h>
 
+#include "core/core.h"
 #include "io/batch.h"
-#include "pool/pool.h"
 
 struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 {

@@ -2,8 +2,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "core/core.h"
 #include "io/flight.h"
-#include "pool/pool.h"
 
 #define WATCH_MS	1000	/* between two looks, while legs have something */
 #define LATE_MS		1000	/* a leg that has not answered for that long gets no more of who must not wait */

@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#include "pool/pool.h"
+#include "core/core.h"
 
 /** kvp_inject_allowed() - was the module loaded with fault_injection=1? */
 bool kvp_inject_allowed(void);

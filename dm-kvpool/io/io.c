@@ -2,9 +2,9 @@
 /* What is built on kvp_io_submit() alone: groups and synchronous requests; and what errors mean. */
 #include <linux/errno.h>
 
+#include "core/core.h"
 #include "io/flight.h"
 #include "io/io.h"
-#include "pool/pool.h"
 
 enum kvp_error_kind kvp_error_kind(int error)
 {

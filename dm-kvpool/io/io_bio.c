@@ -5,11 +5,11 @@
 #include <linux/ioprio.h>
 
 #include "compat/compat.h"
+#include "core/core.h"
 #include "io/flight.h"
 #include "io/inject.h"
 #include "io/io_bio.h"
 #include "io/leg_queue.h"
-#include "pool/pool.h"
 
 #define BIO_RESERVE	128
 #define BIOS_AT_HAND	4

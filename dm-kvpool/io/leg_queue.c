@@ -4,8 +4,8 @@
 #include <linux/log2.h>
 
 #include "compat/compat.h"
+#include "core/core.h"
 #include "io/leg_queue.h"
-#include "pool/pool.h"
 
 #define JOINED_RESERVE	4
 #define GAP_BLOCKS	16u	/* 64 KiB: a disk is past it sooner than it has begun another request */

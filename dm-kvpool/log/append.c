@@ -7,10 +7,10 @@
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 
+#include "core/core.h"
 #include "format/logstripe.h"
-#include "pool/pool.h"
-#include "log/log.h"
 #include "log/internal.h"
+#include "log/log.h"
 
 void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit)

@@ -8,11 +8,11 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "core/core.h"
 #include "format/logstripe.h"
-#include "pool/pool.h"
-#include "log/log.h"
-#include "log/internal.h"
 #include "io/batch.h"
+#include "log/internal.h"
+#include "log/log.h"
 
 /* --- taking from the buffer ------------------------------------------------ */
 

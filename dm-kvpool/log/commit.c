@@ -13,11 +13,11 @@
  * in its old order, and the next attempt writes the same place again. Until an
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
-#include "cache/park.h"
-#include "pool/pool.h"
-#include "log/log.h"
+#include "core/core.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
+#include "log/park.h"
 
 #define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
 

@@ -7,9 +7,9 @@
  * durable header says that they are closed. So does one that finds the loss of
  * a leg not yet recorded, or poison not yet durable.
  */
-#include "pool/pool.h"
-#include "log/log.h"
+#include "core/core.h"
 #include "log/internal.h"
+#include "log/log.h"
 
 /* Is anything between this waiter and its answer but the log? */
 static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)

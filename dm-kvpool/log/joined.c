@@ -31,9 +31,9 @@
  * Not with the log on a cache: SSDs do not seek, and intents pass it by at the pace of the disks. What recovery reads,
  * KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by entries, of which there are no more than before.
  */
-#include "pool/pool.h"
-#include "log/log.h"
+#include "core/core.h"
 #include "log/internal.h"
+#include "log/log.h"
 
 /* What kvp_log_room() wants to be left of a segment for a large entry. */
 #define ROOM_FOR_LARGE	32

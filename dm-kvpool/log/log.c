@@ -4,12 +4,12 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "core/core.h"
 #include "format/logstripe.h"
-#include "pool/pool.h"
-#include "log/log.h"
+#include "home/home.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
-#include "vdev/home.h"
 
 /* So many open intents, of KVP_MAX_OPEN_INTENTS - 1, and so many of those home: then it is worth a flush. */
 #define CLOSE_FROM	12

@@ -2,10 +2,10 @@
 #include <linux/random.h>
 
 #include "cache/scache.h"
+#include "core/core.h"
 #include "format/logplace.h"
 #include "log/internal.h"
 #include "log/move.h"
-#include "pool/pool.h"
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {

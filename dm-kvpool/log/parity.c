@@ -15,10 +15,10 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
+#include "core/core.h"
 #include "format/logstripe.h"
-#include "pool/pool.h"
-#include "log/log.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
 
 struct kvp_parity_append {

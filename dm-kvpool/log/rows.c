@@ -9,10 +9,10 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "core/core.h"
 #include "format/logstripe.h"
+#include "home/row.h"
 #include "log/log.h"
-#include "pool/pool.h"
-#include "vdev/row.h"
 
 static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);	/* as struct kvp_entry_io has ios */
 

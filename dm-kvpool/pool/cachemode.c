@@ -7,11 +7,11 @@
  * goes home in the same time, rather than stopped. Then it moves (log/move.h), and takes the
  * mode with it: one superblock has both.
  */
+#include "core/core.h"
 #include "format/logplace.h"
 #include "log/internal.h"
 #include "log/move.h"
 #include "pool/cachemode.h"
-#include "pool/pool.h"
 #include "pool/start.h"
 
 #define LOOK_JIFFIES	(HZ / 8)	/* how far it has come */

@@ -18,8 +18,8 @@
  */
 #include <linux/random.h>
 
+#include "core/core.h"
 #include "format/logplace.h"
-#include "pool/pool.h"
 #include "pool/start.h"
 
 struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)

@@ -27,14 +27,14 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
-#include "cache/park.h"
 #include "format/logplace.h"
 #include "format/regions.h"
+#include "home/home.h"
 #include "io/batch.h"
 #include "log/internal.h"
+#include "log/park.h"
 #include "pool/grow.h"
 #include "pool/start.h"
-#include "vdev/home.h"
 
 #define HOMES	(KVP_BYPASS_WORKERS + 1)	/* destage's is the last */
 

@@ -3,7 +3,7 @@
 #ifndef KVP_GROW_H
 #define KVP_GROW_H
 
-#include "pool/pool.h"
+#include "core/core.h"
 
 /**
  * kvp_grow_plan() - what the superblock will be

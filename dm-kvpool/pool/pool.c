@@ -2,11 +2,11 @@
 /*
  * Life of a pool: start, quiesce, stop.
  */
+#include "core/core.h"
 #include "format/logplace.h"
 #include "log/move.h"
-#include "pool/pool.h"
+#include "policy/estimate.h"
 #include "pool/start.h"
-#include "recovery/estimate.h"
 
 struct kvp_pool *kvp_pool_alloc(void)
 {

@@ -17,9 +17,9 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
-#include "cache/park.h"
 #include "format/logplace.h"
 #include "log/internal.h"
+#include "log/park.h"
 #include "pool/grow.h"
 #include "pool/start.h"
 

@@ -8,9 +8,9 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "core/core.h"
 #include "format/logplace.h"
 #include "format/regions.h"
-#include "pool/pool.h"
 #include "pool/start.h"
 
 #define RING_PAGES	(KVP_SB_RING * KVP_SB_BLOCKS)

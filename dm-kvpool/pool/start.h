@@ -3,8 +3,8 @@
 #ifndef KVP_START_H
 #define KVP_START_H
 
+#include "core/core.h"
 #include "format/sbring.h"
-#include "pool/pool.h"
 
 /* What was found on one leg, in the order of the table line. */
 struct kvp_label {

@@ -8,7 +8,7 @@
 #ifndef KVP_TABLELINE_H
 #define KVP_TABLELINE_H
 
-#include "pool/pool.h"
+#include "core/core.h"
 
 struct kvp_line {
 	unsigned int argc;

@@ -28,8 +28,8 @@
 
 #include "format/logplace.h"
 #include "format/logstripe.h"
+#include "home/row.h"
 #include "recovery/recovery.h"
-#include "vdev/row.h"
 
 /* --- what can be read ------------------------------------------------------------------ */
 

@@ -3,11 +3,11 @@
 #ifndef KVP_RECOVERY_H
 #define KVP_RECOVERY_H
 
+#include "core/core.h"
 #include "io/batch.h"
-#include "pool/pool.h"
+#include "policy/history.h"
+#include "policy/replay.h"
 #include "pool/start.h"
-#include "recovery/history.h"
-#include "recovery/replay.h"
 
 #define KVP_NO_SEGMENT	(~0ull)	/* no segment begins there */
 

@@ -18,9 +18,9 @@
 #include <linux/mm.h>
 
 #include "format/stripe.h"
-#include "recovery/history.h"
+#include "home/row.h"
+#include "policy/history.h"
 #include "recovery/recovery.h"
-#include "vdev/row.h"
 
 enum piece_kind {
 	PIECE_ZERO,		/* unwritten */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The log of an SSD cache keeps its data over a restart: what is newest of each block becomes
- * a parked version in the write buffer (cache/park.h), which is read from the SSD and goes
+ * a parked version in the write buffer (log/park.h), which is read from the SSD and goes
  * home later. Intents and discards are resolved, as they are in any recovery, and the table
  * that says so is durable with the superblock that begins the next generation of the log
  * (format/generations.h). So to the next recovery those of this generation mean: what the

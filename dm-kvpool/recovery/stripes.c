@@ -11,8 +11,8 @@
 #include <linux/mm.h>
 
 #include "format/logstripe.h"
+#include "home/row.h"
 #include "recovery/recovery.h"
-#include "vdev/row.h"
 
 #define READ	0		/* pages of rec->seg: as it lies there */
 #define MADE	KVP_STRIPES_MADE

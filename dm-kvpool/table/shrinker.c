@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "pool/pool.h"
+#include "core/core.h"
 #include "table/shrinker.h"
 
 static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)

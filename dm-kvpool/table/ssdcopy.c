@@ -2,7 +2,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "pool/pool.h"
+#include "core/core.h"
 #include "table/ssdcopy.h"
 
 /* --- where ------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 
+#include "core/core.h"
 #include "io/batch.h"
-#include "pool/pool.h"
 #include "table/table.h"
 
 #define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */

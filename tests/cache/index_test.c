@@ -7,7 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/spinlock.h>
 
-#include "cache/index.h"
+#include "policy/index.h"
 #include "suite.h"
 #include "trace.h"
 

@@ -4,7 +4,7 @@
 
 #include <linux/gfp.h>
 
-#include "cache/s3fifo.h"
+#include "policy/s3fifo.h"
 #include "policies.h"
 
 /* High bits of block numbers must not be lost. */

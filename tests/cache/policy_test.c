@@ -7,7 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 
-#include "cache/s3fifo.h"
+#include "policy/s3fifo.h"
 #include "policy_test.h"
 #include "suite.h"
 #include "trace.h"

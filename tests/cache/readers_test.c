@@ -45,7 +45,7 @@ static unsigned int or_count;
 #define atomic64_set_release(a, v)	store((a)->counter, v)
 #define atomic64_or(v, a)		(or_count++, (a)->counter |= (v))
 
-#include "cache/s3fifo.c"
+#include "policy/s3fifo.c"
 
 #define KEYS		24
 #define MAX_EVENTS	64

@@ -6,10 +6,10 @@
 #include <linux/kernel.h>
 #include <linux/spinlock.h>
 
-#include "cache/index.h"
-#include "cache/s3fifo.h"
-#include "cache/ssdpolicy.h"
-#include "cache/runs.h"
+#include "policy/index.h"
+#include "policy/s3fifo.h"
+#include "policy/ssdpolicy.h"
+#include "policy/runs.h"
 #include "policies.h"
 #include "ssd_replay.h"
 

@@ -7,8 +7,8 @@
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 
-#include "cache/ssdpolicy.h"
-#include "cache/runs.h"
+#include "policy/ssdpolicy.h"
+#include "policy/runs.h"
 #include "ssd_replay.h"
 #include "suite.h"
 #include "trace.h"

@@ -49,7 +49,7 @@ static void real_unlock(spinlock_t *lock)
 		sched_yield();
 }
 
-#include "cache/index.c"
+#include "policy/index.c"
 
 #define WRITERS		3
 #define READERS		2

@@ -2,7 +2,7 @@
 /* How long a recovery may take: not less than docs/benchmarks.md has measured, and not many times that. */
 #include "kvpool_kunit.h"
 
-#include "recovery/estimate.c"
+#include "policy/estimate.c"
 
 #define GIB	(1ull << 18)	/* blocks */
 #define MIB	(1ull << 8)

@@ -26,7 +26,7 @@ static void *test_vmalloc(unsigned long size, gfp_t gfp)
 #define kvcalloc(n, size, gfp) \
 	(memory_is_short() ? NULL : kvmalloc_array(n, size, (gfp) | __GFP_ZERO))
 
-#include "cache/index.c"
+#include "policy/index.c"
 
 #define MOST	(4 * KVP_INDEX_CHUNK)
 

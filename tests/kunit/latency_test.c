@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The histogram of latencies. */
 #include "kvpool_kunit.h"
-#include "latency.c"
+#include "core/latency.c"
 
 static void buckets_follow_one_another(struct kunit *test)
 {

@@ -3,7 +3,7 @@
 #include <linux/bitmap.h>
 
 #include "kvpool_kunit.h"
-#include "cache/dirty.h"
+#include "policy/dirty.h"
 #include "format/layout.c"
 #include "format/logstripe.c"
 #include "format/stripe.c"

@@ -3,7 +3,7 @@
 #include <linux/module.h>
 
 /* The processor's crc32c, as dm-kvpool uses it. */
-#include "crc.c"
+#include "compat/crc.c"
 
 static int __init kvpool_kunit_init(void)
 {

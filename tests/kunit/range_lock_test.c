@@ -5,7 +5,7 @@
 #include <linux/kthread.h>
 
 #include "kvpool_kunit.h"
-#include "vdev/range_lock.c"
+#include "core/range_lock.c"
 
 #define SOON	(10 * HZ)	/* long enough for a machine that is emulated and busy */
 

@@ -21,7 +21,7 @@ static bool may_allocate(void)
 #define xa_store(xa, index, entry, gfp) \
 	(may_allocate() ? xa_store(xa, index, entry, gfp) : XA_ERROR(-ENOMEM))
 
-#include "recovery/replay.c"
+#include "policy/replay.c"
 
 static int make_replay(struct kunit *test)
 {

@@ -20,7 +20,7 @@ static bool memory_is_short(void)
 #define kvcalloc(n, size, gfp) \
 	(memory_is_short() ? NULL : kvmalloc_array(n, size, (gfp) | __GFP_ZERO))
 
-#include "cache/s3fifo.c"
+#include "policy/s3fifo.c"
 
 #define CAPACITY	100u
 

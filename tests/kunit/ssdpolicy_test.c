@@ -5,9 +5,9 @@
 
 #include "kvpool_kunit.h"
 
-#include "cache/ghost.c"
-#include "cache/ssdpolicy.c"
-#include "cache/runs.c"
+#include "policy/ghost.c"
+#include "policy/ssdpolicy.c"
+#include "policy/runs.c"
 
 #define CAPACITY	4000u
 #define SEGMENT		40u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which reads are part of a long stream. */
 #include "kvpool_kunit.h"
-#include "cache/streams.c"
+#include "policy/streams.c"
 
 static int make_streams(struct kunit *test)
 {

@@ -8,7 +8,7 @@
 
 #include <linux/mm.h>
 
-#include "cache/park.h"
+#include "log/park.h"
 #include "format/logstripe.h"
 #include "recovery/recovery.h"
 #include "suite.h"

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "suite.h"
-#include "vdev/row.h"
+#include "home/row.h"
 
 #define RECRASHES 6
 #define LOST 0xee		/* is seen of a block that reads EIO */

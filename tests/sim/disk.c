@@ -10,7 +10,7 @@
 #include <linux/mm.h>
 
 #include "io/flight.h"
-#include "pool/pool.h"
+#include "core/core.h"
 
 #define MAX_IN_FLIGHT 4096
 

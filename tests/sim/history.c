@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the log of a parity1 says of blocks and rows. */
-#include "recovery/history.h"
+#include "policy/history.h"
 #include "suite.h"
 
 /* Three legs, chunks of four blocks: a stripe is eight blocks. */

@@ -12,8 +12,8 @@
 #include <linux/mm.h>
 
 #include "suite.h"
-#include "vdev/missing.h"
-#include "vdev/row.h"
+#include "home/missing.h"
+#include "home/row.h"
 
 struct parity_test {
 	struct host host;

@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <string.h>
 
-#include "cache/park.h"
+#include "log/park.h"
 #include "io/batch.h"
 #include "suite.h"
 

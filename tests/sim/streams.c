@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which reads are part of a long stream: cache/streams.c. Part of the golden suite. */
+/* Which reads are part of a long stream: policy/streams.c. Part of the golden suite. */
 #include "suite.h"
 
-#include "cache/streams.h"
+#include "policy/streams.h"
 
 /* Requests of all sizes, one behind the other; a gap, a repetition and a step back begin anew. */
 bool streams_length_test(void)

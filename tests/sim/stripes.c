@@ -4,7 +4,7 @@
 
 #include "format/stripe.h"
 #include "suite.h"
-#include "vdev/row.h"
+#include "home/row.h"
 
 #define MAX_ROWS	4096
 

@@ -6,8 +6,8 @@
 #include <linux/mm.h>
 
 #include "host.h"
-#include "vdev/row.h"
-#include "vdev/stripe_read.h"
+#include "home/row.h"
+#include "home/stripe_read.h"
 
 #define MOST_IOS 512
 

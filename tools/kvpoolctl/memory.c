@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cache/dirty.h"
+#include "policy/dirty.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "memory.h"

@@ -83,7 +83,7 @@ def check_table():
     options = set(re.findall(r"`([a-z_]+=?)", " ".join(re.findall(r"^\| (`[a-z].*?) \|", rows, re.M))))
     expect(len(options) > 12, "no options are found in dm-interface.md")
     expect(set(re.findall(r"`([a-z_]+=?)`", listed[1])) == options, "admin-guide.md: other options than dm-interface.md")
-    messages = set(re.findall(r'^\t\{ "([a-z_]+)", \d', read("dm-kvpool/message.c"), re.M))
+    messages = set(re.findall(r'^\t\{ "([a-z_]+)", \d', read("dm-kvpool/target/message.c"), re.M))
     expect(len(messages) > 10, "no messages are found in message.c")
     expect(set(re.findall(r"`([a-z_]+)`", listed[2])) == messages, "admin-guide.md: other messages than message.c")
     fields = re.search(r"^    (STATE MODE .*)$", interface, re.M)[1].split()

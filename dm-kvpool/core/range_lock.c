@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/sched.h>
+
+#include "core/range_lock.h"
+
+void kvp_range_locks_init(struct kvp_range_locks *locks)
+{
+	spin_lock_init(&locks->lock);
+	locks->held = RB_ROOT_CACHED;
+	init_waitqueue_head(&locks->wait);
+}
+
+bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last)
+{
+	bool free;
+
+	r->node.start = first;
+	r->node.last = last;
+	spin_lock(&locks->lock);
+	free = !interval_tree_iter_first(&locks->held, first, last);
+	if (free)
+		interval_tree_insert(&r->node, &locks->held);
+	spin_unlock(&locks->lock);
+	return free;
+}
+
+void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last)
+{
+	wait_event(locks->wait, kvp_range_trylock(locks, r, first, last));
+}
+
+void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r)
+{
+	spin_lock(&locks->lock);
+	interval_tree_remove(&r->node, &locks->held);
+	spin_unlock(&locks->lock);
+	/* waitqueue_active() would need a barrier here; waking an empty queue is cheap. */
+	wake_up_all(&locks->wait);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "format/regions.h"
+
+void kvp_vdevs_init(struct kvp_pool *pool)
+{
+	const struct kvp_sb *sb = pool->sb;
+	u32 i, k, root = 0;
+
+	pool->nr_vdevs = sb->vdev_count;
+	pool->nr_with_data = 0;
+	pool->parity = false;
+	pool->plain = false;
+	pool->max_legs = 0;
+	pool->max_chunk = 0;
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+
+		v->pool = pool;
+		v->index = i;
+		v->g = &sb->vdevs[i];
+		v->legs = &pool->legs[v->g->first_leg];
+		v->nr_legs = v->g->leg_count;
+		v->seed = kvp_sum_seed(sb->nonce, i);
+		v->first_root = root;
+		root += kvp_has_data(v->g) ? kvp_root_count(v->g) : 0;
+		pool->max_legs = max(pool->max_legs, v->nr_legs);
+		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
+		pool->nr_with_data += kvp_has_data(v->g);
+		pool->parity |= kvp_is_parity1(v->g);
+		pool->plain |= kvp_has_data(v->g) && !kvp_is_parity1(v->g);
+		for (k = 0; k < v->nr_legs; k++)
+			v->legs[k].v = v;
+	}
+	kvp_log_take_place(pool);
+}
+
+struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_map_place at = kvp_map_find(&pool->sb->map, block);
+
+	return (struct kvp_spot){ &pool->vdevs[at.vdev], at.block, at.left };
+}
+
+u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block)
+{
+	return kvp_map_from(&v->pool->sb->map, v->index, block);
+}
+
+u64 kvp_pool_block(const struct kvp_vdev *v, u64 block)
+{
+	return min(kvp_map_block(&v->pool->sb->map, v->index, block), v->pool->sb->pool_blocks);
+}
+
+u32 kvp_vdev_usable(const struct kvp_vdev *v)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < v->nr_legs; i++)
+		n += kvp_leg_usable(&v->legs[i]);
+	return n;
+}
+
+u32 kvp_vdev_needed(const struct kvp_vdev *v)
+{
+	const struct kvp_pool *pool = v->pool;
+
+	if (!kvp_has_data(v->g))
+		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
+	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+}
+
+bool kvp_vdev_has_log(const struct kvp_vdev *v)
+{
+	return kvp_vdev_usable(v) >= kvp_log_needs(v->g);
+}
+
+u32 kvp_vdev_spare(const struct kvp_vdev *v)
+{
+	u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
+
+	return usable > needed ? usable - needed : 0;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "home/bridge.h"
+#include "io/batch.h"
+
+#define STRETCHES	8u	/* at a time */
+#define MAX_GAP		32u	/* blocks that lie between two that go home */
+#define MIN_RUNS	3u	/* of one leg two requests, and half of one to read, are less than three */
+#define ORDER		4u	/* of pages that lie side by side in memory: a request has few segments */
+#define CHUNK		(1u << ORDER)
+#define CHUNKS		(KVP_STRETCH_BLOCKS / CHUNK)
+
+/**
+ * struct stretch - blocks that are written as one
+ * @leaf: that has their entries
+ * @first: block of the pool
+ * @home: of @first, on the legs
+ * @nr: blocks
+ * @io: reads them; leg NULL: nobody can be asked
+ * @pages: for as many blocks as there may be; NULL: not yet allocated
+ */
+struct stretch {
+	struct kvp_tpage *leaf;
+	u64 first, home;
+	u32 nr;
+	struct kvp_io io;
+	struct page *pages[KVP_STRETCH_BLOCKS];
+};
+
+/**
+ * struct kvp_bridge - stretches on their way home
+ * @pool: whose
+ * @nr: that were begun
+ * @added: of those were added to a batch
+ * @losses: of legs, before it was asked whether there are two for the first
+ * @group: of their reads
+ * @stretches: the first @nr are in use
+ */
+struct kvp_bridge {
+	struct kvp_pool *pool;
+	u32 nr, added;
+	int losses;
+	struct kvp_io_group group;
+	struct stretch stretches[STRETCHES];
+};
+
+struct kvp_bridge *kvp_bridge_alloc(struct kvp_pool *pool)
+{
+	struct kvp_bridge *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+
+	if (b)
+		b->pool = pool;
+	return b;
+}
+
+void kvp_bridge_free(struct kvp_bridge *b)
+{
+	u32 i, k;
+
+	for (i = 0; b && i < STRETCHES; i++)
+		for (k = 0; k < KVP_STRETCH_BLOCKS; k += CHUNK)
+			if (b->stretches[i].pages[k])
+				__free_pages(b->stretches[i].pages[k], ORDER);
+	kvfree(b);
+}
+
+/* Once there, they stay: whoever has such disks needs them again. */
+static bool have_pages(struct stretch *s)
+{
+	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
+	u32 i, k;
+
+	for (i = 0; i < KVP_STRETCH_BLOCKS; i += CHUNK) {
+		struct page *page = s->pages[i] ?: alloc_pages(gfp, ORDER);
+
+		if (!page)
+			return false;
+		for (k = 0; k < CHUNK; k++)
+			s->pages[i + k] = virt_to_page(page_address(page) + k * KVP_BLOCK_SIZE);
+	}
+	return true;
+}
+
+/* A mirror of disks that seek, of which another leg has what one is being written. */
+u32 kvp_bridge_gap(const struct kvp_vdev *v)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (!v->legs[i].rotational)
+			return 0;
+	return !kvp_is_parity1(v->g) && kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
+}
+
+u64 kvp_bridge_last(struct kvp_bridge *b, const struct list_head *versions)
+{
+	const struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
+	struct kvp_spot at = kvp_locate(b->pool, d->block);
+	u64 first = d->block, last = first;
+	u32 runs = 1, gap;
+
+	if (!b->nr)
+		b->losses = atomic_read_acquire(&b->pool->losses);
+	gap = kvp_bridge_gap(at.v);
+	if (!gap)
+		return 0;
+	list_for_each_entry(d, versions, list) {
+		if (d->block - first >= min(at.left, KVP_STRETCH_BLOCKS) || d->block > last + 1 + gap)
+			break;
+		runs += d->block > last + 1;
+		last = d->block;
+	}
+	return runs >= MIN_RUNS && have_pages(&b->stretches[b->nr]) ? last : 0;
+}
+
+void kvp_bridge_read(struct kvp_bridge *b, struct kvp_tpage *leaf, u64 first, u64 last)
+{
+	struct stretch *s = &b->stretches[b->nr];
+
+	if (!b->nr++)
+		kvp_io_group_init(&b->group);
+	s->leaf = leaf;
+	s->first = first;
+	s->home = kvp_home_block(b->pool, first);
+	s->nr = last - first + 1;
+	memset(&s->io, 0, sizeof(s->io));
+	s->io.leg = kvp_leg_choose_copy(leaf->v, s->home, s->nr);
+	if (!s->io.leg)
+		return;
+	s->io.op = KVP_IO_READ;
+	s->io.block = s->home;
+	s->io.nr = s->nr;
+	s->io.pages = s->pages;
+	kvp_io_group_submit(&b->group, &s->io);
+}
+
+bool kvp_bridge_is_full(const struct kvp_bridge *b)
+{
+	return b->nr == STRETCHES;
+}
+
+bool kvp_bridge_wait(struct kvp_bridge *b)
+{
+	u32 i;
+
+	if (!b->nr)
+		return false;
+	kvp_io_group_wait(&b->group);
+	for (i = 0; i < b->nr; i++)
+		if (b->stretches[i].io.leg)
+			kvp_leg_unchoose(b->stretches[i].io.leg);
+	return true;
+}
+
+/* Is block @i of the stretch what the table says? If not, whoever reads or scrubs it finds out why. */
+static bool is_sound(const struct kvp_bridge *b, const struct stretch *s, u32 i)
+{
+	u64 entry = kvp_table_entry(b->pool, s->leaf, s->first + i);
+
+	return s->io.leg && !s->io.error && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	       kvp_block_sum(b->pool->seed, s->first + i, page_address(s->pages[i])) == kvp_entry_crc(entry);
+}
+
+/*
+ * What lies from the @i-th on before the @end-th, which goes home as the one before the @i-th does. All of it, or
+ * nothing: pieces of it would be requests more, not less, and more than the batch may have room for.
+ */
+static bool add_gap(struct kvp_bridge *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
+{
+	u32 k;
+
+	for (k = i; k < end; k++)
+		if (!is_sound(b, s, k))
+			return true;
+	for (k = i; k < end; k++)
+		if (!kvp_batch_add(batch, s->leaf->v, s->home + k, s->pages[k]))
+			return false;
+	return true;
+}
+
+bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch)
+{
+	struct stretch *s = &b->stretches[b->added++];
+	const struct kvp_dirty *d;
+	u32 i, behind = 0;		/* the last that was added; 0: there is none */
+
+	batch->losses = b->losses;
+	list_for_each_entry(d, versions, list) {
+		i = d->block - s->first;
+		if (behind && !add_gap(b, s, behind, i, batch))
+			return false;
+		/* What is read lies side by side in memory, and so does what is written then. */
+		memcpy(page_address(s->pages[i]), page_address(d->page), KVP_BLOCK_SIZE);
+		if (!kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]))
+			return false;
+		behind = i + 1;
+	}
+	return true;
+}
+
+void kvp_bridge_reset(struct kvp_bridge *b)
+{
+	b->nr = 0;
+	b->added = 0;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verified reads of one block from its home, with healing.
+ *
+ * Everything here happens under the block's range lock: neither destage nor
+ * bypass nor another healer can change home or table entry meanwhile, so what
+ * does not verify is the device's fault (R19), and rewriting a bad copy with
+ * the version that the table names needs no record (R1).
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "home/row.h"
+#include "log/park.h"
+
+static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
+{
+	return kvp_block_sum(pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
+}
+
+/*
+ * Read and verify one leg's copy; counts what is wrong. That a device had no
+ * memory for the request (-ENOMEM) says nothing about the copy.
+ */
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+		     struct page *page)
+{
+	int error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
+
+	if (error == -ENOMEM)
+		return error;
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return error;
+	}
+	if (verifies(pool, block, entry, page))
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -EILSEQ;
+}
+
+/* Rewrite a bad copy and see that it stays. A leg that cannot be repaired is given up. */
+static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+		      struct page *good, struct page *scratch)
+{
+	u64 at = kvp_home_block(pool, block);
+
+	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, good) ||
+	    kvp_io_page(leg, KVP_IO_READ, at, scratch) ||
+	    !verifies(pool, block, entry, scratch)) {
+		atomic64_inc(&leg->err_write);
+		kvp_leg_fail(leg, "a bad block cannot be repaired");
+		return;
+	}
+	atomic64_inc(&leg->healed);
+	atomic64_inc(&pool->work_stats.healed);
+	kvp_trace_heal(pool, leg->index, block);
+	kvp_found(pool, KVP_FIND_HEALED, leg, 0, block);
+}
+
+/* @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not done. */
+static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u64 entry,
+		       struct page *good, struct page *spare)
+{
+	struct kvp_pool *pool = v->pool;
+	struct page *scratch;
+	u32 i;
+
+	if (!bad || kvp_pool_readonly(pool))
+		return 0;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!scratch)
+		return -ENOMEM;
+	for (i = 0; i < v->nr_legs; i++)
+		if ((bad & BIT(i)) && kvp_leg_usable(&v->legs[i]))
+			heal_copy(pool, &v->legs[i], block, entry, good, scratch);
+	if (!spare)
+		__free_page(scratch);
+	return 0;
+}
+
+/* No copy verifies: the block is lost, and says so until it is overwritten (R8). */
+static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+{
+	atomic64_inc(&pool->work_stats.unrepaired);
+	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+	if (kvp_pool_readonly(pool))
+		return -EIO;
+	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	return -EBADMSG;
+}
+
+/*
+ * Did @d come home in an earlier life of the pool, which the log still had? Its table entry
+ * says so, and who reads the block verifies it. The entry's era tells no more: the log does not say
+ * in which one @d was written, and it may have come home in the same. So the sum decides, as it does
+ * for every reader.
+ */
+static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
+{
+	u64 entry = kvp_table_entry(pool, leaf, d->block);
+
+	return d->restored && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	       kvp_entry_crc(entry) == d->crc;
+}
+
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_tpage *leaf = kvp_table_load_home(pool, d->block);
+	struct kvp_spot at = kvp_locate(pool, d->block);
+	struct kvp_range range;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	kvp_block_lock(pool, &range, d->block);
+	if (kvp_wbuf_outlived(pool, d) || came_home_before(pool, leaf, d))
+		;
+	else if (kvp_is_parity1(at.v->g))
+		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
+	else
+		poison(pool, leaf, d->block);
+	/* Still locked: who waits must not find it as not yet home. */
+	list_del(&d->list);
+	kvp_wbuf_drop(pool, d);
+	kvp_range_unlock(&pool->ranges, &range);
+	kvp_table_put(pool, leaf);
+	return 0;
+}
+
+static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+		      struct page *page, struct page *spare)
+{
+	bool silent = false, found = false, no_memory = false;
+	const struct kvp_vdev *v = leaf->v;
+	unsigned long bad = 0;
+	u32 n, i;
+
+	/* With @spare every copy: those that follow the good one are read beside it. */
+	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
+		int error;
+
+		i = (n + (u32)(block >> 8)) % v->nr_legs;
+		if (!kvp_leg_usable(&v->legs[i]))
+			continue;
+		error = read_copy(pool, &v->legs[i], block, entry, found ? spare : page);
+		if (!error) {
+			found = true;
+		} else if (error == -ENOMEM) {
+			no_memory = true;
+		} else {
+			bad |= BIT(i);
+			/* A device that does not answer may still have the block. */
+			silent |= error != -EILSEQ && error != -ENODATA;
+		}
+	}
+	if (!found && bad) {
+		int error = kvp_scache_rescue(pool, block, entry, page);
+
+		found = !error;
+		no_memory |= error == -ENOMEM;
+		silent |= error == -EIO;
+	}
+	if (found)
+		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
+	/* A reader has what it wants; the next one, or a scrub, heals. */
+	if (no_memory && (spare || !found))
+		return -ENOMEM;
+	if (found)
+		return 0;
+	return silent || !bad ? -EIO : poison(pool, leaf, block);
+}
+
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u64 entry;
+	int ret;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	entry = kvp_table_entry(pool, leaf, block);
+	switch (kvp_entry_state(entry)) {
+	case KVP_ENTRY_UNWRITTEN:
+		clear_page(page_address(page));
+		ret = 0;
+		break;
+	case KVP_ENTRY_VALID:
+		ret = kvp_is_parity1(leaf->v->g) ?
+			      kvp_row_home_read(pool, leaf, block, page, spare) :
+			      read_valid(pool, leaf, block, entry, page, spare);
+		break;
+	default:
+		ret = -ENODATA;
+	}
+	kvp_table_put(pool, leaf);
+	return ret;
+}
+
+/*
+ * Is the version that could not be read still the newest? Meanwhile a newer one may have become durable, and it
+ * dropped: then the log has come round to its place, and nothing is wrong with it.
+ */
+static bool still_parked(struct kvp_pool *pool, const struct kvp_parked *at)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(pool, at->block);
+	bool same = d && !d->zero && !d->page && d->lsn + d->payload == at->lsn;
+
+	if (d)
+		kvp_wbuf_unlock(pool, at->block);
+	return same;
+}
+
+/* The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that has changed. */
+static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+	struct kvp_parked at;
+	bool zero, parked;
+	int ret;
+
+	if (!d && !kvp_wbuf_in_hole(pool, block))
+		return -ENOENT;
+	zero = !d || d->zero;
+	parked = !zero && !d->page;
+	if (zero)
+		clear_page(page_address(page));
+	else if (!parked)
+		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+	else
+		at = (struct kvp_parked){ block, d->lsn + d->payload, d->crc, d->row };
+	if (d)
+		kvp_wbuf_unlock(pool, block);
+	if (!parked)
+		return 0;
+	ret = kvp_park_read(pool, &at, page, NULL);
+	return ret && ret != -ENOMEM && !still_parked(pool, &at) ? -EAGAIN : ret;
+}
+
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
+	u64 first = block - at.block % unit;
+
+	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
+}
+
+/* One attempt, under the block's lock. */
+static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_range range;
+	int ret;
+
+	kvp_block_lock(pool, &range, block);
+	do {
+		ret = read_buffered(pool, block, page);
+	} while (ret == -EAGAIN);
+	if (ret == -ENOENT)
+		ret = kvp_home_read(pool, block, page, NULL);
+	kvp_range_unlock(&pool->ranges, &range);
+	return ret;
+}
+
+int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	int ret;
+
+	/* Memory comes back when destage has been, if anything can still be brought home. */
+	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
+		kvp_wait_for_memory();
+	/* An answer that a power cut must not take back, whoever found it first. */
+	if (ret == -EBADMSG || ret == -ENODATA)
+		kvp_poison_settle(pool);
+	if (ret == -EBADMSG || ret == -ENODATA)
+		return -EBADMSG;
+	return ret ? -EIO : 0;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/list_sort.h>
+
+#include "core/core.h"
+#include "home/bridge.h"
+#include "home/home.h"
+#include "home/home_row.h"
+#include "home/pace.h"
+#include "io/batch.h"
+
+#define MAX_LOCKED	KVP_BATCH_RUNS
+#define MIN_LOCKED	64
+#define BATCH_JIFFIES	(HZ / 4)	/* then the blocks' memory is free, and readers get their turn */
+
+/* A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps, and its versions. */
+struct locked {
+	struct kvp_range range;
+	struct kvp_tpage *leaf;
+	struct list_head versions;
+	bool bridged;
+};
+
+struct kvp_home {
+	struct kvp_pool *pool;
+	struct kvp_row_home *rows;	/* for blocks of a parity1, which need nothing else of all this */
+	struct kvp_batch *batch;
+	struct kvp_bridge *bridge;	/* NULL: there are no gaps worth it, as in what goes by intent */
+	u32 nr_pages, nr_runs;		/* that the batch gets at most of what is locked */
+	struct list_head dead;		/* outlived by newer versions */
+	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
+	struct locked locked[MAX_LOCKED];
+};
+
+struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
+{
+	struct kvp_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	u32 i;
+
+	if (!h)
+		return NULL;
+	h->pool = pool;
+	h->max_locked = MIN_LOCKED;
+	INIT_LIST_HEAD(&h->dead);
+	for (i = 0; i < MAX_LOCKED; i++)
+		INIT_LIST_HEAD(&h->locked[i].versions);
+	if (pool->parity)
+		h->rows = kvp_row_home_alloc(pool, whole);
+	h->batch = kvp_batch_alloc(pool);
+	if (!whole)
+		h->bridge = kvp_bridge_alloc(pool);
+	if (!h->batch || (!whole && !h->bridge) || (pool->parity && !h->rows)) {
+		kvp_home_free(h);
+		return NULL;
+	}
+	return h;
+}
+
+void kvp_home_free(struct kvp_home *h)
+{
+	if (!h)
+		return;
+	kvp_row_home_free(h->rows);
+	kvp_batch_free(h->batch);
+	kvp_bridge_free(h->bridge);
+	kvfree(h);
+}
+
+static void unlock_one(struct kvp_home *h, struct locked *l)
+{
+	kvp_range_unlock(&h->pool->ranges, &l->range);
+	kvp_table_put(h->pool, l->leaf);
+}
+
+/* The blocks are home: say so in the table. */
+static void update_table(struct kvp_home *h, struct list_head *done)
+{
+	struct kvp_dirty *d;
+	u32 i;
+
+	for (i = 0; i < h->nr_locked; i++) {
+		struct locked *l = &h->locked[i];
+
+		kvp_table_lock(h->pool, l->leaf);
+		list_for_each_entry(d, &l->versions, list)
+			__kvp_table_set_home(h->pool, l->leaf, d);
+		kvp_table_unlock(h->pool);
+		list_splice_tail_init(&l->versions, done);
+	}
+}
+
+static void unlock_all(struct kvp_home *h)
+{
+	while (h->nr_locked)
+		unlock_one(h, &h->locked[--h->nr_locked]);
+	h->nr_pages = 0;
+	h->nr_runs = 0;
+}
+
+static void put_back(struct kvp_home *h, struct list_head *versions)
+{
+	LIST_HEAD(back);
+	u32 i;
+
+	for (i = 0; i < h->nr_locked; i++)
+		list_splice_tail_init(&h->locked[i].versions, &back);
+	unlock_all(h);
+	list_splice(&back, versions);
+}
+
+/*
+ * Of what is locked, as runs; @n: how many blocks. finish() comes before the batch could be full; if it is all the
+ * same, false: nobody may believe then that what is locked is home.
+ */
+static bool fill_batch(struct kvp_home *h, u32 *n)
+{
+	struct kvp_dirty *d;
+	u32 i;
+
+	*n = 0;
+	h->batch->in_turns = h->bridge && kvp_bridge_wait(h->bridge);
+	for (i = 0; i < h->nr_locked; i++) {
+		struct locked *l = &h->locked[i];
+		u64 home;
+
+		if (l->bridged && !kvp_bridge_add(h->bridge, &l->versions, h->batch))
+			return false;
+		if (list_empty(&l->versions))
+			continue;
+		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
+		d = list_first_entry(&l->versions, struct kvp_dirty, list);
+		home = kvp_home_block(h->pool, d->block) - d->block;
+		list_for_each_entry(d, &l->versions, list) {
+			*n += !d->zero;
+			if (!l->bridged && !d->zero &&
+			    !kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Nothing is home, and nobody is told so. */
+static int give_back(struct kvp_home *h, struct list_head *versions, int error)
+{
+	kvp_batch_reset(h->batch);
+	put_back(h, versions);
+	return error;
+}
+
+/* Write what is locked, and give the locks back. */
+static int finish(struct kvp_home *h, struct list_head *versions)
+{
+	unsigned long start = jiffies;
+	u32 blocks, ios;
+	bool all = fill_batch(h, &blocks);
+	LIST_HEAD(done);
+	int ret;
+
+	ios = h->batch->nr_runs;
+	ret = WARN_ON_ONCE(!all) ? -ENOMEM : kvp_batch_write(h->batch);
+	if (h->bridge)
+		kvp_bridge_reset(h->bridge);
+	/* What did not use the limit says nothing of it. */
+	if (ios * 2 > h->max_locked)
+		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
+	if (ret)
+		return give_back(h, versions, ret);
+	atomic64_add(blocks, &h->pool->work_stats.destage_blocks);
+	atomic64_add(ios, &h->pool->work_stats.destage_ios);
+	update_table(h, &done);
+	list_splice_tail_init(&h->dead, &done);
+	/* Still locked: an older version waiting for the lock must not find these as not yet home. */
+	kvp_wbuf_drop_list(h->pool, &done);
+	unlock_all(h);
+	return 0;
+}
+
+/* First and last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
+static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
+{
+	struct kvp_dirty *d, *first = list_first_entry(versions, struct kvp_dirty, list);
+	u32 left = kvp_locate(pool, first->block).left;
+	u64 last = first->block;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->block > last + 1 || d->block - first->block >= KVP_BATCH_RUN_PAGES ||
+		    d->block - first->block >= left)
+			break;
+		last = d->block;
+	}
+	return last;
+}
+
+static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u64 first, u64 last,
+			       int *error)
+{
+	struct locked *l = &h->locked[h->nr_locked];
+	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
+
+	if (IS_ERR(leaf)) {
+		*error = PTR_ERR(leaf);
+		return NULL;
+	}
+	if (!kvp_range_trylock(&h->pool->ranges, &l->range, first, last)) {
+		/* Whoever has it may wait for what we hold: finish that first. */
+		*error = finish(h, versions);
+		if (*error) {
+			kvp_table_put(h->pool, leaf);
+			return NULL;
+		}
+		l = &h->locked[0];
+		kvp_range_lock(&h->pool->ranges, &l->range, first, last);
+	}
+	l->leaf = leaf;
+	l->bridged = false;
+	h->nr_locked++;
+	return l;
+}
+
+/* Is a later version of the same block behind @d on the sorted list? */
+static bool repeated(struct kvp_dirty *d, struct list_head *versions)
+{
+	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
+}
+
+/* Lock the run, or the stretch, at the head of @versions, and take what of it must be written. */
+static int take_run(struct kvp_home *h, struct list_head *versions)
+{
+	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
+	u64 last = h->bridge ? kvp_bridge_last(h->bridge, versions) : 0;
+	struct list_head *end = versions;
+	u64 goes_on = 0;		/* behind the last block of a run; 0: there is none */
+	bool bridged = last;
+	struct locked *l;
+	LIST_HEAD(taken);
+	int error = 0;
+
+	if (!bridged)
+		last = run_last(h->pool, versions);
+	l = lock_run(h, versions, d->block, last, &error);
+	if (!l)
+		return error;
+	l->bridged = bridged;
+	if (bridged)
+		kvp_bridge_read(h->bridge, l->leaf, d->block, last);
+	h->nr_pages += last - d->block + 1;
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (d->block > last) {
+			end = &d->list;
+			break;
+		}
+		if (repeated(d, versions) || kvp_wbuf_outlived(h->pool, d)) {
+			list_move_tail(&d->list, &h->dead);
+			continue;
+		}
+		if (d->zero && !bridged)
+			continue;
+		h->nr_runs += d->block != goes_on || !goes_on;
+		goes_on = d->block + 1;
+	}
+	list_cut_before(&taken, versions, end);
+	list_splice_tail(&taken, &l->versions);
+	return 0;
+}
+
+static bool batch_full(const struct kvp_home *h)
+{
+	/* a run may be cut by blocks that are left out: every second one at worst */
+	return h->nr_locked == h->max_locked || (h->bridge && kvp_bridge_is_full(h->bridge)) ||
+	       h->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
+	       h->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
+}
+
+/* All versions are of blocks without parity. */
+static int write_plain(struct kvp_home *h, struct list_head *versions)
+{
+	int ret = 0;
+
+	while (!ret && !list_empty(versions)) {
+		ret = take_run(h, versions);
+		if (!ret && batch_full(h))
+			ret = finish(h, versions);
+	}
+	/* Without memory for one more page, the others go home: or it would not get better. */
+	if (!ret || (ret == -ENOMEM && h->nr_locked))
+		ret = finish(h, versions) ?: ret;
+	else
+		put_back(h, versions);
+	/* What was added but not written must not be written by the next call. */
+	kvp_batch_reset(h->batch);
+	if (h->bridge && kvp_bridge_wait(h->bridge))
+		kvp_bridge_reset(h->bridge);
+	if (ret)
+		list_splice_init(&h->dead, versions);
+	return ret;
+}
+
+/* Those of @versions whose blocks have parity. */
+static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
+{
+	struct kvp_dirty *d, *next;
+	struct kvp_spot at = { NULL };
+	u64 from = 0;
+
+	if (!pool->plain) {
+		list_splice_init(versions, striped);
+		return;
+	}
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (!at.v || d->block < from || d->block - from >= at.left) {
+			at = kvp_locate(pool, d->block);
+			from = d->block;
+		}
+		if (kvp_is_parity1(at.v->g))
+			list_move_tail(&d->list, striped);
+	}
+}
+
+static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
+	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+
+	/* list_sort() is stable: versions of one block stay in order */
+	return x->block > y->block;
+}
+
+/* What comes from a stream is in order already. */
+void kvp_home_sort(struct list_head *versions)
+{
+	struct kvp_dirty *d;
+	u64 last = 0;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->block < last) {
+			list_sort(NULL, versions, by_block);
+			return;
+		}
+		last = d->block;
+	}
+}
+
+int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	LIST_HEAD(striped);
+	int ret = 0;
+
+	if (h->rows) {
+		take_striped(h->pool, versions, &striped);
+		ret = kvp_row_home_write(h->rows, &striped, limit);
+	}
+	if (!ret)
+		ret = write_plain(h, versions);
+	/* In disorder; whoever tries again sorts. */
+	list_splice(&striped, versions);
+	return ret;
+}
+
+int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
+{
+	struct kvp_pool *pool = v->pool;
+	struct kvp_range range;
+	int ret = 0;
+
+	while (!ret && *own < end && *leaves) {
+		u64 behind;
+
+		ret = kvp_table_next_own(v, *own, end, own);
+		if (ret || *own >= end)
+			break;
+		behind = min(end, kvp_leaf_behind(v->g, *own));
+		kvp_range_lock(&pool->ranges, &range, kvp_pool_block(v, *own),
+			       kvp_pool_block(v, behind - 1));
+		ret = kvp_table_discard_leaf(v, *own, behind);
+		kvp_range_unlock(&pool->ranges, &range);
+		if (!ret)
+			*own = behind;
+		--*leaves;
+		cond_resched();
+	}
+	return ret;
+}
+
+int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole, struct kvp_discard_at *at,
+		     u32 *leaves)
+{
+	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };
+	struct kvp_pool *pool = h->pool;
+	int ret = 0;
+
+	for (; !ret && at->vdev < pool->nr_vdevs; at->vdev++, at->own = 0) {
+		struct kvp_vdev *v = &pool->vdevs[at->vdev];
+		u64 end;
+
+		if (!kvp_has_data(v->g))
+			continue;
+		end = kvp_vdev_from(v, hole->block + hole->count);
+		at->own = max(at->own, kvp_vdev_from(v, hole->block));
+		ret = kvp_is_parity1(v->g) ? kvp_row_home_discard(h->rows, v, &at->own, end, behind, leaves) :
+					     kvp_home_discard_leaves(v, &at->own, end, leaves);
+		if (!ret && at->own < end)
+			return -EAGAIN;
+		if (ret)
+			break;
+	}
+	return ret;
+}

@@ -1,0 +1,922 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way home of a parity1. Whole stripes are locked; of each row that changes
+ * the new parity is computed; then
+ *
+ *   rows of which nothing stays that is at home only: data and parity home
+ *   all others: parity into the log, durable (R6); data and parity home
+ *
+ * and the entries of data and parity change in the table together. Until they
+ * do, what was at home can be told from the log: docs/design.md, section 8.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "format/stripe.h"
+#include "home/home.h"
+#include "home/home_row.h"
+#include "home/pace.h"
+#include "home/row.h"
+#include "io/batch.h"
+
+#define CHUNK_ROWS	128	/* a chunk has no more */
+#define MAX_ROWS	256	/* their parity is an entry of the log, or little more */
+#define WHOLE_ROWS	256	/* of a vdev, for a bypass: a request of 1 MiB to each leg */
+#define MAX_WHOLE_ROWS	(2 * WHOLE_ROWS)
+#define MIN_STRIPES	16
+#define MAX_STRIPES	256
+#define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
+#ifndef KVP_ROW_INPUTS		/* the simulator's pools are small */
+#define KVP_ROW_INPUTS	256	/* that are read at once; for one row at least */
+#endif
+#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* for a bypass, which has few rows that need any */
+#define RUN_ORDER	4u	/* so many pages for parity lie side by side in memory, if they can */
+#define RUN_PAGES	(1u << RUN_ORDER)
+
+static_assert(KVP_BYPASS_ROWS <= WHOLE_ROWS);
+static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
+static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
+static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
+
+/**
+ * struct stripe - a locked stripe, and the versions that go home to it
+ * @range: the lock
+ * @leaf: that has its entries
+ * @versions: in order of blocks
+ * @first: its first block, as the pool counts
+ * @row: its first row
+ * @parity_leg: piece i is on the i-th leg from there, around
+ * @end: behind the last of its rows that change
+ * @next: index of the row that is likely to be asked for next
+ * @repeated: there is more than one version of some block
+ */
+struct stripe {
+	struct kvp_range range;
+	struct kvp_tpage *leaf;
+	struct list_head versions;
+	u64 first, row, end;
+	u32 parity_leg, next;
+	bool repeated;
+};
+
+/**
+ * struct row - a row that changes
+ * @row: its number
+ * @stripe: that it is in
+ * @new: of each piece of data the newest version that goes home, or NULL: it stays
+ * @lost: bit per piece: it stays, but cannot be told any more
+ * @inputs: bit per piece: read to tell the parity
+ * @first_input: number of the first of them
+ * @parity: what the parity will be
+ * @crc: its sum
+ * @state: valid, or unwritten if nothing of the row is written
+ * @partial: something stays that is at home only
+ */
+struct row {
+	u64 row;
+	struct stripe *stripe;
+	struct kvp_dirty *new[KVP_STRIPE_MAX_LEGS];
+	unsigned long lost, inputs;
+	u32 first_input;
+	struct page *parity;
+	u32 crc;
+	enum kvp_entry_state state;
+	bool partial;
+};
+
+/**
+ * struct input - a piece that is read to tell parity
+ * @leg: that has it; NULL: it is asked for already
+ * @block: on the leg
+ * @io: index of the request that brings it
+ */
+struct input {
+	struct kvp_leg *leg;
+	u64 block;
+	u32 io;
+};
+
+/**
+ * struct run_pages - pages, neighbours where there were some
+ * @page: one after the other
+ * @nr: how many
+ * @together: bit per RUN_PAGES of them: they were allocated together
+ */
+struct run_pages {
+	struct page **page;
+	u32 nr;
+	unsigned long together;
+};
+
+struct kvp_row_home {
+	struct kvp_pool *pool;
+	struct kvp_batch *batch;
+	u32 nr_stripes, nr_rows, max_rows;
+	u32 most_stripes;		/* at a time, by kvp_pace() */
+	u32 max_legs, max_stripe;	/* of any vdev; blocks */
+	struct stripe stripes[MAX_STRIPES];
+	struct row *rows;
+	struct run_pages parity;	/* a page for each of them */
+	struct kvp_row_parity *records;
+	struct run_pages input;
+	struct input inputs[KVP_ROW_INPUTS];	/* a page of input for each, by number */
+	struct kvp_io ios[KVP_ROW_INPUTS];
+	struct page *asked[KVP_ROW_INPUTS];	/* in order of requests */
+	u32 nr_inputs, nr_ios;
+	struct page *piece, *scratch;	/* to look at one piece after another */
+	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
+};
+
+/* --- life ---------------------------------------------------------------------------- */
+
+static int alloc_pages_of(struct page **pages, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		pages[i] = alloc_page(GFP_KERNEL);
+		if (!pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * Pages for the parity of rows, neighbours where there are some: a long request
+ * of scattered pages has more segments than many a device takes, and becomes two.
+ */
+static int alloc_run_pages(struct run_pages *pages, u32 nr)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
+	u32 i, k;
+
+	pages->page = kvcalloc(nr, sizeof(*pages->page), GFP_KERNEL);
+	if (!pages->page)
+		return -ENOMEM;
+	pages->nr = nr;
+	for (i = 0; i + RUN_PAGES <= nr; i += RUN_PAGES) {
+		struct page *run = alloc_pages(gfp, RUN_ORDER);
+
+		if (!run) {
+			if (alloc_pages_of(&pages->page[i], RUN_PAGES))
+				return -ENOMEM;
+			continue;
+		}
+		for (k = 0; k < RUN_PAGES; k++)
+			pages->page[i + k] = virt_to_page(page_address(run) + k * KVP_BLOCK_SIZE);
+		__set_bit(i / RUN_PAGES, &pages->together);
+	}
+	return alloc_pages_of(&pages->page[i], nr - i);
+}
+
+static void note_sizes(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_vdevs; i++) {
+		const struct kvp_geometry *g = h->pool->vdevs[i].g;
+
+		if (!kvp_is_parity1(g))
+			continue;
+		h->max_legs = max(h->max_legs, g->leg_count);
+		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(g));
+	}
+}
+
+/* What is written together is one batch. */
+static u32 whole_rows(const struct kvp_row_home *h)
+{
+	u32 i, rows = 0;
+
+	for (i = 0; i < h->pool->nr_vdevs; i++)
+		rows += kvp_is_parity1(h->pool->vdevs[i].g) ? WHOLE_ROWS : 0;
+	rows = clamp_t(u32, rows, WHOLE_ROWS, MAX_WHOLE_ROWS);
+	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, rows);
+}
+
+struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
+{
+	struct kvp_row_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	u32 i;
+
+	if (!h)
+		return NULL;
+	h->pool = pool;
+	h->most_stripes = MIN_STRIPES;
+	note_sizes(h);
+	h->max_rows = whole ? whole_rows(h) : MAX_ROWS;
+	h->rows = kvcalloc(h->max_rows, sizeof(*h->rows), GFP_KERNEL);
+	h->records = kvcalloc(h->max_rows, sizeof(*h->records), GFP_KERNEL);
+	for (i = 0; i < MAX_STRIPES; i++)
+		INIT_LIST_HEAD(&h->stripes[i].versions);
+	h->batch = kvp_batch_alloc(pool);
+	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
+	if (!h->batch || !h->edge || !h->rows || !h->records ||
+	    alloc_run_pages(&h->parity, h->max_rows) ||
+	    alloc_run_pages(&h->input, whole ? WHOLE_INPUTS : KVP_ROW_INPUTS) ||
+	    alloc_pages_of(&h->piece, 1) || alloc_pages_of(&h->scratch, 1)) {
+		kvp_row_home_free(h);
+		return NULL;
+	}
+	return h;
+}
+
+static void free_pages_of(struct page **pages, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (pages[i])
+			__free_page(pages[i]);
+}
+
+static void free_run_pages(struct run_pages *pages)
+{
+	u32 i, n;
+
+	for (i = 0; i < pages->nr; i += n) {
+		n = min(RUN_PAGES, pages->nr - i);
+		if (test_bit(i / RUN_PAGES, &pages->together))
+			__free_pages(pages->page[i], RUN_ORDER);
+		else
+			free_pages_of(&pages->page[i], n);
+	}
+	kvfree(pages->page);
+}
+
+void kvp_row_home_free(struct kvp_row_home *h)
+{
+	if (!h)
+		return;
+	kvp_batch_free(h->batch);
+	kvfree(h->edge);
+	kvfree(h->rows);
+	kvfree(h->records);
+	free_run_pages(&h->parity);
+	free_run_pages(&h->input);
+	free_pages_of(&h->piece, 1);
+	free_pages_of(&h->scratch, 1);
+	kvfree(h);
+}
+
+/* The vdev whose row it is. */
+static const struct kvp_vdev *vdev_of(const struct row *r)
+{
+	return r->stripe->leaf->v;
+}
+
+/* The row that @block, a block of the pool, is in. */
+static u64 row_number(const struct stripe *s, u64 block)
+{
+	return s->row + (u32)(block - s->first) % s->leaf->v->g->chunk_blocks;
+}
+
+/* --- what the parity will be -------------------------------------------------------------- */
+
+static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
+{
+	return kvp_entry_state(kvp_row_entry(h->pool, r->stripe->leaf, r->row, piece)) ==
+	       KVP_ENTRY_VALID;
+}
+
+/* Pieces of data that change, or that stay, and are valid at home now: a bit each. */
+static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, bool change)
+{
+	unsigned long pieces = 0;
+	u32 i;
+
+	for (i = 1; i < vdev_of(r)->nr_legs; i++)
+		if (!r->new[i] == !change && is_valid(h, r, i))
+			pieces |= BIT(i);
+	return pieces;
+}
+
+static bool readable(const struct row *r, unsigned long pieces)
+{
+	const struct kvp_vdev *v = vdev_of(r);
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if ((pieces & BIT(i)) &&
+		    !kvp_leg_usable(&v->legs[kvp_row_place(v->g, r->row, i).leg]))
+			return false;
+	return true;
+}
+
+/*
+ * What to read in order to tell the parity: what @stays, or the old parity and
+ * what changes, whichever is less and can be read. None: neither can.
+ */
+static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, unsigned long stays)
+{
+	bool reconstruct = readable(r, stays);
+	unsigned long changes;
+
+	/* There is nothing less than one piece. */
+	if (reconstruct && hweight_long(stays) == 1)
+		return stays;
+	changes = valid_pieces(h, r, true) | BIT(0);
+	if (is_valid(h, r, 0) && readable(r, changes) &&
+	    (!reconstruct || hweight_long(changes) < hweight_long(stays)))
+		return changes;
+	return reconstruct ? stays : 0;
+}
+
+static bool changes_as_a_whole(const struct row *r)
+{
+	u32 i, legs = vdev_of(r)->nr_legs;
+
+	for (i = 1; i < legs; i++)
+		if (!r->new[i])
+			return false;
+	return true;
+}
+
+/* What of the row has to be read to tell its parity. */
+static void begin_row(struct kvp_row_home *h, struct row *r)
+{
+	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(h, r, false);
+	const struct kvp_vdev *v = vdev_of(r);
+	u32 i;
+
+	r->lost = 0;
+	r->inputs = 0;
+	r->partial = stays;
+	if (!stays)
+		return;
+	r->inputs = choose_inputs(h, r, stays);
+	r->first_input = h->nr_inputs;
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_place at;
+
+		if (!(r->inputs & BIT(i)))
+			continue;
+		at = kvp_row_place(v->g, r->row, i);
+		h->inputs[h->nr_inputs++] = (struct input){ .leg = &v->legs[at.leg], .block = at.block };
+	}
+}
+
+/* A request for one input more, or the last one goes on with it. @n have been asked for. */
+static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct input *in, u32 n)
+{
+	struct kvp_io *io = h->nr_ios ? &h->ios[h->nr_ios - 1] : NULL;
+
+	if (io && io->leg == leg && io->block + io->nr == in->block) {
+		io->nr++;
+		return;
+	}
+	io = &h->ios[h->nr_ios++];
+	memset(io, 0, sizeof(*io));
+	io->leg = leg;
+	io->op = KVP_IO_READ;
+	io->block = in->block;
+	io->nr = 1;
+	io->pages = &h->asked[n];
+}
+
+/* Read them leg by leg; neighbours are one request. */
+static void read_inputs(struct kvp_row_home *h)
+{
+	struct kvp_io_group group;
+	u32 first, i, n = 0;
+
+	h->nr_ios = 0;
+	for (first = 0; first < h->nr_inputs; first++) {
+		struct kvp_leg *leg = h->inputs[first].leg;
+
+		for (i = first; leg && i < h->nr_inputs; i++) {
+			if (h->inputs[i].leg != leg)
+				continue;
+			ask_for(h, leg, &h->inputs[i], n);
+			h->asked[n++] = h->input.page[i];
+			h->inputs[i].io = h->nr_ios - 1;
+			h->inputs[i].leg = NULL;
+		}
+	}
+	kvp_io_group_init(&group);
+	kvp_io_group_submit_all(&group, h->ios, h->nr_ios);
+	kvp_io_group_wait(&group);
+}
+
+/* What was read, to @sources: how many, or 0 if any of it is not what it should be. */
+static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sources)
+{
+	u32 i, n = r->first_input, nr = 0;
+
+	for (i = 0; i < vdev_of(r)->nr_legs; i++) {
+		if (!(r->inputs & BIT(i)))
+			continue;
+		if (h->ios[h->inputs[n].io].error ||
+		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input.page[n]) !=
+		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
+			return 0;
+		sources[nr++] = h->input.page[n++];
+	}
+	return nr;
+}
+
+/* Something is not what it should be: piece by piece, from others where need be (R8), into the parity. */
+static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
+{
+	unsigned long pieces = valid_pieces(h, r, false);
+	struct kvp_tpage *leaf = r->stripe->leaf;
+	u32 i;
+
+	clear_page(page_address(r->parity));
+	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
+		int error;
+
+		if (!(pieces & BIT(i)))
+			continue;
+		error = kvp_row_read(h->pool, leaf, r->row, i, h->piece);
+		if (error) {
+			int ret = kvp_row_rebuild(h->pool, leaf, r->row, i, h->piece, h->scratch);
+
+			if (!ret && error != -ENXIO)
+				kvp_row_heal(h->pool, leaf, r->row, i, h->piece, h->scratch);
+			else if (ret && kvp_pool_faulted(h->pool))
+				return -EIO;
+			if (ret) {
+				r->lost |= BIT(i);
+				continue;
+			}
+		}
+		kvp_xor(r->parity, h->piece);
+	}
+	return 0;
+}
+
+/* Contents that a version brings; zeros have none. */
+static bool has_contents(const struct kvp_dirty *d)
+{
+	return d && !d->zero;
+}
+
+/*
+ * The sum of parity that comes from new contents alone, told from theirs. If memory has changed one of them since
+ * it was summed, the parity has not got its sum: better than if it had.
+ */
+static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
+{
+	const struct kvp_vdev *v = vdev_of(r);
+	u32 i, sum = 0, seed = v->seed;
+	u64 where = kvp_parity_addr(r->row);
+
+	for (i = 1; i < v->nr_legs; i++)
+		if (has_contents(r->new[i])) {
+			sum ^= r->new[i]->crc;
+			seed ^= h->pool->seed;
+			where ^= r->new[i]->block;
+		}
+	return sum ^ kvp_zeros_sum(seed, where);
+}
+
+/* What was to be read is there: tell the parity; in place of the first, if @last: those pages get nothing else. */
+static int end_row(struct kvp_row_home *h, struct row *r, bool last)
+{
+	struct page *sources[2 * KVP_STRIPE_MAX_LEGS];
+	u32 i, n = 0, legs = vdev_of(r)->nr_legs;
+	int ret = 0;
+
+	if (r->partial) {
+		n = take_inputs(h, r, sources);
+		if (!n) {
+			ret = reconstruct_slowly(h, r);
+			sources[n++] = r->parity;
+		} else if (last) {
+			r->parity = sources[0];
+		}
+	}
+	for (i = 1; i < legs; i++)
+		if (has_contents(r->new[i]))
+			sources[n++] = r->new[i]->page;
+	kvp_xor_sum(r->parity, sources, n);
+	r->state = n ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
+	/* What goes into the log is summed itself: a recovery refuses a log of which a block is not what its record says. */
+	r->crc = r->partial ? kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity) : sum_of_new(h, r);
+	return ret;
+}
+
+/* As many rows at once as there are pages for what they need. */
+static int compute_rows(struct kvp_row_home *h)
+{
+	u32 first = 0, next, i;
+	int ret = 0;
+
+	while (!ret && first < h->nr_rows) {
+		h->nr_inputs = 0;
+		for (next = first; next < h->nr_rows; next++) {
+			if (h->nr_inputs + vdev_of(&h->rows[next])->nr_legs > h->input.nr)
+				break;
+			begin_row(h, &h->rows[next]);
+		}
+		read_inputs(h);
+		for (i = first; !ret && i < next; i++)
+			ret = end_row(h, &h->rows[i], next == h->nr_rows);
+		first = next;
+	}
+	return ret;
+}
+
+/* --- log, home, table ------------------------------------------------------------------------ */
+
+/* R6: before anything of these rows is written at home. */
+static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < h->nr_rows; i++) {
+		struct row *r = &h->rows[i];
+
+		if (r->partial)
+			h->records[n++] = (struct kvp_row_parity){ vdev_of(r), r->row, r->crc,
+								   r->parity };
+	}
+	return n ? kvp_log_parity(h->pool, h->records, n, limit) : 0;
+}
+
+static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp_place at,
+		    struct page *page)
+{
+	int ret;
+
+	if (kvp_batch_add_at(h->batch, v, at, page))
+		return 0;
+	ret = kvp_batch_write(h->batch);
+	kvp_batch_add_at(h->batch, v, at, page);
+	return ret;
+}
+
+/* What a row's piece has to become; NULL: it stays as it is, or has no contents. */
+static struct page *new_contents(const struct row *r, u32 piece)
+{
+	if (!piece)
+		return r->state == KVP_ENTRY_VALID ? r->parity : NULL;
+	return has_contents(r->new[piece]) ? r->new[piece]->page : NULL;
+}
+
+/* Behind the last row of the stripe that row @i is in. */
+static u32 end_of_stripe(const struct kvp_row_home *h, u32 i)
+{
+	const struct stripe *s = h->rows[i].stripe;
+
+	while (i < h->nr_rows && h->rows[i].stripe == s)
+		i++;
+	return i;
+}
+
+/* What lies on @leg of the rows from @first to @end, of one stripe. */
+static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
+{
+	const struct row *r = &h->rows[first], *behind = &h->rows[end];
+	const struct kvp_vdev *v = r->stripe->leaf->v;
+	u32 from = r->stripe->parity_leg, piece = leg >= from ? leg - from : leg + v->nr_legs - from;
+	u64 start = v->g->data_start;
+	int ret = 0;
+
+	if (leg >= v->nr_legs)
+		return 0;
+	for (; !ret && r < behind; r++) {
+		struct page *page = new_contents(r, piece);
+
+		if (page)
+			ret = add_page(h, v, (struct kvp_place){ leg, start + r->row }, page);
+	}
+	return ret;
+}
+
+/* Leg by leg, so that stripes that follow one another make one request. */
+static int write_home(struct kvp_row_home *h)
+{
+	u32 leg, i, end;
+	int ret = 0;
+
+	for (leg = 0; leg < h->max_legs; leg++)
+		for (i = 0; !ret && i < h->nr_rows; i = end) {
+			end = end_of_stripe(h, i);
+			ret = add_pieces(h, i, end, leg);
+		}
+	if (!ret)
+		ret = kvp_batch_write(h->batch);
+	kvp_batch_reset(h->batch);
+	/* Half a row may be at home now, which only the log can tell: a recovery's work. */
+	if (ret)
+		set_bit(KVP_POOL_FLUSH_LOST, &h->pool->flags);
+	return ret;
+}
+
+static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct row *r)
+{
+	u32 i, legs = leaf->v->nr_legs;
+
+	for (i = 1; i < legs; i++)
+		if (r->new[i])
+			__kvp_table_set_home(pool, leaf, r->new[i]);
+	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
+}
+
+/* Rows from @first to @end, of one stripe. */
+static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
+{
+	struct kvp_tpage *leaf = h->rows[first].stripe->leaf;
+	u32 r, i;
+
+	for (r = first; r < end; r++)
+		for (i = 1; h->rows[r].lost && i < leaf->v->nr_legs; i++)
+			if (h->rows[r].lost & BIT(i))
+				kvp_row_poison(h->pool, leaf, h->rows[r].row, i);
+	kvp_table_lock(h->pool, leaf);
+	for (r = first; r < end; r++)
+		__update_row(h->pool, leaf, &h->rows[r]);
+	kvp_table_unlock(h->pool);
+}
+
+/* All versions of the row, where new[] has not got all. */
+static void pay_all(struct kvp_row_home *h, const struct row *r)
+{
+	struct kvp_dirty *d;
+
+	list_for_each_entry(d, &r->stripe->versions, list)
+		if (row_number(r->stripe, d->block) == r->row)
+			kvp_log_covered(h->pool, d);
+}
+
+/* Rows in the log need no more room there; of the others it is the tail that says so. */
+static void pay(struct kvp_row_home *h)
+{
+	u32 i, piece;
+
+	for (i = 0; i < h->nr_rows; i++) {
+		const struct row *r = &h->rows[i];
+
+		if (!r->partial)
+			continue;
+		for (piece = 1; piece < vdev_of(r)->nr_legs; piece++)
+			if (r->new[piece])
+				kvp_log_covered(h->pool, r->new[piece]);
+		if (r->stripe->repeated)
+			pay_all(h, r);
+	}
+}
+
+static void unlock_all(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++) {
+		kvp_range_unlock(&h->pool->ranges, &h->stripes[i].range);
+		kvp_table_put(h->pool, h->stripes[i].leaf);
+	}
+	h->nr_stripes = 0;
+	h->nr_rows = 0;
+}
+
+static void put_back(struct kvp_row_home *h, struct list_head *versions)
+{
+	LIST_HEAD(back);
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++)
+		list_splice_tail_init(&h->stripes[i].versions, &back);
+	unlock_all(h);
+	list_splice(&back, versions);
+}
+
+/* Still locked: who waits for a lock must not find versions that are home as not yet home. */
+static void forget_versions(struct kvp_row_home *h)
+{
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(done);
+	u32 i;
+
+	for (i = 0; i < h->nr_stripes; i++)
+		list_splice_tail_init(&h->stripes[i].versions, &done);
+	list_for_each_entry_safe(d, next, &done, list)
+		if (!d->page)
+			list_del(&d->list);	/* the edge of a discard */
+	kvp_wbuf_drop_list(h->pool, &done);
+}
+
+/* All that is locked goes home. */
+static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	unsigned long start = jiffies;
+	u32 i, end, stripes = h->nr_stripes;
+	int ret;
+
+	if (!stripes)
+		return 0;
+	ret = compute_rows(h);
+	if (!ret)
+		ret = log_parity(h, limit);
+	if (!ret) {
+		pay(h);
+		ret = write_home(h);
+	}
+	if (ret) {
+		put_back(h, versions);
+		return ret;
+	}
+	for (i = 0; i < h->nr_rows; i = end) {
+		end = end_of_stripe(h, i);
+		update_rows(h, i, end);
+	}
+	forget_versions(h);
+	unlock_all(h);
+	if (stripes * 2 > h->most_stripes)
+		h->most_stripes = kvp_pace(h->most_stripes, start, BATCH_JIFFIES, MIN_STRIPES,
+					   MAX_STRIPES);
+	return 0;
+}
+
+/* --- taking stripes ------------------------------------------------------------------------------ */
+
+static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, u64 first)
+{
+	const struct kvp_geometry *g = leaf->v->g;
+
+	s->leaf = leaf;
+	s->first = first;
+	s->row = kvp_row_of(g, kvp_vdev_block(leaf, first));
+	s->parity_leg = kvp_row_place(g, s->row, 0).leg;
+	s->end = 0;
+	s->next = 0;
+	s->repeated = false;
+}
+
+static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
+				  struct kvp_log_at limit, int *error)
+{
+	u64 last = first + kvp_stripe_blocks(kvp_locate(h->pool, first).v->g) - 1;
+	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
+	struct stripe *s = &h->stripes[h->nr_stripes];
+
+	if (IS_ERR(leaf)) {
+		*error = PTR_ERR(leaf);
+		return NULL;
+	}
+	if (!kvp_range_trylock(&h->pool->ranges, &s->range, first, last)) {
+		/* Whoever has it may wait for what we hold: finish that first. */
+		*error = finish(h, versions, limit);
+		if (*error) {
+			kvp_table_put(h->pool, leaf);
+			return NULL;
+		}
+		s = &h->stripes[0];
+		kvp_range_lock(&h->pool->ranges, &s->range, first, last);
+	}
+	begin_stripe(s, leaf, first);
+	h->nr_stripes++;
+	return s;
+}
+
+static struct row *add_row(struct kvp_row_home *h, struct stripe *s, u64 number)
+{
+	struct row *r = &h->rows[h->nr_rows];
+
+	memset(r, 0, sizeof(*r));
+	r->row = number;
+	r->stripe = s;
+	r->parity = h->parity.page[h->nr_rows++];
+	s->end = max(s->end, number + 1);
+	return r;
+}
+
+/* They are asked for in order of blocks: chunk after chunk, and in each row after row. */
+static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
+{
+	u32 i = s->next;
+
+	if (i < h->nr_rows && h->rows[i].stripe == s && h->rows[i].row == number) {
+		s->next++;
+		return &h->rows[i];
+	}
+	if (number >= s->end)
+		return add_row(h, s, number);
+	for (i = h->nr_rows; i && h->rows[i - 1].stripe == s; i--)
+		if (h->rows[i - 1].row == number) {
+			s->next = i;
+			return &h->rows[i - 1];
+		}
+	return add_row(h, s, number);
+}
+
+/* Rows that only a later chunk changes came last: in order, what lies side by side on a leg is one request. */
+static void sort_rows(struct row *rows, u32 nr)
+{
+	struct row r;
+	u32 i, k;
+
+	for (i = 1; i < nr; i++) {
+		if (rows[i - 1].row < rows[i].row)
+			continue;
+		r = rows[i];
+		for (k = i; k && rows[k - 1].row > r.row; k--)
+			rows[k] = rows[k - 1];
+		rows[k] = r;
+	}
+}
+
+/* Lock the stripe at the head of @versions, and take all versions that go there. */
+static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
+	struct kvp_spot at = kvp_locate(h->pool, d->block);
+	const struct kvp_geometry *g = at.v->g;
+	u64 first = d->block - at.block % kvp_stripe_blocks(g);
+	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks, before;
+	struct stripe *s;
+	int error = 0;
+
+	s = lock_stripe(h, versions, first, limit, &error);
+	if (!s)
+		return error;
+	before = h->nr_rows;
+	list_for_each_entry(d, versions, list) {
+		u32 in = d->block - first;
+		struct kvp_dirty **new;
+
+		if (d->block - first >= blocks)
+			break;
+		new = &row_of(h, s, s->row + in % chunk)->new[1 + in / chunk];
+		s->repeated |= !!*new;
+		/* Of several versions of a block the last one counts, which is the newest. */
+		*new = d;
+	}
+	list_cut_before(&s->versions, versions, &d->list);
+	sort_rows(&h->rows[before], h->nr_rows - before);
+	return 0;
+}
+
+int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
+{
+	int ret = 0;
+
+	while (!ret && !list_empty(versions)) {
+		ret = take_stripe(h, versions, limit);
+		if (!ret && (h->nr_stripes >= h->most_stripes ||
+			     h->nr_rows + h->pool->max_chunk > h->max_rows))
+			ret = finish(h, versions, limit);
+	}
+	/* Without memory for one more page, the others go home: or it would not get better. */
+	if (!ret || ret == -ENOMEM)
+		ret = finish(h, versions, limit) ?: ret;
+	else
+		put_back(h, versions);
+	return ret;
+}
+
+/* --- discards ---------------------------------------------------------------------------------------- */
+
+/* Part of a stripe: as if it were overwritten with zeros. */
+static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
+{
+	LIST_HEAD(versions);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct kvp_dirty *d = &h->edge[i];
+
+		memset(d, 0, sizeof(*d));
+		d->block = block + i;
+		d->count = 1;
+		d->zero = true;
+		list_add_tail(&d->list, &versions);
+	}
+	return kvp_row_home_write(h, &versions, limit);
+}
+
+/* The same, if anything is written below the leaf: what is null stays null. */
+static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, u64 own, u32 count,
+			struct kvp_log_at limit)
+{
+	u64 written;
+	int ret = kvp_table_next_own(v, own, own + count, &written);
+
+	if (ret || written >= own + count)
+		return ret;
+	return discard_part(h, kvp_pool_block(v, own), count, limit);
+}
+
+int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+			 struct kvp_log_at limit, u32 *leaves)
+{
+	u32 stripe = kvp_stripe_blocks(v->g);
+	u64 whole = end - end % stripe;
+	int ret = 0;
+
+	while (!ret && *own < end && *leaves) {
+		u32 n = min_t(u64, stripe - *own % stripe, end - *own);
+
+		if (n == stripe) {
+			ret = kvp_home_discard_leaves(v, own, whole, leaves);
+			continue;
+		}
+		ret = discard_edge(h, v, *own, n, limit);
+		if (!ret)
+			*own += n;
+		--*leaves;
+	}
+	return ret;
+}

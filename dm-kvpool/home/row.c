@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "compat/xor.h"
+#include "core/core.h"
+#include "home/row.h"
+
+void kvp_xor(struct page *sum, struct page *source)
+{
+	void *from = page_address(source);
+
+	kvp_compat_xor(page_address(sum), &from, 1, KVP_BLOCK_SIZE);
+}
+
+void kvp_xor_sum(struct page *sum, struct page **sources, u32 nr)
+{
+	void *to = page_address(sum), *from[KVP_XOR_SOURCES];
+	u32 i, n;
+
+	if (!nr)
+		clear_page(to);
+	else if (sources[0] != sum)
+		copy_page(to, page_address(sources[0]));
+	for (i = 1; i < nr; i += n) {
+		for (n = 0; n < KVP_XOR_SOURCES && i + n < nr; n++)
+			from[n] = page_address(sources[i + n]);
+		kvp_compat_xor(to, from, n, KVP_BLOCK_SIZE);
+	}
+}
+
+/* What kvp_data_place() and kvp_parity_place() say, told faster: all of a row is at one height. */
+struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
+{
+	u32 stripe = row / g->chunk_blocks % g->leg_count;
+
+	return (struct kvp_place){ (piece + stripe) % g->leg_count, g->data_start + row };
+}
+
+u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)
+{
+	return kvp_leaf_block(leaf, kvp_row_block(leaf->v->g, row, piece));
+}
+
+u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
+{
+	const struct kvp_vdev *v = leaf->v;
+
+	return piece ? kvp_block_sum(v->pool->seed, kvp_row_block_at(leaf, row, piece),
+				     page_address(page)) :
+		       kvp_block_sum(v->seed, kvp_parity_addr(row), page_address(page));
+}
+
+u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece)
+{
+	return piece ? kvp_table_entry(pool, leaf, kvp_row_block_at(leaf, row, piece)) :
+		       kvp_table_parity(pool, leaf, row);
+}
+
+static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry,
+		     struct page *page)
+{
+	return kvp_row_sum(leaf, row, piece, page) == kvp_entry_crc(entry);
+}
+
+/* Want of memory says nothing about the block. */
+int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page)
+{
+	int error;
+
+	while ((error = kvp_io_page(leg, KVP_IO_READ, block, page)) == -ENOMEM)
+		kvp_wait_for_memory();
+	return error;
+}
+
+int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		 struct page *page)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
+	int error;
+
+	if (kvp_entry_state(entry) != KVP_ENTRY_VALID) {
+		if (!piece && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+			return -ENODATA;
+		clear_page(page_address(page));
+		return 0;
+	}
+	if (!kvp_leg_usable(leg))
+		return -ENXIO;
+	error = kvp_row_load(leg, at.block, page);
+	if (error) {
+		atomic64_inc(&leg->err_read);
+		return error;
+	}
+	if (verifies(leaf, row, piece, entry, page))
+		return 0;
+	atomic64_inc(&leg->err_checksum);
+	return -EILSEQ;
+}
+
+/* Does this error leave it open whether the piece is still there? */
+static bool silent(int error)
+{
+	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
+}
+
+/* From the other pieces of the row. */
+static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		   struct page *page, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	bool unknown = !piece && kvp_entry_state(entry) != KVP_ENTRY_VALID;
+	u32 i;
+
+	clear_page(page_address(page));
+	for (i = 0; i < leaf->v->nr_legs; i++) {
+		int error;
+
+		if (i == piece)
+			continue;
+		error = kvp_row_read(pool, leaf, row, i, scratch);
+		if (error)
+			return silent(error) ? -EIO : -EBADMSG;
+		kvp_xor(page, scratch);
+	}
+	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
+}
+
+/* A block that the others do not give, the SSD cache may have. */
+int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		    struct page *page, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	int ret = rebuild(pool, leaf, row, piece, page, scratch), error;
+
+	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
+		return ret;
+	do {
+		error = kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
+		if (error == -ENOMEM)
+			kvp_wait_for_memory();
+	} while (error == -ENOMEM && !kvp_pool_faulted(pool));
+	/* An SSD that did not answer may still have it. */
+	return error == -ENOENT ? ret : error ? -EIO : 0;
+}
+
+void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		  struct page *good, struct page *scratch)
+{
+	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
+
+	if (!kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+		return;
+	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
+	    kvp_row_load(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
+		atomic64_inc(&leg->err_write);
+		kvp_leg_fail(leg, "a bad block cannot be repaired");
+		return;
+	}
+	atomic64_inc(&leg->healed);
+	atomic64_inc(&pool->work_stats.healed);
+	if (piece)
+		kvp_found(pool, KVP_FIND_HEALED, leg, 0, kvp_row_block_at(leaf, row, piece));
+	else
+		kvp_found(pool, KVP_FIND_HEALED_ROW, leg, 0, row);
+}
+
+void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
+{
+	u64 block = kvp_row_block_at(leaf, row, piece);
+
+	atomic64_inc(&pool->work_stats.unrepaired);
+	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+	kvp_table_lock(pool, leaf);
+	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	/* It counts the lost block, and nobody can take that out of it any more. */
+	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
+	kvp_table_unlock(pool);
+}
+
+/* The block's own copy is bad: from the others, and heal it. */
+static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
+			struct page *page, struct page *scratch)
+{
+	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
+	u32 piece = kvp_piece_of(leaf->v->g, own);
+	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
+
+	if (!ret) {
+		if (bad != -ENXIO)
+			kvp_row_heal(pool, leaf, row, piece, page, scratch);
+		return 0;
+	}
+	/* Of a pool that lost too many legs it is not known what is at home. */
+	if (ret == -EIO || silent(bad) || kvp_pool_faulted(pool))
+		return -EIO;
+	if (kvp_pool_readonly(pool)) {
+		atomic64_inc(&pool->work_stats.unrepaired);
+		kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+		return -EIO;
+	}
+	kvp_row_poison(pool, leaf, row, piece);
+	return -EBADMSG;
+}
+
+int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
+		      struct page *spare)
+{
+	u64 own = kvp_vdev_block(leaf, block);
+	int error = kvp_row_read(pool, leaf, kvp_row_of(leaf->v->g, own),
+				 kvp_piece_of(leaf->v->g, own), page);
+	struct page *scratch;
+
+	if (!error)
+		return 0;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!scratch)
+		return -ENOMEM;
+	error = read_rebuilt(pool, leaf, block, error, page, scratch);
+	if (!spare)
+		__free_page(scratch);
+	return error;
+}
+
+/* Nobody knows what the parity was: write what it should be, then say so. */
+static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
+{
+	struct kvp_place at = kvp_parity_place(leaf->v->g, row);
+	struct kvp_leg *leg = &leaf->v->legs[at.leg];
+	u32 crc = kvp_row_sum(leaf, row, 0, good);
+
+	if (kvp_pool_readonly(pool))
+		return 0;
+	if (kvp_leg_usable(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
+	    !kvp_leg_fail(leg, "a write failed"))
+		return -EIO;
+	kvp_table_lock(pool, leaf);
+	__kvp_table_set_parity(pool, leaf, row, crc, KVP_ENTRY_VALID);
+	kvp_table_unlock(pool);
+	return 0;
+}
+
+int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *page,
+			 struct page *scratch)
+{
+	bool unknown = kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_POISONED;
+	int error = kvp_row_read(pool, leaf, row, 0, page), ret;
+
+	if (!error || error == -ENXIO)
+		return 0;
+	ret = kvp_row_rebuild(pool, leaf, row, 0, page, scratch);
+	if (!ret && unknown)
+		return renew_parity(pool, leaf, row, page);
+	if (!ret)
+		kvp_row_heal(pool, leaf, row, 0, page, scratch);
+	/* What of the data is bad is found, and counted, as data. */
+	return 0;
+}

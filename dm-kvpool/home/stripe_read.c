@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "format/stripe.h"
+#include "home/row.h"
+#include "home/stripe_read.h"
+
+/* Rows of a stripe, counted from its first one; none if they end where they begin. */
+struct rows {
+	u32 from, to;
+};
+
+static const struct kvp_geometry *geometry(const struct kvp_stripe_read *s)
+{
+	return s->leaf->v->g;
+}
+
+static u64 base_of(const struct kvp_stripe_read *s, u64 block)
+{
+	return block - block % kvp_stripe_blocks(geometry(s));
+}
+
+/* What is wanted of piece @piece, not the parity, of the stripe that begins with @base. */
+static struct rows wanted(const struct kvp_stripe_read *s, u64 base, u32 piece)
+{
+	u32 chunk = geometry(s)->chunk_blocks;
+	u64 at = base + (piece - 1) * chunk;
+	u64 from = max(s->first, at), to = min(s->end, at + chunk);
+
+	if (from >= to)
+		return (struct rows){ 0, 0 };
+	return (struct rows){ (u32)(from - at), (u32)(to - at) };
+}
+
+/* The piece that the leg has that is out; 0: the parity, or no leg is out. */
+static u32 missing_piece(const struct kvp_stripe_read *s, u64 base)
+{
+	const struct kvp_geometry *g = geometry(s);
+
+	return s->out == g->leg_count ? 0 :
+	       kvp_stripe_piece_on(g->leg_count, base / kvp_stripe_blocks(g), s->out);
+}
+
+/* Rows of which the missing piece is wanted. */
+static struct rows missing(const struct kvp_stripe_read *s, u64 base)
+{
+	u32 piece = missing_piece(s, base);
+
+	return piece ? wanted(s, base, piece) : (struct rows){ 0, 0 };
+}
+
+/* The slot of @row of a piece. What the reader does not want is of the first stripe or the last. */
+static u32 slot_of(const struct kvp_stripe_read *s, u64 base, u32 piece, u32 row)
+{
+	const struct kvp_geometry *g = geometry(s);
+	u64 block = base + (piece - 1) * g->chunk_blocks + row;
+	u32 own = (u32)(s->end - s->first);
+
+	if (block >= s->first && block < s->end)
+		return (u32)(block - s->first);
+	if (base != base_of(s, s->first))
+		own += kvp_stripe_blocks(g);
+	return own + (u32)(block - base);
+}
+
+u32 kvp_stripe_read_own(const struct kvp_stripe_read *s)
+{
+	u32 stripe = kvp_stripe_blocks(geometry(s));
+
+	if (!s->rebuild || !(s->first % stripe || s->end % stripe))
+		return 0;
+	return base_of(s, s->first) == base_of(s, s->end - 1) ? stripe : 2 * stripe;
+}
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+/* Does the buffer have anything of the rows of which blocks are made? It may be on its way home. */
+static bool rows_change(const struct kvp_stripe_read *s)
+{
+	const struct kvp_geometry *g = geometry(s);
+	u64 base;
+	u32 i;
+
+	for (base = base_of(s, s->first); base < s->end; base += kvp_stripe_blocks(g)) {
+		struct rows r = missing(s, base);
+
+		for (i = 0; r.from < r.to && i < g->leg_count - 1; i++)
+			if (kvp_wbuf_any(s->leaf->v->pool,
+					 kvp_leaf_block(s->leaf, base + i * g->chunk_blocks + r.from),
+					 r.to - r.from))
+				return true;
+	}
+	return false;
+}
+
+static bool any_missing(const struct kvp_stripe_read *s)
+{
+	u64 base;
+
+	for (base = base_of(s, s->first); base < s->end; base += kvp_stripe_blocks(geometry(s))) {
+		struct rows r = missing(s, base);
+
+		if (r.from < r.to)
+			return true;
+	}
+	return false;
+}
+
+bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf, u64 block,
+			   u32 count)
+{
+	const struct kvp_vdev *v = leaf->v;
+	u32 i, nr_out = 0;
+
+	*s = (struct kvp_stripe_read){
+		.leaf = leaf,
+		.first = kvp_vdev_block(leaf, block),
+		.end = kvp_vdev_block(leaf, block) + count,
+		.out = v->nr_legs,
+		.changes = READ_ONCE(leaf->changes),
+	};
+	/* If a leg is in use here that lacks a write, it was given up later; then the entry changed. */
+	smp_rmb();
+	for (i = 0; i < v->nr_legs; i++)
+		if (!kvp_leg_usable(&v->legs[i])) {
+			s->out = i;
+			nr_out++;
+		}
+	if (nr_out > 1)
+		return false;
+	s->lacking = nr_out && any_missing(s);
+	/* Only to spare the work: kvp_stripe_read_make() would find that out. */
+	s->rebuild = s->lacking && !rows_change(s);
+	return true;
+}
+
+/* --- cutting ------------------------------------------------------------------------------ */
+
+/* What is read of one leg. */
+struct cut {
+	const struct kvp_stripe_read *s;
+	u64 base, home;		/* of the stripe: its first block, and its first row on the leg */
+	u32 piece;		/* that the leg has of it */
+	bool (*add)(void *to, u64 at, u32 slot, u32 nr);
+	void *to;
+};
+
+static bool add_rows(const struct cut *c, u32 piece, u32 from, u32 to)
+{
+	return from >= to || c->add(c->to, c->home + from, slot_of(c->s, c->base, piece, from),
+				    to - from);
+}
+
+/*
+ * The parity goes where the missing piece belongs. Where none is missing, that of a stripe
+ * that is read as a whole comes with it from a disk that seeks: so what follows one
+ * read is what the next one begins with, and the device's queue can make one request of both.
+ */
+static bool add_parity(const struct cut *c, const struct kvp_leg *leg)
+{
+	const struct kvp_stripe_read *s = c->s;
+	struct rows r = missing(s, c->base);
+	u32 chunk = geometry(s)->chunk_blocks;
+
+	if (s->rebuild && r.from < r.to)
+		return add_rows(c, missing_piece(s, c->base), r.from, r.to);
+	if (!leg->rotational || c->base < s->first ||
+	    c->base + kvp_stripe_blocks(geometry(s)) > s->end)
+		return true;
+	return c->add(c->to, c->home, KVP_SLOT_JUNK, chunk);
+}
+
+/* What the reader wants, and around it what is needed of the rows that are made. */
+static bool add_data(const struct cut *c)
+{
+	struct rows in = wanted(c->s, c->base, c->piece), need = { 0, 0 };
+
+	if (c->s->rebuild)
+		need = missing(c->s, c->base);
+	if (in.from == in.to)
+		return add_rows(c, c->piece, need.from, need.to);
+	return add_rows(c, c->piece, need.from, min(need.to, in.from)) &&
+	       add_rows(c, c->piece, in.from, in.to) &&
+	       add_rows(c, c->piece, max(need.from, in.to), need.to);
+}
+
+bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
+			 bool (*add)(void *to, u64 at, u32 slot, u32 nr), void *to)
+{
+	const struct kvp_geometry *g = geometry(s);
+	u32 stripe = kvp_stripe_blocks(g);
+	struct cut c = { .s = s, .base = base_of(s, s->first), .add = add, .to = to };
+	bool more = true;
+
+	if (leg == s->out)
+		return true;
+	for (; more && c.base < s->end; c.base += stripe) {
+		c.home = g->data_start + kvp_row_of(g, c.base);
+		c.piece = kvp_stripe_piece_on(g->leg_count, c.base / stripe, leg);
+		more = c.piece ? add_data(&c) : add_parity(&c, &s->leaf->v->legs[leg]);
+	}
+	return more;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+/* Is the piece part of the row's sum? Unwritten and poisoned data is zeros. */
+static bool counts(const struct kvp_stripe_read *s, u64 row, u32 piece)
+{
+	return kvp_entry_state(kvp_row_entry(s->leaf->v->pool, s->leaf, row, piece)) ==
+	       KVP_ENTRY_VALID;
+}
+
+/* A stripe of which blocks are made. */
+struct make {
+	const struct kvp_stripe_read *s;
+	u64 base, row;		/* of the stripe: its first block, and row */
+	u32 piece;		/* that is missing */
+	void (*xor)(void *to, u32 slot, u32 from, u32 nr);
+	void *to;
+};
+
+/* Add what piece @piece has, as many rows at once as lie side by side. */
+static void add_piece(const struct make *m, struct rows r, u32 piece)
+{
+	u32 slot = 0, from = 0, nr = 0, k;
+
+	for (k = r.from; k < r.to; k++) {
+		u32 at = slot_of(m->s, m->base, piece, k);
+
+		if (!counts(m->s, m->row + k, m->piece) || !counts(m->s, m->row + k, piece))
+			continue;
+		if (nr && at == from + nr && slot + nr == slot_of(m->s, m->base, m->piece, k)) {
+			nr++;
+			continue;
+		}
+		if (nr)
+			m->xor(m->to, slot, from, nr);
+		slot = slot_of(m->s, m->base, m->piece, k);
+		from = at;
+		nr = 1;
+	}
+	if (nr)
+		m->xor(m->to, slot, from, nr);
+}
+
+/* Blocks that were made of a stripe, or -EAGAIN. */
+static int make_stripe(const struct make *m)
+{
+	struct rows r = missing(m->s, m->base);
+	u32 n = geometry(m->s)->leg_count, k, i;
+	int made = 0;
+
+	for (k = r.from; k < r.to; k++) {
+		if (!counts(m->s, m->row + k, m->piece))
+			continue;
+		if (!counts(m->s, m->row + k, 0))
+			return -EAGAIN;
+		made++;
+	}
+	for (i = 1; made && i < n; i++)
+		if (i != m->piece)
+			add_piece(m, r, i);
+	return made;
+}
+
+/*
+ * A version that was on its way home at any time since the beginning is in the buffer
+ * still, or its entry has changed before it left.
+ */
+static bool settled(const struct kvp_stripe_read *s)
+{
+	if (rows_change(s))
+		return false;
+	smp_rmb();
+	return READ_ONCE(s->leaf->changes) == s->changes;
+}
+
+int kvp_stripe_read_make(const struct kvp_stripe_read *s,
+			 void (*xor)(void *to, u32 slot, u32 from, u32 nr), void *to)
+{
+	const struct kvp_geometry *g = geometry(s);
+	struct make m = { .s = s, .base = base_of(s, s->first), .xor = xor, .to = to };
+	int made = 0, n;
+
+	for (; s->rebuild && m.base < s->end; m.base += kvp_stripe_blocks(g)) {
+		m.row = kvp_row_of(g, m.base);
+		m.piece = missing_piece(s, m.base);
+		n = m.piece ? make_stripe(&m) : 0;
+		if (n < 0)
+			return n;
+		made += n;
+	}
+	/* Last: the entries that counted must not have changed either. */
+	return settled(s) ? made : -EAGAIN;
+}

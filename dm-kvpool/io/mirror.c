@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Choosing a leg to read from, and flushing all of them.
+ */
+#include "core/core.h"
+
+#define FLUSH_LEGS	16u	/* at once: what a stack has room for */
+#define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */
+#define STREAM_AHEAD	32	/* requests that a stream's leg may have beyond the least */
+
+/*
+ * Less in flight wins. Between equals a disk whose head is there already, and
+ * else the block's address decides, in steps of 1 MiB: so that a long stream
+ * goes to all legs, and to each in long pieces. A stream of small requests stays with
+ * its leg for such a piece, so that what waits there can go as one request.
+ */
+static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
+{
+	int x = atomic_read(&a->in_flight), y = atomic_read(&b->in_flight);
+
+	if (x != y)
+		return x < y;
+	if (a->rotational && (READ_ONCE(a->next_block) == block) !=
+			     (READ_ONCE(b->next_block) == block))
+		return READ_ONCE(a->next_block) == block;
+	return false;
+}
+
+/*
+ * Is @leg, a disk that seeks, reading what comes right before @block, within a step, and
+ * has it not too much to do? What does not seek gains more by sharing.
+ */
+static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
+{
+	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
+	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
+}
+
+static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
+{
+	u32 n = v->nr_legs, first = n > 1 ? (u32)(block / STEP_BLOCKS) % n : 0, i;
+	struct kvp_leg *best = NULL;
+
+	for (i = 0; i < n; i++) {
+		struct kvp_leg *leg = &v->legs[(first + i) % n];
+
+		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
+			best = leg;
+	}
+	for (i = 0; n > 1 && best && i < n; i++)
+		if (kvp_leg_usable(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
+			return &v->legs[i];
+	return best;
+}
+
+/* The only leg that has the block. */
+static struct kvp_leg *its_leg(const struct kvp_vdev *v, u64 block)
+{
+	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
+
+	return kvp_leg_usable(leg) ? leg : NULL;
+}
+
+static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
+{
+	if (leg) {
+		atomic_inc(&leg->in_flight);
+		WRITE_ONCE(leg->next_block, block + nr);
+	}
+	return leg;
+}
+
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	return chosen(kvp_is_parity1(at.v->g) ? its_leg(at.v, at.block) :
+						choose_copy(at.v, at.block), at.block, nr);
+}
+
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)
+{
+	return chosen(choose_copy(v, block), block, nr);
+}
+
+struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr)
+{
+	struct kvp_leg *leg = &v->legs[at.leg];
+
+	if (!kvp_log_striped(v->g))
+		return kvp_leg_choose_copy(v, at.block, nr);
+	return chosen(kvp_leg_usable(leg) ? leg : NULL, at.block, nr);
+}
+
+void kvp_leg_choose_this(struct kvp_leg *leg)
+{
+	atomic_inc(&leg->in_flight);
+}
+
+void kvp_leg_unchoose(struct kvp_leg *leg)
+{
+	atomic_dec(&leg->in_flight);
+}
+
+/*
+ * A device whose flush failed may have lost any write since the last good
+ * one, so it cannot stay (R20), unless it is all there is.
+ */
+static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
+{
+	struct kvp_io ios[FLUSH_LEGS];
+	struct kvp_io_group group;
+	u32 i, n = 0;
+
+	memset(ios, 0, sizeof(ios));
+	kvp_io_group_init(&group);
+	for (i = first; i < end; i++) {
+		/* All that a cache has was written with FUA. */
+		if (!kvp_leg_usable(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
+			continue;
+		ios[n].leg = &pool->legs[i];
+		ios[n].op = KVP_IO_FLUSH;
+		kvp_io_group_submit(&group, &ios[n++]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < n; i++) {
+		if (!ios[i].error)
+			continue;
+		atomic64_inc(&ios[i].leg->err_write);
+		if (!kvp_leg_fail(ios[i].leg, "a flush failed")) {
+			/* Writes that it lost cannot be told: nothing more may be acknowledged. */
+			set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
+			kvp_pool_fault(pool, "a flush failed on the last leg");
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+int kvp_legs_flush(struct kvp_pool *pool)
+{
+	int ret = kvp_legs_usable(pool) ? 0 : -EIO;
+	u32 i;
+
+	for (i = 0; !ret && i < pool->nr_legs; i += FLUSH_LEGS)
+		ret = flush_some(pool, i, min(i + FLUSH_LEGS, pool->nr_legs));
+	return ret;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checkpoint (rule R3): home writes -> flush legs -> table pages into the
+ * slots that the durable root does not name -> flush -> superblock with FUA
+ * on all in-sync legs -> only then may log space and old slots be used again.
+ *
+ * The pages are fixed before the first flush begins, so they hold no entry
+ * whose home write that flush does not cover.
+ */
+#include "core/core.h"
+#include "format/generations.h"
+#include "log/move.h"
+
+/* Everything that the new superblock says differently. */
+static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+{
+	struct kvp_table *t = &pool->table;
+	struct kvp_sb *sb = pool->sb;
+	unsigned long flags;
+	u64 durable;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (pool->log.next)
+		kvp_log_new_fill(pool);
+	if (tail) {
+		sb->log_tail = tail->lsn;
+		sb->log_prev_lsn = tail->prev_lsn;
+		sb->log_prev_csum = tail->prev_csum;
+		kvp_generations_trim(sb);
+	}
+	spin_lock_irqsave(&pool->log.lock, flags);
+	durable = pool->log.durable.lsn;
+	spin_unlock_irqrestore(&pool->log.lock, flags);
+	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
+	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
+	sb->cache_lsn = max(sb->cache_lsn, kvp_scache_written(pool));
+	sb->era = era;
+	sb->checkpoint++;
+	sb->checkpoint_time = ktime_get_real_seconds();
+	sb->written_blocks = t->snap_written;
+	sb->poisoned_blocks = t->snap_poisoned;
+	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
+}
+
+static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
+	u32 old_count;
+	struct kvp_log_mark old;
+	u64 old_time, old_commit;
+	u32 old_era;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	old = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
+	old_era = sb->era;
+	old_time = sb->checkpoint_time;
+	old_count = sb->generation_count;
+	memcpy(old_generations, sb->generations, sizeof(old_generations));
+	old_commit = sb->log_commit;
+	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
+	fill_superblock(pool, tail, era);
+	ret = kvp_sb_commit(pool);
+	if (ret) {
+		/* No leg took it: a later superblock must not name pages that may not be there. */
+		sb->log_tail = old.lsn;
+		sb->log_prev_lsn = old.prev_lsn;
+		sb->log_prev_csum = old.prev_csum;
+		memcpy(sb->generations, old_generations, sizeof(old_generations));
+		sb->generation_count = old_count;
+		sb->era = old_era;
+		/* Of another log it would be a place that this one has not got to. */
+		if (pool->log.next) {
+			kvp_log_new_undo(pool);
+			sb->log_commit = old_commit;
+		}
+		kvp_generations_trim(sb);	/* none: but for the feature bit */
+		sb->checkpoint_time = old_time;
+		sb->checkpoint--;
+		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));
+	} else if (pool->log.next) {
+		kvp_log_new_adopt(pool);
+	}
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/*
+ * Not after a flush failed on the last leg: it may have dropped what is only
+ * in the log now, and the next flush would not say so. And not into slots that
+ * a superblock may name which failed and yet reached some leg: one that says
+ * what counts must be durable first ('clear' sees to it).
+ */
+static int ready_for_checkpoint(struct kvp_pool *pool)
+{
+	return kvp_pool_faulted(pool) ? -EIO : 0;
+}
+
+/*
+ * A leg that is given up is recorded out before intents are closed, as long as it may be taken for one in sync: it
+ * may have what was there before, which a header that says that they are home makes nobody look for. A recovery
+ * builds none, and what its superblock says is not to be durable yet.
+ */
+static int flush_homes(struct kvp_pool *pool)
+{
+	int ret = kvp_legs_flush(pool);
+
+	return ret || !test_bit(KVP_POOL_RUNNING, &pool->flags) ? ret : kvp_members_settle(pool);
+}
+
+int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
+{
+	struct kvp_intents home;
+	LIST_HEAD(pages);
+	u64 passed;
+	u32 era;
+	int ret;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	ret = ready_for_checkpoint(pool);
+	if (ret)
+		return ret;
+	kvp_log_home_intents(pool, &home);
+	passed = READ_ONCE(pool->scache.wiped);
+	smp_rmb();	/* what lies before is in the table already, which is fixed next */
+	era = kvp_table_snapshot(pool, &pages);
+	ret = flush_homes(pool);
+	if (!ret)
+		kvp_log_close(pool, &home);
+	if (!ret)
+		ret = kvp_table_write(pool, &pages);
+	if (!ret)
+		ret = kvp_legs_flush(pool);
+	if (!ret)
+		ret = write_superblock(pool, tail, era);
+	kvp_table_written(pool, &pages, ret);
+	kvp_trace_checkpoint(pool, tail ? tail->lsn : 0, ret);
+	if (ret)
+		return ret;
+	atomic64_inc(&pool->work_stats.checkpoints);
+	kvp_warm_checkpointed(pool, era, passed, tail);
+	/* Of a log that moves this is the place in the new one, which begins there. */
+	if (tail && !pool->log.next)
+		kvp_log_retire(pool, tail);
+	/* A FLUSH may have waited for poison. */
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->commit_wq, &pool->log.flush_work);
+	return 0;
+}
+
+static int settle_poison(struct kvp_pool *pool)
+{
+	u32 now = READ_ONCE(pool->table.poisonings);
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (!kvp_table_poison_settled(&pool->table, now))
+		ret = kvp_checkpoint(pool, NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+int kvp_poison_settle(struct kvp_pool *pool)
+{
+	if (kvp_pool_readonly(pool))
+		return 0;
+	/* The event that names the block becomes durable with the poison. */
+	kvp_events_flush(pool);
+	return settle_poison(pool);
+}
+
+void kvp_poison_work(struct work_struct *work)
+{
+	settle_poison(container_of(work, struct kvp_pool, poison_work));
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "format/logstripe.h"
+#include "home/row.h"
+#include "log/park.h"
+
+#define BATCH	256u	/* versions that are read at a time */
+#define RUNS	32u	/* requests for that */
+#define SHARE	256u	/* versions that are parked at a time */
+
+/*
+ * So long what does not answer may come back: a dead SSD does not, and while the log moves nobody is
+ * answered. But of what a recovery has left in the log RAM never had a copy, and it may be all of it.
+ */
+#define PATIENCE	(60 * HZ)
+#define PATIENCE_MOVING	(3 * HZ)
+
+/**
+ * struct kvp_recall - parked versions on their way back
+ * @pool: whose
+ * @silent: an SSD has not answered since @since, and none was of use meanwhile
+ * @since: jiffies
+ * @nr: versions that are being read
+ * @nr_ios: requests for them
+ * @of: the versions
+ * @pages: where to
+ * @io_of: by which request; of no meaning for zeros
+ * @ios: the requests
+ * @at: where each begins; of copies the first is named
+ * @scratch: to make in what cannot be read
+ */
+struct kvp_recall {
+	struct kvp_pool *pool;
+	bool silent;
+	unsigned long since;
+	u32 nr, nr_ios;
+	struct kvp_dirty *of[BATCH];
+	struct page *pages[BATCH];
+	u8 io_of[BATCH];
+	struct kvp_io ios[RUNS];
+	struct kvp_place at[RUNS];
+	struct page *scratch;
+};
+
+struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
+{
+	struct kvp_recall *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r)
+		return NULL;
+	r->pool = pool;
+	r->scratch = alloc_page(GFP_KERNEL);
+	if (!r->scratch || !kvp_wbuf_reserve(pool)) {
+		kvp_recall_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void kvp_recall_free(struct kvp_recall *r)
+{
+	if (r && r->scratch)
+		__free_page(r->scratch);
+	kvfree(r);
+}
+
+/* --- parking ------------------------------------------------------------------------- */
+
+/*
+ * There was no memory for it. Who waits for pages may be all that would bring us here again: without entries none ends.
+ * Within the lock, as in entry_ended(), since whoever stops the log flushes this.
+ */
+static void park_later(struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	if (!READ_ONCE(log->stopped))
+		queue_delayed_work(pool->commit_wq, &log->post_work, HZ / 10);
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+void kvp_park(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
+	u32 limit = READ_ONCE(w->scarce) ? min(READ_ONCE(w->pages), READ_ONCE(w->limit)) :
+					   READ_ONCE(w->limit);
+	u32 n = 0;
+
+	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) ||
+	    READ_ONCE(w->used) <= limit - limit / 4)
+		return;
+	/* What RAM has is not given back once the SSDs are found dead. */
+	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log.moving) && n < SHARE &&
+	       kvp_wbuf_park_oldest(pool))
+		n++;
+	if (n)
+		kvp_pool_space(pool);
+	if (n == SHARE)
+		kvp_post_kick(pool);
+	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log.moving))
+		park_later(pool);
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+/*
+ * May @leg be asked? One that failed a write as well, as long as the log has not moved: all that
+ * was acknowledged is there, superblocks say so, and SSDs often fail by taking no writes any more.
+ */
+static bool may_ask(const struct kvp_leg *leg)
+{
+	const struct kvp_pool *pool = leg->pool;
+
+	if (kvp_leg_usable(leg))
+		return true;
+	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
+	return leg->bdev && READ_ONCE(pool->log.moving) &&
+	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
+}
+
+/* Of a cache whose SSDs all have the same, the first one is named. */
+static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
+{
+	return kvp_log_place(pool->log.v->g, lsn, 0);
+}
+
+static bool is_it(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
+{
+	return kvp_block_sum(pool->seed, p->block, page_address(page)) == p->crc;
+}
+
+/* What lies at @lsn on one SSD; counts what is wrong with it, but for want of memory. -EILSEQ: it has not got it. */
+static int read_from(struct kvp_leg *leg, u64 lsn, struct page *page)
+{
+	int error;
+
+	if (!may_ask(leg))
+		return -EILSEQ;
+	error = kvp_io_page(leg, KVP_IO_READ, place_of(leg->pool, lsn).block, page);
+	if (!error || error == -ENOMEM)
+		return error;
+	atomic64_inc(&leg->err_read);
+	return error == -ENODATA ? -EILSEQ : -EIO;
+}
+
+static int read_copy(struct kvp_leg *leg, const struct kvp_parked *p, struct page *page)
+{
+	int error = read_from(leg, p->lsn, page);
+
+	if (error || is_it(leg->pool, p, page))
+		return error;
+	atomic64_inc(&leg->err_checksum);
+	return -EILSEQ;
+}
+
+/* All SSDs have the same. */
+static int read_any_copy(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	int ret = -EILSEQ, error;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		error = read_copy(&v->legs[(i + (u32)(p->block >> 8)) % v->nr_legs], p, page);
+		if (!error)
+			return 0;
+		if (error == -ENOMEM || ret == -EILSEQ)
+			ret = error;
+	}
+	return ret;
+}
+
+/* From all that is in its row; believed only if it has the sum. */
+static int make_from_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+			 struct page *scratch)
+{
+	const struct kvp_vdev *v = pool->log.v;
+	u64 lsn = kvp_log_row_first(p->lsn, p->row), end = lsn + kvp_log_row_blocks(p->row);
+
+	clear_page(page_address(page));
+	for (; lsn < end; lsn++) {
+		int error = lsn == p->lsn ? 0 : read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
+
+		if (error)
+			return error;
+		if (lsn != p->lsn)
+			kvp_xor(page, scratch);
+	}
+	return is_it(pool, p, page) ? 0 : -EILSEQ;
+}
+
+static int read_of_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+		       struct page *spare)
+{
+	int error = read_copy(&pool->log.v->legs[place_of(pool, p->lsn).leg], p, page), made;
+	struct page *scratch;
+
+	if (!error || error == -ENOMEM)
+		return error;
+	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	if (!scratch)
+		return -ENOMEM;
+	made = make_from_row(pool, p, page, scratch);
+	if (!spare)
+		__free_page(scratch);
+	/* Its own SSD may answer later. */
+	return made == -EILSEQ ? error : made;
+}
+
+int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+		  struct page *spare)
+{
+	return kvp_log_striped(pool->log.v->g) ? read_of_row(pool, p, page, spare) :
+						 read_any_copy(pool, p, page);
+}
+
+/* --- back into memory ------------------------------------------------------------------- */
+
+static u64 contents_of(const struct kvp_dirty *d)
+{
+	return d->lsn + d->payload;
+}
+
+static struct kvp_parked parked_of(const struct kvp_dirty *d)
+{
+	return (struct kvp_parked){ d->block, contents_of(d), d->crc, d->row };
+}
+
+/* Does @d lie behind the one before, on the same SSD? */
+static bool goes_on(const struct kvp_recall *r, const struct kvp_dirty *d)
+{
+	const struct kvp_dirty *last = r->nr ? r->of[r->nr - 1] : NULL;
+	struct kvp_place at = place_of(r->pool, contents_of(d)), before;
+
+	if (!last || last->zero)
+		return false;
+	before = place_of(r->pool, contents_of(last));
+	return at.leg == before.leg && at.block == before.block + 1;
+}
+
+/* Have @d read into a page; false: there is no page, or no room for one more. */
+static bool add_version(struct kvp_recall *r, struct kvp_dirty *d)
+{
+	bool own = !d->zero && !goes_on(r, d);
+	struct kvp_io *io = &r->ios[r->nr_ios];
+	struct page *page;
+
+	if (r->nr == BATCH || (own && r->nr_ios == RUNS))
+		return false;
+	page = kvp_wbuf_lone_page(r->pool);
+	if (!page)
+		return false;
+	r->of[r->nr] = d;
+	r->pages[r->nr] = page;
+	if (own) {
+		memset(io, 0, sizeof(*io));
+		io->op = KVP_IO_READ;
+		r->at[r->nr_ios] = place_of(r->pool, contents_of(d));
+		io->block = r->at[r->nr_ios].block;
+		io->pages = &r->pages[r->nr];
+		r->nr_ios++;
+	}
+	if (!d->zero) {
+		r->io_of[r->nr] = r->nr_ios - 1;
+		r->ios[r->nr_ios - 1].nr++;
+	}
+	r->nr++;
+	return true;
+}
+
+/* What comes wrong, or not at all, is read once more, by itself. */
+static void read_all(struct kvp_recall *r)
+{
+	struct kvp_io_group group;
+	u32 i;
+
+	kvp_io_group_init(&group);
+	for (i = 0; i < r->nr_ios; i++) {
+		struct kvp_io *io = &r->ios[i];
+
+		io->leg = kvp_leg_choose_log(r->pool->log.v, r->at[i], io->nr);
+		if (io->leg)
+			kvp_io_group_submit(&group, io);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < r->nr_ios; i++)
+		if (r->ios[i].leg)
+			kvp_leg_unchoose(r->ios[i].leg);
+}
+
+/* Has version @i come, as it was written? If not, ask each SSD. */
+static int settle(struct kvp_recall *r, u32 i)
+{
+	const struct kvp_io *io = &r->ios[r->io_of[i]];
+	const struct kvp_dirty *d = r->of[i];
+	struct kvp_parked p = parked_of(d);
+	struct page *page = r->pages[i];
+
+	if (d->zero) {
+		clear_page(page_address(page));
+		return 0;
+	}
+	if (io->leg && !io->error && is_it(r->pool, &p, page))
+		return 0;
+	return kvp_park_read(r->pool, &p, page, r->scratch);
+}
+
+/* Read what was added. Return: 0, or the error of the first that was not had, which is in *@first. */
+static int finish_batch(struct kvp_recall *r, struct kvp_dirty **first)
+{
+	int ret = 0;
+	u32 i;
+
+	read_all(r);
+	for (i = 0; i < r->nr; i++) {
+		int error = ret ?: settle(r, i);
+
+		/* Readers find it with the bucket locked, and see what it holds. */
+		if (!error) {
+			smp_store_release(&r->of[i]->page, r->pages[i]);
+			continue;
+		}
+		kvp_wbuf_lone_page_free(r->pool, r->pages[i]);
+		if (!ret)
+			*first = r->of[i];
+		ret = error;
+	}
+	r->nr = 0;
+	r->nr_ios = 0;
+	return ret;
+}
+
+/* Read from the first version on; *@stop is the first that has no page then, if any. */
+static int recall_some(struct kvp_recall *r, struct list_head *versions, struct kvp_dirty **stop)
+{
+	struct kvp_dirty *d;
+	int ret = 0;
+
+	*stop = NULL;
+	list_for_each_entry(d, versions, list) {
+		if (d->page || add_version(r, d))
+			continue;
+		ret = r->nr ? finish_batch(r, stop) : 0;
+		if (ret)
+			return ret;
+		if (!add_version(r, d)) {
+			*stop = d;
+			return -ENOMEM;
+		}
+	}
+	return r->nr ? finish_batch(r, stop) : 0;
+}
+
+/* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
+static bool gave_up_waiting(struct kvp_recall *r, const struct kvp_dirty *d)
+{
+	bool hurry = READ_ONCE(r->pool->log.moving) && !d->restored;
+	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
+
+	if (!r->silent)
+		r->since = jiffies;
+	r->silent = true;
+	return time_after(jiffies, r->since + patience);
+}
+
+/* Is no SSD going to give @d, for which @error is the answer now? */
+static bool is_lost(struct kvp_recall *r, const struct kvp_dirty *d, int error)
+{
+	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
+}
+
+/* The first version is lost: it, and those that follow of which the same is true. */
+static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_head *lost)
+{
+	struct page *page = kvp_wbuf_lone_page(r->pool);
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, rest, list) {
+		struct kvp_parked p = parked_of(d);
+
+		if (!list_empty(lost) &&
+		    (!page || d->page || d->zero ||
+		     !is_lost(r, d, kvp_park_read(r->pool, &p, page, r->scratch))))
+			break;
+		list_move_tail(&d->list, lost);
+	}
+	if (page)
+		kvp_wbuf_lone_page_free(r->pool, page);
+}
+
+int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,
+	       struct list_head *rest)
+{
+	struct kvp_dirty *stop;
+	int ret = recall_some(r, versions, &stop);
+	LIST_HEAD(good);
+
+	if (!ret) {
+		r->silent = false;
+		return 0;
+	}
+	list_cut_before(&good, versions, &stop->list);
+	list_splice_init(versions, rest);
+	list_splice(&good, versions);
+	if (!list_empty(versions)) {
+		r->silent = false;
+		return 0;
+	}
+	/* What does not answer may do so later; but not for ever may all others wait for that. */
+	if (!is_lost(r, stop, ret))
+		return -ENOMEM;
+	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags)) {
+		/* No fault of the pool, which goes on as it is: who empties it hears of it. */
+		set_bit(KVP_DESTAGE_STOP, &r->pool->destage.flags);
+		return -EINTR;
+	}
+	take_lost(r, rest, lost);
+	return 0;
+}

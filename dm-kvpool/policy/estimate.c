@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/math64.h>
+
+#include "policy/estimate.h"
+
+/* Microseconds a block. */
+#define READ_US		40	/* in sequence, 100 MB/s */
+#define READ_SSD_US	16	/* of a cache, 250 MB/s; all of it verified and indexed while the next is read */
+#define HOME_US		40	/* alone, somewhere */
+#define HOME_DISK_US	5000
+
+/* How often the log is read: to know what counts, and to bring that home; before that, to verify what headers were enough for. */
+static u32 readings(const struct kvp_recovery_work *w)
+{
+	if (w->stays)
+		return 1;
+	return w->by_headers ? 3 : 2;
+}
+
+/* Every block of the log alone. With parity a third of it is data; each block's row is read twice, and written. */
+static u64 home_us(const struct kvp_recovery_work *w)
+{
+	u64 us = w->home_rotates ? HOME_DISK_US : HOME_US;
+
+	if (w->stays)
+		return 0;
+	return w->row_legs ? us * 2 * w->row_legs / 3 : us;
+}
+
+u64 kvp_recovery_worst_ms(const struct kvp_recovery_work *w)
+{
+	u64 read_us = w->on_cache && !w->log_rotates ? READ_SSD_US : READ_US;
+
+	return div_u64(w->window * (readings(w) * read_us + home_us(w)) +
+		       (w->intents + w->leaves) * READ_US, 1000);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/slab.h>
+
+#include "policy/replay.h"
+
+void kvp_replay_init(struct kvp_replay *r)
+{
+	xa_init(&r->blocks);
+	INIT_LIST_HEAD(&r->data);
+	INIT_LIST_HEAD(&r->intents);
+	INIT_LIST_HEAD(&r->discards);
+	r->records = 0;
+}
+
+static void free_chain(struct kvp_replay_rec *rec)
+{
+	while (rec) {
+		struct kvp_replay_rec *older = rec->older;
+
+		list_del(&rec->list);
+		kfree(rec);
+		rec = older;
+	}
+}
+
+/*
+ * There may be millions of them, and xa_destroy() keeps interrupts off for as long as it takes: so they leave
+ * one by one.
+ */
+void kvp_replay_exit(struct kvp_replay *r)
+{
+	struct kvp_replay_discard *d, *next;
+	struct kvp_replay_rec *rec;
+	unsigned long block;
+
+	xa_for_each(&r->blocks, block, rec) {
+		xa_erase(&r->blocks, block);
+		free_chain(rec);
+		cond_resched();
+	}
+	xa_destroy(&r->blocks);
+	list_for_each_entry_safe(d, next, &r->discards, list) {
+		list_del(&d->list);
+		kfree(d);
+		cond_resched();
+	}
+}
+
+/* Records of blocks in the range are history. */
+static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	unsigned long last = rec->block + rec->count - 1, block = rec->block;
+	struct kvp_replay_rec *old;
+
+	for (old = xa_find(&r->blocks, &block, last, XA_PRESENT); old;
+	     old = xa_find_after(&r->blocks, &block, last, XA_PRESENT)) {
+		xa_erase(&r->blocks, block);
+		free_chain(old);
+		cond_resched();
+	}
+}
+
+static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	struct kvp_replay_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	forget_range(r, rec);
+	d->block = rec->block;
+	d->count = rec->count;
+	list_add_tail(&d->list, &r->discards);
+	return 0;
+}
+
+void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	r->records++;
+	forget_range(r, rec);
+}
+
+int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_log_at at,
+		   u64 payload, u8 row)
+{
+	struct kvp_replay_rec *n, *old;
+	void *ret;
+
+	r->records++;
+	if (rec->kind == KVP_REC_DISCARD)
+		return add_discard(r, rec);
+	n = kmalloc(sizeof(*n), GFP_KERNEL);
+	if (!n)
+		return -ENOMEM;
+	n->block = rec->block;
+	n->lsn = at.lsn;
+	n->rec = at.rec;
+	n->payload = payload;
+	n->crc = rec->crc;
+	n->kind = rec->kind;
+	n->row = row;
+	old = xa_load(&r->blocks, rec->block);
+	/* Data supersedes all before it; an intent only once it turns out to be home. */
+	n->older = rec->kind == KVP_REC_INTENT ? old : NULL;
+	ret = xa_store(&r->blocks, rec->block, n, GFP_KERNEL);
+	if (xa_is_err(ret)) {
+		kfree(n);
+		return xa_err(ret);
+	}
+	if (n->older)
+		list_del_init(&old->list);
+	else
+		free_chain(old);
+	list_add_tail(&n->list, rec->kind == KVP_REC_INTENT ? &r->intents : &r->data);
+	return 0;
+}
+
+struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block)
+{
+	return xa_load(&r->blocks, block);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What goes into an SSD cache besides what must, what stays there, and how fast it is made
+ * clean.
+ *
+ * The cache is a log: segments are written in order, and the oldest is reclaimed for the
+ * next. Host writes go into it; so what is decided here is
+ *
+ *   which large requests bypass it			kvp_ssd_bypass(), kvp_ssd_cutoff_write()
+ *   which blocks that were read from home enter		kvp_ssd_admit()
+ *   which live blocks of the oldest segment are copied	kvp_ssd_reinsert()
+ *   how fast dirty blocks go home,			kvp_ssd_destage()
+ *   and how far writers must be slowed down		kvp_ssd_accept(), kvp_ssd_take()
+ *
+ * Admission. Every fill wears the SSD, and most blocks that are read once are never read
+ * again. While the cache still has room, everything enters. Then a block has to be seen
+ * missing two or three times (as many as make half of those that enter worth while, see
+ * kvp_ssd_reinsert()) while it is in the ghost (ghost.h). Metadata enters at once, up to
+ * a tenth of the cache. What is read ahead is no evidence. And all fills together must not
+ * write more than the budget (@fill_percent of the cache a day); host writes and
+ * reinsertion have no such limit.
+ *
+ * Reinsertion, the second chance of CLOCK: what was hit by reads since it was written is
+ * written again, in the order of hits, up to a quarter of a segment. Being overwritten is
+ * no hit.
+ *
+ * Memory: what the ghost takes, less than a byte a block of the cache.
+ *
+ * Pure: no I/O, no lock; clock and random numbers come from the caller. Calls for one
+ * cache must be made one at a time, but for those that have it const.
+ */
+#ifndef KVP_SSDPOLICY_H
+#define KVP_SSDPOLICY_H
+
+#include <linux/types.h>
+
+#include "policy/ghost.h"
+#include "policy/index.h"
+
+#define KVP_SSD_MAX_FILL	10000	/* percent of the cache a day */
+
+/* Of a request. */
+#define KVP_ASK_META	0x1u	/* REQ_META or REQ_PRIO */
+#define KVP_ASK_AHEAD	0x2u	/* REQ_RAHEAD or REQ_BACKGROUND: nobody waits for it */
+#define KVP_ASK_SYNC	0x4u	/* REQ_FUA or REQ_SYNC: somebody waits for it */
+
+/** enum kvp_ssd_verdict - may a block enter, or why not; for statistics, too */
+enum kvp_ssd_verdict {
+	KVP_SSD_ADMIT,
+	KVP_SSD_UNPROVEN,	/* seen too seldom */
+	KVP_SSD_AHEAD,		/* only read ahead */
+	KVP_SSD_BUDGET,		/* it would, but enough has been written */
+};
+
+/**
+ * struct kvp_ssd_policy - of one cache
+ * @capacity: its places
+ * @segment: places of a segment
+ * @fill_percent: of @capacity that fills may write a day; kvp_ssd_set_budget()
+ * @credit: blocks that fills may write now, in 1 / CREDIT_UNIT (ssdpolicy.c), at most a day's
+ * @credited: when @credit was last raised, seconds
+ * @need: sightings that let a block in: 2 or 3
+ * @left, @left_hit: clean blocks that were reclaimed since @need was judged; and hit ones
+ * @ghost: which blocks that are not there were asked for lately
+ */
+struct kvp_ssd_policy {
+	u32 capacity, segment, fill_percent;
+	u64 credit, credited;
+	u32 need, left, left_hit;
+	struct kvp_ghost ghost;
+};
+
+/**
+ * struct kvp_ssd_state - what the caller knows of the cache
+ * @now: seconds, from a clock that never goes back
+ * @unused: places of segments that are empty
+ * @count: of the index; may be some seconds old
+ */
+struct kvp_ssd_state {
+	u64 now;
+	u32 unused;
+	struct kvp_index_count count;
+};
+
+/**
+ * kvp_ssd_init() - the policy of an empty cache
+ * @capacity: places, at most KVP_INDEX_MAX_PLACES
+ * @segment: places of a segment, not 0, and at most @capacity
+ * @fill_percent: budget, of @capacity a day, at most KVP_SSD_MAX_FILL. It begins with that
+ *	of one day, so that a new cache can be filled at once; in any 24 hours fills write
+ *	at most twice as much.
+ * @now: seconds
+ * @seed: random
+ * @gfp: GFP_KERNEL, or GFP_NOIO where I/O may wait for the caller
+ *
+ * Return: 0, -EINVAL or -ENOMEM. Context: may sleep.
+ */
+int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_percent, u64 now,
+		 u64 seed, gfp_t gfp);
+
+/** kvp_ssd_exit() - free its memory. May sleep. */
+void kvp_ssd_exit(struct kvp_ssd_policy *p);
+
+/**
+ * kvp_ssd_bypass() - is this request one of those that do not go through the cache?
+ * @ask: KVP_ASK_*
+ * @blocks: of the request
+ * @run: of the stream that it belongs to, kvp_run_note()
+ * @cutoff: for reads or for writes, blocks
+ *
+ * Metadata never bypasses, nor do small writes that somebody waits for: a database's log
+ * is a stream of those, and home is the wrong place for it.
+ * Context: any.
+ */
+bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
+
+/** kvp_ssd_may_bypass() - may it, if its stream is long enough? Else nothing need be noted of it. Context: any. */
+bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
+
+/**
+ * kvp_ssd_cutoff_write() - so many blocks of a stream of writes make the rest of it bypass the cache
+ * @set: by whom it may concern, blocks; 0: nobody has
+ * @slow: are writers slowed down, kvp_ssd_slows()?
+ *
+ * Where nobody has set it, 4 MiB: what a disk that seeks has done with in some twenty requests. But 256 KiB
+ * while writers are slowed down: they get on as fast as blocks go home anyway, and those of a large write go
+ * by themselves with the least seeking.
+ * Context: any.
+ */
+u32 kvp_ssd_cutoff_write(u32 set, bool slow);
+
+/**
+ * kvp_ssd_least_run() - so many blocks of such a stream must lie together in the buffer to bypass the cache
+ * @set: as above
+ * @wanted: somebody waits for them to be durable
+ *
+ * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its requests. Who
+ * waits for less than 256 KiB had better have it from the SSD: an intent is not durable before it is home.
+ * Context: any.
+ */
+u32 kvp_ssd_least_run(u32 set, bool wanted);
+
+/**
+ * kvp_ssd_admit() - block @key was not in the cache, and has been read from home
+ *
+ * If it may enter, a block of the budget is spent.
+ * Context: any.
+ */
+enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
+				   const struct kvp_ssd_state *st);
+
+/**
+ * kvp_ssd_set_budget() - fills may write another part of the cache a day from now on
+ * @fill_percent: at most KVP_SSD_MAX_FILL
+ *
+ * What was saved up counts as far as it is no more than a day's of the new budget. So a
+ * lower one is kept to at once, as by a new cache: at most twice as much in any 24 hours;
+ * and since there are no debts, nothing waits any longer than by the new one. The time since a block
+ * was last asked for counts by the new one, too.
+ * Context: any.
+ */
+void kvp_ssd_set_budget(struct kvp_ssd_policy *p, u32 fill_percent);
+
+/** kvp_ssd_refund() - a block that was admitted was not written after all: the budget has it back. Any context. */
+void kvp_ssd_refund(struct kvp_ssd_policy *p);
+
+/**
+ * kvp_ssd_reinsert() - which blocks of the oldest segment are to be written again
+ * @e: those that are live, @n of them, at most a segment's
+ * @keep: set for each
+ *
+ * A dirty block is always kept, whatever that costs: nobody else has it.
+ *
+ * Return: how many are kept.
+ * Context: any.
+ */
+u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, u32 n,
+		     const struct kvp_ssd_state *st, bool *keep);
+
+/**
+ * kvp_ssd_destage() - how many blocks a second should go home
+ * @capacity: blocks that may be dirty
+ * @floor: so many at least; 0: as many as drain a full cache in an hour
+ * @dirty: blocks that are
+ * @full: blocks a second that the data vdevs can take
+ *
+ * 0 if nothing is dirty; else at least @floor, and from a tenth of the cache on more, up to
+ * @full when half of it is dirty. Whoever starts and whoever stops destage asks this
+ * function, so that they agree.
+ * Context: any.
+ */
+u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full);
+
+/**
+ * kvp_ssd_accept() - how many blocks a second writers may make dirty
+ * @capacity, @full: as above
+ *
+ * All they want below three quarters of the cache, ~0. From there on a multiple of @full
+ * that falls steadily, to @full itself at nine tenths and to nothing at the very end:
+ * writers are slowed down to what can go home, and never stopped at once.
+ * Context: any.
+ */
+u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full);
+
+/** kvp_ssd_slows() - are writers slowed down? The same as kvp_ssd_accept() != ~0, without a division. */
+bool kvp_ssd_slows(u64 capacity, u64 dirty);
+
+/**
+ * struct kvp_ssd_bucket - a pace. Zeros to begin with.
+ * @next: when the next one may go, ns
+ * @rate: blocks a second at which @next was reckoned
+ */
+struct kvp_ssd_bucket {
+	u64 next, rate;
+};
+
+/**
+ * kvp_ssd_take() - go, @blocks of them, if the pace allows it
+ * @now: ns, of a clock that never goes back
+ * @rate: blocks a second, not 0
+ *
+ * Who has not gone for a while may make up for a thirty-second of a second of it, no more.
+ * What is still to be waited for goes on at the pace of now: a large write at the slowest
+ * pace would else keep everybody waiting for seconds after there is room again.
+ * Return: 0: gone; else in so many ns. Context: any; one at a time.
+ */
+u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate);
+
+/** kvp_ssd_check() - for tests: NULL, or what is wrong. Takes time for the ghost. */
+const char *kvp_ssd_check(const struct kvp_ssd_policy *p);
+
+#endif /* KVP_SSDPOLICY_H */

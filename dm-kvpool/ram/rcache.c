@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "ram/rcache.h"
+
+/* No read is worth reclaim, nor the reserves of who frees memory. */
+#define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
+
+#define EVICT_AT_ONCE	64u	/* with interrupts off */
+#define RESIZE_KEEPS	16384u	/* of a shard: copied with interrupts off, for a millisecond */
+
+static u32 count_of(u64 block)
+{
+	return hash_64(block >> KVP_RCACHE_REGION_SHIFT, KVP_RCACHE_COUNT_BITS);
+}
+
+static struct kvp_rshard *shard_of(struct kvp_rcache *rc, u64 block)
+{
+	return &rc->shards[count_of(block) % KVP_RCACHE_SHARDS];
+}
+
+static u32 used_by(const struct kvp_rshard *s)
+{
+	return READ_ONCE(s->s3.small.count) + READ_ONCE(s->s3.main.count);
+}
+
+/* --- pages ------------------------------------------------------------------------ */
+
+/*
+ * The cache's own reference to a page that no block has any more. If it is the
+ * only one, nobody reads from it, and whoever found it before finds that out when
+ * he has taken his: so it can be filled anew.
+ */
+static void __recycle(struct kvp_rshard *s, struct page *page)
+{
+	lockdep_assert_held(&s->lock);
+	smp_mb();	/* the block's removal, then the look; pairs with kvp_rcache_get() */
+	if (!s->spare && s->s3.table->capacity && page_ref_count(page) == 1)
+		s->spare = page;
+	else
+		put_page(page);
+}
+
+static void __free_spare(struct kvp_rshard *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->spare)
+		put_page(s->spare);
+	s->spare = NULL;
+}
+
+/* @block has left the queues. */
+static void __dropped(struct kvp_rcache *rc, u64 block)
+{
+	struct kvp_rcount *c = &rc->counts[count_of(block)];
+
+	lockdep_assert_held(&shard_of(rc, block)->lock);
+	WRITE_ONCE(c->held, c->held - 1);
+}
+
+static void drop_block(void *arg, const struct kvp_s3_block *victim)
+{
+	__dropped(arg, victim->key);
+	put_page(victim->value);
+}
+
+/* Free up to @nr blocks of the shard and, for want of more, its spare page. */
+static u32 __evict(struct kvp_rcache *rc, struct kvp_rshard *s, u32 nr)
+{
+	struct kvp_s3_block victim;
+	u32 n = 0;
+
+	lockdep_assert_held(&s->lock);
+	for (; n < nr && kvp_s3_evict(&s->s3, &victim); n++)
+		drop_block(rc, &victim);
+	if (n < nr)
+		__free_spare(s);
+	return n;
+}
+
+/* Evict until @keep are left, giving others their turn in between. */
+static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
+{
+	unsigned long flags;
+	u32 more;
+
+	do {
+		spin_lock_irqsave(&s->lock, flags);
+		more = kvp_s3_count(&s->s3);
+		more = more > keep ? min(more - keep, EVICT_AT_ONCE) : 0;
+		__evict(rc, s, more);
+		spin_unlock_irqrestore(&s->lock, flags);
+		cond_resched();
+	} while (more);
+}
+
+struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_rshard *s = shard_of(&pool->rcache, block);
+	struct page *page;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	page = s->spare;
+	s->spare = NULL;
+	spin_unlock_irqrestore(&s->lock, flags);
+	return page ?: alloc_page(FILL_GFP);
+}
+
+void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page)
+{
+	struct kvp_rshard *s = shard_of(&pool->rcache, block);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	__recycle(s, page);
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	struct page *page;
+	struct kvp_s3 *s3;
+	u32 slot;
+
+	smp_rmb();	/* the buffer did not have it, before: pairs with kvp_rcache_forget() */
+	if (!READ_ONCE(rc->counts[count_of(block)].held))
+		return NULL;
+	s3 = &shard_of(rc, block)->s3;
+	rcu_read_lock();
+	page = kvp_s3_find(s3, block, &slot);
+	/* The page may have gone anywhere, until there is a reference: then find it again. */
+	if (page && !get_page_unless_zero(page))	/* full barrier; pairs with __recycle() */
+		page = NULL;
+	if (page && kvp_s3_find(s3, block, &slot) != page) {
+		put_page(page);
+		page = NULL;
+	}
+	if (page)
+		kvp_s3_hit(s3, slot);
+	rcu_read_unlock();
+	return page;
+}
+
+void kvp_rcache_put(struct page *page)
+{
+	put_page(page);
+}
+
+/* --- filling and forgetting --------------------------------------------------------- */
+
+/* Counts only grow: the sum is the same if and only if both are. */
+static u32 changes(const struct kvp_rcache *rc, u64 block, u32 count)
+{
+	return (u32)atomic_read(&rc->counts[count_of(block)].changes) +
+	       (u32)atomic_read(&rc->counts[count_of(block + count - 1)].changes);
+}
+
+u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
+{
+	u32 token = changes(&pool->rcache, block, count);
+
+	smp_rmb();	/* before the entries are read; pairs with kvp_rcache_forget() */
+	return token;
+}
+
+/*
+ * The block is counted as held already. @fill: the read that it comes from; NULL: it
+ * was written, which is to be asked for once more if it was there. True if it is in
+ * the cache now.
+ */
+static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, struct page *page,
+		     const struct kvp_rfill *fill)
+{
+	struct kvp_s3_block victim;
+	u32 slot;
+
+	lockdep_assert_held(&s->lock);
+	if (fill && changes(rc, fill->first, fill->count) != fill->token)
+		return false;
+	slot = kvp_s3_insert(&s->s3, block, page, &victim);
+	if (slot == KVP_S3_NONE)
+		return false;
+	if (fill ? fill->favoured : victim.value && victim.key == block)
+		kvp_s3_hit(&s->s3, slot);
+	if (victim.value) {
+		__dropped(rc, victim.key);
+		__recycle(s, victim.value);
+	}
+	return true;
+}
+
+/*
+ * Beside kvp_rcache_forget(), which looks without the lock whether there is
+ * anything to forget:
+ *
+ *   forget                            insert
+ *   change the entry                  count the block as held
+ *   count the change                  smp_mb()
+ *   full barrier                      no change counted since the token?
+ *   is a block held? then lock        then it is in the cache
+ *
+ * Either he sees the change, or the other sees the block, waits for the lock and
+ * takes it out.
+ */
+static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
+		   const struct kvp_rfill *fill)
+{
+	struct kvp_rcount *c = &rc->counts[count_of(block)];
+	struct kvp_rshard *s = shard_of(rc, block);
+	unsigned long flags;
+	bool in;
+
+	spin_lock_irqsave(&s->lock, flags);
+	WRITE_ONCE(c->held, c->held + 1);
+	smp_mb();	/* pairs with the one in kvp_rcache_forget() */
+	in = __insert(rc, s, block, page, fill);
+	if (!in) {
+		__dropped(rc, block);
+		__recycle(s, page);
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	return in;
+}
+
+void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
+		       const struct kvp_rfill *fill)
+{
+	if (put_in(&pool->rcache, block, page, fill))
+		this_cpu_inc(pool->stats->ram_fills);
+}
+
+static void take_out(struct kvp_rcache *rc, u64 block)
+{
+	struct kvp_rshard *s = shard_of(rc, block);
+	unsigned long flags;
+	struct page *page;
+	u32 slot;
+
+	spin_lock_irqsave(&s->lock, flags);
+	slot = kvp_s3_lookup(&s->s3, block);
+	if (slot != KVP_S3_NONE) {
+		page = kvp_s3_remove(&s->s3, slot);
+		__dropped(rc, block);
+		__recycle(s, page);
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcount *c;
+
+	smp_mb();	/* the entry, then the look; pairs with switch_on() */
+	if (!kvp_rcache_enabled(rc))
+		return;
+	c = &rc->counts[count_of(block)];
+	/* A full barrier on both sides: the entry before, what is held, and the buffer, after. */
+	atomic_inc_return(&c->changes);
+	if (READ_ONCE(c->held))
+		take_out(rc, block);
+}
+
+/*
+ * Unlike a fill it needs no token: entries change under the table's lock only, so
+ * whoever changes this one next sees that the block is held. But it is a change
+ * itself, counted before it enters: a fill whose token is older must not put an older
+ * page in its place.
+ */
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	bool data = !d->zero && !d->intent && d->page;
+	struct page *page = NULL;
+
+	smp_mb();	/* as in kvp_rcache_forget() */
+	if (data && kvp_rcache_enabled(rc))
+		page = kvp_rcache_page(pool, d->block);
+	if (!page) {
+		kvp_rcache_forget(pool, d->block);
+		return;
+	}
+	memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+	atomic_inc_return(&rc->counts[count_of(d->block)].changes);
+	if (put_in(rc, d->block, page, NULL))
+		this_cpu_inc(pool->stats->ram_written);
+	smp_wmb();	/* it is out, then the buffer; pairs with kvp_rcache_get() */
+}
+
+/* --- size --------------------------------------------------------------------------- */
+
+static void free_tables(struct kvp_s3_table **tables)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		kvp_s3_free(tables[i]);
+}
+
+static int alloc_tables(struct kvp_s3_table **tables, u32 capacity)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
+		tables[i] = kvp_s3_alloc(capacity, GFP_NOIO);
+		if (!tables[i]) {
+			free_tables(tables);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/*
+ * From here on changes are counted; tokens that were taken when they were not are
+ * void. Before the tables have room: nothing enters the cache until then.
+ */
+static void switch_on(struct kvp_rcache *rc, u64 blocks)
+{
+	bool was_on = kvp_rcache_enabled(rc);
+	u32 i;
+
+	WRITE_ONCE(rc->blocks, blocks);
+	if (was_on)
+		return;
+	smp_mb();	/* pairs with kvp_rcache_forget() */
+	for (i = 0; i < ARRAY_SIZE(rc->counts); i++)
+		atomic_inc(&rc->counts[i].changes);
+}
+
+int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
+{
+	u32 capacity = min_t(u64, blocks / KVP_RCACHE_SHARDS, KVP_S3_MAX_CAPACITY), i;
+	struct kvp_s3_table *tables[KVP_RCACHE_SHARDS] = { NULL };
+	struct kvp_rcache *rc = &pool->rcache;
+	unsigned long flags;
+	int ret;
+
+	mutex_lock(&rc->resize_lock);
+	/* Nobody has use for more than there is; to find out by trying could cost others. */
+	ret = blocks > totalram_pages() ? -ENOMEM : alloc_tables(tables, capacity);
+	if (ret)
+		goto out;
+	if (capacity)
+		switch_on(rc, (u64)capacity * KVP_RCACHE_SHARDS);
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
+		struct kvp_rshard *s = &rc->shards[i];
+
+		evict_down_to(rc, s, min(capacity, RESIZE_KEEPS));
+		spin_lock_irqsave(&s->lock, flags);
+		tables[i] = kvp_s3_resize(&s->s3, tables[i], drop_block, rc);
+		if (!capacity)
+			__free_spare(s);
+		spin_unlock_irqrestore(&s->lock, flags);
+	}
+	if (!capacity)
+		WRITE_ONCE(rc->blocks, 0);
+	synchronize_rcu();	/* readers of the old tables */
+	free_tables(tables);
+out:
+	mutex_unlock(&rc->resize_lock);
+	return ret;
+}
+
+void kvp_rcache_drop(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
+		struct kvp_rshard *s = &pool->rcache.shards[i];
+		unsigned long flags;
+
+		evict_down_to(&pool->rcache, s, 0);
+		spin_lock_irqsave(&s->lock, flags);
+		__free_spare(s);
+		spin_unlock_irqrestore(&s->lock, flags);
+	}
+}
+
+u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	u32 next = READ_ONCE(rc->next), freed = 0, i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS && freed < nr; i++) {
+		struct kvp_rshard *s = &rc->shards[(next + i) % KVP_RCACHE_SHARDS];
+		unsigned long flags;
+
+		if (!spin_trylock_irqsave(&s->lock, flags))
+			continue;
+		freed += __evict(rc, s, min(nr - freed, EVICT_AT_ONCE));
+		spin_unlock_irqrestore(&s->lock, flags);
+	}
+	WRITE_ONCE(rc->next, next + i);
+	return freed;
+}
+
+u64 kvp_rcache_used(const struct kvp_pool *pool)
+{
+	u64 used = 0;
+	u32 i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		used += used_by(&pool->rcache.shards[i]);
+	return used;
+}
+
+u64 kvp_rcache_bytes(const struct kvp_pool *pool)
+{
+	u32 each = (u32)(READ_ONCE(pool->rcache.blocks) / KVP_RCACHE_SHARDS);
+
+	return (kvp_rcache_used(pool) << KVP_BLOCK_SHIFT) + KVP_RCACHE_SHARDS * kvp_s3_bytes(each);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+int kvp_rcache_init(struct kvp_pool *pool)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	u64 seed = get_random_u64();
+	u32 i;
+
+	mutex_init(&rc->resize_lock);
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		spin_lock_init(&rc->shards[i].lock);
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		if (kvp_s3_init(&rc->shards[i].s3, 0, seed, GFP_KERNEL))
+			return -ENOMEM;
+	return 0;
+}
+
+void kvp_rcache_exit(struct kvp_pool *pool)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	u32 i;
+
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		if (!rc->shards[i].s3.table)
+			break;
+	if (i == KVP_RCACHE_SHARDS)
+		kvp_rcache_drop(pool);
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
+		kvp_s3_exit(&rc->shards[i].s3);
+	WRITE_ONCE(rc->blocks, 0);
+}
+
+/* --- for tests ------------------------------------------------------------------------ */
+
+const char *kvp_rcache_check(struct kvp_pool *pool)
+{
+	struct kvp_rcache *rc = &pool->rcache;
+	u64 held = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rc->counts); i++)
+		held += rc->counts[i].held;
+	if (held != kvp_rcache_used(pool))
+		return "the number of blocks held";
+	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
+		const char *wrong = kvp_s3_check(&rc->shards[i].s3);
+
+		if (wrong)
+			return wrong;
+	}
+	return NULL;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The RAM cache: pages of blocks that were read from home and verified, or were
+ * written and are home.
+ *
+ * Which blocks stay is decided by s3fifo.h. This is about their pages, and about
+ * why a page that is found is never out of date. Blocks have the numbers by which
+ * the table knows them.
+ *
+ * What a block's version is, the table says, unless the write buffer has a newer
+ * one. The rule: if a block is in the cache and not in the buffer, then its page is
+ * the version that the table names. Whoever reads asks the buffer first, so he
+ * gets what was the newest at some moment of his read. The rule holds because
+ *
+ *   - every change of an entry forgets the block, or replaces its page by the
+ *     contents that the entry names from now on (kvp_rcache_forget() and
+ *     kvp_rcache_came_home(), called from the one place in table.c that changes
+ *     entries), and the version that was in the buffer leaves it only after that;
+ *   - a read that is to fill the cache takes a token before it asks the disk
+ *     (kvp_rcache_token()), and its page is refused if the block was forgotten
+ *     since (kvp_rcache_insert()). A count of changes says so, and not the sum in
+ *     the entry: different contents may have the same sum, and may be made to.
+ *
+ * Counts are kept for regions of neighbouring blocks, several regions to a count: a
+ * fill that is refused for another block's sake costs a second read, no more.
+ *
+ * Readers take no lock: they find the page under RCU and take a reference to it, as
+ * readers of the page cache do, then look whether it is still the block's. So a
+ * page can be copied from while it is evicted; and it is free at once, to be
+ * filled anew or given back to the kernel, when nobody has a reference. With RCU
+ * alone each would wait for a grace period: a cache that is filled fast would hold
+ * thousands of pages that nobody can use, and a shrinker would free nothing now.
+ *
+ * Pages are single ones. A page is used again for the next block when its own is
+ * evicted, so that a full cache allocates nothing (and the kernel, which clears
+ * what it gives, clears nothing).
+ */
+#ifndef KVP_RCACHE_H
+#define KVP_RCACHE_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include "policy/s3fifo.h"
+
+struct kvp_dirty;
+struct kvp_pool;
+struct page;
+
+#define KVP_RCACHE_SHARDS	16
+#define KVP_RCACHE_REGION_SHIFT	4
+#define KVP_RCACHE_REGION	(1u << KVP_RCACHE_REGION_SHIFT)	/* blocks */
+#define KVP_RCACHE_COUNT_BITS	12
+
+/** enum kvp_ram_bypass - why what was read is not to be kept; for statistics */
+enum kvp_ram_bypass {
+	KVP_RAM_KEEP,		/* it is */
+	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
+	KVP_RAM_STREAM,		/* it was part of a long stream */
+	KVP_RAM_AHEAD,		/* nobody has asked for it yet */
+	KVP_RAM_BYPASSES
+};
+
+/**
+ * struct kvp_rshard - the blocks of one in sixteen regions
+ * @lock: irqsave; for everything here, and @held of its regions' counts
+ * @spare: free page for the next fill, or NULL
+ */
+struct kvp_rshard {
+	spinlock_t lock;
+	struct kvp_s3 s3;
+	struct page *spare;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct kvp_rcount - of the regions that share it
+ * @changes: how often one of their blocks was forgotten; may wrap
+ * @held: blocks that are in the cache; by the shard's lock, read without it
+ */
+struct kvp_rcount {
+	atomic_t changes;
+	u32 held;
+};
+
+/**
+ * struct kvp_rcache - the RAM cache of a pool
+ * @blocks: capacity, 0 for none; by @resize_lock, read without it
+ * @next: shard that the shrinker asks first; any value does
+ */
+struct kvp_rcache {
+	struct kvp_rshard shards[KVP_RCACHE_SHARDS];
+	struct kvp_rcount counts[1 << KVP_RCACHE_COUNT_BITS];
+	struct mutex resize_lock;
+	u64 blocks;
+	u32 next;
+};
+
+/** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
+int kvp_rcache_init(struct kvp_pool *pool);
+
+/** kvp_rcache_exit() - when nobody reads any more. Also after an init that failed, or never was. */
+void kvp_rcache_exit(struct kvp_pool *pool);
+
+/**
+ * kvp_rcache_resize() - change the capacity to @blocks, rounded down to the number of shards
+ *
+ * Keeps what was used last, up to 1 GiB. Return: 0, or -ENOMEM (also for more
+ * than the machine has): nothing was changed. Context: process, may sleep;
+ * allocates with GFP_NOIO.
+ */
+int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks);
+
+/** kvp_rcache_drop() - forget every block, and free the pages. Context: process. */
+void kvp_rcache_drop(struct kvp_pool *pool);
+
+/** kvp_rcache_shrink() - free up to @nr pages; returns how many. Tries locks, allocates nothing. */
+u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr);
+
+/** kvp_rcache_bytes() - memory that it takes: its pages in use, and what finds them. Any context; takes no lock. */
+u64 kvp_rcache_bytes(const struct kvp_pool *pool);
+
+/** kvp_rcache_used() - pages in use. Any context; takes no lock. */
+u64 kvp_rcache_used(const struct kvp_pool *pool);
+
+/** kvp_rcache_enabled() - is there a capacity? */
+static inline bool kvp_rcache_enabled(const struct kvp_rcache *rc)
+{
+	return READ_ONCE(rc->blocks);
+}
+
+/**
+ * kvp_rcache_get() - the page of @block, or NULL
+ *
+ * Ask the buffer first. The page does not change until kvp_rcache_put(), though
+ * it may be evicted. Context: any; no lock.
+ */
+struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block);
+void kvp_rcache_put(struct page *page);
+
+/**
+ * kvp_rcache_token() - for a fill of some of @count blocks at @block
+ * @count: at most KVP_RCACHE_REGION
+ *
+ * To be taken before they are read from home, and verified against entries that
+ * are read after this. Context: any; no lock.
+ */
+u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count);
+
+/** struct kvp_rfill - the read that fills: its blocks, the token taken before it, and who asks */
+struct kvp_rfill {
+	u64 first;
+	u32 count, token;
+	bool favoured;		/* enters as if it had been hit */
+};
+
+/**
+ * kvp_rcache_page() - a page to read @block into, or NULL: then do without
+ *
+ * The caller verifies what is in this page, not what it was copied from (R23),
+ * and hands it to kvp_rcache_insert() or kvp_rcache_unpage(). Context: any.
+ */
+struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block);
+
+/** kvp_rcache_insert() - the page holds @block, verified: keep it, unless that was forgotten */
+void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
+		       const struct kvp_rfill *fill);
+
+/** kvp_rcache_unpage() - it does not verify: no use for the page */
+void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
+
+/**
+ * kvp_rcache_forget() - the table's entry of @block has changed
+ *
+ * To be called between that and the moment when the version that it names leaves
+ * the buffer. Whoever switches the cache on makes all tokens void, so nothing need
+ * be counted while it is off. Context: any.
+ */
+void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
+
+/**
+ * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
+ *
+ * In place of kvp_rcache_forget(), and at the same moment. A copy of @d's page is
+ * in the cache afterwards: where the block's was, if there was one, and asked for
+ * once more; or else as a block that was missed. If @d went home by intent (it is
+ * long, or part of a stream), or is zeros, or there is no memory, the block is
+ * forgotten.
+ *
+ * Context: process; does not sleep. Caller holds the table's lock, under which he has
+ * changed the entry, and the block's range lock until @d has left the buffer.
+ */
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
+
+/** kvp_rcache_check() - for tests: NULL, or what is wrong. Nobody may be using the cache. */
+const char *kvp_rcache_check(struct kvp_pool *pool);
+
+#endif /* KVP_RCACHE_H */

@@ -1,0 +1,889 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "ram/wbuf.h"
+
+/* Allocated at start, so that writes make progress whatever the state of memory. */
+#define RESERVE_PAGES	512
+
+/*
+ * Neighbours lie in neighbouring buckets under one lock: what is done to a
+ * stream of blocks takes a lock once for many. Which of its group's buckets a
+ * block has depends on the group, or blocks at a fixed distance would share few.
+ */
+static u32 bucket_number(const struct kvp_wbuf *w, u64 block)
+{
+	u32 hash = hash_64(block >> KVP_WBUF_GROUP_BITS, w->bucket_bits);
+
+	return hash ^ (block & ((1 << KVP_WBUF_GROUP_BITS) - 1));
+}
+
+static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
+{
+	return &w->buckets[bucket_number(w, block)];
+}
+
+static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
+{
+	u32 group = bucket >> KVP_WBUF_GROUP_BITS;
+
+	return &w->locks[group & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+}
+
+static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
+{
+	return lock_of_bucket(w, bucket_number(w, block));
+}
+
+/* Going through a list: the lock of @block, where the one before may be held. */
+static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
+{
+	spinlock_t *lock = lock_of(w, block);
+
+	if (lock == held)
+		return lock;
+	if (held)
+		spin_unlock(held);
+	spin_lock(lock);
+	return lock;
+}
+
+static struct kvp_dirty *__find(struct kvp_wbuf *w, u64 block)
+{
+	struct kvp_dirty *d;
+
+	lockdep_assert_held(lock_of(w, block));
+	hlist_for_each_entry(d, bucket_of(w, block), hash)
+		if (d->block == block)
+			return d;
+	return NULL;
+}
+
+/* --- pages ------------------------------------------------------------------------ */
+
+#define ALL_FREE	((1ul << KVP_CHUNK_PAGES) - 1)
+
+static void free_chunk(struct kvp_chunk *c)
+{
+	u32 i;
+
+	if (!c->single)
+		__free_pages(c->dirty[0].page, KVP_CHUNK_ORDER);
+	else
+		for (i = 0; i < KVP_CHUNK_PAGES && c->dirty[i].page; i++)
+			__free_page(c->dirty[i].page);
+	kfree(c);
+}
+
+static bool alloc_singles(struct kvp_chunk *c, gfp_t gfp)
+{
+	u32 i;
+
+	c->single = true;
+	for (i = 0; i < KVP_CHUNK_PAGES; i++) {
+		c->dirty[i].page = alloc_page(gfp);
+		if (!c->dirty[i].page)
+			return false;
+	}
+	return true;
+}
+
+static struct kvp_chunk *new_chunk(gfp_t gfp)
+{
+	struct kvp_chunk *c = kzalloc(sizeof(*c), gfp);
+	struct page *page;
+	u32 i;
+
+	if (!c)
+		return NULL;
+	/* Neighbours are a comfort: memory must not be compacted for them. */
+	page = alloc_pages((gfp & ~__GFP_RECLAIM) | __GFP_COMP | __GFP_NOWARN, KVP_CHUNK_ORDER);
+	for (i = 0; page && i < KVP_CHUNK_PAGES; i++)
+		c->dirty[i].page = virt_to_page(page_address(page) + i * KVP_BLOCK_SIZE);
+	if (!page && !alloc_singles(c, gfp)) {
+		free_chunk(c);
+		return NULL;
+	}
+	for (i = 0; i < KVP_CHUNK_PAGES; i++)
+		c->dirty[i].chunk = c;
+	c->free = ALL_FREE;
+	return c;
+}
+
+static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
+{
+	list_add(&c->all, &w->chunks);
+	list_add(&c->list, &w->whole);
+}
+
+/* The next free page in order, where there is one. */
+static struct kvp_dirty *__take_page(struct kvp_wbuf *w)
+{
+	struct kvp_chunk *c = w->chunk;
+	u32 i;
+
+	lockdep_assert_held(&w->lock);
+	if (!c || !c->free) {
+		c = list_first_entry_or_null(&w->whole, struct kvp_chunk, list) ?:
+		    list_first_entry_or_null(&w->partial, struct kvp_chunk, list);
+		if (!c)
+			return NULL;
+		list_del_init(&c->list);
+		w->chunk = c;
+	}
+	i = __ffs(c->free);
+	__clear_bit(i, &c->free);
+	w->used++;
+	return &c->dirty[i];
+}
+
+/* Give a page back; a chunk that there should not be goes to @excess. */
+static void __give_back(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *excess)
+{
+	struct kvp_chunk *c = d->chunk;
+
+	lockdep_assert_held(&w->lock);
+	w->used--;
+	__set_bit(d - c->dirty, &c->free);
+	if (c == w->chunk)
+		return;
+	if (c->free != ALL_FREE) {
+		if (list_empty(&c->list))
+			list_add(&c->list, &w->partial);
+	} else if (w->pages > w->limit) {
+		w->pages -= KVP_CHUNK_PAGES;
+		list_del(&c->all);
+		list_move(&c->list, excess);
+	} else {
+		list_move(&c->list, &w->whole);
+	}
+}
+
+static void free_chunks(struct list_head *chunks)
+{
+	struct kvp_chunk *c, *next;
+
+	list_for_each_entry_safe(c, next, chunks, list)
+		free_chunk(c);
+}
+
+static void free_one(struct kvp_dirty *d)
+{
+	if (d->chunk)
+		return;
+	if (d->page)
+		__free_page(d->page);
+	kfree(d);
+}
+
+/* Discards, and what was parked, which are part of no chunk. */
+static void free_lone(struct list_head *list)
+{
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, list, list)
+		free_one(d);
+	INIT_LIST_HEAD(list);
+}
+
+/* A stop may leave millions in the log. May sleep. */
+static void free_all(struct list_head *list)
+{
+	struct kvp_dirty *d, *next;
+
+	list_for_each_entry_safe(d, next, list, list) {
+		free_one(d);
+		cond_resched();
+	}
+	INIT_LIST_HEAD(list);
+}
+
+/* --- the hash table ------------------------------------------------------------------- */
+
+/* kmalloc() gives that much for one. */
+static_assert(sizeof(struct kvp_dirty) <= KVP_DIRTY_BYTES);
+
+struct hlist_head *kvp_wbuf_buckets(u32 bits)
+{
+	return kvcalloc(1u << bits, sizeof(struct hlist_head), GFP_KERNEL);
+}
+
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	swap(w->buckets, buckets);
+	w->bucket_bits = bits;
+	return buckets;
+}
+
+/* --- life ----------------------------------------------------------------------------- */
+
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 i;
+
+	spin_lock_init(&w->lock);
+	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
+		spin_lock_init(&w->locks[i].lock);
+	INIT_LIST_HEAD(&w->chunks);
+	INIT_LIST_HEAD(&w->whole);
+	INIT_LIST_HEAD(&w->partial);
+	INIT_LIST_HEAD(&w->buffered);
+	INIT_LIST_HEAD(&w->logged);
+	INIT_LIST_HEAD(&w->parked);
+	INIT_LIST_HEAD(&w->swept);
+	w->holes = RB_ROOT_CACHED;
+	w->bucket_bits = kvp_wbuf_bucket_bits(window);
+	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
+	if (!w->buckets)
+		return -ENOMEM;
+	w->limit = limit;
+	w->commit_limit = ~0u;
+	w->most_holes = KVP_WBUF_MAX_HOLES;
+	do {
+		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
+
+		if (!c) {
+			kvp_wbuf_exit(pool);
+			return -ENOMEM;
+		}
+		__add_chunk(w, c);
+		w->pages += KVP_CHUNK_PAGES;
+	} while (w->pages + KVP_CHUNK_PAGES <= min_t(u32, limit, RESERVE_PAGES));
+	return 0;
+}
+
+void kvp_wbuf_exit(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_chunk *c, *next;
+
+	if (!w->buckets)
+		return;	/* a refused start: nothing was set up, not even the lists */
+	free_all(&w->buffered);
+	free_all(&w->logged);
+	free_all(&w->parked);
+	free_all(&w->swept);
+	while (w->nr_reserve)
+		__free_page(w->reserve[--w->nr_reserve]);
+	list_for_each_entry_safe(c, next, &w->chunks, all)
+		free_chunk(c);
+	w->chunk = NULL;
+	w->pages = 0;
+	kvfree(w->buckets);
+	w->buckets = NULL;
+}
+
+void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	spin_lock(&w->lock);
+	w->limit = limit;
+	spin_unlock(&w->lock);
+	kvp_pool_space(pool);
+}
+
+/* A version with its page. Nests inside a bucket's lock, so it must not sleep. */
+static struct kvp_dirty *take_free(struct kvp_wbuf *w)
+{
+	struct kvp_chunk *c = NULL;
+	struct kvp_dirty *d;
+	bool grow;
+
+	spin_lock(&w->lock);
+	d = __take_page(w);
+	grow = !d && w->pages + KVP_CHUNK_PAGES <= w->limit;
+	if (grow)
+		w->pages += KVP_CHUNK_PAGES;
+	spin_unlock(&w->lock);
+	if (!grow)
+		return d;
+
+	c = new_chunk(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	spin_lock(&w->lock);
+	if (c)
+		__add_chunk(w, c);
+	else
+		w->pages -= KVP_CHUNK_PAGES;
+	WRITE_ONCE(w->scarce, !c);
+	d = __take_page(w);
+	spin_unlock(&w->lock);
+	return d;
+}
+
+/* @old leaves the hash table; its record stays what it is until its entry retires. */
+static void __supersede(struct kvp_dirty *old)
+{
+	old->superseded = true;
+	hlist_del_init(&old->hash);
+}
+
+/* Whoever found the buffer full meanwhile must learn that it is not. */
+static void give_back_spare(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	LIST_HEAD(excess);
+
+	spin_lock(&w->lock);
+	__give_back(w, d, &excess);
+	spin_unlock(&w->lock);
+	free_chunks(&excess);
+	kvp_pool_space(pool);
+}
+
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare)
+{
+	if (*spare)
+		give_back_spare(pool, *spare);
+	*spare = NULL;
+}
+
+/* The page of the stream that writes, or any. */
+static struct kvp_dirty *take_spare(struct kvp_wbuf *w, struct kvp_dirty **spare)
+{
+	struct kvp_dirty *d = spare ? *spare : NULL;
+
+	if (!d)
+		return take_free(w);
+	*spare = NULL;
+	return d;
+}
+
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d = NULL, *old;
+
+	spin_lock(lock_of(w, block));
+	old = __find(w, block);
+	if (old && old->state == KVP_DIRTY_BUFFERED) {
+		this_cpu_inc(pool->stats->coalesced_blocks);
+		WRITE_ONCE(old->stream, false);
+		return old;
+	}
+	if (!kvp_wbuf_to_be_committed(w))
+		d = take_spare(w, spare);
+	if (!d) {
+		spin_unlock(lock_of(w, block));
+		return NULL;
+	}
+	d->block = block;
+	d->count = 1;
+	d->crc = 0;
+	d->seq = 0;
+	d->lsn = 0;
+	d->state = KVP_DIRTY_BUFFERED;
+	d->superseded = false;
+	d->hole = false;
+	d->intent = false;
+	d->follows = old;
+	d->zero = false;
+	d->restored = false;
+	d->owed = false;
+	d->stream = false;
+	/* In this order: see kvp_wbuf_any(). */
+	hlist_add_head(&d->hash, bucket_of(w, block));
+	if (old)
+		__supersede(old);
+	return d;
+}
+
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u64 seq;
+
+	/*
+	 * Accepted before the bucket is unlocked: a rewrite that finds this
+	 * version, and the FLUSH behind it, must be able to wait for its seq.
+	 */
+	spin_lock(&w->lock);
+	if (!d->seq) {
+		d->seq = ++w->seq;
+		w->nr_buffered++;
+		list_add_tail(&d->list, &w->buffered);
+	}
+	seq = w->seq;
+	if (spare && !*spare)
+		*spare = __take_page(w);
+	spin_unlock(&w->lock);
+	spin_unlock(lock_of(w, d->block));
+	return seq;
+}
+
+u64 kvp_wbuf_seq(struct kvp_pool *pool)
+{
+	u64 seq;
+
+	spin_lock(&pool->wbuf.lock);
+	seq = pool->wbuf.seq;
+	spin_unlock(&pool->wbuf.lock);
+	return seq;
+}
+
+/*
+ * Versions in the range are no longer the newest. Those still BUFFERED could
+ * be forgotten, but stay: their order before the hole is what matters.
+ */
+static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
+{
+	struct kvp_dirty *d;
+	struct hlist_node *next;
+	u64 b;
+	u32 i;
+
+	if (count <= 1u << w->bucket_bits) {
+		for (b = block; b < block + count; b++) {
+			spin_lock(lock_of(w, b));
+			d = __find(w, b);
+			if (d && d->seq < seq)
+				__supersede(d);
+			spin_unlock(lock_of(w, b));
+		}
+		return;
+	}
+	for (i = 0; i < 1u << w->bucket_bits; i++) {
+		spinlock_t *lock = lock_of_bucket(w, i);
+
+		spin_lock(lock);
+		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
+			if (d->block >= block && d->block - block < count && d->seq < seq)
+				__supersede(d);
+		spin_unlock(lock);
+	}
+}
+
+/* --- holes ------------------------------------------------------------------------------ */
+
+#define HOLE_MOST	(1u << 18)	/* blocks, 1 GiB: as much as a request has at most */
+
+static struct kvp_hole *hole_of(struct kvp_dirty *d)
+{
+	return container_of(d, struct kvp_hole, d);
+}
+
+/* It is in the tree as far as @h->d says. */
+static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
+{
+	lockdep_assert_held(&w->lock);
+	h->node.start = h->d.block;
+	h->node.last = h->d.block + h->d.count - 1;
+	interval_tree_insert(&h->node, &w->holes);
+}
+
+/*
+ * Who reads asks for versions first, then for holes, then the table; and where there is no hole he
+ * takes no lock. nr_holes is all that he looks at then, and it says so in time:
+ *
+ *   A hole is counted before any version that it covers leaves the hash table. Whoever misses the
+ *   version there has been behind us at its bucket: by the bucket's lock (kvp_wbuf_find()), or, if he
+ *   only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So he
+ *   finds it counted, and gets zeros; not what home had before the version.
+ *   It is counted no more after the table says that its blocks are unwritten. Whoever finds it gone
+ *   reads the table after that, by the same barrier.
+ *   Who asks before all that reads at the same time as the discard is made: old or zeros.
+ */
+static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
+{
+	__show_hole(w, h);
+	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
+	h->d.seq = *seq = ++w->seq;
+	w->nr_buffered++;
+	list_add_tail(&h->d.list, &w->buffered);
+}
+
+/*
+ * A hole beside, or over, the one that was accepted last, with nothing accepted in between: that one
+ * grows. Nothing newer than it is anywhere, so its place in the order is right for both.
+ */
+static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
+{
+	struct kvp_dirty *d = list_empty(&w->buffered) ? NULL :
+			      list_last_entry(&w->buffered, struct kvp_dirty, list);
+	u64 first, end;
+
+	lockdep_assert_held(&w->lock);
+	if (!d || !d->hole)
+		return false;
+	first = min(d->block, block);
+	end = max(d->block + d->count, block + count);
+	if (block > d->block + d->count || d->block > block + count || end - first > HOLE_MOST)
+		return false;
+	interval_tree_remove(&hole_of(d)->node, &w->holes);
+	d->block = first;
+	d->count = end - first;
+	__show_hole(w, hole_of(d));
+	*seq = d->seq;
+	return true;
+}
+
+int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_hole *h = kzalloc(sizeof(*h), GFP_NOIO);
+	bool grown, full;
+
+	if (!h)
+		return -ENOMEM;
+	h->d.block = block;
+	h->d.count = count;
+	h->d.hole = true;
+	INIT_HLIST_NODE(&h->d.hash);
+
+	/*
+	 * Readers ask the hash table first, so the hole must be there before
+	 * versions vanish; and with its place in the order, so that versions
+	 * accepted after it stay.
+	 */
+	spin_lock(&w->lock);
+	grown = __grow_hole(w, block, count, seq);
+	/* One finds room where data does not: its record is all that there is of it. */
+	full = !grown && (w->nr_holes >= w->most_holes ||
+			  (w->nr_buffered && w->nr_buffered >= w->commit_limit));
+	if (!grown && !full)
+		__add_hole(w, h, seq);
+	spin_unlock(&w->lock);
+	if (grown || full)
+		kfree(h);
+	if (full)
+		return -EAGAIN;
+	smp_wmb();	/* pairs with the one in kvp_wbuf_any() */
+	supersede_range(w, block, count, *seq);
+	return 0;
+}
+
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count)
+{
+	struct interval_tree_node *n;
+	u64 end = block + count;
+
+	lockdep_assert_held(&w->lock);
+	/* Each that is found is cut off, so the next look goes no further than that. */
+	while (end > block && (n = interval_tree_iter_first(&w->holes, block, end - 1)))
+		end = max_t(u64, n->start, block);
+	return end - block;
+}
+
+static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
+{
+	bool found;
+
+	if (!READ_ONCE(w->nr_holes))
+		return false;
+	spin_lock(&w->lock);
+	found = interval_tree_iter_first(&w->holes, block, block + count - 1);
+	spin_unlock(&w->lock);
+	return found;
+}
+
+struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+
+	spin_lock(lock_of(w, block));
+	d = __find(w, block);
+	if (!d)
+		spin_unlock(lock_of(w, block));
+	return d;
+}
+
+void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block)
+{
+	spin_unlock(lock_of(&pool->wbuf, block));
+}
+
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block)
+{
+	return any_hole(&pool->wbuf, block, 1);
+}
+
+bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	bool found;
+	u64 b;
+
+	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
+		for (b = block; b < block + count; b++)
+			/*
+			 * An empty bucket needs no lock: what arrives now is concurrent with us. What
+			 * takes another's place comes before that goes, so that none ever looks empty.
+			 */
+			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
+				kvp_wbuf_unlock(pool, b);
+				return true;
+			}
+	smp_rmb();	/* versions, then holes: pairs with the one in kvp_wbuf_discard() */
+	found = any_hole(w, block, count);
+	smp_rmb();	/* then the table: pairs with the locks of who sets it, then drops these */
+	return found;
+}
+
+static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_dirty_state state)
+{
+	spinlock_t *lock = NULL;
+	struct kvp_dirty *d;
+
+	list_for_each_entry(d, versions, list) {
+		/* nobody rewrites a hole */
+		if (!d->hole)
+			lock = lock_next(w, lock, d->block);
+		WRITE_ONCE(d->state, state);
+	}
+	if (lock)
+		spin_unlock(lock);
+}
+
+void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions)
+{
+	set_states(&pool->wbuf, versions, KVP_DIRTY_COMMITTING);
+}
+
+void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
+{
+	set_states(&pool->wbuf, versions, KVP_DIRTY_BUFFERED);
+}
+
+/* Nothing newer is in the hash table: is what superseded a version of @block durable? */
+static bool hole_outlives(struct kvp_wbuf *w, u64 block)
+{
+	struct interval_tree_node *n;
+	bool pending = false, durable = false;
+
+	spin_lock(&w->lock);
+	n = interval_tree_iter_first(&w->holes, block, block);
+	for (; n; n = interval_tree_iter_next(n, block, block)) {
+		pending = true;
+		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_DIRTY_LOGGED;
+	}
+	spin_unlock(&w->lock);
+	/* none pending: whatever superseded the version is home already */
+	return durable || !pending;
+}
+
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *newest;
+	bool durable;
+
+	newest = kvp_wbuf_find(pool, d->block);
+	if (!newest)
+		return hole_outlives(w, d->block);
+	durable = READ_ONCE(newest->state) >= KVP_DIRTY_LOGGED && !newest->intent;
+	kvp_wbuf_unlock(pool, d->block);
+	return durable;
+}
+
+/* What was on the list is not found any more. */
+static void unhash(struct kvp_wbuf *w, struct list_head *versions)
+{
+	spinlock_t *lock = NULL;
+	struct kvp_dirty *d;
+
+	list_for_each_entry(d, versions, list) {
+		if (d->hole)
+			continue;
+		lock = lock_next(w, lock, d->block);
+		hlist_del_init(&d->hash);
+	}
+	if (lock)
+		spin_unlock(lock);
+}
+
+static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *lone,
+		     struct list_head *excess)
+{
+	lockdep_assert_held(&w->lock);
+	if (d->chunk) {
+		__give_back(w, d, excess);
+		return;
+	}
+	if (d->hole) {
+		interval_tree_remove(&hole_of(d)->node, &w->holes);
+		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
+	} else {
+		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
+		if (d->page && w->nr_reserve < KVP_WBUF_RESERVE) {
+			w->reserve[w->nr_reserve++] = d->page;
+			d->page = NULL;
+		}
+	}
+	list_move(&d->list, lone);
+}
+
+void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(lone);
+	LIST_HEAD(excess);
+
+	unhash(w, list);
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, list, list)
+		__retire(w, d, &lone, &excess);
+	spin_unlock(&w->lock);
+	/* Versions that are free are on no list. */
+	INIT_LIST_HEAD(list);
+	free_lone(&lone);
+	free_chunks(&excess);
+	kvp_pool_space(pool);
+}
+
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	LIST_HEAD(one);
+
+	list_add(&d->list, &one);
+	kvp_wbuf_drop_list(pool, &one);
+}
+
+/* --- versions without pages (park.h) ---------------------------------------------------- */
+
+struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w)
+{
+	lockdep_assert_held(&w->lock);
+	return list_first_entry_or_null(&w->swept, struct kvp_dirty, list) ?:
+	       list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
+	       list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+}
+
+/* To the end of @parked: @p in the place of @d, or itself. */
+static void __park(struct kvp_wbuf *w, struct kvp_dirty *d, struct kvp_dirty *p)
+{
+	lockdep_assert_held(&w->lock);
+	list_del(&d->list);
+	list_add_tail(&p->list, &w->parked);
+	w->nr_logged--;
+	WRITE_ONCE(w->nr_parked, w->nr_parked + 1);
+}
+
+/* Is @first still the oldest that has a page? Then @p takes its place, and its page is free. */
+static bool replace_first(struct kvp_wbuf *w, struct kvp_dirty *first, u64 block, struct kvp_dirty *p)
+{
+	struct kvp_dirty *d;
+	LIST_HEAD(excess);
+	bool same;
+
+	spin_lock(lock_of(w, block));
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	same = d && d == first && !d->hole && d->block == block;
+	if (same) {
+		*p = *d;
+		p->page = NULL;
+		p->chunk = NULL;
+		INIT_HLIST_NODE(&p->hash);
+		/* In this order: see kvp_wbuf_any(). */
+		if (!hlist_unhashed(&d->hash)) {
+			hlist_add_head(&p->hash, bucket_of(w, block));
+			hlist_del_init(&d->hash);
+		}
+		__park(w, d, p);
+		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
+		__give_back(w, d, &excess);
+	}
+	spin_unlock(&w->lock);
+	spin_unlock(lock_of(w, block));
+	free_chunks(&excess);
+	return same;
+}
+
+bool kvp_wbuf_park_oldest(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *p, *d;
+	u64 block = 0;
+	bool as_is;
+
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	as_is = d && (d->hole || !d->chunk);
+	if (as_is)
+		__park(w, d, d);
+	else if (d)
+		block = d->block;
+	spin_unlock(&w->lock);
+	if (!d || as_is)
+		return d;
+	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	if (!p)
+		return false;
+	/* Destage may have come first: then there is another one. */
+	if (!replace_first(w, d, block, p))
+		kfree(p);
+	return true;
+}
+
+u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	u32 n = 0;
+
+	list_for_each_entry(d, versions, list) {
+		spin_lock(lock_of(w, d->block));
+		d->seq = w->seq + ++n;
+		hlist_add_head(&d->hash, bucket_of(w, d->block));
+		spin_unlock(lock_of(w, d->block));
+		cond_resched();
+	}
+	spin_lock(&w->lock);
+	w->seq += n;
+	list_splice_tail_init(versions, &w->parked);
+	w->nr_parked += n;
+	w->nr_lone += n;
+	spin_unlock(&w->lock);
+	return n;
+}
+
+bool kvp_wbuf_reserve(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	while (w->nr_reserve < KVP_WBUF_RESERVE) {
+		struct page *page = alloc_page(GFP_KERNEL);
+
+		if (!page)
+			return false;
+		w->reserve[w->nr_reserve++] = page;
+	}
+	return true;
+}
+
+struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
+{
+	struct page *page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	struct kvp_wbuf *w = &pool->wbuf;
+
+	if (page)
+		return page;
+	spin_lock(&w->lock);
+	if (w->nr_reserve)
+		page = w->reserve[--w->nr_reserve];
+	spin_unlock(&w->lock);
+	return page;
+}
+
+void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	bool kept;
+
+	spin_lock(&w->lock);
+	kept = w->nr_reserve < KVP_WBUF_RESERVE;
+	if (kept)
+		w->reserve[w->nr_reserve++] = page;
+	spin_unlock(&w->lock);
+	if (!kept)
+		__free_page(page);
+}

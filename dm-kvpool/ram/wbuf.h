@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The write buffer: every version of a block that is not yet home.
+ *
+ * A write is copied into a page here and completes; a FLUSH, a full buffer or
+ * a timer makes the commit take what is buffered into a log entry; destage
+ * (or, for large runs, the bypass) brings it home. In between the newest
+ * version of each block is found through a hash table, older versions only
+ * through the list they are on.
+ *
+ *   BUFFERED   on wbuf->buffered, in order of acceptance; a rewrite of the
+ *              block goes into the same page
+ *   COMMITTING in a log entry that is not yet durable; the page is fixed from
+ *              here on, a rewrite makes a new version
+ *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest
+ *              may be on wbuf->parked instead, and have no page (park.h); and
+ *              the oldest of those on wbuf->swept, which destage takes by address
+ *   HOMING     taken by destage or bypass
+ *
+ * A discard is a version without a page: a hole of one or more blocks. Those that
+ * are pending are in a tree by address as well, which readers look into.
+ */
+#ifndef KVP_WBUF_H
+#define KVP_WBUF_H
+
+#include <linux/interval_tree.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "policy/dirty.h"
+
+struct kvp_pool;
+struct page;
+
+enum kvp_dirty_state {
+	KVP_DIRTY_BUFFERED,
+	KVP_DIRTY_COMMITTING,
+	KVP_DIRTY_LOGGED,
+	KVP_DIRTY_HOMING,
+};
+
+/**
+ * struct kvp_dirty - one version of a block, or a hole
+ * @hash: in its bucket while it is the newest version; by the bucket's lock
+ * @list: on a free, buffered, entry, logged or home list; by the list's owner
+ * @block: first block
+ * @count: 1, or the length of a hole
+ * @crc: sum, from COMMITTING on
+ * @by_block: of a version on wbuf->swept: in destage's sweep (work/sweep.h)
+ * @seq: order of acceptance, given when it is put on the buffered list
+ * @lsn: of the entry that holds its record
+ * @rec: number of the record there
+ * @payload: so many blocks behind @lsn lie its contents, if its record is data
+ * @row: what they can be made from, in the log of a cache of kind parity1 (format/logstripe.h)
+ * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
+ *	read without a lock
+ * @superseded: a newer version exists; set under the bucket's lock
+ * @hole: a discard; @page is NULL
+ * @intent: its record is an intent; set before COMMITTING
+ * @follows: an older version is not yet home: so this one must be data, which
+ *	destage brings home in log order
+ * @zero: all zeros, recorded like a discard; the page stays for readers
+ * @restored: a recovery has left it in the log: it may be home already
+ * @stream: of a write that is to go past a cache (kvp_pacing_stream()); by the bucket's lock
+ * @owed: of a parity1: log space is kept for its row's parity; by log->lock
+ * @page: contents; NULL: it is parked (park.h), or a hole. Given back, or had again, by the
+ *	bucket's lock
+ * @chunk: what the page is part of; NULL for a hole, and what was parked once: this has
+ *	memory of its own, and a page of its own if any
+ */
+struct kvp_dirty {
+	struct hlist_node hash;
+	struct list_head list;
+	struct rb_node by_block;
+	u64 block;
+	u64 seq;
+	u64 lsn;
+	u32 rec;
+	u32 count;
+	u32 crc;
+	u16 payload;
+	u8 state;
+	bool superseded;
+	bool hole;
+	bool intent;
+	bool follows;
+	bool zero;
+	bool restored;
+	bool owed;
+	bool stream;
+	u8 row;
+	struct page *page;
+	struct kvp_chunk *chunk;
+};
+
+/**
+ * struct kvp_hole - a discard
+ * @d: its version; the range is fixed from when it is taken off the buffered list
+ * @node: in wbuf->holes until it is dropped; by wbuf->lock
+ */
+struct kvp_hole {
+	struct kvp_dirty d;
+	struct interval_tree_node node;
+};
+
+#define KVP_WBUF_MAX_HOLES	1024u	/* pending: for each there is memory */
+
+/*
+ * Pages come in chunks of neighbours and are handed out in order, so that a
+ * stream's blocks lie side by side in memory: a request to a device may have
+ * no more than some hundred segments, and 1 MiB of scattered pages are more.
+ */
+#define KVP_CHUNK_ORDER		3
+#define KVP_CHUNK_PAGES		(1u << KVP_CHUNK_ORDER)
+
+/**
+ * struct kvp_chunk - pages that lie side by side, with the versions they serve; by wbuf->lock
+ * @list: on wbuf->whole or wbuf->partial while a page is free
+ * @all: on wbuf->chunks
+ * @free: bit per page
+ * @single: memory was fragmented: the pages are no neighbours
+ */
+struct kvp_chunk {
+	struct list_head list, all;
+	unsigned long free;
+	bool single;
+	struct kvp_dirty dirty[KVP_CHUNK_PAGES];
+};
+
+#define KVP_WBUF_RESERVE	32u	/* pages */
+
+#define KVP_WBUF_GROUP_BITS	4	/* neighbours under one lock */
+#define KVP_WBUF_LOCK_BITS	8
+
+/* Lock order: a bucket's lock, then wbuf->lock. */
+struct kvp_wbuf_lock {
+	spinlock_t lock;
+} ____cacheline_aligned_in_smp;
+
+struct kvp_wbuf {
+	struct hlist_head *buckets;	/* both change only while the pool is quiesced, and empty */
+	u32 bucket_bits;
+	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
+
+	spinlock_t lock;		/* for all below */
+	struct list_head chunks;	/* all of them */
+	struct list_head whole, partial; /* chunks with all or some pages free, except @chunk */
+	struct kvp_chunk *chunk;	/* pages are taken from here */
+	struct list_head buffered;
+	struct list_head logged;
+	struct list_head parked;	/* logged before all of @logged; most of it without pages */
+	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
+	struct rb_root_cached holes;	/* pending, by address */
+	u64 seq;			/* last one given */
+	u32 limit;			/* pages that may exist */
+	u32 pages;			/* that exist, free ones included */
+	u32 used;			/* pages not on the free list */
+	bool scarce;			/* there was no memory for another page when one was wanted last */
+	u32 nr_buffered;
+	u32 most_holes;			/* that may be pending; by the log */
+	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
+	u32 nr_logged;
+	u32 nr_parked;			/* on @parked and @swept */
+	u32 nr_lone;			/* versions with memory of their own, discards left out */
+	u32 nr_reserve;
+	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that have to go home */
+	u32 nr_holes;			/* read without the lock: see __add_hole() */
+};
+
+/**
+ * kvp_wbuf_init() - an empty buffer
+ * @limit: pages
+ * @window: blocks that may be dirty on a cache, without pages; 0: there is none
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
+void kvp_wbuf_exit(struct kvp_pool *pool);
+
+/** kvp_wbuf_buckets() - a hash table of 2^@bits buckets, or NULL; kvfree() */
+struct hlist_head *kvp_wbuf_buckets(u32 bits);
+
+/**
+ * kvp_wbuf_use_buckets() - exchange the hash table for @buckets
+ *
+ * Return: the old one, for kvfree(). Context: the pool is quiesced, and the buffer empty.
+ */
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits);
+
+/** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
+void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
+
+/** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */
+static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_buffered) >= READ_ONCE(w->commit_limit);
+}
+
+/**
+ * kvp_wbuf_begin_write() - a page to copy a block's new contents into
+ * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL
+ *
+ * Return: the version, its bucket locked, or NULL when the buffer is full, the
+ * log has no space for more, or memory is short: try again after
+ * kvp_pool_space(). The caller fills the page, says whether it is of a @stream,
+ * which nothing is that does not say so, and calls kvp_wbuf_end_write().
+ * Context: any but interrupt; between the two calls atomic.
+ */
+struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare);
+
+/**
+ * kvp_wbuf_end_write() - accept and unlock
+ * @spare: another write of the same stream follows: a page for it is taken
+ *	while the lock is held anyway, if there is one; NULL: none follows.
+ *	kvp_wbuf_end_stream() gives back what was not used.
+ *
+ * Return: a seq that covers this write.
+ */
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare);
+
+/**
+ * kvp_wbuf_end_stream() - give back the page that no write of the stream has used
+ *
+ * Also before the stream waits for space: the page may be the last one. Calls
+ * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
+ */
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
+
+/** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
+static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
+}
+
+/** kvp_dirty_after() - does @a come after @b in the log? Both are LOGGED. */
+static inline bool kvp_dirty_after(const struct kvp_dirty *a, const struct kvp_dirty *b)
+{
+	return a->lsn != b->lsn ? a->lsn > b->lsn : a->seq > b->seq;
+}
+
+/** __kvp_wbuf_oldest() - the first of them, or NULL. Context: caller holds @w->lock. */
+struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w);
+
+/**
+ * kvp_wbuf_park_oldest() - the oldest version on @logged goes to @parked, without its page
+ *
+ * A discard goes there as it is. Return: false if there is none, or no memory.
+ * Context: process; does not wait. The caller calls kvp_pool_space().
+ */
+bool kvp_wbuf_park_oldest(struct kvp_pool *pool);
+
+/**
+ * kvp_wbuf_restore() - versions that a recovery found in the log, parked from the start
+ * @versions: newest of each block, in log order, from kzalloc(), LOGGED; empty then
+ *
+ * Return: how many. Context: nobody else uses the buffer yet.
+ */
+u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
+
+/** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
+bool kvp_wbuf_reserve(struct kvp_pool *pool);
+
+/** kvp_wbuf_lone_page() - a page for a version that was parked, or NULL. Context: may sleep, not for I/O. */
+struct page *kvp_wbuf_lone_page(struct kvp_pool *pool);
+void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
+
+/** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
+u64 kvp_wbuf_seq(struct kvp_pool *pool);
+
+/**
+ * kvp_wbuf_discard() - make @count blocks a hole
+ * @seq: result: covers it
+ *
+ * One that touches the hole that was accepted last becomes part of it, if nothing was accepted since
+ * and no entry has it. Return: 0; -ENOMEM; -EAGAIN: too many are pending, or the log has no space for
+ * more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for memory.
+ */
+int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
+
+/**
+ * kvp_wbuf_find() - the newest version of @block, its bucket locked, or NULL
+ *
+ * Release with kvp_wbuf_unlock(). Never returns holes: see kvp_wbuf_in_hole().
+ */
+struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
+void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block);
+
+/** kvp_wbuf_any() - may any of the blocks be in the buffer or a hole? */
+bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count);
+
+/** kvp_wbuf_in_hole() - is @block in a pending hole? Ask only after kvp_wbuf_find() said no. */
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
+
+/** __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending hole? By @w->lock. */
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
+
+/** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking who waits for space once */
+void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
+
+/** kvp_wbuf_advance() - beyond COMMITTING: only the newest's age is asked for, so no lock is needed */
+static inline void kvp_wbuf_advance(struct kvp_dirty *d, enum kvp_dirty_state state)
+{
+	WRITE_ONCE(d->state, state);
+}
+
+/** kvp_wbuf_fix() - what is on the list is COMMITTING: this ends the time of rewrites in place */
+void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
+
+/** kvp_wbuf_unfix() - a commit failed: what is on the list is BUFFERED again */
+void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
+
+/** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
+static inline bool kvp_wbuf_superseded(const struct kvp_dirty *d)
+{
+	return READ_ONCE(d->superseded);
+}
+
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d);
+
+/**
+ * kvp_wbuf_outlived() - is a newer version of @d's block durable, other than by an open intent?
+ *
+ * Then @d need not go home: its record may die (R2). Caller holds the range lock.
+ */
+static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+{
+	return kvp_wbuf_superseded(d) && __kvp_wbuf_outlived(pool, d);
+}
+
+#endif /* KVP_WBUF_H */

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+#include <linux/stdarg.h>
+
+#include "core/core.h"
+
+static u32 event_sum(const struct kvp_disk_event *e)
+{
+	struct kvp_disk_event copy = *e;
+
+	copy.csum = 0;
+	return kvp_crc32c(~0u, &copy, sizeof(copy));
+}
+
+static bool event_sound(const struct kvp_pool *pool, const struct kvp_disk_event *e, u32 slot)
+{
+	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC && !(le64_to_cpu(e->seq) >> 48) &&
+	       le64_to_cpu(e->seq) % KVP_EVENT_RING == slot &&
+	       !memcmp(e->pool_uuid, pool->sb->pool_uuid, 16) &&
+	       event_sum(e) == le32_to_cpu(e->csum) && !e->text[KVP_EVENT_TEXT - 1];
+}
+
+static struct page *ring_page(struct kvp_events *ev, u32 i)
+{
+	return ev->pages[i];
+}
+
+static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
+{
+	u32 slot = seq % KVP_EVENT_RING;
+
+	return (struct kvp_disk_event *)page_address(ring_page(ev, slot / KVP_EVENTS_PER_BLOCK)) +
+	       slot % KVP_EVENTS_PER_BLOCK;
+}
+
+/*
+ * Write the blocks that hold events not yet written, to stay: the reason for
+ * a power cut may be among them. Loss of a line is no failure.
+ */
+static void events_work(struct work_struct *work)
+{
+	struct kvp_events *ev = container_of(work, struct kvp_events, work);
+	struct kvp_pool *pool = container_of(ev, struct kvp_pool, events);
+	u64 seq, next;
+	u32 i;
+
+	next = READ_ONCE(ev->next);
+	for (seq = ev->written; seq < next; seq = (seq | (KVP_EVENTS_PER_BLOCK - 1)) + 1) {
+		u32 block = seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK;
+		unsigned long flags;
+
+		/* A copy: the ring may change while the legs read it. */
+		spin_lock_irqsave(&ev->lock, flags);
+		memcpy(page_address(ev->out), page_address(ring_page(ev, block)), KVP_BLOCK_SIZE);
+		spin_unlock_irqrestore(&ev->lock, flags);
+		for (i = 0; i < pool->nr_legs; i++)
+			if (kvp_leg_usable(&pool->legs[i]))
+				kvp_io_page(&pool->legs[i], KVP_IO_WRITE_FUA,
+					    KVP_EVENTS_BLOCK + block, ev->out);
+	}
+	ev->written = next;
+	if (pool->notify)
+		pool->notify(pool);
+}
+
+void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
+{
+	struct kvp_events *ev = &pool->events;
+	struct kvp_disk_event *e;
+	unsigned long flags;
+	va_list args;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	e = slot_of(ev, ev->next);
+	memset(e, 0, sizeof(*e));
+	va_start(args, fmt);
+	vsnprintf((char *)e->text, sizeof(e->text), fmt, args);
+	va_end(args);
+	e->magic = cpu_to_le32(KVP_EVENT_MAGIC);
+	e->seq = cpu_to_le64(ev->next);
+	e->time = cpu_to_le64(ktime_get_real_seconds());
+	memcpy(e->pool_uuid, pool->sb->pool_uuid, 16);
+	e->csum = cpu_to_le32(event_sum(e));
+	pr_info_ratelimited("kvpool %s: %s\n", pool->sb->name, (char *)e->text);
+	WRITE_ONCE(ev->next, ev->next + 1);
+	spin_unlock_irqrestore(&ev->lock, flags);
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags) && !kvp_pool_readonly(pool))
+		queue_work(pool->work_wq, &ev->work);
+}
+
+const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS])
+{
+	const u8 *uuid = leg->pool->sb->legs[leg->index].uuid;
+	const char *path = leg->path[0] && strlen(leg->path) <= 64 && !strchr(leg->path, ' ') ?
+		leg->path : "-";
+	int n = scnprintf(buf, KVP_LEG_WORDS, " uuid="), i;
+
+	for (i = 0; i < 16; i++)
+		n += scnprintf(buf + n, KVP_LEG_WORDS - n, i == 4 || i == 6 || i == 8 || i == 10 ?
+			       "-%02x" : "%02x", uuid[i]);
+	scnprintf(buf + n, KVP_LEG_WORDS - n, " path=%s", path);
+	return buf;
+}
+
+bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
+{
+	struct kvp_events *ev = &pool->events;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	*e = *slot_of(ev, seq);
+	spin_unlock_irqrestore(&ev->lock, flags);
+	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
+}
+
+/* Take over what a block of one leg's ring has and is newer than what others had. */
+static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
+{
+	struct kvp_events *ev = &pool->events;
+	u32 i;
+
+	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++) {
+		u32 slot = block * KVP_EVENTS_PER_BLOCK + i;
+		u64 seq = le64_to_cpu(in[i].seq);
+
+		if (!event_sound(pool, &in[i], slot) ||
+		    (le64_to_cpu(slot_of(ev, slot)->seq) > seq && seq))
+			continue;
+		*slot_of(ev, slot) = in[i];
+		ev->next = max(ev->next, seq + 1);
+	}
+}
+
+/* At once, into @ring: a disk takes as long for one block. One by one if that fails, or for want of memory. */
+static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
+{
+	struct kvp_events *ev = &pool->events;
+	struct page *pages[KVP_EVENTS_BLOCKS];
+	struct kvp_io io = {
+		.leg = leg, .op = KVP_IO_READ, .block = KVP_EVENTS_BLOCK, .nr = KVP_EVENTS_BLOCKS, .pages = pages,
+	};
+	bool whole;
+	u32 i;
+
+	for (i = 0; ring && i < KVP_EVENTS_BLOCKS; i++)
+		pages[i] = vmalloc_to_page(ring + i * KVP_BLOCK_SIZE);
+	whole = ring && !kvp_io_sync(&io);
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
+		if (whole)
+			merge_block(pool, i, ring + i * KVP_BLOCK_SIZE);
+		else if (!kvp_io_page(leg, KVP_IO_READ, KVP_EVENTS_BLOCK + i, ev->out))
+			merge_block(pool, i, page_address(ev->out));
+	}
+}
+
+void kvp_events_load(struct kvp_pool *pool)
+{
+	void *ring = vmalloc(KVP_EVENTS_BLOCKS * KVP_BLOCK_SIZE);
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_usable(&pool->legs[i]))
+			merge_ring(pool, &pool->legs[i], ring);
+	vfree(ring);
+	pool->events.next = max_t(u64, pool->events.next, pool->sb->event_seq);
+	pool->events.written = pool->events.next;
+}
+
+void kvp_events_flush(struct kvp_pool *pool)
+{
+	flush_work(&pool->events.work);
+}
+
+int kvp_events_init(struct kvp_pool *pool)
+{
+	struct kvp_events *ev = &pool->events;
+	u32 i;
+
+	spin_lock_init(&ev->lock);
+	INIT_WORK(&ev->work, events_work);
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
+		ev->pages[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		if (!ev->pages[i])
+			goto fail;
+	}
+	ev->out = alloc_page(GFP_KERNEL);
+	if (ev->out)
+		return 0;
+fail:
+	kvp_events_exit(pool);
+	return -ENOMEM;
+}
+
+void kvp_events_exit(struct kvp_pool *pool)
+{
+	struct kvp_events *ev = &pool->events;
+	u32 i;
+
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i++)
+		if (ev->pages[i])
+			__free_page(ev->pages[i]);
+	if (ev->out)
+		__free_page(ev->out);
+	memset(ev->pages, 0, sizeof(ev->pages));
+	ev->out = NULL;
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Superblock writes, and the loss of legs.
+ *
+ * A leg that did not take a write that it had to take is marked at once, so
+ * that nothing is read from it any more; kvp_members_work() then writes its
+ * state, under a new epoch, to all that are left. Until that is durable no
+ * FLUSH and no FUA is acknowledged (R16).
+ */
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "log/move.h"
+
+u32 kvp_legs_usable(const struct kvp_pool *pool)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		n += kvp_leg_usable(&pool->legs[i]);
+	return n;
+}
+
+u32 kvp_losses_survivable(const struct kvp_pool *pool)
+{
+	u32 least = KVP_MAX_LEGS, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
+
+		/* A cache counts if acknowledged blocks would be lost with it and the power. */
+		if (!kvp_has_data(v->g)) {
+			if (v != pool->log.v)
+				continue;
+			needed = kvp_log_needs(v->g);
+		}
+		least = min(least, usable > needed ? usable - needed : 0);
+	}
+	return least;
+}
+
+/* --- writing superblocks ---------------------------------------------------------- */
+
+struct sb_write {
+	struct kvp_io_group group;
+	struct kvp_io ios[KVP_MAX_LEGS * 2];
+	u32 nr;
+};
+
+static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
+{
+	return &pool->sb_pages[(leg * 2 + end) * KVP_SB_BLOCKS];
+}
+
+/* Encode for one place, through a contiguous buffer. */
+static void encode_for(struct kvp_pool *pool, struct kvp_leg *leg, u32 end)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct page **pages = sb_pages(pool, leg->index, end);
+	u32 i;
+
+	memcpy(sb->leg_uuid, sb->legs[leg->index].uuid, sizeof(sb->leg_uuid));
+	sb->leg_index = leg->index;
+	sb->self_offset = kvp_sb_slot_offset(leg->size_blocks, end, sb->sequence % KVP_SB_RING);
+	kvp_sb_encode(sb, pool->sb_disk);
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		memcpy(page_address(pages[i]), (u8 *)pool->sb_disk + i * KVP_BLOCK_SIZE,
+		       KVP_BLOCK_SIZE);
+}
+
+static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, u32 end)
+{
+	struct kvp_io *io = &w->ios[w->nr++];
+
+	encode_for(pool, leg, end);
+	io->leg = leg;
+	io->op = KVP_IO_WRITE_FUA;
+	io->block = pool->sb->self_offset >> KVP_BLOCK_SHIFT;
+	io->nr = KVP_SB_BLOCKS;
+	io->pages = sb_pages(pool, leg->index, end);
+	kvp_io_group_submit(&w->group, io);
+}
+
+static void note_counters(struct kvp_pool *pool)
+{
+	u32 i;
+
+	/* Progress of a scrub survives with every superblock, if not to the last block. */
+	if (READ_ONCE(pool->scrub.info.state) == KVP_SCRUB_RUNNING)
+		pool->sb->scrub = pool->scrub.info;
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[i];
+		struct kvp_leg *leg = &pool->legs[i];
+
+		info->err_read = atomic64_read(&leg->err_read);
+		info->err_write = atomic64_read(&leg->err_write);
+		info->err_checksum = atomic64_read(&leg->err_checksum);
+		info->healed = atomic64_read(&leg->healed);
+	}
+}
+
+/*
+ * While the log moves off a cache, that is where all is that was acknowledged: those of its
+ * SSDs that have all of it are recorded out by the superblock that names the new log, not before.
+ * If the power goes first, they may be there again. Those that were lost earlier lack what was
+ * written since, and are recorded out at once, or they would pass for a log that ends there (R1).
+ */
+static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return READ_ONCE(pool->log.moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
+}
+
+/* Legs that were given up since the last superblock: recorded out, under a new epoch. */
+static void note_losses(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	bool lost = false;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		u32 state = READ_ONCE(pool->legs[i].state);
+
+		smp_rmb();	/* pairs with the one in take_out() */
+		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
+			continue;
+		sb->legs[i].state = state;
+		/*
+		 * By the last superblock that was durable while it was in use, not by this one, which may
+		 * name a new era and fail. What changed since may carry the same era, which lasts a second.
+		 */
+		sb->legs[i].in_sync_era = pool->legs[i].has_era ? pool->legs[i].has_era - 1 : 0;
+		lost = true;
+	}
+	if (lost)
+		WRITE_ONCE(sb->epoch, sb->epoch + 1);
+}
+
+/*
+ * R29: how far behind may a leg be that the next superblock says is in sync? Each has its predecessor, unless that
+ * failed on a leg which the pool cannot do without, or a recovery is cut as often as it writes its first superblock, or
+ * an SSD is kept whose log moves. Whoever is further behind than this says was put back to an older state.
+ */
+static void note_behind(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	u64 oldest = sb->sequence - 1;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
+			oldest = min(oldest, pool->legs[i].has_sequence);
+	sb->behind = (u32)min_t(u64, sb->sequence - 1 - oldest, U32_MAX - 1);
+	sb->behind_known = true;
+}
+
+/* It counts: so much do the legs have that are in use. */
+static void note_eras(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_usable(&pool->legs[i]))
+			pool->legs[i].has_era = pool->sb->era;
+}
+
+/*
+ * How many legs have it: 0 if one does not that the pool cannot do without. One
+ * bad sector in a ring is no reason to give up a leg: the other ring has it.
+ */
+static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
+{
+	bool enough = true;
+	u32 i, ok = 0;
+
+	for (i = 0; i + 1 < w->nr; i += 2) {
+		struct kvp_leg *leg = w->ios[i].leg;
+
+		if (!kvp_leg_usable(leg)) {
+			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
+			/* One that hangs is not to hold up each superblock. */
+			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
+			continue;
+		}
+		if (w->ios[i].error)
+			atomic64_inc(&leg->err_write);
+		if (w->ios[i + 1].error)
+			atomic64_inc(&leg->err_write);
+		if (!w->ios[i].error || !w->ios[i + 1].error) {
+			leg->has_sequence = pool->sb->sequence;
+			ok++;
+			continue;
+		}
+		enough &= kvp_leg_fail(leg, "a superblock write failed");
+	}
+	return enough ? ok : 0;
+}
+
+/*
+ * R13: the newest superblock of a leg is not written over in both rings at once. It would be, if the leg lacks so many
+ * that the next one has the same slot: superblocks failed on it, or starts were cut before it had theirs.
+ */
+static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return pool->sb->sequence - leg->has_sequence >= KVP_SB_RING - 1;
+}
+
+/* To such a leg: the back ring only if the front ring has it. */
+static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
+{
+	kvp_io_group_init(&w->group);
+	submit_sb(pool, w, leg, 0);
+	kvp_io_group_wait(&w->group);
+	if (w->ios[w->nr - 1].error) {
+		w->ios[w->nr] = w->ios[w->nr - 1];
+		w->nr++;
+		return;
+	}
+	kvp_io_group_init(&w->group);
+	submit_sb(pool, w, leg, 1);
+	kvp_io_group_wait(&w->group);
+}
+
+/* A leg whose history was given up must not ask for it again at the next start. */
+static bool gets_superblocks(const struct kvp_leg *leg)
+{
+	return kvp_leg_usable(leg) || (leg->bdev && leg->adopt);
+}
+
+/* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
+static u32 write_round(struct kvp_pool *pool)
+{
+	struct sb_write *w = pool->sb_write;
+	u32 i;
+
+	w->nr = 0;
+	memset(w->ios, 0, sizeof(w->ios));
+	kvp_io_group_init(&w->group);
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!gets_superblocks(&pool->legs[i]) || comes_round(pool, &pool->legs[i]))
+			continue;
+		submit_sb(pool, w, &pool->legs[i], 0);
+		submit_sb(pool, w, &pool->legs[i], 1);
+	}
+	kvp_io_group_wait(&w->group);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (gets_superblocks(&pool->legs[i]) && comes_round(pool, &pool->legs[i]))
+			write_in_turn(pool, w, &pool->legs[i]);
+	return count_taken(pool, w);
+}
+
+int kvp_sb_commit(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	int losses;
+	u32 ok;
+
+	lockdep_assert_held(&pool->sb_lock);
+	do {
+		/* Read before the states, so that a loss in between asks for one more round. */
+		losses = atomic_read_acquire(&pool->losses);
+		kvp_log_new_check(pool);
+		note_losses(pool);
+		note_counters(pool);
+		sb->event_seq = (u32)READ_ONCE(pool->events.next);
+		sb->write_time = ktime_get_real_seconds();
+		sb->sequence++;
+		note_behind(pool);
+		ok = write_round(pool);
+		if (ok)
+			note_eras(pool);
+	} while (ok && losses != atomic_read(&pool->losses));
+	if (!ok) {
+		set_bit(KVP_POOL_SB_FAILED, &pool->flags);
+		kvp_pool_fault(pool, "no leg took the superblock");
+		return -EIO;
+	}
+	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
+	WRITE_ONCE(pool->durable_epoch, sb->epoch);
+	if (atomic_xchg(&pool->recorded, losses) != losses && test_bit(KVP_POOL_RUNNING, &pool->flags))
+		kvp_log_recorded(pool);
+	return 0;
+}
+
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
+{
+	struct kvp_sb *sb = pool->sb;
+	struct sb_write *w = pool->sb_write;
+	u64 epoch = sb->epoch;
+	int ret = 0;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	/* Older than any that a pool has; and in a slot that its next ones leave alone. */
+	sb->epoch = 0;
+	sb->flags |= KVP_SB_JOINING;
+	sb->write_time = ktime_get_real_seconds();
+	w->nr = 0;
+	memset(w->ios, 0, sizeof(w->ios));
+	kvp_io_group_init(&w->group);
+	for (i = first; i < first + nr; i++) {
+		submit_sb(pool, w, &pool->legs[i], 0);
+		submit_sb(pool, w, &pool->legs[i], 1);
+	}
+	kvp_io_group_wait(&w->group);
+	for (i = 0; i < w->nr; i++) {
+		w->ios[i].leg->has_sequence = sb->sequence;
+		ret = ret ?: w->ios[i].error;
+	}
+	sb->flags &= ~KVP_SB_JOINING;
+	sb->epoch = epoch;
+	return ret;
+}
+
+/* What is there already stays: a pool may get more legs. */
+int kvp_sb_buffers_alloc(struct kvp_pool *pool)
+{
+	u32 i;
+
+	if (!pool->sb_write)
+		pool->sb_write = kzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
+	if (!pool->sb_disk)
+		pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
+	if (!pool->sb_write || !pool->sb_disk)
+		return -ENOMEM;
+	for (i = 0; i < pool->nr_legs * 2 * KVP_SB_BLOCKS; i++) {
+		if (!pool->sb_pages[i])
+			pool->sb_pages[i] = alloc_page(GFP_KERNEL);
+		if (!pool->sb_pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void kvp_sb_buffers_free(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pool->sb_pages); i++)
+		if (pool->sb_pages[i])
+			__free_page(pool->sb_pages[i]);
+	memset(pool->sb_pages, 0, sizeof(pool->sb_pages));
+	kvfree(pool->sb_disk);
+	kfree(pool->sb_write);
+	pool->sb_disk = NULL;
+	pool->sb_write = NULL;
+}
+
+void kvp_pool_fault(struct kvp_pool *pool, const char *why)
+{
+	if (test_and_set_bit(KVP_POOL_FAULTED, &pool->flags))
+		return;
+	kvp_event(pool, "suspended why=%s", why);
+	/* Nor does who has ordered the log to move. */
+	kvp_log_move_kick(pool);
+	/* Whoever waits for the legs need not wait any longer. */
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->commit_wq, &pool->log.flush_work);
+	kvp_pool_space(pool);
+}
+
+/* --- losing legs -------------------------------------------------------------------- */
+
+/*
+ * Nobody uses @leg from here on. With @keeps_log the log is lost with it, which moves: nothing more
+ * is acknowledged from there, and note_losses() leaves those out that go now or later.
+ */
+static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
+{
+	struct kvp_pool *pool = leg->pool;
+
+	lockdep_assert_held(&pool->members_lock);
+	if (keeps_log) {
+		WRITE_ONCE(leg->keeps_log, true);
+		WRITE_ONCE(pool->log.moving, true);
+		smp_wmb();	/* pairs with those who find the state changed: note_losses(), kvp_leg_keeps_log() */
+	}
+	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
+	atomic_inc(&pool->losses);
+	smp_mb__after_atomic();
+	WRITE_ONCE(leg->left_at, jiffies | 1);
+	WRITE_ONCE(leg->state, state);
+	/* and after, for who recorded what there was in between. */
+	atomic_inc_return_release(&pool->losses);
+}
+
+/* Take @leg out as @state unless its vdev cannot do without it. */
+static bool take_out(struct kvp_leg *leg, u32 state)
+{
+	struct kvp_pool *pool = leg->pool;
+	u32 usable;
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	usable = kvp_vdev_usable(leg->v);
+	taken = kvp_leg_usable(leg) && usable > kvp_vdev_needed(leg->v);
+	if (taken)
+		__take_out(leg, state, leg->v == pool->log.v && usable <= kvp_log_needs(leg->v->g));
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	/* Nobody waits for what it has. */
+	if (taken)
+		kvp_flights_kick(pool);
+	kvp_log_move_kick(pool);
+	return taken;
+}
+
+static void leg_lost(struct kvp_leg *leg, const char *why)
+{
+	struct kvp_pool *pool = leg->pool;
+	char name[KVP_LEG_WORDS];
+
+	kvp_event(pool, "leg_lost leg=%u%s why=%s", leg->index, kvp_leg_words(leg, name), why);
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->work_wq, &pool->members_work);
+}
+
+bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+{
+	if (!take_out(leg, KVP_LEG_FAULTED))
+		/* Somebody else may have given it up already: that is as good. */
+		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
+	leg_lost(leg, why);
+	return true;
+}
+
+void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
+{
+	struct kvp_pool *pool = v->pool;
+	unsigned long flags, taken = 0;
+	u32 i;
+
+	lockdep_assert_held(&pool->log.build_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!(which >> i & 1) || !kvp_leg_usable(&v->legs[i]))
+			continue;
+		__take_out(&v->legs[i], KVP_LEG_FAULTED, true);
+		taken |= BIT(i);
+	}
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_flights_kick(pool);
+	kvp_log_move_kick(pool);
+	for (i = 0; i < v->nr_legs; i++)
+		if (taken >> i & 1)
+			leg_lost(&v->legs[i], "a log write failed");
+}
+
+void kvp_log_legs_keep(struct kvp_pool *pool)
+{
+	struct kvp_vdev *v = pool->log.v;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	lockdep_assert_held(&pool->members_lock);
+	/* Not one that was put back, or went its own way: its log is not the one that is given up. */
+	for (i = 0; i < v->nr_legs; i++)
+		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
+		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
+			WRITE_ONCE(v->legs[i].keeps_log, true);
+	WRITE_ONCE(pool->log.moving, true);
+}
+
+void kvp_members_work(struct work_struct *work)
+{
+	struct kvp_pool *pool = container_of(work, struct kvp_pool, members_work);
+
+	mutex_lock(&pool->sb_lock);
+	if (kvp_members_dirty(pool))
+		kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+}
+
+int kvp_members_settle(struct kvp_pool *pool)
+{
+	int ret = 0;
+
+	if (!kvp_members_dirty(pool))
+		return 0;
+	mutex_lock(&pool->sb_lock);
+	if (kvp_members_dirty(pool))
+		ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	char name[KVP_LEG_WORDS];
+
+	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
+		return 0;
+	if (!take_out(leg, KVP_LEG_OFFLINE))
+		return kvp_leg_usable(leg) ? -EBUSY : -ENODEV;
+	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
+	return kvp_members_settle(pool);
+}

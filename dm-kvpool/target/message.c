@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dmsetup message: one function a message, found in one table. What waits for I/O is
+ * done by a worker, see order.h.
+ */
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/uuid.h>
+
+#include "io/inject.h"
+#include "target/message.h"
+#include "target/order.h"
+#include "target/status.h"
+#include "target/target.h"
+
+/* @pool stays as long as the message does, the table that it came by need not. */
+struct message {
+	struct kvp_pool *pool;
+	unsigned int argc;
+	char **argv;
+	char *result;
+	unsigned int maxlen;
+	bool refused;			/* in words */
+};
+
+static int refused(struct message *m, const char *why, const char *mend, int error)
+{
+	struct kvp_refusal r;
+
+	snprintf(r.what, sizeof(r.what), "message %s", m->argv[0]);
+	snprintf(r.why, sizeof(r.why), "%s", why);
+	snprintf(r.mend, sizeof(r.mend), "%s", mend);
+	kvp_registry_refused(&r);
+	m->refused = true;
+	return error;
+}
+
+/* What failed without words of its own. */
+static int failed(struct message *m, int error)
+{
+	if (error == -EROFS)
+		return refused(m, "the pool was started read-only",
+			       "start it without the option readonly", error);
+	if (error == -EINTR)
+		return refused(m, "the device was suspended before it was done",
+			       "ask for it again", error);
+	if (error == -ENOMEM)
+		return refused(m, "there is no memory for that", "free some and try again", error);
+	if (error == -EINVAL || error == -ERANGE)
+		return refused(m, "an argument is no number, or too large",
+			       "see docs/dm-interface.md", error);
+	return refused(m, "too few legs did what they had to",
+		       "see status and events; mend what is wrong, then 'clear'", error);
+}
+
+/* Argument @i as a number, 0 if it is not there. */
+static int number(const struct message *m, unsigned int i, u64 *value)
+{
+	*value = 0;
+	return i < m->argc ? kstrtou64(m->argv[i], 10, value) : 0;
+}
+
+/* The leg that argument 1 names: by path, by MAJOR:MINOR or by UUID. */
+static struct kvp_leg *find_leg(const struct message *m)
+{
+	struct kvp_pool *pool = m->pool;
+	const char *name = m->argv[1];
+	char text[UUID_STRING_LEN + 1];
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		snprintf(text, sizeof(text), "%pUb", pool->sb->legs[i].uuid);
+		if (!strcasecmp(name, text) || (leg->bdev && !strcmp(name, leg->path)))
+			return leg;
+		if (!leg->bdev)
+			continue;
+		snprintf(text, sizeof(text), "%u:%u", MAJOR(leg->bdev->bd_dev),
+			 MINOR(leg->bdev->bd_dev));
+		if (!strcmp(name, text))
+			return leg;
+	}
+	return NULL;
+}
+
+static int msg_stats(struct message *m)
+{
+	return kvp_print_stats(m->pool, m->result, m->maxlen);
+}
+
+static int msg_latency(struct message *m)
+{
+	return kvp_print_latency(m->pool, m->result, m->maxlen);
+}
+
+static int msg_poisoned(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?: kvp_print_poisoned(m->pool, from, m->result, m->maxlen);
+}
+
+static int msg_give_up(struct message *m)
+{
+	bool force = m->argc > 2;
+	u64 block;
+	int ret = number(m, 1, &block);
+
+	if (ret)
+		return ret;
+	if (force && strcmp(m->argv[2], "force"))
+		return refused(m, "unknown word", "use force, or leave it out", -EINVAL);
+	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
+		return refused(m, "the pool has no such block", "see the event table_lost", -ERANGE);
+	ret = kvp_table_give_up(m->pool, block, force);
+	if (ret == -ENOENT)
+		return refused(m, "no page of the checksum table above that block is lost",
+			       "see the event table_lost", ret);
+	if (ret == -EBUSY)
+		return refused(m, "a leg of that vdev is out, and may have the page",
+			       "try to save it from there; to lose what lies below the page, say force", ret);
+	if (ret == -EIO)
+		return refused(m, "a leg does not answer, and may have the page",
+			       "wait until it answers, or take it offline", ret);
+	return ret;
+}
+
+static int msg_events(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
+}
+
+static int scrub_start(struct message *m)
+{
+	u64 since;
+	int ret = number(m, 2, &since);
+
+	if (ret)
+		return ret;
+	ret = kvp_scrub_start(m->pool, min_t(u64, since, U32_MAX));
+	if (ret == -ERANGE)
+		return refused(m, "that checkpoint is still to come",
+			       "name the number of one that was taken, as status -v shows it", ret);
+	return ret;
+}
+
+static int msg_scrub(struct message *m)
+{
+	static const struct {
+		const char *word;
+		int (*act)(struct kvp_pool *pool);
+	} acts[] = {
+		{ "stop", kvp_scrub_stop },
+		{ "pause", kvp_scrub_pause },
+		{ "resume", kvp_scrub_resume },
+	};
+	int ret = -EINVAL;
+	u32 i;
+
+	if (!strcmp(m->argv[1], "start"))
+		ret = scrub_start(m);
+	for (i = 0; m->argc == 2 && i < ARRAY_SIZE(acts); i++)
+		if (!strcmp(m->argv[1], acts[i].word))
+			ret = acts[i].act(m->pool);
+	if (ret == -EBUSY)
+		return refused(m, "a scrub is running", "stop it or let it end", ret);
+	if (ret == -ENOENT)
+		return refused(m, "there is no such scrub", "start one first", ret);
+	if (ret == -EINVAL)
+		return refused(m, "unknown word", "use start [ERA], stop, pause or resume", ret);
+	return ret;
+}
+
+static int msg_trim(struct message *m)
+{
+	bool stop = !strcmp(m->argv[1], "stop");
+	int ret;
+
+	if (!stop && strcmp(m->argv[1], "start"))
+		return refused(m, "unknown word", "use start or stop", -EINVAL);
+	ret = stop ? kvp_trim_stop(m->pool) : kvp_trim_start(m->pool);
+	if (ret == -EBUSY)
+		return refused(m, "a trim is running", "stop it or let it end", ret);
+	if (ret == -ENOENT)
+		return refused(m, "no trim is running", "start one first", ret);
+	if (ret == -EOPNOTSUPP)
+		return refused(m, "no leg with data offers discards", "nothing needs to be done", ret);
+	return ret;
+}
+
+static int msg_offline(struct message *m)
+{
+	struct kvp_leg *leg = find_leg(m);
+	int ret;
+
+	if (!leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	ret = kvp_leg_offline(m->pool, leg);
+	if (ret == -EBUSY)
+		return refused(m, "it is the last leg in sync", "bring another one back first", ret);
+	if (ret == -ENODEV)
+		return refused(m, "the leg is not in use", "nothing needs to be done", ret);
+	return ret;
+}
+
+/* Without a text there is no comment any more. */
+static int set_comment(struct message *m)
+{
+	int ret = kvp_pool_set_comment(m->pool, m->argc > 2 ? m->argv[2] : "");
+
+	if (ret == -ERANGE)
+		return refused(m, "a comment has at most 128 characters", "shorten it", ret);
+	if (ret == -EINVAL)
+		return refused(m, "a comment cannot have control characters", "leave them out", ret);
+	return ret;
+}
+
+/* In words of its own. */
+static int set_cache_mode(struct message *m, u64 mode)
+{
+	struct kvp_refusal r = { .what = "message set" };
+	int ret;
+
+	if (m->argc > 3 && strcmp(m->argv[3], "force"))
+		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
+	ret = kvp_cache_set_mode(m->pool, mode, m->argc > 3, &r);
+	if (ret) {
+		kvp_registry_refused(&r);
+		m->refused = true;
+	}
+	return ret;
+}
+
+static int set(struct message *m)
+{
+	struct kvp_why why;
+	u64 value;
+	int id = kvp_tunable_find(m->argv[1]), ret;
+
+	if (m->argc > 3 && id != KVP_T_CACHE_MODE)
+		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
+	if (!strcmp(m->argv[1], "comment"))
+		return set_comment(m);
+	if (id < 0) {
+		snprintf(why.text, sizeof(why.text), "there is no tunable '%s'", m->argv[1]);
+		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
+	}
+	if (m->argc < 3)
+		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
+	ret = kvp_tunable_parse(id, m->argv[2], &value, &why);
+	if (ret)
+		return refused(m, why.text, "give a value in that range", ret);
+	if (id == KVP_T_CACHE_MODE)
+		return set_cache_mode(m, value);
+	ret = kvp_pool_set(m->pool, id, value);
+	if (ret == -ENOMEM)
+		return refused(m, "there is no memory for that", "give a smaller value", ret);
+	return ret;
+}
+
+static int msg_set(struct message *m)
+{
+	int ret = set(m);
+
+	if (!ret)
+		kvp_event(m->pool, "set key=%s value=%s", m->argv[1], m->argc > 2 ? m->argv[2] : "");
+	return ret;
+}
+
+/* drain start [MODE [force]] */
+static int drain_start(struct message *m, struct kvp_refusal *r)
+{
+	struct kvp_why why;
+	u64 mode;
+
+	if (m->argc == 2)
+		return kvp_drain_start(m->pool, r);
+	if (m->argc > 3 && strcmp(m->argv[3], "force"))
+		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
+	if (kvp_tunable_parse(KVP_T_CACHE_MODE, m->argv[2], &mode, &why))
+		return refused(m, why.text, "give a value in that range", -EINVAL);
+	return kvp_drain_start_to(m->pool, mode, m->argc > 3, r);
+}
+
+static int msg_drain(struct message *m)
+{
+	struct kvp_refusal r = { .what = "message drain" };
+	int ret;
+
+	if (!strcmp(m->argv[1], "cancel") && m->argc == 2) {
+		ret = kvp_drain_cancel(m->pool);
+		if (ret == -EBUSY)
+			return refused(m, "it is too late: the log is empty, and moves now",
+				       "wait for that, then set cache_mode as it was", ret);
+		return ret ? refused(m, "nothing is being drained", "start that first", ret) : 0;
+	}
+	if (strcmp(m->argv[1], "start"))
+		return refused(m, "unknown word", "use start or cancel", -EINVAL);
+	ret = drain_start(m, &r);
+	if (ret && !m->refused) {
+		kvp_registry_refused(&r);
+		m->refused = true;
+	}
+	return ret;
+}
+
+static int msg_checkpoint(struct message *m)
+{
+	return kvp_pool_readonly(m->pool) ? -EROFS : kvp_destage_order(m->pool);
+}
+
+static int msg_flush(struct message *m)
+{
+	return kvp_pool_readonly(m->pool) ? 0 : kvp_commit_sync(m->pool);
+}
+
+static int msg_drop_caches(struct message *m)
+{
+	kvp_table_shrink(m->pool, true);
+	kvp_rcache_drop(m->pool);
+	return 0;
+}
+
+static int msg_clear(struct message *m)
+{
+	struct kvp_leg *leg = m->argc > 1 ? find_leg(m) : NULL;
+
+	if (m->argc > 1 && !leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	kvp_pool_clear(m->pool, leg ? (int)leg->index : -1);
+	return 0;
+}
+
+static int msg_mark(struct message *m)
+{
+	static const struct {
+		const char *word, *event;
+		u32 flag;
+	} marks[] = {
+		{ "exported", "exported", KVP_SB_EXPORTED },
+		{ "destroyed", "destroyed", KVP_SB_DESTROYED },
+		{ "none", "unmarked", 0 },
+	};
+	u32 i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (strcmp(m->argv[1], marks[i].word))
+			continue;
+		ret = kvp_pool_mark(m->pool, marks[i].flag, KVP_SB_EXPORTED | KVP_SB_DESTROYED);
+		if (!ret)
+			kvp_event(m->pool, "%s", marks[i].event);
+		return ret;
+	}
+	return refused(m, "unknown mark", "use exported, destroyed or none", -EINVAL);
+}
+
+static int msg_inject(struct message *m)
+{
+	struct kvp_leg *leg = find_leg(m);
+	char name[KVP_LEG_WORDS];
+	u64 count;
+	int ret;
+
+	if (!kvp_inject_allowed())
+		return refused(m, "the module was not loaded with fault_injection=1",
+			       "not on a machine that is needed; else load it so", -EPERM);
+	if (!leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	ret = number(m, 3, &count);
+	if (!ret && count > INT_MAX)
+		ret = -ERANGE;
+	if (ret)
+		return ret;
+	if (kvp_inject(leg, m->argv[2], count))
+		return refused(m, "unknown kind of request", "use read, write or flush", -EINVAL);
+	kvp_event(m->pool, "fault_injected leg=%u kind=%s count=%llu%s", leg->index, m->argv[2],
+		  count, kvp_leg_words(leg, name));
+	return 0;
+}
+
+static const struct kind {
+	const char *word;
+	unsigned int min, max;		/* words, this one included */
+	int (*act)(struct message *m);
+	bool waits;			/* for I/O, or for who does; */
+	bool helps;			/* and may end what a suspend waits for */
+} messages[] = {
+	{ "stats", 1, 1, msg_stats },
+	{ "latency", 1, 1, msg_latency },
+	{ "poisoned", 1, 2, msg_poisoned, true },
+	{ "events", 1, 2, msg_events },
+	{ "give_up", 2, 3, msg_give_up, true },
+	{ "scrub", 2, 3, msg_scrub, true },
+	{ "trim", 2, 2, msg_trim, true },
+	{ "offline", 2, 2, msg_offline, true, true },
+	{ "set", 2, 4, msg_set, true, true },
+	{ "drain", 2, 4, msg_drain, true },
+	{ "checkpoint", 1, 1, msg_checkpoint, true },
+	{ "flush", 1, 1, msg_flush, true },
+	{ "drop_caches", 1, 1, msg_drop_caches, true },
+	{ "clear", 1, 2, msg_clear, true, true },
+	{ "mark", 2, 2, msg_mark, true },
+	{ "inject", 4, 4, msg_inject },
+};
+
+#define MAX_WORDS	4
+
+static int act(struct message *m, const struct kind *kind)
+{
+	int ret = kind->act(m);
+
+	return ret < 0 && !m->refused ? failed(m, ret) : ret;
+}
+
+/* --- by a worker --------------------------------------------------------------------------- */
+
+/* A message that waits. Who sent it may be gone before it ends: so it has all of its own. */
+struct ordered {
+	struct kvp_order order;
+	struct message m;
+	const struct kind *kind;
+	char *argv[MAX_WORDS];
+	char text[];			/* of @argv */
+};
+
+static int act_ordered(struct kvp_order *order)
+{
+	struct ordered *o = container_of(order, struct ordered, order);
+
+	return act(&o->m, o->kind);
+}
+
+static void release_ordered(struct kvp_order *order)
+{
+	struct ordered *o = container_of(order, struct ordered, order);
+
+	kvfree(o->m.result);
+	kfree(o);
+}
+
+static struct ordered *copy_message(const struct message *m, const struct kind *kind)
+{
+	size_t size = 0, len;
+	struct ordered *o;
+	unsigned int i;
+	char *at;
+
+	for (i = 0; i < m->argc; i++)
+		size += strlen(m->argv[i]) + 1;
+	o = kzalloc(struct_size(o, text, size), GFP_KERNEL);
+	if (!o)
+		return NULL;
+	o->order.act = act_ordered;
+	o->order.release = release_ordered;
+	o->kind = kind;
+	o->m = *m;
+	o->m.argv = o->argv;
+	o->m.result = kvzalloc(m->maxlen, GFP_KERNEL);
+	for (i = 0, at = o->text; i < m->argc; i++, at += len) {
+		len = strlen(m->argv[i]) + 1;
+		o->argv[i] = memcpy(at, m->argv[i], len);
+	}
+	if (o->m.result)
+		return o;
+	kfree(o);
+	return NULL;
+}
+
+static int carry_out(struct message *m, const struct kind *kind, struct kvp_orders *orders)
+{
+	unsigned int noio;
+	struct ordered *o;
+	int ret;
+
+	/* A suspend may wait for held writes in a file system that it freezes: 'clear' lets them go on. */
+	if (READ_ONCE(orders->ending) && !kind->helps)
+		return refused(m, "the device is being suspended", "ask again when that is done", -EBUSY);
+	/* A suspend waits for us: we must not wait for memory that comes free by writing to the device. */
+	noio = memalloc_noio_save();
+	o = copy_message(m, kind);
+	memalloc_noio_restore(noio);
+	if (!o)
+		return failed(m, -ENOMEM);
+	kvp_order_start(orders, &o->order);
+	if (kvp_order_wait(&o->order)) {
+		ret = o->order.result;
+		strscpy(m->result, o->m.result, m->maxlen);
+	} else {
+		ret = fatal_signal_pending(current) ? -EINTR : failed(m, -EINTR);
+	}
+	kvp_order_put(&o->order);
+	return ret;
+}
+
+int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		unsigned int maxlen)
+{
+	struct kvp_target *t = ti->private;
+	struct message m = { NULL, argc, argv, result, maxlen, false };
+	u32 i;
+
+	if (!t->inst)
+		return refused(&m, "the device was never resumed", "resume it first", -ENODEV);
+	m.pool = t->inst->pool;
+	for (i = 0; i < ARRAY_SIZE(messages); i++) {
+		if (strcasecmp(argv[0], messages[i].word))
+			continue;
+		if (argc < messages[i].min || argc > messages[i].max)
+			return refused(&m, "wrong number of words", "see docs/dm-interface.md",
+				       -EINVAL);
+		return messages[i].waits ? carry_out(&m, &messages[i], &t->inst->orders) :
+					   act(&m, &messages[i]);
+	}
+	return refused(&m, "unknown message", "see docs/dm-interface.md", -EINVAL);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/jiffies.h>
+
+#include "target/paced.h"
+#include "target/request.h"
+
+static u32 blocks_of(const struct bio *bio)
+{
+	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
+}
+
+static bool is_stream(struct bio *bio)
+{
+	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
+
+	return k->stream;
+}
+
+/* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
+static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
+{
+	u32 blocks = blocks_of(bio);
+
+	return is_stream(bio) && kvp_log_takes_intents(pool) ? 1 + blocks / 256 : blocks;
+}
+
+static void come_back(struct kvp_requests *r, u64 ns)
+{
+	queue_delayed_work(r->write_wq, &r->pace_work, max(nsecs_to_jiffies(ns), 1ul));
+}
+
+/* Where nothing is going to come free, nobody waits here: failmode decides what becomes of him. */
+static bool in_vain(const struct kvp_pool *pool)
+{
+	return kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed);
+}
+
+/* False: they are all given back. */
+static bool put(struct kvp_requests *r, struct bio *bio)
+{
+	unsigned long flags;
+	bool put;
+
+	spin_lock_irqsave(&r->lock, flags);
+	put = !kvp_requests_give_back(r);
+	if (put)
+		bio_list_add(&r->paced, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	return put;
+}
+
+bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	bool behind = !bio_list_empty(&r->paced);
+	u64 wait = 0;
+
+	if ((!behind && !kvp_pacing_is_slow(pool)) || in_vain(pool) ||
+	    (is_stream(bio) && kvp_pacing_passes(pool)))
+		return false;
+	if (!behind)
+		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
+	if ((!behind && !wait) || !put(r, bio))
+		return false;
+	WRITE_ONCE(pool->pacing.waiting, true);
+	come_back(r, wait);
+	if (!behind)
+		kvp_destage_kick(pool, false);
+	return true;
+}
+
+/* None once they are given back. */
+static struct bio *first(struct kvp_requests *r)
+{
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(&r->paced);
+	spin_unlock_irqrestore(&r->lock, flags);
+	return bio;
+}
+
+/* The first of those kept is the last of those that wait for space, if they do. */
+static void let_in(struct kvp_requests *r)
+{
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_pop(&r->paced);
+	if (bio)
+		bio_list_add(&r->writes, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	queue_work(r->write_wq, &r->write_work);
+}
+
+/* Nobody else takes any from the list, but all at once. */
+void kvp_paced_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(to_delayed_work(work), struct kvp_requests, pace_work);
+	struct kvp_pool *pool = r->pool;
+	struct bio *bio;
+	u64 wait;
+
+	while ((bio = first(r))) {
+		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
+		if (wait) {
+			WRITE_ONCE(pool->pacing.waiting, true);
+			come_back(r, wait);
+			return;
+		}
+		let_in(r);
+	}
+	WRITE_ONCE(pool->pacing.waiting, false);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Module-wide table of pools in use (R25): one pool per mapped device, found
+ * again when the device's table is reloaded; no pool and no leg twice.
+ */
+#ifndef KVP_REGISTRY_H
+#define KVP_REGISTRY_H
+
+#include <linux/blkdev.h>
+
+#include "ram/shrinker.h"
+#include "table/shrinker.h"
+#include "target/order.h"
+#include "target/request.h"
+
+struct mapped_device;
+
+/**
+ * struct kvp_instance - a pool in use by a mapped device
+ * @refs: tables that use it; 0 while it starts or stops, when only claims see
+ *	it; by the registry's lock
+ * @table: its mapped device hears of events; NULL once that table is gone
+ * @joining: names legs that the pool is about to take in, behind its own; by the
+ *	registry's lock
+ */
+struct kvp_instance {
+	struct list_head list;
+	struct mapped_device *md;
+	u32 refs;
+	struct kvp_pool *pool;
+	struct kvp_requests requests;
+	struct kvp_orders orders;
+	struct kvp_shrinker table_shrinker, ram_shrinker;
+	struct dm_table *table;
+	const struct kvp_start *joining;
+};
+
+/** kvp_registry_get() - the instance of @md with a reference, or NULL */
+struct kvp_instance *kvp_registry_get(struct mapped_device *md);
+
+/**
+ * kvp_registry_check() - call @check for the running instance of @md, if there is one
+ *
+ * Return: what @check returns, or 0. Context: process; the registry's lock is
+ * held around @check, so that the instance and its devices stay, and allocations are GFP_NOIO.
+ */
+int kvp_registry_check(struct mapped_device *md,
+		       int (*check)(struct kvp_instance *inst, void *data), void *data);
+
+/**
+ * kvp_registry_each() - call @fn for each pool that runs, until it returns something
+ *
+ * Return: that, or 0. Context: process; as in kvp_registry_check(), so @fn does no I/O.
+ */
+int kvp_registry_each(int (*fn)(struct kvp_instance *inst, void *data), void *data);
+
+/**
+ * kvp_registry_bar() - no pool may start until kvp_registry_unbar(), unless one is there
+ *
+ * Return: 0; -EBUSY, with *@pool the name of one that runs, starts or stops: nothing is barred. Context: process.
+ */
+int kvp_registry_bar(char pool[KVP_NAME_LEN + 1]);
+void kvp_registry_unbar(void);
+
+/** kvp_registry_started() - the instance that was claimed is complete, and has one reference */
+void kvp_registry_started(struct kvp_instance *inst);
+
+/** kvp_registry_put() - give a reference back; true for the last one: the caller stops the pool */
+bool kvp_registry_put(struct kvp_instance *inst);
+
+/**
+ * kvp_registry_linger() - legs of a pool that stops have not answered: nobody else may begin anew on those
+ *
+ * What they have may get to them whenever they do. kvp_registry_gone() follows, when they have answered.
+ */
+void kvp_registry_linger(struct kvp_pool *pool);
+void kvp_registry_gone(struct kvp_pool *pool);
+
+/**
+ * kvp_registry_answered() - has each of these devices answered whatever pools have asked it?
+ *
+ * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY, in words.
+ * Context: process.
+ */
+int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
+
+/** kvp_registry_leave() - the pool has stopped, or did not start: others may have its legs */
+void kvp_registry_leave(struct kvp_instance *inst);
+
+/**
+ * kvp_registry_claim() - enter pool->owner, unless another device has the pool
+ * or one of its legs, or no pool may start now; kvp_registry_started() or kvp_registry_leave() follows
+ */
+int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
+
+/**
+ * kvp_registry_reserve() - keep others off the legs that @inst is to get, unless one has them
+ * @s: names the pool's legs, then those; stays until kvp_registry_reserved()
+ *
+ * kvp_registry_reserved() ends it: the pool has them now, or does not want them any more.
+ */
+int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
+			 struct kvp_refusal *refusal);
+void kvp_registry_reserved(struct kvp_instance *inst);
+
+/**
+ * kvp_bdevs_overlap() - is it the same device, or is one a partition of the other?
+ *
+ * Device-mapper is one holder, whatever its devices are, and may open one device
+ * twice. That a disk cannot be claimed beside its partition is left to the kernel,
+ * which says EBUSY, but is not relied on.
+ */
+static inline bool kvp_bdevs_overlap(struct block_device *a, struct block_device *b)
+{
+	return a->bd_disk == b->bd_disk &&
+	       (a->bd_dev == b->bd_dev || !bdev_is_partition(a) || !bdev_is_partition(b));
+}
+
+/** kvp_registry_refused() - remember a refusal for last_refusal, and log it */
+void kvp_registry_refused(const struct kvp_refusal *r);
+
+#endif /* KVP_REGISTRY_H */

@@ -1,0 +1,1087 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/device-mapper.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#include "home/missing.h"
+#include "io/inject.h"
+#include "io/leg_queue.h"
+#include "target/long_read.h"
+#include "target/paced.h"
+#include "target/request.h"
+
+#define READ_PAGES	4	/* reads that get on when there is no memory at all */
+
+static struct kvp_bio *data_of(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct kvp_bio));
+}
+
+static struct bio *bio_of(struct kvp_bio *k)
+{
+	return dm_bio_from_per_bio_data(k, sizeof(struct kvp_bio));
+}
+
+static u64 first_block(const struct bio *bio)
+{
+	return bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT;
+}
+
+static u32 block_count(const struct bio *bio)
+{
+	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
+}
+
+static void end_bio(struct bio *bio, blk_status_t status)
+{
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+/* --- copying: a block may lie in several segments ------------------------------------ */
+
+static void copy_from_bio(struct bio *bio, struct bvec_iter *iter, void *block)
+{
+	u32 left = KVP_BLOCK_SIZE;
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+
+		bv.bv_len = n;
+		memcpy_from_bvec(block, &bv);
+		bio_advance_iter_single(bio, iter, n);
+		block += n;
+		left -= n;
+	}
+}
+
+/* NULL for zeros. */
+static void copy_to_bio(struct bio *bio, struct bvec_iter *iter, const void *block)
+{
+	u32 left = KVP_BLOCK_SIZE;
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+
+		bv.bv_len = n;
+		if (block) {
+			memcpy_to_bvec(&bv, block);
+			block += n;
+		} else {
+			memzero_bvec(&bv);
+		}
+		bio_advance_iter_single(bio, iter, n);
+		left -= n;
+	}
+}
+
+static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 block)
+{
+	__le64 b = cpu_to_le64(block);
+	u32 left = KVP_BLOCK_SIZE, crc = kvp_crc32c(seed, &b, sizeof(b));
+
+	while (left) {
+		struct bio_vec bv = bio_iter_iovec(bio, *iter);
+		u32 n = min(left, bv.bv_len);
+		void *p = bvec_kmap_local(&bv);
+
+		crc = kvp_crc32c(crc, p, n);
+		kunmap_local(p);
+		bio_advance_iter_single(bio, iter, n);
+		left -= n;
+	}
+	return crc;
+}
+
+/* --- durability ------------------------------------------------------------------------- */
+
+static void waiter_done(struct kvp_waiter *w, int error)
+{
+	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
+
+	/* -EAGAIN: to be given back for the time after a noflush suspend, if that was not interrupted. */
+	if (error == -EAGAIN && !kvp_requests_give_back(k->requests)) {
+		kvp_commit_wait_async(k->requests->pool, w);
+		return;
+	}
+	if (!error)
+		kvp_latency_add(&k->requests->flushes, ktime_get_ns() - k->since);
+	end_bio(bio_of(k), error == -EAGAIN ? BLK_STS_DM_REQUEUE : errno_to_blk_status(error));
+}
+
+static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
+{
+	struct kvp_bio *k = data_of(bio);
+
+	k->requests = pool->requests;
+	k->since = ktime_get_ns();
+	k->waiter.seq = seq;
+	k->waiter.internal = false;
+	k->waiter.done = waiter_done;
+	kvp_commit_wait_async(pool, &k->waiter);
+}
+
+static int map_flush(struct kvp_pool *pool, struct bio *bio)
+{
+	if (kvp_pool_readonly(pool))
+		end_bio(bio, BLK_STS_OK);
+	else
+		end_when_durable(pool, bio, kvp_wbuf_seq(pool));
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* --- writes ------------------------------------------------------------------------------- */
+
+/* With no leg left, requests fail or wait, as the administrator chose. */
+static bool must_fail(struct kvp_pool *pool)
+{
+	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
+}
+
+/* The same for who finds the buffer full: while commits fail nothing will come free. */
+static bool waits_in_vain(struct kvp_pool *pool)
+{
+	return must_fail(pool) || (READ_ONCE(pool->log.failed) &&
+				   !READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
+}
+
+/* Copy from where the bio stands; false when the buffer is full. */
+static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
+{
+	bool stream = data_of(bio)->stream;
+	struct kvp_dirty *spare = NULL, *d;
+
+	while (bio->bi_iter.bi_size) {
+		d = kvp_wbuf_begin_write(pool, first_block(bio), &spare);
+		if (!d)
+			break;
+		if (stream)
+			WRITE_ONCE(d->stream, true);	/* the builder may look at it */
+		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
+		*seq = kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
+	}
+	kvp_wbuf_end_stream(pool, &spare);
+	return !bio->bi_iter.bi_size;
+}
+
+/* Take a write or discard into the buffer; false when it is full, or memory short. */
+static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
+{
+	if (bio_op(bio) == REQ_OP_WRITE)
+		return copy_in(pool, bio, seq);
+	return !block_count(bio) ||
+	       !kvp_wbuf_discard(pool, first_block(bio), block_count(bio), seq);
+}
+
+static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
+{
+	if (bio->bi_opf & REQ_FUA) {
+		end_when_durable(pool, bio, seq);
+		return;
+	}
+	end_bio(bio, BLK_STS_OK);
+	kvp_commit_kick(pool, true);
+}
+
+/* To the end of @held, which @work takes from. */
+static void defer_write(struct kvp_requests *r, struct bio *bio, struct bio_list *held,
+			struct work_struct *work)
+{
+	unsigned long flags;
+	bool requeue;
+
+	/* Under the lock: whoever sets it takes what is on the list. */
+	spin_lock_irqsave(&r->lock, flags);
+	requeue = kvp_requests_give_back(r);
+	if (!requeue)
+		bio_list_add(held, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	if (requeue)
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+	else
+		queue_work(r->write_wq, work);
+}
+
+static u32 asks_write(const struct bio *bio)
+{
+	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |
+	       (bio->bi_opf & (REQ_FUA | REQ_SYNC) ? KVP_ASK_SYNC : 0);
+}
+
+static int map_write(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 seq = 0;
+
+	if (kvp_pool_readonly(pool) || must_fail(pool))
+		return DM_MAPIO_KILL;
+	this_cpu_add(pool->stats->write_blocks, block_count(bio));
+	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), block_count(bio), asks_write(bio));
+	if (kvp_paced_keep(r, bio))
+		return DM_MAPIO_SUBMITTED;
+	/* Nobody overtakes those who wait already. */
+	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
+		defer_write(r, bio, &r->writes, &r->write_work);
+	else
+		written(pool, bio, seq);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/*
+ * The buffer is not full, yet there is no page: make those in use come home. Not
+ * where no more may be buffered before it is committed: that comes by itself,
+ * if the log has space.
+ */
+static void relieve_memory(struct kvp_pool *pool)
+{
+	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
+		kvp_commit_now(pool);
+		kvp_destage_kick(pool, true);
+	}
+	/* What a cache has need not be in memory; there may have been none to park it. */
+	if (READ_ONCE(pool->wbuf.scarce) || READ_ONCE(pool->wbuf.used) > pool->wbuf.limit - pool->wbuf.limit / 4)
+		kvp_post_kick(pool);
+	kvp_commit_kick(pool, true);
+}
+
+/* None once they are given back: then all on the list belong to who does that. */
+static struct bio *next_write(struct kvp_requests *r, struct bio_list *held)
+{
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio = kvp_requests_give_back(r) ? NULL : bio_list_peek(held);
+	spin_unlock_irqrestore(&r->lock, flags);
+	return bio;
+}
+
+static void pop_write(struct kvp_requests *r, struct bio_list *held)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_pop(held);
+	spin_unlock_irqrestore(&r->lock, flags);
+}
+
+/* Those that waited for space; the first stays on the list until it is accepted. */
+static void accept_held(struct kvp_requests *r, struct bio_list *held)
+{
+	struct kvp_pool *pool = r->pool;
+	struct bio *bio;
+
+	while ((bio = next_write(r, held))) {
+		int space = atomic_read(&r->space_seq);
+		u64 seq = 0;
+
+		if (!must_fail(pool) && accept(pool, bio, &seq)) {
+			pop_write(r, held);
+			written(pool, bio, seq);
+			/* Whoever sends to a leg that is idle comes first. */
+			cond_resched();
+		} else if (waits_in_vain(pool)) {
+			pop_write(r, held);
+			end_bio(bio, BLK_STS_IOERR);
+		} else {
+			relieve_memory(pool);
+			if (space == atomic_read(&r->space_seq))
+				return;	/* the space callback brings us back */
+		}
+	}
+}
+
+static void write_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, write_work);
+
+	accept_held(r, &r->writes);
+}
+
+static void discard_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, discard_work);
+
+	accept_held(r, &r->discards);
+}
+
+static void space_came_free(struct kvp_pool *pool)
+{
+	struct kvp_requests *r = pool->requests;
+
+	atomic_inc(&r->space_seq);
+	smp_mb__after_atomic();	/* pairs with the lock in defer_write(), the barrier in hold_read() */
+	if (!bio_list_empty(&r->reads) && !kvp_pool_waits(pool))
+		queue_work(r->wq, &r->read_work);
+	if (!bio_list_empty(&r->writes))
+		queue_work(r->write_wq, &r->write_work);
+	if (!bio_list_empty(&r->discards))
+		queue_work(r->write_wq, &r->discard_work);
+}
+
+/*
+ * Device-mapper takes bios back as long as it suspends. If somebody interrupts that it ends with an error
+ * what comes from then on, and tells us a while later; so it is asked each time. From map that is exact: it
+ * waits for map before it may give up. A worker may still be too late by an instruction, as with every target.
+ */
+bool kvp_requests_give_back(struct kvp_requests *r)
+{
+	struct dm_target *ti = READ_ONCE(r->suspending);
+
+	return ti && dm_noflush_suspending(ti);
+}
+
+/* What was kept after the suspend had been interrupted, and before that was known. */
+static void go_on(struct kvp_requests *r)
+{
+	if (!bio_list_empty(&r->paced))
+		queue_delayed_work(r->write_wq, &r->pace_work, 0);
+	space_came_free(r->pool);
+}
+
+void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
+{
+	struct bio_list held;
+	struct bio *bio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	WRITE_ONCE(r->suspending, ti);
+	spin_unlock_irqrestore(&r->lock, flags);
+	WRITE_ONCE(r->pool->log.requeue, !!ti);
+	if (!ti) {
+		go_on(r);
+		return;
+	}
+	/* A pool that faults from here on finds it set. Pairs with the one in hold_read(). */
+	smp_mb();
+	/*
+	 * Space that comes free may start it again, but it takes nothing any more:
+	 * only one that had begun before must be waited for.
+	 */
+	cancel_delayed_work_sync(&r->pace_work);
+	cancel_work_sync(&r->write_work);
+	cancel_work_sync(&r->discard_work);
+	queue_work(r->wq, &r->read_work);
+	bio_list_init(&held);
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_merge(&held, &r->writes);
+	bio_list_init(&r->writes);
+	bio_list_merge(&held, &r->discards);
+	bio_list_init(&r->discards);
+	bio_list_merge(&held, &r->paced);
+	bio_list_init(&r->paced);
+	spin_unlock_irqrestore(&r->lock, flags);
+	while ((bio = bio_list_pop(&held)))
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+	if (kvp_pool_waits(r->pool))
+		kvp_commit_requeue(r->pool);
+}
+
+/*
+ * --- discard and write-zeroes ---------------------------------------------------------------
+ *
+ * So many may be pending; those beyond wait by themselves until some are home, which takes disks a
+ * table page each. No write waits behind them. Requests that are in flight together have no order, here
+ * as on any disk: who wants a write to come after a discard waits for the discard to be answered.
+ */
+
+static int map_discard(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 seq = 0;
+
+	if (kvp_pool_readonly(pool) || must_fail(pool))
+		return DM_MAPIO_KILL;
+	this_cpu_add(pool->stats->discard_blocks, block_count(bio));
+	if (!bio_list_empty(&r->discards) || !accept(pool, bio, &seq))
+		defer_write(r, bio, &r->discards, &r->discard_work);
+	else
+		written(pool, bio, seq);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+/* With no leg left and failmode=wait: for 'clear', or another mode. */
+static void hold_read(struct kvp_requests *r, struct bio *bio)
+{
+	unsigned long flags;
+
+	if (kvp_requests_give_back(r)) {
+		end_bio(bio, BLK_STS_DM_REQUEUE);
+		return;
+	}
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_add(&r->reads, bio);
+	spin_unlock_irqrestore(&r->lock, flags);
+	smp_mb();	/* pairs with the one in space_came_free() */
+	if (!kvp_pool_waits(r->pool) || kvp_requests_give_back(r))
+		queue_work(r->wq, &r->read_work);
+}
+
+/* Where the blocks of a read go that come from elsewhere. */
+struct reader {
+	struct bio *bio;
+	struct bvec_iter iter;
+};
+
+static void give_block(void *to, struct page *page)
+{
+	struct reader *reader = to;
+
+	copy_to_bio(reader->bio, &reader->iter, page_address(page));
+}
+
+/* How many blocks from @block on, of @count, lie in its chunk? Of a mirror, all. */
+static u32 in_chunk(struct kvp_pool *pool, u64 block, u32 count)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 chunk = at.v->g->chunk_blocks;
+
+	return kvp_is_parity1(at.v->g) ? min(count, chunk - (u32)(at.block % chunk)) : count;
+}
+
+/* Of a parity1: blocks of one leg. */
+static bool in_one_chunk(struct kvp_pool *pool, u64 block, u32 count)
+{
+	return in_chunk(pool, block, count) == count;
+}
+
+/*
+ * What a leg had that is out, as much at once as lies together: how many blocks were read, or 0.
+ * Where it fails once, what is left of that chunk, up to @tried, is read block by block.
+ */
+static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter, u64 block,
+			u64 *tried)
+{
+	struct reader reader = { bio, *iter };
+	u32 n = in_chunk(r->pool, block, iter->bi_size >> KVP_BLOCK_SHIFT);
+
+	if (n < 2 || block < *tried || !kvp_block_missing(r->pool, block))
+		return 0;
+	*tried = block + n;
+	if (kvp_missing_read(r->pool, block, n, give_block, &reader))
+		return 0;
+	*iter = reader.iter;
+	return n;
+}
+
+/*
+ * Did the block at @iter come, and is it what the table says? The others of its read need not
+ * be. Goes on behind it if so.
+ */
+static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block)
+{
+	const struct kvp_bio *k = data_of(bio);
+	struct bvec_iter behind = *iter;
+	struct kvp_tpage *leaf;
+	u64 entry;
+	bool good;
+
+	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
+		return false;
+	leaf = kvp_table_load(pool, block);
+	if (IS_ERR(leaf))
+		return false;
+	entry = kvp_table_entry(pool, leaf, block);
+	kvp_table_put(pool, leaf);
+	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
+		copy_to_bio(bio, iter, NULL);
+		return true;
+	}
+	good = kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+	       sum_of_bio(bio, &behind, pool->seed, block) == kvp_entry_crc(entry);
+	if (good)
+		*iter = behind;
+	return good;
+}
+
+/*
+ * Every block from scratch that is not what it should be, each under its lock, through a
+ * private page. That a block is lost is an answer, whatever becomes of the legs. False: not
+ * all was read.
+ */
+static bool read_anew(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	struct bvec_iter iter = k->iter;
+	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT, tried = 0;
+	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
+	blk_status_t status = BLK_STS_OK;
+	u32 n;
+
+	for (; iter.bi_size; block += n) {
+		int error;
+
+		n = 1;
+		if (is_in_place(r->pool, bio, &iter, block))
+			continue;
+		n = read_missing(r, bio, &iter, block, &tried);
+		if (n)
+			continue;
+		n = 1;
+		error = kvp_block_read(r->pool, block, page);
+		if (error == -EIO && kvp_pool_waits(r->pool))
+			break;
+		if (error)
+			status = BLK_STS_IOERR;
+		copy_to_bio(bio, &iter, error ? NULL : page_address(page));
+	}
+	mempool_free(page, &r->pages);
+	if (iter.bi_size) {
+		hold_read(r, bio);
+		return false;
+	}
+	end_bio(bio, status);
+	return !status;
+}
+
+static void read_anew_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	u64 block = k->iter.bi_sector >> KVP_SECTORS_SHIFT;
+	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
+	struct kvp_requests *r = k->requests;
+	struct kvp_pool *pool = r->pool;
+	bool ssd = k->ssd.block;
+
+	k->ssd.block = 0;
+	/*
+	 * After this the bio is gone. What came from the SSD cache was not what it should be: to be
+	 * forgotten once home has been read, for which another SSD may have been needed, and
+	 * which, as long as home does not give it, may be needed once more.
+	 */
+	if (!read_anew(r, bio_of(k)) || !ssd)
+		return;
+	kvp_scache_mistrust(pool, block, count);
+	this_cpu_add(pool->stats->ssd_mistrusted, count);
+}
+
+static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
+{
+	struct kvp_bio *k = data_of(bio);
+
+	k->requests = r;
+	/* Whoever polls does not see what a worker does for it; device-mapper sees when it has ended. */
+	bio_clear_polled(bio);
+	INIT_WORK(&k->work, how);
+	queue_work(r->wq, &k->work);
+}
+
+/* Reads that waited for legs; each may wait again. */
+static void read_work(struct work_struct *work)
+{
+	struct kvp_requests *r = container_of(work, struct kvp_requests, read_work);
+	struct bio_list held;
+	unsigned long flags;
+	struct bio *bio;
+
+	bio_list_init(&held);
+	spin_lock_irqsave(&r->lock, flags);
+	bio_list_merge(&held, &r->reads);
+	bio_list_init(&r->reads);
+	spin_unlock_irqrestore(&r->lock, flags);
+	while ((bio = bio_list_pop(&held)))
+		if (kvp_requests_give_back(r))
+			end_bio(bio, BLK_STS_DM_REQUEUE);
+		else
+			defer_read(r, bio, read_anew_work);
+}
+
+static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
+
+/* How blocks are to be read: what is not valid among others is seen when they have come. */
+enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
+
+static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block,
+				u32 count)
+{
+	enum home_class class = HOME_ZERO;
+	u64 b;
+
+	for (b = block; b < block + count; b++) {
+		unsigned int state = kvp_entry_state(kvp_table_entry(pool, leaf, b));
+
+		if (state == KVP_ENTRY_VALID)
+			return HOME_READ;
+		if (state != KVP_ENTRY_UNWRITTEN)
+			class = HOME_POISON;
+	}
+	return class;
+}
+
+static void read_zeros(struct kvp_pool *pool, struct bio *bio)
+{
+	this_cpu_add(pool->stats->zero_read_blocks, block_count(bio));
+	zero_fill_bio(bio);
+	end_bio(bio, BLK_STS_OK);
+}
+
+/* Point the bio at @leg, unless there is none. */
+static bool point_at(struct bio *bio, struct kvp_leg *leg, u64 at)
+{
+	data_of(bio)->leg = leg;
+	if (!leg)
+		return false;
+	bio_set_dev(bio, leg->bdev);
+	bio->bi_iter.bi_sector = at << KVP_SECTORS_SHIFT;
+	return true;
+}
+
+/* Point the bio at the leg that has all of it, or one that has; false if there is none. */
+static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
+{
+	u64 block = first_block(bio);
+
+	return point_at(bio, kvp_leg_choose(pool, block, block_count(bio)),
+			kvp_home_block(pool, block));
+}
+
+/* The same of the SSD cache, if it has all of it. */
+static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio);
+
+	if (!k->ssd.block)
+		return false;
+	if (kvp_scache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
+	    point_at(bio, kvp_scache_choose(pool, &k->ssd, count), k->ssd.block)) {
+		this_cpu_add(pool->stats->ssd_hits, count);
+		return true;
+	}
+	k->ssd.block = 0;
+	return false;
+}
+
+/*
+ * Point the bio at a leg, or read it from several; takes over the leaf's
+ * reference. False: nothing is to be submitted any more.
+ */
+static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_bio *k = data_of(bio);
+	u64 block = first_block(bio);
+	u32 count = block_count(bio);
+	enum home_class class = classify(pool, leaf, block, count);
+
+	if (class == HOME_READ) {
+		if (kvp_rcache_enabled(&pool->rcache))
+			this_cpu_add(pool->stats->ram_misses, count);
+		k->requests = r;
+		k->leaf = leaf;
+		if (point_at_ssd(pool, bio))
+			return true;
+		this_cpu_add(pool->stats->ssd_misses, kvp_scache_asked(pool, count) ? count : 0);
+		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
+			return true;
+		if (kvp_is_parity1(leaf->v->g) && kvp_long_read(r, bio, leaf, long_read_done))
+			return false;
+		k->leaf = NULL;
+	}
+	kvp_table_put(pool, leaf);
+	k->ssd.block = 0;
+	if (class == HOME_ZERO)
+		read_zeros(pool, bio);
+	else
+		defer_read(r, bio, read_anew_work);
+	return false;
+}
+
+/* The table page was not in memory: get it, then read. */
+static void read_home_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct kvp_requests *r = k->requests;
+	struct bio *bio = bio_of(k);
+	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
+
+	kvp_table_shrink(r->pool, false);
+	/* The SSD cache was not read, if it ends here. */
+	if (IS_ERR(leaf))
+		k->ssd.block = 0;
+	if (leaf == ERR_PTR(-ENOMEM) || (IS_ERR(leaf) && kvp_pool_waits(r->pool)))
+		read_anew(r, bio);	/* which waits for memory, or legs */
+	else if (IS_ERR(leaf))
+		end_bio(bio, BLK_STS_IOERR);
+	else if (remap_home(r, bio, leaf))
+		kvp_leg_send(data_of(bio)->leg, bio);
+}
+
+/* Serve from the buffer; false when a block has left it meanwhile, or is parked. */
+static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
+{
+	struct bvec_iter iter = bio->bi_iter;
+	u64 block = first_block(bio);
+
+	for (; iter.bi_size; block++) {
+		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+
+		if (d) {
+			struct page *page = READ_ONCE(d->page);
+
+			if (page)
+				copy_to_bio(bio, &iter, page_address(page));
+			kvp_wbuf_unlock(pool, block);
+			if (!page)
+				return false;
+		} else if (kvp_wbuf_in_hole(pool, block)) {
+			copy_to_bio(bio, &iter, NULL);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* --- the RAM cache: reads that are small enough, all or nothing --------------------------- */
+
+#define CACHED_BLOCKS	KVP_RCACHE_REGION
+
+/* After the buffer was asked. Blocks are copied while they may be evicted. */
+static bool read_cached(struct kvp_pool *pool, struct bio *bio)
+{
+	u32 count = block_count(bio), i;
+	struct bvec_iter iter = bio->bi_iter;
+	u64 block = first_block(bio);
+
+	if (count > CACHED_BLOCKS)
+		return false;
+	for (i = 0; i < count; i++) {
+		struct page *page = kvp_rcache_get(pool, block + i);
+
+		if (!page)
+			return false;
+		copy_to_bio(bio, &iter, page_address(page));
+		kvp_rcache_put(page);
+	}
+	this_cpu_add(pool->stats->ram_hits, count);
+	return true;
+}
+
+/*
+ * Are the blocks to be kept, if they come from home? What a file system calls
+ * important, in any case; not what is read ahead, which the kernel keeps by itself,
+ * nor long streams, nor what was cut. Hits belong to streams, too.
+ */
+static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
+{
+	u32 run = kvp_streams_read(&pool->streams, first_block(bio), block_count(bio));
+	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]);
+
+	if (!whole || block_count(bio) > CACHED_BLOCKS)
+		return KVP_RAM_LONG;
+	if (bio->bi_opf & (REQ_META | REQ_PRIO))
+		return KVP_RAM_KEEP;
+	if (bio->bi_opf & REQ_RAHEAD)
+		return KVP_RAM_AHEAD;
+	return run <= cutoff >> KVP_BLOCK_SHIFT ? KVP_RAM_KEEP : KVP_RAM_STREAM;
+}
+
+/* What the policy of the SSD cache asks of a read. */
+static u32 ask_of(const struct bio *bio)
+{
+	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |
+	       (bio->bi_opf & (REQ_RAHEAD | REQ_BACKGROUND) ? KVP_ASK_AHEAD : 0);
+}
+
+/* It comes from home, or the SSD: prepare that it is kept, or not. */
+static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypass why)
+{
+	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(&pool->rcache);
+	struct kvp_bio *k = data_of(bio);
+
+	k->may_fill = !k->ssd.block && kvp_fill_plan(pool, first_block(bio), block_count(bio),
+						     ask_of(bio), &k->plan);
+	k->fill = keep;
+	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
+	k->token = 0;
+	if (keep) {
+		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
+	} else if (kvp_rcache_enabled(&pool->rcache)) {
+		this_cpu_add(pool->stats->ram_bypassed[why], block_count(bio));
+	}
+}
+
+/* How many blocks from the first on are served alike, and how? */
+static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 n = min(count, at.left), i;	/* below one leaf */
+
+	*buffered = kvp_wbuf_any(pool, block, 1);
+	if (!*buffered && !kvp_wbuf_any(pool, block, n))
+		return n;
+	for (i = 1; i < n; i++)
+		if (kvp_wbuf_any(pool, block + i, 1) != *buffered)
+			break;
+	return i;
+}
+
+/* What lies on the SSD cache is read from there, and the rest with a bio of its own. */
+static void cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
+{
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio), n = kvp_scache_alike(pool, first_block(bio), count, &k->ssd);
+
+	if (n == count)
+		return;
+	dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
+	k->iter = bio->bi_iter;
+	this_cpu_sub(pool->stats->read_blocks, count - n);
+}
+
+static int map_read(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_bio *k = data_of(bio);
+	u64 block = first_block(bio);
+	u32 count = block_count(bio), n;
+	struct kvp_tpage *leaf;
+	enum kvp_ram_bypass why = KVP_RAM_KEEP;
+	bool buffered, cached;
+
+	n = alike(pool, block, count, &buffered);
+	if (n < count)
+		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
+	this_cpu_add(pool->stats->read_blocks, n);
+	k->iter = bio->bi_iter;
+	k->ssd.block = 0;
+	if (buffered) {
+		if (read_buffer(pool, bio)) {
+			this_cpu_add(pool->stats->buffer_read_blocks, n);
+			end_bio(bio, BLK_STS_OK);
+		} else {
+			defer_read(r, bio, read_anew_work);
+		}
+		return DM_MAPIO_SUBMITTED;
+	}
+	cached = read_cached(pool, bio);
+	if (!cached)
+		cut_for_ssd(pool, bio);
+	if (kvp_rcache_enabled(&pool->rcache))
+		why = worth_keeping(pool, bio, n == count);
+	if (cached) {
+		end_bio(bio, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	plan_fill(pool, bio, why);
+	leaf = kvp_table_find(pool, block);
+	if (!leaf) {
+		defer_read(r, bio, read_home_work);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (!remap_home(r, bio, leaf))
+		return DM_MAPIO_SUBMITTED;
+	if (!kvp_leg_crowded(k->leg))
+		return DM_MAPIO_REMAPPED;
+	kvp_leg_send(k->leg, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/*
+ * One block of those that came back. What the caches are to keep is verified there,
+ * where the reader cannot change it any more (R23).
+ */
+static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+			 u64 block, u32 crc)
+{
+	const struct kvp_bio *k = data_of(bio);
+	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
+	struct kvp_candidate *c = k->may_fill ? kvp_fill_begin(pool, block, &k->plan) : NULL;
+	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
+	bool good;
+	struct kvp_rfill fill = {
+		.first = k->iter.bi_sector >> KVP_SECTORS_SHIFT,
+		.count = k->iter.bi_size >> KVP_BLOCK_SHIFT,
+		.token = k->token,
+		.favoured = k->favoured,
+	};
+
+	if (!kept)
+		return sum_of_bio(bio, iter, pool->seed, block) == crc;
+	copy_from_bio(bio, iter, kept);
+	good = kvp_block_sum(pool->seed, block, kept) == crc;
+	if (c && good) {
+		if (page)
+			memcpy(page_address(c->page), kept, KVP_BLOCK_SIZE);
+		kvp_fill_add(pool, c, crc);
+	} else if (c) {
+		kvp_fill_drop(pool, c);
+	}
+	if (page && good)
+		kvp_rcache_insert(pool, block, page, &fill);
+	else if (page)
+		kvp_rcache_unpage(pool, block, page);
+	return good;
+}
+
+/* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
+static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
+{
+	struct bvec_iter iter = data_of(bio)->iter;
+	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
+
+	for (; iter.bi_size; block++) {
+		u64 entry = kvp_table_entry(pool, leaf, block);
+
+		switch (kvp_entry_state(entry)) {
+		case KVP_ENTRY_UNWRITTEN:
+			copy_to_bio(bio, &iter, NULL);
+			break;
+		case KVP_ENTRY_VALID:
+			if (!verify_block(pool, bio, &iter, block, kvp_entry_crc(entry)))
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * What legs were read for has come, if it was @good. If it is not what it should
+ * be the device need not be at fault: destage or a bypass may have written
+ * the block meanwhile, or the reader its buffer. From scratch, then: false.
+ */
+static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
+{
+	struct kvp_bio *k = data_of(bio);
+	struct kvp_tpage *leaf = k->leaf;
+
+	k->came = good;
+	good = good && !k->lacks && verify(r->pool, bio, leaf);
+	kvp_table_put(r->pool, leaf);
+	k->leaf = NULL;
+	if (good)
+		return true;
+	this_cpu_inc(r->pool->stats->read_retries);
+	defer_read(r, bio, read_anew_work);
+	return false;
+}
+
+/* What a leg had that is out; in a worker, since vector instructions may not be used everywhere. */
+static void rebuild_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct kvp_requests *r = k->requests;
+	u32 made = kvp_long_rebuild(r, bio_of(k), k->came);
+
+	if (!came_well(r, bio_of(k), k->came))
+		return;
+	this_cpu_add(r->pool->stats->rebuilt_blocks, made);
+	end_bio(bio_of(k), BLK_STS_OK);
+}
+
+static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
+{
+	struct kvp_bio *k = data_of(bio);
+
+	k->came = good;
+	if (k->rebuild)
+		defer_read(r, bio, rebuild_work);
+	else if (came_well(r, bio, good))
+		end_bio(bio, BLK_STS_OK);
+}
+
+int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
+{
+	struct kvp_bio *k = data_of(bio);
+	bool good = !*error;
+
+	/* Ended by ourselves: served, or read anew after a first try. */
+	if (!k->leaf)
+		return DM_ENDIO_DONE;
+	kvp_leg_unchoose(k->leg);
+	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
+	/* Of a leg with data the second try counts. */
+	if (!good && k->ssd.block)
+		atomic64_inc(&k->leg->err_read);
+	/* That the log has come round is no fault of the SSD. */
+	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {
+		good = false;
+		k->ssd.block = 0;
+	}
+	*error = BLK_STS_OK;
+	bio->bi_status = BLK_STS_OK;
+	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+}
+
+/* --- all of them --------------------------------------------------------------------------------- */
+
+int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
+{
+	data_of(bio)->leaf = NULL;
+	data_of(bio)->rebuild = NULL;
+	data_of(bio)->lacks = NULL;
+	data_of(bio)->came = false;
+	if (bio->bi_opf & REQ_PREFLUSH)
+		return map_flush(r->pool, bio);
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return map_read(r, bio);
+	case REQ_OP_WRITE:
+		return map_write(r, bio);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return map_discard(r, bio);
+	default:
+		return DM_MAPIO_KILL;
+	}
+}
+
+int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
+{
+	r->pool = pool;
+	r->since = ktime_get_boottime();
+	spin_lock_init(&r->lock);
+	bio_list_init(&r->writes);
+	bio_list_init(&r->discards);
+	bio_list_init(&r->paced);
+	bio_list_init(&r->reads);
+	INIT_DELAYED_WORK(&r->pace_work, kvp_paced_work);
+	INIT_WORK(&r->write_work, write_work);
+	INIT_WORK(&r->discard_work, discard_work);
+	INIT_WORK(&r->read_work, read_work);
+	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
+	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	r->write_wq = alloc_workqueue("kvpool-writes", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!r->wq || !r->write_wq || mempool_init_page_pool(&r->pages, READ_PAGES, 0)) {
+		kvp_requests_exit(r);
+		return -ENOMEM;
+	}
+	if (kvp_long_reads_init(r)) {
+		kvp_requests_exit(r);
+		return -ENOMEM;
+	}
+	pool->requests = r;
+	pool->space = space_came_free;
+	return 0;
+}
+
+void kvp_requests_settle(struct kvp_requests *r)
+{
+	flush_workqueue(r->wq);
+}
+
+void kvp_requests_exit(struct kvp_requests *r)
+{
+	if (r->pool) {
+		r->pool->space = NULL;
+		cancel_delayed_work_sync(&r->pace_work);
+	}
+	if (r->wq)
+		destroy_workqueue(r->wq);
+	if (r->write_wq)
+		destroy_workqueue(r->write_wq);
+	mempool_exit(&r->pages);
+	kvp_long_reads_exit(r);
+	r->wq = NULL;
+	r->write_wq = NULL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The request path: from bios to the write buffer and the legs.
+ */
+#ifndef KVP_REQUEST_H
+#define KVP_REQUEST_H
+
+#include <linux/bio.h>
+#include <linux/mempool.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core/core.h"
+#include "core/latency.h"
+
+/**
+ * struct kvp_requests - bios that could not be served at once
+ * @writes: wait for buffer pages, in order of arrival; by @lock
+ * @discards: wait for others to be home, or for room in the log, in order of arrival; by @lock
+ * @paced: are kept before that, so that a cache does not get full (paced.h); by @lock
+ * @reads: wait for legs (failmode=wait); by @lock
+ * @suspending: the target that is suspended without a flush: bios that would have to wait go
+ *	back to device-mapper, see kvp_requests_give_back(); written under @lock
+ * @since: when the pool was started, by the clock that goes on in sleep
+ * @flushes: how long FLUSH took, and what came with FUA
+ * @space_seq: counts calls of the pool's space callback
+ */
+struct kvp_requests {
+	struct kvp_pool *pool;
+	struct workqueue_struct *wq, *write_wq;
+	spinlock_t lock;		/* irqsave */
+	struct bio_list writes, discards, paced, reads;
+	atomic_t space_seq;
+	struct work_struct write_work, discard_work, read_work;
+	struct delayed_work pace_work;
+	mempool_t pages;		/* for reads through a private page */
+	struct dm_target *suspending;
+	ktime_t since;
+	struct kvp_latency flushes;
+
+	/* Of long_read.c; of pools with a parity1. */
+	struct bio_set long_bios;
+	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
+	u32 junk_blocks;
+	atomic_t own_pages;		/* of reads while a leg is out: for what the reader does not want */
+};
+
+struct dm_target;
+struct kvp_rebuild;
+
+/* Per-bio data; kept small. */
+struct kvp_bio {
+	struct kvp_waiter waiter;	/* FLUSH, FUA */
+	u64 since;			/* waits since then; ns of ktime_get_ns() */
+	struct kvp_requests *requests;
+	bool stream;			/* of a write: it goes home past a cache, if it can */
+	struct bvec_iter iter;		/* as it arrived; reads only */
+	struct kvp_leg *leg;		/* read from home: from this leg */
+	struct kvp_tpage *leaf;		/* and verified against this leaf */
+	atomic_t parts;			/* of a long read: requests that have not ended, */
+	bool failed;			/* one that failed, */
+	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
+	struct kvp_rebuild *rebuild;	/* what a leg has that is out is to be made of what comes */
+	const struct kvp_leg *lacks;	/* of what this leg has nothing is in the reader's pages */
+	bool came;			/* all else was read without an error, and is there */
+	u32 token;			/* of the RAM cache, taken before */
+	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
+	bool may_fill;			/* the SSD cache, by: */
+	struct kvp_fill_plan plan;
+	struct kvp_on_ssd ssd;		/* it lies on the SSD cache, too, unless its block is 0 */
+	struct work_struct work;	/* a read that has to wait */
+};
+
+int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
+void kvp_requests_exit(struct kvp_requests *r);
+
+/** kvp_requests_settle() - wait for what is still done for reads that were answered; there are no others */
+void kvp_requests_settle(struct kvp_requests *r);
+
+/** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
+int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
+
+/** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
+int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
+
+/** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */
+void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti);
+
+/** kvp_requests_give_back() - are bios that would have to wait to be ended with BLK_STS_DM_REQUEUE? Any context. */
+bool kvp_requests_give_back(struct kvp_requests *r);
+
+#endif /* KVP_REQUEST_H */

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What people and tools are told: docs/dm-interface.md lists every field. */
+#include <linux/log2.h>
+#include <linux/uuid.h>
+
+#include "target/request.h"
+#include "target/status.h"
+#include "target/target.h"
+
+static const char *const scrub_states[] = {
+	[KVP_SCRUB_NONE] = "none",
+	[KVP_SCRUB_RUNNING] = "running",
+	[KVP_SCRUB_PAUSED] = "paused",
+	[KVP_SCRUB_FINISHED] = "finished",
+	[KVP_SCRUB_STOPPED] = "stopped",
+};
+
+static const char *leg_state(const struct kvp_leg *leg)
+{
+	if (!leg->bdev)
+		return "missing";
+	switch (READ_ONCE(leg->state)) {
+	case KVP_LEG_IN_SYNC:
+		return "online";
+	case KVP_LEG_STALE:
+		return "stale";
+	case KVP_LEG_FAULTED:
+		return "faulted";
+	default:
+		return "offline";
+	}
+}
+
+static const char *vdev_word(u32 kind)
+{
+	switch (kind) {
+	case KVP_VDEV_SINGLE:
+		return "single";
+	case KVP_VDEV_PARITY1:
+		return "parity1";
+	case KVP_VDEV_CACHE:
+		return "cache";
+	case KVP_VDEV_CACHE_PARITY1:
+		return "cache-parity1";
+	default:
+		return "mirror";
+	}
+}
+
+static char leg_letter(const struct kvp_leg *leg)
+{
+	if (!leg->bdev)
+		return '-';
+	switch (READ_ONCE(leg->state)) {
+	case KVP_LEG_IN_SYNC:
+		return 'A';
+	case KVP_LEG_STALE:
+		return 'S';
+	case KVP_LEG_FAULTED:
+		return 'F';
+	default:
+		return 'O';
+	}
+}
+
+static const char *pool_state(const struct kvp_pool *pool)
+{
+	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return "suspended";
+	/* No leg takes the log: nothing more becomes durable until one does. */
+	if (kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed))
+		return "faulted";
+	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
+}
+
+static const char *pool_mode(const struct kvp_pool *pool)
+{
+	return kvp_pool_readonly(pool) ? "ro" : "rw";
+}
+
+static u64 scrub_done(const struct kvp_pool *pool)
+{
+	const struct kvp_scrub_info *info = &pool->scrub.info;
+
+	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
+}
+
+static const char *vdev_state(const struct kvp_vdev *v);
+
+/* What it does, and whether all of it is there; "-": there is none. */
+static const char *cache_state(struct kvp_pool *pool)
+{
+	const struct kvp_vdev *v = kvp_pool_cache(pool);
+
+	return v ? vdev_state(v) : "-";
+}
+
+/* --- status line and table line ---------------------------------------------------------- */
+
+static void status_line(struct kvp_instance *inst, char *result, unsigned int maxlen)
+{
+	struct kvp_pool *pool = inst->pool;
+	u64 reads = 0, writes = 0, sums = 0, healed = 0;
+	char letters[KVP_MAX_LEGS + 1] = "";
+	unsigned int sz = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		letters[i] = leg_letter(leg);
+		reads += atomic64_read(&leg->err_read);
+		writes += atomic64_read(&leg->err_write);
+		sums += atomic64_read(&leg->err_checksum);
+		healed += atomic64_read(&leg->healed);
+	}
+	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu %s %s",
+	       pool_state(pool), pool_mode(pool),
+	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
+	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
+	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),
+	       kvp_log_window(pool->log.v->g), reads, writes, sums, healed,
+	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
+	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
+	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
+}
+
+static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
+{
+	const struct kvp_start *s = &t->start;
+	unsigned int sz = 0, options = s->readonly;
+	u32 i, v, leg = 0;
+
+	if (t->inst)
+		DMEMIT("%pUb", t->inst->pool->sb->pool_uuid);
+	else if (s->any_uuid)
+		DMEMIT("-");
+	else
+		DMEMIT("%pUb", s->uuid);
+	DMEMIT(" %u%s", options, s->readonly ? " readonly" : "");
+	for (v = 0; v < s->nr_vdevs; v++) {
+		DMEMIT(" %s %u", vdev_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
+		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
+			DMEMIT(" %s", t->devs[leg] ? t->devs[leg]->name : "-");
+	}
+}
+
+/* What is measured when a table is loaded: labels have not been read, so it is what the line says. */
+static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, unsigned int maxlen)
+{
+	const struct kvp_start *s = &t->start;
+	unsigned int sz = 0;
+	u32 i, v, leg = 0;
+
+	DMEMIT_TARGET_NAME_VERSION(ti->type);
+	if (s->any_uuid)
+		DMEMIT(",uuid=-");
+	else
+		DMEMIT(",uuid=%pUb", s->uuid);
+	DMEMIT(",mode=%s", s->readonly ? "ro" : "rw");
+	for (v = 0; v < s->nr_vdevs; v++) {
+		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, vdev_word(s->vdevs[v].kind), v,
+		       s->vdevs[v].nr_legs);
+		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
+			DMEMIT(",leg_%u=%s", leg, t->devs[leg] ? t->devs[leg]->name : "-");
+	}
+	DMEMIT(";");
+}
+
+void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
+		unsigned int maxlen)
+{
+	struct kvp_target *t = ti->private;
+	unsigned int sz = 0;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		if (t->inst)
+			status_line(t->inst, result, maxlen);
+		else
+			DMEMIT("suspended");
+		break;
+	case STATUSTYPE_TABLE:
+		table_line(t, result, maxlen);
+		break;
+	case STATUSTYPE_IMA:
+		ima_line(ti, t, result, maxlen);
+		break;
+	}
+}
+
+/* --- stats -------------------------------------------------------------------------------------- */
+
+struct printer {
+	char *result;
+	unsigned int maxlen, sz;
+};
+
+static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
+{
+	va_list args;
+
+	if (p->sz >= p->maxlen)
+		return;
+	va_start(args, fmt);
+	p->sz += vscnprintf(p->result + p->sz, p->maxlen - p->sz, fmt, args);
+	va_end(args);
+	/* A full buffer tells device-mapper that the caller needs a larger one. */
+	if (p->sz + 1 >= p->maxlen)
+		p->sz = p->maxlen;
+}
+
+static void say_number(struct printer *p, const char *key, u64 value)
+{
+	say(p, "%s=%llu\n", key, value);
+}
+
+/* Of a pool that stands as a whole, no vdev is online. */
+static const char *vdev_state(const struct kvp_vdev *v)
+{
+	const char *of_pool = pool_state(v->pool);
+
+	if (!kvp_has_data(v->g) && !kvp_vdev_has_log(v))
+		return "faulted";
+	if (strcmp(of_pool, "degraded"))
+		return of_pool;
+	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
+}
+
+static const char *const drains[] = {
+	[KVP_DRAIN_NONE] = "none",
+	[KVP_DRAIN_RUNNING] = "running",
+	[KVP_DRAIN_DONE] = "done",
+	[KVP_DRAIN_CANCELLED] = "cancelled",
+	[KVP_DRAIN_FAILED] = "failed",
+};
+
+static void say_cache(struct printer *p, const struct kvp_vdev *v)
+{
+	enum kvp_drain_state state = READ_ONCE(v->pool->drain.state);
+	char mode[16];
+
+	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
+			  sizeof(mode));
+	say(p, "cache.mode=%s\n", mode);
+	say_number(p, "cache.vdev", v->index);
+	say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
+	say(p, "drain.state=%s\n", drains[state]);
+	say_number(p, "drain.left", state == KVP_DRAIN_RUNNING ?
+		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);
+	say_number(p, "drain.total", READ_ONCE(v->pool->drain.total) << KVP_BLOCK_SHIFT);
+	say_number(p, "drain.rate", state == KVP_DRAIN_RUNNING ?
+		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
+}
+
+static void say_vdev(struct printer *p, const struct kvp_vdev *v)
+{
+	const struct kvp_geometry *g = v->g;
+
+	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, vdev_word(g->kind), v->index,
+	    vdev_state(v));
+	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
+	    v->nr_legs);
+	if (!kvp_has_data(g))
+		say_cache(p, v);
+	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
+	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
+	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	if (kvp_is_parity1(g))
+		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
+	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
+}
+
+static void say_pool(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_requests *r = pool->requests;
+	const struct kvp_sb *sb = pool->sb;
+	char features[KVP_FEATURES_LEN];
+	u32 i;
+
+	kvp_features_print(sb->incompat, features);
+	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
+	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment, features);
+	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
+	say_number(p, "epoch", sb->epoch);
+	say_number(p, "era", sb->era);
+	say_number(p, "checkpoint", sb->checkpoint);
+	say_number(p, "sequence", sb->sequence);
+	say_number(p, "created", sb->create_time);
+	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
+	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
+	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
+	say_number(p, "unanswered", kvp_strays(pool));
+	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
+	for (i = 0; i < pool->nr_vdevs; i++)
+		say_vdev(p, &pool->vdevs[i]);
+}
+
+static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
+{
+	const struct kvp_leg *leg = &pool->legs[i];
+
+	say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, pool->sb->legs[i].uuid,
+	    i, leg->bdev ? leg->path : "-", i, leg_state(leg));
+	say(p, "leg.%u.err_read=%lld\nleg.%u.err_write=%lld\n", i, atomic64_read(&leg->err_read),
+	    i, atomic64_read(&leg->err_write));
+	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
+	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
+	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
+	say(p, "leg.%u.in_sync_era=%u\n", i,
+	    kvp_leg_usable(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+}
+
+static void say_log(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_log *log = &pool->log;
+
+	say_number(p, "log.vdev", pool->log.v->index);
+	say_number(p, "log.vdevs", BIT(pool->log.v->index) | READ_ONCE(pool->sb->log_others));
+	say_number(p, "log.size", kvp_log_window(pool->log.v->g) << KVP_BLOCK_SHIFT);
+	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
+	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.commits", READ_ONCE(log->commits));
+	say_number(p, "log.flushes", READ_ONCE(log->flushes));
+	say_number(p, "log.lsn", READ_ONCE(log->head.lsn));
+	say_number(p, "log.data_blocks", READ_ONCE(log->data_blocks));
+	say_number(p, "log.intent_blocks", READ_ONCE(log->intent_blocks));
+	say_number(p, "log.failed", READ_ONCE(log->failed));
+	say_number(p, "ram.write_buffer", (u64)READ_ONCE(pool->wbuf.limit) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf.used));
+	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table.budget) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table.nr_pages) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache", READ_ONCE(pool->rcache.blocks) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool) << KVP_BLOCK_SHIFT);
+}
+
+static void say_work(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_work_stats *w = &pool->work_stats;
+
+	say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
+	say_number(p, "table.ssd_page_reads", atomic64_read(&w->ssd_page_reads));
+	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
+	say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
+	say_number(p, "table.leaf_discards", atomic64_read(&w->leaf_discards));
+	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
+	say_number(p, "table.healed", atomic64_read(&w->table_healed));
+	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
+	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
+	say_number(p, "destage.rate", kvp_pacing_rate(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "destage.drain_ms", kvp_pacing_drain_ms(pool));
+}
+
+static const char *const refusals[KVP_FILL_REFUSALS] = {
+	[KVP_FILL_EVIDENCE] = "ssd.refused_evidence",
+	[KVP_FILL_STREAM] = "ssd.refused_stream",
+	[KVP_FILL_BUDGET] = "ssd.refused_budget",
+	[KVP_FILL_MEMORY] = "ssd.refused_memory",
+	[KVP_FILL_LOG] = "ssd.refused_log",
+	[KVP_FILL_CHANGED] = "ssd.refused_changed",
+};
+
+static const char *const causes[KVP_LOG_CAUSES] = {
+	[KVP_LOG_DATA] = "ssd.written_data",
+	[KVP_LOG_HEADERS] = "ssd.written_headers",
+	[KVP_LOG_PARITY] = "ssd.written_parity",
+	[KVP_LOG_FILLS] = "ssd.written_fills",
+	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
+};
+
+/* What each SSD was written for @cause. Of a cache of kind parity1 each has a part of all. */
+static u64 written_for(const struct kvp_pool *pool, const struct kvp_vdev *v, enum kvp_log_cause cause)
+{
+	u64 bytes = READ_ONCE(pool->log.ssd_blocks[cause]) << KVP_BLOCK_SHIFT;
+
+	return v && kvp_log_striped(v->g) ? div_u64(bytes, v->nr_legs) : bytes;
+}
+
+static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
+{
+	const struct kvp_vdev *v = kvp_pool_cache(pool);
+	u32 i;
+
+	say_number(p, "ssd.hits", sum->ssd_hits);
+	say_number(p, "ssd.misses", sum->ssd_misses);
+	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
+	say_number(p, "ssd.fills", sum->ssd_fills);
+	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
+	say_number(p, "ssd.restored", READ_ONCE(pool->warm.restored));
+	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm.ms));
+	say_number(p, "ssd.unsealed", kvp_warm_unsealed(pool));
+	for (i = 0; i < KVP_FILL_REFUSALS; i++)
+		say_number(p, refusals[i], sum->ssd_refused[i]);
+	for (i = 0; i < KVP_LOG_CAUSES; i++)
+		say_number(p, causes[i], written_for(pool, v, i));
+	/* Each is on one of them. */
+	if (v)
+		say_number(p, "ssd.written_table",
+			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes) << KVP_BLOCK_SHIFT) / v->nr_legs);
+	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
+}
+
+static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
+	[KVP_RAM_LONG] = "ram.bypassed_long",
+	[KVP_RAM_STREAM] = "ram.bypassed_stream",
+	[KVP_RAM_AHEAD] = "ram.bypassed_ahead",
+};
+
+/* What is in use now, in bytes, of all that grows with load or size. */
+static void say_memory(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_wbuf *w = &pool->wbuf;
+	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
+
+	say_number(p, "memory.write_buffer", (u64)READ_ONCE(w->pages) *
+		   (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES));
+	/* kmalloc() has no size between 96 and 128. */
+	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_dirty)) +
+		   ((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT));
+	say_number(p, "memory.table", (u64)READ_ONCE(pool->table.nr_pages) *
+		   (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
+	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
+	say_number(p, "memory.index", kvp_scache_bytes(pool));
+	say_number(p, "memory.fills", kvp_fill_bytes(pool));
+	say_number(p, "memory.summaries", kvp_warm_bytes(pool));
+	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool));
+}
+
+static void say_io(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_stats sum = { 0 };
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		const struct kvp_stats *s = per_cpu_ptr(pool->stats, cpu);
+
+		sum.read_blocks += s->read_blocks;
+		sum.write_blocks += s->write_blocks;
+		sum.discard_blocks += s->discard_blocks;
+		sum.zero_read_blocks += s->zero_read_blocks;
+		sum.coalesced_blocks += s->coalesced_blocks;
+		sum.buffer_read_blocks += s->buffer_read_blocks;
+		sum.read_retries += s->read_retries;
+		sum.rebuilt_blocks += s->rebuilt_blocks;
+		sum.ram_hits += s->ram_hits;
+		sum.ram_misses += s->ram_misses;
+		sum.ram_fills += s->ram_fills;
+		sum.ram_written += s->ram_written;
+		for (i = 0; i < KVP_RAM_BYPASSES; i++)
+			sum.ram_bypassed[i] += s->ram_bypassed[i];
+		sum.ssd_hits += s->ssd_hits;
+		sum.ssd_misses += s->ssd_misses;
+		sum.ssd_mistrusted += s->ssd_mistrusted;
+		sum.ssd_fills += s->ssd_fills;
+		sum.ssd_reinserted += s->ssd_reinserted;
+		for (i = 0; i < KVP_FILL_REFUSALS; i++)
+			sum.ssd_refused[i] += s->ssd_refused[i];
+	}
+	say_number(p, "io.read_blocks", sum.read_blocks);
+	say_number(p, "io.write_blocks", sum.write_blocks);
+	say_number(p, "io.discard_blocks", sum.discard_blocks);
+	say_number(p, "io.zero_read_blocks", sum.zero_read_blocks);
+	say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
+	say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
+	say_number(p, "read.retries", sum.read_retries);
+	say_number(p, "read.rebuilt_blocks", sum.rebuilt_blocks);
+	say_number(p, "ram.hits", sum.ram_hits);
+	say_number(p, "ram.misses", sum.ram_misses);
+	say_number(p, "ram.fills", sum.ram_fills);
+	say_number(p, "ram.written", sum.ram_written);
+	for (i = KVP_RAM_LONG; i < KVP_RAM_BYPASSES; i++)
+		say_number(p, ram_bypasses[i], sum.ram_bypassed[i]);
+	say_ssd(p, pool, &sum);
+}
+
+static void say_trim(struct printer *p, struct kvp_pool *pool)
+{
+	static const char *const states[] = {
+		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running", [KVP_TRIM_FINISHED] = "finished",
+		[KVP_TRIM_STOPPED] = "stopped", [KVP_TRIM_FAILED] = "failed",
+	};
+
+	say(p, "trim.state=%s\n", states[READ_ONCE(pool->trim.state)]);
+	say_number(p, "trim.done", READ_ONCE(pool->trim.cursor));
+	say_number(p, "trim.total", pool->sb->pool_blocks);
+	say_number(p, "trim.blocks", READ_ONCE(pool->trim.blocks));
+}
+
+static void say_scrub(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_scrub_info *info = &pool->scrub.info;
+	const struct kvp_recovery_info *rec = &pool->recovery;
+
+	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
+	say_number(p, "scrub.done", scrub_done(pool));
+	say_number(p, "scrub.total", pool->sb->pool_blocks);
+	say_number(p, "scrub.healed", READ_ONCE(info->healed));
+	say_number(p, "scrub.unrepaired", READ_ONCE(info->unrepaired));
+	say_number(p, "scrub.started", info->started);
+	say_number(p, "scrub.finished", info->finished);
+	say_number(p, "recovery.last_ms", rec->ms);
+	say_number(p, "recovery.worst_case_ms", rec->worst_case_ms);
+	say_number(p, "recovery.replayed", rec->replayed);
+	say_number(p, "recovery.kept", rec->kept);
+	say_number(p, "recovery.torn_accepted", rec->torn_accepted);
+}
+
+static void say_tunables(struct printer *p, struct kvp_pool *pool)
+{
+	char text[32];
+	u32 i;
+
+	for (i = 0; i < KVP_TUNABLES; i++) {
+		kvp_tunable_print(i, READ_ONCE(pool->tunables[i]), text, sizeof(text));
+		say(p, "tunable.%s=%s\n", kvp_tunables[i].key, text);
+	}
+}
+
+int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	u32 i;
+
+	mutex_lock(&pool->sb_lock);
+	say_pool(&p, pool);
+	for (i = 0; i < pool->nr_legs; i++)
+		say_leg(&p, pool, i);
+	mutex_unlock(&pool->sb_lock);
+	say_log(&p, pool);
+	say_work(&p, pool);
+	say_io(&p, pool);
+	say_memory(&p, pool);
+	say_scrub(&p, pool);
+	say_trim(&p, pool);
+	say_tunables(&p, pool);
+	return 1;
+}
+
+/* --- latency ------------------------------------------------------------------------------------ */
+
+int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
+{
+	struct kvp_requests *r = pool->requests;
+	struct printer p = { result, maxlen, 0 };
+	u32 i;
+
+	*result = 0;
+	say(&p, "flush sum %lld\n", atomic64_read(&r->flushes.sum));
+	for (i = 0; i < KVP_LATENCY_BUCKETS; i++) {
+		s64 n = atomic64_read(&r->flushes.count[i]);
+
+		if (n)
+			say(&p, "flush %llu %lld\n", kvp_latency_bound(i), n);
+	}
+	return 1;
+}
+
+/* --- lists ------------------------------------------------------------------------------------------ */
+
+#define MAX_POISONED		1000
+#define MAX_POISONED_LEAVES	16384u	/* 32 GiB */
+
+/* How many blocks from @block on are poisoned, of those that are neighbours below one leaf; or -errno. */
+static int poisoned_run(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u32 left = kvp_locate(pool, block).left, run = 0;
+
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	while (run < left && kvp_entry_state(kvp_table_entry(pool, leaf, block + run)) == KVP_ENTRY_POISONED)
+		run++;
+	kvp_table_put(pool, leaf);
+	return run;
+}
+
+int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+{
+	u64 block = from, first = from, end = from, size = pool->sb->pool_blocks;
+	struct printer p = { result, maxlen, 0 };
+	u32 lines = 0, leaves = 0;
+	int run;
+
+	*result = 0;
+	/* What was given up together is one line; and a message comes to an end. */
+	for (; block < size && lines < MAX_POISONED && leaves < MAX_POISONED_LEAVES; leaves++) {
+		run = kvp_table_next_poisoned(pool, block, &block);
+		if (run)
+			return run == -EINTR ? run : -EIO;
+		run = block < size ? poisoned_run(pool, block) : 0;
+		if (run < 0)
+			return run;
+		if (block != end && end > first) {
+			say(&p, "%llu %llu\n", first, end - first);
+			lines++;
+		}
+		if (block != end)
+			first = block;
+		block += run;
+		end = block;
+		kvp_table_shrink(pool, false);
+	}
+	if (end > first && first < size && lines < MAX_POISONED)
+		say(&p, "%llu %llu\n", first, end - first);
+	return 1;
+}
+
+int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	u64 next = READ_ONCE(pool->events.next), seq = from;
+	struct kvp_disk_event e;
+
+	*result = 0;
+	if (next > KVP_EVENT_RING)
+		seq = max_t(u64, seq, next - KVP_EVENT_RING);
+	for (; seq < next; seq++)
+		if (kvp_event_get(pool, seq, &e))
+			say(&p, "%llu %llu %s\n", seq, le64_to_cpu(e.time), (char *)e.text);
+	return 1;
+}

@@ -1,0 +1,738 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device-mapper target: table lines, and the turns of a device's life.
+ *
+ * The constructor only takes the line apart; labels are read when the device
+ * is resumed for the first time. The pool belongs to the mapped device, not
+ * to the table: a reload finds it again and gives it the new table's devices.
+ */
+#include <linux/device-mapper.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+
+#include "compat/compat.h"
+#include "compat/crc.h"
+#include "io/io_bio.h"
+#include "pool/grow.h"
+#include "pool/start.h"
+#include "pool/tableline.h"
+#include "target/message.h"
+#include "target/pm.h"
+#include "target/registry.h"
+#include "target/status.h"
+#include "target/target.h"
+
+#define MAX_DISCARD_SECTORS	(1u << 21)	/* 1 GiB */
+
+static bool degraded_start;
+module_param(degraded_start, bool, 0644);
+MODULE_PARM_DESC(degraded_start, "start pools without legs that may hold newer data");
+
+/* --- constructor --------------------------------------------------------------------- */
+
+static const char *open_mend(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "find out who holds it: lsblk, fuser";
+	case -EACCES:
+	case -EROFS:
+		return "make it writable, or start with the option readonly and dmsetup --readonly";
+	default:
+		return "check the path; '-' stands for a leg that is missing";
+	}
+}
+
+/* Leg @i is there: may it be one beside those before it? */
+static int check_leg(struct kvp_line *line, struct kvp_target *t, u32 i)
+{
+	struct kvp_start *s = &t->start;
+	u32 j;
+
+	for (j = 0; j < i; j++)
+		if (s->legs[j].bdev && kvp_bdevs_overlap(s->legs[j].bdev, s->legs[i].bdev)) {
+			line->error = "a leg is named twice";
+			return kvp_refuse(&t->refusal, -EINVAL, "name each device once",
+				"%s and %s are the same device, or one is a partition of the other",
+				s->legs[j].path, s->legs[i].path);
+		}
+	if (bdev_logical_block_size(s->legs[i].bdev) > KVP_BLOCK_SIZE) {
+		line->error = "logical blocks of a leg are larger than 4096 bytes";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const char *arg)
+{
+	struct kvp_target *t = container_of(s, struct kvp_target, start);
+	struct dm_target *ti = t->ti;
+	int ret;
+
+	ret = dm_get_device(ti, arg, dm_table_get_mode(ti->table), &t->devs[i]);
+	if (ret) {
+		line->error = "cannot open a leg";
+		return kvp_refuse(&t->refusal, ret, open_mend(ret), "leg %s cannot be opened: %pe",
+				  arg, ERR_PTR(ret));
+	}
+	/* Cut off, it would be the name of something else. */
+	if (strlen(arg) >= sizeof(s->legs[i].path))
+		strscpy(s->legs[i].path, t->devs[i]->name, sizeof(s->legs[i].path));
+	s->legs[i].bdev = t->devs[i]->bdev;
+	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
+	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);
+	return check_leg(line, t, i);
+}
+
+static int parse_line(struct dm_target *ti, struct kvp_target *t, unsigned int argc, char **argv)
+{
+	struct kvp_line line = {
+		.argc = argc, .argv = argv, .refusal = &t->refusal, .open = open_leg,
+	};
+	int ret;
+
+	t->ti = ti;
+	t->start.pool_blocks = ti->len >> KVP_SECTORS_SHIFT;
+	ret = kvp_line_parse(&line, &t->start);
+	t->ti = NULL;
+	ti->error = (char *)line.error;
+	return ret;
+}
+
+static void put_devices(struct dm_target *ti, struct kvp_target *t)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(t->devs); i++)
+		if (t->devs[i])
+			dm_put_device(ti, t->devs[i]);
+}
+
+/* Tools read the reason where they read all others. */
+static void refuse_table(struct dm_target *ti, struct kvp_refusal *r)
+{
+	snprintf(r->what, sizeof(r->what), "table line");
+	if (!r->why[0])
+		kvp_refuse(r, 0, "see docs/dm-interface.md", "%s", ti->error ?: "it cannot be read");
+	kvp_registry_refused(r);
+}
+
+static void set_features(struct dm_target *ti)
+{
+	ti->num_flush_bios = 1;
+	/* Without it, legs that are write-through would keep FLUSH from us. */
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->num_write_zeroes_bios = 1;
+	ti->per_io_data_size = sizeof(struct kvp_bio);
+}
+
+/* The leg of the new table that is the device @old was. */
+static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
+{
+	u32 i;
+
+	for (i = 0; i < t->start.nr_legs; i++)
+		if (t->start.legs[i].bdev && old && t->start.legs[i].bdev->bd_dev == old->bd_dev)
+			return t->start.legs[i].bdev;
+	return NULL;
+}
+
+/* Does the table name more vdevs than the pool has, as it should? */
+static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return t->start.add && !kvp_vdevs_match(pool->sb, &t->start);
+}
+
+/* Does it leave out the cache that the pool has, as it should? */
+static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
+}
+
+/* May the cache go, or have other SSDs? */
+static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	int ret;
+
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = t->start.replace ? kvp_exchange_plan(pool, &t->start, next, r) :
+				 kvp_shrink_plan(pool, &t->start, next, r);
+	kvfree(next);
+	/* It may come there until the device is resumed: then it is emptied while all wait. */
+	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
+		ret = kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
+				 "the log is on the cache");
+	return ret;
+}
+
+/* Could they be added? No I/O: that comes when the device is resumed. */
+static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	u32 first = kvp_grow_at(pool->sb), i, j;
+	int ret;
+
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_grow_plan(pool, &t->start, next, r);
+	kvfree(next);
+	for (i = first; !ret && i < first + t->start.nr_legs - pool->nr_legs; i++)
+		for (j = 0; j < pool->nr_legs; j++)
+			if (pool->legs[j].bdev &&
+			    kvp_bdevs_overlap(pool->legs[j].bdev, t->start.legs[i].bdev))
+				ret = kvp_refuse(r, -EINVAL,
+					"name the pool's own legs first, in their vdevs",
+					"%s is a leg of the pool already", t->start.legs[i].path);
+	return ret;
+}
+
+/* Is it this pool's table at all, whatever its legs are? */
+static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
+	    t->start.readonly != kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EINVAL, "load a table of this pool, in its mode",
+				  "the new table is of another pool or mode");
+	if (adds_vdevs(t, pool))
+		return check_growth(t, pool, r);
+	if (t->start.replace || removes_cache(t, pool))
+		return check_removal(t, pool, r);
+	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
+		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
+				  "the new table names other vdevs than the pool has, or another size");
+	return 0;
+}
+
+/* May the running pool go on with this table? @devs: its legs there, in the pool's order. */
+static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs,
+			struct kvp_refusal *r)
+{
+	int ret;
+	u32 i;
+
+	*r = (struct kvp_refusal){ .what = "table reload" };
+	ret = check_shape(t, pool, r);
+	for (i = 0; !ret && i < pool->nr_legs; i++) {
+		devs[i] = same_device(t, pool->legs[i].bdev);
+		/* What leaves keeps the old table's until that is let go of. */
+		if (!devs[i] && (t->start.replace || removes_cache(t, pool)) &&
+		    !kvp_has_data(pool->legs[i].v->g))
+			devs[i] = pool->legs[i].bdev;
+		if (pool->legs[i].bdev && !devs[i])
+			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
+					 "the new table lacks the leg %s", pool->legs[i].path);
+	}
+	return ret;
+}
+
+struct loaded {
+	struct kvp_target *t;
+	struct kvp_refusal refusal;
+};
+
+static int check_instance(struct kvp_instance *inst, void *data)
+{
+	struct block_device *devs[KVP_MAX_LEGS];
+	struct loaded *l = data;
+
+	return check_reload(l->t, inst->pool, devs, &l->refusal);
+}
+
+/*
+ * A table that the running pool cannot go on with is refused when it is
+ * loaded. At resume device-mapper would have let go of the old one already,
+ * and all I/O would wait for a third.
+ */
+static int check_loaded(struct dm_target *ti, struct kvp_target *t)
+{
+	struct loaded l = { .t = t };
+	int ret = kvp_registry_check(dm_table_get_md(ti->table), check_instance, &l);
+
+	if (!ret)
+		return 0;
+	ti->error = "the running pool cannot go on with this table";
+	kvp_registry_refused(&l.refusal);
+	return ret;
+}
+
+/* What concerns the line as a whole. */
+static int check_line(struct dm_target *ti, struct kvp_target *t)
+{
+	if (ti->begin || ti->len % KVP_BLOCK_SECTORS) {
+		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
+		return -EINVAL;
+	}
+	/* Its legs were opened for reading: the log must not be brought home, nor a label written. */
+	if (!t->start.readonly && !(dm_table_get_mode(ti->table) & KVP_MODE_WRITE)) {
+		ti->error = "the device is read-only, and the pool is not";
+		return kvp_refuse(&t->refusal, -EROFS, "add the option readonly, or leave out --readonly",
+				  "the device is to be read-only, and the pool is not");
+	}
+	return 0;
+}
+
+static int kvp_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct kvp_refusal none = { };
+	struct kvp_target *t;
+	int ret;
+
+	if (argc < 5) {
+		ti->error = "table needs UUID, options, vdev kind, number of legs and legs";
+		refuse_table(ti, &none);
+		return -EINVAL;
+	}
+	t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t) {
+		ti->error = "out of memory";
+		return -ENOMEM;
+	}
+	ret = parse_line(ti, t, argc, argv);
+	if (!ret)
+		ret = check_line(ti, t);
+	if (ret)
+		refuse_table(ti, &t->refusal);
+	else
+		ret = check_loaded(ti, t);
+	if (ret) {
+		put_devices(ti, t);
+		kvfree(t);
+		return ret;
+	}
+	ti->error = NULL;
+	ti->private = t;
+	set_features(ti);
+	return 0;
+}
+
+/* --- binding to the pool ---------------------------------------------------------------- */
+
+static void notify(struct kvp_pool *pool)
+{
+	struct kvp_instance *inst = pool->owner;
+	struct dm_table *table = READ_ONCE(inst->table);
+
+	if (table)
+		dm_table_event(table);
+}
+
+/* The last reference to the pool: no bio is on its way any more. */
+static void pool_gone(struct kvp_pool *pool)
+{
+	kvp_registry_gone(pool);
+	kvp_io_bio_exit(pool);
+}
+
+/* What legs have not answered keeps them from whoever comes next, at every moment. */
+static void leave(struct kvp_instance *inst)
+{
+	if (inst->pool && kvp_strays(inst->pool))
+		kvp_registry_linger(inst->pool);
+	kvp_registry_leave(inst);
+}
+
+static void free_instance(struct kvp_instance *inst)
+{
+	kvp_rcache_shrinker_remove(&inst->ram_shrinker);
+	kvp_table_shrinker_remove(&inst->table_shrinker);
+	/* Orders may let requests go on; and the last work of those may still be kicking the pool. */
+	kvp_orders_exit(&inst->orders);
+	kvp_requests_exit(&inst->requests);
+	kvp_pool_stop(inst->pool);
+	leave(inst);
+	kvp_pool_free(inst->pool);
+	kfree(inst);
+}
+
+/* Whoever reads the ring finds between which starts something happened, and on which host. */
+static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
+{
+	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s host=%s", s->format ? "created" : "imported",
+		  (unsigned long long)pool->sb->epoch, pool->nr_legs, s->degraded ? " degraded=1" : "",
+		  s->accept_fork ? " accept_fork=1" : "", s->discard_log ? " discard_log=1" : "",
+		  s->host_name[0] ? s->host_name : "-");
+}
+
+static int new_instance(struct dm_target *ti, struct kvp_target *t)
+{
+	struct kvp_instance *inst = kzalloc(sizeof(*inst), GFP_KERNEL);
+	struct kvp_refusal refusal = { .what = "pool start" };
+	int ret = -ENOMEM;
+
+	if (!inst)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&inst->list);
+	inst->md = dm_table_get_md(ti->table);
+	inst->pool = kvp_pool_alloc();
+	if (inst->pool)
+		inst->pool->gone = pool_gone;
+	if (!inst->pool || kvp_io_bio_init(inst->pool) || kvp_orders_init(&inst->orders))
+		goto fail;
+	t->start.owner = inst;
+	t->start.claim = kvp_registry_claim;
+	t->start.auto_degraded = degraded_start;
+	ret = kvp_registry_answered(&t->start, &refusal) ?: kvp_pool_start(inst->pool, &t->start, &refusal);
+	if (ret) {
+		kvp_registry_refused(&refusal);
+		goto fail;
+	}
+	ret = kvp_requests_init(&inst->requests, inst->pool);
+	if (!ret)
+		ret = kvp_table_shrinker_add(&inst->table_shrinker, inst->pool);
+	if (!ret)
+		ret = kvp_rcache_shrinker_add(&inst->ram_shrinker, inst->pool);
+	if (ret) {
+		kvp_table_shrinker_remove(&inst->table_shrinker);
+		kvp_requests_exit(&inst->requests);
+		kvp_pool_quiesce(inst->pool);
+		kvp_pool_stop(inst->pool);
+		goto fail;
+	}
+	inst->pool->notify = notify;
+	inst->table = ti->table;
+	t->inst = inst;
+	note_start(inst->pool, &t->start);
+	/* Formatting is done once. */
+	t->start.format = false;
+	kvp_registry_started(inst);
+	return 0;
+fail:
+	/* Claimed, perhaps, before it failed. */
+	leave(inst);
+	kvp_orders_exit(&inst->orders);
+	kvp_pool_free(inst->pool);
+	kfree(inst);
+	return ret;
+}
+
+/*
+ * The device is suspended, so the pool is quiesced, and no message finds it: the
+ * old table is gone, and the new one does not have it yet. No request is left,
+ * but what was done for one may go on.
+ */
+static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	int ret = kvp_registry_reserve(inst, &t->start, r);
+
+	if (ret)
+		return ret;
+	kvp_requests_settle(&inst->requests);
+	ret = kvp_pool_grow(inst->pool, &t->start, r);
+	kvp_registry_reserved(inst);
+	return ret;
+}
+
+/* The device is suspended here, too. */
+static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_settle(&inst->requests);
+	return kvp_pool_shrink(inst->pool, &t->start, r);
+}
+
+/* And here. */
+static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	int ret = kvp_registry_reserve(inst, &t->start, r);
+
+	if (ret)
+		return ret;
+	kvp_requests_settle(&inst->requests);
+	ret = kvp_pool_exchange(inst->pool, &t->start, r);
+	kvp_registry_reserved(inst);
+	return ret;
+}
+
+/*
+ * A reload: the pool goes on with the new table's references to its devices.
+ * If that fails the old table is let go of, and the pool stops in good order;
+ * the next table that fits starts it anew.
+ */
+static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
+{
+	struct block_device *devs[KVP_MAX_LEGS] = { NULL };
+	struct kvp_pool *pool = inst->pool;
+	struct kvp_refusal refusal;
+	int ret;
+	u32 i;
+
+	/* Again: the pool that it was loaded for may have been another. */
+	t->resuming = true;
+	ret = check_reload(t, pool, devs, &refusal);
+	for (i = 0; !ret && i < pool->nr_legs; i++)
+		pool->legs[i].bdev = devs[i];
+	if (!ret && t->start.replace)
+		ret = replace_ssds(t, inst, &refusal);
+	else if (!ret && adds_vdevs(t, pool))
+		ret = add_vdevs(t, inst, &refusal);
+	else if (!ret && removes_cache(t, pool))
+		ret = remove_cache(t, inst, &refusal);
+	if (ret) {
+		kvp_registry_refused(&refusal);
+		return ret;
+	}
+	WRITE_ONCE(inst->table, ti->table);
+	t->inst = inst;
+	return 0;
+}
+
+static int bind(struct dm_target *ti, struct kvp_target *t)
+{
+	struct kvp_instance *inst = kvp_registry_get(dm_table_get_md(ti->table));
+	int ret;
+
+	if (!inst)
+		return new_instance(ti, t);
+	/* What was sent to the old table after it was suspended; of the new one nobody knows yet. */
+	kvp_orders_settle(&inst->orders);
+	ret = rebind(ti, t, inst);
+	if (ret && kvp_registry_put(inst))
+		free_instance(inst);
+	return ret;
+}
+
+/*
+ * Who writes whole stripes of a parity1 saves reading what is missing of them. How long one is the
+ * labels say, which nobody has read when device-mapper asks for limits; so it is told here. Where vdevs
+ * have stripes of unlike sizes, or none, the pool's addresses say nothing of them.
+ */
+static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
+{
+	u32 stripe = 0, chunk = 0, blocks, i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+
+		if (!kvp_has_data(v->g))
+			continue;
+		blocks = kvp_is_parity1(v->g) ? kvp_stripe_blocks(v->g) : 0;
+		if (!blocks || (stripe && stripe != blocks))
+			return;
+		stripe = blocks;
+		chunk = max(chunk, v->g->chunk_blocks);
+	}
+	kvp_compat_io_hints(dm_disk(dm_table_get_md(ti->table)), chunk << KVP_BLOCK_SHIFT,
+			    stripe << KVP_BLOCK_SHIFT);
+}
+
+static int kvp_preresume(struct dm_target *ti)
+{
+	struct kvp_target *t = ti->private;
+	unsigned int noio;
+	int ret;
+
+	if (t->inst)
+		return 0;
+	/* Memory must not come free by writing to this device, which is suspended (R24). */
+	noio = memalloc_noio_save();
+	ret = bind(ti, t);
+	if (!ret)
+		tell_stripes(ti, t->inst->pool);
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+static void kvp_resume(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	kvp_requests_requeue(&inst->requests, NULL);
+	if (test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
+		kvp_pool_unquiesce(inst->pool);
+}
+
+/* A suspend's own order. */
+struct write_back {
+	struct kvp_order order;
+	struct kvp_pool *pool;
+};
+
+static int act_write_back(struct kvp_order *order)
+{
+	kvp_pool_write_back(container_of(order, struct write_back, order)->pool);
+	return 0;
+}
+
+static void release_write_back(struct kvp_order *order)
+{
+	kfree(container_of(order, struct write_back, order));
+}
+
+/* As long as nobody waits for it but the one who suspends, and he may change his mind. */
+static void write_back(struct kvp_instance *inst)
+{
+	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
+
+	/* Without memory postsuspend does all of it. */
+	if (!w)
+		return;
+	w->pool = inst->pool;
+	w->order.act = act_write_back;
+	w->order.release = release_write_back;
+	kvp_order_start(&inst->orders, &w->order);
+	kvp_order_wait_killable(&w->order);
+	kvp_order_put(&w->order);
+}
+
+/*
+ * Device-mapper is about to wait for all messages with all I/O stopped, and to call postsuspend,
+ * which waits for what is not home. So messages are sent away first, and then most goes home while
+ * others are still served. Not without a flush: there legs may not answer, and nobody is to wait for them.
+ */
+static void kvp_presuspend(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (!inst)
+		return;
+	kvp_orders_end(&inst->orders);
+	kvp_pool_suspending(inst->pool);
+	if (dm_noflush_suspending(ti))
+		kvp_requests_requeue(&inst->requests, ti);
+	else
+		write_back(inst);
+}
+
+static void kvp_presuspend_undo(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (!inst)
+		return;
+	kvp_requests_requeue(&inst->requests, NULL);
+	kvp_pool_not_suspending(inst->pool);
+	kvp_orders_again(&inst->orders);
+}
+
+static void kvp_postsuspend(struct dm_target *ti)
+{
+	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+
+	if (!inst)
+		return;
+	/* They were told, and end soon; and while the pool is quiesced nobody else may work with it. */
+	kvp_orders_settle(&inst->orders);
+	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
+		kvp_pool_quiesce(inst->pool);
+	kvp_orders_again(&inst->orders);
+}
+
+static void kvp_dtr(struct dm_target *ti)
+{
+	struct kvp_target *t = ti->private;
+	struct kvp_instance *inst = t->inst;
+
+	if (inst) {
+		/* Events of a pool that goes on must not reach a table that does not. */
+		if (READ_ONCE(inst->table) == ti->table)
+			WRITE_ONCE(inst->table, NULL);
+		/* It may be let go of while the device is suspended. */
+		cmpxchg(&inst->requests.suspending, ti, NULL);
+		kvp_events_flush(inst->pool);
+		if (kvp_registry_put(inst))
+			free_instance(inst);
+	}
+	put_devices(ti, t);
+	kvfree(t);
+}
+
+/* --- the rest of the target ---------------------------------------------------------------- */
+
+static int kvp_map(struct dm_target *ti, struct bio *bio)
+{
+	struct kvp_target *t = ti->private;
+
+	return kvp_requests_map(&t->inst->requests, bio);
+}
+
+static int kvp_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct kvp_target *t = ti->private;
+
+	return kvp_requests_end_io(&t->inst->requests, bio, error);
+}
+
+static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+{
+	struct kvp_target *t = ti->private;
+	u32 i;
+	int ret = 0;
+
+	/* In blocks, or device-mapper refuses a leg that has a few sectors more. */
+	for (i = 0; !ret && i < t->start.nr_legs; i++)
+		if (t->devs[i])
+			ret = fn(ti, t->devs[i], 0,
+				 t->start.legs[i].size_blocks << KVP_SECTORS_SHIFT, data);
+	return ret;
+}
+
+static void kvp_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	limits->logical_block_size = KVP_BLOCK_SIZE;
+	limits->physical_block_size = max_t(u32, limits->physical_block_size, KVP_BLOCK_SIZE);
+	limits->io_min = max_t(u32, limits->io_min, KVP_BLOCK_SIZE);
+	limits->discard_granularity = KVP_BLOCK_SIZE;
+	limits->max_write_zeroes_sectors = MAX_DISCARD_SECTORS;
+	kvp_compat_discard_limits(limits, MAX_DISCARD_SECTORS);
+}
+
+static struct target_type kvpool_target = {
+	.name = "kvpool",
+	.version = { 0, 1, 0 },
+	.features = DM_TARGET_SINGLETON,
+	.module = THIS_MODULE,
+	.ctr = kvp_ctr,
+	.dtr = kvp_dtr,
+	.map = kvp_map,
+	.end_io = kvp_end_io,
+	.preresume = kvp_preresume,
+	.resume = kvp_resume,
+	.presuspend = kvp_presuspend,
+	.presuspend_undo = kvp_presuspend_undo,
+	.postsuspend = kvp_postsuspend,
+	.status = kvp_status,
+	.message = kvp_message,
+	.iterate_devices = kvp_iterate_devices,
+	.io_hints = kvp_io_hints,
+};
+
+static int __init kvp_init(void)
+{
+	int ret = kvp_crc_init();
+
+	if (ret)
+		return ret;
+	ret = kvp_pm_init();
+	if (ret)
+		goto no_pm;
+	kvp_strays_wq = alloc_workqueue("kvpool-strays", WQ_UNBOUND, 0);
+	ret = kvp_strays_wq ? dm_register_target(&kvpool_target) : -ENOMEM;
+	if (!ret)
+		return 0;
+	if (kvp_strays_wq)
+		destroy_workqueue(kvp_strays_wq);
+	kvp_pm_exit();
+no_pm:
+	kvp_crc_exit();
+	return ret;
+}
+
+static void __exit kvp_exit(void)
+{
+	dm_unregister_target(&kvpool_target);
+	kvp_pm_exit();
+	/* The last stray may have given the module back just now. */
+	destroy_workqueue(kvp_strays_wq);
+	kvp_crc_exit();
+}
+
+module_init(kvp_init);
+module_exit(kvp_exit);
+
+MODULE_DESCRIPTION("self-healing pool of block devices with checksums and a crash-safe log");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");	/* the target's: anybody may read it in /sys/module */
+MODULE_SOFTDEP("pre: crc32c");

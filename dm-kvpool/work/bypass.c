@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Large writes go home by intent, once the intents are durable in the log.
+ *
+ * A few workers. With parity what one entry brings is cut into slices, so that they
+ * share it: while one computes, or waits for its slowest leg, the others keep the
+ * rest busy. Whole stripes, and all versions of a block, are in one slice. Intents
+ * are home when all their slices are, those of mirrors beside a parity1, too. Where
+ * there are only mirrors all of an entry goes at once: cut, the pieces of it that a
+ * disk gets would be requests of any length. Two workers are enough for one mirror, and
+ * where the processor is the limit more of them cost 2 %; of several, which are not all
+ * done at the same time, some would wait for the others.
+ */
+#include "core/core.h"
+#include "home/home.h"
+#include "log/move.h"
+
+/* May two workers bring home @a, and what comes before, and @b? */
+static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const struct kvp_dirty *b)
+{
+	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
+
+	if (x.v != y.v || !kvp_is_parity1(x.v->g))
+		return a->block != b->block;
+	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
+}
+
+u32 kvp_bypass_slice(const struct kvp_pool *pool)
+{
+	u32 i, legs = 0;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_is_parity1(pool->vdevs[i].g))
+			legs += pool->vdevs[i].g->leg_count - 1;
+	return legs * KVP_BYPASS_ROWS;
+}
+
+/* Returns the number of slices. */
+static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
+{
+	u32 n = 0, in = 0, most = kvp_bypass_slice(pool);
+	struct kvp_dirty *d, *last = NULL;
+
+	kvp_home_sort(&b->versions);
+	if (!pool->parity) {
+		list_splice_tail_init(&b->versions, &b->slices[0]);
+		return 1;
+	}
+	list_for_each_entry(d, &b->versions, list) {
+		if (in >= most && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
+			list_cut_before(&b->slices[n++], &b->versions, &d->list);
+			in = 0;
+		}
+		last = d;
+		in++;
+	}
+	list_splice_tail_init(&b->versions, &b->slices[n]);
+	return n + 1;
+}
+
+/* The oldest intents of which there is something to do: all of it, or a slice. */
+static struct kvp_bypass *__next_bypass(struct kvp_log *log)
+{
+	struct kvp_bypass *b;
+
+	list_for_each_entry(b, &log->bypass, list)
+		if (b->phase == KVP_BYPASS_READY ||
+		    (b->phase == KVP_BYPASS_HOMING && b->taken < b->nr_slices))
+			return b;
+	return NULL;
+}
+
+static void make_slices(struct kvp_pool *pool, struct kvp_bypass *b)
+{
+	u32 n = cut(pool, b);
+
+	spin_lock_irq(&pool->log.lock);
+	b->nr_slices = n;
+	spin_unlock_irq(&pool->log.lock);
+	if (n > 1)
+		kvp_bypass_kick(pool);
+}
+
+/* A slice to bring home; cuts what has not been cut. NULL: there is nothing to do. */
+static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_bypass **of)
+{
+	struct kvp_log *log = &pool->log;
+	struct list_head *slice = NULL;
+	struct kvp_bypass *b;
+
+	do {
+		bool ready;
+
+		spin_lock_irq(&log->lock);
+		b = __next_bypass(log);
+		ready = b && b->phase == KVP_BYPASS_READY;
+		if (ready) {
+			b->phase = KVP_BYPASS_HOMING;
+		} else if (b) {
+			slice = &b->slices[b->taken++];
+			b->in_hand++;
+		}
+		spin_unlock_irq(&log->lock);
+		if (ready)
+			make_slices(pool, b);
+	} while (b && !slice);
+	*of = b;
+	return slice;
+}
+
+/* True if that was the last one, and all are home. */
+static bool end_slice(struct kvp_log *log, struct kvp_bypass *b, bool failed)
+{
+	bool home = false;
+
+	spin_lock_irq(&log->lock);
+	b->failed |= failed;
+	if (!--b->in_hand && b->taken == b->nr_slices) {
+		home = !b->failed;
+		kvp_bypass_collect(b);
+		b->phase = home ? KVP_BYPASS_HOME : KVP_BYPASS_READY;
+	}
+	spin_unlock_irq(&log->lock);
+	return home;
+}
+
+/* False if there is no point in going on. */
+static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
+{
+	if (error != -ENOMEM) {
+		if (!faulted)
+			kvp_pool_fault(pool, "large writes cannot be brought home");
+		return false;
+	}
+	/* For the checkpoint, after which table pages can be had again. */
+	kvp_destage_kick(pool, true);
+	kvp_wait_for_memory();
+	return true;
+}
+
+void kvp_bypass_work(struct work_struct *work)
+{
+	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
+	struct kvp_pool *pool = worker->pool;
+	struct list_head *slice;
+	struct kvp_bypass *b;
+
+	while ((slice = next_slice(pool, &b))) {
+		bool faulted = kvp_pool_faulted(pool);
+		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
+
+		if (end_slice(&pool->log, b, ret)) {
+			queue_work(pool->commit_wq, &pool->log.flush_work);
+			kvp_log_close_some(pool);
+		}
+		if (ret && !slice_failed(pool, ret, faulted))
+			break;
+	}
+	kvp_destage_kick(pool, false);
+	kvp_log_move_kick(pool);
+	kvp_commit_kick(pool, true);
+}

@@ -1,0 +1,842 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Destage: what the log holds goes home in the background, and a checkpoint
+ * makes the log's space free.
+ *
+ * One worker. A round takes versions from the head of wbuf->logged, in log
+ * order, but none at or above the first intent that is not yet home, so that
+ * versions of one block go home in order. It sorts them by address and writes
+ * them. A discard ends a round that has data already, and comes first in the
+ * next: so table entries change in log order. What is parked is taken by
+ * address instead (sweep.h).
+ *
+ * While somebody waits for space in the log, a checkpoint follows each round,
+ * with the tail where the next one begins: space comes by rounds, not when the
+ * whole log is home.
+ *
+ * Whether there is work is asked in one place, destage_wanted(), by whoever
+ * starts the worker and by the worker when it considers stopping.
+ */
+#include <linux/list_sort.h>
+
+#include "core/core.h"
+#include "format/logplace.h"
+#include "home/home.h"
+#include "home/pace.h"
+#include "log/move.h"
+#include "log/park.h"
+
+#define MAX_ROUND	4096	/* versions */
+#define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
+#define MIN_ROUND	128
+#define ROUND_JIFFIES	HZ
+#define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
+#define SWEEP_JIFFIES	(HZ / 4)
+#define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
+#define MANY_HOLES	64u	/* who discards waits when there are too many */
+#define DISCARD_LEAVES	1024u	/* of a turn, at most */
+#define NEVER		(~0ul)
+#define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
+#define YIELD		19u	/* while streams go home by intent, they have 19 of 20 parts of the time, or less */
+
+static unsigned long idle_jiffies(struct kvp_pool *pool)
+{
+	return msecs_to_jiffies(READ_ONCE(pool->tunables[KVP_T_DESTAGE_IDLE_MS]));
+}
+
+static bool log_half_full(struct kvp_pool *pool)
+{
+	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log.v->g);
+
+	/* What is kept free for parity nobody else can have. */
+	if (pool->parity)
+		used += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
+	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
+	if (pool->parity && !kvp_pool_logs_on_cache(pool))
+		return used > window / 8 * 5;
+	return used > window / 2;
+}
+
+static bool table_half_dirty(struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->table.nr_dirty) > pool->table.budget / 2;
+}
+
+/* Too few to be worth a round for their own sake. */
+static bool few_are_logged(struct kvp_pool *pool)
+{
+	return kvp_wbuf_nr_logged(&pool->wbuf) < MIN_ROUND;
+}
+
+/* Where much is dirty beside them, that is what a recovery takes its time for. */
+static bool many_intents(struct kvp_pool *pool)
+{
+	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
+	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool);
+
+	return kvp_log_intents_since(pool) > most;
+}
+
+/* All must come home, and then the tail move. */
+static bool checkpoint_wanted(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(&pool->log) || many_intents(pool))
+		return true;
+	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
+}
+
+static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
+
+/* Of a log on a cache: would a checkpoint free enough of a log of which too much is used? */
+static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	u64 step = kvp_log_window(pool->log.v->g) / TAIL_STEPS;
+
+	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
+		return false;
+	current_mark(pool, mark);
+	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log.tail) >= step;
+}
+
+/*
+ * What is clean fills half of a log on a cache, and a few that are not may lie at its tail: were they left until there
+ * are enough for a round, nothing clean could enter meanwhile.
+ */
+static bool few_hold_the_tail(struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) && kvp_wbuf_nr_logged(&pool->wbuf) &&
+	       log_half_full(pool);
+}
+
+/* As fast as possible, whatever else there is to do. */
+static bool destage_pressed(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_log_mark mark;
+
+	/* Of so many as may be pending: whoever is one too many waits. */
+	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > min(MANY_HOLES, READ_ONCE(w->most_holes) / 2))
+		return true;
+	if (!kvp_pool_logs_on_cache(pool))
+		return kvp_wbuf_nr_logged(w) > w->limit / 4;
+	/* Parking has no memory, maybe. */
+	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
+	       few_hold_the_tail(pool) || READ_ONCE(w->nr_logged) > w->limit - w->limit / 8;
+}
+
+/* Has nobody written for long? Whoever asks keeps watch. */
+static bool writers_are_quiet(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u64 seq = READ_ONCE(pool->wbuf.seq);
+
+	if (seq != READ_ONCE(dg->seq)) {
+		WRITE_ONCE(dg->seq, seq);
+		WRITE_ONCE(dg->seq_at, jiffies);
+		return false;
+	}
+	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
+}
+
+/* In how many jiffies is the next round? 0: now. What is less than a round is left to the idle timer. */
+static unsigned long destage_delay(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
+	bool quiet;
+
+	if (destage_pressed(pool))
+		return 0;
+	if (!kvp_pool_logs_on_cache(pool))
+		return NEVER;
+	quiet = writers_are_quiet(pool);
+	if (few_are_logged(pool))
+		return NEVER;
+	if (!READ_ONCE(pool->pacing.waiting) && time_after(yield, at))
+		at = yield;
+	return quiet || !time_after(at, now) ? 0 : at - now;
+}
+
+static bool destage_wanted(struct kvp_pool *pool)
+{
+	return !destage_delay(pool);
+}
+
+/* --- a round ------------------------------------------------------------------- */
+
+/*
+ * Fewer while somebody waits for what the round makes free, if the log is small; and of a slow pace. Many are more
+ * often neighbours, and the checkpoint behind them writes each leaf for more of them.
+ */
+static u32 round_versions(struct kvp_pool *pool)
+{
+	bool cache = pool->destage.recall;
+	u32 n = min(pool->destage.round, cache ? MAX_RECALLED : MAX_ROUND);
+
+	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
+		n = pool->destage.yields ? MIN_ROUND :
+		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / (cache ? 8 : 4), n) : n;
+}
+
+/**
+ * struct round - what a round takes
+ * @data: versions, in log order until they are sorted to go home
+ * @holes: discards that come before those, in log order
+ * @rest: what was taken, and did not come home
+ * @nr: taken
+ * @next: place in the log of the first version that stays, in the rows of those taken
+ * @swept: these are from the sweep
+ */
+struct round {
+	struct list_head data, holes, rest;
+	u32 nr;
+	struct kvp_log_at next;
+	bool swept;
+};
+
+/* Take versions below @limit from the head of @from, up to @max in all; how many of these. */
+static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round *r)
+{
+	struct kvp_dirty *d, *next;
+	u32 n = 0;
+
+	list_for_each_entry_safe(d, next, from, list) {
+		if (d->lsn < limit)
+			r->next = (struct kvp_log_at){ d->lsn, d->rec };
+		if (d->lsn >= limit || r->nr == max || (d->hole && !list_empty(&r->data)))
+			break;
+		list_move_tail(&d->list, d->hole ? &r->holes : &r->data);
+		r->next = (struct kvp_log_at){ limit, 0 };
+		r->nr++;
+		n++;
+	}
+	return n;
+}
+
+/* Discards may cover all that is parked. */
+static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
+{
+	LIST_HEAD(part);
+	u32 n;
+
+	while (!list_empty(versions)) {
+		for (n = 0; n < DROPPED_AT_ONCE && !list_empty(versions); n++)
+			list_move_tail(versions->next, &part);
+		kvp_wbuf_drop_list(pool, &part);
+		cond_resched();
+	}
+}
+
+/*
+ * Discards that come next of what is parked; what the sweep knows is older than they are. With parity
+ * all of that is home first, as a row is written where a discard ends. Without, what they cover
+ * is outlived, and must never go home after them; and nothing else has to do with them.
+ */
+static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(covered);
+
+	if (pool->parity && pool->destage.sweep.nr)
+		return;
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->parked, list) {
+		if (!d->hole || d->lsn >= limit || r->nr == MANY_HOLES)
+			break;
+		list_move_tail(&d->list, &r->holes);
+		r->nr++;
+	}
+	w->nr_parked -= r->nr;
+	spin_unlock(&w->lock);
+	list_for_each_entry(d, &r->holes, list)
+		kvp_sweep_drop(pool, d, &covered);
+	drop_in_parts(pool, &covered);
+}
+
+/* In log order, what has a page. */
+static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 max = round_versions(pool);
+
+	spin_lock(&w->lock);
+	if (list_empty(&w->parked))
+		w->nr_logged -= __take_from(&w->logged, limit, max, r);
+	spin_unlock(&w->lock);
+}
+
+static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_dirty *d;
+
+	INIT_LIST_HEAD(&r->data);
+	INIT_LIST_HEAD(&r->holes);
+	INIT_LIST_HEAD(&r->rest);
+	r->nr = 0;
+	r->next = (struct kvp_log_at){ limit, 0 };
+	kvp_sweep_gather(pool, limit);
+	take_holes(pool, limit, r);
+	r->swept = !r->nr && pool->destage.sweep.nr;
+	if (r->swept)
+		r->nr = kvp_sweep_take(pool, round_versions(pool), pool->destage.runs, &r->data, &r->next);
+	else if (!r->nr)
+		take_logged(pool, limit, r);
+	list_for_each_entry(d, &r->data, list)
+		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
+}
+
+static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
+}
+
+/*
+ * Before all others, but for what the sweep has, if these are from there; whether they
+ * have pages or not, that is among the parked.
+ */
+static void put_back(struct kvp_pool *pool, struct round *r)
+{
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_dirty *d;
+	u32 n = 0;
+
+	list_splice_init(&r->holes, &r->rest);
+	list_sort(NULL, &r->rest, by_lsn);
+	if (r->swept) {
+		kvp_sweep_put_back(pool, &r->rest);
+		return;
+	}
+	list_for_each_entry(d, &r->rest, list)
+		n++;
+	spin_lock(&w->lock);
+	list_splice_init(&r->rest, &w->parked);
+	w->nr_parked += n;
+	spin_unlock(&w->lock);
+}
+
+/* A newer version is durable: these need not be read. With parity all are counted, in their order. */
+static void drop_outlived(struct kvp_pool *pool, struct round *r)
+{
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(outlived);
+
+	if (pool->parity || !r->swept)
+		return;
+	list_for_each_entry_safe(d, next, &r->data, list)
+		if (kvp_wbuf_outlived(pool, d))
+			list_move_tail(&d->list, &outlived);
+	if (!list_empty(&outlived))
+		kvp_wbuf_drop_list(pool, &outlived);
+}
+
+/* Where a discard goes on that an earlier turn began. */
+static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_dirty *d)
+{
+	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec || dg->discard.seq != d->seq)
+		dg->discard = (struct kvp_discard_at){ .hole = { d->lsn, d->rec }, .seq = d->seq };
+	return &dg->discard;
+}
+
+/*
+ * A discard of 1 GiB changes 512 pages, and may be of much more: a turn takes so many as the table has room for beside
+ * others, and what is left of it is put back. So they are written before they outgrow the budget, and
+ * whoever wants a checkpoint meanwhile gets it. -EAGAIN: there is something left.
+ */
+static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
+{
+	u32 leaves = clamp_t(u32, READ_ONCE(pool->table.budget) / 8, 16, DISCARD_LEAVES);
+	struct kvp_destage *dg = &pool->destage;
+	struct kvp_dirty *d, *next;
+	LIST_HEAD(done);
+	int ret = 0;
+
+	list_for_each_entry_safe(d, next, holes, list) {
+		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : -EAGAIN;
+		if (ret)
+			break;
+		dg->discard.hole.lsn = ~0ull;
+		list_move_tail(&d->list, &done);
+	}
+	kvp_wbuf_drop_list(pool, &done);
+	return ret;
+}
+
+/* No SSD has these any more: their blocks are lost, unless something newer is durable. */
+static int give_up(struct kvp_pool *pool, struct list_head *lost)
+{
+	struct kvp_dirty *d, *next;
+	int ret = 0;
+
+	list_for_each_entry_safe(d, next, lost, list) {
+		ret = kvp_block_lose(pool, d);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+/*
+ * Have in memory what was parked. The round ends before what cannot be had now, and begins
+ * with what is lost: so the table changes, and parity counts, in log order all the same.
+ */
+static int recall(struct kvp_pool *pool, struct round *r)
+{
+	struct kvp_dirty *first;
+	LIST_HEAD(lost);
+	int ret;
+
+	if (!pool->destage.recall)
+		return 0;
+	ret = kvp_recall(pool->destage.recall, &r->data, &lost, &r->rest);
+	if (!ret)
+		ret = give_up(pool, &lost);
+	list_splice(&lost, &r->rest);
+	first = list_first_entry_or_null(&r->rest, struct kvp_dirty, list);
+	if (first)
+		r->next = (struct kvp_log_at){ first->lsn, first->rec };
+	return ret;
+}
+
+/* Bring home a round of versions below @limit. */
+static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long start = jiffies;
+	struct round r;
+	int ret;
+
+	take_versions(pool, limit, &r);
+	*taken = r.nr;
+	if (!r.nr)
+		return 0;
+	kvp_trace_destage(pool, r.nr);
+	ret = apply_holes(pool, &r.holes);
+	drop_outlived(pool, &r);
+	if (!ret)
+		ret = recall(pool, &r);
+	if (!ret && !list_empty(&r.data)) {
+		kvp_home_sort(&r.data);
+		ret = kvp_home_write(pool->destage.home, &r.data, r.next);
+	}
+	list_splice_init(&r.data, &r.rest);
+	put_back(pool, &r);
+	if (ret == -EAGAIN)
+		ret = 0;
+	if (r.nr * 2 > dg->round)
+		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
+	if (r.swept)
+		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
+	return ret;
+}
+
+/* --- the worker -------------------------------------------------------------------- */
+
+/* Where a tail may be once everything below is home; @limit bounds the rounds. */
+static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	spin_lock(&pool->wbuf.lock);
+	*mark = pool->log.logged;
+	spin_unlock(&pool->wbuf.lock);
+	kvp_log_floor(pool, mark);
+}
+
+/* Somebody waits for space in the log, or streams past a cache soon will for their intents to count no more. */
+static bool tail_is_wanted(struct kvp_pool *pool)
+{
+	return kvp_log_short(pool) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
+}
+
+/*
+ * A checkpoint between two rounds, if somebody needs one: the table for its
+ * dirty pages, or the builder for space in the log. Versions go home in log
+ * order, so what lies below the first one left is home, and so are intents
+ * below @limit.
+ */
+static int checkpoint_between(struct kvp_pool *pool, u64 limit)
+{
+	struct kvp_log_mark mark;
+
+	if (tail_is_worth_it(pool, &mark))
+		return kvp_checkpoint(pool, &mark);
+	if (tail_is_wanted(pool) && kvp_log_home_mark(pool, limit, &mark))
+		return kvp_checkpoint(pool, &mark);
+	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
+}
+
+/*
+ * Streams that go home by intent have most of the time for themselves: one of destage's requests
+ * costs a disk that seeks as much as one of theirs. But what records them fills the log, too, if more
+ * slowly, so the share gets smaller in the end: to a half where no room is left.
+ */
+static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
+{
+	u32 left = kvp_pacing_left(pool);
+
+	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
+}
+
+/* When the next round is to be, after one of @taken versions that began at @start. */
+static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
+{
+	u64 intents = READ_ONCE(pool->log.intent_blocks), rate = kvp_pacing_destage(pool);
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long took = jiffies - start, next = start;
+
+	if (!taken)
+		next = jiffies + HZ / 4;	/* something stands in the way */
+	else if (rate && rate < kvp_pacing_full(pool))
+		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
+	WRITE_ONCE(dg->next, next);
+	dg->yields = intents != dg->intents;
+	WRITE_ONCE(dg->yield, dg->yields ? jiffies + yield_for(pool, took) : jiffies);
+	dg->intents = intents;
+}
+
+/*
+ * A round, and a checkpoint if somebody needs one. When there is no memory for a table
+ * page, the dirty ones are what holds it: written, they can make room for
+ * others. So each turn gets somewhere (R24).
+ */
+static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
+{
+	unsigned long start = jiffies;
+	u64 ns = ktime_get_ns();
+	u32 taken;
+	int ret = destage_round(pool, limit, &taken);
+
+	if (ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty)) {
+		*more = true;
+		return kvp_checkpoint(pool, NULL);
+	}
+	if (!ret)
+		ret = checkpoint_between(pool, limit);
+	kvp_pacing_done(pool, taken, ktime_get_ns() - ns);
+	set_pace(pool, taken, start);
+	*more = taken && (all || destage_wanted(pool));
+	return ret;
+}
+
+/*
+ * Where there is no parity a discard waits for no round, but only until the sweep knows what is older. After
+ * a restart that may be millions: others may have the lock in between.
+ */
+static void gather_to_holes(struct kvp_pool *pool, u64 limit)
+{
+	bool more = true;
+
+	while (more && !pool->parity && READ_ONCE(pool->wbuf.nr_holes) &&
+	       !test_bit(KVP_DESTAGE_STOP, &pool->destage.flags)) {
+		mutex_lock(&pool->checkpoint_lock);
+		more = kvp_sweep_gather(pool, limit);
+		mutex_unlock(&pool->checkpoint_lock);
+	}
+}
+
+/*
+ * Between turns others may take a checkpoint: what is parked may take minutes to come home.
+ * -EINTR: the pool stops, and not all of it is.
+ */
+static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
+{
+	bool more;
+	int ret;
+
+	do {
+		gather_to_holes(pool, limit);
+		mutex_lock(&pool->checkpoint_lock);
+		ret = destage_turn(pool, limit, all, &more);
+		mutex_unlock(&pool->checkpoint_lock);
+		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage.flags))
+			ret = -EINTR;
+	} while (!ret && more);
+	return ret;
+}
+
+/* All below @mark is home, for good or before the log moved: then this is no tail any more. */
+static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
+{
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (mark->lsn > pool->log.tail || READ_ONCE(pool->table.nr_dirty))
+		ret = kvp_checkpoint(pool, mark->lsn < pool->log.tail ? NULL : mark);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+/* Everything below the current mark goes home; then the mark becomes the tail. */
+static int destage_and_checkpoint(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+	int ret;
+
+	current_mark(pool, &mark);
+	ret = destage_below(pool, mark.lsn, true);
+	if (!ret)
+		ret = move_tail(pool, &mark);
+	if (ret)
+		return ret;
+	WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
+	wake_up_all(&pool->destage.wait);
+	return 0;
+}
+
+static int destage_some(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+
+	current_mark(pool, &mark);
+	return destage_below(pool, mark.lsn, false);
+}
+
+/* After @error, or none: when is there more to do? */
+static void set_timers(struct kvp_pool *pool, int error)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long delay;
+
+	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+		return;
+	mod_delayed_work(pool->work_wq, &dg->idle_work,
+			 error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
+	delay = error ? NEVER : destage_delay(pool);
+	if (delay && delay != NEVER)
+		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
+}
+
+static void destage_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
+	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+	bool faulted;
+	u64 before;
+	u32 used;
+
+	do {
+		faulted = kvp_pool_faulted(pool);
+		before = READ_ONCE(pool->log.tail);
+		used = kvp_wbuf_nr_logged(&pool->wbuf);
+		if (checkpoint_wanted(pool)) {
+			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
+			dg->error = destage_and_checkpoint(pool);
+		} else {
+			dg->error = destage_some(pool);
+		}
+		if (dg->error == -EINTR) {
+			dg->error = 0;
+			break;
+		}
+		/* No progress: intents on their way home stand in the way. They kick when they are. */
+		if (before == READ_ONCE(pool->log.tail) && used <= kvp_wbuf_nr_logged(&pool->wbuf))
+			break;
+	} while (!dg->error && destage_wanted(pool));
+	kvp_table_shrink(pool, false);
+	/* Of a pool that had no leg it is no news, and it may have one again by now. */
+	if (dg->error && dg->error != -ENOMEM && !faulted)
+		kvp_pool_fault(pool, "blocks cannot be brought home");
+	set_timers(pool, dg->error);
+	if (!dg->error)
+		kvp_log_move_kick(pool);
+	/* The builder may have found the log full just as there came space. */
+	kvp_commit_kick(pool, true);
+	WRITE_ONCE(dg->ended, dg->ended + 1);
+	wake_up_all(&dg->wait);
+}
+
+/* Bring everything home from time to time, so that the log is short when power goes. */
+static void idle_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
+	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+
+	/* What has a pace is on its way home, by that. */
+	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
+		kvp_destage_kick(pool, false);
+	else if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
+		kvp_destage_kick(pool, true);
+}
+
+static void pace_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, pace_work);
+
+	kvp_destage_kick(container_of(dg, struct kvp_pool, destage), false);
+}
+
+void kvp_destage_kick(struct kvp_pool *pool, bool now)
+{
+	struct kvp_destage *dg = &pool->destage;
+	unsigned long delay;
+
+	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+		return;
+	if (now)
+		set_bit(KVP_DESTAGE_DRAIN, &dg->flags);
+	delay = now ? 0 : destage_delay(pool);
+	if (!delay) {
+		queue_work(pool->work_wq, &dg->work);
+		return;
+	}
+	if (delay != NEVER)
+		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
+	if (!delayed_work_pending(&dg->idle_work))
+		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
+}
+
+/* For whom everything goes home. */
+enum who {
+	QUIET,		/* nobody else writes: the worker comes to its end */
+	BESIDE,		/* others do, and it need not */
+	ORDER,		/* the same, and he gives up when the pool is about to be suspended */
+};
+
+static bool must_give_up(const struct kvp_pool *pool, enum who who)
+{
+	return who == ORDER && test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+}
+
+/*
+ * Have the worker bring home what lies below @target, or as much as it can at once, which may take minutes.
+ * What is under way goes on, also for him who gives up: all I/O would wait for him.
+ */
+static int run_worker(struct kvp_pool *pool, u64 target, enum who who)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u32 seen = READ_ONCE(dg->ended);
+
+	kvp_destage_kick(pool, true);
+	if (who == QUIET)
+		flush_work(&dg->work);
+	else
+		wait_event(dg->wait, READ_ONCE(dg->ended) != seen || READ_ONCE(dg->done_lsn) >= target ||
+			   must_give_up(pool, who) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	if (must_give_up(pool, who))
+		return -EINTR;
+	return who != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
+}
+
+/* All that was accepted before goes home, and the tail behind it. */
+static int destage_to_end(struct kvp_pool *pool, enum who who)
+{
+	struct kvp_destage *dg = &pool->destage;
+	u64 target;
+	int ret;
+
+	ret = kvp_commit_sync(pool);
+	if (ret)
+		return ret;
+	spin_lock_irq(&pool->log.lock);
+	target = pool->log.durable.lsn;
+	spin_unlock_irq(&pool->log.lock);
+	do {
+		flush_delayed_work(&pool->log.post_work);
+		ret = run_worker(pool, target, who);
+		if (ret == -ENOMEM) {
+			kvp_wait_for_memory();
+			ret = 0;
+		}
+	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
+		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	/* A stop of a log that stays came between. */
+	if (!ret && READ_ONCE(dg->done_lsn) < target)
+		ret = -EINTR;
+	return kvp_pool_faulted(pool) ? -EIO : ret;
+}
+
+static int destage_all(struct kvp_pool *pool, enum who who)
+{
+	int ret = destage_to_end(pool, who);
+
+	/* On the way parity was logged, behind the tail: it is home as well. */
+	if (!ret && pool->parity)
+		ret = destage_to_end(pool, who);
+	return ret;
+}
+
+int kvp_destage_all(struct kvp_pool *pool)
+{
+	return destage_all(pool, QUIET);
+}
+
+int kvp_destage_beside(struct kvp_pool *pool)
+{
+	return destage_all(pool, BESIDE);
+}
+
+int kvp_destage_order(struct kvp_pool *pool)
+{
+	return destage_all(pool, ORDER);
+}
+
+int kvp_destage_settle(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark, floor;
+	bool moves;
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &floor);
+	spin_lock(&pool->wbuf.lock);
+	moves = !__kvp_wbuf_oldest(&pool->wbuf);
+	spin_unlock(&pool->wbuf.lock);
+	mark = floor;
+	if (!moves)
+		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
+	moves &= mark.lsn > pool->log.tail;
+	if (moves || READ_ONCE(pool->table.nr_dirty))
+		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+int kvp_destage_init(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	init_waitqueue_head(&dg->wait);
+	INIT_WORK(&dg->work, destage_work);
+	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
+	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
+	dg->next = dg->yield = dg->seq_at = jiffies;
+	dg->round = MIN_ROUND;
+	dg->runs = MIN_RUNS;
+	kvp_sweep_init(&dg->sweep);
+	dg->home = kvp_home_alloc(pool, false);
+	if (!dg->home)
+		return -ENOMEM;
+	if (kvp_cache_find(pool->sb) >= 0)
+		dg->recall = kvp_recall_alloc(pool);
+	return dg->recall || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
+}
+
+void kvp_destage_exit(struct kvp_pool *pool)
+{
+	kvp_recall_free(pool->destage.recall);
+	kvp_home_free(pool->destage.home);
+	pool->destage.recall = NULL;
+	pool->destage.home = NULL;
+}
+
+void kvp_destage_stop(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = &pool->destage;
+
+	set_bit(KVP_DESTAGE_STOP, &dg->flags);
+	wake_up_all(&dg->wait);
+	cancel_delayed_work_sync(&dg->idle_work);
+	cancel_delayed_work_sync(&dg->pace_work);
+	cancel_work_sync(&dg->work);
+	cancel_delayed_work_sync(&dg->idle_work);
+	cancel_delayed_work_sync(&dg->pace_work);
+}
+
+void kvp_destage_start(struct kvp_pool *pool)
+{
+	clear_bit(KVP_DESTAGE_STOP, &pool->destage.flags);
+}

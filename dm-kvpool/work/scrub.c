@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scrub: read and verify every copy of every written block and of every table
+ * page, online; heal what is bad. Progress survives a restart. One that is only
+ * of what changed since an era goes on from there with everything.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "format/stripe.h"
+#include "home/row.h"
+
+#define STEP_BLOCKS	128u	/* of each leg, under one range lock: 512 KiB */
+
+/* Of a parity1 the pieces of a step: no more than have their entries in one leaf. */
+#define MAX_PAGES	KVP_PTRS_PER_PAGE
+
+struct scrub_io {
+	struct kvp_io_group group;
+	struct kvp_io io, ios[KVP_STRIPE_MAX_LEGS];
+	u32 nr_pages;
+	struct page *pages[MAX_PAGES];
+};
+
+static void free_buffer(struct scrub_io *s)
+{
+	u32 i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nr_pages; i++)
+		if (s->pages[i])
+			__free_page(s->pages[i]);
+	kvfree(s);
+}
+
+static struct scrub_io *alloc_buffer(struct kvp_pool *pool)
+{
+	struct scrub_io *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	u32 i;
+
+	if (!s)
+		return NULL;
+	s->nr_pages = pool->parity ? MAX_PAGES : STEP_BLOCKS;
+	for (i = 0; i < s->nr_pages; i++) {
+		s->pages[i] = alloc_page(GFP_KERNEL);
+		if (!s->pages[i]) {
+			free_buffer(s);
+			return NULL;
+		}
+	}
+	return s;
+}
+
+/* One leg's copies of a step are good, or the block must be looked at one by one. */
+static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_leg *leg,
+			 struct kvp_tpage *leaf, u64 block, u32 n)
+{
+	u32 i;
+
+	memset(&s->io, 0, sizeof(s->io));
+	s->io.leg = leg;
+	s->io.op = KVP_IO_READ;
+	s->io.background = true;
+	s->io.block = kvp_home_block(pool, block);
+	s->io.nr = n;
+	s->io.pages = s->pages;
+	if (kvp_io_sync(&s->io))
+		return false;
+	for (i = 0; i < n; i++) {
+		u64 entry = kvp_table_entry(pool, leaf, block + i);
+
+		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+		    kvp_block_sum(pool->seed, block + i, page_address(s->pages[i])) !=
+		    kvp_entry_crc(entry))
+			return false;
+	}
+	return true;
+}
+
+/* The same of one row of a parity1: all its pieces, of which leg i's begin at pages[i * rows]. */
+static bool row_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf, u64 row,
+			 u32 rows, u32 number)
+{
+	const struct kvp_vdev *v = leaf->v;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		u64 entry = kvp_row_entry(pool, leaf, row, i);
+		u32 leg = kvp_row_place(v->g, row, i).leg;
+
+		/* Parity that nobody knows can be computed. */
+		if (!i && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
+			return false;
+		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !s->ios[leg].leg)
+			continue;
+		if (s->ios[leg].error ||
+		    kvp_row_sum(leaf, row, i, s->pages[leg * rows + number]) != kvp_entry_crc(entry))
+			return false;
+	}
+	return true;
+}
+
+/* @n blocks of a parity1: whole stripes, whose rows follow one another on every leg. */
+static bool stripes_verify(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf,
+			   u64 block, u32 n)
+{
+	const struct kvp_vdev *v = leaf->v;
+	u32 rows = n / (v->nr_legs - 1), i;
+	u64 row = kvp_row_of(v->g, block);
+	bool good = true;
+
+	memset(s->ios, 0, sizeof(s->ios));
+	kvp_io_group_init(&s->group);
+	for (i = 0; i < v->nr_legs; i++) {
+		if (!kvp_leg_usable(&v->legs[i]))
+			continue;
+		s->ios[i].leg = &v->legs[i];
+		s->ios[i].op = KVP_IO_READ;
+		s->ios[i].background = true;
+		s->ios[i].block = v->g->data_start + row;
+		s->ios[i].nr = rows;
+		s->ios[i].pages = &s->pages[i * rows];
+		kvp_io_group_submit(&s->group, &s->ios[i]);
+	}
+	kvp_io_group_wait(&s->group);
+	for (i = 0; good && i < rows; i++)
+		good = row_verifies(pool, s, leaf, row + i, rows, i);
+	return good;
+}
+
+/* Is there anything to verify among @n blocks, from era @since? */
+static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u64 entry = kvp_table_entry(pool, leaf, block + i);
+
+		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
+			return true;
+	}
+	return false;
+}
+
+/* The parity of the row, with its first block. */
+static int scrub_parity(struct kvp_pool *pool, struct scrub_io *s, u64 block)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_tpage *leaf;
+	int ret;
+
+	if (!kvp_is_parity1(at.v->g) || kvp_piece_of(at.v->g, at.block) != 1)
+		return 0;
+	leaf = kvp_table_load(pool, block);
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(at.v->g, at.block), s->pages[0],
+				   s->pages[1]);
+	kvp_table_put(pool, leaf);
+	return ret;
+}
+
+/*
+ * Is a newer version on its way home? Where the log stays over a restart, destage may have
+ * been cut short: then home is neither what the table says nor that version, and no leg's fault.
+ */
+static bool about_to_change(struct kvp_pool *pool, u64 block)
+{
+	return !pool->parity && kvp_wbuf_any(pool, block, 1);
+}
+
+/*
+ * Block by block, every copy, healing; counts what stays bad. The cursor moves
+ * along, so that nothing is counted twice when memory is short half way.
+ */
+static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+{
+	struct kvp_scrub_info *info = &pool->scrub.info;
+	u64 healed = atomic64_read(&pool->work_stats.healed);
+	bool poisoned = false;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		struct kvp_range range;
+
+		kvp_block_lock(pool, &range, block + i);
+		ret = about_to_change(pool, block + i) ? 0 :
+		      kvp_home_read(pool, block + i, s->pages[0], s->pages[1]);
+		if (ret != -ENOMEM && scrub_parity(pool, s, block + i) == -ENOMEM)
+			ret = -ENOMEM;
+		kvp_range_unlock(&pool->ranges, &range);
+		if (ret == -ENOMEM)
+			break;
+		if (ret == -EBADMSG || ret == -EIO)
+			info->unrepaired++;
+		poisoned |= ret == -EBADMSG;
+		WRITE_ONCE(info->cursor, block + i + 1);
+	}
+	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
+	if (poisoned)
+		kvp_poison_settle(pool);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+static bool whole_stripes(const struct kvp_spot *at, u32 n)
+{
+	u32 stripe = kvp_stripe_blocks(at->v->g);
+
+	return at->block % stripe == 0 && n % stripe == 0;
+}
+
+/* Blocks of a step from @at on; of a parity1 stripes, so that rows are seen as a whole. */
+static u32 step_blocks(const struct kvp_spot *at)
+{
+	u32 stripe = kvp_stripe_blocks(at->v->g), step = STEP_BLOCKS;
+
+	if (kvp_is_parity1(at->v->g))
+		step = at->block % stripe ? stripe : max(1u, STEP_BLOCKS / at->v->g->chunk_blocks) * stripe;
+	return min_t(u64, step - at->block % step, at->left);
+}
+
+/* Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it is. */
+static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+{
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_spot at = kvp_locate(pool, block);
+	const struct kvp_vdev *v = at.v;
+	struct kvp_range range;
+	bool good = true;
+	u32 i;
+
+	if (IS_ERR(leaf)) {
+		if (PTR_ERR(leaf) == -ENOMEM)
+			return -ENOMEM;
+		pool->scrub.info.unrepaired += n;
+		goto done;
+	}
+	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
+	if (!any_valid(pool, leaf, block, n, pool->scrub.since))
+		;
+	else if (kvp_is_parity1(v->g))
+		good = whole_stripes(&at, n) && stripes_verify(pool, s, leaf, at.block, n);
+	else
+		for (i = 0; good && i < v->nr_legs; i++)
+			if (kvp_leg_usable(&v->legs[i]))
+				good = leg_verifies(pool, s, &v->legs[i], leaf, block, n);
+	kvp_range_unlock(&pool->ranges, &range);
+	kvp_table_put(pool, leaf);
+	if (!good)
+		return scrub_closely(pool, s, block, n);
+done:
+	WRITE_ONCE(pool->scrub.info.cursor, block + n);
+	return 0;
+}
+
+/* The table pages above a leaf that the cursor has just entered. */
+static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, struct page *copy)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 level;
+
+	for (level = 0; level < at.v->g->levels; level++) {
+		int bad;
+
+		if (kvp_entry_index(at.v->g, at.block) & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
+			break;
+		/* A checkpoint changes pages above the leaves without the table's lock. */
+		mutex_lock(&pool->checkpoint_lock);
+		bad = kvp_table_scrub_page(pool, block, level, good, copy);
+		mutex_unlock(&pool->checkpoint_lock);
+		if (bad == -ENOMEM)
+			return bad;
+		if (bad > 0)
+			pool->scrub.info.healed += bad;
+	}
+	return 0;
+}
+
+static bool interrupted(struct kvp_scrub *sc)
+{
+	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
+}
+
+/* In short naps: somebody may want it to stop, or the rate to change. */
+static void throttle(struct kvp_pool *pool, u32 blocks)
+{
+	u64 ns = 0, nap = 50 * NSEC_PER_MSEC, rate;
+
+	cond_resched();
+	while ((rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE])) && !interrupted(&pool->scrub) &&
+	       ns < div64_u64(((u64)blocks << KVP_BLOCK_SHIFT) * NSEC_PER_SEC, rate)) {
+		schedule_timeout_uninterruptible(nsecs_to_jiffies(nap));
+		ns += nap;
+	}
+}
+
+/* Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
+static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
+{
+	struct kvp_scrub_info *info = &pool->scrub.info;
+	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
+	struct kvp_spot at = kvp_locate(pool, block);
+	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
+	int ret = kvp_table_next_changed(pool, block, pool->scrub.since, &next);
+
+	*blocks = 0;
+	if (ret == -ENOMEM)
+		return ret;
+	next = min(next, end);
+	if (ret)
+		info->unrepaired += next - block;
+	if (next != block) {
+		WRITE_ONCE(info->cursor, next);
+		return 0;
+	}
+	ret = scrub_pages(pool, block, s->pages[0], s->pages[1]);
+	if (ret)
+		return ret;
+	lost = atomic64_read(&pool->work_stats.leaf_lost) - lost;
+	info->unrepaired += lost;
+	if (lost)
+		kvp_poison_settle(pool);
+	if (!(at.block % kvp_leaf_blocks(at.v->g)))
+		kvp_table_shrink(pool, false);
+	*blocks = min_t(u64, step_blocks(&at), end - block);
+	return scrub_step(pool, s, block, *blocks);
+}
+
+/*
+ * From the cursor to the end, or until somebody interrupts. Want of memory is
+ * no damage: what could not be looked at for that is looked at later, however
+ * long it takes.
+ */
+static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	u32 blocks;
+
+	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
+		if (scrub_some(pool, s, &blocks) == -ENOMEM)
+			kvp_wait_for_memory();
+		else if (blocks)
+			throttle(pool, blocks);
+	}
+}
+
+/* What the superblock says of the scrub is what we say now. */
+static void note_scrub(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->sb->scrub = pool->scrub.info;
+	kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+}
+
+static void scrub_ended(struct kvp_pool *pool)
+{
+	struct kvp_scrub_info *info = &pool->scrub.info;
+
+	info->finished = ktime_get_real_seconds();
+	kvp_finds_settle(pool);
+	if (READ_ONCE(pool->scrub.stop)) {
+		info->state = KVP_SCRUB_STOPPED;
+		kvp_event(pool, "scrub_stopped");
+	} else {
+		info->state = KVP_SCRUB_FINISHED;
+		kvp_event(pool, "scrub_finished healed=%llu unrepaired=%llu",
+			  (unsigned long long)info->healed, (unsigned long long)info->unrepaired);
+	}
+	note_scrub(pool);
+}
+
+static void scrub_work(struct work_struct *work)
+{
+	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
+	struct kvp_pool *pool = container_of(sc, struct kvp_pool, scrub);
+	struct scrub_io *s = alloc_buffer(pool);
+
+	while (!s && !interrupted(sc)) {
+		kvp_wait_for_memory();
+		s = alloc_buffer(pool);
+	}
+	if (s)
+		scrub_from_cursor(pool, s);
+	free_buffer(s);
+	if (READ_ONCE(sc->stop) || sc->info.cursor >= pool->sb->pool_blocks)
+		scrub_ended(pool);
+	else if (READ_ONCE(sc->pause))
+		note_scrub(pool);
+}
+
+static void run(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+
+	WRITE_ONCE(sc->stop, false);
+	WRITE_ONCE(sc->pause, false);
+	sc->info.state = KVP_SCRUB_RUNNING;
+	queue_work(pool->scrub_wq, &sc->work);
+}
+
+int kvp_scrub_start(struct kvp_pool *pool, u32 since)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	if (since > READ_ONCE(pool->sb->era))
+		return -ERANGE;
+	/* The eras of what is not home yet are not known. */
+	if (since)
+		ret = kvp_destage_order(pool);
+	if (ret)
+		return ret;
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		ret = -EBUSY;
+	} else {
+		flush_work(&sc->work);
+		memset(&sc->info, 0, sizeof(sc->info));
+		sc->since = since;
+		sc->info.started = ktime_get_real_seconds();
+		run(pool);
+		if (since)
+			kvp_event(pool, "scrub_started since=%u", since);
+		else
+			kvp_event(pool, "scrub_started");
+		note_scrub(pool);
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_stop(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		WRITE_ONCE(sc->stop, true);
+		flush_work(&sc->work);
+	} else if (sc->info.state == KVP_SCRUB_PAUSED) {
+		WRITE_ONCE(sc->stop, true);
+		scrub_ended(pool);
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_pause(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_RUNNING) {
+		WRITE_ONCE(sc->pause, true);
+		flush_work(&sc->work);
+		if (sc->info.state == KVP_SCRUB_RUNNING) {
+			sc->info.state = KVP_SCRUB_PAUSED;
+			note_scrub(pool);
+		}
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+int kvp_scrub_resume(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+	int ret = 0;
+
+	mutex_lock(&sc->lock);
+	if (sc->info.state == KVP_SCRUB_PAUSED) {
+		run(pool);
+		note_scrub(pool);
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&sc->lock);
+	return ret;
+}
+
+void kvp_scrub_quiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->scrub.quiesce, true);
+	flush_work(&pool->scrub.work);
+}
+
+void kvp_scrub_unquiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->scrub.quiesce, false);
+	if (pool->scrub.info.state == KVP_SCRUB_RUNNING && !kvp_pool_readonly(pool))
+		queue_work(pool->scrub_wq, &pool->scrub.work);
+}
+
+void kvp_scrub_init(struct kvp_pool *pool)
+{
+	struct kvp_scrub *sc = &pool->scrub;
+
+	mutex_init(&sc->lock);
+	INIT_WORK(&sc->work, scrub_work);
+	sc->info = pool->sb->scrub;
+	/* Until kvp_scrub_unquiesce(). */
+	sc->quiesce = true;
+}

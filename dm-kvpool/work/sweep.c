@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/list_sort.h>
+
+#include "core/core.h"
+#include "format/stripe.h"
+#include "home/bridge.h"
+#include "work/sweep.h"
+
+#define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
+#define PART		32768u	/* that are gathered while others wait for checkpoint_lock */
+
+void kvp_sweep_init(struct kvp_sweep *s)
+{
+	s->known = RB_ROOT;
+	s->hand = 0;
+	s->nr = 0;
+	s->part = PART;
+}
+
+static struct kvp_dirty *by_block_entry(const struct rb_node *at)
+{
+	return rb_entry(at, struct kvp_dirty, by_block);
+}
+
+/* Those of one block are in the order of the log. */
+static bool comes_before(struct rb_node *a, const struct rb_node *b)
+{
+	const struct kvp_dirty *x = by_block_entry(a), *y = by_block_entry(b);
+
+	return x->block != y->block ? x->block < y->block : kvp_dirty_after(y, x);
+}
+
+static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
+}
+
+/* The first of @block, or of what follows; or NULL. */
+static struct kvp_dirty *first_from(const struct kvp_sweep *s, u64 block)
+{
+	struct rb_node *at = s->known.rb_node;
+	struct kvp_dirty *d, *first = NULL;
+
+	while (at) {
+		d = by_block_entry(at);
+		if (d->block >= block)
+			first = d;
+		at = d->block >= block ? at->rb_left : at->rb_right;
+	}
+	return first;
+}
+
+static struct kvp_dirty *next_of(const struct kvp_dirty *d)
+{
+	struct rb_node *at = rb_next(&d->by_block);
+
+	return at ? by_block_entry(at) : NULL;
+}
+
+static void add(struct kvp_sweep *s, struct kvp_dirty *d)
+{
+	rb_add(&d->by_block, &s->known, comes_before);
+	s->nr++;
+}
+
+/* @d is parked no longer. */
+static void __take_out(struct kvp_pool *pool, struct kvp_dirty *d, struct list_head *to)
+{
+	struct kvp_sweep *s = &pool->destage.sweep;
+
+	lockdep_assert_held(&pool->wbuf.lock);
+	rb_erase(&d->by_block, &s->known);
+	s->nr--;
+	list_move_tail(&d->list, to);
+	pool->wbuf.nr_parked--;
+}
+
+/* After every AT_ONCE of @n others may have the lock. */
+static void make_way(struct kvp_wbuf *w, u32 n)
+{
+	if (n % AT_ONCE)
+		return;
+	spin_unlock(&w->lock);
+	cond_resched();
+	spin_lock(&w->lock);
+}
+
+/* --- what is new ------------------------------------------------------------------- */
+
+/* Up to @max versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
+static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
+{
+	struct kvp_dirty *d, *next;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->parked, list) {
+		if (n == max || d->hole || d->lsn >= limit)
+			break;
+		list_move_tail(&d->list, &w->swept);
+		n++;
+	}
+	spin_unlock(&w->lock);
+	return n;
+}
+
+bool kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
+{
+	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 left = s->part, max, n;
+	struct kvp_dirty *d;
+
+	do {
+		/* Nobody else changes @swept. */
+		d = list_last_entry(&w->swept, struct kvp_dirty, list);
+		max = min(left, AT_ONCE);
+		n = move_some(w, limit, max);
+		list_for_each_entry_continue(d, &w->swept, list)
+			add(s, d);
+		left -= n;
+		cond_resched();
+	} while (left && n == max);
+	return !left;
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+/**
+ * struct course - what has been taken goes so far
+ * @border: behind what must go home together with the last: its stripe, or itself
+ * @first: where the last request begins
+ * @last: block
+ * @runs: requests to each leg, with parity at least
+ */
+struct course {
+	u64 border, first, last;
+	u32 runs;
+};
+
+/* @block comes next, and is not part of what was taken. */
+static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
+
+	c->border = block - at.block % unit + unit;
+	if (!c->runs || block > c->last + 1 + kvp_bridge_gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
+		c->runs++;
+		c->first = block;
+	}
+	c->last = block;
+}
+
+/* The first that the sweep does not know: all that is older it knows, or it is home. */
+static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
+{
+	struct kvp_dirty *d;
+
+	lockdep_assert_held(&w->lock);
+	d = list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
+	    list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	if (d && d->lsn < end->lsn)
+		*end = (struct kvp_log_at){ d->lsn, d->rec };
+}
+
+u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
+{
+	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_dirty *d = first_from(s, s->hand), *next;
+	struct kvp_wbuf *w = &pool->wbuf;
+	struct course c = { 0 };
+	u32 n = 0;
+
+	if (!d) {
+		d = first_from(s, 0);
+		s->hand = 0;
+	}
+	spin_lock(&w->lock);
+	for (; d; d = next) {
+		if ((n >= max || c.runs >= runs) && d->block >= c.border)
+			break;
+		if (d->block >= c.border)
+			go_on(pool, &c, d->block);
+		next = next_of(d);
+		__take_out(pool, d, to);
+		make_way(w, ++n);
+	}
+	find_end(w, end);
+	spin_unlock(&w->lock);
+	s->hand = max(s->hand, c.border);
+	list_sort(NULL, to, by_lsn);
+	return n;
+}
+
+/* --- back, and away ------------------------------------------------------------------------ */
+
+/* Some of @versions to their places on @swept, from @at on; false: all are there. */
+static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
+{
+	struct kvp_dirty *d;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	while (!list_empty(versions) && n++ < AT_ONCE) {
+		d = list_first_entry(versions, struct kvp_dirty, list);
+		if (*at != &w->swept && kvp_dirty_after(d, list_entry(*at, struct kvp_dirty, list))) {
+			*at = (*at)->next;
+			continue;
+		}
+		list_move_tail(&d->list, *at);
+		w->nr_parked++;
+	}
+	spin_unlock(&w->lock);
+	cond_resched();
+	return !list_empty(versions);
+}
+
+void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
+{
+	struct list_head *at = pool->wbuf.swept.next;
+	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_dirty *d;
+
+	list_for_each_entry(d, versions, list) {
+		add(s, d);
+		s->hand = min(s->hand, d->block);
+	}
+	while (!list_empty(versions) && put_some(&pool->wbuf, versions, &at))
+		;
+}
+
+void kvp_sweep_drop(struct kvp_pool *pool, const struct kvp_dirty *hole, struct list_head *to)
+{
+	struct kvp_dirty *d = first_from(&pool->destage.sweep, hole->block), *next;
+	struct kvp_wbuf *w = &pool->wbuf;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	for (; d && d->block - hole->block < hole->count; d = next) {
+		next = next_of(d);
+		__take_out(pool, d, to);
+		make_way(w, ++n);
+	}
+	spin_unlock(&w->lock);
+}

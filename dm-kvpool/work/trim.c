@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a leg is told to discard may read as anything from then on: as before, as zeros, as what never was
+ * there, and not the same on each leg. So it is told of blocks only that nobody will read, whatever
+ * happens next: the table says that they are unwritten, in memory and in the durable root, and stays so until the
+ * leg has answered. A batch is
+ *
+ *   checkpoint_lock, so that no checkpoint is under way, and no discard is being applied;
+ *   range locks, of those that are free: nobody brings anything home there, and no entry changes;
+ *   under these, the entries once more; of a parity1 of whole stripes, parity included;
+ *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
+ *   the legs are told; when all have answered, the locks are given back.
+ *
+ * The cases are in design.md, section 7.
+ */
+#include "core/core.h"
+#include "home/row.h"
+#include "io/io.h"
+
+#define TRIM_RANGES	64u		/* of a batch */
+#define TRIM_BLOCKS	(1u << 16)	/* the same: 256 MiB, then others may have the locks */
+#define TRIM_LEAVES	16u		/* the same: each may have to be read */
+#define TRIM_LEAST	16u		/* blocks side by side that are worth a request, without parity */
+#define NAP		(HZ / 20)
+
+/* A stretch that is locked: @count blocks of @v from @own on. */
+struct stretch {
+	struct kvp_range lock;
+	struct kvp_vdev *v;
+	u64 own;
+	u32 count;
+};
+
+struct batch {
+	u32 nr, leaves, nr_ios;
+	u64 blocks;
+	struct kvp_io_group group;
+	struct stretch stretches[TRIM_RANGES];
+	struct kvp_io ios[];	/* a request to each leg for each stretch */
+};
+
+static bool interrupted(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->trim.stop) || READ_ONCE(pool->trim.quiesce);
+}
+
+/* --- what may be told ----------------------------------------------------------------- */
+
+/* Stretches begin and end at multiples of that, as the vdev counts. */
+static u32 unit_of(const struct kvp_vdev *v)
+{
+	return kvp_is_parity1(v->g) ? kvp_stripe_blocks(v->g) : 1;
+}
+
+static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+{
+	const struct kvp_geometry *g = leaf->v->g;
+
+	if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+		return false;
+	return !kvp_is_parity1(g) ||
+	       kvp_entry_state(kvp_table_parity(pool, leaf, kvp_row_of(g, kvp_vdev_block(leaf, block)))) ==
+		       KVP_ENTRY_UNWRITTEN;
+}
+
+/* How many from @block on, of @max, are unwritten? */
+static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 max)
+{
+	u32 n = 0;
+
+	while (n < max && is_unwritten(pool, leaf, block + n))
+		n++;
+	return n;
+}
+
+/* All of it, whether there are pages of the table or not. The stretch is locked. */
+static bool all_unwritten(struct kvp_pool *pool, u64 block, u64 count)
+{
+	u64 end = block + count, next;
+	struct kvp_tpage *leaf;
+	bool good = true;
+	u32 n;
+
+	while (good && block < end) {
+		if (kvp_table_next_written(pool, block, &next))
+			return false;
+		if (next > block) {
+			block = next;
+			continue;
+		}
+		leaf = kvp_table_load(pool, block);
+		if (IS_ERR(leaf))
+			return false;
+		n = min_t(u64, kvp_locate(pool, block).left, end - block);
+		good = run_length(pool, leaf, block, n) == n;
+		block += n;
+		kvp_table_put(pool, leaf);
+	}
+	return good;
+}
+
+static bool is_full(const struct batch *b)
+{
+	return b->nr == TRIM_RANGES || b->blocks >= TRIM_BLOCKS || b->leaves == TRIM_LEAVES;
+}
+
+/* Part of the batch, if nobody has any of it, and it is unwritten still. */
+static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
+{
+	struct stretch *s = &b->stretches[b->nr];
+	struct kvp_spot at = kvp_locate(pool, block);
+
+	if (!kvp_range_trylock(&pool->ranges, &s->lock, block, block + count - 1))
+		return;
+	if (!all_unwritten(pool, block, count)) {
+		kvp_range_unlock(&pool->ranges, &s->lock);
+		return;
+	}
+	s->v = at.v;
+	s->own = at.block;
+	s->count = count;
+	b->nr++;
+	b->blocks += count;
+}
+
+/* Of @n blocks from @block on, which is @own, those that are whole units; the first may lie behind @block. */
+static u32 whole_units(const struct kvp_vdev *v, u64 own, u32 n, u32 *skip)
+{
+	u32 unit = unit_of(v);
+
+	*skip = min_t(u32, n, (unit - own % unit) % unit);
+	n -= *skip;
+	return n - n % unit;
+}
+
+/* From @block to @next there are no pages. Returns how far it came. */
+static u64 take_nothing_there(struct kvp_pool *pool, struct batch *b, u64 block, u64 next)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	u32 most = pool->nr_vdevs == 1 ? TRIM_BLOCKS : at.left, skip, whole;
+	u32 n = min_t(u64, next - block, most);
+
+	whole = whole_units(at.v, at.block, n, &skip);
+	if (!whole)
+		return block + n;
+	take(pool, b, block + skip, whole);
+	return block + skip + whole;
+}
+
+/* Runs below one leaf. Returns how far it came, or an error in *@error. */
+static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, int *error)
+{
+	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	u64 end = min_t(u64, block + at.left, pool->sb->pool_blocks);	/* a leaf may go beyond that */
+	u32 n, skip, whole;
+
+	b->leaves++;
+	if (IS_ERR(leaf)) {
+		*error = PTR_ERR(leaf);
+		return block;
+	}
+	for (; block < end && b->nr < TRIM_RANGES; block += max(n, 1u)) {
+		n = run_length(pool, leaf, block, end - block);
+		whole = whole_units(at.v, kvp_vdev_block(leaf, block), n, &skip);
+		if (whole >= (kvp_is_parity1(at.v->g) ? 1 : TRIM_LEAST))
+			take(pool, b, block + skip, whole);
+	}
+	kvp_table_put(pool, leaf);
+	return block;
+}
+
+/* A batch of what comes at the cursor. -ENOMEM: not now. What cannot be read of the table is left out. */
+static int collect(struct kvp_pool *pool, struct batch *b)
+{
+	u64 end = pool->sb->pool_blocks, block = pool->trim.cursor, next;
+	int ret = 0;
+
+	b->nr = b->leaves = 0;
+	b->blocks = 0;
+	while (!ret && block < end && !is_full(b) && !interrupted(pool)) {
+		ret = kvp_table_next_written(pool, block, &next);
+		next = min(next, end);
+		if (ret && ret != -ENOMEM) {
+			ret = 0;
+			block = next;
+		} else if (!ret && next > block) {
+			block = take_nothing_there(pool, b, block, next);
+		} else if (!ret) {
+			next = block + kvp_locate(pool, block).left;
+			block = take_runs(pool, b, block, &ret);
+			if (ret && ret != -ENOMEM) {
+				ret = 0;
+				block = next;
+			}
+		}
+	}
+	WRITE_ONCE(pool->trim.cursor, min(block, end));
+	return b->nr ? 0 : ret;
+}
+
+/* --- telling ------------------------------------------------------------------------------ */
+
+static void add_requests(struct batch *b, const struct stretch *s)
+{
+	const struct kvp_geometry *g = s->v->g;
+	bool parity = kvp_is_parity1(g);
+	u32 i;
+
+	for (i = 0; i < s->v->nr_legs; i++) {
+		struct kvp_leg *leg = &s->v->legs[i];
+		struct kvp_io *io = &b->ios[b->nr_ios];
+
+		if (!kvp_leg_usable(leg) || !kvp_io_can_discard(leg))
+			continue;
+		memset(io, 0, sizeof(*io));
+		io->leg = leg;
+		io->op = KVP_IO_DISCARD;
+		io->block = g->data_start + (parity ? kvp_row_of(g, s->own) : s->own);
+		io->nr = parity ? s->count / kvp_stripe_blocks(g) * g->chunk_blocks : s->count;
+		b->nr_ios++;
+	}
+}
+
+/* That a leg refuses, or fails, is no fault: nothing was to be there. */
+static void tell_legs(struct kvp_pool *pool, struct batch *b)
+{
+	u32 i;
+
+	b->nr_ios = 0;
+	for (i = 0; i < b->nr; i++)
+		add_requests(b, &b->stretches[i]);
+	kvp_io_group_init(&b->group);
+	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
+	kvp_io_group_wait(&b->group);
+	if (b->nr_ios)
+		WRITE_ONCE(pool->trim.blocks, pool->trim.blocks + b->blocks);
+}
+
+static int trim_some(struct kvp_pool *pool, struct batch *b)
+{
+	u64 from;
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	from = pool->trim.cursor;
+	ret = collect(pool, b);
+	if (!ret && b->nr && READ_ONCE(pool->table.nr_dirty))
+		ret = kvp_checkpoint(pool, NULL);
+	/* None of it was told: once more. */
+	if (ret)
+		WRITE_ONCE(pool->trim.cursor, from);
+	if (!ret && b->nr)
+		tell_legs(pool, b);
+	while (b->nr)
+		kvp_range_unlock(&pool->ranges, &b->stretches[--b->nr].lock);
+	mutex_unlock(&pool->checkpoint_lock);
+	kvp_table_shrink(pool, false);
+	return ret;
+}
+
+/* --- the worker ----------------------------------------------------------------------------- */
+
+/* What was accepted before is home: discards among it are in the table. In naps, since a suspend may come. */
+static int wait_for_homes(struct kvp_pool *pool)
+{
+	int ret = kvp_commit_sync(pool);
+	unsigned long flags;
+	u64 target;
+
+	spin_lock_irqsave(&pool->log.lock, flags);
+	target = pool->log.durable.lsn;
+	spin_unlock_irqrestore(&pool->log.lock, flags);
+	while (!ret && !interrupted(pool) && READ_ONCE(pool->destage.done_lsn) < target) {
+		kvp_post_kick(pool);
+		kvp_destage_kick(pool, true);
+		schedule_timeout_uninterruptible(NAP);
+		ret = kvp_pool_faulted(pool) ? -EIO : 0;
+	}
+	return ret;
+}
+
+static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
+{
+	unsigned long long blocks = pool->trim.blocks;
+
+	WRITE_ONCE(pool->trim.state, state);
+	if (state == KVP_TRIM_FINISHED)
+		kvp_event(pool, "trim_finished blocks=%llu", blocks);
+	else if (state == KVP_TRIM_STOPPED)
+		kvp_event(pool, "trim_stopped blocks=%llu", blocks);
+	else
+		kvp_event(pool, "trim_failed blocks=%llu", blocks);
+}
+
+static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
+{
+	struct kvp_trim *t = &pool->trim;
+	int ret = t->cursor || interrupted(pool) ? 0 : wait_for_homes(pool);
+
+	while (!ret && t->cursor < pool->sb->pool_blocks && !interrupted(pool)) {
+		ret = trim_some(pool, b);
+		if (ret == -ENOMEM) {
+			kvp_wait_for_memory();
+			ret = 0;
+		}
+		cond_resched();
+	}
+	return ret;
+}
+
+static void trim_work(struct work_struct *work)
+{
+	struct kvp_trim *t = container_of(work, struct kvp_trim, work);
+	struct kvp_pool *pool = container_of(t, struct kvp_pool, trim);
+	size_t ios = TRIM_RANGES * pool->max_legs * sizeof(struct kvp_io);
+	struct batch *b = kvzalloc(sizeof(*b) + ios, GFP_KERNEL);
+	int ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
+
+	kvfree(b);
+	if (ret)
+		trim_ended(pool, KVP_TRIM_FAILED);
+	else if (READ_ONCE(t->stop))
+		trim_ended(pool, KVP_TRIM_STOPPED);
+	else if (t->cursor >= pool->sb->pool_blocks)
+		trim_ended(pool, KVP_TRIM_FINISHED);
+}
+
+static bool any_leg_can(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_has_data(pool->legs[i].v->g) && kvp_leg_usable(&pool->legs[i]) &&
+		    kvp_io_can_discard(&pool->legs[i]))
+			return true;
+	return false;
+}
+
+int kvp_trim_start(struct kvp_pool *pool)
+{
+	struct kvp_trim *t = &pool->trim;
+	int ret = 0;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	mutex_lock(&t->lock);
+	if (t->state == KVP_TRIM_RUNNING) {
+		ret = -EBUSY;
+	} else if (!any_leg_can(pool)) {
+		ret = -EOPNOTSUPP;
+	} else {
+		/* The last one has said that it is over, and may be about to return. */
+		flush_work(&t->work);
+		t->cursor = t->blocks = 0;
+		WRITE_ONCE(t->stop, false);
+		WRITE_ONCE(t->state, KVP_TRIM_RUNNING);
+		kvp_event(pool, "trim_started");
+		queue_work(pool->scrub_wq, &t->work);
+	}
+	mutex_unlock(&t->lock);
+	return ret;
+}
+
+int kvp_trim_stop(struct kvp_pool *pool)
+{
+	struct kvp_trim *t = &pool->trim;
+	int ret = 0;
+
+	mutex_lock(&t->lock);
+	if (t->state == KVP_TRIM_RUNNING) {
+		WRITE_ONCE(t->stop, true);
+		flush_work(&t->work);
+	} else {
+		ret = -ENOENT;
+	}
+	mutex_unlock(&t->lock);
+	return ret;
+}
+
+void kvp_trim_quiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->trim.quiesce, true);
+	flush_work(&pool->trim.work);
+}
+
+void kvp_trim_unquiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->trim.quiesce, false);
+	if (READ_ONCE(pool->trim.state) == KVP_TRIM_RUNNING)
+		queue_work(pool->scrub_wq, &pool->trim.work);
+}
+
+void kvp_trim_init(struct kvp_pool *pool)
+{
+	mutex_init(&pool->trim.lock);
+	INIT_WORK(&pool->trim.work, trim_work);
+	/* Until kvp_trim_unquiesce(). */
+	pool->trim.quiesce = true;
+}
