@@ -74,7 +74,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u64 head = READ_ONCE(pool->log.head.lsn), dirty = 0;
-	struct kvp_dirty *first;
+	struct kvp_version *first;
 
 	spin_lock(&w->lock);
 	first = __kvp_wbuf_oldest(w);

@@ -68,7 +68,7 @@ u32 kvp_pacing_left(const struct kvp_pool *pool);
  * @ask: KVP_ASK_*
  *
  * It is if it belongs to a stream that has gone on for long enough. That is decided when the write
- * comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_dirty). Without the
+ * comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_version). Without the
  * log on a cache never: then what counts is how it lies in the buffer (log/build.c).
  * Context: any; once for each write.
  */

@@ -65,7 +65,7 @@ static bool next_segment(struct kvp_pool *pool)
 		return false;
 	r->nr = kvp_scache_live(pool, r->walked, seg, r->e);
 	r->at = 0;
-	kvp_fill_keep(pool, r->e, r->nr, r->keep);
+	kvp_admit_keep(pool, r->e, r->nr, r->keep);
 	r->walked += seg;
 	if (log_is_short(pool))
 		r->at = r->nr;
@@ -90,13 +90,13 @@ static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 	struct kvp_candidate *c;
 	u64 entry;
 
-	c = kvp_fill_begin_again(pool, e);
+	c = kvp_admit_begin_again(pool, e);
 	if (!c)
 		return false;
 	if (entry_of(pool, e->key, &entry) && !kvp_scache_reread(pool, e, entry, c->page))
-		kvp_fill_add(pool, c, kvp_entry_crc(entry));
+		kvp_admit_add(pool, c, kvp_entry_crc(entry));
 	else
-		kvp_fill_drop(pool, c);
+		kvp_admit_drop(pool, c);
 	return true;
 }
 

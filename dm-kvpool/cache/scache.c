@@ -38,7 +38,7 @@ static u32 places_wanted(struct kvp_pool *pool)
 
 /*
  * Until there is memory what comes home is not noted. A suspend waits for who is here
- * (kvp_warm_stop()): so no memory is to be had by writing to the device that is suspended.
+ * (kvp_rebuild_stop()): so no memory is to be had by writing to the device that is suspended.
  */
 static void grow(struct kvp_scache *s)
 {
@@ -159,7 +159,7 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 
 	lockdep_assert_held(&pool->log.build_lock);
 	if (in_use(s))
-		kvp_warm_jumped(pool, lsn);
+		kvp_rebuild_jumped(pool, lsn);
 	if (!in_use(s) || s->v != pool->log.v)
 		return;
 	rounds = div_u64(lsn - s->wiped, s->blocks);
@@ -189,7 +189,7 @@ void kvp_scache_exit(struct kvp_pool *pool)
 
 /* --- what is there -------------------------------------------------------------------- */
 
-void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
+void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	struct kvp_scache *s = &pool->scache;
 	struct kvp_vdev *v = in_use(s);
@@ -199,7 +199,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
 	if (!v || d->hole || d->intent || d->zero)
 		return;
 	if (v != READ_ONCE(pool->log.v)) {
-		kvp_fill_written(pool, d);
+		kvp_admit_written(pool, d);
 		return;
 	}
 	e.place = place_of(s, d->lsn + d->payload);
@@ -291,7 +291,7 @@ void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_index_entry old;
 
-	kvp_fill_changed(pool, block);
+	kvp_admit_changed(pool, block);
 	if (in_use(&pool->scache))
 		kvp_index_remove(&pool->scache.index, block, &old);
 }
@@ -402,7 +402,7 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 			first = e.place;
 		}
 		if (here && e.old)
-			at->before = min(at->before, kvp_warm_era(pool, e.place));
+			at->before = min(at->before, kvp_rebuild_era(pool, e.place));
 		if (here)
 			kvp_index_hit(&s->index, block + i, e.place);
 	}
@@ -418,7 +418,7 @@ bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
 {
 	return !e->old || (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
-			   kvp_entry_era(entry) < kvp_warm_era(pool, e->place));
+			   kvp_entry_era(entry) < kvp_rebuild_era(pool, e->place));
 }
 
 /* One block of an earlier life: if it is not the newest it never will be. */

@@ -20,7 +20,7 @@
  * What does not verify is a miss: the block may have changed meanwhile, or the log have
  * come round, or the SSD be rotten.
  *
- * What was there before the pool was started, warm.h brings back. Of that more has to be asked before
+ * What was there before the pool was started, rebuild.h brings back. Of that more has to be asked before
  * it is believed: in which era the block's entry was born (kvp_scache_current()).
  *
  * A cache of kind parity1 has each block on one SSD. What lay on one that is gone is a miss: it is clean, so it is
@@ -37,7 +37,7 @@
 
 #include "policy/index.h"
 
-struct kvp_dirty;
+struct kvp_version;
 struct kvp_leg;
 struct kvp_pool;
 struct kvp_tpage;
@@ -106,7 +106,7 @@ void kvp_scache_renumber(struct kvp_pool *pool);
 void kvp_scache_exit(struct kvp_pool *pool);
 
 /** kvp_scache_came_home() - @d is home, and in the table. Under its range lock; process context. */
-void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
+void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
 /**
  * kvp_scache_fill() - @e->key lies at @lsn of the log, in a durable entry that the tail has not passed

@@ -39,11 +39,11 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "cache/fill.h"
+#include "cache/admission.h"
 #include "cache/pacing.h"
+#include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
-#include "cache/warm.h"
 #include "core/range_lock.h"
 #include "core/vdev.h"
 #include "format/format.h"
@@ -59,7 +59,7 @@
 #include "super/finds.h"
 #include "table/ssdcopy.h"
 #include "table/table.h"
-#include "work/sweep.h"
+#include "work/elevator.h"
 #include "work/trim.h"
 
 struct bio_set;
@@ -68,7 +68,7 @@ struct kvp_refusal;
 struct sb_write;
 struct kvp_home;
 struct kvp_leg_queues;
-struct kvp_recall;
+struct kvp_reload;
 
 #define KVP_RETRY_MS	100	/* after memory was short */
 #define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
@@ -142,7 +142,7 @@ struct kvp_stats {
 	u64 ram_bypassed[KVP_RAM_BYPASSES];			/* blocks */
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
 	u64 ssd_reinserted;
-	u64 ssd_fills, ssd_refused[KVP_FILL_REFUSALS];		/* blocks */
+	u64 ssd_fills, ssd_refused[KVP_ADMIT_REFUSALS];		/* blocks */
 };
 
 /* Counters of background work. */
@@ -183,8 +183,8 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
-	struct kvp_recall *recall;	/* of a pool with a cache */
-	struct kvp_sweep sweep;		/* what of the parked it knows by address */
+	struct kvp_reload *recall;	/* of a pool with a cache */
+	struct kvp_elevator sweep;		/* what of the parked it knows by address */
 	struct delayed_work pace_work;	/* of a log on a cache: the next round */
 	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
 	u64 intents;			/* blocks that had gone by intent after the last turn; */
@@ -247,8 +247,8 @@ struct kvp_pool {
 	struct kvp_scache scache;
 	struct kvp_pacing pacing;
 	struct kvp_reinsert reinsert;
-	struct kvp_warm warm;
-	struct kvp_fill fill;		/* of it, by what is read from home */
+	struct kvp_rebuild warm;
+	struct kvp_admission fill;		/* of it, by what is read from home */
 	struct kvp_log log;
 	struct kvp_table table;
 	struct kvp_ssdcopies ssdcopies;	/* of its pages */
@@ -594,7 +594,7 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
  * Return: 0, or the error of the table, and nothing is changed. Context: the destage worker,
  * which has brought home what was logged before; waits for I/O.
  */
-int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d);
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
  * kvp_block_read() - the newest version of one block into a private page, from scratch
@@ -632,7 +632,7 @@ int kvp_destage_order(struct kvp_pool *pool);
  */
 int kvp_destage_settle(struct kvp_pool *pool);
 
-void kvp_bypass_work(struct work_struct *work);
+void kvp_direct_work(struct work_struct *work);
 
 /* --- scrub (scrub.c) ------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 /*
  * Summaries of the segments of an SSD cache: which blocks of the pool they hold. Pure.
  *
- * Of use to a cache of reads only. When one may be believed, cache/warm.h says.
+ * Of use to a cache of reads only. When one may be believed, cache/rebuild.h says.
  */
 #ifndef KVP_SUMMARY_H
 #define KVP_SUMMARY_H

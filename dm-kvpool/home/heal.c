@@ -12,7 +12,7 @@
 
 #include "core/core.h"
 #include "home/row.h"
-#include "log/park.h"
+#include "log/spill.h"
 
 static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
@@ -97,7 +97,7 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
  * in which one @d was written, and it may have come home in the same. So the sum decides, as it does
  * for every reader.
  */
-static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
+static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
 {
 	u64 entry = kvp_table_entry(pool, leaf, d->block);
 
@@ -105,7 +105,7 @@ static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, cons
 	       kvp_entry_crc(entry) == d->crc;
 }
 
-int kvp_block_lose(struct kvp_pool *pool, struct kvp_dirty *d)
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, d->block);
 	struct kvp_spot at = kvp_locate(pool, d->block);
@@ -201,9 +201,9 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
  * Is the version that could not be read still the newest? Meanwhile a newer one may have become durable, and it
  * dropped: then the log has come round to its place, and nothing is wrong with it.
  */
-static bool still_parked(struct kvp_pool *pool, const struct kvp_parked *at)
+static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
-	struct kvp_dirty *d = kvp_wbuf_find(pool, at->block);
+	struct kvp_version *d = kvp_wbuf_find(pool, at->block);
 	bool same = d && !d->zero && !d->page && d->lsn + d->payload == at->lsn;
 
 	if (d)
@@ -214,8 +214,8 @@ static bool still_parked(struct kvp_pool *pool, const struct kvp_parked *at)
 /* The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that has changed. */
 static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
-	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
-	struct kvp_parked at;
+	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_spilled at;
 	bool zero, parked;
 	int ret;
 
@@ -228,12 +228,12 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	else if (!parked)
 		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
 	else
-		at = (struct kvp_parked){ block, d->lsn + d->payload, d->crc, d->row };
+		at = (struct kvp_spilled){ block, d->lsn + d->payload, d->crc, d->row };
 	if (d)
 		kvp_wbuf_unlock(pool, block);
 	if (!parked)
 		return 0;
-	ret = kvp_park_read(pool, &at, page, NULL);
+	ret = kvp_spill_read(pool, &at, page, NULL);
 	return ret && ret != -ENOMEM && !still_parked(pool, &at) ? -EAGAIN : ret;
 }
 

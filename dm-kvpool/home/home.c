@@ -2,7 +2,7 @@
 #include <linux/list_sort.h>
 
 #include "core/core.h"
-#include "home/bridge.h"
+#include "home/coalesce.h"
 #include "home/home.h"
 #include "home/home_row.h"
 #include "home/pace.h"
@@ -24,7 +24,7 @@ struct kvp_home {
 	struct kvp_pool *pool;
 	struct kvp_row_home *rows;	/* for blocks of a parity1, which need nothing else of all this */
 	struct kvp_batch *batch;
-	struct kvp_bridge *bridge;	/* NULL: there are no gaps worth it, as in what goes by intent */
+	struct kvp_coalesce *bridge;	/* NULL: there are no gaps worth it, as in what goes by intent */
 	u32 nr_pages, nr_runs;		/* that the batch gets at most of what is locked */
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
@@ -47,7 +47,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 		h->rows = kvp_row_home_alloc(pool, whole);
 	h->batch = kvp_batch_alloc(pool);
 	if (!whole)
-		h->bridge = kvp_bridge_alloc(pool);
+		h->bridge = kvp_coalesce_alloc(pool);
 	if (!h->batch || (!whole && !h->bridge) || (pool->parity && !h->rows)) {
 		kvp_home_free(h);
 		return NULL;
@@ -61,7 +61,7 @@ void kvp_home_free(struct kvp_home *h)
 		return;
 	kvp_row_home_free(h->rows);
 	kvp_batch_free(h->batch);
-	kvp_bridge_free(h->bridge);
+	kvp_coalesce_free(h->bridge);
 	kvfree(h);
 }
 
@@ -74,7 +74,7 @@ static void unlock_one(struct kvp_home *h, struct locked *l)
 /* The blocks are home: say so in the table. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 i;
 
 	for (i = 0; i < h->nr_locked; i++) {
@@ -113,21 +113,21 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
  */
 static bool fill_batch(struct kvp_home *h, u32 *n)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 i;
 
 	*n = 0;
-	h->batch->in_turns = h->bridge && kvp_bridge_wait(h->bridge);
+	h->batch->in_turns = h->bridge && kvp_coalesce_wait(h->bridge);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 		u64 home;
 
-		if (l->bridged && !kvp_bridge_add(h->bridge, &l->versions, h->batch))
+		if (l->bridged && !kvp_coalesce_add(h->bridge, &l->versions, h->batch))
 			return false;
 		if (list_empty(&l->versions))
 			continue;
 		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
-		d = list_first_entry(&l->versions, struct kvp_dirty, list);
+		d = list_first_entry(&l->versions, struct kvp_version, list);
 		home = kvp_home_block(h->pool, d->block) - d->block;
 		list_for_each_entry(d, &l->versions, list) {
 			*n += !d->zero;
@@ -159,7 +159,7 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	ios = h->batch->nr_runs;
 	ret = WARN_ON_ONCE(!all) ? -ENOMEM : kvp_batch_write(h->batch);
 	if (h->bridge)
-		kvp_bridge_reset(h->bridge);
+		kvp_coalesce_reset(h->bridge);
 	/* What did not use the limit says nothing of it. */
 	if (ios * 2 > h->max_locked)
 		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
@@ -178,7 +178,7 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 /* First and last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
 static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
 {
-	struct kvp_dirty *d, *first = list_first_entry(versions, struct kvp_dirty, list);
+	struct kvp_version *d, *first = list_first_entry(versions, struct kvp_version, list);
 	u32 left = kvp_locate(pool, first->block).left;
 	u64 last = first->block;
 
@@ -218,7 +218,7 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 }
 
 /* Is a later version of the same block behind @d on the sorted list? */
-static bool repeated(struct kvp_dirty *d, struct list_head *versions)
+static bool repeated(struct kvp_version *d, struct list_head *versions)
 {
 	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
 }
@@ -226,8 +226,8 @@ static bool repeated(struct kvp_dirty *d, struct list_head *versions)
 /* Lock the run, or the stretch, at the head of @versions, and take what of it must be written. */
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
-	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list), *next;
-	u64 last = h->bridge ? kvp_bridge_last(h->bridge, versions) : 0;
+	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list), *next;
+	u64 last = h->bridge ? kvp_coalesce_last(h->bridge, versions) : 0;
 	struct list_head *end = versions;
 	u64 goes_on = 0;		/* behind the last block of a run; 0: there is none */
 	bool bridged = last;
@@ -242,7 +242,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 		return error;
 	l->bridged = bridged;
 	if (bridged)
-		kvp_bridge_read(h->bridge, l->leaf, d->block, last);
+		kvp_coalesce_read(h->bridge, l->leaf, d->block, last);
 	h->nr_pages += last - d->block + 1;
 	list_for_each_entry_safe(d, next, versions, list) {
 		if (d->block > last) {
@@ -266,7 +266,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 static bool batch_full(const struct kvp_home *h)
 {
 	/* a run may be cut by blocks that are left out: every second one at worst */
-	return h->nr_locked == h->max_locked || (h->bridge && kvp_bridge_is_full(h->bridge)) ||
+	return h->nr_locked == h->max_locked || (h->bridge && kvp_coalesce_is_full(h->bridge)) ||
 	       h->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
 	       h->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
@@ -288,8 +288,8 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 		put_back(h, versions);
 	/* What was added but not written must not be written by the next call. */
 	kvp_batch_reset(h->batch);
-	if (h->bridge && kvp_bridge_wait(h->bridge))
-		kvp_bridge_reset(h->bridge);
+	if (h->bridge && kvp_coalesce_wait(h->bridge))
+		kvp_coalesce_reset(h->bridge);
 	if (ret)
 		list_splice_init(&h->dead, versions);
 	return ret;
@@ -298,7 +298,7 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 /* Those of @versions whose blocks have parity. */
 static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	struct kvp_spot at = { NULL };
 	u64 from = 0;
 
@@ -318,8 +318,8 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions, stru
 
 static int by_block(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	const struct kvp_dirty *x = list_entry(a, struct kvp_dirty, list);
-	const struct kvp_dirty *y = list_entry(b, struct kvp_dirty, list);
+	const struct kvp_version *x = list_entry(a, struct kvp_version, list);
+	const struct kvp_version *y = list_entry(b, struct kvp_version, list);
 
 	/* list_sort() is stable: versions of one block stay in order */
 	return x->block > y->block;
@@ -328,7 +328,7 @@ static int by_block(void *priv, const struct list_head *a, const struct list_hea
 /* What comes from a stream is in order already. */
 void kvp_home_sort(struct list_head *versions)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u64 last = 0;
 
 	list_for_each_entry(d, versions, list) {
@@ -381,7 +381,7 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	return ret;
 }
 
-int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole, struct kvp_discard_at *at,
+int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,
 		     u32 *leaves)
 {
 	struct kvp_log_at behind = { hole->lsn, hole->rec + 1 };

@@ -11,7 +11,7 @@
 #include "log/log.h"
 
 struct kvp_discard_at;
-struct kvp_dirty;
+struct kvp_version;
 struct kvp_home;
 struct kvp_pool;
 struct kvp_vdev;
@@ -53,7 +53,7 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  *
  * Return: 0; -EAGAIN: more leaves than that; else errors as kvp_home_write().
  */
-int kvp_home_discard(struct kvp_home *h, const struct kvp_dirty *hole, struct kvp_discard_at *at,
+int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,
 		     u32 *leaves);
 
 /** kvp_home_discard_leaves() - the same of @v from *@own to before @end, whole stripes of a parity1; 0 or -errno */

@@ -34,7 +34,7 @@
 #define RUN_ORDER	4u	/* so many pages for parity lie side by side in memory, if they can */
 #define RUN_PAGES	(1u << RUN_ORDER)
 
-static_assert(KVP_BYPASS_ROWS <= WHOLE_ROWS);
+static_assert(KVP_DIRECT_ROWS <= WHOLE_ROWS);
 static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
 static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
@@ -76,7 +76,7 @@ struct stripe {
 struct row {
 	u64 row;
 	struct stripe *stripe;
-	struct kvp_dirty *new[KVP_STRIPE_MAX_LEGS];
+	struct kvp_version *new[KVP_STRIPE_MAX_LEGS];
 	unsigned long lost, inputs;
 	u32 first_input;
 	struct page *parity;
@@ -125,7 +125,7 @@ struct kvp_row_home {
 	struct page *asked[KVP_ROW_INPUTS];	/* in order of requests */
 	u32 nr_inputs, nr_ios;
 	struct page *piece, *scratch;	/* to look at one piece after another */
-	struct kvp_dirty *edge;		/* stand for blocks that a discard makes unwritten */
+	struct kvp_version *edge;		/* stand for blocks that a discard makes unwritten */
 };
 
 /* --- life ---------------------------------------------------------------------------- */
@@ -448,7 +448,7 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 }
 
 /* Contents that a version brings; zeros have none. */
-static bool has_contents(const struct kvp_dirty *d)
+static bool has_contents(const struct kvp_version *d)
 {
 	return d && !d->zero;
 }
@@ -635,7 +635,7 @@ static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
 /* All versions of the row, where new[] has not got all. */
 static void pay_all(struct kvp_row_home *h, const struct row *r)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	list_for_each_entry(d, &r->stripe->versions, list)
 		if (row_number(r->stripe, d->block) == r->row)
@@ -686,7 +686,7 @@ static void put_back(struct kvp_row_home *h, struct list_head *versions)
 /* Still locked: who waits for a lock must not find versions that are home as not yet home. */
 static void forget_versions(struct kvp_row_home *h)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	LIST_HEAD(done);
 	u32 i;
 
@@ -821,7 +821,7 @@ static void sort_rows(struct row *rows, u32 nr)
 /* Lock the stripe at the head of @versions, and take all versions that go there. */
 static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
-	struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
+	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	const struct kvp_geometry *g = at.v->g;
 	u64 first = d->block - at.block % kvp_stripe_blocks(g);
@@ -835,7 +835,7 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 	before = h->nr_rows;
 	list_for_each_entry(d, versions, list) {
 		u32 in = d->block - first;
-		struct kvp_dirty **new;
+		struct kvp_version **new;
 
 		if (d->block - first >= blocks)
 			break;
@@ -876,7 +876,7 @@ static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct kvp_dirty *d = &h->edge[i];
+		struct kvp_version *d = &h->edge[i];
 
 		memset(d, 0, sizeof(*d));
 		d->block = block + i;

@@ -30,13 +30,13 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
  * Past a cache goes what is part of a long stream: when it is accepted that is known, as in the buffer it may
  * lie between other writes. Past a log on legs, on disks that have to write it sooner or later, whatever is long.
  */
-static bool bypass_allowed(const struct kvp_dirty *d, bool cache)
+static bool bypass_allowed(const struct kvp_version *d, bool cache)
 {
 	return !d->hole && !d->follows && !d->superseded && (!cache || READ_ONCE(d->stream));
 }
 
 /* Blocks of a run that begins with @d without which there are no intents. */
-static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_dirty *d,
+static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_version *d,
 		     bool cache)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
@@ -59,7 +59,7 @@ static bool all_zero(const void *page)
  * change a page as we look, or later. That costs time and nothing else, for what a version is says
  * record_version() when it is fixed. Of what is not zeros one word is read.
  */
-static bool zeros_begin(struct kvp_pool *pool, struct kvp_dirty *d)
+static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 {
 	u64 first = d->block;
 	u32 n = 0;
@@ -71,7 +71,7 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_dirty *d)
 }
 
 /* The same, or is @d one of those, @after others? */
-static bool are_zeros(struct kvp_pool *pool, struct kvp_dirty *d, bool after)
+static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
 {
 	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(pool, d));
 }
@@ -83,9 +83,9 @@ static bool are_zeros(struct kvp_pool *pool, struct kvp_dirty *d, bool after)
  * by destage, behind it. Elsewhere neither has to do with the other: their blocks are not the same, nor, as of
  * a parity1 only whole stripes go by intent, are their rows.
  */
-static u32 run_length(struct kvp_pool *pool, struct kvp_dirty *first, u32 max, bool cache)
+static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache)
 {
-	struct kvp_dirty *d = first;
+	struct kvp_version *d = first;
 	u32 n = 0;
 
 	list_for_each_entry_from(d, &pool->wbuf.buffered, list) {
@@ -105,7 +105,7 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 	u64 end;
 
 	if (pool->parity)
-		return max - max % kvp_bypass_slice(pool);
+		return max - max % kvp_direct_slice(pool);
 	end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
 	return end > block ? (u32)(end - block) : 0;
 }
@@ -149,7 +149,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		struct kvp_dirty *d = list_entry(last->next, struct kvp_dirty, list);
+		struct kvp_version *d = list_entry(last->next, struct kvp_version, list);
 
 		d->intent = intent;
 		d->lsn = pool->log.head.lsn;
@@ -179,7 +179,7 @@ static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32
 
 /* The same with @d as data, or a discard. */
 static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
-		      const struct kvp_dirty *d, u32 cap)
+		      const struct kvp_version *d, u32 cap)
 {
 	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
 
@@ -189,7 +189,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 
 /* With parity: is the run of @n from @first on all that has gathered, of which nobody waits for anything? */
 static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
-			 const struct kvp_dirty *first, u32 n)
+			 const struct kvp_version *first, u32 n)
 {
 	return pool->parity && n == pool->wbuf.nr_buffered && first->seq > e->wanted;
 }
@@ -199,14 +199,14 @@ static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
  * waits for it, and with what follows it may become one.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
-			   const struct kvp_dirty *first, u32 n)
+			   const struct kvp_version *first, u32 n)
 {
-	const struct kvp_dirty *last;
+	const struct kvp_version *last;
 
 	if (!nobody_waits(pool, e, first, n) || list_empty(&e->versions))
 		return false;
-	last = list_last_entry(&e->versions, struct kvp_dirty, list);
-	return last->intent && last->block + 1 == first->block && n < kvp_bypass_slice(pool);
+	last = list_last_entry(&e->versions, struct kvp_version, list);
+	return last->intent && last->block + 1 == first->block && n < kvp_direct_slice(pool);
 }
 
 /*
@@ -214,7 +214,7 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
  * mirror, where it might become data for that.
  */
 static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
-			const struct kvp_dirty *first, u32 n, u32 run)
+			const struct kvp_version *first, u32 n, u32 run)
 {
 	if (!nobody_waits(pool, e, first, run) || !kvp_is_parity1(kvp_locate(pool, first->block).v->g))
 		return n;
@@ -222,7 +222,7 @@ static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /* How many from @d on become intents; 0: it is data. *@stop: nothing more belongs into this entry. */
-static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_dirty *d,
+static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
 {
 	bool cache = kvp_pool_logs_on_cache(pool);
@@ -256,7 +256,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	spin_lock(&w->lock);
 	intents = intents_possible(pool, e);
 	while (!list_empty(&w->buffered)) {
-		struct kvp_dirty *d = list_first_entry(&w->buffered, struct kvp_dirty, list);
+		struct kvp_version *d = list_first_entry(&w->buffered, struct kvp_version, list);
 		u32 n = 0;
 
 		zeros = intents && are_zeros(pool, d, zeros);
@@ -322,19 +322,19 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log)
 	return NULL;
 }
 
-static struct kvp_bypass *free_bypass(struct kvp_log *log)
+static struct kvp_direct *free_bypass(struct kvp_log *log)
 {
 	u32 i;
 
 	/* one stays free, so that a header can always list those before it */
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS - 1; i++)
-		if (READ_ONCE(log->bypasses[i].phase) == KVP_BYPASS_FREE)
+		if (READ_ONCE(log->bypasses[i].phase) == KVP_DIRECT_FREE)
 			return &log->bypasses[i];
 	return NULL;
 }
 
 /* The version is fixed: sum it, and say in one record what it is. */
-static void record_version(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_rec *r)
+static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct kvp_rec *r)
 {
 	r->block = d->block;
 	r->vdev = 0;
@@ -356,7 +356,7 @@ static void place_in_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	const struct kvp_geometry *g = pool->log.v->g;
 	const struct kvp_log_hdr *h = &e->hdr;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 i = 0;
 
 	list_for_each_entry(d, &e->versions, list) {
@@ -372,7 +372,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
 	struct kvp_log_hdr *h = &e->hdr;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 i = 0, page;
 
 	h->hdr_blocks = kvp_log_hdr_blocks(e->records);
@@ -424,7 +424,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = &pool->log;
 	struct kvp_log_hdr *h = &e->hdr;
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 	unsigned long flags;
 
 	h->nonce = log->nonce;
@@ -444,7 +444,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		h->open[h->open_count++] = b->mark.lsn;
 	if (e->bypass) {
 		e->bypass->mark = log->head;
-		e->bypass->phase = KVP_BYPASS_COMMITTING;
+		e->bypass->phase = KVP_DIRECT_COMMITTING;
 		list_add_tail(&e->bypass->list, &log->bypass);
 		log->nr_bypass++;
 	}
@@ -561,11 +561,11 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 data = 0, owed = 0;
 
 	spin_lock(&w->lock);
-	d = list_first_entry_or_null(&w->buffered, struct kvp_dirty, list);
+	d = list_first_entry_or_null(&w->buffered, struct kvp_version, list);
 	if (d) {
 		data = !d->hole;
 		owed = kvp_log_owed_by(pool, d);

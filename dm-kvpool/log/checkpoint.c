@@ -139,7 +139,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
-	kvp_warm_checkpointed(pool, era, passed, tail);
+	kvp_rebuild_checkpointed(pool, era, passed, tail);
 	/* Of a log that moves this is the place in the new one, which begins there. */
 	if (tail && !pool->log.next)
 		kvp_log_retire(pool, tail);

@@ -17,7 +17,7 @@
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
-#include "log/park.h"
+#include "log/spill.h"
 
 #define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
 
@@ -309,7 +309,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *back)
 {
 	struct kvp_log *log = &pool->log;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	unsigned long flags;
 
 	list_for_each_entry(d, &e->versions, list) {
@@ -318,13 +318,13 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	}
 	kvp_wbuf_unfix(pool, &e->versions);
 	if (e->clean)
-		kvp_fill_failed(pool);
+		kvp_admit_failed(pool);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->bypass) {
 		list_del(&e->bypass->list);
 		log->nr_bypass--;
-		e->bypass->phase = KVP_BYPASS_FREE;
+		e->bypass->phase = KVP_DIRECT_FREE;
 	}
 	list_del(&e->list);
 	__kvp_log_unowe(pool, e);
@@ -341,7 +341,7 @@ static void rewind_log(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct kvp_entry_io *e, *next;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	unsigned long flags;
 	LIST_HEAD(back);
 	LIST_HEAD(waiters);
@@ -437,33 +437,33 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = &pool->log;
 	bool all = e->intents == e->records;
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	unsigned long flags;
 
 	list_for_each_entry_safe(d, next, &e->versions, list) {
 		if (!d->intent)
 			continue;
-		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
+		kvp_wbuf_advance(d, KVP_VERSION_HOMING);
 		if (!all)
 			list_move_tail(&d->list, &e->bypass->versions);
 	}
 	if (all)
 		list_splice_tail_init(&e->versions, &e->bypass->versions);
 	spin_lock_irqsave(&log->lock, flags);
-	e->bypass->phase = KVP_BYPASS_READY;
+	e->bypass->phase = KVP_DIRECT_READY;
 	spin_unlock_irqrestore(&log->lock, flags);
-	kvp_bypass_kick(pool);
+	kvp_direct_kick(pool);
 }
 
 /* The entry's data is destage's from here. */
 static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 n = 0;
 
 	list_for_each_entry(d, &e->versions, list) {
-		kvp_wbuf_advance(d, KVP_DIRTY_LOGGED);
+		kvp_wbuf_advance(d, KVP_VERSION_LOGGED);
 		n++;
 	}
 	spin_lock(&w->lock);
@@ -515,16 +515,16 @@ void kvp_post_work(struct work_struct *work)
 			bypass_ready(pool, e);
 		/* While the tail cannot pass them, and so the log not go where they lie. */
 		if (e->clean)
-			kvp_fill_durable(pool, e);
+			kvp_admit_durable(pool, e);
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
-	kvp_park(pool);
+	kvp_spill(pool);
 	kvp_destage_kick(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
-	kvp_fill_kick(pool);
+	kvp_admit_kick(pool);
 	kvp_reinsert_kick(pool);
-	kvp_warm_kick(pool);
+	kvp_rebuild_kick(pool);
 }

@@ -98,7 +98,7 @@ bool kvp_log_is_wanted(struct kvp_pool *pool);
 u32 kvp_log_most_holes(struct kvp_pool *pool);
 
 /** kvp_log_owed_by() - rows whose parity @d makes necessary, at most */
-u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d);
+u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d);
 
 /** kvp_log_leaves_room() - may an entry of @blocks, whose records owe @owed rows, begin where @budget is left? */
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed);

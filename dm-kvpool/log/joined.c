@@ -40,10 +40,10 @@
 
 static bool __homes_on_their_way(const struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	const struct kvp_bypass *b;
+	const struct kvp_direct *b;
 
 	list_for_each_entry(b, &log->bypass, list)
-		if (b != e->bypass && b->phase != KVP_BYPASS_HOME)
+		if (b != e->bypass && b->phase != KVP_DIRECT_HOME)
 			return true;
 	return false;
 }

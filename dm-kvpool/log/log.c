@@ -36,11 +36,11 @@ static int init_workers(struct kvp_pool *pool)
 {
 	u32 i;
 
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++) {
-		struct kvp_bypass_worker *worker = &pool->log.workers[i];
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
+		struct kvp_direct_worker *worker = &pool->log.workers[i];
 
 		worker->pool = pool;
-		INIT_WORK(&worker->work, kvp_bypass_work);
+		INIT_WORK(&worker->work, kvp_direct_work);
 		worker->home = kvp_home_alloc(pool, true);
 		if (!worker->home)
 			return -ENOMEM;
@@ -68,20 +68,20 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool)
 	return most;
 }
 
-static void init_bypass(struct kvp_bypass *b)
+static void init_bypass(struct kvp_direct *b)
 {
 	u32 i;
 
 	INIT_LIST_HEAD(&b->versions);
-	for (i = 0; i < KVP_BYPASS_SLICES; i++)
+	for (i = 0; i < KVP_DIRECT_SLICES; i++)
 		INIT_LIST_HEAD(&b->slices[i]);
 }
 
-void kvp_bypass_collect(struct kvp_bypass *b)
+void kvp_direct_collect(struct kvp_direct *b)
 {
 	u32 i;
 
-	for (i = 0; i < KVP_BYPASS_SLICES; i++)
+	for (i = 0; i < KVP_DIRECT_SLICES; i++)
 		list_splice_tail_init(&b->slices[i], &b->versions);
 	b->nr_slices = 0;
 	b->taken = 0;
@@ -127,13 +127,13 @@ void kvp_log_exit(struct kvp_pool *pool)
 	struct kvp_log *log = &pool->log;
 	u32 i;
 
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++) {
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
 		kvp_home_free(log->workers[i].home);
 		log->workers[i].home = NULL;
 	}
 	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
-		kvp_bypass_collect(&log->bypasses[i]);
+		kvp_direct_collect(&log->bypasses[i]);
 		list_splice_init(&log->bypasses[i].versions, &pool->wbuf.logged);
 	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
@@ -194,10 +194,10 @@ void kvp_log_stop(struct kvp_pool *pool)
 	spin_unlock_irq(&log->lock);
 	cancel_work_sync(&log->commit_work);
 	cancel_work_sync(&log->move_work);
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
 	flush_delayed_work(&log->post_work);
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);
 	flush_work(&log->flush_work);
 	cancel_delayed_work_sync(&log->interval_work);
@@ -211,7 +211,7 @@ void kvp_log_unstop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->log.stopped, false);
 	/* Workers were cancelled, which had intents to bring home if all was not well. */
-	kvp_bypass_kick(pool);
+	kvp_direct_kick(pool);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, false);
 }
@@ -231,9 +231,9 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
 }
 
-void kvp_bypass_kick(struct kvp_pool *pool)
+void kvp_direct_kick(struct kvp_pool *pool)
 {
-	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_BYPASS_WORKERS : KVP_MIRROR_WORKERS;
+	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
 		queue_work(pool->work_wq, &pool->log.workers[i].work);
@@ -307,7 +307,7 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark)
 {
 	struct kvp_log *log = &pool->log;
-	struct kvp_dirty *first;
+	struct kvp_version *first;
 	bool found = false;
 	u32 i;
 
@@ -379,11 +379,11 @@ bool kvp_log_short(struct kvp_pool *pool)
 
 void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
 {
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 
 	lockdep_assert_held(&log->lock);
 	list_for_each_entry(b, &log->bypass, list) {
-		if (b->phase == KVP_BYPASS_HOME)
+		if (b->phase == KVP_DIRECT_HOME)
 			continue;
 		if (b->mark.lsn < mark->lsn)
 			*mark = b->mark;
@@ -408,7 +408,7 @@ void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
 
 	spin_lock_irqsave(&log->lock, flags);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
-		home->lsn[i] = log->bypasses[i].phase == KVP_BYPASS_HOME ?
+		home->lsn[i] = log->bypasses[i].phase == KVP_DIRECT_HOME ?
 			log->bypasses[i].mark.lsn : 0;
 	spin_unlock_irqrestore(&log->lock, flags);
 }
@@ -421,14 +421,14 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 
 	spin_lock_irqsave(&log->lock, flags);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++) {
-		struct kvp_bypass *b = &log->bypasses[i];
+		struct kvp_direct *b = &log->bypasses[i];
 
 		/* Another flush may have closed it, and newer intents may have its place. */
-		if (!home->lsn[i] || b->phase != KVP_BYPASS_HOME || b->mark.lsn != home->lsn[i])
+		if (!home->lsn[i] || b->phase != KVP_DIRECT_HOME || b->mark.lsn != home->lsn[i])
 			continue;
 		list_del(&b->list);
 		log->nr_bypass--;
-		b->phase = KVP_BYPASS_FREE;
+		b->phase = KVP_DIRECT_FREE;
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
 }
@@ -437,13 +437,13 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 static bool begin_to_close(struct kvp_log *log)
 {
 	u32 home = 0;
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 	unsigned long flags;
 	bool begin;
 
 	spin_lock_irqsave(&log->lock, flags);
 	list_for_each_entry(b, &log->bypass, list)
-		home += b->phase == KVP_BYPASS_HOME;
+		home += b->phase == KVP_DIRECT_HOME;
 	begin = log->nr_bypass >= CLOSE_FROM && home >= CLOSE_AT_LEAST && !log->closing;
 	log->closing |= begin;
 	spin_unlock_irqrestore(&log->lock, flags);

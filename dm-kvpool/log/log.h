@@ -20,7 +20,7 @@
 #include "format/logplace.h"
 #include "io/io.h"
 
-struct kvp_dirty;
+struct kvp_version;
 struct kvp_home;
 struct kvp_log_new;
 struct kvp_log_rows;
@@ -34,11 +34,11 @@ struct page;
 	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
-#define KVP_BYPASS_WORKERS	4
+#define KVP_DIRECT_WORKERS	4
 #define KVP_MIRROR_WORKERS	2	/* of those, if one mirror, or single, has all data */
-#define KVP_BYPASS_SLICES	8
-#ifndef KVP_BYPASS_ROWS		/* the simulator's pools are small */
-#define KVP_BYPASS_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
+#define KVP_DIRECT_SLICES	8
+#ifndef KVP_DIRECT_ROWS		/* the simulator's pools are small */
+#define KVP_DIRECT_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
 #endif
 #ifndef KVP_MANY_INTENTS	/* simulation */
 #define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them; see kvp_log_most_intents() */
@@ -136,7 +136,7 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, failed;
 	u32 needed;
-	struct kvp_bypass *bypass;
+	struct kvp_direct *bypass;
 	struct kvp_entry_io *joined;
 	bool due;
 	bool appended;
@@ -146,30 +146,30 @@ struct kvp_entry_io {
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };
 
-enum kvp_bypass_phase {
-	KVP_BYPASS_FREE,
-	KVP_BYPASS_COMMITTING,	/* the intents are not yet durable */
-	KVP_BYPASS_READY,	/* may go home */
-	KVP_BYPASS_HOMING,
-	KVP_BYPASS_HOME,	/* home, though perhaps not flushed */
+enum kvp_direct_phase {
+	KVP_DIRECT_FREE,
+	KVP_DIRECT_COMMITTING,	/* the intents are not yet durable */
+	KVP_DIRECT_READY,	/* may go home */
+	KVP_DIRECT_HOMING,
+	KVP_DIRECT_HOME,	/* home, though perhaps not flushed */
 };
 
 /**
- * struct kvp_bypass - the intents of one entry, until they are durable at home
+ * struct kvp_direct - the intents of one entry, until they are durable at home
  * @list: on log->bypass, in lsn order; by log->lock
  * @mark: of the entry, for a tail that has to stop here
  * @versions: what goes home
- * @slices: the same, cut up for several workers, while the phase is KVP_BYPASS_HOMING
+ * @slices: the same, cut up for several workers, while the phase is KVP_DIRECT_HOMING
  * @nr_slices: 0 while they are being cut
  * @taken, @in_hand: slices that some worker has got, and that it still has; by log->lock
  * @failed: some of them are not home, and all begin anew; by log->lock
  */
-struct kvp_bypass {
+struct kvp_direct {
 	struct list_head list;
-	enum kvp_bypass_phase phase;
+	enum kvp_direct_phase phase;
 	struct kvp_log_mark mark;
 	struct list_head versions;
-	struct list_head slices[KVP_BYPASS_SLICES];
+	struct list_head slices[KVP_DIRECT_SLICES];
 	u32 nr_slices, taken, in_hand;
 	bool failed;
 };
@@ -195,7 +195,7 @@ struct kvp_waiter {
 	void (*done)(struct kvp_waiter *w, int error);
 };
 
-struct kvp_bypass_worker {
+struct kvp_direct_worker {
 	struct kvp_pool *pool;
 	struct work_struct work;
 	struct kvp_home *home;
@@ -211,8 +211,8 @@ struct kvp_log {
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
-	struct kvp_bypass bypasses[KVP_MAX_OPEN_INTENTS];
-	struct kvp_bypass_worker workers[KVP_BYPASS_WORKERS];
+	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
+	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
 
 	struct mutex build_lock;		/* one builder at a time */
 	struct kvp_entry_io *unsent;		/* sealed, and kept for the next one (joined.c); by build_lock */
@@ -307,19 +307,19 @@ void kvp_log_unstop(struct kvp_pool *pool);
 /** kvp_log_idle() - is there nothing in buffer, log and table that a checkpoint does not have? */
 bool kvp_log_idle(struct kvp_pool *pool);
 
-/** kvp_bypass_collect() - no slices any more: @b->versions has all. No worker has any. */
-void kvp_bypass_collect(struct kvp_bypass *b);
+/** kvp_direct_collect() - no slices any more: @b->versions has all. No worker has any. */
+void kvp_direct_collect(struct kvp_direct *b);
 
 /**
- * kvp_bypass_slice() - versions of a slice, or a few more, up to the end of a stripe; the pool has parity
+ * kvp_direct_slice() - versions of a slice, or a few more, up to the end of a stripe; the pool has parity
  *
  * So many that each leg gets as long a request as there is: a disk that seeks takes one of half the length
  * for nearly as long.
  */
-u32 kvp_bypass_slice(const struct kvp_pool *pool);
+u32 kvp_direct_slice(const struct kvp_pool *pool);
 
-/** kvp_bypass_kick() - intents that are ready to go home do so */
-void kvp_bypass_kick(struct kvp_pool *pool);
+/** kvp_direct_kick() - intents that are ready to go home do so */
+void kvp_direct_kick(struct kvp_pool *pool);
 
 /** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
 void kvp_post_kick(struct kvp_pool *pool);
@@ -449,7 +449,7 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 		   struct kvp_log_at limit);
 
 /** kvp_log_covered() - parity that counts this version is durable in the log: it needs no room any more */
-void kvp_log_covered(struct kvp_pool *pool, struct kvp_dirty *d);
+void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
 /** kvp_log_reserve() - blocks to be left free for the parity of @owed rows, by destage or a recovery */
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);

@@ -38,7 +38,7 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 	return blocks + left * (div_u64(blocks, g->segment_blocks - left) + 1) + g->segment_blocks;
 }
 
-u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_dirty *d)
+u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	if (!pool->parity)
 		return 0;
@@ -74,7 +74,7 @@ static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
 
 void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	if (!e->owed)
 		return;
@@ -116,7 +116,7 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 	}
 }
 
-void kvp_log_covered(struct kvp_pool *pool, struct kvp_dirty *d)
+void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_log *log = &pool->log;
 	u32 rows = kvp_log_owed_by(pool, d);

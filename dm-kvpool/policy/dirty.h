@@ -5,7 +5,7 @@
 
 #include "format/format.h"
 
-#define KVP_DIRTY_BYTES		128u	/* of memory for a version without its page (struct kvp_dirty) */
+#define KVP_DIRTY_BYTES		128u	/* of memory for a version without its page (struct kvp_version) */
 #define KVP_WBUF_BUCKET_BITS	14	/* of the hash table, at least */
 #define KVP_WBUF_CHAIN		8u	/* blocks a bucket, if all of a large window is dirty */
 

@@ -25,14 +25,14 @@ void kvp_history_exit(struct kvp_history *h)
 	struct kvp_wide_discard *d, *next;
 	struct kvp_wide_cover *c;
 	struct kvp_logged_parity *p;
-	struct kvp_version *v;
+	struct kvp_past_version *v;
 	unsigned long i;
 
 	/* One by one: there may be millions, and xa_destroy() keeps interrupts off. */
 	xa_for_each(&h->blocks, i, v) {
 		xa_erase(&h->blocks, i);
 		while (v) {
-			struct kvp_version *older = v->older;
+			struct kvp_past_version *older = v->older;
 
 			kfree(v);
 			v = older;
@@ -67,7 +67,7 @@ void kvp_history_exit(struct kvp_history *h)
 static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *rec,
 		       struct kvp_log_at at, u64 payload, u8 row)
 {
-	struct kvp_version *v = kmalloc(sizeof(*v), GFP_KERNEL);
+	struct kvp_past_version *v = kmalloc(sizeof(*v), GFP_KERNEL);
 	void *ret;
 
 	if (!v)
@@ -205,7 +205,7 @@ int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp
 
 /* Is a discard of whole stripes that @block is in, before @limit, newer than @v, which may be NULL? The newest: into @at. */
 static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at limit,
-			    const struct kvp_version *v, struct kvp_log_at *at)
+			    const struct kvp_past_version *v, struct kvp_log_at *at)
 {
 	u64 stripe = div_u64(block, kvp_stripe_blocks(h->g));
 	bool found = false;
@@ -225,17 +225,17 @@ static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at 
 	return found;
 }
 
-const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
+const struct kvp_past_version *kvp_history_find(struct kvp_history *h, u64 block,
 					   struct kvp_log_at limit)
 {
-	const struct kvp_version *v = xa_load(&h->blocks, block);
+	const struct kvp_past_version *v = xa_load(&h->blocks, block);
 	struct kvp_log_at at;
 
 	while (v && !kvp_log_before(v->at, limit))
 		v = v->older;
 	if (!discarded_after(h, block, limit, v, &at))
 		return v;
-	h->discarded = (struct kvp_version){ .at = at, .kind = KVP_REC_DISCARD };
+	h->discarded = (struct kvp_past_version){ .at = at, .kind = KVP_REC_DISCARD };
 	return &h->discarded;
 }
 

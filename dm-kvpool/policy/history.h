@@ -17,13 +17,13 @@
 #include "log/log.h"
 
 /**
- * struct kvp_version - what one record says of one block
+ * struct kvp_past_version - what one record says of one block
  * @at: the record
  * @payload: lsn of its contents; of a discard there are none
  * @row: what they can be made from, in a log of full stripes (format/logstripe.h)
  */
-struct kvp_version {
-	struct kvp_version *older;
+struct kvp_past_version {
+	struct kvp_past_version *older;
 	struct kvp_log_at at;
 	u64 payload;
 	u32 crc;
@@ -63,13 +63,13 @@ struct kvp_logged_parity {
 
 struct kvp_history {
 	const struct kvp_geometry *g;
-	struct xarray blocks;		/* block -> struct kvp_version, newest first */
+	struct xarray blocks;		/* block -> struct kvp_past_version, newest first */
 	struct xarray rows;		/* row -> struct kvp_logged_parity */
 	struct list_head wide;		/* discards of whole stripes, in log order */
 	struct xarray covers;		/* level and stretch -> struct kvp_wide_cover, newest first */
 	u32 levels;			/* of stretches */
 	u64 looks;			/* how many of those were looked at, for tests */
-	struct kvp_version discarded;	/* what kvp_history_find() returns for those */
+	struct kvp_past_version discarded;	/* what kvp_history_find() returns for those */
 	u64 records;
 };
 
@@ -89,7 +89,7 @@ int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *re
 				 u64 payload, u8 row, struct kvp_log_at limit);
 
 /** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
-const struct kvp_version *kvp_history_find(struct kvp_history *h, u64 block,
+const struct kvp_past_version *kvp_history_find(struct kvp_history *h, u64 block,
 					   struct kvp_log_at limit);
 
 /**

@@ -106,7 +106,7 @@ struct kvp_index {
  * @hits: how often it was hit since it is there; at most KVP_INDEX_MAX_HITS
  * @dirty: home has an older version: this is the only good one
  * @meta: it is metadata of a file system, or urgent (REQ_META, REQ_PRIO)
- * @old: it was written there before the pool was started, and may not be the newest (warm.h)
+ * @old: it was written there before the pool was started, and may not be the newest (rebuild.h)
  */
 struct kvp_index_entry {
 	u64 key;

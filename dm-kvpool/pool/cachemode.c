@@ -105,11 +105,11 @@ void kvp_cache_begin(struct kvp_pool *pool)
 {
 	if (kvp_scache_start(pool))
 		kvp_event(pool, "ssd_cache_off why=no_memory");
-	else if (kvp_fill_start(pool))
+	else if (kvp_admit_start(pool))
 		kvp_event(pool, "ssd_fills_off why=no_memory");
 	else if (kvp_reinsert_start(pool))
 		kvp_event(pool, "ssd_reinsert_off why=no_memory");
-	else if (kvp_warm_start(pool))
+	else if (kvp_rebuild_start(pool))
 		kvp_event(pool, "ssd_restart_cold why=no_memory");
 	kvp_ssdcopy_start(pool);
 }

@@ -7,7 +7,7 @@
  * legs that are here know whether something is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
- *   not empty, and missing           refused; given up with discard_log (recovery/giveup.c)
+ *   not empty, and missing           refused; given up with discard_log (recovery/discard_log.c)
  *
  * A cache of kind parity1 is missing as a whole if fewer of its SSDs are there than it takes to
  * read its log (kvp_log_needs()), whatever those have.

@@ -160,8 +160,8 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
-	kvp_warm_exit(pool);
-	kvp_fill_exit(pool);
+	kvp_rebuild_exit(pool);
+	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);
 	if (pool->scrub_wq)
@@ -364,8 +364,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
-	kvp_warm_stop(pool);
-	kvp_fill_stop(pool);
+	kvp_rebuild_stop(pool);
+	kvp_admit_stop(pool);
 	if (must_go_home(pool))
 		kvp_destage_all(pool);
 	kvp_log_stop(pool);
@@ -373,7 +373,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	flush_workqueue(pool->work_wq);
 	if (kvp_log_may_stay(pool))
 		kvp_destage_settle(pool);
-	kvp_warm_settle(pool);
+	kvp_rebuild_settle(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
 	kvp_finds_stop(pool);
@@ -412,8 +412,8 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);
 		kvp_log_unstop(pool);
-		kvp_fill_unstop(pool);
-		kvp_warm_unstop(pool);
+		kvp_admit_unstop(pool);
+		kvp_rebuild_unstop(pool);
 		kvp_destage_kick(pool, false);
 	}
 	kvp_drain_unquiesce(pool);
@@ -554,7 +554,7 @@ static void go_on(struct kvp_pool *pool)
 	if (!superblock_settled(pool))
 		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
-	kvp_bypass_kick(pool);
+	kvp_direct_kick(pool);
 	queue_work(pool->commit_wq, &pool->log.flush_work);
 	kvp_destage_kick(pool, true);
 	kvp_log_move_kick(pool);

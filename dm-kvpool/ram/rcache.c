@@ -278,7 +278,7 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
  * itself, counted before it enters: a fill whose token is older must not put an older
  * page in its place.
  */
-void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d)
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	struct kvp_rcache *rc = &pool->rcache;
 	bool data = !d->zero && !d->intent && d->page;

@@ -44,7 +44,7 @@
 
 #include "policy/s3fifo.h"
 
-struct kvp_dirty;
+struct kvp_version;
 struct kvp_pool;
 struct page;
 
@@ -190,7 +190,7 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
  * Context: process; does not sleep. Caller holds the table's lock, under which he has
  * changed the entry, and the block's range lock until @d has left the buffer.
  */
-void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_dirty *d);
+void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
 /** kvp_rcache_check() - for tests: NULL, or what is wrong. Nobody may be using the cache. */
 const char *kvp_rcache_check(struct kvp_pool *pool);

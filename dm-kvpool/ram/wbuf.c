@@ -52,9 +52,9 @@ static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
 	return lock;
 }
 
-static struct kvp_dirty *__find(struct kvp_wbuf *w, u64 block)
+static struct kvp_version *__find(struct kvp_wbuf *w, u64 block)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	lockdep_assert_held(lock_of(w, block));
 	hlist_for_each_entry(d, bucket_of(w, block), hash)
@@ -121,7 +121,7 @@ static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 }
 
 /* The next free page in order, where there is one. */
-static struct kvp_dirty *__take_page(struct kvp_wbuf *w)
+static struct kvp_version *__take_page(struct kvp_wbuf *w)
 {
 	struct kvp_chunk *c = w->chunk;
 	u32 i;
@@ -142,7 +142,7 @@ static struct kvp_dirty *__take_page(struct kvp_wbuf *w)
 }
 
 /* Give a page back; a chunk that there should not be goes to @excess. */
-static void __give_back(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *excess)
+static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
 {
 	struct kvp_chunk *c = d->chunk;
 
@@ -171,7 +171,7 @@ static void free_chunks(struct list_head *chunks)
 		free_chunk(c);
 }
 
-static void free_one(struct kvp_dirty *d)
+static void free_one(struct kvp_version *d)
 {
 	if (d->chunk)
 		return;
@@ -183,7 +183,7 @@ static void free_one(struct kvp_dirty *d)
 /* Discards, and what was parked, which are part of no chunk. */
 static void free_lone(struct list_head *list)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, list, list)
 		free_one(d);
@@ -193,7 +193,7 @@ static void free_lone(struct list_head *list)
 /* A stop may leave millions in the log. May sleep. */
 static void free_all(struct list_head *list)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, list, list) {
 		free_one(d);
@@ -205,7 +205,7 @@ static void free_all(struct list_head *list)
 /* --- the hash table ------------------------------------------------------------------- */
 
 /* kmalloc() gives that much for one. */
-static_assert(sizeof(struct kvp_dirty) <= KVP_DIRTY_BYTES);
+static_assert(sizeof(struct kvp_version) <= KVP_DIRTY_BYTES);
 
 struct hlist_head *kvp_wbuf_buckets(u32 bits)
 {
@@ -291,10 +291,10 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 }
 
 /* A version with its page. Nests inside a bucket's lock, so it must not sleep. */
-static struct kvp_dirty *take_free(struct kvp_wbuf *w)
+static struct kvp_version *take_free(struct kvp_wbuf *w)
 {
 	struct kvp_chunk *c = NULL;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	bool grow;
 
 	spin_lock(&w->lock);
@@ -319,14 +319,14 @@ static struct kvp_dirty *take_free(struct kvp_wbuf *w)
 }
 
 /* @old leaves the hash table; its record stays what it is until its entry retires. */
-static void __supersede(struct kvp_dirty *old)
+static void __supersede(struct kvp_version *old)
 {
 	old->superseded = true;
 	hlist_del_init(&old->hash);
 }
 
 /* Whoever found the buffer full meanwhile must learn that it is not. */
-static void give_back_spare(struct kvp_pool *pool, struct kvp_dirty *d)
+static void give_back_spare(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	LIST_HEAD(excess);
@@ -338,7 +338,7 @@ static void give_back_spare(struct kvp_pool *pool, struct kvp_dirty *d)
 	kvp_pool_space(pool);
 }
 
-void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare)
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare)
 {
 	if (*spare)
 		give_back_spare(pool, *spare);
@@ -346,9 +346,9 @@ void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare)
 }
 
 /* The page of the stream that writes, or any. */
-static struct kvp_dirty *take_spare(struct kvp_wbuf *w, struct kvp_dirty **spare)
+static struct kvp_version *take_spare(struct kvp_wbuf *w, struct kvp_version **spare)
 {
-	struct kvp_dirty *d = spare ? *spare : NULL;
+	struct kvp_version *d = spare ? *spare : NULL;
 
 	if (!d)
 		return take_free(w);
@@ -356,14 +356,14 @@ static struct kvp_dirty *take_spare(struct kvp_wbuf *w, struct kvp_dirty **spare
 	return d;
 }
 
-struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare)
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d = NULL, *old;
+	struct kvp_version *d = NULL, *old;
 
 	spin_lock(lock_of(w, block));
 	old = __find(w, block);
-	if (old && old->state == KVP_DIRTY_BUFFERED) {
+	if (old && old->state == KVP_VERSION_BUFFERED) {
 		this_cpu_inc(pool->stats->coalesced_blocks);
 		WRITE_ONCE(old->stream, false);
 		return old;
@@ -379,7 +379,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	d->crc = 0;
 	d->seq = 0;
 	d->lsn = 0;
-	d->state = KVP_DIRTY_BUFFERED;
+	d->state = KVP_VERSION_BUFFERED;
 	d->superseded = false;
 	d->hole = false;
 	d->intent = false;
@@ -395,7 +395,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
 	return d;
 }
 
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare)
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	u64 seq;
@@ -434,7 +434,7 @@ u64 kvp_wbuf_seq(struct kvp_pool *pool)
  */
 static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	struct hlist_node *next;
 	u64 b;
 	u32 i;
@@ -464,7 +464,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 
 #define HOLE_MOST	(1u << 18)	/* blocks, 1 GiB: as much as a request has at most */
 
-static struct kvp_hole *hole_of(struct kvp_dirty *d)
+static struct kvp_hole *hole_of(struct kvp_version *d)
 {
 	return container_of(d, struct kvp_hole, d);
 }
@@ -505,8 +505,8 @@ static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
  */
 static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
 {
-	struct kvp_dirty *d = list_empty(&w->buffered) ? NULL :
-			      list_last_entry(&w->buffered, struct kvp_dirty, list);
+	struct kvp_version *d = list_empty(&w->buffered) ? NULL :
+			      list_last_entry(&w->buffered, struct kvp_version, list);
 	u64 first, end;
 
 	lockdep_assert_held(&w->lock);
@@ -583,10 +583,10 @@ static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
 	return found;
 }
 
-struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
+struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	spin_lock(lock_of(w, block));
 	d = __find(w, block);
@@ -627,10 +627,10 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 	return found;
 }
 
-static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_dirty_state state)
+static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_version_state state)
 {
 	spinlock_t *lock = NULL;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		/* nobody rewrites a hole */
@@ -644,12 +644,12 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 
 void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions)
 {
-	set_states(&pool->wbuf, versions, KVP_DIRTY_COMMITTING);
+	set_states(&pool->wbuf, versions, KVP_VERSION_COMMITTING);
 }
 
 void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
 {
-	set_states(&pool->wbuf, versions, KVP_DIRTY_BUFFERED);
+	set_states(&pool->wbuf, versions, KVP_VERSION_BUFFERED);
 }
 
 /* Nothing newer is in the hash table: is what superseded a version of @block durable? */
@@ -662,23 +662,23 @@ static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 	n = interval_tree_iter_first(&w->holes, block, block);
 	for (; n; n = interval_tree_iter_next(n, block, block)) {
 		pending = true;
-		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_DIRTY_LOGGED;
+		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_VERSION_LOGGED;
 	}
 	spin_unlock(&w->lock);
 	/* none pending: whatever superseded the version is home already */
 	return durable || !pending;
 }
 
-bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *newest;
+	struct kvp_version *newest;
 	bool durable;
 
 	newest = kvp_wbuf_find(pool, d->block);
 	if (!newest)
 		return hole_outlives(w, d->block);
-	durable = READ_ONCE(newest->state) >= KVP_DIRTY_LOGGED && !newest->intent;
+	durable = READ_ONCE(newest->state) >= KVP_VERSION_LOGGED && !newest->intent;
 	kvp_wbuf_unlock(pool, d->block);
 	return durable;
 }
@@ -687,7 +687,7 @@ bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
 static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 {
 	spinlock_t *lock = NULL;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		if (d->hole)
@@ -699,7 +699,7 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 		spin_unlock(lock);
 }
 
-static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *lone,
+static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *lone,
 		     struct list_head *excess)
 {
 	lockdep_assert_held(&w->lock);
@@ -723,7 +723,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_dirty *d, struct list_head *
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	LIST_HEAD(lone);
 	LIST_HEAD(excess);
 
@@ -739,7 +739,7 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 	kvp_pool_space(pool);
 }
 
-void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d)
 {
 	LIST_HEAD(one);
 
@@ -747,18 +747,18 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d)
 	kvp_wbuf_drop_list(pool, &one);
 }
 
-/* --- versions without pages (park.h) ---------------------------------------------------- */
+/* --- versions without pages (spill.h) ---------------------------------------------------- */
 
-struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w)
+struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 {
 	lockdep_assert_held(&w->lock);
-	return list_first_entry_or_null(&w->swept, struct kvp_dirty, list) ?:
-	       list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
-	       list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	return list_first_entry_or_null(&w->swept, struct kvp_version, list) ?:
+	       list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
+	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
 /* To the end of @parked: @p in the place of @d, or itself. */
-static void __park(struct kvp_wbuf *w, struct kvp_dirty *d, struct kvp_dirty *p)
+static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
 {
 	lockdep_assert_held(&w->lock);
 	list_del(&d->list);
@@ -768,15 +768,15 @@ static void __park(struct kvp_wbuf *w, struct kvp_dirty *d, struct kvp_dirty *p)
 }
 
 /* Is @first still the oldest that has a page? Then @p takes its place, and its page is free. */
-static bool replace_first(struct kvp_wbuf *w, struct kvp_dirty *first, u64 block, struct kvp_dirty *p)
+static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 block, struct kvp_version *p)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	LIST_HEAD(excess);
 	bool same;
 
 	spin_lock(lock_of(w, block));
 	spin_lock(&w->lock);
-	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	d = list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	same = d && d == first && !d->hole && d->block == block;
 	if (same) {
 		*p = *d;
@@ -798,15 +798,15 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_dirty *first, u64 block
 	return same;
 }
 
-bool kvp_wbuf_park_oldest(struct kvp_pool *pool)
+bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *p, *d;
+	struct kvp_version *p, *d;
 	u64 block = 0;
 	bool as_is;
 
 	spin_lock(&w->lock);
-	d = list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	d = list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	as_is = d && (d->hole || !d->chunk);
 	if (as_is)
 		__park(w, d, d);
@@ -827,7 +827,7 @@ bool kvp_wbuf_park_oldest(struct kvp_pool *pool)
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 n = 0;
 
 	list_for_each_entry(d, versions, list) {

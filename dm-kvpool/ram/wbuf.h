@@ -13,7 +13,7 @@
  *   COMMITTING in a log entry that is not yet durable; the page is fixed from
  *              here on, a rewrite makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest
- *              may be on wbuf->parked instead, and have no page (park.h); and
+ *              may be on wbuf->parked instead, and have no page (spill.h); and
  *              the oldest of those on wbuf->swept, which destage takes by address
  *   HOMING     taken by destage or bypass
  *
@@ -34,21 +34,21 @@
 struct kvp_pool;
 struct page;
 
-enum kvp_dirty_state {
-	KVP_DIRTY_BUFFERED,
-	KVP_DIRTY_COMMITTING,
-	KVP_DIRTY_LOGGED,
-	KVP_DIRTY_HOMING,
+enum kvp_version_state {
+	KVP_VERSION_BUFFERED,
+	KVP_VERSION_COMMITTING,
+	KVP_VERSION_LOGGED,
+	KVP_VERSION_HOMING,
 };
 
 /**
- * struct kvp_dirty - one version of a block, or a hole
+ * struct kvp_version - one version of a block, or a hole
  * @hash: in its bucket while it is the newest version; by the bucket's lock
  * @list: on a free, buffered, entry, logged or home list; by the list's owner
  * @block: first block
  * @count: 1, or the length of a hole
  * @crc: sum, from COMMITTING on
- * @by_block: of a version on wbuf->swept: in destage's sweep (work/sweep.h)
+ * @by_block: of a version on wbuf->swept: in destage's sweep (work/elevator.h)
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
@@ -65,12 +65,12 @@ enum kvp_dirty_state {
  * @restored: a recovery has left it in the log: it may be home already
  * @stream: of a write that is to go past a cache (kvp_pacing_stream()); by the bucket's lock
  * @owed: of a parity1: log space is kept for its row's parity; by log->lock
- * @page: contents; NULL: it is parked (park.h), or a hole. Given back, or had again, by the
+ * @page: contents; NULL: it is parked (spill.h), or a hole. Given back, or had again, by the
  *	bucket's lock
  * @chunk: what the page is part of; NULL for a hole, and what was parked once: this has
  *	memory of its own, and a page of its own if any
  */
-struct kvp_dirty {
+struct kvp_version {
 	struct hlist_node hash;
 	struct list_head list;
 	struct rb_node by_block;
@@ -101,7 +101,7 @@ struct kvp_dirty {
  * @node: in wbuf->holes until it is dropped; by wbuf->lock
  */
 struct kvp_hole {
-	struct kvp_dirty d;
+	struct kvp_version d;
 	struct interval_tree_node node;
 };
 
@@ -126,7 +126,7 @@ struct kvp_chunk {
 	struct list_head list, all;
 	unsigned long free;
 	bool single;
-	struct kvp_dirty dirty[KVP_CHUNK_PAGES];
+	struct kvp_version dirty[KVP_CHUNK_PAGES];
 };
 
 #define KVP_WBUF_RESERVE	32u	/* pages */
@@ -208,7 +208,7 @@ static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
  * which nothing is that does not say so, and calls kvp_wbuf_end_write().
  * Context: any but interrupt; between the two calls atomic.
  */
-struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_dirty **spare);
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare);
 
 /**
  * kvp_wbuf_end_write() - accept and unlock
@@ -218,7 +218,7 @@ struct kvp_dirty *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct 
  *
  * Return: a seq that covers this write.
  */
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_dirty **spare);
+u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare);
 
 /**
  * kvp_wbuf_end_stream() - give back the page that no write of the stream has used
@@ -226,7 +226,7 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_dirty *d, struct kvp_di
  * Also before the stream waits for space: the page may be the last one. Calls
  * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
  */
-void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_dirty **spare);
+void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare);
 
 /** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
 static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
@@ -234,22 +234,22 @@ static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
 }
 
-/** kvp_dirty_after() - does @a come after @b in the log? Both are LOGGED. */
-static inline bool kvp_dirty_after(const struct kvp_dirty *a, const struct kvp_dirty *b)
+/** kvp_version_after() - does @a come after @b in the log? Both are LOGGED. */
+static inline bool kvp_version_after(const struct kvp_version *a, const struct kvp_version *b)
 {
 	return a->lsn != b->lsn ? a->lsn > b->lsn : a->seq > b->seq;
 }
 
 /** __kvp_wbuf_oldest() - the first of them, or NULL. Context: caller holds @w->lock. */
-struct kvp_dirty *__kvp_wbuf_oldest(struct kvp_wbuf *w);
+struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
 
 /**
- * kvp_wbuf_park_oldest() - the oldest version on @logged goes to @parked, without its page
+ * kvp_wbuf_spill_oldest() - the oldest version on @logged goes to @parked, without its page
  *
  * A discard goes there as it is. Return: false if there is none, or no memory.
  * Context: process; does not wait. The caller calls kvp_pool_space().
  */
-bool kvp_wbuf_park_oldest(struct kvp_pool *pool);
+bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
 
 /**
  * kvp_wbuf_restore() - versions that a recovery found in the log, parked from the start
@@ -284,7 +284,7 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
  *
  * Release with kvp_wbuf_unlock(). Never returns holes: see kvp_wbuf_in_hole().
  */
-struct kvp_dirty *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
+struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
 void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block);
 
 /** kvp_wbuf_any() - may any of the blocks be in the buffer or a hole? */
@@ -297,13 +297,13 @@ bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
 u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
 
 /** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
-void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_dirty *d);
+void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d);
 
 /** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking who waits for space once */
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
 
 /** kvp_wbuf_advance() - beyond COMMITTING: only the newest's age is asked for, so no lock is needed */
-static inline void kvp_wbuf_advance(struct kvp_dirty *d, enum kvp_dirty_state state)
+static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_state state)
 {
 	WRITE_ONCE(d->state, state);
 }
@@ -315,19 +315,19 @@ void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
 void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
 
 /** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
-static inline bool kvp_wbuf_superseded(const struct kvp_dirty *d)
+static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
 {
 	return READ_ONCE(d->superseded);
 }
 
-bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d);
+bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
  * kvp_wbuf_outlived() - is a newer version of @d's block durable, other than by an open intent?
  *
  * Then @d need not go home: its record may die (R2). Caller holds the range lock.
  */
-static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_dirty *d)
+static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 {
 	return kvp_wbuf_superseded(d) && __kvp_wbuf_outlived(pool, d);
 }

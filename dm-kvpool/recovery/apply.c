@@ -86,7 +86,7 @@ static u64 next_data(struct kvp_recovery *rec, u64 block, u64 end)
 
 /*
  * But for blocks that have data behind the discard: that may be home, and in the table. To unwrite
- * it there would be made durable long before it comes home once more (stay.c), or, if this recovery
+ * it there would be made durable long before it comes home once more (retain.c), or, if this recovery
  * is cut, before anybody brings it home.
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)

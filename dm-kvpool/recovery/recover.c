@@ -12,8 +12,8 @@
  *             intents, by what is found at home (R4, R5)
  *   finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
- * The log of a cache may keep its data, and go on behind it: stay.c; or be given up, by
- * order: giveup.c.
+ * The log of a cache may keep its data, and go on behind it: retain.c; or be given up, by
+ * order: discard_log.c.
  *
  * Until that checkpoint is durable the old log is what counts: a crash at any
  * point means to do it all again, from the same records to the same result.
@@ -193,7 +193,7 @@ static int apply(struct kvp_recovery *rec)
 		return 0;
 	ret = kvp_recovery_discards(rec);
 	if (!ret && rec->stays)
-		kvp_recovery_stay(rec);
+		kvp_recovery_retain(rec);
 	else if (!ret)
 		ret = kvp_recovery_data(rec);
 	return ret ?: kvp_recovery_intents(rec);
@@ -228,7 +228,7 @@ static int read_log(struct kvp_recovery *rec)
 	ret = kvp_recovery_scan(rec);
 	if (ret)
 		return ret;
-	rec->stays = kvp_recovery_park(rec);
+	rec->stays = kvp_recovery_spill(rec);
 	/* What goes home is read, and not only its header. */
 	if (!rec->stays)
 		rec->known = 0;
@@ -337,7 +337,7 @@ static void free_recovery(struct kvp_recovery *rec)
 {
 	u32 i;
 
-	kvp_recovery_unpark(rec);
+	kvp_recovery_unspill(rec);
 	kvp_replay_exit(&rec->replay);
 	for (i = 0; rec->history && i < rec->pool->nr_vdevs; i++)
 		kvp_history_exit(&rec->history[i]);

@@ -47,7 +47,7 @@ struct kvp_recovery {
 	struct kvp_replay replay;
 	u64 nonce;			/* of the chain being read */
 	u32 generation;			/* of the log that is being read: index of the superblock's; behind them the newest */
-	bool stays;			/* the log keeps its data: stay.c */
+	bool stays;			/* the log keeps its data: retain.c */
 	struct list_head parked;	/* what it keeps, of each block the newest */
 	bool by_headers;		/* the payload of what was durable need not be read */
 	u64 known;			/* if so: all below was durable */
@@ -247,7 +247,7 @@ int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *pag
 /** kvp_stripes_read() - the data of @r, in rec->home: as it lies there, or made; 0 or -EIO */
 int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r);
 
-/* --- giveup.c --------------------------------------------------------------------------- */
+/* --- discard_log.c --------------------------------------------------------------------------- */
 
 /**
  * kvp_recovery_give_up() - the log of a cache is lost, or damaged; by order
@@ -282,21 +282,21 @@ int kvp_recovery_relieve(struct kvp_recovery *rec);
 /** kvp_recovery_cannot_write() - the refusal for when a leg does not take a block that cannot be given up */
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at);
 
-/* --- stay.c ------------------------------------------------------------------------------ */
+/* --- retain.c ------------------------------------------------------------------------------ */
 
 /**
- * kvp_recovery_park() - the log was read: may its data stay there, to come home later?
+ * kvp_recovery_spill() - the log was read: may its data stay there, to come home later?
  *
  * If so, rec->parked has a version of each block whose newest record is data.
  * Return: false also without memory for them all: kvp_recovery_data() has to bring them home.
  */
-bool kvp_recovery_park(struct kvp_recovery *rec);
+bool kvp_recovery_spill(struct kvp_recovery *rec);
 
-/** kvp_recovery_unpark() - they are not wanted */
-void kvp_recovery_unpark(struct kvp_recovery *rec);
+/** kvp_recovery_unspill() - they are not wanted */
+void kvp_recovery_unspill(struct kvp_recovery *rec);
 
-/** kvp_recovery_stay() - they are in the write buffer. Clears rec->stays if there are none. */
-void kvp_recovery_stay(struct kvp_recovery *rec);
+/** kvp_recovery_retain() - they are in the write buffer. Clears rec->stays if there are none. */
+void kvp_recovery_retain(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 

@@ -113,7 +113,7 @@ static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp
 }
 
 /* What the log says of a piece of data, last before @limit, or NULL. */
-static const struct kvp_version *version_before(struct kvp_recovery *rec,
+static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 						const struct kvp_recovery_row *r, u32 piece,
 						struct kvp_log_at limit)
 {
@@ -124,7 +124,7 @@ static const struct kvp_version *version_before(struct kvp_recovery *rec,
 /* Is it likely that the home of this piece will be asked for? The parity, where data may be missing. */
 static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece)
 {
-	const struct kvp_version *v;
+	const struct kvp_past_version *v;
 
 	v = version_before(rec, r, piece ?: 1, rec->log_end);
 	if (!piece)
@@ -219,7 +219,7 @@ struct logged {
 	u8 row;
 };
 
-static struct logged logged_version(const struct kvp_version *v)
+static struct logged logged_version(const struct kvp_past_version *v)
 {
 	return (struct logged){ v->at.lsn, v->payload, v->crc, v->row };
 }
@@ -256,7 +256,7 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, struct page *sum)
 {
-	const struct kvp_version *v = version_before(rec, r, piece, limit);
+	const struct kvp_past_version *v = version_before(rec, r, piece, limit);
 	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, piece);
 	int ret;
 
@@ -283,10 +283,10 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
  * is made of it is. -ENODATA: there is none.
  */
 static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
-		       const struct kvp_version *v, struct kvp_log_at *limit, struct page *sum)
+		       const struct kvp_past_version *v, struct kvp_log_at *limit, struct page *sum)
 {
 	const struct kvp_logged_parity *lp = logged_parity(rec, r);
-	const struct kvp_version *counted;
+	const struct kvp_past_version *counted;
 	u64 entry;
 
 	if (lp) {
@@ -309,7 +309,7 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 
 /* Version @v of a piece lives at home only and cannot be read there: take it out of the parity. */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
-		   const struct kvp_version *v)
+		   const struct kvp_past_version *v)
 {
 	struct page *sum = r->p[piece].page;
 	struct kvp_log_at limit;
@@ -328,7 +328,7 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 
 /* Version @v of a piece, or with NULL what the table says: PIECE_LOST if nobody has it. */
 static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
-			const struct kvp_version *v)
+			const struct kvp_past_version *v)
 {
 	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, i);
 	struct piece *p = &r->p[i];
@@ -346,7 +346,7 @@ static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 
 /* Data or a discard is in the log, and nothing older counts. */
 static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
-			  const struct kvp_version *v)
+			  const struct kvp_past_version *v)
 {
 	struct piece *p = &r->p[i];
 
@@ -395,7 +395,7 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
  * is silent only one that is found whole at home, by its own leg or made of the others; of data in the log, by its own.
  */
 static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
-			    const struct kvp_version *older)
+			    const struct kvp_past_version *older)
 {
 	if (!kvp_unread_is_silent(&rec->silent))
 		return true;
@@ -408,9 +408,9 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 /* R4: the newest version of a piece; of intents that were cut short the next older one, if they are not home. */
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
-	const struct kvp_version *found = version_before(rec, r, i, rec->log_end);
+	const struct kvp_past_version *found = version_before(rec, r, i, rec->log_end);
 	struct piece *p = &r->p[i];
-	struct kvp_version v;
+	struct kvp_past_version v;
 	bool open = false;
 	int ret;
 

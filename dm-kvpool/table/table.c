@@ -250,7 +250,7 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
  * @home: what is home from now on, or NULL
  */
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
-		       const struct kvp_dirty *home)
+		       const struct kvp_version *home)
 {
 	u32 word = word_of(leaf, block);
 	u64 old = le64_to_cpu(words(leaf)[word]);
@@ -835,7 +835,7 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u
 		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state), NULL);
 }
 
-void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d)
+void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
 {
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
 

@@ -217,7 +217,7 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u
  * Under kvp_table_lock(), as __kvp_table_set(), and the block's range lock, until @d
  * has left the buffer.
  */
-void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_dirty *d);
+void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d);
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state);

@@ -151,7 +151,7 @@ static bool waits_in_vain(struct kvp_pool *pool)
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
 	bool stream = data_of(bio)->stream;
-	struct kvp_dirty *spare = NULL, *d;
+	struct kvp_version *spare = NULL, *d;
 
 	while (bio->bi_iter.bi_size) {
 		d = kvp_wbuf_begin_write(pool, first_block(bio), &spare);
@@ -720,7 +720,7 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 	u64 block = first_block(bio);
 
 	for (; iter.bi_size; block++) {
-		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool, block);
 
 		if (d) {
 			struct page *page = READ_ONCE(d->page);
@@ -796,7 +796,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(&pool->rcache);
 	struct kvp_bio *k = data_of(bio);
 
-	k->may_fill = !k->ssd.block && kvp_fill_plan(pool, first_block(bio), block_count(bio),
+	k->may_fill = !k->ssd.block && kvp_admit_plan(pool, first_block(bio), block_count(bio),
 						     ask_of(bio), &k->plan);
 	k->fill = keep;
 	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
@@ -893,7 +893,7 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 {
 	const struct kvp_bio *k = data_of(bio);
 	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
-	struct kvp_candidate *c = k->may_fill ? kvp_fill_begin(pool, block, &k->plan) : NULL;
+	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool, block, &k->plan) : NULL;
 	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
 	bool good;
 	struct kvp_rfill fill = {
@@ -910,9 +910,9 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 	if (c && good) {
 		if (page)
 			memcpy(page_address(c->page), kept, KVP_BLOCK_SIZE);
-		kvp_fill_add(pool, c, crc);
+		kvp_admit_add(pool, c, crc);
 	} else if (c) {
-		kvp_fill_drop(pool, c);
+		kvp_admit_drop(pool, c);
 	}
 	if (page && good)
 		kvp_rcache_insert(pool, block, page, &fill);

@@ -66,7 +66,7 @@ struct kvp_bio {
 	u32 token;			/* of the RAM cache, taken before */
 	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
 	bool may_fill;			/* the SSD cache, by: */
-	struct kvp_fill_plan plan;
+	struct kvp_admit_plan plan;
 	struct kvp_on_ssd ssd;		/* it lies on the SSD cache, too, unless its block is 0 */
 	struct work_struct work;	/* a read that has to wait */
 };

@@ -351,13 +351,13 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "destage.drain_ms", kvp_pacing_drain_ms(pool));
 }
 
-static const char *const refusals[KVP_FILL_REFUSALS] = {
-	[KVP_FILL_EVIDENCE] = "ssd.refused_evidence",
-	[KVP_FILL_STREAM] = "ssd.refused_stream",
-	[KVP_FILL_BUDGET] = "ssd.refused_budget",
-	[KVP_FILL_MEMORY] = "ssd.refused_memory",
-	[KVP_FILL_LOG] = "ssd.refused_log",
-	[KVP_FILL_CHANGED] = "ssd.refused_changed",
+static const char *const refusals[KVP_ADMIT_REFUSALS] = {
+	[KVP_ADMIT_EVIDENCE] = "ssd.refused_evidence",
+	[KVP_ADMIT_STREAM] = "ssd.refused_stream",
+	[KVP_ADMIT_BUDGET] = "ssd.refused_budget",
+	[KVP_ADMIT_MEMORY] = "ssd.refused_memory",
+	[KVP_ADMIT_LOG] = "ssd.refused_log",
+	[KVP_ADMIT_CHANGED] = "ssd.refused_changed",
 };
 
 static const char *const causes[KVP_LOG_CAUSES] = {
@@ -388,8 +388,8 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
 	say_number(p, "ssd.restored", READ_ONCE(pool->warm.restored));
 	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm.ms));
-	say_number(p, "ssd.unsealed", kvp_warm_unsealed(pool));
-	for (i = 0; i < KVP_FILL_REFUSALS; i++)
+	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool));
+	for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
 		say_number(p, causes[i], written_for(pool, v, i));
@@ -418,14 +418,14 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "memory.write_buffer", (u64)READ_ONCE(w->pages) *
 		   (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES));
 	/* kmalloc() has no size between 96 and 128. */
-	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_dirty)) +
+	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
 		   ((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT));
 	say_number(p, "memory.table", (u64)READ_ONCE(pool->table.nr_pages) *
 		   (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
 	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
 	say_number(p, "memory.index", kvp_scache_bytes(pool));
-	say_number(p, "memory.fills", kvp_fill_bytes(pool));
-	say_number(p, "memory.summaries", kvp_warm_bytes(pool));
+	say_number(p, "memory.fills", kvp_admit_bytes(pool));
+	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool));
 	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool));
 }
 
@@ -456,7 +456,7 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		sum.ssd_mistrusted += s->ssd_mistrusted;
 		sum.ssd_fills += s->ssd_fills;
 		sum.ssd_reinserted += s->ssd_reinserted;
-		for (i = 0; i < KVP_FILL_REFUSALS; i++)
+		for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 			sum.ssd_refused[i] += s->ssd_refused[i];
 	}
 	say_number(p, "io.read_blocks", sum.read_blocks);

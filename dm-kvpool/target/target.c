@@ -13,7 +13,7 @@
 #include "compat/compat.h"
 #include "compat/crc.h"
 #include "io/io_bio.h"
-#include "pool/grow.h"
+#include "pool/add.h"
 #include "pool/start.h"
 #include "pool/tableline.h"
 #include "target/message.h"
@@ -159,8 +159,8 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 
 	if (!next)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	ret = t->start.replace ? kvp_exchange_plan(pool, &t->start, next, r) :
-				 kvp_shrink_plan(pool, &t->start, next, r);
+	ret = t->start.replace ? kvp_replace_plan(pool, &t->start, next, r) :
+				 kvp_remove_plan(pool, &t->start, next, r);
 	kvfree(next);
 	/* It may come there until the device is resumed: then it is emptied while all wait. */
 	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
@@ -173,12 +173,12 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
-	u32 first = kvp_grow_at(pool->sb), i, j;
+	u32 first = kvp_add_at(pool->sb), i, j;
 	int ret;
 
 	if (!next)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	ret = kvp_grow_plan(pool, &t->start, next, r);
+	ret = kvp_add_plan(pool, &t->start, next, r);
 	kvfree(next);
 	for (i = first; !ret && i < first + t->start.nr_legs - pool->nr_legs; i++)
 		for (j = 0; j < pool->nr_legs; j++)
@@ -421,7 +421,7 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 	if (ret)
 		return ret;
 	kvp_requests_settle(&inst->requests);
-	ret = kvp_pool_grow(inst->pool, &t->start, r);
+	ret = kvp_pool_add(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
 }
@@ -430,7 +430,7 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_settle(&inst->requests);
-	return kvp_pool_shrink(inst->pool, &t->start, r);
+	return kvp_pool_remove(inst->pool, &t->start, r);
 }
 
 /* And here. */
@@ -441,7 +441,7 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 	if (ret)
 		return ret;
 	kvp_requests_settle(&inst->requests);
-	ret = kvp_pool_exchange(inst->pool, &t->start, r);
+	ret = kvp_pool_replace(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
 }

@@ -8,7 +8,7 @@
  * versions of one block go home in order. It sorts them by address and writes
  * them. A discard ends a round that has data already, and comes first in the
  * next: so table entries change in log order. What is parked is taken by
- * address instead (sweep.h).
+ * address instead (elevator.h).
  *
  * While somebody waits for space in the log, a checkpoint follows each round,
  * with the tail where the next one begins: space comes by rounds, not when the
@@ -24,7 +24,7 @@
 #include "home/home.h"
 #include "home/pace.h"
 #include "log/move.h"
-#include "log/park.h"
+#include "log/spill.h"
 
 #define MAX_ROUND	4096	/* versions */
 #define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
@@ -200,7 +200,7 @@ struct round {
 /* Take versions below @limit from the head of @from, up to @max in all; how many of these. */
 static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round *r)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	u32 n = 0;
 
 	list_for_each_entry_safe(d, next, from, list) {
@@ -238,7 +238,7 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	LIST_HEAD(covered);
 
 	if (pool->parity && pool->destage.sweep.nr)
@@ -253,7 +253,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	w->nr_parked -= r->nr;
 	spin_unlock(&w->lock);
 	list_for_each_entry(d, &r->holes, list)
-		kvp_sweep_drop(pool, d, &covered);
+		kvp_elevator_drop(pool, d, &covered);
 	drop_in_parts(pool, &covered);
 }
 
@@ -271,27 +271,27 @@ static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
 
 static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->holes);
 	INIT_LIST_HEAD(&r->rest);
 	r->nr = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
-	kvp_sweep_gather(pool, limit);
+	kvp_elevator_gather(pool, limit);
 	take_holes(pool, limit, r);
 	r->swept = !r->nr && pool->destage.sweep.nr;
 	if (r->swept)
-		r->nr = kvp_sweep_take(pool, round_versions(pool), pool->destage.runs, &r->data, &r->next);
+		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage.runs, &r->data, &r->next);
 	else if (!r->nr)
 		take_logged(pool, limit, r);
 	list_for_each_entry(d, &r->data, list)
-		kvp_wbuf_advance(d, KVP_DIRTY_HOMING);
+		kvp_wbuf_advance(d, KVP_VERSION_HOMING);
 }
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
+	return kvp_version_after(list_entry(a, struct kvp_version, list), list_entry(b, struct kvp_version, list));
 }
 
 /*
@@ -301,13 +301,13 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 n = 0;
 
 	list_splice_init(&r->holes, &r->rest);
 	list_sort(NULL, &r->rest, by_lsn);
 	if (r->swept) {
-		kvp_sweep_put_back(pool, &r->rest);
+		kvp_elevator_put_back(pool, &r->rest);
 		return;
 	}
 	list_for_each_entry(d, &r->rest, list)
@@ -321,7 +321,7 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 /* A newer version is durable: these need not be read. With parity all are counted, in their order. */
 static void drop_outlived(struct kvp_pool *pool, struct round *r)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	LIST_HEAD(outlived);
 
 	if (pool->parity || !r->swept)
@@ -334,7 +334,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 }
 
 /* Where a discard goes on that an earlier turn began. */
-static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_dirty *d)
+static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_version *d)
 {
 	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec || dg->discard.seq != d->seq)
 		dg->discard = (struct kvp_discard_at){ .hole = { d->lsn, d->rec }, .seq = d->seq };
@@ -350,7 +350,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
 	u32 leaves = clamp_t(u32, READ_ONCE(pool->table.budget) / 8, 16, DISCARD_LEAVES);
 	struct kvp_destage *dg = &pool->destage;
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	LIST_HEAD(done);
 	int ret = 0;
 
@@ -368,7 +368,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 /* No SSD has these any more: their blocks are lost, unless something newer is durable. */
 static int give_up(struct kvp_pool *pool, struct list_head *lost)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	int ret = 0;
 
 	list_for_each_entry_safe(d, next, lost, list) {
@@ -385,17 +385,17 @@ static int give_up(struct kvp_pool *pool, struct list_head *lost)
  */
 static int recall(struct kvp_pool *pool, struct round *r)
 {
-	struct kvp_dirty *first;
+	struct kvp_version *first;
 	LIST_HEAD(lost);
 	int ret;
 
 	if (!pool->destage.recall)
 		return 0;
-	ret = kvp_recall(pool->destage.recall, &r->data, &lost, &r->rest);
+	ret = kvp_reload(pool->destage.recall, &r->data, &lost, &r->rest);
 	if (!ret)
 		ret = give_up(pool, &lost);
 	list_splice(&lost, &r->rest);
-	first = list_first_entry_or_null(&r->rest, struct kvp_dirty, list);
+	first = list_first_entry_or_null(&r->rest, struct kvp_version, list);
 	if (first)
 		r->next = (struct kvp_log_at){ first->lsn, first->rec };
 	return ret;
@@ -531,7 +531,7 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 	while (more && !pool->parity && READ_ONCE(pool->wbuf.nr_holes) &&
 	       !test_bit(KVP_DESTAGE_STOP, &pool->destage.flags)) {
 		mutex_lock(&pool->checkpoint_lock);
-		more = kvp_sweep_gather(pool, limit);
+		more = kvp_elevator_gather(pool, limit);
 		mutex_unlock(&pool->checkpoint_lock);
 	}
 }
@@ -806,18 +806,18 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->next = dg->yield = dg->seq_at = jiffies;
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
-	kvp_sweep_init(&dg->sweep);
+	kvp_elevator_init(&dg->sweep);
 	dg->home = kvp_home_alloc(pool, false);
 	if (!dg->home)
 		return -ENOMEM;
 	if (kvp_cache_find(pool->sb) >= 0)
-		dg->recall = kvp_recall_alloc(pool);
+		dg->recall = kvp_reload_alloc(pool);
 	return dg->recall || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
 }
 
 void kvp_destage_exit(struct kvp_pool *pool)
 {
-	kvp_recall_free(pool->destage.recall);
+	kvp_reload_free(pool->destage.recall);
 	kvp_home_free(pool->destage.home);
 	pool->destage.recall = NULL;
 	pool->destage.home = NULL;

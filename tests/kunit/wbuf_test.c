@@ -61,9 +61,9 @@ static void drop_pool(struct kunit *test)
 }
 
 /* A write of @fill all over the block. */
-static struct kvp_dirty *write(struct kvp_pool *pool, u64 block, u8 fill)
+static struct kvp_version *write(struct kvp_pool *pool, u64 block, u8 fill)
 {
-	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block, NULL);
+	struct kvp_version *d = kvp_wbuf_begin_write(pool, block, NULL);
 
 	if (d) {
 		memset(page_address(d->page), fill, PAGE_SIZE);
@@ -75,7 +75,7 @@ static struct kvp_dirty *write(struct kvp_pool *pool, u64 block, u8 fill)
 /* What a reader would find, or -1. */
 static int contents(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(pool, block);
 	int fill = -1;
 
 	if (d) {
@@ -86,13 +86,13 @@ static int contents(struct kvp_pool *pool, u64 block)
 }
 
 /* As the commit does: off the list of what is buffered. (An entry's own list is left out.) */
-static void advance(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_state state)
+static void advance(struct kvp_pool *pool, struct kvp_version *d, enum kvp_version_state state)
 {
 	LIST_HEAD(entry);
 
-	if (state == KVP_DIRTY_BUFFERED)
+	if (state == KVP_VERSION_BUFFERED)
 		return;
-	if (d->state == KVP_DIRTY_BUFFERED) {
+	if (d->state == KVP_VERSION_BUFFERED) {
 		list_move_tail(&d->list, &entry);
 		kvp_wbuf_fix(pool, &entry);
 		list_move_tail(&d->list, &pool->wbuf.logged);
@@ -100,16 +100,16 @@ static void advance(struct kvp_pool *pool, struct kvp_dirty *d, enum kvp_dirty_s
 	kvp_wbuf_advance(d, state);
 }
 
-static struct kvp_dirty *punch(struct kunit *test, u64 block, u32 count)
+static struct kvp_version *punch(struct kunit *test, u64 block, u32 count)
 {
 	struct kvp_pool *pool = test->priv;
 	u64 seq;
 
 	KUNIT_ASSERT_EQ(test, kvp_wbuf_discard(pool, block, count, &seq), 0);
-	return list_last_entry(&pool->wbuf.buffered, struct kvp_dirty, list);
+	return list_last_entry(&pool->wbuf.buffered, struct kvp_version, list);
 }
 
-static void drop(struct kvp_pool *pool, struct kvp_dirty *d)
+static void drop(struct kvp_pool *pool, struct kvp_version *d)
 {
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
@@ -147,7 +147,7 @@ static void many_blocks_do_not_mix(struct kunit *test)
 static void a_rewrite_takes_the_same_page(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *first = write(pool, 7, 1), *second = write(pool, 7, 2);
+	struct kvp_version *first = write(pool, 7, 1), *second = write(pool, 7, 2);
 
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
@@ -158,13 +158,13 @@ static void a_rewrite_takes_the_same_page(struct kunit *test)
 
 struct stage {
 	const char *name;
-	enum kvp_dirty_state state;
+	enum kvp_version_state state;
 };
 
 static const struct stage fixed[] = {
-	{ "committing", KVP_DIRTY_COMMITTING },
-	{ "logged", KVP_DIRTY_LOGGED },
-	{ "homing", KVP_DIRTY_HOMING },
+	{ "committing", KVP_VERSION_COMMITTING },
+	{ "logged", KVP_VERSION_LOGGED },
+	{ "homing", KVP_VERSION_HOMING },
 };
 KUNIT_ARRAY_PARAM_DESC(fixed, fixed, name);
 
@@ -172,7 +172,7 @@ static void a_version_in_the_log_is_not_touched(struct kunit *test)
 {
 	const struct stage *s = test->param_value;
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1), *new;
+	struct kvp_version *old = write(pool, 7, 1), *new;
 
 	advance(pool, old, s->state);
 	new = write(pool, 7, 2);
@@ -186,9 +186,9 @@ static void a_version_in_the_log_is_not_touched(struct kunit *test)
 static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1), *new;
+	struct kvp_version *old = write(pool, 7, 1), *new;
 
-	advance(pool, old, KVP_DIRTY_LOGGED);
+	advance(pool, old, KVP_VERSION_LOGGED);
 	new = write(pool, 7, 2);
 	drop(pool, old);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
@@ -203,7 +203,7 @@ static void a_version_knows_that_it_follows_another(struct kunit *test)
 {
 	const struct stage *s = test->param_value;
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1), *new;
+	struct kvp_version *old = write(pool, 7, 1), *new;
 
 	KUNIT_EXPECT_FALSE(test, old->follows);
 	advance(pool, old, s->state);
@@ -215,9 +215,9 @@ static void a_version_knows_that_it_follows_another(struct kunit *test)
 static void a_version_after_one_that_is_home_is_free(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1);
+	struct kvp_version *old = write(pool, 7, 1);
 
-	advance(pool, old, KVP_DIRTY_LOGGED);
+	advance(pool, old, KVP_VERSION_LOGGED);
 	drop(pool, old);
 	KUNIT_EXPECT_FALSE(test, write(pool, 7, 2)->follows);
 }
@@ -226,7 +226,7 @@ static void a_version_after_one_that_is_home_is_free(struct kunit *test)
 static void nothing_is_left_of_the_last_use(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d = write(pool, 7, 1), *again;
+	struct kvp_version *d = write(pool, 7, 1), *again;
 
 	d->intent = true;
 	d->zero = true;
@@ -237,7 +237,7 @@ static void nothing_is_left_of_the_last_use(struct kunit *test)
 	again = write(pool, 9, 2);
 	KUNIT_ASSERT_PTR_EQ(test, again, d);
 	KUNIT_EXPECT_FALSE(test, again->intent || again->zero || again->follows);
-	KUNIT_EXPECT_EQ(test, again->state, KVP_DIRTY_BUFFERED);
+	KUNIT_EXPECT_EQ(test, again->state, KVP_VERSION_BUFFERED);
 	KUNIT_EXPECT_EQ(test, again->crc, 0);
 	KUNIT_EXPECT_EQ(test, again->lsn, 0);
 }
@@ -262,7 +262,7 @@ static void a_hole_hides_what_was_written(struct kunit *test)
 {
 	const struct hole *h = test->param_value;
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d = write(pool, 100, 1);
+	struct kvp_version *d = write(pool, 100, 1);
 
 	write(pool, h->block - 1, 2);
 	write(pool, h->block + h->count, 3);
@@ -279,11 +279,11 @@ static void a_hole_hides_what_was_written(struct kunit *test)
 static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *first = punch(test, 10, 10), *second;
+	struct kvp_version *first = punch(test, 10, 10), *second;
 
 	/* While it is buffered the second would become part of it. */
 	KUNIT_EXPECT_PTR_EQ(test, punch(test, 12, 4), first);
-	advance(pool, first, KVP_DIRTY_LOGGED);
+	advance(pool, first, KVP_VERSION_LOGGED);
 	second = punch(test, 15, 10);
 	KUNIT_EXPECT_PTR_NE(test, first, second);
 	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 11));
@@ -300,7 +300,7 @@ static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 static void a_write_into_a_hole_is_found(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1), *hole = punch(test, 0, 100), *new;
+	struct kvp_version *old = write(pool, 7, 1), *hole = punch(test, 0, 100), *new;
 
 	new = write(pool, 7, 2);
 	KUNIT_EXPECT_PTR_NE(test, new, old);
@@ -312,7 +312,7 @@ static void a_write_into_a_hole_is_found(struct kunit *test)
 static void order_of_acceptance_is_kept(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u64 last = 0;
 
 	write(pool, 5, 1);
@@ -332,7 +332,7 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d = kvp_wbuf_begin_write(pool, 7, NULL);
+	struct kvp_version *d = kvp_wbuf_begin_write(pool, 7, NULL);
 	u64 seq = kvp_wbuf_end_write(pool, d, NULL), again;
 
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
@@ -346,7 +346,7 @@ static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 static void a_stream_keeps_no_page(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *spare = NULL, *d, *ahead;
+	struct kvp_version *spare = NULL, *d, *ahead;
 
 	write(pool, 9, 1);
 	d = kvp_wbuf_begin_write(pool, 7, &spare);
@@ -369,23 +369,23 @@ static void a_stream_keeps_no_page(struct kunit *test)
 
 struct survival {
 	const char *name;
-	enum kvp_dirty_state state;	/* of the newer version */
+	enum kvp_version_state state;	/* of the newer version */
 	bool hole, intent, dropped, outlived;
 };
 
 static const struct survival survivals[] = {
-	{ "a buffered write", KVP_DIRTY_BUFFERED, false, false, false, false },
-	{ "a write being committed", KVP_DIRTY_COMMITTING, false, false, false, false },
-	{ "a logged write", KVP_DIRTY_LOGGED, false, false, false, true },
-	{ "a write on its way home", KVP_DIRTY_HOMING, false, false, false, true },
-	{ "a write that is home", KVP_DIRTY_HOMING, false, false, true, true },
-	{ "an intent being committed", KVP_DIRTY_COMMITTING, false, true, false, false },
-	{ "an open intent", KVP_DIRTY_LOGGED, false, true, false, false },
-	{ "an intent on its way home", KVP_DIRTY_HOMING, false, true, false, false },
-	{ "a buffered hole", KVP_DIRTY_BUFFERED, true, false, false, false },
-	{ "a hole being committed", KVP_DIRTY_COMMITTING, true, false, false, false },
-	{ "a logged hole", KVP_DIRTY_LOGGED, true, false, false, true },
-	{ "a hole that is home", KVP_DIRTY_LOGGED, true, false, true, true },
+	{ "a buffered write", KVP_VERSION_BUFFERED, false, false, false, false },
+	{ "a write being committed", KVP_VERSION_COMMITTING, false, false, false, false },
+	{ "a logged write", KVP_VERSION_LOGGED, false, false, false, true },
+	{ "a write on its way home", KVP_VERSION_HOMING, false, false, false, true },
+	{ "a write that is home", KVP_VERSION_HOMING, false, false, true, true },
+	{ "an intent being committed", KVP_VERSION_COMMITTING, false, true, false, false },
+	{ "an open intent", KVP_VERSION_LOGGED, false, true, false, false },
+	{ "an intent on its way home", KVP_VERSION_HOMING, false, true, false, false },
+	{ "a buffered hole", KVP_VERSION_BUFFERED, true, false, false, false },
+	{ "a hole being committed", KVP_VERSION_COMMITTING, true, false, false, false },
+	{ "a logged hole", KVP_VERSION_LOGGED, true, false, false, true },
+	{ "a hole that is home", KVP_VERSION_LOGGED, true, false, true, true },
 };
 KUNIT_ARRAY_PARAM_DESC(survival, survivals, name);
 
@@ -393,9 +393,9 @@ static void a_version_is_outlived_by_what_is_durable(struct kunit *test)
 {
 	const struct survival *s = test->param_value;
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 7, 1), *new;
+	struct kvp_version *old = write(pool, 7, 1), *new;
 
-	advance(pool, old, KVP_DIRTY_LOGGED);
+	advance(pool, old, KVP_VERSION_LOGGED);
 	new = s->hole ? punch(test, 0, 100) : write(pool, 7, 2);
 	new->intent = s->intent;
 	advance(pool, new, s->state);
@@ -407,9 +407,9 @@ static void a_version_is_outlived_by_what_is_durable(struct kunit *test)
 static void the_newest_version_is_not_outlived(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *d = write(pool, 7, 1);
+	struct kvp_version *d = write(pool, 7, 1);
 
-	advance(pool, d, KVP_DIRTY_LOGGED);
+	advance(pool, d, KVP_VERSION_LOGGED);
 	punch(test, 8, 100);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_outlived(pool, d));
 }
@@ -425,7 +425,7 @@ static void a_full_buffer_takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, contents(pool, LIMIT), -1);
 	KUNIT_EXPECT_PTR_NE(test, write(pool, 5, 2), NULL);	/* in place */
 	KUNIT_EXPECT_EQ(test, told_of_space, 0);
-	drop(pool, list_first_entry(&pool->wbuf.buffered, struct kvp_dirty, list));
+	drop(pool, list_first_entry(&pool->wbuf.buffered, struct kvp_version, list));
 	KUNIT_EXPECT_EQ(test, told_of_space, 1);
 	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
 	KUNIT_EXPECT_EQ(test, pool->wbuf.used, LIMIT);
@@ -434,10 +434,10 @@ static void a_full_buffer_takes_no_more(struct kunit *test)
 static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_dirty *old = write(pool, 0, 1);
+	struct kvp_version *old = write(pool, 0, 1);
 	u64 block;
 
-	advance(pool, old, KVP_DIRTY_LOGGED);
+	advance(pool, old, KVP_VERSION_LOGGED);
 	for (block = 1; block < LIMIT; block++)
 		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
 	KUNIT_EXPECT_NULL(test, write(pool, 0, 2));

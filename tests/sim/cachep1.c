@@ -8,7 +8,7 @@
 
 #include <linux/mm.h>
 
-#include "log/park.h"
+#include "log/spill.h"
 #include "format/logstripe.h"
 #include "recovery/recovery.h"
 #include "suite.h"
@@ -352,17 +352,17 @@ static void parked_on_two_that_fail(struct scene *s)
 }
 
 /* One that is parked, with its row: lsns. */
-static struct kvp_parked some_parked(struct scene *s)
+static struct kvp_spilled some_parked(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	struct kvp_parked p = { 0 };
+	struct kvp_spilled p = { 0 };
 	u64 block;
 
 	for (block = FIRST + COUNT / 2; !p.lsn && block < FIRST + COUNT; block++) {
-		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool, block);
 
-		if (d && !d->page && d->state == KVP_DIRTY_LOGGED)
-			p = (struct kvp_parked){ block, d->lsn + d->payload, d->crc, d->row };
+		if (d && !d->page && d->state == KVP_VERSION_LOGGED)
+			p = (struct kvp_spilled){ block, d->lsn + d->payload, d->crc, d->row };
 		if (d)
 			kvp_wbuf_unlock(pool, block);
 	}
@@ -383,7 +383,7 @@ static void rot(struct scene *s, u64 lsn)
 /* A block of a row is rotten: nobody notices, whichever it is. */
 static void one_is_rotten(struct scene *s)
 {
-	struct kvp_parked p;
+	struct kvp_spilled p;
 
 	park(s);
 	p = some_parked(s);
@@ -401,7 +401,7 @@ static void one_is_rotten(struct scene *s)
 static void two_are_rotten(struct scene *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
-	struct kvp_parked p;
+	struct kvp_spilled p;
 	u64 poisoned = 0;
 
 	park(s);

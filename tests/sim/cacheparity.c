@@ -230,7 +230,7 @@ static void test_main(void *arg)
 		sim_fail("start: %s", t->host.refusal.why);
 	if (!kvp_log_striped(t->host.pool->log.v->g) || !t->host.pool->parity)
 		sim_fail("the log is on vdev %u: the test is not what it says", t->host.pool->log.v->index);
-	kvp_fill_stop(t->host.pool);
+	kvp_admit_stop(t->host.pool);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	t->cuts_from = disks.trace.nr;

@@ -286,7 +286,7 @@ static void live_and_outdate_an_ssd(struct tale *t)
 static void live_and_log_behind(struct tale *t)
 {
 	struct host *h = &t->host;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	host_write(h, 2, 6, false);
 	host_write(h, KNOWN, 1, false);

@@ -111,19 +111,19 @@ static void gather(struct play *p)
 	u64 before = pool->log.ssd_blocks[KVP_LOG_HEADERS];
 	u32 copies = kvp_log_striped(g) ? 2 : 1, i;
 
-	pool->fill.gather = msecs_to_jiffies(KVP_FILL_GATHER_MS);
+	pool->fill.gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	for (i = 0; i < 8; i++) {
 		read_anew(p, FIRST + i, 1);
-		host_sleep(KVP_FILL_GATHER_MS / 20);
+		host_sleep(KVP_ADMIT_GATHER_MS / 20);
 	}
-	host_sleep(2 * KVP_FILL_GATHER_MS);
+	host_sleep(2 * KVP_ADMIT_GATHER_MS);
 	expect_known(p, FIRST, 8, true);
 	/* Of a segment that was left meanwhile there is a summary. */
 	if (pool->log.ssd_blocks[KVP_LOG_HEADERS] - before > copies * (1 + KVP_SUMMARY_BLOCKS))
 		sim_fail("%llu headers for 8 blocks", pool->log.ssd_blocks[KVP_LOG_HEADERS] - before);
-	read_anew(p, FIRST + 8, 2 * KVP_FILL_ENTRY);
-	host_sleep(KVP_FILL_GATHER_MS / 5);
-	expect_known(p, FIRST + 8, KVP_FILL_ENTRY, true);
+	read_anew(p, FIRST + 8, 2 * KVP_ADMIT_ENTRY);
+	host_sleep(KVP_ADMIT_GATHER_MS / 5);
+	expect_known(p, FIRST + 8, KVP_ADMIT_ENTRY, true);
 	host_cache_check(&p->host);
 }
 
@@ -140,8 +140,8 @@ static void budget(struct play *p)
 	read_anew(p, FIRST, COUNT);
 	host_sleep(50);
 	expect_known(p, FIRST, COUNT, false);
-	if (p->host.pool->stats->ssd_refused[KVP_FILL_BUDGET] < COUNT)
-		sim_fail("%llu blocks were too many", p->host.pool->stats->ssd_refused[KVP_FILL_BUDGET]);
+	if (p->host.pool->stats->ssd_refused[KVP_ADMIT_BUDGET] < COUNT)
+		sim_fail("%llu blocks were too many", p->host.pool->stats->ssd_refused[KVP_ADMIT_BUDGET]);
 	set_budget(p, 100 * 100);
 	host_sleep(10000);
 	read_anew(p, FIRST, 4);

@@ -20,7 +20,7 @@ static bool add(struct kvp_history *h, u32 kind, u64 block, u32 count, u64 lsn, 
 /* The newest version of @block before @lsn, record @n, is the data at @payload; 0: a discard; ~0: none. */
 static bool is(struct kvp_history *h, u64 block, u64 lsn, u32 n, u64 payload)
 {
-	const struct kvp_version *v = kvp_history_find(h, block, (struct kvp_log_at){ lsn, n });
+	const struct kvp_past_version *v = kvp_history_find(h, block, (struct kvp_log_at){ lsn, n });
 	u64 got = !v ? ~0ull : v->kind == KVP_REC_DISCARD ? 0 : v->payload;
 
 	return expect(got == payload, "block %llu before %llu,%u: %lld, not %lld", block, lsn, n,

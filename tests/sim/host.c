@@ -3,7 +3,7 @@
 #include <linux/mm.h>
 
 #include "host.h"
-#include "pool/grow.h"
+#include "pool/add.h"
 
 #define BEHIND_BLOCKS	128	/* of a pool of two vdevs behind the boundary */
 #define SMALL_CHUNK	4
@@ -205,7 +205,7 @@ int host_grow(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	kvp_pool_quiesce(h->pool);
-	ret = kvp_pool_grow(h->pool, s, &h->refusal);
+	ret = kvp_pool_add(h->pool, s, &h->refusal);
 	kvp_pool_unquiesce(h->pool);
 	kfree(s);
 	return ret;
@@ -245,7 +245,7 @@ int host_exchange(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	kvp_pool_quiesce(h->pool);
-	ret = kvp_pool_exchange(h->pool, s, &h->refusal);
+	ret = kvp_pool_replace(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
 	kvp_pool_unquiesce(h->pool);
@@ -260,7 +260,7 @@ int host_shrink(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	kvp_pool_quiesce(h->pool);
-	ret = kvp_pool_shrink(h->pool, s, &h->refusal);
+	ret = kvp_pool_remove(h->pool, s, &h->refusal);
 	if (!ret && kvp_log_rows_bytes(h->pool))
 		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool));
 	kvp_pool_unquiesce(h->pool);
@@ -275,7 +275,7 @@ void host_stop(struct host *h)
 
 	kvp_pool_quiesce(h->pool);
 	host_cache_check(h);
-	wrong = kvp_fill_check(h->pool);
+	wrong = kvp_admit_check(h->pool);
 	if (wrong)
 		sim_fail("fills: %s", wrong);
 	kvp_pool_stop(h->pool);
@@ -314,11 +314,11 @@ static void sync_done(struct kvp_waiter *w, int error)
 /* R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is open any more. */
 static void expect_closed(struct host *h, const struct kvp_waiter *w)
 {
-	const struct kvp_bypass *b = h->pool->log.bypasses;
+	const struct kvp_direct *b = h->pool->log.bypasses;
 	u32 i;
 
 	for (i = 0; w->flushed && i < KVP_MAX_OPEN_INTENTS; i++)
-		if (b[i].phase != KVP_BYPASS_FREE && b[i].mark.lsn < w->lsn)
+		if (b[i].phase != KVP_DIRECT_FREE && b[i].mark.lsn < w->lsn)
 			sim_fail("who waited for %llu was answered, and intents at %llu are open", w->lsn, b[i].mark.lsn);
 }
 
@@ -363,13 +363,13 @@ static bool wait_for_space(struct host *h, u32 seen)
 	return true;
 }
 
-static struct kvp_dirty *begin_write(struct host *h, u64 block, struct kvp_dirty **spare)
+static struct kvp_version *begin_write(struct host *h, u64 block, struct kvp_version **spare)
 {
 	struct kvp_pool *pool = h->pool;
 
 	for (;;) {
 		u32 seen = h->space_seq;
-		struct kvp_dirty *d = kvp_wbuf_begin_write(pool, block, spare);
+		struct kvp_version *d = kvp_wbuf_begin_write(pool, block, spare);
 
 		if (d)
 			return d;
@@ -406,7 +406,7 @@ static bool whole_stripes_may_bypass(struct host *h, u64 block)
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
 	bool stream = kvp_pacing_stream(h->pool, block, count, 0);
-	struct kvp_dirty *spare = NULL;
+	struct kvp_version *spare = NULL;
 	u64 seq = 0, mark = 0;
 	u32 i;
 
@@ -414,7 +414,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
 		oracle_mixable(h->o, block, count >= 16 ? count : 0);
 	for (i = 0; i < count; i++) {
-		struct kvp_dirty *d = begin_write(h, block + i, &spare);
+		struct kvp_version *d = begin_write(h, block + i, &spare);
 
 		if (!d)
 			return judge(h, "write", -EIO);
@@ -433,7 +433,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct kvp_dirty *d = begin_write(h, block + i, NULL);
+		struct kvp_version *d = begin_write(h, block + i, NULL);
 
 		if (!d)
 			return judge(h, "write", -EIO);
@@ -446,7 +446,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 
 int host_write_special(struct host *h, u64 block, const u8 *data)
 {
-	struct kvp_dirty *d = begin_write(h, block, NULL);
+	struct kvp_version *d = begin_write(h, block, NULL);
 
 	if (!d)
 		return judge(h, "write", -EIO);
@@ -588,7 +588,7 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 /* What is known before a block is read. */
 struct read_plan {
 	struct kvp_rfill ram;
-	struct kvp_fill_plan ssd;
+	struct kvp_admit_plan ssd;
 	bool may_fill;		/* the SSD cache */
 	struct kvp_on_ssd at;	/* it lies on the SSD, unless the block is 0 */
 };
@@ -623,7 +623,7 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 		   const struct read_plan *plan)
 {
 	struct page *keep = kvp_rcache_page(h->pool, block);
-	struct kvp_candidate *c = plan->may_fill ? kvp_fill_begin(h->pool, block, &plan->ssd) : NULL;
+	struct kvp_candidate *c = plan->may_fill ? kvp_admit_begin(h->pool, block, &plan->ssd) : NULL;
 	bool good;
 
 	if (c)
@@ -635,9 +635,9 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 	good = kvp_block_sum(h->pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
 	if (c) {
 		if (good)
-			kvp_fill_add(h->pool, c, kvp_entry_crc(entry));
+			kvp_admit_add(h->pool, c, kvp_entry_crc(entry));
 		else
-			kvp_fill_drop(h->pool, c);
+			kvp_admit_drop(h->pool, c);
 	}
 	if (!keep)
 		return good;
@@ -669,7 +669,7 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	kvp_scache_alike(h->pool, block, 1, &plan->at);
 	sim_maybe_preempt();
 	plan->may_fill = h->pool->fill.candidates && !plan->at.block &&
-			 kvp_fill_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
+			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
 	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
 }
 
@@ -733,7 +733,7 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	bool good;
 
 	if (kvp_wbuf_any(pool, block, 1)) {
-		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool, block);
 
 		if (d) {
 			bool here = d->page;

@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <string.h>
 
-#include "log/park.h"
+#include "log/spill.h"
 #include "io/batch.h"
 #include "suite.h"
 
@@ -54,14 +54,14 @@ static void park(struct scene *s)
 static void check_order(struct kvp_pool *pool)
 {
 	struct list_head *lists[] = { &pool->wbuf.swept, &pool->wbuf.parked, &pool->wbuf.logged };
-	struct kvp_dirty *d, *before = NULL, *first = NULL;
+	struct kvp_version *d, *before = NULL, *first = NULL;
 	struct kvp_log_mark mark;
 	u32 i;
 
 	spin_lock(&pool->wbuf.lock);
 	for (i = 0; i < ARRAY_SIZE(lists); i++)
 		list_for_each_entry(d, lists[i], list) {
-			if (before && kvp_dirty_after(before, d))
+			if (before && kvp_version_after(before, d))
 				sim_fail("lsn %llu waits before lsn %llu", before->lsn, d->lsn);
 			before = d;
 			first = first ?: d;
@@ -75,16 +75,16 @@ static void check_order(struct kvp_pool *pool)
 /* By address, and of each block in the order of the log. */
 static void check_sweep(struct kvp_pool *pool)
 {
-	struct kvp_sweep *s = &pool->destage.sweep;
-	struct kvp_dirty *d, *before = NULL;
+	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_version *d, *before = NULL;
 	struct rb_node *at;
 	u32 n = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
 	for (at = rb_first(&s->known); at; at = rb_next(at)) {
-		d = rb_entry(at, struct kvp_dirty, by_block);
+		d = rb_entry(at, struct kvp_version, by_block);
 		if (before && (before->block > d->block ||
-			       (before->block == d->block && kvp_dirty_after(before, d))))
+			       (before->block == d->block && kvp_version_after(before, d))))
 			sim_fail("block %llu comes before block %llu", before->block, d->block);
 		before = d;
 		n++;
@@ -111,8 +111,8 @@ static u64 some_parked(struct scene *s, u64 *at)
 	u64 block;
 
 	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block++) {
-		struct kvp_dirty *d = kvp_wbuf_find(pool, block);
-		bool parked = d && !d->page && d->state == KVP_DIRTY_LOGGED;
+		struct kvp_version *d = kvp_wbuf_find(pool, block);
+		bool parked = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
 		if (parked)
 			*at = kvp_log_place(pool->log.v->g, d->lsn + d->payload, 0).block;
@@ -354,7 +354,7 @@ static void leave_parked(struct scene *s)
 	park(s);
 	/* The tail may not pass them. */
 	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
-	    mark.lsn > list_first_entry(&pool->wbuf.parked, struct kvp_dirty, list)->lsn)
+	    mark.lsn > list_first_entry(&pool->wbuf.parked, struct kvp_version, list)->lsn)
 		sim_fail("a place behind what is parked may become the tail");
 }
 

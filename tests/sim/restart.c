@@ -79,7 +79,7 @@ static void scrub_all(struct saga *s)
 /* What stays in the log is parked in its order, or the tail would pass what is not home. */
 static void check_order(struct kvp_pool *pool)
 {
-	struct kvp_dirty *d, *before = NULL;
+	struct kvp_version *d, *before = NULL;
 
 	spin_lock(&pool->wbuf.lock);
 	list_for_each_entry(d, &pool->wbuf.parked, list) {
@@ -125,7 +125,7 @@ static void saga_main(void *arg)
 	/* Nothing comes home but by order. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	if (!s->fills)
-		kvp_fill_stop(s->host.pool);
+		kvp_admit_stop(s->host.pool);
 	check_order(s->host.pool);
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
@@ -378,7 +378,7 @@ static bool lives_of_nothing(struct saga *s)
 /* Which blocks of the log a version has, from one life to the next. */
 static u64 lsn_of(struct saga *s, u64 block)
 {
-	struct kvp_dirty *d = kvp_wbuf_find(s->host.pool, block);
+	struct kvp_version *d = kvp_wbuf_find(s->host.pool, block);
 	u64 lsn;
 
 	if (!d)
@@ -449,7 +449,7 @@ static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 static void write_worn(struct saga *s)
 {
 	const struct kvp_geometry *g = s->host.pool->log.v->g;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	write_some(s, 210, WORN + 1);
 	d = kvp_wbuf_find(s->host.pool, WORN);
@@ -966,7 +966,7 @@ static bool summaries_rot(struct saga *s)
 /* Until it is not time for any summary, or never. */
 static void until_sealed(struct kvp_pool *pool)
 {
-	while (kvp_warm_unsealed(pool))
+	while (kvp_rebuild_unsealed(pool))
 		host_sleep(50);
 }
 
@@ -1053,7 +1053,7 @@ static void expect_the_ring(struct saga *s)
 static void change_in_ring(struct saga *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
-	kvp_fill_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool);
 	host_write(&s->host, 64, 40, false);
 	host_checkpoint(&s->host);
 	host_discard(&s->host, 110, 2);
@@ -1064,7 +1064,7 @@ static void change_in_ring(struct saga *s)
 
 static void expect_ring_rest(struct saga *s)
 {
-	kvp_fill_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool);
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
@@ -1241,8 +1241,8 @@ static void round_without_index(struct saga *s)
 	u64 end = pool->log.head.lsn + kvp_log_blocks(pool->scache.v->g) + 64;
 
 	kvp_pool_quiesce(pool);
-	kvp_warm_exit(pool);
-	kvp_fill_exit(pool);
+	kvp_rebuild_exit(pool);
+	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_pool_unquiesce(pool);
 	while (pool->log.head.lsn < end)
@@ -1392,7 +1392,7 @@ static void suspend_and_resume(struct saga *s)
 	host_cache_check(&s->host);
 	kvp_pool_unquiesce(s->host.pool);
 	if (!s->fills)
-		kvp_fill_stop(s->host.pool);
+		kvp_admit_stop(s->host.pool);
 }
 
 /* Not out of the segment, but over what lay in it. */

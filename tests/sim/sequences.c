@@ -133,7 +133,7 @@ static void sequence_main(void *arg)
 		sim_fail("start: %s", s->host.refusal.why);
 	s->served = disks.trace.nr;
 	/* They have tests of their own, and here would find an SSD lost before the operations do. */
-	kvp_fill_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool);
 	for (i = 0; i < s->nr; i++)
 		do_op(s, s->ops[i]);
 	for (i = 0; i < ARRAY_SIZE(probes); i++)

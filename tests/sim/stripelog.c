@@ -156,7 +156,7 @@ static void live_with_fills(struct life *l)
 	struct host *h = &l->host;
 	u64 block;
 
-	kvp_fill_unstop(h->pool);
+	kvp_admit_unstop(h->pool);
 	host_write(h, 2, 3, true);
 	for (block = 64; block < 74; block++)
 		host_read_check(h, block);
@@ -167,7 +167,7 @@ static void live_with_fills(struct life *l)
 	host_sleep(3000);
 	host_write(h, 4, 1, true);
 	l->filled = h->pool->log.ssd_blocks[KVP_LOG_FILLS];
-	kvp_fill_stop(h->pool);
+	kvp_admit_stop(h->pool);
 }
 
 static const struct {
@@ -216,7 +216,7 @@ static void life_main(void *arg)
 	l->nonce = l->host.pool->sb->nonce;
 	l->log_nonce = l->host.pool->log.nonce;
 	l->generations = l->host.pool->sb->generation_count;
-	kvp_fill_stop(l->host.pool);
+	kvp_admit_stop(l->host.pool);
 	l->host.ssds_lie = l->look;
 	if (l->look)
 		look_at_all(l);

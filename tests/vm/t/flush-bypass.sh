@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a FLUSH while a bypass write supersedes acknowledged blocks, beside a checkpoint, cut at every operation
-# turn: flush */log/flush.c */bypass.c
+# turn: flush */log/flush.c */direct.c
 # timeout: 240
 # needs: gcc
 # kmsg-allow: I/O error

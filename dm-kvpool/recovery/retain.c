@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The log of an SSD cache keeps its data over a restart: what is newest of each block becomes
- * a parked version in the write buffer (log/park.h), which is read from the SSD and goes
+ * a parked version in the write buffer (log/spill.h), which is read from the SSD and goes
  * home later. Intents and discards are resolved, as they are in any recovery, and the table
  * that says so is durable with the superblock that begins the next generation of the log
  * (format/generations.h). So to the next recovery those of this generation mean: what the
@@ -14,9 +14,9 @@
 #include "recovery/recovery.h"
 
 /* They may be very many, and nobody need be killed for them: the log can be brought home instead. */
-static struct kvp_dirty *new_version(const struct kvp_replay_rec *r)
+static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
-	struct kvp_dirty *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	struct kvp_version *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
 	if (!d)
 		return NULL;
@@ -28,14 +28,14 @@ static struct kvp_dirty *new_version(const struct kvp_replay_rec *r)
 	d->rec = r->rec;
 	d->payload = (u16)(r->payload - r->lsn);
 	d->row = r->row;
-	d->state = KVP_DIRTY_LOGGED;
+	d->state = KVP_VERSION_LOGGED;
 	d->restored = true;
 	return d;
 }
 
-void kvp_recovery_unpark(struct kvp_recovery *rec)
+void kvp_recovery_unspill(struct kvp_recovery *rec)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, &rec->parked, list) {
 		list_del(&d->list);
@@ -45,17 +45,17 @@ void kvp_recovery_unpark(struct kvp_recovery *rec)
 }
 
 /* In log order, as destage and the tail want them. Not if the superblock cannot name one generation more. */
-bool kvp_recovery_park(struct kvp_recovery *rec)
+bool kvp_recovery_spill(struct kvp_recovery *rec)
 {
 	struct kvp_replay_rec *r;
 
 	if (!kvp_log_stays(rec->pool->sb) || !rec->entries || kvp_generations_full(rec->pool->sb, rec->end.prev_lsn))
 		return false;
 	list_for_each_entry(r, &rec->replay.data, list) {
-		struct kvp_dirty *d = new_version(r);
+		struct kvp_version *d = new_version(r);
 
 		if (!d) {
-			kvp_recovery_unpark(rec);
+			kvp_recovery_unspill(rec);
 			return false;
 		}
 		list_add_tail(&d->list, &rec->parked);
@@ -64,7 +64,7 @@ bool kvp_recovery_park(struct kvp_recovery *rec)
 	return true;
 }
 
-void kvp_recovery_stay(struct kvp_recovery *rec)
+void kvp_recovery_retain(struct kvp_recovery *rec)
 {
 	rec->stays = !list_empty(&rec->parked);
 	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &rec->parked);

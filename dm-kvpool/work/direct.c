@@ -16,7 +16,7 @@
 #include "log/move.h"
 
 /* May two workers bring home @a, and what comes before, and @b? */
-static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const struct kvp_dirty *b)
+static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const struct kvp_version *b)
 {
 	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
 
@@ -25,21 +25,21 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_dirty *a, const stru
 	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
 }
 
-u32 kvp_bypass_slice(const struct kvp_pool *pool)
+u32 kvp_direct_slice(const struct kvp_pool *pool)
 {
 	u32 i, legs = 0;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
 		if (kvp_is_parity1(pool->vdevs[i].g))
 			legs += pool->vdevs[i].g->leg_count - 1;
-	return legs * KVP_BYPASS_ROWS;
+	return legs * KVP_DIRECT_ROWS;
 }
 
 /* Returns the number of slices. */
-static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
+static u32 cut(struct kvp_pool *pool, struct kvp_direct *b)
 {
-	u32 n = 0, in = 0, most = kvp_bypass_slice(pool);
-	struct kvp_dirty *d, *last = NULL;
+	u32 n = 0, in = 0, most = kvp_direct_slice(pool);
+	struct kvp_version *d, *last = NULL;
 
 	kvp_home_sort(&b->versions);
 	if (!pool->parity) {
@@ -47,7 +47,7 @@ static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 		return 1;
 	}
 	list_for_each_entry(d, &b->versions, list) {
-		if (in >= most && n + 1 < KVP_BYPASS_SLICES && may_cut(pool, last, d)) {
+		if (in >= most && n + 1 < KVP_DIRECT_SLICES && may_cut(pool, last, d)) {
 			list_cut_before(&b->slices[n++], &b->versions, &d->list);
 			in = 0;
 		}
@@ -59,18 +59,18 @@ static u32 cut(struct kvp_pool *pool, struct kvp_bypass *b)
 }
 
 /* The oldest intents of which there is something to do: all of it, or a slice. */
-static struct kvp_bypass *__next_bypass(struct kvp_log *log)
+static struct kvp_direct *__next_bypass(struct kvp_log *log)
 {
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 
 	list_for_each_entry(b, &log->bypass, list)
-		if (b->phase == KVP_BYPASS_READY ||
-		    (b->phase == KVP_BYPASS_HOMING && b->taken < b->nr_slices))
+		if (b->phase == KVP_DIRECT_READY ||
+		    (b->phase == KVP_DIRECT_HOMING && b->taken < b->nr_slices))
 			return b;
 	return NULL;
 }
 
-static void make_slices(struct kvp_pool *pool, struct kvp_bypass *b)
+static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 {
 	u32 n = cut(pool, b);
 
@@ -78,24 +78,24 @@ static void make_slices(struct kvp_pool *pool, struct kvp_bypass *b)
 	b->nr_slices = n;
 	spin_unlock_irq(&pool->log.lock);
 	if (n > 1)
-		kvp_bypass_kick(pool);
+		kvp_direct_kick(pool);
 }
 
 /* A slice to bring home; cuts what has not been cut. NULL: there is nothing to do. */
-static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_bypass **of)
+static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **of)
 {
 	struct kvp_log *log = &pool->log;
 	struct list_head *slice = NULL;
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 
 	do {
 		bool ready;
 
 		spin_lock_irq(&log->lock);
 		b = __next_bypass(log);
-		ready = b && b->phase == KVP_BYPASS_READY;
+		ready = b && b->phase == KVP_DIRECT_READY;
 		if (ready) {
-			b->phase = KVP_BYPASS_HOMING;
+			b->phase = KVP_DIRECT_HOMING;
 		} else if (b) {
 			slice = &b->slices[b->taken++];
 			b->in_hand++;
@@ -109,7 +109,7 @@ static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_bypass **o
 }
 
 /* True if that was the last one, and all are home. */
-static bool end_slice(struct kvp_log *log, struct kvp_bypass *b, bool failed)
+static bool end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed)
 {
 	bool home = false;
 
@@ -117,8 +117,8 @@ static bool end_slice(struct kvp_log *log, struct kvp_bypass *b, bool failed)
 	b->failed |= failed;
 	if (!--b->in_hand && b->taken == b->nr_slices) {
 		home = !b->failed;
-		kvp_bypass_collect(b);
-		b->phase = home ? KVP_BYPASS_HOME : KVP_BYPASS_READY;
+		kvp_direct_collect(b);
+		b->phase = home ? KVP_DIRECT_HOME : KVP_DIRECT_READY;
 	}
 	spin_unlock_irq(&log->lock);
 	return home;
@@ -138,12 +138,12 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 	return true;
 }
 
-void kvp_bypass_work(struct work_struct *work)
+void kvp_direct_work(struct work_struct *work)
 {
-	struct kvp_bypass_worker *worker = container_of(work, struct kvp_bypass_worker, work);
+	struct kvp_direct_worker *worker = container_of(work, struct kvp_direct_worker, work);
 	struct kvp_pool *pool = worker->pool;
 	struct list_head *slice;
-	struct kvp_bypass *b;
+	struct kvp_direct *b;
 
 	while ((slice = next_slice(pool, &b))) {
 		bool faulted = kvp_pool_faulted(pool);

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
-#include "home/bridge.h"
+#include "home/coalesce.h"
 #include "io/batch.h"
 
 #define STRETCHES	8u	/* at a time */
@@ -32,7 +32,7 @@ struct stretch {
 };
 
 /**
- * struct kvp_bridge - stretches on their way home
+ * struct kvp_coalesce - stretches on their way home
  * @pool: whose
  * @nr: that were begun
  * @added: of those were added to a batch
@@ -40,7 +40,7 @@ struct stretch {
  * @group: of their reads
  * @stretches: the first @nr are in use
  */
-struct kvp_bridge {
+struct kvp_coalesce {
 	struct kvp_pool *pool;
 	u32 nr, added;
 	int losses;
@@ -48,16 +48,16 @@ struct kvp_bridge {
 	struct stretch stretches[STRETCHES];
 };
 
-struct kvp_bridge *kvp_bridge_alloc(struct kvp_pool *pool)
+struct kvp_coalesce *kvp_coalesce_alloc(struct kvp_pool *pool)
 {
-	struct kvp_bridge *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+	struct kvp_coalesce *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 
 	if (b)
 		b->pool = pool;
 	return b;
 }
 
-void kvp_bridge_free(struct kvp_bridge *b)
+void kvp_coalesce_free(struct kvp_coalesce *b)
 {
 	u32 i, k;
 
@@ -86,7 +86,7 @@ static bool have_pages(struct stretch *s)
 }
 
 /* A mirror of disks that seek, of which another leg has what one is being written. */
-u32 kvp_bridge_gap(const struct kvp_vdev *v)
+u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 {
 	u32 i;
 
@@ -96,16 +96,16 @@ u32 kvp_bridge_gap(const struct kvp_vdev *v)
 	return !kvp_is_parity1(v->g) && kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
 }
 
-u64 kvp_bridge_last(struct kvp_bridge *b, const struct list_head *versions)
+u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
 {
-	const struct kvp_dirty *d = list_first_entry(versions, struct kvp_dirty, list);
+	const struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(b->pool, d->block);
 	u64 first = d->block, last = first;
 	u32 runs = 1, gap;
 
 	if (!b->nr)
 		b->losses = atomic_read_acquire(&b->pool->losses);
-	gap = kvp_bridge_gap(at.v);
+	gap = kvp_coalesce_gap(at.v);
 	if (!gap)
 		return 0;
 	list_for_each_entry(d, versions, list) {
@@ -117,7 +117,7 @@ u64 kvp_bridge_last(struct kvp_bridge *b, const struct list_head *versions)
 	return runs >= MIN_RUNS && have_pages(&b->stretches[b->nr]) ? last : 0;
 }
 
-void kvp_bridge_read(struct kvp_bridge *b, struct kvp_tpage *leaf, u64 first, u64 last)
+void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first, u64 last)
 {
 	struct stretch *s = &b->stretches[b->nr];
 
@@ -138,12 +138,12 @@ void kvp_bridge_read(struct kvp_bridge *b, struct kvp_tpage *leaf, u64 first, u6
 	kvp_io_group_submit(&b->group, &s->io);
 }
 
-bool kvp_bridge_is_full(const struct kvp_bridge *b)
+bool kvp_coalesce_is_full(const struct kvp_coalesce *b)
 {
 	return b->nr == STRETCHES;
 }
 
-bool kvp_bridge_wait(struct kvp_bridge *b)
+bool kvp_coalesce_wait(struct kvp_coalesce *b)
 {
 	u32 i;
 
@@ -157,7 +157,7 @@ bool kvp_bridge_wait(struct kvp_bridge *b)
 }
 
 /* Is block @i of the stretch what the table says? If not, whoever reads or scrubs it finds out why. */
-static bool is_sound(const struct kvp_bridge *b, const struct stretch *s, u32 i)
+static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 i)
 {
 	u64 entry = kvp_table_entry(b->pool, s->leaf, s->first + i);
 
@@ -169,7 +169,7 @@ static bool is_sound(const struct kvp_bridge *b, const struct stretch *s, u32 i)
  * What lies from the @i-th on before the @end-th, which goes home as the one before the @i-th does. All of it, or
  * nothing: pieces of it would be requests more, not less, and more than the batch may have room for.
  */
-static bool add_gap(struct kvp_bridge *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
+static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
 {
 	u32 k;
 
@@ -182,10 +182,10 @@ static bool add_gap(struct kvp_bridge *b, struct stretch *s, u32 i, u32 end, str
 	return true;
 }
 
-bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, struct kvp_batch *batch)
+bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, struct kvp_batch *batch)
 {
 	struct stretch *s = &b->stretches[b->added++];
-	const struct kvp_dirty *d;
+	const struct kvp_version *d;
 	u32 i, behind = 0;		/* the last that was added; 0: there is none */
 
 	batch->losses = b->losses;
@@ -202,7 +202,7 @@ bool kvp_bridge_add(struct kvp_bridge *b, const struct list_head *versions, stru
 	return true;
 }
 
-void kvp_bridge_reset(struct kvp_bridge *b)
+void kvp_coalesce_reset(struct kvp_coalesce *b)
 {
 	b->nr = 0;
 	b->added = 0;

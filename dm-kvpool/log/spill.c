@@ -6,7 +6,7 @@
 #include "core/core.h"
 #include "format/logstripe.h"
 #include "home/row.h"
-#include "log/park.h"
+#include "log/spill.h"
 
 #define BATCH	256u	/* versions that are read at a time */
 #define RUNS	32u	/* requests for that */
@@ -20,7 +20,7 @@
 #define PATIENCE_MOVING	(3 * HZ)
 
 /**
- * struct kvp_recall - parked versions on their way back
+ * struct kvp_reload - parked versions on their way back
  * @pool: whose
  * @silent: an SSD has not answered since @since, and none was of use meanwhile
  * @since: jiffies
@@ -33,12 +33,12 @@
  * @at: where each begins; of copies the first is named
  * @scratch: to make in what cannot be read
  */
-struct kvp_recall {
+struct kvp_reload {
 	struct kvp_pool *pool;
 	bool silent;
 	unsigned long since;
 	u32 nr, nr_ios;
-	struct kvp_dirty *of[BATCH];
+	struct kvp_version *of[BATCH];
 	struct page *pages[BATCH];
 	u8 io_of[BATCH];
 	struct kvp_io ios[RUNS];
@@ -46,22 +46,22 @@ struct kvp_recall {
 	struct page *scratch;
 };
 
-struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool)
+struct kvp_reload *kvp_reload_alloc(struct kvp_pool *pool)
 {
-	struct kvp_recall *r = kvzalloc(sizeof(*r), GFP_KERNEL);
+	struct kvp_reload *r = kvzalloc(sizeof(*r), GFP_KERNEL);
 
 	if (!r)
 		return NULL;
 	r->pool = pool;
 	r->scratch = alloc_page(GFP_KERNEL);
 	if (!r->scratch || !kvp_wbuf_reserve(pool)) {
-		kvp_recall_free(r);
+		kvp_reload_free(r);
 		return NULL;
 	}
 	return r;
 }
 
-void kvp_recall_free(struct kvp_recall *r)
+void kvp_reload_free(struct kvp_reload *r)
 {
 	if (r && r->scratch)
 		__free_page(r->scratch);
@@ -85,7 +85,7 @@ static void park_later(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_park(struct kvp_pool *pool)
+void kvp_spill(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = &pool->wbuf;
 	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
@@ -98,7 +98,7 @@ void kvp_park(struct kvp_pool *pool)
 		return;
 	/* What RAM has is not given back once the SSDs are found dead. */
 	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log.moving) && n < SHARE &&
-	       kvp_wbuf_park_oldest(pool))
+	       kvp_wbuf_spill_oldest(pool))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
@@ -131,7 +131,7 @@ static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
 	return kvp_log_place(pool->log.v->g, lsn, 0);
 }
 
-static bool is_it(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
+static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
 {
 	return kvp_block_sum(pool->seed, p->block, page_address(page)) == p->crc;
 }
@@ -150,7 +150,7 @@ static int read_from(struct kvp_leg *leg, u64 lsn, struct page *page)
 	return error == -ENODATA ? -EILSEQ : -EIO;
 }
 
-static int read_copy(struct kvp_leg *leg, const struct kvp_parked *p, struct page *page)
+static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct page *page)
 {
 	int error = read_from(leg, p->lsn, page);
 
@@ -161,7 +161,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_parked *p, struct pag
 }
 
 /* All SSDs have the same. */
-static int read_any_copy(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page)
+static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
 {
 	const struct kvp_vdev *v = pool->log.v;
 	int ret = -EILSEQ, error;
@@ -178,7 +178,7 @@ static int read_any_copy(struct kvp_pool *pool, const struct kvp_parked *p, stru
 }
 
 /* From all that is in its row; believed only if it has the sum. */
-static int make_from_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
 	const struct kvp_vdev *v = pool->log.v;
@@ -196,7 +196,7 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_parked *p, stru
 	return is_it(pool, p, page) ? 0 : -EILSEQ;
 }
 
-static int read_of_row(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		       struct page *spare)
 {
 	int error = read_copy(&pool->log.v->legs[place_of(pool, p->lsn).leg], p, page), made;
@@ -214,7 +214,7 @@ static int read_of_row(struct kvp_pool *pool, const struct kvp_parked *p, struct
 	return made == -EILSEQ ? error : made;
 }
 
-int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
 	return kvp_log_striped(pool->log.v->g) ? read_of_row(pool, p, page, spare) :
@@ -223,20 +223,20 @@ int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page
 
 /* --- back into memory ------------------------------------------------------------------- */
 
-static u64 contents_of(const struct kvp_dirty *d)
+static u64 contents_of(const struct kvp_version *d)
 {
 	return d->lsn + d->payload;
 }
 
-static struct kvp_parked parked_of(const struct kvp_dirty *d)
+static struct kvp_spilled parked_of(const struct kvp_version *d)
 {
-	return (struct kvp_parked){ d->block, contents_of(d), d->crc, d->row };
+	return (struct kvp_spilled){ d->block, contents_of(d), d->crc, d->row };
 }
 
 /* Does @d lie behind the one before, on the same SSD? */
-static bool goes_on(const struct kvp_recall *r, const struct kvp_dirty *d)
+static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 {
-	const struct kvp_dirty *last = r->nr ? r->of[r->nr - 1] : NULL;
+	const struct kvp_version *last = r->nr ? r->of[r->nr - 1] : NULL;
 	struct kvp_place at = place_of(r->pool, contents_of(d)), before;
 
 	if (!last || last->zero)
@@ -246,7 +246,7 @@ static bool goes_on(const struct kvp_recall *r, const struct kvp_dirty *d)
 }
 
 /* Have @d read into a page; false: there is no page, or no room for one more. */
-static bool add_version(struct kvp_recall *r, struct kvp_dirty *d)
+static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 {
 	bool own = !d->zero && !goes_on(r, d);
 	struct kvp_io *io = &r->ios[r->nr_ios];
@@ -276,7 +276,7 @@ static bool add_version(struct kvp_recall *r, struct kvp_dirty *d)
 }
 
 /* What comes wrong, or not at all, is read once more, by itself. */
-static void read_all(struct kvp_recall *r)
+static void read_all(struct kvp_reload *r)
 {
 	struct kvp_io_group group;
 	u32 i;
@@ -296,11 +296,11 @@ static void read_all(struct kvp_recall *r)
 }
 
 /* Has version @i come, as it was written? If not, ask each SSD. */
-static int settle(struct kvp_recall *r, u32 i)
+static int settle(struct kvp_reload *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
-	const struct kvp_dirty *d = r->of[i];
-	struct kvp_parked p = parked_of(d);
+	const struct kvp_version *d = r->of[i];
+	struct kvp_spilled p = parked_of(d);
 	struct page *page = r->pages[i];
 
 	if (d->zero) {
@@ -309,11 +309,11 @@ static int settle(struct kvp_recall *r, u32 i)
 	}
 	if (io->leg && !io->error && is_it(r->pool, &p, page))
 		return 0;
-	return kvp_park_read(r->pool, &p, page, r->scratch);
+	return kvp_spill_read(r->pool, &p, page, r->scratch);
 }
 
 /* Read what was added. Return: 0, or the error of the first that was not had, which is in *@first. */
-static int finish_batch(struct kvp_recall *r, struct kvp_dirty **first)
+static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 {
 	int ret = 0;
 	u32 i;
@@ -338,9 +338,9 @@ static int finish_batch(struct kvp_recall *r, struct kvp_dirty **first)
 }
 
 /* Read from the first version on; *@stop is the first that has no page then, if any. */
-static int recall_some(struct kvp_recall *r, struct list_head *versions, struct kvp_dirty **stop)
+static int recall_some(struct kvp_reload *r, struct list_head *versions, struct kvp_version **stop)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	int ret = 0;
 
 	*stop = NULL;
@@ -359,7 +359,7 @@ static int recall_some(struct kvp_recall *r, struct list_head *versions, struct 
 }
 
 /* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
-static bool gave_up_waiting(struct kvp_recall *r, const struct kvp_dirty *d)
+static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
 	bool hurry = READ_ONCE(r->pool->log.moving) && !d->restored;
 	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
@@ -371,23 +371,23 @@ static bool gave_up_waiting(struct kvp_recall *r, const struct kvp_dirty *d)
 }
 
 /* Is no SSD going to give @d, for which @error is the answer now? */
-static bool is_lost(struct kvp_recall *r, const struct kvp_dirty *d, int error)
+static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error)
 {
 	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
 }
 
 /* The first version is lost: it, and those that follow of which the same is true. */
-static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_head *lost)
+static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
 	struct page *page = kvp_wbuf_lone_page(r->pool);
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
-		struct kvp_parked p = parked_of(d);
+		struct kvp_spilled p = parked_of(d);
 
 		if (!list_empty(lost) &&
 		    (!page || d->page || d->zero ||
-		     !is_lost(r, d, kvp_park_read(r->pool, &p, page, r->scratch))))
+		     !is_lost(r, d, kvp_spill_read(r->pool, &p, page, r->scratch))))
 			break;
 		list_move_tail(&d->list, lost);
 	}
@@ -395,10 +395,10 @@ static void take_lost(struct kvp_recall *r, struct list_head *rest, struct list_
 		kvp_wbuf_lone_page_free(r->pool, page);
 }
 
-int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,
+int kvp_reload(struct kvp_reload *r, struct list_head *versions, struct list_head *lost,
 	       struct list_head *rest)
 {
-	struct kvp_dirty *stop;
+	struct kvp_version *stop;
 	int ret = recall_some(r, versions, &stop);
 	LIST_HEAD(good);
 

@@ -5,7 +5,7 @@
  * The write buffer is small, and an SSD that carries the log is not. So a version whose
  * record is durable there need not keep its page until it is home: it is parked, and its
  * contents are read from the log when destage, or a reader, wants them. What is left of it
- * in memory is its struct kvp_dirty, in the same place of all orders, so that nothing else
+ * in memory is its struct kvp_version, in the same place of all orders, so that nothing else
  * about it changes: whoever comes later supersedes it, and it goes home in log order.
  *
  * The oldest are parked first: wbuf->parked holds what was logged before all that is on
@@ -18,42 +18,42 @@
  * the cache is asked; if none has them the version is lost, and its block is poisoned. Of a cache
  * of kind parity1 one SSD has them, and the others what they can be made from.
  */
-#ifndef KVP_PARK_H
-#define KVP_PARK_H
+#ifndef KVP_SPILL_H
+#define KVP_SPILL_H
 
 #include <linux/list.h>
 #include <linux/types.h>
 
 struct kvp_pool;
-struct kvp_recall;
+struct kvp_reload;
 struct page;
 
-/** kvp_recall_alloc() - what destage needs to read parked versions; NULL: no memory. May sleep. */
-struct kvp_recall *kvp_recall_alloc(struct kvp_pool *pool);
-void kvp_recall_free(struct kvp_recall *r);
+/** kvp_reload_alloc() - what destage needs to read parked versions; NULL: no memory. May sleep. */
+struct kvp_reload *kvp_reload_alloc(struct kvp_pool *pool);
+void kvp_reload_free(struct kvp_reload *r);
 
 /**
- * kvp_park() - if the buffer is getting full, give back pages of what the log of a cache has
+ * kvp_spill() - if the buffer is getting full, give back pages of what the log of a cache has
  *
  * Wakes who waits for them. Context: process; does not wait.
  */
-void kvp_park(struct kvp_pool *pool);
+void kvp_spill(struct kvp_pool *pool);
 
 /**
- * struct kvp_parked - what is to be known of a parked version to read it
+ * struct kvp_spilled - what is to be known of a parked version to read it
  * @block: of the pool
  * @lsn: where in the log its contents lie
  * @crc: their sum
- * @row: kvp_dirty.row
+ * @row: kvp_version.row
  */
-struct kvp_parked {
+struct kvp_spilled {
 	u64 block, lsn;
 	u32 crc;
 	u8 row;
 };
 
 /**
- * kvp_park_read() - the contents of a parked version
+ * kvp_spill_read() - the contents of a parked version
  * @page: private page that receives them
  * @spare: another one, or NULL: one is allocated if it is needed
  *
@@ -62,11 +62,11 @@ struct kvp_parked {
  * try again.
  * Context: process, waits for I/O.
  */
-int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page *page,
+int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare);
 
 /**
- * kvp_recall() - give parked versions pages again, with their contents
+ * kvp_reload() - give parked versions pages again, with their contents
  * @versions: HOMING, in log order; those from the first on that have pages then stay
  * @lost: if there are none: the first ones, if no SSD has them any more
  * @rest: all others, in order
@@ -75,7 +75,7 @@ int kvp_park_read(struct kvp_pool *pool, const struct kvp_parked *p, struct page
  * while the log of a suspended pool is emptied nothing is to be given up, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
-int kvp_recall(struct kvp_recall *r, struct list_head *versions, struct list_head *lost,
+int kvp_reload(struct kvp_reload *r, struct list_head *versions, struct list_head *lost,
 	       struct list_head *rest);
 
-#endif /* KVP_PARK_H */
+#endif /* KVP_SPILL_H */

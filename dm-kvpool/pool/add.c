@@ -32,11 +32,11 @@
 #include "home/home.h"
 #include "io/batch.h"
 #include "log/internal.h"
-#include "log/park.h"
-#include "pool/grow.h"
+#include "log/spill.h"
+#include "pool/add.h"
 #include "pool/start.h"
 
-#define HOMES	(KVP_BYPASS_WORKERS + 1)	/* destage's is the last */
+#define HOMES	(KVP_DIRECT_WORKERS + 1)	/* destage's is the last */
 
 /* What depends on the vdevs, made before anything is written. */
 struct growth {
@@ -45,7 +45,7 @@ struct growth {
 	struct kvp_batch *batch;
 	u32 *owed_of;
 	struct kvp_log_rows *rows;
-	struct kvp_recall *recall;
+	struct kvp_reload *recall;
 	struct hlist_head *buckets;	/* of the write buffer, if it needs more; else NULL */
 	u32 bucket_bits;
 	struct kvp_leg *legs;	/* to change their order in */
@@ -236,7 +236,7 @@ int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
-int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		  struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = pool->sb;
@@ -264,7 +264,7 @@ int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct
 	return 0;
 }
 
-u32 kvp_grow_at(const struct kvp_sb *sb)
+u32 kvp_add_at(const struct kvp_sb *sb)
 {
 	u32 data = with_data(sb);
 
@@ -282,7 +282,7 @@ static void free_growth(struct growth *w)
 	for (i = 0; i < HOMES; i++)
 		kvp_home_free(w->homes[i]);
 	kvp_batch_free(w->batch);
-	kvp_recall_free(w->recall);
+	kvp_reload_free(w->recall);
 	kvp_log_rows_free(w->rows);
 	kvfree(w->owed_of);
 	kvfree(w->buckets);
@@ -328,14 +328,14 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 	u32 i;
 
 	for (i = 0; i < HOMES; i++) {
-		w->homes[i] = kvp_home_alloc(pool, i < KVP_BYPASS_WORKERS);
+		w->homes[i] = kvp_home_alloc(pool, i < KVP_DIRECT_WORKERS);
 		if (!w->homes[i])
 			return -ENOMEM;
 	}
 	w->batch = kvp_batch_alloc(pool);
 	w->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*w->owed_of), GFP_KERNEL);
 	if (kvp_pool_cache(pool))
-		w->recall = kvp_recall_alloc(pool);
+		w->recall = kvp_reload_alloc(pool);
 	if (kvp_log_rows_alloc(pool, &w->rows) || alloc_buckets(pool, w))
 		return -ENOMEM;
 	return w->batch && w->owed_of && (w->recall || !kvp_pool_cache(pool)) ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
@@ -346,9 +346,9 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
 	u32 i;
 
-	for (i = 0; i < KVP_BYPASS_WORKERS; i++)
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		swap(pool->log.workers[i].home, w->homes[i]);
-	swap(pool->destage.home, w->homes[KVP_BYPASS_WORKERS]);
+	swap(pool->destage.home, w->homes[KVP_DIRECT_WORKERS]);
 	swap(pool->table.batch, w->batch);
 	/* Nothing is in the log that could owe anything. */
 	swap(pool->log.owed_of, w->owed_of);
@@ -373,7 +373,7 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 /* Behind those that there are, for now. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
-	u32 from = kvp_grow_at(pool->sb), i;
+	u32 from = kvp_add_at(pool->sb), i;
 
 	for (i = pool->nr_legs; i < s->nr_legs; i++, from++) {
 		struct kvp_leg *leg = &pool->legs[i];
@@ -392,7 +392,7 @@ static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct growth *w,
 		      struct kvp_refusal *r)
 {
-	u32 to = kvp_grow_at(pool->sb), i;
+	u32 to = kvp_add_at(pool->sb), i;
 	int ret = 0;
 
 	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++, to++) {
@@ -430,7 +430,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
 {
-	int ret = kvp_sb_join(pool, kvp_grow_at(w->old), pool->nr_legs - w->old->leg_count);
+	int ret = kvp_sb_join(pool, kvp_add_at(w->old), pool->nr_legs - w->old->leg_count);
 
 	if (ret)
 		return kvp_refuse(r, ret, "use another device", "a new leg did not take its label");
@@ -446,7 +446,7 @@ static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_
  */
 static void undo(struct kvp_pool *pool, struct growth *w)
 {
-	u32 at = kvp_grow_at(w->old), more = pool->nr_legs - w->old->leg_count;
+	u32 at = kvp_add_at(w->old), more = pool->nr_legs - w->old->leg_count;
 
 	exchange_legs(pool, w, at, at + more, w->old->leg_count - at);
 	kvp_take_shape(pool, w->old);
@@ -472,7 +472,7 @@ static int take_in(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *
 
 	mutex_lock(&pool->sb_lock);
 	*w->old = *pool->sb;
-	exchange_legs(pool, w, kvp_grow_at(w->old), pool->nr_legs,
+	exchange_legs(pool, w, kvp_add_at(w->old), pool->nr_legs,
 		      w->next->leg_count - pool->nr_legs);
 	kvp_take_shape(pool, w->next);
 	if (w->next->log_nonce != w->old->log_nonce)
@@ -502,7 +502,7 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct growth 
 	return ret;
 }
 
-int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct growth *w = alloc_growth();
 	u32 vdevs = pool->nr_vdevs, known = pool->sb->root_count;
@@ -516,7 +516,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	kvp_events_flush(pool);
 	ret = kvp_change_ready(pool, r);
 	if (!ret)
-		ret = kvp_grow_plan(pool, s, w->next, r);
+		ret = kvp_add_plan(pool, s, w->next, r);
 	if (!ret)
 		ret = grow(pool, s, w, r);
 	if (!ret) {

@@ -6,7 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "cache/fill.h"
+#include "cache/admission.h"
 #include "core/core.h"
 #include "format/logstripe.h"
 #include "log/internal.h"
@@ -16,19 +16,19 @@
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		(~0ull)
 
-static bool in_use(const struct kvp_fill *f)
+static bool in_use(const struct kvp_admission *f)
 {
 	return smp_load_acquire(&f->candidates);
 }
 
 /* --- changes ------------------------------------------------------------------------ */
 
-static atomic_t *count_of(const struct kvp_fill *f, u64 block)
+static atomic_t *count_of(const struct kvp_admission *f, u64 block)
 {
-	return &f->changes[hash_64(block >> KVP_FILL_REGION_SHIFT, KVP_FILL_COUNT_BITS)];
+	return &f->changes[hash_64(block >> KVP_ADMIT_REGION_SHIFT, KVP_ADMIT_COUNT_BITS)];
 }
 
-void kvp_fill_changed(struct kvp_pool *pool, u64 block)
+void kvp_admit_changed(struct kvp_pool *pool, u64 block)
 {
 	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
 	if (in_use(&pool->fill))
@@ -36,34 +36,34 @@ void kvp_fill_changed(struct kvp_pool *pool, u64 block)
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */
-static u32 changes_of(const struct kvp_fill *f, u64 first, u32 count)
+static u32 changes_of(const struct kvp_admission *f, u64 first, u32 count)
 {
-	u64 region = first >> KVP_FILL_REGION_SHIFT;
+	u64 region = first >> KVP_ADMIT_REGION_SHIFT;
 	u32 sum = 0;
 
-	for (; region <= (first + count - 1) >> KVP_FILL_REGION_SHIFT; region++)
-		sum += (u32)atomic_read(count_of(f, region << KVP_FILL_REGION_SHIFT));
+	for (; region <= (first + count - 1) >> KVP_ADMIT_REGION_SHIFT; region++)
+		sum += (u32)atomic_read(count_of(f, region << KVP_ADMIT_REGION_SHIFT));
 	return sum;
 }
 
-static void refuse(struct kvp_pool *pool, enum kvp_fill_refusal why, u32 blocks)
+static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks)
 {
 	this_cpu_add(pool->stats->ssd_refused[why], blocks);
 }
 
 /* What was there before is refused by nobody: it goes. */
-static void refuse_one(struct kvp_pool *pool, enum kvp_fill_refusal why, const struct kvp_candidate *c)
+static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const struct kvp_candidate *c)
 {
 	refuse(pool, why, c->from == KVP_FROM_HOME);
 }
 
 /* --- what is to enter ----------------------------------------------------------------- */
 
-bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
-		   struct kvp_fill_plan *plan)
+bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+		   struct kvp_admit_plan *plan)
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	unsigned long flags;
 	bool fills;
 
@@ -74,24 +74,24 @@ bool kvp_fill_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 				cutoff);
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!fills)
-		refuse(pool, KVP_FILL_STREAM, count);
+		refuse(pool, KVP_ADMIT_STREAM, count);
 	if (!fills || !kvp_scache_asked(pool, count))
 		return false;
 	plan->first = first;
 	plan->count = count;
 	plan->ask = ask;
 	plan->token = changes_of(f, first, count);
-	smp_rmb();	/* before the entries are read; pairs with kvp_fill_changed() */
+	smp_rmb();	/* before the entries are read; pairs with kvp_admit_changed() */
 	return true;
 }
 
 /* Is it on its way already? Somebody else has read it. */
-static bool __is_known(const struct kvp_fill *f, u64 block)
+static bool __is_known(const struct kvp_admission *f, u64 block)
 {
 	u32 i;
 
 	lockdep_assert_held(&f->lock);
-	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
 		if (f->candidates[i].block == block)
 			return true;
 	return false;
@@ -105,7 +105,7 @@ static u32 budget(const struct kvp_pool *pool)
 
 static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_ssd_state st = {
 		.now = ktime_get_seconds(),
 		.unused = kvp_scache_unused(pool),
@@ -117,12 +117,12 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 	kvp_ssd_set_budget(&f->policy, budget(pool));
 	verdict = kvp_ssd_admit(&f->policy, block, ask, &st);
 	if (verdict != KVP_SSD_ADMIT)
-		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_FILL_BUDGET : KVP_FILL_EVIDENCE, 1);
+		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_ADMIT_BUDGET : KVP_ADMIT_EVIDENCE, 1);
 	return verdict == KVP_SSD_ADMIT;
 }
 
 /* What was not written has cost nothing. */
-static void give_back(struct kvp_fill *f, struct kvp_candidate *c, bool written)
+static void give_back(struct kvp_admission *f, struct kvp_candidate *c, bool written)
 {
 	unsigned long flags;
 
@@ -137,14 +137,14 @@ static void give_back(struct kvp_fill *f, struct kvp_candidate *c, bool written)
 
 static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
 	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
 	if (!c)
-		refuse(pool, KVP_FILL_MEMORY, 1);
+		refuse(pool, KVP_ADMIT_MEMORY, 1);
 	if (c && (__is_known(f, block) || !__admitted(pool, block, ask)))
 		c = NULL;
 	if (c) {
@@ -157,10 +157,10 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask
 	return c;
 }
 
-struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
-				     const struct kvp_fill_plan *plan)
+struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
+				     const struct kvp_admit_plan *plan)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	u32 changes = (u32)atomic_read(count_of(f, block));
 	struct kvp_candidate *c;
 
@@ -169,7 +169,7 @@ struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 	if (READ_ONCE(f->stopped))
 		return NULL;
 	if (changes_of(f, plan->first, plan->count) != plan->token) {
-		refuse(pool, KVP_FILL_CHANGED, 1);
+		refuse(pool, KVP_ADMIT_CHANGED, 1);
 		return NULL;
 	}
 	c = take_free(pool, block, plan->ask);
@@ -180,14 +180,14 @@ struct kvp_candidate *kvp_fill_begin(struct kvp_pool *pool, u64 block,
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
 		return c;
-	refuse(pool, KVP_FILL_MEMORY, 1);
+	refuse(pool, KVP_ADMIT_MEMORY, 1);
 	give_back(f, c, false);
 	return NULL;
 }
 
-u32 kvp_fill_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
+u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_ssd_state st = { .now = ktime_get_seconds() };
 	unsigned long flags;
 	u32 kept;
@@ -199,9 +199,9 @@ u32 kvp_fill_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n,
 	return kept;
 }
 
-struct kvp_candidate *kvp_fill_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
+struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -217,7 +217,7 @@ struct kvp_candidate *kvp_fill_begin_again(struct kvp_pool *pool, const struct k
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c)
 		return NULL;
-	smp_rmb();	/* before what it is verified with is read; pairs with kvp_fill_changed() */
+	smp_rmb();	/* before what it is verified with is read; pairs with kvp_admit_changed() */
 	if (!c->page)
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
@@ -226,14 +226,14 @@ struct kvp_candidate *kvp_fill_begin_again(struct kvp_pool *pool, const struct k
 	return NULL;
 }
 
-void kvp_fill_drop(struct kvp_pool *pool, struct kvp_candidate *c)
+void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
 {
 	give_back(&pool->fill, c, false);
 }
 
-void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
+void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	unsigned long flags;
 
 	c->crc = crc;
@@ -241,14 +241,14 @@ void kvp_fill_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 	list_add_tail(&c->list, &f->waiting);
 	WRITE_ONCE(f->nr_waiting, f->nr_waiting + 1);
 	spin_unlock_irqrestore(&f->lock, flags);
-	kvp_fill_kick(pool);
+	kvp_admit_kick(pool);
 }
 
 /* --- into the log ------------------------------------------------------------------------ */
 
-void kvp_fill_kick(struct kvp_pool *pool)
+void kvp_admit_kick(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	u32 waiting;
 
 	if (!in_use(f))
@@ -258,7 +258,7 @@ void kvp_fill_kick(struct kvp_pool *pool)
 	waiting = READ_ONCE(f->nr_waiting);
 	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))
 		return;
-	if (waiting >= KVP_FILL_ENTRY)
+	if (waiting >= KVP_ADMIT_ENTRY)
 		mod_delayed_work(pool->scrub_wq, &f->work, 0);
 	else
 		queue_delayed_work(pool->scrub_wq, &f->work, READ_ONCE(f->gather));
@@ -282,7 +282,7 @@ static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
 
-static void give_all_back(struct kvp_fill *f, struct list_head *list, bool written)
+static void give_all_back(struct kvp_admission *f, struct list_head *list, bool written)
 {
 	struct kvp_candidate *c, *next;
 
@@ -297,20 +297,20 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 	struct kvp_candidate *c;
 
 	list_for_each_entry(c, list, list)
-		refuse_one(pool, KVP_FILL_LOG, c);
+		refuse_one(pool, KVP_ADMIT_LOG, c);
 	give_all_back(&pool->fill, list, false);
 }
 
 /* The most that one entry takes. With its parity it is no longer than another one (kvp_log_room()). */
 static u32 most_of_entry(const struct kvp_pool *pool)
 {
-	return kvp_log_entry_most(pool->scache.v->g, 1, KVP_FILL_ENTRY + 1);
+	return kvp_log_entry_most(pool->scache.v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
 /* From the head of those that wait: what is still of use, up to an entry; how many. */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	u32 n = 0, most = most_of_entry(pool);
 	struct kvp_candidate *c;
 	unsigned long flags;
@@ -326,7 +326,7 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 		if (!c)
 			break;
 		if (!is_current(pool, c)) {
-			refuse_one(pool, KVP_FILL_CHANGED, c);
+			refuse_one(pool, KVP_ADMIT_CHANGED, c);
 			give_back(f, c, false);
 			continue;
 		}
@@ -336,7 +336,7 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 	return n;
 }
 
-static void put_back(struct kvp_fill *f, struct list_head *taken, u32 n)
+static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 {
 	unsigned long flags;
 
@@ -350,7 +350,7 @@ static void put_back(struct kvp_fill *f, struct list_head *taken, u32 n)
 static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
 {
 	struct kvp_log_at none = { 0, 0 };
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -373,7 +373,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 
 /* --- into the ring -------------------------------------------------------------------------- */
 
-static void ring_put(struct kvp_fill *f)
+static void ring_put(struct kvp_admission *f)
 {
 	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
 
@@ -389,7 +389,7 @@ static void ring_io_done(struct kvp_io *io)
 }
 
 /* To the leg @io, @nr pages from @first on, unless it is gone: then a read would not ask it. */
-static void send_to_leg(struct kvp_fill *f, struct kvp_leg *leg, struct kvp_io *io, u64 block, u32 first, u32 nr)
+static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io, u64 block, u32 first, u32 nr)
 {
 	if (!nr || !kvp_leg_usable(leg))
 		return;
@@ -405,7 +405,7 @@ static void send_to_leg(struct kvp_fill *f, struct kvp_leg *leg, struct kvp_io *
 }
 
 /* What lies from ring_lsn on, on each leg that it goes to, in one request (kvp_ring_at()). */
-static void send_pieces(struct kvp_fill *f, struct kvp_vdev *v)
+static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 {
 	u32 legs = kvp_ring_legs(v->g), k, i, first = 0, nr;
 
@@ -425,7 +425,7 @@ static void send_pieces(struct kvp_fill *f, struct kvp_vdev *v)
 /* Nobody waits for it: no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	u32 i = 0;
 
@@ -448,7 +448,7 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 /* One that did not take it has something else there: it is given up, like one that fails a log write. */
 static bool ring_taken(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	bool taken = false, failed = false;
 	u32 i;
 
@@ -468,7 +468,7 @@ static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io
 
 static void ring_work(struct work_struct *work)
 {
-	struct kvp_fill *f = container_of(work, struct kvp_fill, ring_work);
+	struct kvp_admission *f = container_of(work, struct kvp_admission, ring_work);
 	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
 	unsigned long flags;
 
@@ -479,18 +479,18 @@ static void ring_work(struct work_struct *work)
 		spin_unlock_irqrestore(&pool->log.lock, flags);
 		enter_sent(pool, f->ring_lsn, NULL);
 	} else {
-		kvp_fill_failed(pool);
+		kvp_admit_failed(pool);
 	}
 	wake_up_all(&pool->log.entry_wait);
 	kvp_log_move_kick(pool);
-	kvp_fill_kick(pool);
+	kvp_admit_kick(pool);
 	kvp_reinsert_kick(pool);
-	kvp_warm_kick(pool);
+	kvp_rebuild_kick(pool);
 }
 
-void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
+void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -503,7 +503,7 @@ void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
 		list_del(&c->list);
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c) {
-		refuse(pool, KVP_FILL_MEMORY, 1);
+		refuse(pool, KVP_ADMIT_MEMORY, 1);
 		return;
 	}
 	c->block = d->block;
@@ -514,12 +514,12 @@ void kvp_fill_written(struct kvp_pool *pool, const struct kvp_dirty *d)
 	if (!c->page)
 		c->page = alloc_page(FILL_GFP);
 	if (!c->page) {
-		refuse(pool, KVP_FILL_MEMORY, 1);
+		refuse(pool, KVP_ADMIT_MEMORY, 1);
 		give_back(f, c, false);
 		return;
 	}
 	memcpy(page_address(c->page), page_address(d->page), KVP_BLOCK_SIZE);
-	kvp_fill_add(pool, c, d->crc);
+	kvp_admit_add(pool, c, d->crc);
 }
 
 enum outcome { SENT, LATER, NEVER };
@@ -536,7 +536,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	if (log_is_closed(pool))
 		return NEVER;
 	if (pool->log.v != pool->scache.v) {
-		if (pool->fill.busy || !kvp_warm_claimed(pool))
+		if (pool->fill.busy || !kvp_rebuild_claimed(pool))
 			return LATER;
 		send_to_ring(pool, taken, n);
 		return SENT;
@@ -556,7 +556,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 /* How much there is, for the policy; once a second. */
 static void count_index(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_index_count count;
 	unsigned long flags;
 	u64 now = ktime_get_seconds();
@@ -573,7 +573,7 @@ static void count_index(struct kvp_pool *pool)
 /* One entry at a time: who ends it looks for more. */
 static void fill_work(struct work_struct *work)
 {
-	struct kvp_fill *f = container_of(to_delayed_work(work), struct kvp_fill, work);
+	struct kvp_admission *f = container_of(to_delayed_work(work), struct kvp_admission, work);
 	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
 	enum outcome outcome;
 	LIST_HEAD(taken);
@@ -585,7 +585,7 @@ static void fill_work(struct work_struct *work)
 	n = take_waiting(pool, &taken);
 	if (!n)
 		return;
-	if (!kvp_warm_claim(pool)) {
+	if (!kvp_rebuild_claim(pool)) {
 		for (; n; n = take_waiting(pool, &taken))
 			refuse_all(pool, &taken);
 		return;
@@ -600,7 +600,7 @@ static void fill_work(struct work_struct *work)
 		/* What was in the way may be gone, and have found nothing that waits. */
 		smp_mb();
 		if (kvp_log_free_entry(&pool->log) && !kvp_log_is_wanted(pool))
-			kvp_fill_kick(pool);
+			kvp_admit_kick(pool);
 	} else if (outcome == NEVER) {
 		/* Those that wait would fare no better. */
 		for (; n; n = take_waiting(pool, &taken))
@@ -608,7 +608,7 @@ static void fill_work(struct work_struct *work)
 	}
 }
 
-static void take_sent(struct kvp_fill *f, struct list_head *sent)
+static void take_sent(struct kvp_admission *f, struct list_head *sent)
 {
 	unsigned long flags;
 
@@ -631,8 +631,8 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
 			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
 	if (ret)
-		refuse_one(pool, ret == -EINVAL ? KVP_FILL_MEMORY :
-				 ret == -ENODEV ? KVP_FILL_LOG : KVP_FILL_CHANGED, c);
+		refuse_one(pool, ret == -EINVAL ? KVP_ADMIT_MEMORY :
+				 ret == -ENODEV ? KVP_ADMIT_LOG : KVP_ADMIT_CHANGED, c);
 	else if (again)
 		this_cpu_inc(pool->stats->ssd_reinserted);
 	else
@@ -642,7 +642,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 /* What was sent lies from @lsn on: in the log as the payload of @e, which is there; else in the ring. */
 static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
 	u32 i = 0, legs = kvp_ring_legs(pool->scache.v->g);
@@ -656,14 +656,14 @@ static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io
 	WRITE_ONCE(f->busy, false);
 }
 
-void kvp_fill_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	enter_sent(pool, e->hdr.lsn, e);
 }
 
-void kvp_fill_failed(struct kvp_pool *pool)
+void kvp_admit_failed(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	LIST_HEAD(sent);
 
 	take_sent(f, &sent);
@@ -673,9 +673,9 @@ void kvp_fill_failed(struct kvp_pool *pool)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void kvp_fill_stop(struct kvp_pool *pool)
+void kvp_admit_stop(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	LIST_HEAD(waiting);
 
 	if (!in_use(f))
@@ -691,7 +691,7 @@ void kvp_fill_stop(struct kvp_pool *pool)
 	give_all_back(f, &waiting, false);
 }
 
-void kvp_fill_unstop(struct kvp_pool *pool)
+void kvp_admit_unstop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->fill.stopped, false);
 }
@@ -706,9 +706,9 @@ static int alloc_policy(struct kvp_pool *pool)
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
-int kvp_fill_start(struct kvp_pool *pool)
+int kvp_admit_start(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *candidates;
 	u32 i;
 
@@ -718,18 +718,18 @@ int kvp_fill_start(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&f->free);
 	INIT_LIST_HEAD(&f->waiting);
 	INIT_LIST_HEAD(&f->sent);
-	f->gather = msecs_to_jiffies(KVP_FILL_GATHER_MS);
+	f->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	INIT_DELAYED_WORK(&f->work, fill_work);
 	INIT_WORK(&f->ring_work, ring_work);
-	candidates = kvcalloc(KVP_FILL_BLOCKS, sizeof(*candidates), GFP_KERNEL);
-	f->changes = kvcalloc(1 << KVP_FILL_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
+	candidates = kvcalloc(KVP_ADMIT_BLOCKS, sizeof(*candidates), GFP_KERNEL);
+	f->changes = kvcalloc(1 << KVP_ADMIT_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
 	if (!candidates || !f->changes || alloc_policy(pool)) {
 		kvfree(candidates);
 		kvfree(f->changes);
 		f->changes = NULL;
 		return -ENOMEM;
 	}
-	for (i = 0; i < KVP_FILL_BLOCKS; i++) {
+	for (i = 0; i < KVP_ADMIT_BLOCKS; i++) {
 		candidates[i].block = NOTHING;
 		list_add_tail(&candidates[i].list, &f->free);
 	}
@@ -737,9 +737,9 @@ int kvp_fill_start(struct kvp_pool *pool)
 	return 0;
 }
 
-void kvp_fill_exit(struct kvp_pool *pool)
+void kvp_admit_exit(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	u32 i;
 
 	if (!in_use(f))
@@ -747,7 +747,7 @@ void kvp_fill_exit(struct kvp_pool *pool)
 	kvp_reinsert_exit(pool);
 	cancel_delayed_work_sync(&f->work);
 	cancel_work_sync(&f->ring_work);
-	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
 		if (f->candidates[i].page)
 			__free_page(f->candidates[i].page);
 	kvfree(f->candidates);
@@ -756,25 +756,25 @@ void kvp_fill_exit(struct kvp_pool *pool)
 	memset(f, 0, sizeof(*f));
 }
 
-u64 kvp_fill_bytes(const struct kvp_pool *pool)
+u64 kvp_admit_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_fill *f = &pool->fill;
+	const struct kvp_admission *f = &pool->fill;
 	u64 bytes = 0;
 	u32 i;
 
 	if (!in_use(f))
 		return 0;
-	for (i = 0; i < KVP_FILL_BLOCKS; i++)
+	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
 		bytes += READ_ONCE(f->candidates[i].page) ? KVP_BLOCK_SIZE : 0;
-	return bytes + KVP_FILL_BLOCKS * sizeof(*f->candidates) +
-	       ((u64)sizeof(*f->changes) << KVP_FILL_COUNT_BITS) + kvp_ghost_bytes(&f->policy.ghost);
+	return bytes + KVP_ADMIT_BLOCKS * sizeof(*f->candidates) +
+	       ((u64)sizeof(*f->changes) << KVP_ADMIT_COUNT_BITS) + kvp_ghost_bytes(&f->policy.ghost);
 }
 
 /* --- for tests ---------------------------------------------------------------------------------- */
 
-const char *kvp_fill_check(struct kvp_pool *pool)
+const char *kvp_admit_check(struct kvp_pool *pool)
 {
-	struct kvp_fill *f = &pool->fill;
+	struct kvp_admission *f = &pool->fill;
 	struct kvp_candidate *c;
 	u32 n = 0;
 
@@ -782,7 +782,7 @@ const char *kvp_fill_check(struct kvp_pool *pool)
 		return NULL;
 	list_for_each_entry(c, &f->free, list)
 		n++;
-	if (n != KVP_FILL_BLOCKS || f->busy)
+	if (n != KVP_ADMIT_BLOCKS || f->busy)
 		return "candidates are missing";
 	return kvp_ssd_check(&f->policy);
 }

@@ -12,7 +12,7 @@
  * Two things may have happened to a block since, and each has a test that is exact, as sums are not:
  *
  *   - its contents have changed: then its entry in the table was born in the summary's era or a
- *     later one (kvp_warm_era()). That era was chosen so that all later changes have at least it,
+ *     later one (kvp_rebuild_era()). That era was chosen so that all later changes have at least it,
  *     and so have those of whoever recovers the pool. Asked where the entry is at hand anyway, by
  *     readers: so a restart reads no page of the table for it;
  *   - its place has been written over: then the log, or the ring, has been there since, and the
@@ -21,8 +21,8 @@
  * Nobody waits for any of this, and no promise hangs on it: what is not written, or cannot be
  * read, is lost to the cache, and lies at home.
  */
-#ifndef KVP_WARM_H
-#define KVP_WARM_H
+#ifndef KVP_REBUILD_H
+#define KVP_REBUILD_H
 
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -32,18 +32,18 @@
 struct kvp_index_entry;
 struct kvp_log_mark;
 struct kvp_pool;
-struct kvp_warm_batch;
+struct kvp_rebuild_batch;
 struct page;
 
-#define KVP_WARM_READS	4u	/* summaries that are read side by side, while as many enter the index */
+#define KVP_REBUILD_READS	4u	/* summaries that are read side by side, while as many enter the index */
 
 /**
- * struct kvp_warm - of a pool
+ * struct kvp_rebuild - of a pool
  * @pool: that it is of
  * @eras: of the summary that was read, by segment; NULL: nothing is ever restored, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes them
- * @in, @in_pages: twice KVP_WARM_READS summaries that are being read, and their pages; by @restore_work
+ * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by @restore_work
  * @batches: the two halves of those
  * @out, @out_pages: one that is being written; by @seal_work, or who has stopped it
  * @live: what is in its segment; as @out
@@ -59,14 +59,14 @@ struct page;
  * @restored, @summaries: blocks that are known again, from so many segments; for statistics
  * @ms: what that took, from the start on
  */
-struct kvp_warm {
+struct kvp_rebuild {
 	struct kvp_pool *pool;
 	u32 *eras;
 	struct work_struct restore_work;
 	struct delayed_work seal_work;
 	struct kvp_disk_summary *in, *out;
-	struct kvp_warm_batch *batches;
-	struct page *in_pages[2 * KVP_WARM_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
+	struct kvp_rebuild_batch *batches;
+	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
 	u64 next, left, home, settled, claimed;
 	u32 era, most;
@@ -76,59 +76,59 @@ struct kvp_warm {
 };
 
 /**
- * kvp_warm_start() - begin to read summaries, and to write them, if there is a cache (kvp_scache_start())
+ * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache (kvp_scache_start())
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
-int kvp_warm_start(struct kvp_pool *pool);
+int kvp_rebuild_start(struct kvp_pool *pool);
 
-/** kvp_warm_exit() - when nobody else uses the pool; before kvp_scache_exit(). May sleep. */
-void kvp_warm_exit(struct kvp_pool *pool);
+/** kvp_rebuild_exit() - when nobody else uses the pool; before kvp_scache_exit(). May sleep. */
+void kvp_rebuild_exit(struct kvp_pool *pool);
 
-/** kvp_warm_stop() - read and write nothing more, and wait for what is under way; kvp_warm_unstop() goes on */
-void kvp_warm_stop(struct kvp_pool *pool);
-void kvp_warm_unstop(struct kvp_pool *pool);
+/** kvp_rebuild_stop() - read and write nothing more, and wait for what is under way; kvp_rebuild_unstop() goes on */
+void kvp_rebuild_stop(struct kvp_pool *pool);
+void kvp_rebuild_unstop(struct kvp_pool *pool);
 
 /**
- * kvp_warm_settle() - write the summaries that are left, also of the segment in which the log stands
+ * kvp_rebuild_settle() - write the summaries that are left, also of the segment in which the log stands
  *
- * Once kvp_warm_stop() was called, nothing is in flight, and nothing changes. Context: process, waits for I/O.
+ * Once kvp_rebuild_stop() was called, nothing is in flight, and nothing changes. Context: process, waits for I/O.
  */
-void kvp_warm_settle(struct kvp_pool *pool);
+void kvp_rebuild_settle(struct kvp_pool *pool);
 
-/** kvp_warm_kick() - the log has gone on: write summaries, if it is time. Any context. */
-void kvp_warm_kick(struct kvp_pool *pool);
+/** kvp_rebuild_kick() - the log has gone on: write summaries, if it is time. Any context. */
+void kvp_rebuild_kick(struct kvp_pool *pool);
 
 /**
- * kvp_warm_checkpointed() - a checkpoint is durable
+ * kvp_rebuild_checkpointed() - a checkpoint is durable
  * @era: its era
  * @passed: where the log on the cache, or the ring, stood before it took its snapshot
  * @tail: that it has moved, or NULL
  *
  * Context: process; under checkpoint_lock.
  */
-void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
 
-/** kvp_warm_unsealed() - summaries that it is time for and that are not written yet. Context: as a reader of stats. */
-u64 kvp_warm_unsealed(const struct kvp_pool *pool);
+/** kvp_rebuild_unsealed() - summaries that it is time for and that are not written yet. Context: as a reader of stats. */
+u64 kvp_rebuild_unsealed(const struct kvp_pool *pool);
 
-/** kvp_warm_bytes() - memory that it takes. Context: as a reader of stats. */
-u64 kvp_warm_bytes(const struct kvp_pool *pool);
+/** kvp_rebuild_bytes() - memory that it takes. Context: as a reader of stats. */
+u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
 
-/** kvp_warm_jumped() - the log has moved: to the cache, where it goes on at @lsn; or off it. Under log->build_lock. */
-void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn);
+/** kvp_rebuild_jumped() - the log has moved: to the cache, where it goes on at @lsn; or off it. Under log->build_lock. */
+void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn);
 
-/** kvp_warm_era() - what is old at @place is its block's newest if the entry was born before this era. Any context. */
-u32 kvp_warm_era(const struct kvp_pool *pool, u32 place);
+/** kvp_rebuild_era() - what is old at @place is its block's newest if the entry was born before this era. Any context. */
+u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place);
 
 /**
- * kvp_warm_claim() - of a cache without the log: have it durable that the ring may go on
+ * kvp_rebuild_claim() - of a cache without the log: have it durable that the ring may go on
  *
  * So that after a crash it is known what it may have written over.
  * Return: it is, or the cache carries the log; false: no leg took the superblock. Context: process, waits for I/O.
  */
-bool kvp_warm_claim(struct kvp_pool *pool);
+bool kvp_rebuild_claim(struct kvp_pool *pool);
 
-/** kvp_warm_claimed() - is it for the next request of the ring? Under log->build_lock. */
-bool kvp_warm_claimed(const struct kvp_pool *pool);
+/** kvp_rebuild_claimed() - is it for the next request of the ring? Under log->build_lock. */
+bool kvp_rebuild_claimed(const struct kvp_pool *pool);
 
-#endif /* KVP_WARM_H */
+#endif /* KVP_REBUILD_H */

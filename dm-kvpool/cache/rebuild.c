@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "cache/warm.h"
+#include "cache/rebuild.h"
 #include "core/core.h"
 #include "format/summary.h"
 
@@ -15,7 +15,7 @@
 static_assert(sizeof(struct kvp_disk_summary) == KVP_SUMMARY_BLOCKS * KVP_BLOCK_SIZE);
 static_assert(KVP_SUMMARY_RECORDS >= KVP_SEGMENT_BLOCKS - KVP_SUMMARY_BLOCKS);
 
-static bool in_use(const struct kvp_warm *w)
+static bool in_use(const struct kvp_rebuild *w)
 {
 	return smp_load_acquire(&w->eras);
 }
@@ -47,7 +47,7 @@ static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
 	return pool->sb->legs[leg->index].uuid;
 }
 
-u32 kvp_warm_era(const struct kvp_pool *pool, u32 place)
+u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
 {
 	return in_use(&pool->warm) ? READ_ONCE(pool->warm.eras[place / segment(pool)]) : 0;
 }
@@ -63,7 +63,7 @@ u32 kvp_warm_era(const struct kvp_pool *pool, u32 place)
  */
 static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
 	u64 end = READ_ONCE(pool->scache.wiped);
 
@@ -110,7 +110,7 @@ static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 {
 	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
 	struct kvp_leg *leg = &pool->scache.v->legs[at.leg];
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
@@ -180,14 +180,14 @@ static u64 *next_to_seal(struct kvp_pool *pool)
 	return home_segments(pool) ? &pool->warm.home : NULL;
 }
 
-u64 kvp_warm_unsealed(const struct kvp_pool *pool)
+u64 kvp_rebuild_unsealed(const struct kvp_pool *pool)
 {
 	return in_use(&pool->warm) ? left_segments(pool) + home_segments(pool) : 0;
 }
 
 static void seal_work(struct work_struct *work)
 {
-	struct kvp_warm *w = container_of(to_delayed_work(work), struct kvp_warm, seal_work);
+	struct kvp_rebuild *w = container_of(to_delayed_work(work), struct kvp_rebuild, seal_work);
 	struct kvp_pool *pool = w->pool;
 	u64 *at, lsn;
 	bool ring;
@@ -198,7 +198,7 @@ static void seal_work(struct work_struct *work)
 		at = next_to_seal(pool);
 		if (!at)
 			return;
-		smp_rmb();	/* with what is settled comes its era: kvp_warm_checkpointed() */
+		smp_rmb();	/* with what is settled comes its era: kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
 		if (!kvp_table_end_era(&pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
@@ -212,17 +212,17 @@ static void seal_work(struct work_struct *work)
 	}
 }
 
-void kvp_warm_kick(struct kvp_pool *pool)
+void kvp_rebuild_kick(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(pool))
 		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
 }
 
-void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	/* Of what is settled by the new tail no entry is of a later era. */
@@ -234,12 +234,12 @@ void kvp_warm_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const str
 		WRITE_ONCE(w->settled, passed);
 	else if (tail)
 		WRITE_ONCE(w->settled, tail->lsn);
-	kvp_warm_kick(pool);
+	kvp_rebuild_kick(pool);
 }
 
-void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn)
+void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	lockdep_assert_held(&pool->log.build_lock);
 	WRITE_ONCE(w->ring, pool->log.v != pool->scache.v);
@@ -249,9 +249,9 @@ void kvp_warm_jumped(struct kvp_pool *pool, u64 lsn)
 	WRITE_ONCE(w->home, lsn);
 }
 
-void kvp_warm_settle(struct kvp_pool *pool)
+void kvp_rebuild_settle(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	u32 era = READ_ONCE(w->era);
 	u64 lsn, end;
 
@@ -273,15 +273,15 @@ void kvp_warm_settle(struct kvp_pool *pool)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /* Summaries that are read side by side, while those before them enter the index. */
-struct kvp_warm_batch {
+struct kvp_rebuild_batch {
 	struct kvp_io_group group;
-	struct kvp_io ios[KVP_WARM_READS];
-	struct kvp_leg *legs[KVP_WARM_READS];	/* which each comes from; NULL: it did not answer */
+	struct kvp_io ios[KVP_REBUILD_READS];
+	struct kvp_leg *legs[KVP_REBUILD_READS];	/* which each comes from; NULL: it did not answer */
 	u64 lsn;				/* behind the segment of the first one; the others' lie before it */
 	u32 first, nr;				/* in w->in */
 };
 
-static struct kvp_disk_summary *read_summary(struct kvp_warm *w, u32 i)
+static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
 {
 	return &w->in[i];
 }
@@ -302,9 +302,9 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *blo
 }
 
 /* Begin to read some summaries, from the one below @next on downwards, each from some leg; how many. */
-static u32 begin_some(struct kvp_pool *pool, struct kvp_warm_batch *b, u64 next)
+static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 next)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	struct kvp_leg **legs = b->legs;
 	struct kvp_io *ios = b->ios;
 	u32 n;
@@ -312,7 +312,7 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_warm_batch *b, u64 next)
 	memset(b->ios, 0, sizeof(b->ios));
 	b->lsn = next;
 	kvp_io_group_init(&b->group);
-	for (n = 0; n < KVP_WARM_READS; n++) {
+	for (n = 0; n < KVP_REBUILD_READS; n++) {
 		u64 lsn = next - (n + 1) * segment(pool);
 
 		if (lsn + pool->scache.blocks < pool->scache.doubt || lsn < pool->scache.blocks)
@@ -331,7 +331,7 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_warm_batch *b, u64 next)
 	return n;
 }
 
-static void end_some(struct kvp_warm_batch *b)
+static void end_some(struct kvp_rebuild_batch *b)
 {
 	u32 i;
 
@@ -347,7 +347,7 @@ static void end_some(struct kvp_warm_batch *b)
 
 static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u64 lsn)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
 }
@@ -382,7 +382,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
 	int kept;
@@ -408,9 +408,9 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 }
 
 /* What was read enters; false: the log has come round to it, or there is no memory, or it is to stop. */
-static bool restore_some(struct kvp_pool *pool, const struct kvp_warm_batch *b)
+static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
@@ -428,12 +428,12 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_warm_batch *b)
 /* All that are left, unless it is stopped; false: it was. */
 static bool restore_all(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
-	struct kvp_warm_batch *now = w->batches, *then = now + 1;
+	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild_batch *now = w->batches, *then = now + 1;
 	bool good = true;
 
 	now->first = 0;
-	then->first = KVP_WARM_READS;
+	then->first = KVP_REBUILD_READS;
 	begin_some(pool, now, w->next);
 	while (now->nr && good && !READ_ONCE(w->stopped)) {
 		begin_some(pool, then, now->lsn - now->nr * segment(pool));
@@ -447,7 +447,7 @@ static bool restore_all(struct kvp_pool *pool)
 
 static void restore_work(struct work_struct *work)
 {
-	struct kvp_warm *w = container_of(work, struct kvp_warm, restore_work);
+	struct kvp_rebuild *w = container_of(work, struct kvp_rebuild, restore_work);
 	struct kvp_pool *pool = w->pool;
 
 	if (!restore_all(pool))
@@ -463,19 +463,19 @@ static void restore_work(struct work_struct *work)
 
 /* --- the ring ------------------------------------------------------------------------------ */
 
-bool kvp_warm_claimed(const struct kvp_pool *pool)
+bool kvp_rebuild_claimed(const struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->scache.wiped) + 2 * segment(pool) <= READ_ONCE(pool->warm.claimed);
 }
 
-bool kvp_warm_claim(struct kvp_pool *pool)
+bool kvp_rebuild_claim(struct kvp_pool *pool)
 {
 	u32 most = pool->scache.blocks / 8;
 	struct kvp_sb *sb = pool->sb;
 	u64 claim;
 	int ret;
 
-	if (READ_ONCE(pool->log.v) == pool->scache.v || kvp_warm_claimed(pool))
+	if (READ_ONCE(pool->log.v) == pool->scache.v || kvp_rebuild_claimed(pool))
 		return true;
 	claim = READ_ONCE(pool->scache.wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
 	mutex_lock(&pool->sb_lock);
@@ -497,7 +497,7 @@ static void note_pages(struct page **pages, void *buf, u32 n)
 		pages[i] = vmalloc_to_page(buf + i * KVP_BLOCK_SIZE);
 }
 
-static void free_all(struct kvp_warm *w, u32 *eras)
+static void free_all(struct kvp_rebuild *w, u32 *eras)
 {
 	vfree(w->in);
 	vfree(w->out);
@@ -510,9 +510,9 @@ static void free_all(struct kvp_warm *w, u32 *eras)
 	w->live = NULL;
 }
 
-int kvp_warm_start(struct kvp_pool *pool)
+int kvp_rebuild_start(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 	struct kvp_scache *s = &pool->scache;
 	u32 *eras;
 
@@ -521,7 +521,7 @@ int kvp_warm_start(struct kvp_pool *pool)
 	w->pool = pool;
 	INIT_WORK(&w->restore_work, restore_work);
 	INIT_DELAYED_WORK(&w->seal_work, seal_work);
-	w->in = vmalloc(2 * KVP_WARM_READS * sizeof(*w->in));
+	w->in = vmalloc(2 * KVP_REBUILD_READS * sizeof(*w->in));
 	w->batches = kvcalloc(2, sizeof(*w->batches), GFP_KERNEL);
 	w->out = vmalloc(sizeof(*w->out));
 	w->live = kvcalloc(segment(pool), sizeof(*w->live), GFP_KERNEL);
@@ -530,7 +530,7 @@ int kvp_warm_start(struct kvp_pool *pool)
 		free_all(w, eras);
 		return -ENOMEM;
 	}
-	note_pages(w->in_pages, w->in, 2 * KVP_WARM_READS * KVP_SUMMARY_BLOCKS);
+	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
 	mutex_lock(&pool->log.build_lock);
 	w->next = s->wiped - s->wiped % segment(pool);
@@ -549,19 +549,19 @@ int kvp_warm_start(struct kvp_pool *pool)
 	return 0;
 }
 
-u64 kvp_warm_bytes(const struct kvp_pool *pool)
+u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_warm *w = &pool->warm;
+	const struct kvp_rebuild *w = &pool->warm;
 
 	if (!in_use(w))
 		return 0;
 	return DIV_ROUND_UP(pool->scache.blocks, segment(pool)) * sizeof(*w->eras) +
-	       (2 * KVP_WARM_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) + segment(pool) * sizeof(*w->live);
+	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) + segment(pool) * sizeof(*w->live);
 }
 
-void kvp_warm_stop(struct kvp_pool *pool)
+void kvp_rebuild_stop(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	if (!in_use(w))
 		return;
@@ -570,25 +570,25 @@ void kvp_warm_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&w->seal_work);
 }
 
-void kvp_warm_unstop(struct kvp_pool *pool)
+void kvp_rebuild_unstop(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	if (!in_use(w))
 		return;
 	WRITE_ONCE(w->stopped, false);
 	if (w->restoring)
 		queue_work(pool->scrub_wq, &w->restore_work);
-	kvp_warm_kick(pool);
+	kvp_rebuild_kick(pool);
 }
 
-void kvp_warm_exit(struct kvp_pool *pool)
+void kvp_rebuild_exit(struct kvp_pool *pool)
 {
-	struct kvp_warm *w = &pool->warm;
+	struct kvp_rebuild *w = &pool->warm;
 
 	if (!in_use(w))
 		return;
-	kvp_warm_stop(pool);
+	kvp_rebuild_stop(pool);
 	free_all(w, w->eras);
 	memset(w, 0, sizeof(*w));
 }

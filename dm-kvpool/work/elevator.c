@@ -3,13 +3,13 @@
 
 #include "core/core.h"
 #include "format/stripe.h"
-#include "home/bridge.h"
-#include "work/sweep.h"
+#include "home/coalesce.h"
+#include "work/elevator.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
 #define PART		32768u	/* that are gathered while others wait for checkpoint_lock */
 
-void kvp_sweep_init(struct kvp_sweep *s)
+void kvp_elevator_init(struct kvp_elevator *s)
 {
 	s->known = RB_ROOT;
 	s->hand = 0;
@@ -17,29 +17,29 @@ void kvp_sweep_init(struct kvp_sweep *s)
 	s->part = PART;
 }
 
-static struct kvp_dirty *by_block_entry(const struct rb_node *at)
+static struct kvp_version *by_block_entry(const struct rb_node *at)
 {
-	return rb_entry(at, struct kvp_dirty, by_block);
+	return rb_entry(at, struct kvp_version, by_block);
 }
 
 /* Those of one block are in the order of the log. */
 static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
-	const struct kvp_dirty *x = by_block_entry(a), *y = by_block_entry(b);
+	const struct kvp_version *x = by_block_entry(a), *y = by_block_entry(b);
 
-	return x->block != y->block ? x->block < y->block : kvp_dirty_after(y, x);
+	return x->block != y->block ? x->block < y->block : kvp_version_after(y, x);
 }
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return kvp_dirty_after(list_entry(a, struct kvp_dirty, list), list_entry(b, struct kvp_dirty, list));
+	return kvp_version_after(list_entry(a, struct kvp_version, list), list_entry(b, struct kvp_version, list));
 }
 
 /* The first of @block, or of what follows; or NULL. */
-static struct kvp_dirty *first_from(const struct kvp_sweep *s, u64 block)
+static struct kvp_version *first_from(const struct kvp_elevator *s, u64 block)
 {
 	struct rb_node *at = s->known.rb_node;
-	struct kvp_dirty *d, *first = NULL;
+	struct kvp_version *d, *first = NULL;
 
 	while (at) {
 		d = by_block_entry(at);
@@ -50,23 +50,23 @@ static struct kvp_dirty *first_from(const struct kvp_sweep *s, u64 block)
 	return first;
 }
 
-static struct kvp_dirty *next_of(const struct kvp_dirty *d)
+static struct kvp_version *next_of(const struct kvp_version *d)
 {
 	struct rb_node *at = rb_next(&d->by_block);
 
 	return at ? by_block_entry(at) : NULL;
 }
 
-static void add(struct kvp_sweep *s, struct kvp_dirty *d)
+static void add(struct kvp_elevator *s, struct kvp_version *d)
 {
 	rb_add(&d->by_block, &s->known, comes_before);
 	s->nr++;
 }
 
 /* @d is parked no longer. */
-static void __take_out(struct kvp_pool *pool, struct kvp_dirty *d, struct list_head *to)
+static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
-	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_elevator *s = &pool->destage.sweep;
 
 	lockdep_assert_held(&pool->wbuf.lock);
 	rb_erase(&d->by_block, &s->known);
@@ -90,7 +90,7 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 /* Up to @max versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
 static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
 {
-	struct kvp_dirty *d, *next;
+	struct kvp_version *d, *next;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
@@ -104,16 +104,16 @@ static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
 	return n;
 }
 
-bool kvp_sweep_gather(struct kvp_pool *pool, u64 limit)
+bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
 {
-	struct kvp_sweep *s = &pool->destage.sweep;
+	struct kvp_elevator *s = &pool->destage.sweep;
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 left = s->part, max, n;
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	do {
 		/* Nobody else changes @swept. */
-		d = list_last_entry(&w->swept, struct kvp_dirty, list);
+		d = list_last_entry(&w->swept, struct kvp_version, list);
 		max = min(left, AT_ONCE);
 		n = move_some(w, limit, max);
 		list_for_each_entry_continue(d, &w->swept, list)
@@ -145,7 +145,7 @@ static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
 
 	c->border = block - at.block % unit + unit;
-	if (!c->runs || block > c->last + 1 + kvp_bridge_gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
+	if (!c->runs || block > c->last + 1 + kvp_coalesce_gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
 		c->runs++;
 		c->first = block;
 	}
@@ -155,19 +155,19 @@ static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 /* The first that the sweep does not know: all that is older it knows, or it is home. */
 static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 
 	lockdep_assert_held(&w->lock);
-	d = list_first_entry_or_null(&w->parked, struct kvp_dirty, list) ?:
-	    list_first_entry_or_null(&w->logged, struct kvp_dirty, list);
+	d = list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
+	    list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	if (d && d->lsn < end->lsn)
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
 
-u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
+u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
 {
-	struct kvp_sweep *s = &pool->destage.sweep;
-	struct kvp_dirty *d = first_from(s, s->hand), *next;
+	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_version *d = first_from(s, s->hand), *next;
 	struct kvp_wbuf *w = &pool->wbuf;
 	struct course c = { 0 };
 	u32 n = 0;
@@ -198,13 +198,13 @@ u32 kvp_sweep_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *t
 /* Some of @versions to their places on @swept, from @at on; false: all are there. */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
 {
-	struct kvp_dirty *d;
+	struct kvp_version *d;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	while (!list_empty(versions) && n++ < AT_ONCE) {
-		d = list_first_entry(versions, struct kvp_dirty, list);
-		if (*at != &w->swept && kvp_dirty_after(d, list_entry(*at, struct kvp_dirty, list))) {
+		d = list_first_entry(versions, struct kvp_version, list);
+		if (*at != &w->swept && kvp_version_after(d, list_entry(*at, struct kvp_version, list))) {
 			*at = (*at)->next;
 			continue;
 		}
@@ -216,11 +216,11 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 	return !list_empty(versions);
 }
 
-void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
+void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct list_head *at = pool->wbuf.swept.next;
-	struct kvp_sweep *s = &pool->destage.sweep;
-	struct kvp_dirty *d;
+	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		add(s, d);
@@ -230,9 +230,9 @@ void kvp_sweep_put_back(struct kvp_pool *pool, struct list_head *versions)
 		;
 }
 
-void kvp_sweep_drop(struct kvp_pool *pool, const struct kvp_dirty *hole, struct list_head *to)
+void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to)
 {
-	struct kvp_dirty *d = first_from(&pool->destage.sweep, hole->block), *next;
+	struct kvp_version *d = first_from(&pool->destage.sweep, hole->block), *next;
 	struct kvp_wbuf *w = &pool->wbuf;
 	u32 n = 0;
 

@@ -1,67 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A pool gets more vdevs, loses its cache, or gets other SSDs for it. For the target, while the device is suspended. */
-#ifndef KVP_GROW_H
-#define KVP_GROW_H
+#ifndef KVP_ADD_H
+#define KVP_ADD_H
 
 #include "core/core.h"
 
 /**
- * kvp_grow_plan() - what the superblock will be
+ * kvp_add_plan() - what the superblock will be
  * @s: names the pool's vdevs, and new ones: behind those with data, and before the cache if there is one
  * @next: result; the new legs have no UUIDs yet
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		  struct kvp_refusal *r);
 
-/** kvp_grow_at() - number of the first leg that a pool of @sb gets, in a table that names it and all others */
-u32 kvp_grow_at(const struct kvp_sb *sb);
+/** kvp_add_at() - number of the first leg that a pool of @sb gets, in a table that names it and all others */
+u32 kvp_add_at(const struct kvp_sb *sb);
 
 /**
- * kvp_pool_grow() - take in the new vdevs, durably
+ * kvp_pool_add() - take in the new vdevs, durably
  *
  * The pool is quiesced. What a stop has left in the log of a cache is brought home first. Nobody else looks into it: no
  * requests, and no messages. Return: 0; or -errno with @r filled
  * in, and then the pool is as it was: on disk too, unless it is faulted now.
  * Context: process, waits for I/O.
  */
-int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 
 /**
- * kvp_shrink_plan() - what the superblock will be without the cache
+ * kvp_remove_plan() - what the superblock will be without the cache
  * @s: names the pool's vdevs but for that
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		    struct kvp_refusal *r);
 
 /**
- * kvp_pool_shrink() - let go of the cache, durably, and wipe its labels
+ * kvp_pool_remove() - let go of the cache, durably, and wipe its labels
  *
- * As kvp_pool_grow(). The legs of the cache still have their devices.
+ * As kvp_pool_add(). The legs of the cache still have their devices.
  */
-int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 
 /**
- * kvp_exchange_plan() - what the superblock will be with other SSDs
+ * kvp_replace_plan() - what the superblock will be with other SSDs
  * @s: names the pool's vdevs, the last of which is the cache, of any number of legs: the pool's own or
  *	blank ones; a missing one ('-') is a missing leg of the cache
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_exchange_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		      struct kvp_refusal *r);
 
 /**
- * kvp_pool_exchange() - the SSDs of the cache are those that @s names, durably; labels of others are wiped
+ * kvp_pool_replace() - the SSDs of the cache are those that @s names, durably; labels of others are wiped
  *
- * As kvp_pool_grow(). Those that leave still have their devices.
+ * As kvp_pool_add(). Those that leave still have their devices.
  */
-int kvp_pool_exchange(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 
-/* --- for shrink.c and exchange.c --- */
+/* --- for remove.c and replace.c --- */
 
 /** kvp_label_wipe() - at both ends, whether or not the SSD was in use; false, and an event, if that fails */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
@@ -78,4 +78,4 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);
 /** kvp_forget_legs() - of those behind the last leg nothing is known any more */
 void kvp_forget_legs(struct kvp_pool *pool);
 
-#endif /* KVP_GROW_H */
+#endif /* KVP_ADD_H */

@@ -19,8 +19,8 @@
 
 #include "format/logplace.h"
 #include "log/internal.h"
-#include "log/park.h"
-#include "pool/grow.h"
+#include "log/spill.h"
+#include "pool/add.h"
 #include "pool/start.h"
 
 #define WIPE_PAGES	64u	/* a request */
@@ -41,7 +41,7 @@ static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
-int kvp_shrink_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		    struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = pool->sb;
@@ -132,11 +132,11 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 /* What was known of the SSDs, and was for them. Nobody else uses it: the pool is quiesced. */
 static void forget_cache(struct kvp_pool *pool)
 {
-	kvp_warm_exit(pool);
-	kvp_fill_exit(pool);
+	kvp_rebuild_exit(pool);
+	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);
-	kvp_recall_free(pool->destage.recall);
+	kvp_reload_free(pool->destage.recall);
 	pool->destage.recall = NULL;
 	kvp_log_rows_free(pool->log.rows);
 	pool->log.rows = NULL;
@@ -158,7 +158,7 @@ static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 	kvp_event(pool, "cache_removed legs=%u", legs - pool->nr_legs);
 }
 
-int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *old = kvzalloc(sizeof(*old), GFP_KERNEL);
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -172,7 +172,7 @@ int kvp_pool_shrink(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 		kvp_events_flush(pool);
 		ret = kvp_change_ready(pool, r);
 		if (!ret)
-			ret = kvp_shrink_plan(pool, s, next, r);
+			ret = kvp_remove_plan(pool, s, next, r);
 		if (!ret && commit_without(pool, old, next))
 			ret = kvp_refuse(r, -EIO, "see kvpoolctl status",
 					 "not enough legs took the superblock");

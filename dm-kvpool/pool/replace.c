@@ -7,11 +7,11 @@
  * on the cache, goes home first; then the log is empty, and what lies on the SSDs is only a cache.
  *
  *   1. New SSDs are blank; the labels of one that begins anew are wiped. They get labels as legs
- *      do that join (grow.c): marked JOINING, of epoch 0, durable in both rings.
+ *      do that join (add.c): marked JOINING, of epoch 0, durable in both rings.
  *   2. One superblock goes to all legs that the pool is to have. It names the SSDs that there
  *      are from then on, and if the log is there an empty one of a new nonce, so that
  *      no SSD can have anything of it that the others do not have.
- *   3. The labels of those that have left are wiped (shrink.c).
+ *   3. The labels of those that have left are wiped (remove.c).
  *
  * If the power goes before 2, or with 2 on no leg that is left, the old SSDs are the cache, with
  * an empty log, so that none of them is missed; who has the superblock of 2 names the new ones, which
@@ -28,7 +28,7 @@
 
 #include "format/logplace.h"
 #include "log/internal.h"
-#include "pool/grow.h"
+#include "pool/add.h"
 #include "pool/start.h"
 
 #define NEW	KVP_MAX_LEGS	/* in place of an old leg's number */
@@ -215,7 +215,7 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 	return check_sizes(next, r) ?: check_usable(pool, next, from, r);
 }
 
-int kvp_exchange_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+int kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		      struct kvp_refusal *r)
 {
 	u8 from[KVP_MAX_MIRROR_LEGS];
@@ -431,8 +431,8 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 
 	if (kvp_log_on_cache(x->old))
 		kvp_log_begin(pool);
-	kvp_warm_exit(pool);
-	kvp_fill_exit(pool);
+	kvp_rebuild_exit(pool);
+	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_cache_begin(pool);
 	for (i = 0; i < nr_ssds(x->old); i++) {
@@ -450,7 +450,7 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 
-int kvp_pool_exchange(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct exchange *x = alloc_exchange();
 	int ret;

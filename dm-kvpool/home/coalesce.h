@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Gaps between blocks that go home to disks that seek.
+ *
+ * To such a disk a request costs as much as a MiB that it reads or writes in one piece. So where
+ * several blocks of a short stretch go home, all of the stretch is read from one leg of the mirror, and
+ * written as one request: what goes home, and between that once more what is there already. What is
+ * there is verified against the table, under the lock of the whole stretch, so it is neither anybody
+ * else's nor changed. And it is written to one leg at a time (batch.h): whatever a power cut does to
+ * sectors that are being written, another leg has them.
+ */
+#ifndef KVP_COALESCE_H
+#define KVP_COALESCE_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct kvp_batch;
+struct kvp_coalesce;
+struct kvp_pool;
+struct kvp_tpage;
+struct kvp_vdev;
+
+#define KVP_STRETCH_BLOCKS	256u	/* at most: a request of 1 MiB */
+
+/** kvp_coalesce_alloc() - NULL: there is no memory. Context: process. */
+struct kvp_coalesce *kvp_coalesce_alloc(struct kvp_pool *pool);
+void kvp_coalesce_free(struct kvp_coalesce *b);
+
+/** kvp_coalesce_gap() - so many blocks between two that go home to @v may be written with them; 0: none */
+u32 kvp_coalesce_gap(const struct kvp_vdev *v);
+
+/**
+ * kvp_coalesce_last() - how far does it pay to go on?
+ * @versions: sorted by block; the stretch begins with the first
+ *
+ * Return: the last block of the stretch, which is on @versions; 0: it does not pay, or cannot be done.
+ * Context: process; may sleep for memory, for which it does not wait.
+ */
+u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
+
+/**
+ * kvp_coalesce_read() - begin to read a stretch that is to be written
+ * @leaf: of its blocks, whose lock the caller holds until after kvp_coalesce_add()
+ * @first: block
+ * @last: as kvp_coalesce_last() said, since when no other stretch was begun
+ */
+void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first, u64 last);
+
+/** kvp_coalesce_is_full() - is there no place for another stretch? */
+bool kvp_coalesce_is_full(const struct kvp_coalesce *b);
+
+/** kvp_coalesce_wait() - until all that was begun has come, or failed; true if something was. */
+bool kvp_coalesce_wait(struct kvp_coalesce *b);
+
+/**
+ * kvp_coalesce_add() - the next of the stretches that were begun, in that order
+ * @versions: that go home to it, one for each block at most, sorted
+ * @batch: gets them, and what lies between two of them if all of that was read and is what the table says:
+ *	so not more runs than the versions are themselves
+ *
+ * Pages of @batch are used until kvp_coalesce_reset(). Return: false if @batch had no room for all; then it must not
+ * be written. Context: after kvp_coalesce_wait().
+ */
+bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, struct kvp_batch *batch);
+
+/** kvp_coalesce_reset() - forget all stretches; none is being read or written */
+void kvp_coalesce_reset(struct kvp_coalesce *b);
+
+#endif /* KVP_COALESCE_H */
