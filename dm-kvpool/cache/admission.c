@@ -7,10 +7,21 @@
 #include <linux/slab.h>
 
 #include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/reinsert.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logstripe.h"
+#include "io/io.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
+#include "policy/ghost.h"
+#include "policy/index.h"
+#include "policy/runs.h"
+#include "policy/ssdpolicy.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
 
 /* No fill is worth reclaim, nor the reserves of who frees memory. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
@@ -31,8 +42,8 @@ static atomic_t *count_of(const struct kvp_admission *f, u64 block)
 void kvp_admit_changed(struct kvp_pool *pool, u64 block)
 {
 	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
-	if (in_use(&pool->fill))
-		atomic_inc_return(count_of(&pool->fill, block));
+	if (in_use(pool->fill))
+		atomic_inc_return(count_of(pool->fill, block));
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */
@@ -63,7 +74,7 @@ bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 		   struct kvp_admit_plan *plan)
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	unsigned long flags;
 	bool fills;
 
@@ -105,7 +116,7 @@ static u32 budget(const struct kvp_pool *pool)
 
 static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_ssd_state st = {
 		.now = ktime_get_seconds(),
 		.unused = kvp_scache_unused(pool),
@@ -137,7 +148,7 @@ static void give_back(struct kvp_admission *f, struct kvp_candidate *c, bool wri
 
 static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -160,7 +171,7 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask
 struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
 				     const struct kvp_admit_plan *plan)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	u32 changes = (u32)atomic_read(count_of(f, block));
 	struct kvp_candidate *c;
 
@@ -187,7 +198,7 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
 
 u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_ssd_state st = { .now = ktime_get_seconds() };
 	unsigned long flags;
 	u32 kept;
@@ -201,7 +212,7 @@ u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n
 
 struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -228,12 +239,12 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 
 void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
 {
-	give_back(&pool->fill, c, false);
+	give_back(pool->fill, c, false);
 }
 
 void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	unsigned long flags;
 
 	c->crc = crc;
@@ -248,7 +259,7 @@ void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 
 void kvp_admit_kick(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	u32 waiting;
 
 	if (!in_use(f))
@@ -267,9 +278,9 @@ void kvp_admit_kick(struct kvp_pool *pool)
 /* May nothing be appended, now and for some time? */
 static bool log_is_closed(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
-	return READ_ONCE(pool->fill.stopped) || kvp_pool_faulted(pool) ||
+	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
 	       READ_ONCE(log->stopped) || READ_ONCE(log->moving) || READ_ONCE(log->held) ||
 	       READ_ONCE(log->failed) || !kvp_scache_asked(pool, 1);
 }
@@ -278,7 +289,7 @@ static bool log_is_closed(struct kvp_pool *pool)
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
 	/* What was written may not have left the buffer yet. */
-	return (u32)atomic_read(count_of(&pool->fill, c->block)) == c->changes &&
+	return (u32)atomic_read(count_of(pool->fill, c->block)) == c->changes &&
 	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
 
@@ -298,19 +309,19 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 
 	list_for_each_entry(c, list, list)
 		refuse_one(pool, KVP_ADMIT_LOG, c);
-	give_all_back(&pool->fill, list, false);
+	give_all_back(pool->fill, list, false);
 }
 
 /* The most that one entry takes. With its parity it is no longer than another one (kvp_log_room()). */
 static u32 most_of_entry(const struct kvp_pool *pool)
 {
-	return kvp_log_entry_most(pool->scache.v->g, 1, KVP_ADMIT_ENTRY + 1);
+	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
 /* From the head of those that wait: what is still of use, up to an entry; how many. */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	u32 n = 0, most = most_of_entry(pool);
 	struct kvp_candidate *c;
 	unsigned long flags;
@@ -350,7 +361,7 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
 {
 	struct kvp_log_at none = { 0, 0 };
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -375,7 +386,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 
 static void ring_put(struct kvp_admission *f)
 {
-	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+	struct kvp_pool *pool = f->pool;
 
 	if (atomic_dec_and_test(&f->ring_pending))
 		queue_work(pool->scrub_wq, &f->ring_work);
@@ -425,7 +436,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 /* Nobody waits for it: no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	u32 i = 0;
 
@@ -441,14 +452,14 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irq(&f->lock);
 	atomic_set(&f->ring_pending, 1);
-	send_pieces(f, pool->scache.v);
+	send_pieces(f, pool->scache->v);
 	ring_put(f);
 }
 
 /* One that did not take it has something else there: it is given up, like one that fails a log write. */
 static bool ring_taken(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	bool taken = false, failed = false;
 	u32 i;
 
@@ -469,19 +480,19 @@ static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io
 static void ring_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(work, struct kvp_admission, ring_work);
-	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+	struct kvp_pool *pool = f->pool;
 	unsigned long flags;
 
 	if (ring_taken(pool)) {
-		spin_lock_irqsave(&pool->log.lock, flags);
-		pool->log.ssd_blocks[KVP_LOG_FILLS] += f->ring_nr - f->ring_again;
-		pool->log.ssd_blocks[KVP_LOG_AGAIN] += f->ring_again;
-		spin_unlock_irqrestore(&pool->log.lock, flags);
+		spin_lock_irqsave(&pool->log->lock, flags);
+		pool->log->ssd_blocks[KVP_LOG_FILLS] += f->ring_nr - f->ring_again;
+		pool->log->ssd_blocks[KVP_LOG_AGAIN] += f->ring_again;
+		spin_unlock_irqrestore(&pool->log->lock, flags);
 		enter_sent(pool, f->ring_lsn, NULL);
 	} else {
 		kvp_admit_failed(pool);
 	}
-	wake_up_all(&pool->log.entry_wait);
+	wake_up_all(&pool->log->entry_wait);
 	kvp_log_move_kick(pool);
 	kvp_admit_kick(pool);
 	kvp_reinsert_kick(pool);
@@ -490,7 +501,7 @@ static void ring_work(struct work_struct *work)
 
 void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -527,16 +538,16 @@ enum outcome { SENT, LATER, NEVER };
 /* Nobody waits for it, and it must stand in nobody's way. */
 static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
-	u32 blocks = kvp_log_entry_blocks(pool->scache.v->g, 1, n);
-	struct kvp_log *log = &pool->log;
+	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
+	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
 
 	lockdep_assert_held(&log->build_lock);
 	if (log_is_closed(pool))
 		return NEVER;
-	if (pool->log.v != pool->scache.v) {
-		if (pool->fill.busy || !kvp_rebuild_claimed(pool))
+	if (pool->log->v != pool->scache->v) {
+		if (pool->fill->busy || !kvp_rebuild_claimed(pool))
 			return LATER;
 		send_to_ring(pool, taken, n);
 		return SENT;
@@ -544,7 +555,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	if (!kvp_log_has_spare(pool, blocks))
 		return NEVER;
 	e = kvp_log_free_entry(log);
-	if (!e || pool->fill.busy || kvp_log_is_wanted(pool))
+	if (!e || pool->fill->busy || kvp_log_is_wanted(pool))
 		return LATER;
 	/* There are as many left in a segment as are wanted, up to 32. */
 	if (kvp_log_room(pool, blocks, &budget) < blocks)
@@ -556,7 +567,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 /* How much there is, for the policy; once a second. */
 static void count_index(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_index_count count;
 	unsigned long flags;
 	u64 now = ktime_get_seconds();
@@ -564,7 +575,7 @@ static void count_index(struct kvp_pool *pool)
 	if (now == f->counted)
 		return;
 	f->counted = now;
-	kvp_index_count(&pool->scache.index, &count);
+	kvp_index_count(&pool->scache->index, &count);
 	spin_lock_irqsave(&f->lock, flags);
 	f->count = count;
 	spin_unlock_irqrestore(&f->lock, flags);
@@ -574,7 +585,7 @@ static void count_index(struct kvp_pool *pool)
 static void fill_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(to_delayed_work(work), struct kvp_admission, work);
-	struct kvp_pool *pool = container_of(f, struct kvp_pool, fill);
+	struct kvp_pool *pool = f->pool;
 	enum outcome outcome;
 	LIST_HEAD(taken);
 	u32 n;
@@ -590,16 +601,16 @@ static void fill_work(struct work_struct *work)
 			refuse_all(pool, &taken);
 		return;
 	}
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	outcome = append(pool, &taken, n);
-	mutex_unlock(&pool->log.build_lock);
+	mutex_unlock(&pool->log->build_lock);
 	/* Who found the lock taken relies on us to look again. */
 	kvp_commit_kick(pool, true);
 	if (outcome == LATER) {
 		put_back(f, &taken, n);
 		/* What was in the way may be gone, and have found nothing that waits. */
 		smp_mb();
-		if (kvp_log_free_entry(&pool->log) && !kvp_log_is_wanted(pool))
+		if (kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool))
 			kvp_admit_kick(pool);
 	} else if (outcome == NEVER) {
 		/* Those that wait would fare no better. */
@@ -621,7 +632,7 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 {
 	struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
-	const atomic_t *changes = count_of(&pool->fill, c->block);
+	const atomic_t *changes = count_of(pool->fill, c->block);
 	bool again = c->from != KVP_FROM_HOME;
 	int ret = -ESTALE;
 
@@ -642,10 +653,10 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 /* What was sent lies from @lsn on: in the log as the payload of @e, which is there; else in the ring. */
 static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
-	u32 i = 0, legs = kvp_ring_legs(pool->scache.v->g);
+	u32 i = 0, legs = kvp_ring_legs(pool->scache->v->g);
 
 	take_sent(f, &sent);
 	list_for_each_entry(c, &sent, list) {
@@ -663,7 +674,7 @@ void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 
 void kvp_admit_failed(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	LIST_HEAD(sent);
 
 	take_sent(f, &sent);
@@ -675,7 +686,7 @@ void kvp_admit_failed(struct kvp_pool *pool)
 
 void kvp_admit_stop(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	LIST_HEAD(waiting);
 
 	if (!in_use(f))
@@ -683,7 +694,7 @@ void kvp_admit_stop(struct kvp_pool *pool)
 	WRITE_ONCE(f->stopped, true);
 	kvp_reinsert_stop(pool);
 	cancel_delayed_work_sync(&f->work);
-	wait_event(pool->log.entry_wait, !READ_ONCE(f->busy));
+	wait_event(pool->log->entry_wait, !READ_ONCE(f->busy));
 	spin_lock_irq(&f->lock);
 	list_splice_init(&f->waiting, &waiting);
 	WRITE_ONCE(f->nr_waiting, 0);
@@ -693,22 +704,22 @@ void kvp_admit_stop(struct kvp_pool *pool)
 
 void kvp_admit_unstop(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->fill.stopped, false);
+	WRITE_ONCE(pool->fill->stopped, false);
 }
 
 static int alloc_policy(struct kvp_pool *pool)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	/* Two bytes for each block of the cache: there may be no such memory, and no harm in that. */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&pool->fill.policy, s->blocks, s->v->g->segment_blocks, budget(pool),
+	return kvp_ssd_init(&pool->fill->policy, s->blocks, s->v->g->segment_blocks, budget(pool),
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
 int kvp_admit_start(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *candidates;
 	u32 i;
 
@@ -739,7 +750,7 @@ int kvp_admit_start(struct kvp_pool *pool)
 
 void kvp_admit_exit(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	u32 i;
 
 	if (!in_use(f))
@@ -754,11 +765,12 @@ void kvp_admit_exit(struct kvp_pool *pool)
 	kvfree(f->changes);
 	kvp_ssd_exit(&f->policy);
 	memset(f, 0, sizeof(*f));
+	f->pool = pool;
 }
 
 u64 kvp_admit_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_admission *f = &pool->fill;
+	const struct kvp_admission *f = pool->fill;
 	u64 bytes = 0;
 	u32 i;
 
@@ -774,7 +786,7 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 
 const char *kvp_admit_check(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = &pool->fill;
+	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
 	u32 n = 0;
 

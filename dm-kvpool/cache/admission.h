@@ -43,17 +43,6 @@ struct page;
 #define KVP_ADMIT_REGION_SHIFT	4
 #define KVP_ADMIT_COUNT_BITS	14
 
-/** enum kvp_admit_refusal - why a block that was read from home did not enter; for statistics */
-enum kvp_admit_refusal {
-	KVP_ADMIT_EVIDENCE,	/* seen too seldom, or only read ahead */
-	KVP_ADMIT_STREAM,	/* part of a long one */
-	KVP_ADMIT_BUDGET,	/* enough has been written */
-	KVP_ADMIT_MEMORY,	/* no page, or no memory for the index */
-	KVP_ADMIT_LOG,		/* is short of space, or does not work */
-	KVP_ADMIT_CHANGED,	/* since it was read; or somebody else has it there */
-	KVP_ADMIT_REFUSALS
-};
-
 /**
  * struct kvp_admit_plan - a read of some blocks, that may fill
  * @first, @count: its blocks
@@ -100,6 +89,7 @@ struct kvp_candidate {
  * @stopped: nothing is appended, and nothing taken
  */
 struct kvp_admission {
+	struct kvp_pool *pool;
 	spinlock_t lock;
 	struct list_head free, waiting, sent;
 	u32 nr_waiting;

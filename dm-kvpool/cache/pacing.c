@@ -4,6 +4,10 @@
 
 #include "cache/pacing.h"
 #include "core/core.h"
+#include "log/log.h"
+#include "policy/runs.h"
+#include "policy/ssdpolicy.h"
+#include "ram/wbuf.h"
 
 #define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: what was before counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
@@ -13,8 +17,8 @@
 
 void kvp_pacing_init(struct kvp_pool *pool)
 {
-	spin_lock_init(&pool->pacing.lock);
-	pool->pacing.ended = ktime_get_ns();
+	spin_lock_init(&pool->pacing->lock);
+	pool->pacing->ended = ktime_get_ns();
 }
 
 /* --- how fast it went ------------------------------------------------------------- */
@@ -33,7 +37,7 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 
 void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns)
 {
-	struct kvp_pacing *p = &pool->pacing;
+	struct kvp_pacing *p = pool->pacing;
 	u64 now = ktime_get_ns();
 
 	if (versions >= FEW)
@@ -49,7 +53,7 @@ static u64 a_second(u64 what, u64 ns)
 
 u64 kvp_pacing_full(const struct kvp_pool *pool)
 {
-	const struct kvp_pacing *p = &pool->pacing;
+	const struct kvp_pacing *p = pool->pacing;
 	u64 ns = READ_ONCE(p->work_ns);
 
 	return ns ? clamp(a_second(READ_ONCE(p->worked), ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
@@ -57,7 +61,7 @@ u64 kvp_pacing_full(const struct kvp_pool *pool)
 
 u64 kvp_pacing_rate(const struct kvp_pool *pool)
 {
-	const struct kvp_pacing *p = &pool->pacing;
+	const struct kvp_pacing *p = pool->pacing;
 	u64 since = ktime_get_ns() - READ_ONCE(p->ended);
 
 	return a_second(READ_ONCE(p->home), READ_ONCE(p->wall_ns) + since);
@@ -65,15 +69,15 @@ u64 kvp_pacing_rate(const struct kvp_pool *pool)
 
 u64 kvp_pacing_drain_ms(const struct kvp_pool *pool)
 {
-	return div64_u64(kvp_wbuf_nr_logged(&pool->wbuf) * 1000ull, kvp_pacing_full(pool));
+	return div64_u64(kvp_wbuf_nr_logged(pool->wbuf) * 1000ull, kvp_pacing_full(pool));
 }
 
 /* --- how fast it is to go ------------------------------------------------------------ */
 
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
-	u64 head = READ_ONCE(pool->log.head.lsn), dirty = 0;
+	struct kvp_wbuf *w = pool->wbuf;
+	u64 head = READ_ONCE(pool->log->head.lsn), dirty = 0;
 	struct kvp_version *first;
 
 	spin_lock(&w->lock);
@@ -82,7 +86,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 		dirty = head - first->lsn;
 	spin_unlock(&w->lock);
 	if (dirty && pool->parity)
-		dirty += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
+		dirty += kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed));
 	return dirty;
 }
 
@@ -90,14 +94,14 @@ u64 kvp_pacing_destage(struct kvp_pool *pool)
 {
 	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
 
-	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log.v)->g), floor, kvp_pacing_dirty(pool),
+	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log->v)->g), floor, kvp_pacing_dirty(pool),
 			       kvp_pacing_full(pool));
 }
 
 /* Of @most that could be buffered if nothing were dirty, so much is used up. */
 static u64 used_of(const struct kvp_pool *pool, u64 most)
 {
-	return READ_ONCE(pool->wbuf.nr_buffered) + most - min_t(u64, most, READ_ONCE(pool->wbuf.commit_limit));
+	return READ_ONCE(pool->wbuf->nr_buffered) + most - min_t(u64, most, READ_ONCE(pool->wbuf->commit_limit));
 }
 
 bool kvp_pacing_is_slow(const struct kvp_pool *pool)
@@ -120,7 +124,7 @@ u32 kvp_pacing_left(const struct kvp_pool *pool)
 bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
-	struct kvp_pacing *p = &pool->pacing;
+	struct kvp_pacing *p = pool->pacing;
 	unsigned long flags;
 	u32 run;
 
@@ -146,7 +150,7 @@ bool kvp_pacing_passes(const struct kvp_pool *pool)
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
 {
 	u64 most = kvp_log_limit_empty(pool), full = kvp_pacing_full(pool), rate, wait;
-	struct kvp_pacing *p = &pool->pacing;
+	struct kvp_pacing *p = pool->pacing;
 	unsigned long flags;
 
 	rate = kvp_ssd_accept(most, used_of(pool, most), full);

@@ -6,8 +6,16 @@
 #include <linux/vmalloc.h>
 
 #include "cache/rebuild.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/summary.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "log/log.h"
+#include "policy/index.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/table.h"
 
 #define CHUNK		64u	/* blocks that enter while the builder of entries has to wait */
 #define CLAIM		64u	/* segments that the ring may write over before it says so again, or an eighth */
@@ -22,7 +30,7 @@ static bool in_use(const struct kvp_rebuild *w)
 
 static const struct kvp_geometry *geometry(const struct kvp_pool *pool)
 {
-	return pool->scache.v->g;
+	return pool->scache->v->g;
 }
 
 static u32 segment(const struct kvp_pool *pool)
@@ -33,7 +41,7 @@ static u32 segment(const struct kvp_pool *pool)
 /* While the log moves there it is still the ring, until the log's positions are those of its new place. */
 static bool is_ring(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->warm.ring) || READ_ONCE(pool->log.v) != pool->scache.v;
+	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log->v) != pool->scache->v;
 }
 
 /* So many blocks of a segment its summary may speak of. */
@@ -49,7 +57,7 @@ static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
 
 u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
 {
-	return in_use(&pool->warm) ? READ_ONCE(pool->warm.eras[place / segment(pool)]) : 0;
+	return in_use(pool->warm) ? READ_ONCE(pool->warm->eras[place / segment(pool)]) : 0;
 }
 
 /* --- writing -------------------------------------------------------------------------- */
@@ -63,9 +71,9 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
  */
 static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
-	u64 end = READ_ONCE(pool->scache.wiped);
+	u64 end = READ_ONCE(pool->scache->wiped);
 
 	if (end <= lsn)
 		return false;
@@ -109,8 +117,8 @@ static bool flush_ring(struct kvp_vdev *v)
 static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 {
 	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
-	struct kvp_leg *leg = &pool->scache.v->legs[at.leg];
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_leg *leg = &pool->scache->v->legs[at.leg];
+	struct kvp_rebuild *w = pool->warm;
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
@@ -135,23 +143,23 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 	u32 copies = kvp_summary_copies(g), i;
 	unsigned long flags;
 
-	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache.v)))
+	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache->v)))
 		return;
 	/* One that is lost may not have it, and after a crash be there again, unless that is recorded. */
 	if (ring && kvp_members_dirty(pool))
 		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
-	spin_lock_irqsave(&pool->log.lock, flags);
+	spin_lock_irqsave(&pool->log->lock, flags);
 	/* What all legs have alike counts once. */
-	pool->log.ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g);
-	spin_unlock_irqrestore(&pool->log.lock, flags);
+	pool->log->ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g);
+	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 
 /* Up to where has the log been, all that it wrote having entered the index, or become dirty? */
 static u64 left_until(const struct kvp_pool *pool)
 {
-	return is_ring(pool) ? READ_ONCE(pool->scache.wiped) : READ_ONCE(pool->log.logged.lsn);
+	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : READ_ONCE(pool->log->logged.lsn);
 }
 
 /* So many whole segments lie between @at and @until. */
@@ -164,25 +172,25 @@ static u64 whole_segments(const struct kvp_pool *pool, const u64 *at, u64 until)
 
 static u64 left_segments(const struct kvp_pool *pool)
 {
-	return whole_segments(pool, &pool->warm.left, left_until(pool));
+	return whole_segments(pool, &pool->warm->left, left_until(pool));
 }
 
 static u64 home_segments(const struct kvp_pool *pool)
 {
-	return whole_segments(pool, &pool->warm.home, min(left_until(pool), READ_ONCE(pool->warm.settled)));
+	return whole_segments(pool, &pool->warm->home, min(left_until(pool), READ_ONCE(pool->warm->settled)));
 }
 
 /* The next segment of which a summary is to be written; NULL: it is not time for any. */
 static u64 *next_to_seal(struct kvp_pool *pool)
 {
 	if (left_segments(pool))
-		return &pool->warm.left;
-	return home_segments(pool) ? &pool->warm.home : NULL;
+		return &pool->warm->left;
+	return home_segments(pool) ? &pool->warm->home : NULL;
 }
 
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool)
 {
-	return in_use(&pool->warm) ? left_segments(pool) + home_segments(pool) : 0;
+	return in_use(pool->warm) ? left_segments(pool) + home_segments(pool) : 0;
 }
 
 static void seal_work(struct work_struct *work)
@@ -200,7 +208,7 @@ static void seal_work(struct work_struct *work)
 			return;
 		smp_rmb();	/* with what is settled comes its era: kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
-		if (!kvp_table_end_era(&pool->table, era, false)) {
+		if (!kvp_table_end_era(pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
 			return;
 		}
@@ -214,7 +222,7 @@ static void seal_work(struct work_struct *work)
 
 void kvp_rebuild_kick(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(pool))
 		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
@@ -222,7 +230,7 @@ void kvp_rebuild_kick(struct kvp_pool *pool)
 
 void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	/* Of what is settled by the new tail no entry is of a later era. */
@@ -230,7 +238,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 	smp_wmb();
 	if (!in_use(w))
 		return;
-	if (pool->log.next || is_ring(pool))
+	if (pool->log->next || is_ring(pool))
 		WRITE_ONCE(w->settled, passed);
 	else if (tail)
 		WRITE_ONCE(w->settled, tail->lsn);
@@ -239,10 +247,10 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 
 void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
-	lockdep_assert_held(&pool->log.build_lock);
-	WRITE_ONCE(w->ring, pool->log.v != pool->scache.v);
+	lockdep_assert_held(&pool->log->build_lock);
+	WRITE_ONCE(w->ring, pool->log->v != pool->scache->v);
 	if (w->ring)
 		return;
 	WRITE_ONCE(w->left, lsn);
@@ -251,14 +259,14 @@ void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
 
 void kvp_rebuild_settle(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	u32 era = READ_ONCE(w->era);
 	u64 lsn, end;
 
 	if (!in_use(w) || kvp_pool_faulted(pool) || !kvp_scache_asked(pool, 1))
 		return;
-	end = pool->scache.wiped;
-	if (kvp_table_end_era(&pool->table, era, true))
+	end = pool->scache->wiped;
+	if (kvp_table_end_era(pool->table, era, true))
 		for (lsn = w->home; lsn < end; lsn += segment(pool))
 			write_summary(pool, lsn, era, is_ring(pool));
 	if (!is_ring(pool))
@@ -295,7 +303,7 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *blo
 	for (i = 0; !leg && i < kvp_summary_copies(geometry(pool)); i++) {
 		struct kvp_place at = kvp_summary_place(geometry(pool), lsn, i);
 
-		leg = kvp_leg_choose_log(pool->scache.v, at, KVP_SUMMARY_BLOCKS);
+		leg = kvp_leg_choose_log(pool->scache->v, at, KVP_SUMMARY_BLOCKS);
 		*block = at.block;
 	}
 	return leg;
@@ -304,7 +312,7 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *blo
 /* Begin to read some summaries, from the one below @next on downwards, each from some leg; how many. */
 static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 next)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	struct kvp_leg **legs = b->legs;
 	struct kvp_io *ios = b->ios;
 	u32 n;
@@ -315,7 +323,7 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 ne
 	for (n = 0; n < KVP_REBUILD_READS; n++) {
 		u64 lsn = next - (n + 1) * segment(pool);
 
-		if (lsn + pool->scache.blocks < pool->scache.doubt || lsn < pool->scache.blocks)
+		if (lsn + pool->scache->blocks < pool->scache->doubt || lsn < pool->scache->blocks)
 			break;
 		legs[n] = choose_leg(pool, lsn, &ios[n].block);
 		if (!legs[n])
@@ -347,7 +355,7 @@ static void end_some(struct kvp_rebuild_batch *b)
 
 static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u64 lsn)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
 }
@@ -363,12 +371,12 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 	for (n = 0; n < kvp_summary_copies(g); n++) {
 		struct kvp_place at = kvp_summary_place(g, lsn, n);
 		struct kvp_io io = {
-			.leg = &pool->scache.v->legs[at.leg],
+			.leg = &pool->scache->v->legs[at.leg],
 			.op = KVP_IO_READ,
 			.background = true,
 			.block = at.block,
 			.nr = KVP_SUMMARY_BLOCKS,
-			.pages = &pool->warm.in_pages[i * KVP_SUMMARY_BLOCKS],
+			.pages = &pool->warm->in_pages[i * KVP_SUMMARY_BLOCKS],
 		};
 
 		if (io.leg != leg && kvp_leg_usable(io.leg) && !kvp_io_sync(&io) &&
@@ -382,7 +390,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
 	int kept;
@@ -410,7 +418,7 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 /* What was read enters; false: the log has come round to it, or there is no memory, or it is to stop. */
 static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
@@ -428,7 +436,7 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 /* All that are left, unless it is stopped; false: it was. */
 static bool restore_all(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 	struct kvp_rebuild_batch *now = w->batches, *then = now + 1;
 	bool good = true;
 
@@ -465,24 +473,24 @@ static void restore_work(struct work_struct *work)
 
 bool kvp_rebuild_claimed(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->scache.wiped) + 2 * segment(pool) <= READ_ONCE(pool->warm.claimed);
+	return READ_ONCE(pool->scache->wiped) + 2 * segment(pool) <= READ_ONCE(pool->warm->claimed);
 }
 
 bool kvp_rebuild_claim(struct kvp_pool *pool)
 {
-	u32 most = pool->scache.blocks / 8;
+	u32 most = pool->scache->blocks / 8;
 	struct kvp_sb *sb = pool->sb;
 	u64 claim;
 	int ret;
 
-	if (READ_ONCE(pool->log.v) == pool->scache.v || kvp_rebuild_claimed(pool))
+	if (READ_ONCE(pool->log->v) == pool->scache->v || kvp_rebuild_claimed(pool))
 		return true;
-	claim = READ_ONCE(pool->scache.wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
+	claim = READ_ONCE(pool->scache->wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
 	mutex_lock(&pool->sb_lock);
 	sb->cache_lsn = max(sb->cache_lsn, claim);
 	ret = kvp_sb_commit(pool);
 	if (!ret)
-		WRITE_ONCE(pool->warm.claimed, claim);
+		WRITE_ONCE(pool->warm->claimed, claim);
 	mutex_unlock(&pool->sb_lock);
 	return !ret;
 }
@@ -512,8 +520,8 @@ static void free_all(struct kvp_rebuild *w, u32 *eras)
 
 int kvp_rebuild_start(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_rebuild *w = pool->warm;
+	struct kvp_scache *s = pool->scache;
 	u32 *eras;
 
 	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || in_use(w))
@@ -532,11 +540,11 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 	}
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	w->next = s->wiped - s->wiped % segment(pool);
 	w->left = w->next;
 	w->home = w->next;
-	w->ring = pool->log.v != s->v;
+	w->ring = pool->log->v != s->v;
 	kvp_log_unlock_build(pool);
 	mutex_lock(&pool->sb_lock);
 	w->era = pool->sb->era;
@@ -551,17 +559,17 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_rebuild *w = &pool->warm;
+	const struct kvp_rebuild *w = pool->warm;
 
 	if (!in_use(w))
 		return 0;
-	return DIV_ROUND_UP(pool->scache.blocks, segment(pool)) * sizeof(*w->eras) +
+	return DIV_ROUND_UP(pool->scache->blocks, segment(pool)) * sizeof(*w->eras) +
 	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) + segment(pool) * sizeof(*w->live);
 }
 
 void kvp_rebuild_stop(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	if (!in_use(w))
 		return;
@@ -572,7 +580,7 @@ void kvp_rebuild_stop(struct kvp_pool *pool)
 
 void kvp_rebuild_unstop(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	if (!in_use(w))
 		return;
@@ -584,7 +592,7 @@ void kvp_rebuild_unstop(struct kvp_pool *pool)
 
 void kvp_rebuild_exit(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = &pool->warm;
+	struct kvp_rebuild *w = pool->warm;
 
 	if (!in_use(w))
 		return;

@@ -24,6 +24,7 @@
 #ifndef KVP_REBUILD_H
 #define KVP_REBUILD_H
 
+#include <linux/ktime.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 

@@ -2,8 +2,13 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "cache/admission.h"
 #include "cache/reinsert.h"
+#include "cache/scache.h"
 #include "core/core.h"
+#include "log/log.h"
+#include "policy/index.h"
+#include "table/table.h"
 
 #define AHEAD	2u	/* segments before the log comes there */
 
@@ -14,31 +19,31 @@ static bool in_use(const struct kvp_reinsert *r)
 
 static bool log_is_there(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log.v) == pool->scache.v;
+	return READ_ONCE(pool->log->v) == pool->scache->v;
 }
 
 /* Is there something to be written again, by the log, or by the ring of a cache without it? */
 static bool may_be_asked(const struct kvp_pool *pool)
 {
-	return !READ_ONCE(pool->fill.stopped) && kvp_scache_asked(pool, 1);
+	return !READ_ONCE(pool->fill->stopped) && kvp_scache_asked(pool, 1);
 }
 
 /* Where the cache is written next. */
 static u64 head_of(const struct kvp_pool *pool)
 {
-	return log_is_there(pool) ? READ_ONCE(pool->log.head.lsn) : READ_ONCE(pool->scache.wiped);
+	return log_is_there(pool) ? READ_ONCE(pool->log->head.lsn) : READ_ONCE(pool->scache->wiped);
 }
 
 static u32 segment(const struct kvp_pool *pool)
 {
-	return pool->scache.v->g->segment_blocks;
+	return pool->scache->v->g->segment_blocks;
 }
 
 /* Would it have to be dropped anyway? A ring has room for all. */
 static bool log_is_short(struct kvp_pool *pool)
 {
 	return log_is_there(pool) &&
-	       kvp_log_used(pool) > kvp_log_window(pool->log.v->g) / 8 * 5;
+	       kvp_log_used(pool) > kvp_log_window(pool->log->v->g) / 8 * 5;
 }
 
 /*
@@ -47,16 +52,16 @@ static bool log_is_short(struct kvp_pool *pool)
  */
 static bool is_time(struct kvp_pool *pool, u64 walked)
 {
-	u64 head = head_of(pool), from = log_is_there(pool) ? READ_ONCE(pool->log.tail) : head;
+	u64 head = head_of(pool), from = log_is_there(pool) ? READ_ONCE(pool->log->tail) : head;
 	u32 seg = segment(pool);
 
-	return walked <= head + AHEAD * seg && walked + seg <= from - from % seg + pool->scache.blocks;
+	return walked <= head + AHEAD * seg && walked + seg <= from - from % seg + pool->scache->blocks;
 }
 
 /* Look at the next segment; false: it is not time for that. */
 static bool next_segment(struct kvp_pool *pool)
 {
-	struct kvp_reinsert *r = &pool->reinsert;
+	struct kvp_reinsert *r = pool->reinsert;
 	u64 head = head_of(pool);
 	u32 seg = segment(pool);
 
@@ -103,7 +108,7 @@ static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 static void reinsert_work(struct work_struct *work)
 {
 	struct kvp_reinsert *r = container_of(work, struct kvp_reinsert, work);
-	struct kvp_pool *pool = container_of(r, struct kvp_pool, reinsert);
+	struct kvp_pool *pool = r->pool;
 
 	while (may_be_asked(pool)) {
 		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
@@ -117,7 +122,7 @@ static void reinsert_work(struct work_struct *work)
 
 void kvp_reinsert_kick(struct kvp_pool *pool)
 {
-	struct kvp_reinsert *r = &pool->reinsert;
+	struct kvp_reinsert *r = pool->reinsert;
 
 	if (in_use(r) && may_be_asked(pool) &&
 	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(pool, READ_ONCE(r->walked))))
@@ -126,10 +131,10 @@ void kvp_reinsert_kick(struct kvp_pool *pool)
 
 int kvp_reinsert_start(struct kvp_pool *pool)
 {
-	struct kvp_reinsert *r = &pool->reinsert;
+	struct kvp_reinsert *r = pool->reinsert;
 	struct kvp_index_entry *e;
 
-	if (!pool->fill.candidates || in_use(r))
+	if (!pool->fill->candidates || in_use(r))
 		return 0;
 	INIT_WORK(&r->work, reinsert_work);
 	e = kvcalloc(segment(pool), sizeof(*e), GFP_KERNEL);
@@ -146,16 +151,17 @@ int kvp_reinsert_start(struct kvp_pool *pool)
 
 void kvp_reinsert_stop(struct kvp_pool *pool)
 {
-	if (in_use(&pool->reinsert))
-		cancel_work_sync(&pool->reinsert.work);
+	if (in_use(pool->reinsert))
+		cancel_work_sync(&pool->reinsert->work);
 }
 
 void kvp_reinsert_exit(struct kvp_pool *pool)
 {
-	struct kvp_reinsert *r = &pool->reinsert;
+	struct kvp_reinsert *r = pool->reinsert;
 
 	kvp_reinsert_stop(pool);
 	kvfree(r->e);
 	kvfree(r->keep);
 	memset(r, 0, sizeof(*r));
+	r->pool = pool;
 }

@@ -28,6 +28,7 @@ struct kvp_pool;
  * @walked: behind that segment, a place in the log
  */
 struct kvp_reinsert {
+	struct kvp_pool *pool;
 	struct work_struct work;
 	struct kvp_index_entry *e;
 	bool *keep;

@@ -3,8 +3,16 @@
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 
+#include "cache/admission.h"
+#include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "log/log.h"
+#include "policy/index.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that there are before the log comes there */
 
@@ -31,9 +39,9 @@ static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 /* Places that there should be by now, up to all. */
 static u32 places_wanted(struct kvp_pool *pool)
 {
-	u64 passed = READ_ONCE(pool->scache.wiped) - pool->scache.base;
+	u64 passed = READ_ONCE(pool->scache->wiped) - pool->scache->base;
 
-	return min_t(u64, passed + AHEAD, pool->scache.blocks);
+	return min_t(u64, passed + AHEAD, pool->scache->blocks);
 }
 
 /*
@@ -63,8 +71,8 @@ static void grow_work(struct work_struct *work)
 /* Whoever has appended since the tail was durable, in this life or the one before, was not beyond this. */
 static u64 most_written(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
-	u64 tail = READ_ONCE(pool->log.tail);
+	const struct kvp_geometry *g = pool->log->v->g;
+	u64 tail = READ_ONCE(pool->log->tail);
 
 	return tail - tail % g->segment_blocks + kvp_log_window(g);
 }
@@ -75,7 +83,7 @@ static u64 most_written(const struct kvp_pool *pool)
  */
 static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 {
-	u32 kept = kvp_log_kept(pool->log.v->g);
+	u32 kept = kvp_log_kept(pool->log->v->g);
 	u64 most = most_written(pool), in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept);
 
 	return max(head, pool->parity ? most : min(most, in_flight));
@@ -90,13 +98,13 @@ static bool is_there(const struct kvp_scache *s, u32 place)
 /* Where the log, or the ring, goes on, and from where on places are counted. */
 static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks;
 	u64 at;
 
-	lockdep_assert_held(&pool->log.build_lock);
-	if (pool->log.v == v) {
-		s->wiped = pool->log.head.lsn;
+	lockdep_assert_held(&pool->log->build_lock);
+	if (pool->log->v == v) {
+		s->wiped = pool->log->head.lsn;
 		s->doubt = may_be_torn(pool, s->wiped);
 	} else {
 		/* The ring's places have numbers of their own. */
@@ -111,7 +119,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 
 int kvp_scache_start(struct kvp_pool *pool)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = kvp_pool_cache(pool);
 	int ret;
 
@@ -126,7 +134,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	if (ret)
 		return ret;
 	/* From here on whoever appends says what he overwrites. */
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
 	kvp_log_unlock_build(pool);
@@ -135,7 +143,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 
 u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn)
 {
-	const struct kvp_scache *s = &pool->scache;
+	const struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks, to, at;
 
 	if (in_use(s) != v)
@@ -154,13 +162,13 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
  */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u64 rounds;
 
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	if (in_use(s))
 		kvp_rebuild_jumped(pool, lsn);
-	if (!in_use(s) || s->v != pool->log.v)
+	if (!in_use(s) || s->v != pool->log->v)
 		return;
 	rounds = div_u64(lsn - s->wiped, s->blocks);
 	WRITE_ONCE(s->base, s->base + rounds * s->blocks);
@@ -172,13 +180,13 @@ void kvp_scache_renumber(struct kvp_pool *pool)
 	struct kvp_vdev *cache = kvp_pool_cache(pool);
 
 	/* One that has left is let go of by kvp_scache_exit(). */
-	if (in_use(&pool->scache) && cache)
-		smp_store_release(&pool->scache.v, cache);
+	if (in_use(pool->scache) && cache)
+		smp_store_release(&pool->scache->v, cache);
 }
 
 void kvp_scache_exit(struct kvp_pool *pool)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 
 	if (!in_use(s))
 		return;
@@ -191,14 +199,14 @@ void kvp_scache_exit(struct kvp_pool *pool)
 
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = in_use(s);
 	struct kvp_index_entry old, e = { .key = d->block, .crc = d->crc };
 
 	/* Once the log has moved, lsns are those of another one. */
 	if (!v || d->hole || d->intent || d->zero)
 		return;
-	if (v != READ_ONCE(pool->log.v)) {
+	if (v != READ_ONCE(pool->log->v)) {
 		kvp_admit_written(pool, d);
 		return;
 	}
@@ -210,10 +218,10 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = in_use(s);
 
-	if (!v || READ_ONCE(pool->log.moving))
+	if (!v || READ_ONCE(pool->log->moving))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
 	if (!is_there(s, e->place))
@@ -224,11 +232,11 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = in_use(s);
 	int ret;
 
-	if (!v || READ_ONCE(pool->log.moving))
+	if (!v || READ_ONCE(pool->log->moving))
 		return -EINVAL;
 	if (!is_there(s, place_of(s, lsn)))
 		return -ENODEV;
@@ -239,7 +247,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 
 u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u32 place = place_of(s, lsn), end = min(place + nr, READ_ONCE(s->index.places)), n = 0;
 
 	while (place < end && n < nr && kvp_index_next(&s->index, &place, end, &e[n])) {
@@ -251,18 +259,18 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
 
 u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn)
 {
-	return place_of(&pool->scache, lsn);
+	return place_of(pool->scache, lsn);
 }
 
 bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u32 end = place_of(s, lsn) + s->v->g->segment_blocks;
 
 	end = min(end, s->blocks);
 	if (READ_ONCE(s->index.places) >= end)
 		return true;
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
 	kvp_log_unlock_build(pool);
 	grow(s);
@@ -271,12 +279,12 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 
 int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e, u32 n)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	int kept = 0;
 	u32 i;
 
 	/* Whoever appends says what he overwrites under this lock. */
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	if (s->wiped > lsn + s->blocks)
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
@@ -292,8 +300,8 @@ void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 	struct kvp_index_entry old;
 
 	kvp_admit_changed(pool, block);
-	if (in_use(&pool->scache))
-		kvp_index_remove(&pool->scache.index, block, &old);
+	if (in_use(pool->scache))
+		kvp_index_remove(&pool->scache->index, block, &old);
 }
 
 static void forget_places(struct kvp_index *ix, u32 place, u32 end)
@@ -307,10 +315,10 @@ static void forget_places(struct kvp_index *ix, u32 place, u32 end)
 
 static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u32 place;
 
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
@@ -324,15 +332,15 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 
 void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 {
-	const struct kvp_vdev *v = in_use(&pool->scache);
+	const struct kvp_vdev *v = in_use(pool->scache);
 
-	if (v && v == pool->log.v)
+	if (v && v == pool->log->v)
 		overwrite(pool, lsn, nr);
 }
 
 u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	u64 lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
 
 	if (lsn + nr + kvp_log_kept(s->v->g) > end)
@@ -345,7 +353,7 @@ u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
-	const struct kvp_vdev *v = in_use(&pool->scache);
+	const struct kvp_vdev *v = in_use(pool->scache);
 
 	/* Nor once no SSD is left, or of kind parity1 too few for a log. */
 	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
@@ -381,7 +389,7 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 
 u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	/* Before the index is asked: what it has after that was not overwritten up to here. */
 	u64 wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
@@ -412,7 +420,7 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 {
-	return smp_load_acquire(&pool->scache.wiped) <= at->until;
+	return smp_load_acquire(&pool->scache->wiped) <= at->until;
 }
 
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
@@ -426,9 +434,9 @@ static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf,
 {
 	struct kvp_index_entry e;
 
-	if (kvp_index_find(&pool->scache.index, block, &e) &&
+	if (kvp_index_find(&pool->scache->index, block, &e) &&
 	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool, leaf, block)))
-		kvp_index_remove_at(&pool->scache.index, block, e.place);
+		kvp_index_remove_at(&pool->scache->index, block, e.place);
 }
 
 bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 count,
@@ -446,7 +454,7 @@ bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64
 
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr)
 {
-	return kvp_leg_choose_log(in_use(&pool->scache), (struct kvp_place){ at->leg, at->block }, nr);
+	return kvp_leg_choose_log(in_use(pool->scache), (struct kvp_place){ at->leg, at->block }, nr);
 }
 
 void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
@@ -460,7 +468,7 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry now;
 	struct kvp_leg *leg;
@@ -501,7 +509,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 /* Each SSD that has it is asked: one of them may be rotten, too. */
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
-	struct kvp_scache *s = &pool->scache;
+	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = in_use(s);
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry e;
@@ -532,17 +540,17 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 
 u64 kvp_scache_written(const struct kvp_pool *pool)
 {
-	const struct kvp_scache *s = &pool->scache;
+	const struct kvp_scache *s = pool->scache;
 
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
-	return pool->log.next && !kvp_has_data(pool->log.v->g) ? most_written(pool) : 0;
+	return pool->log->next && !kvp_has_data(pool->log->v->g) ? most_written(pool) : 0;
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)
 {
-	const struct kvp_scache *s = &pool->scache;
+	const struct kvp_scache *s = pool->scache;
 	u64 passed = READ_ONCE(s->wiped) - s->base + READ_ONCE(s->before);
 
 	return in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
@@ -550,21 +558,21 @@ u32 kvp_scache_unused(const struct kvp_pool *pool)
 
 u64 kvp_scache_size(const struct kvp_pool *pool)
 {
-	return kvp_scache_asked(pool, 1) ? pool->scache.blocks : 0;
+	return kvp_scache_asked(pool, 1) ? pool->scache->blocks : 0;
 }
 
 u64 kvp_scache_used(struct kvp_pool *pool)
 {
 	struct kvp_index_count sum = { 0 };
 
-	if (in_use(&pool->scache))
-		kvp_index_count(&pool->scache.index, &sum);
+	if (in_use(pool->scache))
+		kvp_index_count(&pool->scache->index, &sum);
 	return sum.live;
 }
 
 u64 kvp_scache_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_scache *s = &pool->scache;
+	const struct kvp_scache *s = pool->scache;
 
 	return in_use(s) ? kvp_index_bytes(READ_ONCE(s->index.places), s->index.most) : 0;
 }

@@ -8,7 +8,6 @@
 #include <linux/crc32.h>
 
 #include "compat/crc.h"
-#include "format/format.h"
 
 #define BY_TABLE	32
 

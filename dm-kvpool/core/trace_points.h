@@ -96,3 +96,4 @@ TRACE_EVENT(kvpool_recovery,
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE trace_points
 #include <trace/define_trace.h>
+

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
 #include "format/regions.h"
+#include "log/log.h"
 
 void kvp_vdevs_init(struct kvp_pool *pool)
 {
@@ -66,7 +67,7 @@ u32 kvp_vdev_needed(const struct kvp_vdev *v)
 	const struct kvp_pool *pool = v->pool;
 
 	if (!kvp_has_data(v->g))
-		return v == pool->log.v && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
+		return v == pool->log->v && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
 	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
 }
 
@@ -80,4 +81,45 @@ u32 kvp_vdev_spare(const struct kvp_vdev *v)
 	u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
 
 	return usable > needed ? usable - needed : 0;
+}
+
+u32 kvp_legs_usable(const struct kvp_pool *pool)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		n += kvp_leg_usable(&pool->legs[i]);
+	return n;
+}
+
+struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
+{
+	int v = kvp_cache_find(pool->sb);
+
+	return v < 0 ? NULL : &pool->vdevs[v];
+}
+
+/* So many legs each vdev can lose now. */
+static void count_spare(struct kvp_pool *pool, u32 *spare)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		spare[i] = kvp_vdev_spare(&pool->vdevs[i]);
+}
+
+struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
+{
+	u32 spare[KVP_MAX_VDEVS] = { 0 };
+
+	count_spare(pool, spare);
+	return &pool->vdevs[kvp_log_leader(pool->sb, spare)];
+}
+
+u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	u32 spare[KVP_MAX_VDEVS] = { 0 };
+
+	count_spare(pool, spare);
+	return kvp_log_mates(pool->sb, v->index, spare);
 }

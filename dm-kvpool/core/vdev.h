@@ -78,4 +78,13 @@ bool kvp_vdev_has_log(const struct kvp_vdev *v);
 /** kvp_vdev_spare() - so many of its legs in use it could lose */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);
 
+/** kvp_pool_cache() - the cache vdev, or NULL */
+struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
+
+/** kvp_log_refuge() - the vdev with data that can lose most now: where a log goes that leaves the cache */
+struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
+
+/** kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each; of a cache none */
+u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v);
+
 #endif /* KVP_VDEV_H */

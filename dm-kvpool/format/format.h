@@ -10,6 +10,7 @@
 #ifndef KVP_FORMAT_CODEC_H
 #define KVP_FORMAT_CODEC_H
 
+#include "compat/crc.h"
 #include "kvpool_format.h"
 
 #ifdef __KERNEL__
@@ -40,14 +41,6 @@ typedef uint64_t u64;
 #define __must_check	__attribute__((warn_unused_result))
 #endif
 #endif
-
-/**
- * kvp_crc32c() - crc32c of a buffer, continued from @crc
- *
- * Not inverted, as the kernel's crc32c(). The module computes it with the
- * processor's instruction where there is one (sum.c), userspace likewise.
- */
-u32 kvp_crc32c(u32 crc, const void *data, size_t bytes);
 
 /* --- sums --------------------------------------------------------------- */
 
@@ -756,5 +749,23 @@ bool kvp_log_epoch(const void *buf, u32 avail, u64 pool_nonce, u64 *epoch);
 
 /** kvp_log_hdr_claims() - blocks that the header in the one block @buf says it has; 0: it is none. Not verified. */
 u32 kvp_log_hdr_claims(const void *buf);
+
+/* A place between two records of the log: versions are in order by it. */
+struct kvp_log_at {
+	u64 lsn;
+	u32 rec;
+};
+
+/** kvp_log_before() - does @a come before @b? */
+static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
+{
+	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
+}
+
+/** kvp_log_same() - are they the same place? */
+static inline bool kvp_log_same(struct kvp_log_at a, struct kvp_log_at b)
+{
+	return a.lsn == b.lsn && a.rec == b.rec;
+}
 
 #endif /* KVP_FORMAT_CODEC_H */

@@ -6,6 +6,10 @@
 #include "core/core.h"
 #include "home/coalesce.h"
 #include "io/batch.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define STRETCHES	8u	/* at a time */
 #define MAX_GAP		32u	/* blocks that lie between two that go home */

@@ -10,9 +10,17 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "cache/scache.h"
 #include "core/core.h"
+#include "home/heal.h"
 #include "home/row.h"
+#include "io/io.h"
+#include "log/checkpoint.h"
 #include "log/spill.h"
+#include "ram/wbuf.h"
+#include "super/finds.h"
+#include "super/members.h"
+#include "table/table.h"
 
 static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {

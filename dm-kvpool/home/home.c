@@ -7,6 +7,9 @@
 #include "home/home_row.h"
 #include "home/pace.h"
 #include "io/batch.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
 #define MIN_LOCKED	64

@@ -10,11 +10,18 @@
 
 #include "log/log.h"
 
-struct kvp_discard_at;
 struct kvp_version;
 struct kvp_home;
 struct kvp_pool;
 struct kvp_vdev;
+
+/* How far a discard has got that takes more than a turn. */
+struct kvp_discard_at {
+	struct kvp_log_at hole;		/* its record; */
+	u64 seq;			/* and as it was accepted, since a log that moves begins anew; */
+	u32 vdev;			/* of those before this one all is done, */
+	u64 own;			/* and of it what is before this block */
+};
 
 /**
  * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.

@@ -13,12 +13,17 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/xor.h"
 #include "format/stripe.h"
 #include "home/home.h"
 #include "home/home_row.h"
 #include "home/pace.h"
 #include "home/row.h"
 #include "io/batch.h"
+#include "io/io.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define CHUNK_ROWS	128	/* a chunk has no more */
 #define MAX_ROWS	256	/* their parity is an entry of the log, or little more */

@@ -11,9 +11,14 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/xor.h"
 #include "format/stripe.h"
+#include "home/heal.h"
 #include "home/missing.h"
 #include "home/row.h"
+#include "io/io.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 /* A read of neighbours. */
 struct missing {

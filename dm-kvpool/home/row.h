@@ -21,12 +21,6 @@ struct kvp_pool;
 struct kvp_tpage;
 struct page;
 
-/** kvp_xor() - add @source to @sum. Context: process. */
-void kvp_xor(struct page *sum, struct page *source);
-
-/** kvp_xor_sum() - make @sum the sum of @nr pages, itself only as the first; of none it is zeros. Context: process. */
-void kvp_xor_sum(struct page *sum, struct page **sources, u32 nr);
-
 /** kvp_row_place() - home of a piece */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece);
 

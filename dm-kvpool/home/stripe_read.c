@@ -3,6 +3,8 @@
 #include "format/stripe.h"
 #include "home/row.h"
 #include "home/stripe_read.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 /* Rows of a stripe, counted from its first one; none if they end where they begin. */
 struct rows {

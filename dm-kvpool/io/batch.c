@@ -3,6 +3,9 @@
 
 #include "core/core.h"
 #include "io/batch.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "super/members.h"
 
 struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 {

@@ -4,6 +4,10 @@
 
 #include "core/core.h"
 #include "io/flight.h"
+#include "io/io.h"
+#include "log/log.h"
+#include "pool/pool.h"
+#include "super/members.h"
 
 #define WATCH_MS	1000	/* between two looks, while legs have something */
 #define LATE_MS		1000	/* a leg that has not answered for that long gets no more of who must not wait */
@@ -128,7 +132,7 @@ static void arm(struct kvp_flights *all)
 /* On the list, unless nobody waits for it any more. */
 static bool enter(struct kvp_flight *f)
 {
-	struct kvp_flights *all = &f->pool->flights;
+	struct kvp_flights *all = f->pool->flights;
 	unsigned long flags;
 	bool wanted;
 
@@ -198,7 +202,7 @@ static bool of_use(const struct kvp_flight *f)
 /* True if it will be tried again. */
 static bool rest(struct kvp_flight *f)
 {
-	struct kvp_flights *all = &f->pool->flights;
+	struct kvp_flights *all = f->pool->flights;
 	unsigned int pause = 10u << (3 * f->tries);
 	unsigned long flags;
 	bool rests;
@@ -237,7 +241,7 @@ static void stray_gone(struct work_struct *work)
 /* It has ended: whoever waits for it hears so. */
 static void come_back(struct kvp_flight *f)
 {
-	struct kvp_flights *all = &f->pool->flights;
+	struct kvp_flights *all = f->pool->flights;
 	unsigned long flags;
 	struct kvp_io *io;
 
@@ -336,10 +340,10 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->io = NULL;
 	f->dev.stray = true;
 	f->bdev = f->dev.leg->bdev;
-	list_move(&f->list, &f->pool->flights.strays);
+	list_move(&f->list, &f->pool->flights->strays);
 	for (i = 0; !f->own && i < nr_pages(&f->dev); i++)
 		get_page(f->pages[i]);
-	atomic_inc(&f->pool->flights.refs);
+	atomic_inc(&f->pool->flights->refs);
 	kvp_io_hold(f->bdev);
 	return io;
 }
@@ -364,7 +368,7 @@ static void give_up(struct kvp_pool *pool)
 {
 	struct kvp_io *io;
 
-	while ((io = next_ripe(&pool->flights))) {
+	while ((io = next_ripe(pool->flights))) {
 		io->error = -ETIMEDOUT;
 		io->done(io);
 	}
@@ -377,7 +381,7 @@ static void give_up(struct kvp_pool *pool)
  */
 static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 {
-	struct kvp_flights *all = &pool->flights;
+	struct kvp_flights *all = pool->flights;
 	struct kvp_flight *f;
 	unsigned long flags;
 	u64 slow = 0;
@@ -401,7 +405,7 @@ static bool may_do_without(const struct kvp_leg *leg)
 	const struct kvp_pool *pool = leg->pool;
 
 	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg) &&
-	       (leg->v != pool->log.v || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
+	       (leg->v != pool->log->v || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 
 static void look_at_legs(struct kvp_pool *pool)
@@ -423,7 +427,7 @@ static void look_at_legs(struct kvp_pool *pool)
 static void watch_work(struct work_struct *work)
 {
 	struct kvp_flights *all = container_of(to_delayed_work(work), struct kvp_flights, watch);
-	struct kvp_pool *pool = container_of(all, struct kvp_pool, flights);
+	struct kvp_pool *pool = all->pool;
 
 	look_at_legs(pool);
 	give_up(pool);
@@ -435,8 +439,8 @@ static void watch_work(struct work_struct *work)
 
 void kvp_flights_kick(struct kvp_pool *pool)
 {
-	set_bit(0, &pool->flights.armed);
-	mod_delayed_work(pool->flights.watch_wq, &pool->flights.watch, 0);
+	set_bit(0, &pool->flights->armed);
+	mod_delayed_work(pool->flights->watch_wq, &pool->flights->watch, 0);
 }
 
 /* --- strays ---------------------------------------------------------------------------------- */
@@ -445,13 +449,13 @@ struct workqueue_struct *kvp_strays_wq;
 
 u32 kvp_strays(const struct kvp_pool *pool)
 {
-	return (u32)atomic_read(&pool->flights.refs) - 1;
+	return (u32)atomic_read(&pool->flights->refs) - 1;
 }
 
 bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 		   bool (*same)(struct block_device *a, struct block_device *b))
 {
-	struct kvp_flights *all = &pool->flights;
+	struct kvp_flights *all = pool->flights;
 	struct kvp_flight *f;
 	unsigned long flags;
 	bool found = false;
@@ -467,7 +471,7 @@ bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 
 int kvp_flights_init(struct kvp_pool *pool)
 {
-	struct kvp_flights *all = &pool->flights;
+	struct kvp_flights *all = pool->flights;
 
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
@@ -481,15 +485,15 @@ int kvp_flights_init(struct kvp_pool *pool)
 
 void kvp_flights_stop(struct kvp_pool *pool)
 {
-	cancel_delayed_work_sync(&pool->flights.watch);
+	cancel_delayed_work_sync(&pool->flights->watch);
 }
 
 void kvp_flights_exit(struct kvp_pool *pool)
 {
-	if (pool->flights.watch_wq)
-		cancel_delayed_work_sync(&pool->flights.watch);
-	if (pool->flights.watch_wq)
-		destroy_workqueue(pool->flights.watch_wq);
-	if (pool->flights.again_wq)
-		destroy_workqueue(pool->flights.again_wq);
+	if (pool->flights->watch_wq)
+		cancel_delayed_work_sync(&pool->flights->watch);
+	if (pool->flights->watch_wq)
+		destroy_workqueue(pool->flights->watch_wq);
+	if (pool->flights->again_wq)
+		destroy_workqueue(pool->flights->again_wq);
 }

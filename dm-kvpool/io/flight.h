@@ -49,6 +49,7 @@ struct kvp_pool;
  *	leg, and who sends something may have to wait for the device
  */
 struct kvp_flights {
+	struct kvp_pool *pool;
 	spinlock_t lock;
 	struct list_head list, strays;
 	atomic_t refs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/moduleparam.h>
 
+#include "core/core.h"
 #include "io/inject.h"
 
 static bool fault_injection;

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/inject.h"
+#include "io/io.h"
 #include "io/io_bio.h"
 #include "io/leg_queue.h"
 

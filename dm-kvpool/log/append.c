@@ -11,19 +11,20 @@
 #include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/log.h"
+#include "ram/wbuf.h"
 
 void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit)
 {
 	struct kvp_log_hdr *h = &e->hdr;
 
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	e->phase = KVP_ENTRY_WRITING;
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
 	e->owed = 0;
-	e->last_seq = pool->log.built_seq;
+	e->last_seq = pool->log->built_seq;
 	e->bypass = NULL;
 	e->appended = true;
 	e->append = NULL;
@@ -32,7 +33,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->payload = nr;
-	h->blocks = kvp_log_entry_blocks(pool->log.v->g, h->hdr_blocks, nr);
+	h->blocks = kvp_log_entry_blocks(pool->log->v->g, h->hdr_blocks, nr);
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
@@ -53,7 +54,7 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = log->v->g;
 	u64 window = kvp_log_window(g), used = kvp_log_used(pool);
 
@@ -63,12 +64,12 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 	if (pool->parity)
 		used += kvp_log_reserve(g, READ_ONCE(log->owed));
 	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&
-	       READ_ONCE(pool->wbuf.nr_buffered) + window / 16 <= kvp_log_limit_after(pool, blocks);
+	       READ_ONCE(pool->wbuf->nr_buffered) + window / 16 <= kvp_log_limit_after(pool, blocks);
 }
 
 bool kvp_log_is_wanted(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	bool wanted;
 

@@ -8,18 +8,24 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logstripe.h"
+#include "format/regions.h"
 #include "io/batch.h"
+#include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
+#include "policy/ssdpolicy.h"
+#include "ram/wbuf.h"
+#include "work/destage.h"
 
 /* --- taking from the buffer ------------------------------------------------ */
 
 /* Blocks an entry would have with so many records and data blocks. */
 static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
-	return kvp_log_entry_blocks(pool->log.v->g, kvp_log_hdr_blocks(records), data);
+	return kvp_log_entry_blocks(pool->log->v->g, kvp_log_hdr_blocks(records), data);
 }
 
 #define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, if nobody has said otherwise */
@@ -64,7 +70,7 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 	u64 first = d->block;
 	u32 n = 0;
 
-	list_for_each_entry_from(d, &pool->wbuf.buffered, list)
+	list_for_each_entry_from(d, &pool->wbuf->buffered, list)
 		if (d->hole || d->block != first + n || !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
 			break;
 	return n == ZEROS_RUN;
@@ -88,12 +94,12 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 	struct kvp_version *d = first;
 	u32 n = 0;
 
-	list_for_each_entry_from(d, &pool->wbuf.buffered, list) {
+	list_for_each_entry_from(d, &pool->wbuf->buffered, list) {
 		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) || zeros_begin(pool, d))
 			break;
 		n++;
 	}
-	return __kvp_wbuf_up_to_hole(&pool->wbuf, first->block, n);
+	return __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n);
 }
 
 /*
@@ -113,7 +119,7 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 /* May this entry hold intents? */
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	lockdep_assert_held(&pool->wbuf.lock);
+	lockdep_assert_held(&pool->wbuf->lock);
 	return e->bypass && kvp_log_takes_intents(pool);
 }
 
@@ -143,7 +149,7 @@ static u32 may_bypass(struct kvp_pool *pool, u64 block, u32 n)
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct list_head *last = &w->buffered;
 	LIST_HEAD(taken);
 	u32 i;
@@ -152,7 +158,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		struct kvp_version *d = list_entry(last->next, struct kvp_version, list);
 
 		d->intent = intent;
-		d->lsn = pool->log.head.lsn;
+		d->lsn = pool->log->head.lsn;
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
@@ -191,7 +197,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return pool->parity && n == pool->wbuf.nr_buffered && first->seq > e->wanted;
+	return pool->parity && n == pool->wbuf->nr_buffered && first->seq > e->wanted;
 }
 
 /*
@@ -250,7 +256,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 /* Take from the head of the buffer what fits into @cap blocks. */
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	bool intents, zeros = false, stop = false;
 
 	spin_lock(&w->lock);
@@ -286,9 +292,9 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
  */
 static void __witness(struct kvp_pool *pool)
 {
-	lockdep_assert_held(&pool->log.lock);
+	lockdep_assert_held(&pool->log->lock);
 	if (!kvp_members_dirty(pool))
-		WRITE_ONCE(pool->log.witnessed, pool->log.durable.lsn);
+		WRITE_ONCE(pool->log->witnessed, pool->log->durable.lsn);
 }
 
 /*
@@ -304,7 +310,7 @@ static bool near_witness(struct kvp_log *log)
 	if (head <= READ_ONCE(log->witnessed) + KVP_LOG_UNWITNESSED)
 		return true;
 	spin_lock_irqsave(&log->lock, flags);
-	__witness(container_of(log, struct kvp_pool, log));
+	__witness(log->pool);
 	near = head <= log->witnessed + KVP_LOG_UNWITNESSED;
 	spin_unlock_irqrestore(&log->lock, flags);
 	return near;
@@ -354,7 +360,7 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 /* In rows, where a version's contents lie depends on how many there are. */
 static void place_in_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = pool->log->v->g;
 	const struct kvp_log_hdr *h = &e->hdr;
 	struct kvp_version *d;
 	u32 i = 0;
@@ -398,7 +404,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(pool, e->records, e->data);
-	if (kvp_log_striped(pool->log.v->g))
+	if (kvp_log_striped(pool->log->v->g))
 		place_in_rows(pool, e);
 }
 
@@ -422,7 +428,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 /* Put the entry among those in flight, and its header on paper. */
 static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_log_hdr *h = &e->hdr;
 	struct kvp_direct *b;
 	unsigned long flags;
@@ -487,13 +493,13 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	u32 i;
 
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	e->v = kvp_log_vdev(pool, e->hdr.lsn);
 	e->sent = 0;
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	if (kvp_log_striped(e->v->g))
-		e->needed = kvp_log_lay_rows(pool->log.rows, (u32)(e - pool->log.entries), e->v->g, &e->hdr,
+		e->needed = kvp_log_lay_rows(pool->log->rows, (u32)(e - pool->log->entries), e->v->g, &e->hdr,
 					     e->pages, e->ios);
 	else
 		lay_copies(e);
@@ -525,7 +531,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
  */
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = log->v->g;
 	u32 kept = kvp_log_kept(g);
 	u64 end = kvp_log_segment_end(g, log->head.lsn) - kept;
@@ -549,7 +555,7 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 
 void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
@@ -560,7 +566,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 /* May anything at all be appended now, with room left for the parity of what must come first? */
 static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 	u32 data = 0, owed = 0;
 
@@ -589,8 +595,8 @@ static u64 newest_wanted(struct kvp_log *log)
 
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
-	u32 cap, want = entry_blocks(pool, 1, min_t(u32, pool->wbuf.nr_buffered, KVP_ENTRY_MAX_DATA));
+	struct kvp_log *log = pool->log;
+	u32 cap, want = entry_blocks(pool, 1, min_t(u32, pool->wbuf->nr_buffered, KVP_ENTRY_MAX_DATA));
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
 	lockdep_assert_held(&log->build_lock);

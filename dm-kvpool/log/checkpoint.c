@@ -7,20 +7,28 @@
  * The pages are fixed before the first flush begins, so they hold no entry
  * whose home write that flush does not cover.
  */
+#include "cache/rebuild.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/generations.h"
+#include "io/mirror.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
 #include "log/move.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/table.h"
 
 /* Everything that the new superblock says differently. */
 static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_sb *sb = pool->sb;
 	unsigned long flags;
 	u64 durable;
 
 	lockdep_assert_held(&pool->sb_lock);
-	if (pool->log.next)
+	if (pool->log->next)
 		kvp_log_new_fill(pool);
 	if (tail) {
 		sb->log_tail = tail->lsn;
@@ -28,9 +36,9 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_prev_csum = tail->prev_csum;
 		kvp_generations_trim(sb);
 	}
-	spin_lock_irqsave(&pool->log.lock, flags);
-	durable = pool->log.durable.lsn;
-	spin_unlock_irqrestore(&pool->log.lock, flags);
+	spin_lock_irqsave(&pool->log->lock, flags);
+	durable = pool->log->durable.lsn;
+	spin_unlock_irqrestore(&pool->log->lock, flags);
 	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
 	sb->cache_lsn = max(sb->cache_lsn, kvp_scache_written(pool));
@@ -59,7 +67,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old_count = sb->generation_count;
 	memcpy(old_generations, sb->generations, sizeof(old_generations));
 	old_commit = sb->log_commit;
-	memcpy(pool->table.old_roots, sb->roots, sizeof(sb->roots));
+	memcpy(pool->table->old_roots, sb->roots, sizeof(sb->roots));
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
 	if (ret) {
@@ -71,15 +79,15 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->generation_count = old_count;
 		sb->era = old_era;
 		/* Of another log it would be a place that this one has not got to. */
-		if (pool->log.next) {
+		if (pool->log->next) {
 			kvp_log_new_undo(pool);
 			sb->log_commit = old_commit;
 		}
 		kvp_generations_trim(sb);	/* none: but for the feature bit */
 		sb->checkpoint_time = old_time;
 		sb->checkpoint--;
-		memcpy(sb->roots, pool->table.old_roots, sizeof(sb->roots));
-	} else if (pool->log.next) {
+		memcpy(sb->roots, pool->table->old_roots, sizeof(sb->roots));
+	} else if (pool->log->next) {
 		kvp_log_new_adopt(pool);
 	}
 	mutex_unlock(&pool->sb_lock);
@@ -122,7 +130,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	kvp_log_home_intents(pool, &home);
-	passed = READ_ONCE(pool->scache.wiped);
+	passed = READ_ONCE(pool->scache->wiped);
 	smp_rmb();	/* what lies before is in the table already, which is fixed next */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = flush_homes(pool);
@@ -141,21 +149,21 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	atomic64_inc(&pool->work_stats.checkpoints);
 	kvp_rebuild_checkpointed(pool, era, passed, tail);
 	/* Of a log that moves this is the place in the new one, which begins there. */
-	if (tail && !pool->log.next)
+	if (tail && !pool->log->next)
 		kvp_log_retire(pool, tail);
 	/* A FLUSH may have waited for poison. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		queue_work(pool->commit_wq, &pool->log.flush_work);
+		queue_work(pool->commit_wq, &pool->log->flush_work);
 	return 0;
 }
 
 static int settle_poison(struct kvp_pool *pool)
 {
-	u32 now = READ_ONCE(pool->table.poisonings);
+	u32 now = READ_ONCE(pool->table->poisonings);
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (!kvp_table_poison_settled(&pool->table, now))
+	if (!kvp_table_poison_settled(pool->table, now))
 		ret = kvp_checkpoint(pool, NULL);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;

@@ -13,11 +13,19 @@
  * in its old order, and the next attempt writes the same place again. Until an
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/reinsert.h"
 #include "core/core.h"
+#include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "log/spill.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "work/destage.h"
 
 #define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
 
@@ -29,9 +37,9 @@
  */
 static u32 commit_batch(struct kvp_pool *pool)
 {
-	u32 limit = READ_ONCE(pool->wbuf.commit_limit);
+	u32 limit = READ_ONCE(pool->wbuf->commit_limit);
 
-	return max(1u, min(pool->wbuf.limit / 4, limit - limit / 8));
+	return max(1u, min(pool->wbuf->limit / 4, limit - limit / 8));
 }
 
 /* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's, and what is kept goes with it. */
@@ -52,15 +60,15 @@ static bool __nothing_in_flight(struct kvp_log *log)
  */
 static bool could_be_wanted(struct kvp_pool *pool)
 {
-	const struct kvp_log *log = &pool->log;
+	const struct kvp_log *log = pool->log;
 
 	return !list_empty(&log->waiters) || READ_ONCE(log->due) ||
-	       READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
+	       READ_ONCE(pool->wbuf->nr_buffered) >= commit_batch(pool);
 }
 
 static bool build_wanted(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w;
 	unsigned long flags;
 	bool wanted;
@@ -77,7 +85,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only when somebody asks. */
 	if (!log->failed)
-		wanted |= READ_ONCE(pool->wbuf.nr_buffered) >= commit_batch(pool);
+		wanted |= READ_ONCE(pool->wbuf->nr_buffered) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
 }
@@ -85,10 +93,10 @@ static bool build_wanted(struct kvp_pool *pool)
 /* Decided within the lock, so that none is armed behind whoever stops the log and cancels it. */
 static void arm_interval(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
-	if (!READ_ONCE(pool->wbuf.nr_buffered) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
+	if (!READ_ONCE(pool->wbuf->nr_buffered) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
 		return;
 	spin_lock_irqsave(&log->lock, flags);
 	if (!READ_ONCE(log->stopped) && !test_and_set_bit(0, &log->armed))
@@ -99,18 +107,18 @@ static void arm_interval(struct kvp_pool *pool)
 
 void kvp_commit_now(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	WRITE_ONCE(log->due, READ_ONCE(pool->wbuf.nr_buffered));
+	WRITE_ONCE(log->due, READ_ONCE(pool->wbuf->nr_buffered));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
 void kvp_interval_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, interval_work);
-	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
+	struct kvp_pool *pool = log->pool;
 
 	clear_bit(0, &log->armed);
 	kvp_commit_now(pool);
@@ -119,7 +127,7 @@ void kvp_interval_work(struct work_struct *work)
 
 void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
 	arm_interval(pool);
 	while (build_wanted(pool) || kvp_log_unsent_must_go(pool)) {
@@ -152,7 +160,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 
 void kvp_log_unlock_build(struct kvp_pool *pool)
 {
-	mutex_unlock(&pool->log.build_lock);
+	mutex_unlock(&pool->log->build_lock);
 	smp_mb();	/* pairs with the one in kvp_commit_kick() */
 	kvp_commit_kick(pool, true);
 }
@@ -161,7 +169,7 @@ void kvp_commit_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, commit_work);
 
-	kvp_commit_kick(container_of(log, struct kvp_pool, log), true);
+	kvp_commit_kick(log->pool, true);
 }
 
 /* --- completion ----------------------------------------------------------------- */
@@ -174,7 +182,7 @@ static bool entry_durable(const struct kvp_entry_io *e)
 /* Entries at the head of the queue that have ended well are durable. */
 static bool __advance(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e, *next;
 	bool moved = false;
 
@@ -202,12 +210,12 @@ static bool __advance(struct kvp_pool *pool)
 /* Is nobody here, or soon, who waits for what is made free when versions move on? */
 static bool __nobody_waits(struct kvp_pool *pool)
 {
-	const struct kvp_log *log = &pool->log;
-	const struct kvp_wbuf *w = &pool->wbuf;
+	const struct kvp_log *log = pool->log;
+	const struct kvp_wbuf *w = pool->wbuf;
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->moving) && !READ_ONCE(log->stopped) && !READ_ONCE(pool->fill.nr_waiting) &&
+	       !READ_ONCE(log->moving) && !READ_ONCE(log->stopped) && !READ_ONCE(pool->fill->nr_waiting) &&
 	       !READ_ONCE(w->scarce) && !READ_ONCE(w->nr_holes) && READ_ONCE(w->used) <= READ_ONCE(w->limit) / 4 * 3;
 }
 
@@ -218,7 +226,7 @@ static bool __nobody_waits(struct kvp_pool *pool)
  */
 static bool __may_gather(struct kvp_pool *pool)
 {
-	const struct kvp_log *log = &pool->log;
+	const struct kvp_log *log = pool->log;
 	const struct kvp_entry_io *e;
 	u32 n = 0;
 
@@ -231,12 +239,12 @@ static bool __may_gather(struct kvp_pool *pool)
 
 void kvp_post_kick(struct kvp_pool *pool)
 {
-	mod_delayed_work(pool->commit_wq, &pool->log.post_work, 0);
+	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
 }
 
 static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -308,7 +316,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 
 static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *back)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_version *d;
 	unsigned long flags;
 
@@ -338,8 +346,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 /* All that was in flight has ended and the first of it on no leg: start over behind what is durable. */
 static void rewind_log(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_log *log = pool->log;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_entry_io *e, *next;
 	struct kvp_version *d;
 	unsigned long flags;
@@ -392,7 +400,7 @@ static bool all_ended(struct kvp_log *log)
 /* Deal with ended entries that did not end well. */
 static void settle_failures(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	unsigned long flags;
 	LIST_HEAD(done);
@@ -435,7 +443,7 @@ static void settle_failures(struct kvp_pool *pool)
 
 static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	bool all = e->intents == e->records;
 	struct kvp_version *d, *next;
 	unsigned long flags;
@@ -458,7 +466,7 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 /* The entry's data is destage's from here. */
 static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 	u32 n = 0;
 
@@ -469,12 +477,12 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	spin_lock(&w->lock);
 	list_splice_tail_init(&e->versions, &w->logged);
 	w->nr_logged += n;
-	pool->log.logged.lsn = e->hdr.lsn + e->hdr.blocks;
-	pool->log.logged.prev_lsn = e->hdr.lsn;
-	pool->log.logged.prev_csum = e->hdr.csum;
-	pool->log.logged.intents += e->intents;
+	pool->log->logged.lsn = e->hdr.lsn + e->hdr.blocks;
+	pool->log->logged.prev_lsn = e->hdr.lsn;
+	pool->log->logged.prev_csum = e->hdr.csum;
+	pool->log->logged.intents += e->intents;
 	if (!e->clean)
-		WRITE_ONCE(pool->log.counts, pool->log.logged.lsn);
+		WRITE_ONCE(pool->log->counts, pool->log->logged.lsn);
 	__kvp_log_milestone(pool);
 	spin_unlock(&w->lock);
 }
@@ -496,7 +504,7 @@ static void settle_losses(struct kvp_pool *pool)
 void kvp_post_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, post_work);
-	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
+	struct kvp_pool *pool = log->pool;
 	struct kvp_entry_io *e;
 	unsigned long flags;
 

@@ -8,22 +8,26 @@
  * a leg not yet recorded, or poison not yet durable.
  */
 #include "core/core.h"
+#include "io/mirror.h"
 #include "log/internal.h"
 #include "log/log.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
+#include "table/table.h"
 
 /* Is anything between this waiter and its answer but the log? */
 static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 {
-	lockdep_assert_held(&pool->log.lock);
+	lockdep_assert_held(&pool->log->lock);
 	return kvp_members_dirty(pool) ||
-	       (!w->flushed && (!list_empty(&pool->log.bypass) ||
-				!kvp_table_poison_settled(&pool->table, w->poisonings)));
+	       (!w->flushed && (!list_empty(&pool->log->bypass) ||
+				!kvp_table_poison_settled(pool->table, w->poisonings)));
 }
 
 /* Sort out waiters whose seq is durable: to @done, or to the longer way. */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 
 	lockdep_assert_held(&log->lock);
@@ -33,7 +37,7 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
-		w->poisonings = READ_ONCE(pool->table.poisonings);
+		w->poisonings = READ_ONCE(pool->table->poisonings);
 		if (needs_flush(pool, w)) {
 			w->lsn = log->durable.lsn;
 			list_move_tail(&w->list, &log->flush_waiters);
@@ -84,8 +88,8 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 /* Those that waited for the flush now wait for a header that says so. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
-	struct kvp_log *log = &pool->log;
-	struct kvp_wbuf *wb = &pool->wbuf;
+	struct kvp_log *log = pool->log;
+	struct kvp_wbuf *wb = pool->wbuf;
 	struct kvp_waiter *w, *next;
 	unsigned long flags;
 	LIST_HEAD(done);
@@ -116,7 +120,7 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
  */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_log_mark home = { .lsn = ~0ull };
 	struct kvp_waiter *w, *next;
 	bool intents = false;
@@ -127,7 +131,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && w->lsn > home.lsn)
 			continue;
-		if (!w->flushed && !kvp_table_poison_settled(&pool->table, w->poisonings)) {
+		if (!w->flushed && !kvp_table_poison_settled(pool->table, w->poisonings)) {
 			queue_work(pool->work_wq, &pool->poison_work);
 			continue;
 		}
@@ -157,7 +161,7 @@ static void __gather_waiters(struct kvp_log *log)
  */
 static void fail_waiters(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 	bool hold = kvp_pool_waits(pool), requeue = READ_ONCE(log->requeue);
 	LIST_HEAD(failed);
@@ -178,7 +182,7 @@ static void fail_waiters(struct kvp_pool *pool)
 /* The pool's own waiters, or all others, hear @error. */
 static void answer_waiters(struct kvp_pool *pool, bool internal, int error)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 	LIST_HEAD(answered);
 
@@ -204,7 +208,7 @@ void kvp_commit_requeue(struct kvp_pool *pool)
 void kvp_long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
-	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
+	struct kvp_pool *pool = log->pool;
 	LIST_HEAD(waiters);
 	bool intents;
 	int ret = 0;
@@ -230,7 +234,7 @@ void kvp_long_flush_work(struct work_struct *work)
 
 void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
 	bool taken, internal;

@@ -62,7 +62,7 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 /* Can the next entry go with it? */
 static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u64 next = e->hdr.lsn + e->hdr.blocks;
 
 	return e->bypass && e->intents == e->records && !e->due && kvp_has_data(log->v->g) &&
@@ -78,17 +78,17 @@ static bool lies_behind(const struct kvp_entry_io *first, const struct kvp_entry
 
 void kvp_log_send_unsent(struct kvp_pool *pool)
 {
-	struct kvp_entry_io *e = pool->log.unsent;
+	struct kvp_entry_io *e = pool->log->unsent;
 
-	lockdep_assert_held(&pool->log.build_lock);
-	WRITE_ONCE(pool->log.unsent, NULL);
+	lockdep_assert_held(&pool->log->build_lock);
+	WRITE_ONCE(pool->log->unsent, NULL);
 	if (e)
 		kvp_log_submit(pool, e);
 }
 
 void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *first = log->unsent;
 
 	lockdep_assert_held(&log->build_lock);
@@ -107,7 +107,7 @@ void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 bool kvp_log_unsent_must_go(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	const struct kvp_entry_io *e = READ_ONCE(log->unsent);
 
 	return e && !READ_ONCE(log->stopped) && must_go(log, e);
@@ -117,7 +117,7 @@ void __kvp_log_joined_ended(struct kvp_entry_io *e)
 {
 	struct kvp_entry_io *second = e->joined;
 
-	lockdep_assert_held(&e->pool->log.lock);
+	lockdep_assert_held(&e->pool->log->lock);
 	if (!second)
 		return;
 	second->v = e->v;

@@ -7,9 +7,14 @@
 #include "core/core.h"
 #include "format/logstripe.h"
 #include "home/home.h"
+#include "io/mirror.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/direct.h"
 
 /* So many open intents, of KVP_MAX_OPEN_INTENTS - 1, and so many of those home: then it is worth a flush. */
 #define CLOSE_FROM	12
@@ -37,7 +42,7 @@ static int init_workers(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
-		struct kvp_direct_worker *worker = &pool->log.workers[i];
+		struct kvp_direct_worker *worker = &pool->log->workers[i];
 
 		worker->pool = pool;
 		INIT_WORK(&worker->work, kvp_direct_work);
@@ -50,13 +55,23 @@ static int init_workers(struct kvp_pool *pool)
 
 void kvp_log_take_place(struct kvp_pool *pool)
 {
-	kvp_log_track(pool->sb, &pool->log.track);
-	WRITE_ONCE(pool->log.v, &pool->vdevs[pool->sb->log_vdev]);
+	kvp_log_track(pool->sb, &pool->log->track);
+	WRITE_ONCE(pool->log->v, &pool->vdevs[pool->sb->log_vdev]);
 }
 
 struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
 {
-	return &pool->vdevs[kvp_log_turn(&pool->log.track, lsn)];
+	return &pool->vdevs[kvp_log_turn(&pool->log->track, lsn)];
+}
+
+u32 kvp_direct_slice(const struct kvp_pool *pool)
+{
+	u32 i, legs = 0;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (kvp_is_parity1(pool->vdevs[i].g))
+			legs += pool->vdevs[i].g->leg_count - 1;
+	return legs * KVP_DIRECT_ROWS;
 }
 
 u32 kvp_log_max_segments(const struct kvp_pool *pool)
@@ -90,7 +105,7 @@ void kvp_direct_collect(struct kvp_direct *b)
 
 int kvp_log_init(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u32 i;
 
 	mutex_init(&log->build_lock);
@@ -124,7 +139,7 @@ fail:
 
 void kvp_log_exit(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
@@ -134,11 +149,11 @@ void kvp_log_exit(struct kvp_pool *pool)
 	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->bypasses[i]);
-		list_splice_init(&log->bypasses[i].versions, &pool->wbuf.logged);
+		list_splice_init(&log->bypasses[i].versions, &pool->wbuf->logged);
 	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		if (log->entries[i].pool)
-			list_splice_init(&log->entries[i].versions, &pool->wbuf.logged);
+			list_splice_init(&log->entries[i].versions, &pool->wbuf->logged);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
 	kvp_log_rows_free(log->rows);
@@ -151,7 +166,7 @@ void kvp_log_exit(struct kvp_pool *pool)
 
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
 	log->nonce = nonce;
 	log->head = *head;
@@ -172,7 +187,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 void kvp_log_begin(struct kvp_pool *pool)
 {
 	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
 	log->redo = 0;
 	log->unsent = NULL;
@@ -185,7 +200,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 
 void kvp_log_stop(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u32 i;
 
 	/* From here on nothing is built, and nothing arms a timer: entry_ended() decides that within the lock. */
@@ -209,7 +224,7 @@ void kvp_log_stop(struct kvp_pool *pool)
 
 void kvp_log_unstop(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->log.stopped, false);
+	WRITE_ONCE(pool->log->stopped, false);
 	/* Workers were cancelled, which had intents to bring home if all was not well. */
 	kvp_direct_kick(pool);
 	kvp_log_move_kick(pool);
@@ -218,7 +233,7 @@ void kvp_log_unstop(struct kvp_pool *pool)
 
 bool kvp_log_idle(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	bool idle;
 
@@ -226,9 +241,9 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
 	       list_empty(&log->finished) && list_empty(&log->bypass);
 	spin_unlock_irqrestore(&log->lock, flags);
-	return idle && !READ_ONCE(pool->wbuf.used) && !READ_ONCE(pool->wbuf.nr_lone) &&
-	       !READ_ONCE(pool->wbuf.nr_holes) &&
-	       !READ_ONCE(pool->wbuf.nr_buffered) && !READ_ONCE(pool->table.nr_dirty);
+	return idle && !READ_ONCE(pool->wbuf->used) && !READ_ONCE(pool->wbuf->nr_lone) &&
+	       !READ_ONCE(pool->wbuf->nr_holes) &&
+	       !READ_ONCE(pool->wbuf->nr_buffered) && !READ_ONCE(pool->table->nr_dirty);
 }
 
 void kvp_direct_kick(struct kvp_pool *pool)
@@ -236,12 +251,12 @@ void kvp_direct_kick(struct kvp_pool *pool)
 	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
-		queue_work(pool->work_wq, &pool->log.workers[i].work);
+		queue_work(pool->work_wq, &pool->log->workers[i].work);
 }
 
 void kvp_log_recorded(struct kvp_pool *pool)
 {
-	wake_up_all(&pool->log.entry_wait);
+	wake_up_all(&pool->log->entry_wait);
 	kvp_commit_kick(pool, false);
 }
 
@@ -259,12 +274,12 @@ u64 kvp_log_most_intents(const struct kvp_pool *pool)
 
 u64 kvp_log_intents_since(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log.head.intents) - READ_ONCE(pool->log.tail_intents);
+	return READ_ONCE(pool->log->head.intents) - READ_ONCE(pool->log->tail_intents);
 }
 
 u64 kvp_log_intents_limit(const struct kvp_pool *pool)
 {
-	return 2 * (kvp_has_data(READ_ONCE(pool->log.v)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
+	return 2 * (kvp_has_data(READ_ONCE(pool->log->v)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
 }
 
 bool kvp_log_takes_intents(const struct kvp_pool *pool)
@@ -275,29 +290,29 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log.v->g) && !pool->parity && !READ_ONCE(pool->log.moving) &&
+	return !kvp_has_data(pool->log->v->g) && !pool->parity && !READ_ONCE(pool->log->moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
 u64 kvp_log_used(struct kvp_pool *pool)
 {
-	u64 head = READ_ONCE(pool->log.head.lsn), tail = READ_ONCE(pool->log.tail);
+	u64 head = READ_ONCE(pool->log->head.lsn), tail = READ_ONCE(pool->log->tail);
 
 	return head > tail ? head - tail : 0;
 }
 
 bool kvp_log_counts(struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log.counts) > READ_ONCE(pool->log.tail);
+	return READ_ONCE(pool->log->counts) > READ_ONCE(pool->log->tail);
 }
 
 /* A log is cut into half as many pieces as there are milestones. */
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
-	u64 step = kvp_log_window(pool->log.v->g) / (KVP_MILESTONES / 2);
+	struct kvp_log *log = pool->log;
+	u64 step = kvp_log_window(pool->log->v->g) / (KVP_MILESTONES / 2);
 
-	lockdep_assert_held(&pool->wbuf.lock);
+	lockdep_assert_held(&pool->wbuf->lock);
 	if (log->nr_milestones &&
 	    log->logged.lsn - log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn < step)
 		return;
@@ -306,20 +321,20 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 
 bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_version *first;
 	bool found = false;
 	u32 i;
 
-	spin_lock(&pool->wbuf.lock);
-	first = __kvp_wbuf_oldest(&pool->wbuf);
+	spin_lock(&pool->wbuf->lock);
+	first = __kvp_wbuf_oldest(pool->wbuf);
 	if (first)
 		limit = min(limit, first->lsn);
 	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
 		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
 		found = mark->lsn <= limit;
 	}
-	spin_unlock(&pool->wbuf.lock);
+	spin_unlock(&pool->wbuf->lock);
 	return found && mark->lsn > READ_ONCE(log->tail);
 }
 
@@ -338,7 +353,7 @@ static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry
 
 u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log.v)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->log->v)->g;
 	u64 free = data_that_fits(pool, g, kvp_log_window(g) - g->segment_blocks);
 
 	return free - free / 16;
@@ -347,15 +362,15 @@ u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = pool->log->v->g;
 	u64 blocks = kvp_log_window(g) - g->segment_blocks;
-	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log.squeeze);
+	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log->squeeze);
 	u64 free;
 
 	if (squeeze)
 		blocks = min(blocks, squeeze);
 	if (pool->parity)
-		used += kvp_log_reserve(g, READ_ONCE(pool->log.owed));
+		used += kvp_log_reserve(g, READ_ONCE(pool->log->owed));
 	free = data_that_fits(pool, g, used < blocks ? blocks - used : 0);
 	return (u32)(free - free / 16);
 }
@@ -365,16 +380,16 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	unsigned long flags;
 
 	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
-	spin_lock_irqsave(&pool->log.lock, flags);
-	WRITE_ONCE(pool->wbuf.commit_limit, kvp_log_limit_after(pool, 0));
-	WRITE_ONCE(pool->wbuf.most_holes, kvp_log_most_holes(pool));
-	spin_unlock_irqrestore(&pool->log.lock, flags);
+	spin_lock_irqsave(&pool->log->lock, flags);
+	WRITE_ONCE(pool->wbuf->commit_limit, kvp_log_limit_after(pool, 0));
+	WRITE_ONCE(pool->wbuf->most_holes, kvp_log_most_holes(pool));
+	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 
 bool kvp_log_short(struct kvp_pool *pool)
 {
-	return kvp_log_is_full(&pool->log) ||
-	       READ_ONCE(pool->wbuf.commit_limit) < kvp_log_window(pool->log.v->g) / 32;
+	return kvp_log_is_full(pool->log) ||
+	       READ_ONCE(pool->wbuf->commit_limit) < kvp_log_window(pool->log->v->g) / 32;
 }
 
 void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
@@ -395,14 +410,14 @@ void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&pool->log.lock, flags);
-	__kvp_log_floor(&pool->log, mark);
-	spin_unlock_irqrestore(&pool->log.lock, flags);
+	spin_lock_irqsave(&pool->log->lock, flags);
+	__kvp_log_floor(pool->log, mark);
+	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	u32 i;
 
@@ -415,7 +430,7 @@ void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
 
 void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	u32 i;
 
@@ -465,17 +480,17 @@ void kvp_log_close_some(struct kvp_pool *pool)
 	struct kvp_intents home;
 
 	/* A flush that succeeds after one that failed says nothing of what that lost. */
-	if (kvp_pool_faulted(pool) || !begin_to_close(&pool->log))
+	if (kvp_pool_faulted(pool) || !begin_to_close(pool->log))
 		return;
 	kvp_log_home_intents(pool, &home);
 	if (!kvp_legs_flush(pool) && !kvp_members_settle(pool))
 		kvp_log_close(pool, &home);
-	WRITE_ONCE(pool->log.closing, false);
+	WRITE_ONCE(pool->log->closing, false);
 }
 
 void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);

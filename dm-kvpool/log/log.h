@@ -16,9 +16,11 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "core/core.h"
 #include "format/format.h"
 #include "format/logplace.h"
 #include "io/io.h"
+#include "log/spill.h"
 
 struct kvp_version;
 struct kvp_home;
@@ -26,6 +28,7 @@ struct kvp_log_new;
 struct kvp_log_rows;
 struct kvp_parity_append;
 struct kvp_pool;
+struct kvp_reload;
 struct kvp_vdev;
 struct page;
 
@@ -45,36 +48,6 @@ struct page;
 #endif
 #define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
-
-/* A place between two records of the log: versions are in order by it. */
-struct kvp_log_at {
-	u64 lsn;
-	u32 rec;
-};
-
-/** kvp_log_before() - does @a come before @b? */
-static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
-{
-	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
-}
-
-/** kvp_log_same() - are they the same place? */
-static inline bool kvp_log_same(struct kvp_log_at a, struct kvp_log_at b)
-{
-	return a.lsn == b.lsn && a.rec == b.rec;
-}
-
-/**
- * struct kvp_log_mark - a place in the log from which a recovery could start
- * @lsn: the place
- * @prev_lsn, @prev_csum: of the entry before it
- * @intents: recorded before it, since the pool was started or the log moved
- */
-struct kvp_log_mark {
-	u64 lsn, prev_lsn;
-	u32 prev_csum;
-	u64 intents;
-};
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
 enum kvp_log_cause {
@@ -202,6 +175,7 @@ struct kvp_direct_worker {
 };
 
 struct kvp_log {
+	struct kvp_pool *pool;
 	/*
 	 * Its size and segments are those of this vdev, which has all of it or, with others, a
 	 * part (kvp_log_vdev()). Both change while nothing is in flight (move.h).
@@ -210,6 +184,7 @@ struct kvp_log {
 	struct kvp_log_track track;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
+	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
 	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
 	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
@@ -459,5 +434,11 @@ void kvp_log_recorded(struct kvp_pool *pool);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
 void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+
+/** kvp_pool_logs_on_cache() - does a cache carry the log at present? It may move. Context: any. */
+static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log->v)->g);
+}
 
 #endif /* KVP_LOG_H */

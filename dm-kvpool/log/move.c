@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/random.h>
 
+#include "cache/admission.h"
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
+#include "log/checkpoint.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "work/destage.h"
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log.v->g) && READ_ONCE(pool->log.moving);
+	return !kvp_has_data(pool->log->v->g) && READ_ONCE(pool->log->moving);
 }
 
 void kvp_log_move_kick(struct kvp_pool *pool)
 {
-	if ((READ_ONCE(pool->log.moving) || READ_ONCE(pool->log.held)) &&
-	    test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log.stopped))
-		queue_work(pool->work_wq, &pool->log.move_work);
+	if ((READ_ONCE(pool->log->moving) || READ_ONCE(pool->log->held)) &&
+	    test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log->stopped))
+		queue_work(pool->work_wq, &pool->log->move_work);
 }
 
 void kvp_log_new_fill(struct kvp_pool *pool)
 {
-	struct kvp_log_new *to = pool->log.next;
-	const struct kvp_vdev *from = pool->log.v;
+	struct kvp_log_new *to = pool->log->next;
+	const struct kvp_vdev *from = pool->log->v;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -46,8 +53,8 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 
 void kvp_log_new_undo(struct kvp_pool *pool)
 {
-	struct kvp_log_new *to = pool->log.next;
-	const struct kvp_vdev *from = pool->log.v;
+	struct kvp_log_new *to = pool->log->next;
+	const struct kvp_vdev *from = pool->log->v;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -67,8 +74,8 @@ void kvp_log_new_undo(struct kvp_pool *pool)
 
 void kvp_log_new_check(struct kvp_pool *pool)
 {
-	struct kvp_log_new *to = pool->log.next;
-	struct kvp_log *log = &pool->log;
+	struct kvp_log_new *to = pool->log->next;
+	struct kvp_log *log = pool->log;
 	struct kvp_sb *sb = pool->sb;
 	unsigned long flags;
 
@@ -91,7 +98,7 @@ void kvp_log_new_check(struct kvp_pool *pool)
  */
 void kvp_log_new_adopt(struct kvp_pool *pool)
 {
-	struct kvp_log_new *to = pool->log.next;
+	struct kvp_log_new *to = pool->log->next;
 	unsigned long flags;
 
 	lockdep_assert_held(&pool->sb_lock);
@@ -107,7 +114,7 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 /* Has every entry ended, and its versions moved on? Nobody builds another one. */
 static bool all_entries_free(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	bool free = true;
 	u32 i;
 
@@ -126,9 +133,9 @@ static bool all_home(struct kvp_pool *pool)
 	bool logged;
 
 	/* Some may be about to be parked. */
-	spin_lock(&pool->wbuf.lock);
-	logged = __kvp_wbuf_oldest(&pool->wbuf);
-	spin_unlock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
+	logged = __kvp_wbuf_oldest(pool->wbuf);
+	spin_unlock(&pool->wbuf->lock);
 	if (logged) {
 		kvp_destage_kick(pool, true);
 		return false;
@@ -141,17 +148,17 @@ static bool all_home(struct kvp_pool *pool)
 static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	bool lost = READ_ONCE(log->moving) && kvp_has_data(to->v->g);
 	unsigned long flags;
 	LIST_HEAD(done);
 
 	mutex_lock(&log->build_lock);
-	spin_lock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
 	log->logged = *head;
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
-	spin_unlock(&pool->wbuf.lock);
+	spin_unlock(&pool->wbuf->lock);
 	kvp_scache_log_moved(pool, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
 	log->nonce = to->nonce;
@@ -183,14 +190,14 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	mutex_lock(&pool->sb_lock);
-	pool->log.next = to;
+	pool->log->next = to;
 	mutex_unlock(&pool->sb_lock);
 }
 
 /* All is home, and stays so, as nothing is built: the checkpoint that says so names the new log. */
 static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
 	u64 lsn = log->durable.lsn + kvp_log_blocks(log->v->g) + kvp_log_blocks(g);
 	struct kvp_log_mark head = { kvp_scache_next_lsn(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
@@ -215,7 +222,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 /* Move the log if it is to and all is home; -EAGAIN: it is not yet. */
 static int try_to_move(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_log_new own = { .v = NULL }, *to = log->plan;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
@@ -224,7 +231,7 @@ static int try_to_move(struct kvp_pool *pool)
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
 	/* Nor may anything be on its way to the cache, where the log would overtake it. */
-	if (!all_entries_free(pool) || READ_ONCE(pool->fill.busy) || !all_home(pool))
+	if (!all_entries_free(pool) || READ_ONCE(pool->fill->busy) || !all_home(pool))
 		return -EAGAIN;
 	/* What was ordered before the SSDs were lost is as good. */
 	if (!to || (READ_ONCE(log->moving) && !kvp_has_data(to->v->g))) {
@@ -237,13 +244,13 @@ static int try_to_move(struct kvp_pool *pool)
 /* Whoever has ordered it hears how it went. */
 static void end_plan(struct kvp_pool *pool, int error)
 {
-	struct kvp_log_new *plan = pool->log.plan;
+	struct kvp_log_new *plan = pool->log->plan;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	if (!plan)
 		return;
-	pool->log.plan = NULL;
-	WRITE_ONCE(pool->log.held, false);
+	pool->log->plan = NULL;
+	WRITE_ONCE(pool->log->held, false);
 	plan->error = error;
 	complete(&plan->done);
 }
@@ -251,7 +258,7 @@ static void end_plan(struct kvp_pool *pool, int error)
 void kvp_log_move_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, move_work);
-	struct kvp_pool *pool = container_of(log, struct kvp_pool, log);
+	struct kvp_pool *pool = log->pool;
 	bool lost;
 	int ret;
 
@@ -278,7 +285,7 @@ void kvp_log_move_work(struct work_struct *work)
 
 int kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
 	init_completion(&plan->done);
 	plan->by_order = true;

@@ -20,6 +20,8 @@
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
 
 struct kvp_parity_append {
 	struct completion done;
@@ -50,7 +52,7 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 
 u32 kvp_log_most_holes(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = pool->log->v->g;
 	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->max_chunk;
 
 	if (!pool->parity)
@@ -61,15 +63,15 @@ u32 kvp_log_most_holes(struct kvp_pool *pool)
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
 	return !pool->parity ||
-	       blocks + kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed) + owed) <= budget;
+	       blocks + kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed) + owed) <= budget;
 }
 
 static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
 {
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = pool->log->v->g;
 
-	lockdep_assert_held(&pool->log.lock);
-	return &pool->log.owed_of[lsn / g->segment_blocks % kvp_log_window_segments(g)];
+	lockdep_assert_held(&pool->log->lock);
+	return &pool->log->owed_of[lsn / g->segment_blocks % kvp_log_window_segments(g)];
 }
 
 void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -79,7 +81,7 @@ void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (!e->owed)
 		return;
 	*__owed_at(pool, e->hdr.lsn) += e->owed;
-	WRITE_ONCE(pool->log.owed, pool->log.owed + e->owed);
+	WRITE_ONCE(pool->log->owed, pool->log->owed + e->owed);
 	list_for_each_entry(d, &e->versions, list)
 		d->owed = !d->intent;
 }
@@ -89,13 +91,13 @@ void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (!e->owed)
 		return;
 	*__owed_at(pool, e->hdr.lsn) -= e->owed;
-	WRITE_ONCE(pool->log.owed, pool->log.owed - e->owed);
+	WRITE_ONCE(pool->log->owed, pool->log->owed - e->owed);
 	e->owed = 0;
 }
 
 void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u32 step = log->v->g->segment_blocks;
 	u64 lsn = log->tail - log->tail % step;
 
@@ -118,7 +120,7 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	u32 rows = kvp_log_owed_by(pool, d);
 	unsigned long flags;
 
@@ -160,7 +162,7 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
 static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
 		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
 	u32 most;
@@ -195,7 +197,7 @@ static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *r
 	if (full)
 		return -EIO;
 	if (!*done) {
-		wait_event(pool->log.entry_wait, kvp_log_free_entry(&pool->log));
+		wait_event(pool->log->entry_wait, kvp_log_free_entry(pool->log));
 		return 0;
 	}
 	wait_for_completion(&a.done);
@@ -209,12 +211,12 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	int ret = 0;
 
 	/* A log that is lost protects nothing any more: what was in it must get home (move.h). */
-	while (!ret && nr && !READ_ONCE(pool->log.moving)) {
+	while (!ret && nr && !READ_ONCE(pool->log->moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
 		nr -= done;
 	}
-	if (READ_ONCE(pool->log.moving))
+	if (READ_ONCE(pool->log->moving))
 		return 0;
 	/* A leg that failed its copy is recorded out before anything relies on the other one. */
 	return ret ?: kvp_members_settle(pool);

@@ -10,8 +10,10 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/xor.h"
 #include "format/logstripe.h"
-#include "home/row.h"
+#include "format/stripe.h"
+#include "io/io.h"
 #include "log/log.h"
 
 static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);	/* as struct kvp_entry_io has ios */
@@ -48,7 +50,7 @@ void kvp_log_rows_free(struct kvp_log_rows *rows)
 
 u64 kvp_log_rows_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_log_rows *rows = pool->log.rows;
+	const struct kvp_log_rows *rows = pool->log->rows;
 
 	return rows ? sizeof(*rows) + (u64)rows->nr * KVP_ENTRIES * KVP_BLOCK_SIZE : 0;
 }

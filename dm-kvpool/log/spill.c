@@ -4,9 +4,13 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/xor.h"
 #include "format/logstripe.h"
-#include "home/row.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "log/log.h"
 #include "log/spill.h"
+#include "ram/wbuf.h"
 
 #define BATCH	256u	/* versions that are read at a time */
 #define RUNS	32u	/* requests for that */
@@ -76,7 +80,7 @@ void kvp_reload_free(struct kvp_reload *r)
  */
 static void park_later(struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
@@ -87,24 +91,24 @@ static void park_later(struct kvp_pool *pool)
 
 void kvp_spill(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
 	u32 limit = READ_ONCE(w->scarce) ? min(READ_ONCE(w->pages), READ_ONCE(w->limit)) :
 					   READ_ONCE(w->limit);
 	u32 n = 0;
 
-	if (!pool->destage.recall || kvp_has_data(pool->log.v->g) ||
+	if (!pool->log->reload || kvp_has_data(pool->log->v->g) ||
 	    READ_ONCE(w->used) <= limit - limit / 4)
 		return;
 	/* What RAM has is not given back once the SSDs are found dead. */
-	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log.moving) && n < SHARE &&
+	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log->moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
 	if (n == SHARE)
 		kvp_post_kick(pool);
-	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log.moving))
+	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log->moving))
 		park_later(pool);
 }
 
@@ -121,14 +125,14 @@ static bool may_ask(const struct kvp_leg *leg)
 	if (kvp_leg_usable(leg))
 		return true;
 	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
-	return leg->bdev && READ_ONCE(pool->log.moving) &&
+	return leg->bdev && READ_ONCE(pool->log->moving) &&
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
 /* Of a cache whose SSDs all have the same, the first one is named. */
 static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
 {
-	return kvp_log_place(pool->log.v->g, lsn, 0);
+	return kvp_log_place(pool->log->v->g, lsn, 0);
 }
 
 static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
@@ -163,7 +167,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 /* All SSDs have the same. */
 static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
 {
-	const struct kvp_vdev *v = pool->log.v;
+	const struct kvp_vdev *v = pool->log->v;
 	int ret = -EILSEQ, error;
 	u32 i;
 
@@ -181,7 +185,7 @@ static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, str
 static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
-	const struct kvp_vdev *v = pool->log.v;
+	const struct kvp_vdev *v = pool->log->v;
 	u64 lsn = kvp_log_row_first(p->lsn, p->row), end = lsn + kvp_log_row_blocks(p->row);
 
 	clear_page(page_address(page));
@@ -199,7 +203,7 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		       struct page *spare)
 {
-	int error = read_copy(&pool->log.v->legs[place_of(pool, p->lsn).leg], p, page), made;
+	int error = read_copy(&pool->log->v->legs[place_of(pool, p->lsn).leg], p, page), made;
 	struct page *scratch;
 
 	if (!error || error == -ENOMEM)
@@ -217,7 +221,7 @@ static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struc
 int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
-	return kvp_log_striped(pool->log.v->g) ? read_of_row(pool, p, page, spare) :
+	return kvp_log_striped(pool->log->v->g) ? read_of_row(pool, p, page, spare) :
 						 read_any_copy(pool, p, page);
 }
 
@@ -285,7 +289,7 @@ static void read_all(struct kvp_reload *r)
 	for (i = 0; i < r->nr_ios; i++) {
 		struct kvp_io *io = &r->ios[i];
 
-		io->leg = kvp_leg_choose_log(r->pool->log.v, r->at[i], io->nr);
+		io->leg = kvp_leg_choose_log(r->pool->log->v, r->at[i], io->nr);
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
 	}
@@ -361,7 +365,7 @@ static int recall_some(struct kvp_reload *r, struct list_head *versions, struct 
 /* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
-	bool hurry = READ_ONCE(r->pool->log.moving) && !d->restored;
+	bool hurry = READ_ONCE(r->pool->log->moving) && !d->restored;
 	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
 
 	if (!r->silent)
@@ -416,11 +420,8 @@ int kvp_reload(struct kvp_reload *r, struct list_head *versions, struct list_hea
 	/* What does not answer may do so later; but not for ever may all others wait for that. */
 	if (!is_lost(r, stop, ret))
 		return -ENOMEM;
-	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags)) {
-		/* No fault of the pool, which goes on as it is: who empties it hears of it. */
-		set_bit(KVP_DESTAGE_STOP, &r->pool->destage.flags);
+	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags))
 		return -EINTR;
-	}
 	take_lost(r, rest, lost);
 	return 0;
 }

@@ -14,7 +14,6 @@
 #include <linux/xarray.h>
 
 #include "format/format.h"
-#include "log/log.h"
 
 /**
  * struct kvp_past_version - what one record says of one block

@@ -41,6 +41,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 #define KVP_INDEX_KEY_BITS	42		/* a block's number: of 4 KiB, 16 PiB */
 #define KVP_INDEX_CHUNK		4096u		/* places that come and go together: 16 MiB */
 #define KVP_INDEX_BUCKETS	(KVP_INDEX_CHUNK / 4)

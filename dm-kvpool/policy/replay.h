@@ -14,7 +14,6 @@
 #include <linux/xarray.h>
 
 #include "format/format.h"
-#include "log/log.h"
 
 struct kvp_replay_rec {
 	struct kvp_replay_rec *older;

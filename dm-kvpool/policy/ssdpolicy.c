@@ -5,6 +5,8 @@
 #include <linux/math64.h>
 #include <linux/string.h>
 
+#include "policy/ghost.h"
+#include "policy/index.h"
 #include "policy/ssdpolicy.h"
 
 /* Shares of the capacity, in percent. */

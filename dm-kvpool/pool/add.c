@@ -27,14 +27,27 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "cache/scache.h"
+#include "core/core.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "home/home.h"
 #include "io/batch.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/spill.h"
+#include "policy/dirty.h"
 #include "pool/add.h"
+#include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
 #include "pool/start.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/ssdcopy.h"
+#include "table/table.h"
+#include "work/destage.h"
 
 #define HOMES	(KVP_DIRECT_WORKERS + 1)	/* destage's is the last */
 
@@ -316,7 +329,7 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 	const struct kvp_vdev *cache = kvp_pool_cache(pool);
 
 	w->bucket_bits = kvp_wbuf_bucket_bits(cache ? kvp_log_window(cache->g) : 0);
-	if (w->bucket_bits <= pool->wbuf.bucket_bits)
+	if (w->bucket_bits <= pool->wbuf->bucket_bits)
 		return 0;
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
 	return w->buckets ? 0 : -ENOMEM;
@@ -347,13 +360,13 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
-		swap(pool->log.workers[i].home, w->homes[i]);
-	swap(pool->destage.home, w->homes[KVP_DIRECT_WORKERS]);
-	swap(pool->table.batch, w->batch);
+		swap(pool->log->workers[i].home, w->homes[i]);
+	swap(pool->destage->home, w->homes[KVP_DIRECT_WORKERS]);
+	swap(pool->table->batch, w->batch);
 	/* Nothing is in the log that could owe anything. */
-	swap(pool->log.owed_of, w->owed_of);
-	swap(pool->log.rows, w->rows);
-	swap(pool->destage.recall, w->recall);
+	swap(pool->log->owed_of, w->owed_of);
+	swap(pool->log->rows, w->rows);
+	swap(pool->log->reload, w->recall);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
 	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
@@ -523,8 +536,8 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		use_parts(pool, w);
 		if (w->next->log_nonce != w->old->log_nonce)
 			kvp_log_begin(pool);
-		memset(&pool->table.roots[known], 0,
-		       (KVP_MAX_ROOTS - known) * sizeof(pool->table.roots[0]));
+		memset(&pool->table->roots[known], 0,
+		       (KVP_MAX_ROOTS - known) * sizeof(pool->table->roots[0]));
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool);
 		kvp_estimate_recovery(pool);

@@ -3,7 +3,7 @@
 #ifndef KVP_ADD_H
 #define KVP_ADD_H
 
-#include "core/core.h"
+#include "pool/pool.h"
 
 /**
  * kvp_add_plan() - what the superblock will be

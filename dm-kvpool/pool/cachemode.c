@@ -7,12 +7,22 @@
  * goes home in the same time, rather than stopped. Then it moves (log/move.h), and takes the
  * mode with it: one superblock has both.
  */
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/reinsert.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/move.h"
 #include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
 #include "pool/start.h"
+#include "super/events.h"
+#include "table/ssdcopy.h"
+#include "work/destage.h"
 
 #define LOOK_JIFFIES	(HZ / 8)	/* how far it has come */
 
@@ -20,9 +30,9 @@ static void drain_work(struct work_struct *work);
 
 void kvp_drain_init(struct kvp_pool *pool)
 {
-	mutex_init(&pool->drain.lock);
-	INIT_WORK(&pool->drain.work, drain_work);
-	init_waitqueue_head(&pool->drain.wait);
+	mutex_init(&pool->drain->lock);
+	INIT_WORK(&pool->drain->work, drain_work);
+	init_waitqueue_head(&pool->drain->wait);
 }
 
 /* --- emptying the log ---------------------------------------------------------------- */
@@ -30,15 +40,15 @@ void kvp_drain_init(struct kvp_pool *pool)
 /* So much goes home while everybody waits: about two seconds' worth. */
 static u64 little(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log.v)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->log->v)->g;
 
-	return min_t(u64, 2 * (u64)READ_ONCE(pool->destage.round) + g->segment_blocks,
+	return min_t(u64, 2 * (u64)READ_ONCE(pool->destage->round) + g->segment_blocks,
 		     kvp_log_window(g) / 8);
 }
 
 static void squeeze(struct kvp_pool *pool, u64 blocks)
 {
-	WRITE_ONCE(pool->log.squeeze, blocks);
+	WRITE_ONCE(pool->log->squeeze, blocks);
 	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);
 }
@@ -55,7 +65,7 @@ static u64 ms_since_boot(void)
 
 static void note_begin(struct kvp_pool *pool)
 {
-	struct kvp_drain *d = &pool->drain;
+	struct kvp_drain *d = pool->drain;
 
 	lockdep_assert_held(&d->lock);
 	d->began = ms_since_boot();
@@ -66,7 +76,7 @@ static void note_begin(struct kvp_pool *pool)
 
 u64 kvp_drain_rate(struct kvp_pool *pool)
 {
-	const struct kvp_drain *d = &pool->drain;
+	const struct kvp_drain *d = pool->drain;
 	u64 ms = ms_since_boot() - READ_ONCE(d->began);
 
 	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000, ms) : 0;
@@ -75,22 +85,22 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 /* Nothing is lost if it ends early: only those who wait for durability wait for longer, then. */
 static int drain(struct kvp_pool *pool)
 {
-	struct kvp_drain *d = &pool->drain;
-	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log.tail), freed;
+	struct kvp_drain *d = pool->drain;
+	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log->tail), freed;
 
-	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log.moving)) {
+	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log->moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
 			return -EIO;
 		kvp_destage_kick(pool, true);
 		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
-		freed = READ_ONCE(pool->log.tail) - tail;
+		freed = READ_ONCE(pool->log->tail) - tail;
 		if (!freed)
 			continue;
 		tail += freed;
 		/* As much as there was before the tail moved for the first time: nobody was held back until then. */
-		if (!READ_ONCE(pool->log.squeeze))
+		if (!READ_ONCE(pool->log->squeeze))
 			most = kvp_log_used(pool) + freed;
 		/* Less by half of what went home: the other half of its room is for those who write. */
 		most = max(little(pool), most - min(most, freed / 2));
@@ -117,7 +127,7 @@ void kvp_cache_begin(struct kvp_pool *pool)
 /* From here on it is done, or fails: whoever cancels it either was heard, or hears that. */
 static int begin_to_move(struct kvp_pool *pool)
 {
-	return cmpxchg(&pool->drain.order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES) == KVP_DRAIN_WANTED ? 0 :
+	return cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES) == KVP_DRAIN_WANTED ? 0 :
 	       -ECANCELED;
 }
 
@@ -133,7 +143,7 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 	if (!ret)
 		ret = kvp_log_move_to(pool, &plan);
 	squeeze(pool, 0);
-	WRITE_ONCE(pool->drain.state, !ret ? KVP_DRAIN_DONE :
+	WRITE_ONCE(pool->drain->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	if (ret)
 		return ret;
@@ -170,7 +180,7 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	if (kvp_pool_faulted(pool))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "the pool is faulted");
-	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log.v) == cache)
+	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log->v) == cache)
 		return 0;
 	if (!kvp_vdev_usable(cache))
 		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
@@ -195,7 +205,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 	if (ret)
 		return ret;
 	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
-	if (kvp_has_data(READ_ONCE(pool->log.v)->g) == kvp_has_data(to->g))
+	if (kvp_has_data(READ_ONCE(pool->log->v)->g) == kvp_has_data(to->g))
 		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else
 		ret = move(pool, to, mode);
@@ -213,7 +223,7 @@ static int set_and_tell(struct kvp_pool *pool, u64 mode, bool force, struct kvp_
 	char word[16];
 	int ret;
 
-	lockdep_assert_held(&pool->drain.lock);
+	lockdep_assert_held(&pool->drain->lock);
 	ret = set_mode(pool, mode, force, r);
 	kvp_tunable_print(KVP_T_CACHE_MODE, mode, word, sizeof(word));
 	if (!ret)
@@ -250,13 +260,13 @@ static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
-	int ret = lock_mode(&pool->drain, r);
+	int ret = lock_mode(pool->drain, r);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(pool->drain.order, KVP_DRAIN_WANTED);
+	WRITE_ONCE(pool->drain->order, KVP_DRAIN_WANTED);
 	ret = set_and_tell(pool, mode, force, r);
-	mutex_unlock(&pool->drain.lock);
+	mutex_unlock(&pool->drain->lock);
 	return ret;
 }
 
@@ -265,7 +275,7 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 static void drain_work(struct work_struct *work)
 {
 	struct kvp_drain *d = container_of(work, struct kvp_drain, work);
-	struct kvp_pool *pool = container_of(d, struct kvp_pool, drain);
+	struct kvp_pool *pool = d->pool;
 	struct kvp_refusal *r = kzalloc(sizeof(*r), GFP_KERNEL);
 	int ret = -ENOMEM;
 
@@ -290,7 +300,7 @@ static bool must_move(struct kvp_pool *pool, u64 mode)
 
 int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
 {
-	struct kvp_drain *d = &pool->drain;
+	struct kvp_drain *d = pool->drain;
 	int ret = check_mode(pool, kvp_pool_cache(pool), mode, force, r);
 
 	if (ret)
@@ -326,7 +336,7 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)
 
 int kvp_drain_cancel(struct kvp_pool *pool)
 {
-	struct kvp_drain *d = &pool->drain;
+	struct kvp_drain *d = pool->drain;
 
 	if (READ_ONCE(d->state) != KVP_DRAIN_RUNNING)
 		return -ENOENT;
@@ -338,17 +348,17 @@ int kvp_drain_cancel(struct kvp_pool *pool)
 
 void kvp_drain_stop(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->drain.stopped, true);
-	wake_up_all(&pool->drain.wait);
+	WRITE_ONCE(pool->drain->stopped, true);
+	wake_up_all(&pool->drain->wait);
 }
 
 void kvp_drain_quiesce(struct kvp_pool *pool)
 {
 	kvp_drain_stop(pool);
-	flush_work(&pool->drain.work);
+	flush_work(&pool->drain->work);
 }
 
 void kvp_drain_unquiesce(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->drain.stopped, false);
+	WRITE_ONCE(pool->drain->stopped, false);
 }

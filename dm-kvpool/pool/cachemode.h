@@ -41,6 +41,7 @@ enum kvp_drain_order {
  * @home: blocks that destage had brought home by then
  */
 struct kvp_drain {
+	struct kvp_pool *pool;
 	struct mutex lock;
 	struct work_struct work;
 	unsigned long queued;

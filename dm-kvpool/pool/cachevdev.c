@@ -20,44 +20,15 @@
 
 #include "core/core.h"
 #include "format/logplace.h"
+#include "log/log.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
 #include "pool/start.h"
-
-struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
-{
-	int v = kvp_cache_find(pool->sb);
-
-	return v < 0 ? NULL : &pool->vdevs[v];
-}
-
-/* So many legs each vdev can lose now. */
-static void count_spare(struct kvp_pool *pool, u32 *spare)
-{
-	u32 i;
-
-	for (i = 0; i < pool->nr_vdevs; i++)
-		spare[i] = kvp_vdev_spare(&pool->vdevs[i]);
-}
-
-struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
-{
-	u32 spare[KVP_MAX_VDEVS] = { 0 };
-
-	count_spare(pool, spare);
-	return &pool->vdevs[kvp_log_leader(pool->sb, spare)];
-}
-
-u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
-{
-	u32 spare[KVP_MAX_VDEVS] = { 0 };
-
-	count_spare(pool, spare);
-	return kvp_log_mates(pool->sb, v->index, spare);
-}
 
 /* An SSD that is here, and would do if nobody had put an older state back onto it (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
-	const struct kvp_vdev *v = pool->log.v;
+	const struct kvp_vdev *v = pool->log->v;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
@@ -73,7 +44,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	u64 nonce;
 
 	pool->recovery.may_give_up = s->discard_log && !s->format && kvp_log_on_cache(sb);
-	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log.v))
+	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log->v))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log && outdated_ssd(pool))

@@ -2,18 +2,99 @@
 /*
  * Life of a pool: start, quiesce, stop.
  */
+#include "cache/admission.h"
+#include "cache/pacing.h"
+#include "cache/rebuild.h"
+#include "cache/reinsert.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
+#include "io/flight.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
 #include "log/move.h"
 #include "policy/estimate.h"
+#include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
 #include "pool/start.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "recovery/recover.h"
+#include "super/events.h"
+#include "super/finds.h"
+#include "super/members.h"
+#include "table/ssdcopy.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/scrub.h"
+#include "work/trim.h"
+
+/* A pool and all its parts: only here they are known together. */
+struct parts {
+	struct kvp_pool pool;
+	struct kvp_wbuf wbuf;
+	struct kvp_rcache rcache;
+	struct kvp_scache scache;
+	struct kvp_pacing pacing;
+	struct kvp_reinsert reinsert;
+	struct kvp_rebuild warm;
+	struct kvp_admission fill;
+	struct kvp_log log;
+	struct kvp_table table;
+	struct kvp_ssdcopies ssdcopies;
+	struct kvp_destage destage;
+	struct kvp_scrub scrub;
+	struct kvp_trim trim;
+	struct kvp_drain drain;
+	struct kvp_events events;
+	struct kvp_finds finds;
+	struct kvp_flights flights;
+};
+
+static void assemble(struct parts *parts)
+{
+	struct kvp_pool *pool = &parts->pool;
+
+	pool->wbuf = &parts->wbuf;
+	pool->rcache = &parts->rcache;
+	pool->scache = &parts->scache;
+	pool->pacing = &parts->pacing;
+	pool->reinsert = &parts->reinsert;
+	pool->warm = &parts->warm;
+	pool->fill = &parts->fill;
+	pool->log = &parts->log;
+	pool->table = &parts->table;
+	pool->ssdcopies = &parts->ssdcopies;
+	pool->destage = &parts->destage;
+	pool->scrub = &parts->scrub;
+	pool->trim = &parts->trim;
+	pool->drain = &parts->drain;
+	pool->events = &parts->events;
+	pool->finds = &parts->finds;
+	pool->flights = &parts->flights;
+	/* Of those that have work of their own. */
+	parts->reinsert.pool = pool;
+	parts->fill.pool = pool;
+	parts->log.pool = pool;
+	parts->destage.pool = pool;
+	parts->scrub.pool = pool;
+	parts->trim.pool = pool;
+	parts->drain.pool = pool;
+	parts->events.pool = pool;
+	parts->finds.pool = pool;
+	parts->flights.pool = pool;
+}
 
 struct kvp_pool *kvp_pool_alloc(void)
 {
-	struct kvp_pool *pool = kvzalloc(sizeof(*pool), GFP_KERNEL);
+	struct parts *parts = kvzalloc(sizeof(*parts), GFP_KERNEL);
+	struct kvp_pool *pool;
 
-	if (!pool)
+	if (!parts)
 		return NULL;
+	pool = &parts->pool;
+	assemble(parts);
 	mutex_init(&pool->sb_lock);
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
@@ -33,14 +114,14 @@ struct kvp_pool *kvp_pool_alloc(void)
 
 void kvp_pool_free(struct kvp_pool *pool)
 {
-	if (!pool || !atomic_dec_and_test(&pool->flights.refs))
+	if (!pool || !atomic_dec_and_test(&pool->flights->refs))
 		return;
 	if (pool->gone)
 		pool->gone(pool);
 	kvp_flights_exit(pool);
 	free_percpu(pool->stats);
 	kvfree(pool->sb);
-	kvfree(pool);
+	kvfree(container_of(pool, struct parts, pool));
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -206,13 +287,13 @@ static u64 leaves_written(const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_vdevs; i++)
 		if (kvp_has_data(pool->vdevs[i].g))
 			leaves += kvp_pages_at(pool->vdevs[i].g, 0);
-	return min(leaves, READ_ONCE(pool->table.written) + READ_ONCE(pool->table.poisoned));
+	return min(leaves, READ_ONCE(pool->table->written) + READ_ONCE(pool->table->poisoned));
 }
 
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
-		.window = kvp_log_window(pool->log.v->g),
+		.window = kvp_log_window(pool->log->v->g),
 		.intents = kvp_log_intents_limit(pool),
 		.leaves = leaves_written(pool),
 		.row_legs = widest_row(pool),
@@ -226,7 +307,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 
 		work.home_rotates |= leg->rotational && kvp_has_data(leg->v->g);
-		work.log_rotates |= leg->rotational && leg->v == pool->log.v;
+		work.log_rotates |= leg->rotational && leg->v == pool->log->v;
 	}
 	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);
 }
@@ -278,7 +359,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		kvp_event(pool, "ram_cache_off why=no_memory");
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
-		queue_work(pool->work_wq, &pool->events.work);
+		queue_work(pool->work_wq, &pool->events->work);
 	if (pool->recovery.kept)
 		kvp_destage_kick(pool, false);
 	kvp_scrub_unquiesce(pool);
@@ -319,7 +400,7 @@ static void mark_clean(struct kvp_pool *pool)
 	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool))
 		return;
 	mutex_lock(&pool->sb_lock);
-	pool->sb->scrub = pool->scrub.info;
+	pool->sb->scrub = pool->scrub->info;
 	pool->sb->flags |= KVP_SB_CLEAN;
 	if (kvp_sb_commit(pool))
 		pool->sb->flags &= ~KVP_SB_CLEAN;
@@ -330,7 +411,7 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 {
 	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_stop(pool);
-	wake_up_all(&pool->destage.wait);
+	wake_up_all(&pool->destage->wait);
 	kvp_scrub_quiesce(pool);
 	kvp_trim_quiesce(pool);
 }
@@ -429,19 +510,13 @@ void kvp_pool_stop(struct kvp_pool *pool)
 	free_parts(pool);
 }
 
-void kvp_pool_space(struct kvp_pool *pool)
-{
-	if (pool->space)
-		pool->space(pool);
-}
-
 /* --- settings ---------------------------------------------------------------------------- */
 
 static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	WRITE_ONCE(pool->tunables[id], value);
 	if (id == KVP_T_FAILMODE && kvp_pool_faulted(pool)) {
-		queue_work(pool->commit_wq, &pool->log.flush_work);
+		queue_work(pool->commit_wq, &pool->log->flush_work);
 		kvp_pool_space(pool);
 	}
 	if (id == KVP_T_DESTAGE_IDLE_MS)
@@ -449,7 +524,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_TABLE_CACHE) {
-		WRITE_ONCE(pool->table.budget, value >> KVP_BLOCK_SHIFT);
+		WRITE_ONCE(pool->table->budget, value >> KVP_BLOCK_SHIFT);
 		kvp_table_shrink(pool, false);
 	}
 }
@@ -549,13 +624,13 @@ static void zero_counters(struct kvp_leg *leg)
 static void go_on(struct kvp_pool *pool)
 {
 	/* Of a log that failed and does not any more, the first entry that counts tells. */
-	bool stood = kvp_pool_faulted(pool) && !READ_ONCE(pool->log.failed);
+	bool stood = kvp_pool_faulted(pool) && !READ_ONCE(pool->log->failed);
 
 	if (!superblock_settled(pool))
 		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	kvp_direct_kick(pool);
-	queue_work(pool->commit_wq, &pool->log.flush_work);
+	queue_work(pool->commit_wq, &pool->log->flush_work);
 	kvp_destage_kick(pool, true);
 	kvp_log_move_kick(pool);
 	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))

@@ -17,11 +17,23 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/scache.h"
+#include "core/core.h"
 #include "format/logplace.h"
+#include "io/io.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "log/spill.h"
 #include "pool/add.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
 #include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/ssdcopy.h"
+#include "work/destage.h"
 
 #define WIPE_PAGES	64u	/* a request */
 
@@ -136,10 +148,10 @@ static void forget_cache(struct kvp_pool *pool)
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);
-	kvp_reload_free(pool->destage.recall);
-	pool->destage.recall = NULL;
-	kvp_log_rows_free(pool->log.rows);
-	pool->log.rows = NULL;
+	kvp_reload_free(pool->log->reload);
+	pool->log->reload = NULL;
+	kvp_log_rows_free(pool->log->rows);
+	pool->log->rows = NULL;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }
 

@@ -26,10 +26,19 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/scache.h"
+#include "core/core.h"
 #include "format/logplace.h"
 #include "log/internal.h"
+#include "log/log.h"
 #include "pool/add.h"
+#include "pool/cachemode.h"
+#include "pool/pool.h"
 #include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
 
 #define NEW	KVP_MAX_LEGS	/* in place of an old leg's number */
 
@@ -374,7 +383,7 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	if (!x->tried)
 		return;
 	/* The last of those that there were to be may have failed. */
-	WRITE_ONCE(pool->log.moving, false);
+	WRITE_ONCE(pool->log->moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	if (!kvp_sb_commit(pool))
 		clear_bit(KVP_POOL_FAULTED, &pool->flags);

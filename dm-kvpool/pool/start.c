@@ -11,21 +11,12 @@
 #include "core/core.h"
 #include "format/logplace.h"
 #include "format/regions.h"
+#include "format/sbring.h"
+#include "io/io.h"
+#include "pool/pool.h"
 #include "pool/start.h"
 
 #define RING_PAGES	(KVP_SB_RING * KVP_SB_BLOCKS)
-
-__printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
-			      const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(r->why, sizeof(r->why), fmt, args);
-	va_end(args);
-	snprintf(r->mend, sizeof(r->mend), "%s", mend);
-	return error;
-}
 
 /* --- reading labels ------------------------------------------------------------- */
 

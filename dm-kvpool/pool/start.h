@@ -3,8 +3,8 @@
 #ifndef KVP_START_H
 #define KVP_START_H
 
-#include "core/core.h"
 #include "format/sbring.h"
+#include "pool/pool.h"
 
 /* What was found on one leg, in the order of the table line. */
 struct kvp_label {
@@ -29,10 +29,6 @@ struct kvp_labels {
 
 struct kvp_labels *kvp_labels_alloc(void);
 void kvp_labels_free(struct kvp_labels *l);
-
-/** kvp_refuse() - fill in why and mend; returns @error */
-__printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
-			      const char *fmt, ...);
 
 /** kvp_labels_read() - read all rings of all legs that are present; may be repeated */
 int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r);

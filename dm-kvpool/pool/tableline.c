@@ -4,9 +4,11 @@
 #include <linux/string.h>
 #include <linux/uuid.h>
 
+#include "core/core.h"
 #include "format/logplace.h"
 #include "format/stripe.h"
 #include "format/tunables.h"
+#include "pool/pool.h"
 #include "pool/start.h"
 #include "pool/tableline.h"
 

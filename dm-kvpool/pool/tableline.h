@@ -8,7 +8,7 @@
 #ifndef KVP_TABLELINE_H
 #define KVP_TABLELINE_H
 
-#include "core/core.h"
+#include "pool/pool.h"
 
 struct kvp_line {
 	unsigned int argc;

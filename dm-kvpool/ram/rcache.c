@@ -8,7 +8,9 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "policy/s3fifo.h"
 #include "ram/rcache.h"
+#include "ram/wbuf.h"
 
 /* No read is worth reclaim, nor the reserves of who frees memory. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
@@ -103,7 +105,7 @@ static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
 
 struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_rshard *s = shard_of(&pool->rcache, block);
+	struct kvp_rshard *s = shard_of(pool->rcache, block);
 	struct page *page;
 	unsigned long flags;
 
@@ -116,7 +118,7 @@ struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block)
 
 void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page)
 {
-	struct kvp_rshard *s = shard_of(&pool->rcache, block);
+	struct kvp_rshard *s = shard_of(pool->rcache, block);
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
@@ -128,7 +130,7 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page)
 
 struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	struct page *page;
 	struct kvp_s3 *s3;
 	u32 slot;
@@ -168,7 +170,7 @@ static u32 changes(const struct kvp_rcache *rc, u64 block, u32 count)
 
 u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
 {
-	u32 token = changes(&pool->rcache, block, count);
+	u32 token = changes(pool->rcache, block, count);
 
 	smp_rmb();	/* before the entries are read; pairs with kvp_rcache_forget() */
 	return token;
@@ -236,7 +238,7 @@ static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
 void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
 		       const struct kvp_rfill *fill)
 {
-	if (put_in(&pool->rcache, block, page, fill))
+	if (put_in(pool->rcache, block, page, fill))
 		this_cpu_inc(pool->stats->ram_fills);
 }
 
@@ -259,7 +261,7 @@ static void take_out(struct kvp_rcache *rc, u64 block)
 
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	struct kvp_rcount *c;
 
 	smp_mb();	/* the entry, then the look; pairs with switch_on() */
@@ -280,7 +282,7 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
  */
 void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	bool data = !d->zero && !d->intent && d->page;
 	struct page *page = NULL;
 
@@ -343,7 +345,7 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 {
 	u32 capacity = min_t(u64, blocks / KVP_RCACHE_SHARDS, KVP_S3_MAX_CAPACITY), i;
 	struct kvp_s3_table *tables[KVP_RCACHE_SHARDS] = { NULL };
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	unsigned long flags;
 	int ret;
 
@@ -378,10 +380,10 @@ void kvp_rcache_drop(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
-		struct kvp_rshard *s = &pool->rcache.shards[i];
+		struct kvp_rshard *s = &pool->rcache->shards[i];
 		unsigned long flags;
 
-		evict_down_to(&pool->rcache, s, 0);
+		evict_down_to(pool->rcache, s, 0);
 		spin_lock_irqsave(&s->lock, flags);
 		__free_spare(s);
 		spin_unlock_irqrestore(&s->lock, flags);
@@ -390,7 +392,7 @@ void kvp_rcache_drop(struct kvp_pool *pool)
 
 u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	u32 next = READ_ONCE(rc->next), freed = 0, i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS && freed < nr; i++) {
@@ -412,13 +414,13 @@ u64 kvp_rcache_used(const struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
-		used += used_by(&pool->rcache.shards[i]);
+		used += used_by(&pool->rcache->shards[i]);
 	return used;
 }
 
 u64 kvp_rcache_bytes(const struct kvp_pool *pool)
 {
-	u32 each = (u32)(READ_ONCE(pool->rcache.blocks) / KVP_RCACHE_SHARDS);
+	u32 each = (u32)(READ_ONCE(pool->rcache->blocks) / KVP_RCACHE_SHARDS);
 
 	return (kvp_rcache_used(pool) << KVP_BLOCK_SHIFT) + KVP_RCACHE_SHARDS * kvp_s3_bytes(each);
 }
@@ -427,7 +429,7 @@ u64 kvp_rcache_bytes(const struct kvp_pool *pool)
 
 int kvp_rcache_init(struct kvp_pool *pool)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	u64 seed = get_random_u64();
 	u32 i;
 
@@ -442,7 +444,7 @@ int kvp_rcache_init(struct kvp_pool *pool)
 
 void kvp_rcache_exit(struct kvp_pool *pool)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
@@ -459,7 +461,7 @@ void kvp_rcache_exit(struct kvp_pool *pool)
 
 const char *kvp_rcache_check(struct kvp_pool *pool)
 {
-	struct kvp_rcache *rc = &pool->rcache;
+	struct kvp_rcache *rc = pool->rcache;
 	u64 held = 0;
 	u32 i;
 

@@ -53,15 +53,6 @@ struct page;
 #define KVP_RCACHE_REGION	(1u << KVP_RCACHE_REGION_SHIFT)	/* blocks */
 #define KVP_RCACHE_COUNT_BITS	12
 
-/** enum kvp_ram_bypass - why what was read is not to be kept; for statistics */
-enum kvp_ram_bypass {
-	KVP_RAM_KEEP,		/* it is */
-	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
-	KVP_RAM_STREAM,		/* it was part of a long stream */
-	KVP_RAM_AHEAD,		/* nobody has asked for it yet */
-	KVP_RAM_BYPASSES
-};
-
 /**
  * struct kvp_rshard - the blocks of one in sixteen regions
  * @lock: irqsave; for everything here, and @held of its regions' counts

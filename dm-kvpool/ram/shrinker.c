@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
+#include "ram/rcache.h"
 #include "ram/shrinker.h"
 
 static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)

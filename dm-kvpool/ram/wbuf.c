@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "policy/dirty.h"
 #include "ram/wbuf.h"
 
 /* Allocated at start, so that writes make progress whatever the state of memory. */
@@ -214,7 +215,7 @@ struct hlist_head *kvp_wbuf_buckets(u32 bits)
 
 struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 
 	swap(w->buckets, buckets);
 	w->bucket_bits = bits;
@@ -225,7 +226,7 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head
 
 int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	u32 i;
 
 	spin_lock_init(&w->lock);
@@ -261,7 +262,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 
 void kvp_wbuf_exit(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_chunk *c, *next;
 
 	if (!w->buckets)
@@ -282,7 +283,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 
 	spin_lock(&w->lock);
 	w->limit = limit;
@@ -328,7 +329,7 @@ static void __supersede(struct kvp_version *old)
 /* Whoever found the buffer full meanwhile must learn that it is not. */
 static void give_back_spare(struct kvp_pool *pool, struct kvp_version *d)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	LIST_HEAD(excess);
 
 	spin_lock(&w->lock);
@@ -358,7 +359,7 @@ static struct kvp_version *take_spare(struct kvp_wbuf *w, struct kvp_version **s
 
 struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d = NULL, *old;
 
 	spin_lock(lock_of(w, block));
@@ -397,7 +398,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 
 u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	u64 seq;
 
 	/*
@@ -422,9 +423,9 @@ u64 kvp_wbuf_seq(struct kvp_pool *pool)
 {
 	u64 seq;
 
-	spin_lock(&pool->wbuf.lock);
-	seq = pool->wbuf.seq;
-	spin_unlock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
+	seq = pool->wbuf->seq;
+	spin_unlock(&pool->wbuf->lock);
 	return seq;
 }
 
@@ -526,7 +527,7 @@ static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
 
 int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_hole *h = kzalloc(sizeof(*h), GFP_NOIO);
 	bool grown, full;
 
@@ -585,7 +586,7 @@ static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
 
 struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 
 	spin_lock(lock_of(w, block));
@@ -597,17 +598,17 @@ struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
 
 void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block)
 {
-	spin_unlock(lock_of(&pool->wbuf, block));
+	spin_unlock(lock_of(pool->wbuf, block));
 }
 
 bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block)
 {
-	return any_hole(&pool->wbuf, block, 1);
+	return any_hole(pool->wbuf, block, 1);
 }
 
 bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	bool found;
 	u64 b;
 
@@ -644,12 +645,12 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 
 void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions)
 {
-	set_states(&pool->wbuf, versions, KVP_VERSION_COMMITTING);
+	set_states(pool->wbuf, versions, KVP_VERSION_COMMITTING);
 }
 
 void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
 {
-	set_states(&pool->wbuf, versions, KVP_VERSION_BUFFERED);
+	set_states(pool->wbuf, versions, KVP_VERSION_BUFFERED);
 }
 
 /* Nothing newer is in the hash table: is what superseded a version of @block durable? */
@@ -671,7 +672,7 @@ static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 
 bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *newest;
 	bool durable;
 
@@ -722,7 +723,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d, *next;
 	LIST_HEAD(lone);
 	LIST_HEAD(excess);
@@ -800,7 +801,7 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 blo
 
 bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *p, *d;
 	u64 block = 0;
 	bool as_is;
@@ -826,7 +827,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 	u32 n = 0;
 
@@ -848,7 +849,7 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 
 bool kvp_wbuf_reserve(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 
 	while (w->nr_reserve < KVP_WBUF_RESERVE) {
 		struct page *page = alloc_page(GFP_KERNEL);
@@ -863,7 +864,7 @@ bool kvp_wbuf_reserve(struct kvp_pool *pool)
 struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
 {
 	struct page *page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 
 	if (page)
 		return page;
@@ -876,7 +877,7 @@ struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
 
 void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	bool kept;
 
 	spin_lock(&w->lock);

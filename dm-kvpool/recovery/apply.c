@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Recovery brings home what the log holds as data, and says so in the table. */
+#include "core/core.h"
 #include "format/logstripe.h"
+#include "io/batch.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
+#include "policy/replay.h"
 #include "recovery/recovery.h"
+#include "table/table.h"
 
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at)
 {
@@ -29,7 +35,7 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret = 0;
 
-	if (pool->table.nr_dirty > pool->table.budget / 2)
+	if (pool->table->nr_dirty > pool->table->budget / 2)
 		ret = kvp_checkpoint(pool, NULL);
 	kvp_table_shrink(pool, false);
 	return ret;
@@ -141,7 +147,7 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		payload = h->lsn + kvp_log_payload_at(rec->pool->log.v->g, h, payloads++);
+		payload = h->lsn + kvp_log_payload_at(rec->pool->log->v->g, h, payloads++);
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);

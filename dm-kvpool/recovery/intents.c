@@ -10,13 +10,21 @@
  */
 #include <linux/mm.h>
 
+#include "core/core.h"
+#include "io/batch.h"
+#include "io/io.h"
+#include "log/log.h"
+#include "policy/replay.h"
 #include "recovery/recovery.h"
+#include "super/finds.h"
+#include "super/members.h"
+#include "table/table.h"
 
 /* How far the window that begins at @block may go: all of it intents, and a place for each request. */
 static u32 window_blocks(struct kvp_recovery *rec, u64 block)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 max = min(pool->log.v->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
+	u32 max = min(pool->log->v->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
 	u32 n = 0, ios = 0, until = 0;
 	struct kvp_replay_rec *r;
 

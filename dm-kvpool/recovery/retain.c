@@ -9,8 +9,12 @@
  */
 #include <linux/slab.h>
 
+#include "core/core.h"
 #include "format/generations.h"
 #include "format/logplace.h"
+#include "log/log.h"
+#include "policy/replay.h"
+#include "ram/wbuf.h"
 #include "recovery/recovery.h"
 
 /* They may be very many, and nobody need be killed for them: the log can be brought home instead. */

@@ -17,10 +17,17 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "core/core.h"
+#include "core/xor.h"
 #include "format/stripe.h"
 #include "home/row.h"
+#include "io/batch.h"
+#include "io/io.h"
+#include "log/log.h"
 #include "policy/history.h"
 #include "recovery/recovery.h"
+#include "super/finds.h"
+#include "table/table.h"
 
 enum piece_kind {
 	PIECE_ZERO,		/* unwritten */

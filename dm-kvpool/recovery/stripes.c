@@ -10,9 +10,16 @@
 #include <linux/bits.h>
 #include <linux/mm.h>
 
+#include "core/core.h"
+#include "core/xor.h"
 #include "format/logstripe.h"
+#include "format/stripe.h"
 #include "home/row.h"
+#include "io/io.h"
+#include "log/log.h"
+#include "policy/replay.h"
 #include "recovery/recovery.h"
+#include "super/members.h"
 
 #define READ	0		/* pages of rec->seg: as it lies there */
 #define MADE	KVP_STRIPES_MADE
@@ -43,7 +50,7 @@ void kvp_stripes_free(struct kvp_recovery *rec)
 
 static const struct kvp_vdev *log_vdev(const struct kvp_recovery *rec)
 {
-	return rec->pool->log.v;
+	return rec->pool->log->v;
 }
 
 static struct page *page_at(struct kvp_recovery *rec, u32 which, u64 lsn)

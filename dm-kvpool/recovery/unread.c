@@ -19,6 +19,8 @@
  *
  * Where there is no answer the start is refused. Nothing was made final then, and a later one finds all of it.
  */
+#include "core/core.h"
+#include "io/io.h"
 #include "recovery/recovery.h"
 
 #define TRIES		5	/* 100 ms apart, where that may help */

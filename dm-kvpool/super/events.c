@@ -4,6 +4,8 @@
 #include <linux/stdarg.h>
 
 #include "core/core.h"
+#include "io/io.h"
+#include "super/events.h"
 
 static u32 event_sum(const struct kvp_disk_event *e)
 {
@@ -41,7 +43,7 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 static void events_work(struct work_struct *work)
 {
 	struct kvp_events *ev = container_of(work, struct kvp_events, work);
-	struct kvp_pool *pool = container_of(ev, struct kvp_pool, events);
+	struct kvp_pool *pool = ev->pool;
 	u64 seq, next;
 	u32 i;
 
@@ -66,7 +68,7 @@ static void events_work(struct work_struct *work)
 
 void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	struct kvp_disk_event *e;
 	unsigned long flags;
 	va_list args;
@@ -105,7 +107,7 @@ const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS])
 
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ev->lock, flags);
@@ -117,7 +119,7 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 /* Take over what a block of one leg's ring has and is newer than what others had. */
 static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	u32 i;
 
 	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++) {
@@ -135,7 +137,7 @@ static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_
 /* At once, into @ring: a disk takes as long for one block. One by one if that fails, or for want of memory. */
 static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	struct page *pages[KVP_EVENTS_BLOCKS];
 	struct kvp_io io = {
 		.leg = leg, .op = KVP_IO_READ, .block = KVP_EVENTS_BLOCK, .nr = KVP_EVENTS_BLOCKS, .pages = pages,
@@ -163,18 +165,18 @@ void kvp_events_load(struct kvp_pool *pool)
 		if (kvp_leg_usable(&pool->legs[i]))
 			merge_ring(pool, &pool->legs[i], ring);
 	vfree(ring);
-	pool->events.next = max_t(u64, pool->events.next, pool->sb->event_seq);
-	pool->events.written = pool->events.next;
+	pool->events->next = max_t(u64, pool->events->next, pool->sb->event_seq);
+	pool->events->written = pool->events->next;
 }
 
 void kvp_events_flush(struct kvp_pool *pool)
 {
-	flush_work(&pool->events.work);
+	flush_work(&pool->events->work);
 }
 
 int kvp_events_init(struct kvp_pool *pool)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	u32 i;
 
 	spin_lock_init(&ev->lock);
@@ -194,7 +196,7 @@ fail:
 
 void kvp_events_exit(struct kvp_pool *pool)
 {
-	struct kvp_events *ev = &pool->events;
+	struct kvp_events *ev = pool->events;
 	u32 i;
 
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++)

@@ -20,6 +20,7 @@ struct page;
 #define KVP_EVENT_TEXT		216
 
 struct kvp_events {
+	struct kvp_pool *pool;
 	spinlock_t lock;			/* irqsave */
 	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
 	struct page *out;			/* a block of it on its way to the legs */

@@ -2,6 +2,8 @@
 #include <linux/jiffies.h>
 
 #include "core/core.h"
+#include "super/events.h"
+#include "super/finds.h"
 
 #define FIRST_INTERVAL_MS	1000u
 #define LONGEST_INTERVAL_MS	600000u
@@ -21,7 +23,7 @@ static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 {
 	char where[48] = "", range[96] = "";
 
-	lockdep_assert_held(&pool->finds.lock);
+	lockdep_assert_held(&pool->finds->lock);
 	if (!run->count)
 		return;
 	if (run->kind == KVP_FIND_HEALED_PAGE)
@@ -41,17 +43,17 @@ static void __queue(struct kvp_pool *pool)
 	const struct kvp_find_run *run;
 	u64 next = U64_MAX, now = get_jiffies_64();
 
-	for (run = pool->finds.runs; run < pool->finds.runs + KVP_FIND_RUNS; run++)
+	for (run = pool->finds->runs; run < pool->finds->runs + KVP_FIND_RUNS; run++)
 		if (run->used)
 			next = min(next, run->due);
 	if (next != U64_MAX)
-		mod_delayed_work(pool->work_wq, &pool->finds.work, next > now ? next - now : 0);
+		mod_delayed_work(pool->work_wq, &pool->finds->work, next > now ? next - now : 0);
 }
 
 static void finds_work(struct work_struct *work)
 {
 	struct kvp_finds *f = container_of(to_delayed_work(work), struct kvp_finds, work);
-	struct kvp_pool *pool = container_of(f, struct kvp_pool, finds);
+	struct kvp_pool *pool = f->pool;
 	u64 now = get_jiffies_64();
 	struct kvp_find_run *run;
 	unsigned long flags;
@@ -74,7 +76,7 @@ static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8
 {
 	struct kvp_find_run *run, *best = NULL;
 
-	for (run = pool->finds.runs; run < pool->finds.runs + KVP_FIND_RUNS; run++) {
+	for (run = pool->finds->runs; run < pool->finds->runs + KVP_FIND_RUNS; run++) {
 		if (run->used && run->kind == kind && run->leg == leg && run->level == level)
 			return run;
 		if (!best || (best->used && (!run->used || run->due < best->due)))
@@ -88,7 +90,7 @@ static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8
 
 void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u32 level, u64 at)
 {
-	struct kvp_finds *f = &pool->finds;
+	struct kvp_finds *f = pool->finds;
 	struct kvp_find_run *run;
 	unsigned long flags;
 
@@ -114,21 +116,21 @@ void kvp_finds_settle(struct kvp_pool *pool)
 	struct kvp_find_run *run;
 	unsigned long flags;
 
-	spin_lock_irqsave(&pool->finds.lock, flags);
-	for (run = pool->finds.runs; run < pool->finds.runs + KVP_FIND_RUNS; run++)
+	spin_lock_irqsave(&pool->finds->lock, flags);
+	for (run = pool->finds->runs; run < pool->finds->runs + KVP_FIND_RUNS; run++)
 		__tell(pool, run);
-	spin_unlock_irqrestore(&pool->finds.lock, flags);
+	spin_unlock_irqrestore(&pool->finds->lock, flags);
 }
 
 void kvp_finds_stop(struct kvp_pool *pool)
 {
 	kvp_finds_settle(pool);
-	cancel_delayed_work_sync(&pool->finds.work);
-	memset(pool->finds.runs, 0, sizeof(pool->finds.runs));
+	cancel_delayed_work_sync(&pool->finds->work);
+	memset(pool->finds->runs, 0, sizeof(pool->finds->runs));
 }
 
 void kvp_finds_init(struct kvp_pool *pool)
 {
-	spin_lock_init(&pool->finds.lock);
-	INIT_DELAYED_WORK(&pool->finds.work, finds_work);
+	spin_lock_init(&pool->finds->lock);
+	INIT_DELAYED_WORK(&pool->finds->work, finds_work);
 }

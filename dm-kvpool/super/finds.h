@@ -44,6 +44,7 @@ struct kvp_find_run {
 };
 
 struct kvp_finds {
+	struct kvp_pool *pool;
 	spinlock_t lock;		/* irqsave; outside that of events */
 	struct kvp_find_run runs[KVP_FIND_RUNS];
 	struct delayed_work work;

@@ -10,16 +10,13 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "io/flight.h"
+#include "io/io.h"
+#include "log/log.h"
 #include "log/move.h"
-
-u32 kvp_legs_usable(const struct kvp_pool *pool)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		n += kvp_leg_usable(&pool->legs[i]);
-	return n;
-}
+#include "super/events.h"
+#include "super/members.h"
+#include "work/scrub.h"
 
 u32 kvp_losses_survivable(const struct kvp_pool *pool)
 {
@@ -31,7 +28,7 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 		/* A cache counts if acknowledged blocks would be lost with it and the power. */
 		if (!kvp_has_data(v->g)) {
-			if (v != pool->log.v)
+			if (v != pool->log->v)
 				continue;
 			needed = kvp_log_needs(v->g);
 		}
@@ -87,8 +84,8 @@ static void note_counters(struct kvp_pool *pool)
 	u32 i;
 
 	/* Progress of a scrub survives with every superblock, if not to the last block. */
-	if (READ_ONCE(pool->scrub.info.state) == KVP_SCRUB_RUNNING)
-		pool->sb->scrub = pool->scrub.info;
+	if (READ_ONCE(pool->scrub->info.state) == KVP_SCRUB_RUNNING)
+		pool->sb->scrub = pool->scrub->info;
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];
 		struct kvp_leg *leg = &pool->legs[i];
@@ -108,7 +105,7 @@ static void note_counters(struct kvp_pool *pool)
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log.moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
+	return READ_ONCE(pool->log->moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
 }
 
 /* Legs that were given up since the last superblock: recorded out, under a new epoch. */
@@ -262,7 +259,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		kvp_log_new_check(pool);
 		note_losses(pool);
 		note_counters(pool);
-		sb->event_seq = (u32)READ_ONCE(pool->events.next);
+		sb->event_seq = (u32)READ_ONCE(pool->events->next);
 		sb->write_time = ktime_get_real_seconds();
 		sb->sequence++;
 		note_behind(pool);
@@ -355,7 +352,7 @@ void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 	kvp_log_move_kick(pool);
 	/* Whoever waits for the legs need not wait any longer. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		queue_work(pool->commit_wq, &pool->log.flush_work);
+		queue_work(pool->commit_wq, &pool->log->flush_work);
 	kvp_pool_space(pool);
 }
 
@@ -372,7 +369,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	lockdep_assert_held(&pool->members_lock);
 	if (keeps_log) {
 		WRITE_ONCE(leg->keeps_log, true);
-		WRITE_ONCE(pool->log.moving, true);
+		WRITE_ONCE(pool->log->moving, true);
 		smp_wmb();	/* pairs with those who find the state changed: note_losses(), kvp_leg_keeps_log() */
 	}
 	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
@@ -396,7 +393,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	usable = kvp_vdev_usable(leg->v);
 	taken = kvp_leg_usable(leg) && usable > kvp_vdev_needed(leg->v);
 	if (taken)
-		__take_out(leg, state, leg->v == pool->log.v && usable <= kvp_log_needs(leg->v->g));
+		__take_out(leg, state, leg->v == pool->log->v && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	/* Nobody waits for what it has. */
 	if (taken)
@@ -430,7 +427,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 	unsigned long flags, taken = 0;
 	u32 i;
 
-	lockdep_assert_held(&pool->log.build_lock);
+	lockdep_assert_held(&pool->log->build_lock);
 	spin_lock_irqsave(&pool->members_lock, flags);
 	for (i = 0; i < v->nr_legs; i++) {
 		if (!(which >> i & 1) || !kvp_leg_usable(&v->legs[i]))
@@ -448,7 +445,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 
 void kvp_log_legs_keep(struct kvp_pool *pool)
 {
-	struct kvp_vdev *v = pool->log.v;
+	struct kvp_vdev *v = pool->log->v;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
@@ -458,7 +455,7 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
 		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
-	WRITE_ONCE(pool->log.moving, true);
+	WRITE_ONCE(pool->log->moving, true);
 }
 
 void kvp_members_work(struct work_struct *work)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
 #include "table/shrinker.h"
+#include "table/table.h"
 
 static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {

@@ -3,7 +3,9 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "io/io.h"
 #include "table/ssdcopy.h"
+#include "table/table.h"
 
 /* --- where ------------------------------------------------------------------------- */
 
@@ -38,7 +40,7 @@ static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 
 int kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	struct kvp_vdev *v = READ_ONCE(pool->ssdcopies.v);
+	struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
 	struct kvp_leg *leg;
 	u64 place;
 
@@ -129,7 +131,7 @@ static u32 nr_busy(struct kvp_ssdcopies *all)
 
 void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait)
 {
-	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_ssdcopies *all = pool->ssdcopies;
 	struct kvp_vdev *v = READ_ONCE(all->v);
 	struct kvp_ssdcopy *c;
 	struct kvp_leg *leg;
@@ -155,13 +157,13 @@ void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct
 
 void kvp_ssdcopy_init(struct kvp_pool *pool)
 {
-	spin_lock_init(&pool->ssdcopies.lock);
-	init_waitqueue_head(&pool->ssdcopies.wait);
+	spin_lock_init(&pool->ssdcopies->lock);
+	init_waitqueue_head(&pool->ssdcopies->wait);
 }
 
 void kvp_ssdcopy_start(struct kvp_pool *pool)
 {
-	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_ssdcopies *all = pool->ssdcopies;
 	struct kvp_vdev *v = kvp_pool_cache(pool);
 	u32 i;
 
@@ -179,20 +181,20 @@ void kvp_ssdcopy_renumber(struct kvp_pool *pool)
 {
 	struct kvp_vdev *v = kvp_pool_cache(pool);
 
-	if (pool->ssdcopies.v && v)
-		WRITE_ONCE(pool->ssdcopies.v, v);
+	if (pool->ssdcopies->v && v)
+		WRITE_ONCE(pool->ssdcopies->v, v);
 }
 
 void kvp_ssdcopy_drain(struct kvp_pool *pool)
 {
-	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_ssdcopies *all = pool->ssdcopies;
 
 	wait_event(all->wait, !nr_busy(all));
 }
 
 void kvp_ssdcopy_exit(struct kvp_pool *pool)
 {
-	struct kvp_ssdcopies *all = &pool->ssdcopies;
+	struct kvp_ssdcopies *all = pool->ssdcopies;
 	u32 i;
 
 	if (!all->v)

@@ -8,8 +8,19 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 
+#include "cache/scache.h"
 #include "core/core.h"
+#include "format/regions.h"
 #include "io/batch.h"
+#include "io/io.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/finds.h"
+#include "super/members.h"
+#include "table/ssdcopy.h"
 #include "table/table.h"
 
 #define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */
@@ -33,12 +44,12 @@ static __le64 *words(const struct kvp_tpage *tp)
 
 static struct mutex *load_lock(const struct kvp_vdev *v, u32 level, u64 index)
 {
-	return &v->pool->table.load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
+	return &v->pool->table->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
 static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 index)
 {
-	struct kvp_table *t = &v->pool->table;
+	struct kvp_table *t = v->pool->table;
 
 	return &t->buckets[hash_64((u64)v->index << 58 | index << 2 | level, t->bucket_bits)];
 }
@@ -114,7 +125,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
  */
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct mutex *lock = load_lock(tp->v, tp->level, tp->index);
 	struct kvp_tpage *parent = tp->parent;
 
@@ -165,7 +176,7 @@ static void __add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
 
 static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	u32 freed = 0;
 
 	while (freed < nr) {
@@ -186,12 +197,12 @@ static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
 
 u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
 {
-	return reclaim(pool, nr, 2 * READ_ONCE(pool->table.nr_pages) + 2);
+	return reclaim(pool, nr, 2 * READ_ONCE(pool->table->nr_pages) + 2);
 }
 
 void kvp_table_shrink(struct kvp_pool *pool, bool all)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	u32 pages = READ_ONCE(t->nr_pages), budget = READ_ONCE(t->budget);
 
 	if (all)
@@ -254,7 +265,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 {
 	u32 word = word_of(leaf, block);
 	u64 old = le64_to_cpu(words(leaf)[word]);
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	if (kvp_entry_state(old) != kvp_entry_state(entry)) {
 		__count(t, old, -1);
@@ -274,7 +285,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 static u64 pointer_to(const struct kvp_vdev *v, struct kvp_tpage *parent, u64 index)
 {
 	return parent ? le64_to_cpu(READ_ONCE(words(parent)[index % KVP_PTRS_PER_PAGE])) :
-			READ_ONCE(v->pool->table.roots[v->first_root + index]);
+			READ_ONCE(v->pool->table->roots[v->first_root + index]);
 }
 
 static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
@@ -457,11 +468,11 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 /* No leg has this page: say so once, and keep it in mind for whoever has to refuse something. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
-	struct kvp_table_lost *lost = &pool->table.lost;
+	struct kvp_table_lost *lost = &pool->table->lost;
 	u64 first = tp->index * span(tp->v, tp->level);
 	bool known;
 
-	mutex_lock(&pool->table.lock);
+	mutex_lock(&pool->table->lock);
 	known = lost->blocks && lost->level == tp->level && lost->index == tp->index &&
 		lost->vdev == tp->v->index;
 	lost->vdev = tp->v->index;
@@ -470,7 +481,7 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 	lost->blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first);
 	lost->first = kvp_pool_block(tp->v, first);
 	lost->last = min(kvp_pool_block(tp->v, first + lost->blocks - 1), pool->sb->pool_blocks - 1);
-	mutex_unlock(&pool->table.lock);
+	mutex_unlock(&pool->table->lock);
 	if (!known)
 		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
 			  (unsigned long long)tp->index, (unsigned long long)lost->first,
@@ -486,7 +497,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	const struct kvp_geometry *g = leaf->v->g;
 	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks), poison;
 	u64 used = leaf_end(leaf->v, &leaf->at);
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	mutex_lock(&t->lock);
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
@@ -534,7 +545,7 @@ static void fill_lost(struct kvp_tpage *tp)
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
 	u64 blocks = blocks_below(tp->v, tp->level, tp->index);
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	fill_lost(tp);
 	mutex_lock(&t->lock);
@@ -623,7 +634,7 @@ static struct kvp_tpage *alloc_tpage(gfp_t gfp)
  */
 static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
 	do {
@@ -644,7 +655,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 				   struct kvp_tpage *parent)
 {
 	struct kvp_pool *pool = v->pool;
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
 	/* Two, so that what could not be had before is made up for. */
@@ -674,7 +685,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent,
 			       bool give_up)
 {
-	struct kvp_table *t = &v->pool->table;
+	struct kvp_table *t = v->pool->table;
 	struct kvp_tpage *tp = new_tpage(v, level, index, parent);
 	int ret = 0;
 
@@ -816,18 +827,18 @@ static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf)
 {
-	lock_for_change(&pool->table, leaf);
+	lock_for_change(pool->table, leaf);
 }
 
 void kvp_table_unlock(struct kvp_pool *pool)
 {
-	mutex_unlock(&pool->table.lock);
+	mutex_unlock(&pool->table->lock);
 }
 
 void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
 		     enum kvp_entry_state state)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	if (state == KVP_ENTRY_POISONED)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
@@ -839,14 +850,14 @@ void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const s
 {
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
 
-	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table.era, state), d);
+	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
 	kvp_scache_came_home(pool, d);
 }
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	__set(t, leaf, parity_word(leaf, row),
 	      kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
@@ -1022,7 +1033,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 	int ret = 0;
 
 	/* Most pools have none: then the counter saves the walk. */
-	if (!READ_ONCE(pool->table.poisoned))
+	if (!READ_ONCE(pool->table->poisoned))
 		block = end;
 	while (!ret && block < end) {
 		struct kvp_tpage *leaf;
@@ -1074,7 +1085,7 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
 			 struct page *copy)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *tp = load(at.v, level, index_of(at.v, level, at.block));
 	int repaired = 0;
@@ -1110,7 +1121,7 @@ static bool __copy_leaf(struct kvp_tpage *tp)
 
 u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp, *next;
 	u32 era, copies = KVP_TABLE_COPIES;
 
@@ -1175,7 +1186,7 @@ static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
 			struct list_head *pages)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_tpage *parent = tp->parent;
 
 	tp->pending = ptr;
@@ -1230,7 +1241,7 @@ static u32 copies_of(const struct kvp_tpage *tp)
 /* Copy after copy, so that neighbours make one request. */
 static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
-	struct kvp_batch *b = pool->table.batch;
+	struct kvp_batch *b = pool->table->batch;
 	struct kvp_tpage *tp;
 	int ret = 0;
 	u32 copy;
@@ -1282,7 +1293,7 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 
 void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp, *next;
 
 	/* Before they may change again. */
@@ -1315,7 +1326,7 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 /* Pages that are kept, and where they are found; nothing else that a load needs may run out. */
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	u64 pages = 0;
 	u32 i;
 
@@ -1339,7 +1350,7 @@ static int alloc_pages_and_places(struct kvp_pool *pool)
 
 int kvp_table_init(struct kvp_pool *pool)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 	struct kvp_sb *sb = pool->sb;
 	u32 i, j;
 
@@ -1374,7 +1385,7 @@ static void free_tpages(struct list_head *pages)
 /* All references are gone. */
 void kvp_table_exit(struct kvp_pool *pool)
 {
-	struct kvp_table *t = &pool->table;
+	struct kvp_table *t = pool->table;
 
 	if (!t->batch)
 		return;

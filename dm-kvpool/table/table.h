@@ -33,6 +33,7 @@
 
 struct kvp_batch;
 struct kvp_pool;
+struct kvp_version;
 struct page;
 
 enum kvp_tpage_flags {

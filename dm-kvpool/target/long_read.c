@@ -3,10 +3,14 @@
 #include <linux/highmem.h>
 
 #include "compat/xor.h"
+#include "core/core.h"
 #include "home/stripe_read.h"
 #include "io/inject.h"
 #include "io/leg_queue.h"
+#include "io/mirror.h"
+#include "table/table.h"
 #include "target/long_read.h"
+#include "target/request.h"
 
 #define JUNK_ORDER	4u	/* parity that nobody looks at: so much is a segment */
 #define RESERVE		16

@@ -7,11 +7,23 @@
 #include <linux/sched/signal.h>
 #include <linux/uuid.h>
 
+#include "core/core.h"
 #include "io/inject.h"
+#include "log/log.h"
+#include "pool/cachemode.h"
+#include "pool/pool.h"
+#include "ram/rcache.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/table.h"
 #include "target/message.h"
 #include "target/order.h"
+#include "target/registry.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "work/destage.h"
+#include "work/scrub.h"
+#include "work/trim.h"
 
 /* @pool stays as long as the message does, the table that it came by need not. */
 struct message {

@@ -3,8 +3,12 @@
 #include <linux/device-mapper.h>
 #include <linux/jiffies.h>
 
+#include "cache/pacing.h"
+#include "core/core.h"
+#include "log/log.h"
 #include "target/paced.h"
 #include "target/request.h"
+#include "work/destage.h"
 
 static u32 blocks_of(const struct bio *bio)
 {
@@ -34,7 +38,7 @@ static void come_back(struct kvp_requests *r, u64 ns)
 /* Where nothing is going to come free, nobody waits here: failmode decides what becomes of him. */
 static bool in_vain(const struct kvp_pool *pool)
 {
-	return kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed);
+	return kvp_pool_faulted(pool) || READ_ONCE(pool->log->failed);
 }
 
 /* False: they are all given back. */
@@ -64,7 +68,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
 	if ((!behind && !wait) || !put(r, bio))
 		return false;
-	WRITE_ONCE(pool->pacing.waiting, true);
+	WRITE_ONCE(pool->pacing->waiting, true);
 	come_back(r, wait);
 	if (!behind)
 		kvp_destage_kick(pool, false);
@@ -108,11 +112,11 @@ void kvp_paced_work(struct work_struct *work)
 	while ((bio = first(r))) {
 		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
 		if (wait) {
-			WRITE_ONCE(pool->pacing.waiting, true);
+			WRITE_ONCE(pool->pacing->waiting, true);
 			come_back(r, wait);
 			return;
 		}
 		let_in(r);
 	}
-	WRITE_ONCE(pool->pacing.waiting, false);
+	WRITE_ONCE(pool->pacing->waiting, false);
 }

@@ -3,6 +3,8 @@
 #include <linux/slab.h>
 #include <linux/suspend.h>
 
+#include "core/core.h"
+#include "log/log.h"
 #include "pool/start.h"
 #include "target/order.h"
 #include "target/pm.h"

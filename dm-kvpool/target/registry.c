@@ -3,6 +3,9 @@
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 
+#include "core/core.h"
+#include "io/flight.h"
+#include "pool/pool.h"
 #include "pool/start.h"
 #include "target/registry.h"
 

@@ -3,12 +3,26 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 
+#include "cache/admission.h"
+#include "cache/pacing.h"
+#include "cache/scache.h"
+#include "core/core.h"
+#include "core/latency.h"
+#include "home/heal.h"
 #include "home/missing.h"
 #include "io/inject.h"
 #include "io/leg_queue.h"
+#include "io/mirror.h"
+#include "log/log.h"
+#include "policy/ssdpolicy.h"
+#include "policy/streams.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 #include "target/long_read.h"
 #include "target/paced.h"
 #include "target/request.h"
+#include "work/destage.h"
 
 #define READ_PAGES	4	/* reads that get on when there is no memory at all */
 
@@ -143,7 +157,7 @@ static bool must_fail(struct kvp_pool *pool)
 /* The same for who finds the buffer full: while commits fail nothing will come free. */
 static bool waits_in_vain(struct kvp_pool *pool)
 {
-	return must_fail(pool) || (READ_ONCE(pool->log.failed) &&
+	return must_fail(pool) || (READ_ONCE(pool->log->failed) &&
 				   !READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
 }
 
@@ -236,13 +250,13 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
  */
 static void relieve_memory(struct kvp_pool *pool)
 {
-	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
-	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
+	if (READ_ONCE(pool->wbuf->used) < pool->wbuf->limit / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(pool->wbuf))) {
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
 	/* What a cache has need not be in memory; there may have been none to park it. */
-	if (READ_ONCE(pool->wbuf.scarce) || READ_ONCE(pool->wbuf.used) > pool->wbuf.limit - pool->wbuf.limit / 4)
+	if (READ_ONCE(pool->wbuf->scarce) || READ_ONCE(pool->wbuf->used) > pool->wbuf->limit - pool->wbuf->limit / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
 }
@@ -351,7 +365,7 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 	spin_lock_irqsave(&r->lock, flags);
 	WRITE_ONCE(r->suspending, ti);
 	spin_unlock_irqrestore(&r->lock, flags);
-	WRITE_ONCE(r->pool->log.requeue, !!ti);
+	WRITE_ONCE(r->pool->log->requeue, !!ti);
 	if (!ti) {
 		go_on(r);
 		return;
@@ -671,7 +685,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	enum home_class class = classify(pool, leaf, block, count);
 
 	if (class == HOME_READ) {
-		if (kvp_rcache_enabled(&pool->rcache))
+		if (kvp_rcache_enabled(pool->rcache))
 			this_cpu_add(pool->stats->ram_misses, count);
 		k->requests = r;
 		k->leaf = leaf;
@@ -793,7 +807,7 @@ static u32 ask_of(const struct bio *bio)
 /* It comes from home, or the SSD: prepare that it is kept, or not. */
 static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypass why)
 {
-	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(&pool->rcache);
+	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(pool->rcache);
 	struct kvp_bio *k = data_of(bio);
 
 	k->may_fill = !k->ssd.block && kvp_admit_plan(pool, first_block(bio), block_count(bio),
@@ -803,7 +817,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	k->token = 0;
 	if (keep) {
 		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
-	} else if (kvp_rcache_enabled(&pool->rcache)) {
+	} else if (kvp_rcache_enabled(pool->rcache)) {
 		this_cpu_add(pool->stats->ram_bypassed[why], block_count(bio));
 	}
 }
@@ -864,7 +878,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	cached = read_cached(pool, bio);
 	if (!cached)
 		cut_for_ssd(pool, bio);
-	if (kvp_rcache_enabled(&pool->rcache))
+	if (kvp_rcache_enabled(pool->rcache))
 		why = worth_keeping(pool, bio, n == count);
 	if (cached) {
 		end_bio(bio, BLK_STS_OK);

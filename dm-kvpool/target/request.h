@@ -10,8 +10,11 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "cache/admission.h"
+#include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "log/log.h"
 
 /**
  * struct kvp_requests - bios that could not be served at once

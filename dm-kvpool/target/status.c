@@ -3,9 +3,28 @@
 #include <linux/log2.h>
 #include <linux/uuid.h>
 
+#include "cache/admission.h"
+#include "cache/pacing.h"
+#include "cache/rebuild.h"
+#include "cache/scache.h"
+#include "core/core.h"
+#include "core/latency.h"
+#include "io/flight.h"
+#include "log/log.h"
+#include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "pool/pool.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "target/registry.h"
 #include "target/request.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "work/scrub.h"
+#include "work/trim.h"
 
 static const char *const scrub_states[] = {
 	[KVP_SCRUB_NONE] = "none",
@@ -68,7 +87,7 @@ static const char *pool_state(const struct kvp_pool *pool)
 	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return "suspended";
 	/* No leg takes the log: nothing more becomes durable until one does. */
-	if (kvp_pool_faulted(pool) || READ_ONCE(pool->log.failed))
+	if (kvp_pool_faulted(pool) || READ_ONCE(pool->log->failed))
 		return "faulted";
 	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
 }
@@ -80,7 +99,7 @@ static const char *pool_mode(const struct kvp_pool *pool)
 
 static u64 scrub_done(const struct kvp_pool *pool)
 {
-	const struct kvp_scrub_info *info = &pool->scrub.info;
+	const struct kvp_scrub_info *info = &pool->scrub->info;
 
 	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
 }
@@ -118,9 +137,9 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
-	       READ_ONCE(pool->wbuf.used), READ_ONCE(pool->wbuf.limit), kvp_log_used(pool),
-	       kvp_log_window(pool->log.v->g), reads, writes, sums, healed,
-	       READ_ONCE(pool->table.poisoned), scrub_states[READ_ONCE(pool->scrub.info.state)],
+	       READ_ONCE(pool->wbuf->used), READ_ONCE(pool->wbuf->limit), kvp_log_used(pool),
+	       kvp_log_window(pool->log->v->g), reads, writes, sums, healed,
+	       READ_ONCE(pool->table->poisoned), scrub_states[READ_ONCE(pool->scrub->info.state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 }
@@ -237,7 +256,7 @@ static const char *const drains[] = {
 
 static void say_cache(struct printer *p, const struct kvp_vdev *v)
 {
-	enum kvp_drain_state state = READ_ONCE(v->pool->drain.state);
+	enum kvp_drain_state state = READ_ONCE(v->pool->drain->state);
 	char mode[16];
 
 	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
@@ -248,7 +267,7 @@ static void say_cache(struct printer *p, const struct kvp_vdev *v)
 	say(p, "drain.state=%s\n", drains[state]);
 	say_number(p, "drain.left", state == KVP_DRAIN_RUNNING ?
 		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);
-	say_number(p, "drain.total", READ_ONCE(v->pool->drain.total) << KVP_BLOCK_SHIFT);
+	say_number(p, "drain.total", READ_ONCE(v->pool->drain->total) << KVP_BLOCK_SHIFT);
 	say_number(p, "drain.rate", state == KVP_DRAIN_RUNNING ?
 		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
 }
@@ -287,8 +306,8 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "checkpoint", sb->checkpoint);
 	say_number(p, "sequence", sb->sequence);
 	say_number(p, "created", sb->create_time);
-	say_number(p, "written_blocks", READ_ONCE(pool->table.written));
-	say_number(p, "poisoned_blocks", READ_ONCE(pool->table.poisoned));
+	say_number(p, "written_blocks", READ_ONCE(pool->table->written));
+	say_number(p, "poisoned_blocks", READ_ONCE(pool->table->poisoned));
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
 	say_number(p, "unanswered", kvp_strays(pool));
 	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
@@ -313,11 +332,11 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 
 static void say_log(struct printer *p, struct kvp_pool *pool)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 
-	say_number(p, "log.vdev", pool->log.v->index);
-	say_number(p, "log.vdevs", BIT(pool->log.v->index) | READ_ONCE(pool->sb->log_others));
-	say_number(p, "log.size", kvp_log_window(pool->log.v->g) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.vdev", pool->log->v->index);
+	say_number(p, "log.vdevs", BIT(pool->log->v->index) | READ_ONCE(pool->sb->log_others));
+	say_number(p, "log.size", kvp_log_window(pool->log->v->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));
@@ -326,11 +345,11 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "log.data_blocks", READ_ONCE(log->data_blocks));
 	say_number(p, "log.intent_blocks", READ_ONCE(log->intent_blocks));
 	say_number(p, "log.failed", READ_ONCE(log->failed));
-	say_number(p, "ram.write_buffer", (u64)READ_ONCE(pool->wbuf.limit) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf.used));
-	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table.budget) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table.nr_pages) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.read_cache", READ_ONCE(pool->rcache.blocks) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.write_buffer", (u64)READ_ONCE(pool->wbuf->limit) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf->used));
+	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table->budget) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table->nr_pages) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache", READ_ONCE(pool->rcache->blocks) << KVP_BLOCK_SHIFT);
 	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool) << KVP_BLOCK_SHIFT);
 }
 
@@ -371,7 +390,7 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 /* What each SSD was written for @cause. Of a cache of kind parity1 each has a part of all. */
 static u64 written_for(const struct kvp_pool *pool, const struct kvp_vdev *v, enum kvp_log_cause cause)
 {
-	u64 bytes = READ_ONCE(pool->log.ssd_blocks[cause]) << KVP_BLOCK_SHIFT;
+	u64 bytes = READ_ONCE(pool->log->ssd_blocks[cause]) << KVP_BLOCK_SHIFT;
 
 	return v && kvp_log_striped(v->g) ? div_u64(bytes, v->nr_legs) : bytes;
 }
@@ -386,8 +405,8 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
 	say_number(p, "ssd.fills", sum->ssd_fills);
 	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
-	say_number(p, "ssd.restored", READ_ONCE(pool->warm.restored));
-	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm.ms));
+	say_number(p, "ssd.restored", READ_ONCE(pool->warm->restored));
+	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm->ms));
 	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool));
 	for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
@@ -399,7 +418,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes) << KVP_BLOCK_SHIFT) / v->nr_legs);
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf.nr_lone) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf->nr_lone) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 
@@ -412,7 +431,7 @@ static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
 /* What is in use now, in bytes, of all that grows with load or size. */
 static void say_memory(struct printer *p, struct kvp_pool *pool)
 {
-	const struct kvp_wbuf *w = &pool->wbuf;
+	const struct kvp_wbuf *w = pool->wbuf;
 	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
 
 	say_number(p, "memory.write_buffer", (u64)READ_ONCE(w->pages) *
@@ -420,7 +439,7 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	/* kmalloc() has no size between 96 and 128. */
 	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
 		   ((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT));
-	say_number(p, "memory.table", (u64)READ_ONCE(pool->table.nr_pages) *
+	say_number(p, "memory.table", (u64)READ_ONCE(pool->table->nr_pages) *
 		   (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
 	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
 	say_number(p, "memory.index", kvp_scache_bytes(pool));
@@ -483,15 +502,15 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 		[KVP_TRIM_STOPPED] = "stopped", [KVP_TRIM_FAILED] = "failed",
 	};
 
-	say(p, "trim.state=%s\n", states[READ_ONCE(pool->trim.state)]);
-	say_number(p, "trim.done", READ_ONCE(pool->trim.cursor));
+	say(p, "trim.state=%s\n", states[READ_ONCE(pool->trim->state)]);
+	say_number(p, "trim.done", READ_ONCE(pool->trim->cursor));
 	say_number(p, "trim.total", pool->sb->pool_blocks);
-	say_number(p, "trim.blocks", READ_ONCE(pool->trim.blocks));
+	say_number(p, "trim.blocks", READ_ONCE(pool->trim->blocks));
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)
 {
-	const struct kvp_scrub_info *info = &pool->scrub.info;
+	const struct kvp_scrub_info *info = &pool->scrub->info;
 	const struct kvp_recovery_info *rec = &pool->recovery;
 
 	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
@@ -611,7 +630,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
 {
 	struct printer p = { result, maxlen, 0 };
-	u64 next = READ_ONCE(pool->events.next), seq = from;
+	u64 next = READ_ONCE(pool->events->next), seq = from;
 	struct kvp_disk_event e;
 
 	*result = 0;

@@ -3,6 +3,7 @@
 #ifndef KVP_TARGET_H
 #define KVP_TARGET_H
 
+#include "pool/pool.h"
 #include "target/registry.h"
 
 struct dm_dev;

@@ -19,12 +19,21 @@
  */
 #include <linux/list_sort.h>
 
+#include "cache/pacing.h"
 #include "core/core.h"
 #include "format/logplace.h"
+#include "home/heal.h"
 #include "home/home.h"
 #include "home/pace.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
 #include "log/move.h"
 #include "log/spill.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/elevator.h"
 
 #define MAX_ROUND	4096	/* versions */
 #define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
@@ -46,11 +55,11 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log.v->g);
+	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log->v->g);
 
 	/* What is kept free for parity nobody else can have. */
 	if (pool->parity)
-		used += kvp_log_reserve(pool->log.v->g, READ_ONCE(pool->log.owed));
+		used += kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed));
 	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
@@ -59,13 +68,13 @@ static bool log_half_full(struct kvp_pool *pool)
 
 static bool table_half_dirty(struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->table.nr_dirty) > pool->table.budget / 2;
+	return READ_ONCE(pool->table->nr_dirty) > pool->table->budget / 2;
 }
 
 /* Too few to be worth a round for their own sake. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
-	return kvp_wbuf_nr_logged(&pool->wbuf) < MIN_ROUND;
+	return kvp_wbuf_nr_logged(pool->wbuf) < MIN_ROUND;
 }
 
 /* Where much is dirty beside them, that is what a recovery takes its time for. */
@@ -80,9 +89,9 @@ static bool many_intents(struct kvp_pool *pool)
 /* All must come home, and then the tail move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 
-	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(&pool->log) || many_intents(pool))
+	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(pool->log) || many_intents(pool))
 		return true;
 	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
 }
@@ -92,12 +101,12 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 /* Of a log on a cache: would a checkpoint free enough of a log of which too much is used? */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	u64 step = kvp_log_window(pool->log.v->g) / TAIL_STEPS;
+	u64 step = kvp_log_window(pool->log->v->g) / TAIL_STEPS;
 
 	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
-	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log.tail) >= step;
+	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log->tail) >= step;
 }
 
 /*
@@ -106,14 +115,14 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) && kvp_wbuf_nr_logged(&pool->wbuf) &&
+	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) && kvp_wbuf_nr_logged(pool->wbuf) &&
 	       log_half_full(pool);
 }
 
 /* As fast as possible, whatever else there is to do. */
 static bool destage_pressed(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_log_mark mark;
 
 	/* Of so many as may be pending: whoever is one too many waits. */
@@ -129,8 +138,8 @@ static bool destage_pressed(struct kvp_pool *pool)
 /* Has nobody written for long? Whoever asks keeps watch. */
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = &pool->destage;
-	u64 seq = READ_ONCE(pool->wbuf.seq);
+	struct kvp_destage *dg = pool->destage;
+	u64 seq = READ_ONCE(pool->wbuf->seq);
 
 	if (seq != READ_ONCE(dg->seq)) {
 		WRITE_ONCE(dg->seq, seq);
@@ -143,7 +152,7 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 /* In how many jiffies is the next round? 0: now. What is less than a round is left to the idle timer. */
 static unsigned long destage_delay(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
 	bool quiet;
 
@@ -154,7 +163,7 @@ static unsigned long destage_delay(struct kvp_pool *pool)
 	quiet = writers_are_quiet(pool);
 	if (few_are_logged(pool))
 		return NEVER;
-	if (!READ_ONCE(pool->pacing.waiting) && time_after(yield, at))
+	if (!READ_ONCE(pool->pacing->waiting) && time_after(yield, at))
 		at = yield;
 	return quiet || !time_after(at, now) ? 0 : at - now;
 }
@@ -172,13 +181,13 @@ static bool destage_wanted(struct kvp_pool *pool)
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
-	bool cache = pool->destage.recall;
-	u32 n = min(pool->destage.round, cache ? MAX_RECALLED : MAX_ROUND);
+	bool cache = pool->log->reload;
+	u32 n = min(pool->destage->round, cache ? MAX_RECALLED : MAX_ROUND);
 
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
-		n = pool->destage.yields ? MIN_ROUND :
+		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log.v->g) / (cache ? 8 : 4), n) : n;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log->v->g) / (cache ? 8 : 4), n) : n;
 }
 
 /**
@@ -237,11 +246,11 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
  */
 static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d, *next;
 	LIST_HEAD(covered);
 
-	if (pool->parity && pool->destage.sweep.nr)
+	if (pool->parity && pool->destage->sweep.nr)
 		return;
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
@@ -260,7 +269,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 /* In log order, what has a page. */
 static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	u32 max = round_versions(pool);
 
 	spin_lock(&w->lock);
@@ -280,9 +289,9 @@ static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 	r->next = (struct kvp_log_at){ limit, 0 };
 	kvp_elevator_gather(pool, limit);
 	take_holes(pool, limit, r);
-	r->swept = !r->nr && pool->destage.sweep.nr;
+	r->swept = !r->nr && pool->destage->sweep.nr;
 	if (r->swept)
-		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage.runs, &r->data, &r->next);
+		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage->runs, &r->data, &r->next);
 	else if (!r->nr)
 		take_logged(pool, limit, r);
 	list_for_each_entry(d, &r->data, list)
@@ -300,7 +309,7 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 	u32 n = 0;
 
@@ -348,8 +357,8 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
-	u32 leaves = clamp_t(u32, READ_ONCE(pool->table.budget) / 8, 16, DISCARD_LEAVES);
-	struct kvp_destage *dg = &pool->destage;
+	u32 leaves = clamp_t(u32, READ_ONCE(pool->table->budget) / 8, 16, DISCARD_LEAVES);
+	struct kvp_destage *dg = pool->destage;
 	struct kvp_version *d, *next;
 	LIST_HEAD(done);
 	int ret = 0;
@@ -389,9 +398,12 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	LIST_HEAD(lost);
 	int ret;
 
-	if (!pool->destage.recall)
+	if (!pool->log->reload)
 		return 0;
-	ret = kvp_reload(pool->destage.recall, &r->data, &lost, &r->rest);
+	ret = kvp_reload(pool->log->reload, &r->data, &lost, &r->rest);
+	/* No fault of the pool, which goes on as it is: who empties it hears of it. */
+	if (ret == -EINTR)
+		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 	if (!ret)
 		ret = give_up(pool, &lost);
 	list_splice(&lost, &r->rest);
@@ -404,7 +416,7 @@ static int recall(struct kvp_pool *pool, struct round *r)
 /* Bring home a round of versions below @limit. */
 static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	unsigned long start = jiffies;
 	struct round r;
 	int ret;
@@ -420,7 +432,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 		ret = recall(pool, &r);
 	if (!ret && !list_empty(&r.data)) {
 		kvp_home_sort(&r.data);
-		ret = kvp_home_write(pool->destage.home, &r.data, r.next);
+		ret = kvp_home_write(pool->destage->home, &r.data, r.next);
 	}
 	list_splice_init(&r.data, &r.rest);
 	put_back(pool, &r);
@@ -438,9 +450,9 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 /* Where a tail may be once everything below is home; @limit bounds the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	spin_lock(&pool->wbuf.lock);
-	*mark = pool->log.logged;
-	spin_unlock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
+	*mark = pool->log->logged;
+	spin_unlock(&pool->wbuf->lock);
 	kvp_log_floor(pool, mark);
 }
 
@@ -482,8 +494,8 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 /* When the next round is to be, after one of @taken versions that began at @start. */
 static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 {
-	u64 intents = READ_ONCE(pool->log.intent_blocks), rate = kvp_pacing_destage(pool);
-	struct kvp_destage *dg = &pool->destage;
+	u64 intents = READ_ONCE(pool->log->intent_blocks), rate = kvp_pacing_destage(pool);
+	struct kvp_destage *dg = pool->destage;
 	unsigned long took = jiffies - start, next = start;
 
 	if (!taken)
@@ -508,7 +520,7 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	u32 taken;
 	int ret = destage_round(pool, limit, &taken);
 
-	if (ret == -ENOMEM && READ_ONCE(pool->table.nr_dirty)) {
+	if (ret == -ENOMEM && READ_ONCE(pool->table->nr_dirty)) {
 		*more = true;
 		return kvp_checkpoint(pool, NULL);
 	}
@@ -528,8 +540,8 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 {
 	bool more = true;
 
-	while (more && !pool->parity && READ_ONCE(pool->wbuf.nr_holes) &&
-	       !test_bit(KVP_DESTAGE_STOP, &pool->destage.flags)) {
+	while (more && !pool->parity && READ_ONCE(pool->wbuf->nr_holes) &&
+	       !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags)) {
 		mutex_lock(&pool->checkpoint_lock);
 		more = kvp_elevator_gather(pool, limit);
 		mutex_unlock(&pool->checkpoint_lock);
@@ -550,7 +562,7 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_turn(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
-		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage.flags))
+		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
 			ret = -EINTR;
 	} while (!ret && more);
 	return ret;
@@ -562,8 +574,8 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (mark->lsn > pool->log.tail || READ_ONCE(pool->table.nr_dirty))
-		ret = kvp_checkpoint(pool, mark->lsn < pool->log.tail ? NULL : mark);
+	if (mark->lsn > pool->log->tail || READ_ONCE(pool->table->nr_dirty))
+		ret = kvp_checkpoint(pool, mark->lsn < pool->log->tail ? NULL : mark);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
@@ -580,8 +592,8 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 		ret = move_tail(pool, &mark);
 	if (ret)
 		return ret;
-	WRITE_ONCE(pool->destage.done_lsn, mark.lsn);
-	wake_up_all(&pool->destage.wait);
+	WRITE_ONCE(pool->destage->done_lsn, mark.lsn);
+	wake_up_all(&pool->destage->wait);
 	return 0;
 }
 
@@ -596,7 +608,7 @@ static int destage_some(struct kvp_pool *pool)
 /* After @error, or none: when is there more to do? */
 static void set_timers(struct kvp_pool *pool, int error)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	unsigned long delay;
 
 	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
@@ -611,15 +623,15 @@ static void set_timers(struct kvp_pool *pool, int error)
 static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
-	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+	struct kvp_pool *pool = dg->pool;
 	bool faulted;
 	u64 before;
 	u32 used;
 
 	do {
 		faulted = kvp_pool_faulted(pool);
-		before = READ_ONCE(pool->log.tail);
-		used = kvp_wbuf_nr_logged(&pool->wbuf);
+		before = READ_ONCE(pool->log->tail);
+		used = kvp_wbuf_nr_logged(pool->wbuf);
 		if (checkpoint_wanted(pool)) {
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
 			dg->error = destage_and_checkpoint(pool);
@@ -631,7 +643,7 @@ static void destage_work(struct work_struct *work)
 			break;
 		}
 		/* No progress: intents on their way home stand in the way. They kick when they are. */
-		if (before == READ_ONCE(pool->log.tail) && used <= kvp_wbuf_nr_logged(&pool->wbuf))
+		if (before == READ_ONCE(pool->log->tail) && used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
@@ -651,12 +663,12 @@ static void destage_work(struct work_struct *work)
 static void idle_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
-	struct kvp_pool *pool = container_of(dg, struct kvp_pool, destage);
+	struct kvp_pool *pool = dg->pool;
 
 	/* What has a pace is on its way home, by that. */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
 		kvp_destage_kick(pool, false);
-	else if (kvp_log_counts(pool) || READ_ONCE(pool->table.nr_dirty))
+	else if (kvp_log_counts(pool) || READ_ONCE(pool->table->nr_dirty))
 		kvp_destage_kick(pool, true);
 }
 
@@ -664,12 +676,12 @@ static void pace_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, pace_work);
 
-	kvp_destage_kick(container_of(dg, struct kvp_pool, destage), false);
+	kvp_destage_kick(dg->pool, false);
 }
 
 void kvp_destage_kick(struct kvp_pool *pool, bool now)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	unsigned long delay;
 
 	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
@@ -705,7 +717,7 @@ static bool must_give_up(const struct kvp_pool *pool, enum who who)
  */
 static int run_worker(struct kvp_pool *pool, u64 target, enum who who)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
 	kvp_destage_kick(pool, true);
@@ -722,18 +734,18 @@ static int run_worker(struct kvp_pool *pool, u64 target, enum who who)
 /* All that was accepted before goes home, and the tail behind it. */
 static int destage_to_end(struct kvp_pool *pool, enum who who)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 	u64 target;
 	int ret;
 
 	ret = kvp_commit_sync(pool);
 	if (ret)
 		return ret;
-	spin_lock_irq(&pool->log.lock);
-	target = pool->log.durable.lsn;
-	spin_unlock_irq(&pool->log.lock);
+	spin_lock_irq(&pool->log->lock);
+	target = pool->log->durable.lsn;
+	spin_unlock_irq(&pool->log->lock);
 	do {
-		flush_delayed_work(&pool->log.post_work);
+		flush_delayed_work(&pool->log->post_work);
 		ret = run_worker(pool, target, who);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
@@ -780,14 +792,14 @@ int kvp_destage_settle(struct kvp_pool *pool)
 
 	mutex_lock(&pool->checkpoint_lock);
 	current_mark(pool, &floor);
-	spin_lock(&pool->wbuf.lock);
-	moves = !__kvp_wbuf_oldest(&pool->wbuf);
-	spin_unlock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
+	moves = !__kvp_wbuf_oldest(pool->wbuf);
+	spin_unlock(&pool->wbuf->lock);
 	mark = floor;
 	if (!moves)
 		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
-	moves &= mark.lsn > pool->log.tail;
-	if (moves || READ_ONCE(pool->table.nr_dirty))
+	moves &= mark.lsn > pool->log->tail;
+	if (moves || READ_ONCE(pool->table->nr_dirty))
 		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
@@ -797,7 +809,7 @@ int kvp_destage_settle(struct kvp_pool *pool)
 
 int kvp_destage_init(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 
 	init_waitqueue_head(&dg->wait);
 	INIT_WORK(&dg->work, destage_work);
@@ -811,21 +823,21 @@ int kvp_destage_init(struct kvp_pool *pool)
 	if (!dg->home)
 		return -ENOMEM;
 	if (kvp_cache_find(pool->sb) >= 0)
-		dg->recall = kvp_reload_alloc(pool);
-	return dg->recall || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
+		pool->log->reload = kvp_reload_alloc(pool);
+	return pool->log->reload || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
 }
 
 void kvp_destage_exit(struct kvp_pool *pool)
 {
-	kvp_reload_free(pool->destage.recall);
-	kvp_home_free(pool->destage.home);
-	pool->destage.recall = NULL;
-	pool->destage.home = NULL;
+	kvp_reload_free(pool->log->reload);
+	kvp_home_free(pool->destage->home);
+	pool->log->reload = NULL;
+	pool->destage->home = NULL;
 }
 
 void kvp_destage_stop(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = &pool->destage;
+	struct kvp_destage *dg = pool->destage;
 
 	set_bit(KVP_DESTAGE_STOP, &dg->flags);
 	wake_up_all(&dg->wait);
@@ -838,5 +850,5 @@ void kvp_destage_stop(struct kvp_pool *pool)
 
 void kvp_destage_start(struct kvp_pool *pool)
 {
-	clear_bit(KVP_DESTAGE_STOP, &pool->destage.flags);
+	clear_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 }

@@ -13,7 +13,12 @@
  */
 #include "core/core.h"
 #include "home/home.h"
+#include "log/log.h"
 #include "log/move.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
+#include "work/destage.h"
+#include "work/direct.h"
 
 /* May two workers bring home @a, and what comes before, and @b? */
 static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const struct kvp_version *b)
@@ -23,16 +28,6 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const st
 	if (x.v != y.v || !kvp_is_parity1(x.v->g))
 		return a->block != b->block;
 	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
-}
-
-u32 kvp_direct_slice(const struct kvp_pool *pool)
-{
-	u32 i, legs = 0;
-
-	for (i = 0; i < pool->nr_vdevs; i++)
-		if (kvp_is_parity1(pool->vdevs[i].g))
-			legs += pool->vdevs[i].g->leg_count - 1;
-	return legs * KVP_DIRECT_ROWS;
 }
 
 /* Returns the number of slices. */
@@ -74,9 +69,9 @@ static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 {
 	u32 n = cut(pool, b);
 
-	spin_lock_irq(&pool->log.lock);
+	spin_lock_irq(&pool->log->lock);
 	b->nr_slices = n;
-	spin_unlock_irq(&pool->log.lock);
+	spin_unlock_irq(&pool->log->lock);
 	if (n > 1)
 		kvp_direct_kick(pool);
 }
@@ -84,7 +79,7 @@ static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 /* A slice to bring home; cuts what has not been cut. NULL: there is nothing to do. */
 static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **of)
 {
-	struct kvp_log *log = &pool->log;
+	struct kvp_log *log = pool->log;
 	struct list_head *slice = NULL;
 	struct kvp_direct *b;
 
@@ -149,8 +144,8 @@ void kvp_direct_work(struct work_struct *work)
 		bool faulted = kvp_pool_faulted(pool);
 		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
 
-		if (end_slice(&pool->log, b, ret)) {
-			queue_work(pool->commit_wq, &pool->log.flush_work);
+		if (end_slice(pool->log, b, ret)) {
+			queue_work(pool->commit_wq, &pool->log->flush_work);
 			kvp_log_close_some(pool);
 		}
 		if (ret && !slice_failed(pool, ret, faulted))

@@ -4,6 +4,9 @@
 #include "core/core.h"
 #include "format/stripe.h"
 #include "home/coalesce.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+#include "work/destage.h"
 #include "work/elevator.h"
 
 #define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
@@ -66,13 +69,13 @@ static void add(struct kvp_elevator *s, struct kvp_version *d)
 /* @d is parked no longer. */
 static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
-	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_elevator *s = &pool->destage->sweep;
 
-	lockdep_assert_held(&pool->wbuf.lock);
+	lockdep_assert_held(&pool->wbuf->lock);
 	rb_erase(&d->by_block, &s->known);
 	s->nr--;
 	list_move_tail(&d->list, to);
-	pool->wbuf.nr_parked--;
+	pool->wbuf->nr_parked--;
 }
 
 /* After every AT_ONCE of @n others may have the lock. */
@@ -106,8 +109,8 @@ static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
 
 bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
 {
-	struct kvp_elevator *s = &pool->destage.sweep;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_elevator *s = &pool->destage->sweep;
+	struct kvp_wbuf *w = pool->wbuf;
 	u32 left = s->part, max, n;
 	struct kvp_version *d;
 
@@ -166,9 +169,9 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 
 u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
 {
-	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_elevator *s = &pool->destage->sweep;
 	struct kvp_version *d = first_from(s, s->hand), *next;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	struct course c = { 0 };
 	u32 n = 0;
 
@@ -218,22 +221,22 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 
 void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 {
-	struct list_head *at = pool->wbuf.swept.next;
-	struct kvp_elevator *s = &pool->destage.sweep;
+	struct list_head *at = pool->wbuf->swept.next;
+	struct kvp_elevator *s = &pool->destage->sweep;
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		add(s, d);
 		s->hand = min(s->hand, d->block);
 	}
-	while (!list_empty(versions) && put_some(&pool->wbuf, versions, &at))
+	while (!list_empty(versions) && put_some(pool->wbuf, versions, &at))
 		;
 }
 
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to)
 {
-	struct kvp_version *d = first_from(&pool->destage.sweep, hole->block), *next;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_version *d = first_from(&pool->destage->sweep, hole->block), *next;
+	struct kvp_wbuf *w = pool->wbuf;
 	u32 n = 0;
 
 	spin_lock(&w->lock);

@@ -9,7 +9,17 @@
 
 #include "core/core.h"
 #include "format/stripe.h"
+#include "home/heal.h"
 #include "home/row.h"
+#include "io/io.h"
+#include "log/checkpoint.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/finds.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/scrub.h"
 
 #define STEP_BLOCKS	128u	/* of each leg, under one range lock: 512 KiB */
 
@@ -177,7 +187,7 @@ static bool about_to_change(struct kvp_pool *pool, u64 block)
  */
 static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
 {
-	struct kvp_scrub_info *info = &pool->scrub.info;
+	struct kvp_scrub_info *info = &pool->scrub->info;
 	u64 healed = atomic64_read(&pool->work_stats.healed);
 	bool poisoned = false;
 	int ret = 0;
@@ -235,11 +245,11 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 	if (IS_ERR(leaf)) {
 		if (PTR_ERR(leaf) == -ENOMEM)
 			return -ENOMEM;
-		pool->scrub.info.unrepaired += n;
+		pool->scrub->info.unrepaired += n;
 		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
-	if (!any_valid(pool, leaf, block, n, pool->scrub.since))
+	if (!any_valid(pool, leaf, block, n, pool->scrub->since))
 		;
 	else if (kvp_is_parity1(v->g))
 		good = whole_stripes(&at, n) && stripes_verify(pool, s, leaf, at.block, n);
@@ -252,7 +262,7 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 	if (!good)
 		return scrub_closely(pool, s, block, n);
 done:
-	WRITE_ONCE(pool->scrub.info.cursor, block + n);
+	WRITE_ONCE(pool->scrub->info.cursor, block + n);
 	return 0;
 }
 
@@ -274,7 +284,7 @@ static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, stru
 		if (bad == -ENOMEM)
 			return bad;
 		if (bad > 0)
-			pool->scrub.info.healed += bad;
+			pool->scrub->info.healed += bad;
 	}
 	return 0;
 }
@@ -290,7 +300,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 	u64 ns = 0, nap = 50 * NSEC_PER_MSEC, rate;
 
 	cond_resched();
-	while ((rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE])) && !interrupted(&pool->scrub) &&
+	while ((rate = READ_ONCE(pool->tunables[KVP_T_SCRUB_RATE])) && !interrupted(pool->scrub) &&
 	       ns < div64_u64(((u64)blocks << KVP_BLOCK_SHIFT) * NSEC_PER_SEC, rate)) {
 		schedule_timeout_uninterruptible(nsecs_to_jiffies(nap));
 		ns += nap;
@@ -300,11 +310,11 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 /* Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
 static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 {
-	struct kvp_scrub_info *info = &pool->scrub.info;
+	struct kvp_scrub_info *info = &pool->scrub->info;
 	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
 	struct kvp_spot at = kvp_locate(pool, block);
 	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
-	int ret = kvp_table_next_changed(pool, block, pool->scrub.since, &next);
+	int ret = kvp_table_next_changed(pool, block, pool->scrub->since, &next);
 
 	*blocks = 0;
 	if (ret == -ENOMEM)
@@ -336,7 +346,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
  */
 static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 	u32 blocks;
 
 	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
@@ -351,18 +361,18 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
 static void note_scrub(struct kvp_pool *pool)
 {
 	mutex_lock(&pool->sb_lock);
-	pool->sb->scrub = pool->scrub.info;
+	pool->sb->scrub = pool->scrub->info;
 	kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 
 static void scrub_ended(struct kvp_pool *pool)
 {
-	struct kvp_scrub_info *info = &pool->scrub.info;
+	struct kvp_scrub_info *info = &pool->scrub->info;
 
 	info->finished = ktime_get_real_seconds();
 	kvp_finds_settle(pool);
-	if (READ_ONCE(pool->scrub.stop)) {
+	if (READ_ONCE(pool->scrub->stop)) {
 		info->state = KVP_SCRUB_STOPPED;
 		kvp_event(pool, "scrub_stopped");
 	} else {
@@ -376,7 +386,7 @@ static void scrub_ended(struct kvp_pool *pool)
 static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
-	struct kvp_pool *pool = container_of(sc, struct kvp_pool, scrub);
+	struct kvp_pool *pool = sc->pool;
 	struct scrub_io *s = alloc_buffer(pool);
 
 	while (!s && !interrupted(sc)) {
@@ -394,7 +404,7 @@ static void scrub_work(struct work_struct *work)
 
 static void run(struct kvp_pool *pool)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 
 	WRITE_ONCE(sc->stop, false);
 	WRITE_ONCE(sc->pause, false);
@@ -404,7 +414,7 @@ static void run(struct kvp_pool *pool)
 
 int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
 	if (kvp_pool_readonly(pool))
@@ -437,7 +447,7 @@ int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 
 int kvp_scrub_stop(struct kvp_pool *pool)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
 	mutex_lock(&sc->lock);
@@ -456,7 +466,7 @@ int kvp_scrub_stop(struct kvp_pool *pool)
 
 int kvp_scrub_pause(struct kvp_pool *pool)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
 	mutex_lock(&sc->lock);
@@ -476,7 +486,7 @@ int kvp_scrub_pause(struct kvp_pool *pool)
 
 int kvp_scrub_resume(struct kvp_pool *pool)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
 	mutex_lock(&sc->lock);
@@ -492,20 +502,20 @@ int kvp_scrub_resume(struct kvp_pool *pool)
 
 void kvp_scrub_quiesce(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->scrub.quiesce, true);
-	flush_work(&pool->scrub.work);
+	WRITE_ONCE(pool->scrub->quiesce, true);
+	flush_work(&pool->scrub->work);
 }
 
 void kvp_scrub_unquiesce(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->scrub.quiesce, false);
-	if (pool->scrub.info.state == KVP_SCRUB_RUNNING && !kvp_pool_readonly(pool))
-		queue_work(pool->scrub_wq, &pool->scrub.work);
+	WRITE_ONCE(pool->scrub->quiesce, false);
+	if (pool->scrub->info.state == KVP_SCRUB_RUNNING && !kvp_pool_readonly(pool))
+		queue_work(pool->scrub_wq, &pool->scrub->work);
 }
 
 void kvp_scrub_init(struct kvp_pool *pool)
 {
-	struct kvp_scrub *sc = &pool->scrub;
+	struct kvp_scrub *sc = pool->scrub;
 
 	mutex_init(&sc->lock);
 	INIT_WORK(&sc->work, scrub_work);

@@ -16,6 +16,12 @@
 #include "core/core.h"
 #include "home/row.h"
 #include "io/io.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
+#include "super/events.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/trim.h"
 
 #define TRIM_RANGES	64u		/* of a batch */
 #define TRIM_BLOCKS	(1u << 16)	/* the same: 256 MiB, then others may have the locks */
@@ -41,7 +47,7 @@ struct batch {
 
 static bool interrupted(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->trim.stop) || READ_ONCE(pool->trim.quiesce);
+	return READ_ONCE(pool->trim->stop) || READ_ONCE(pool->trim->quiesce);
 }
 
 /* --- what may be told ----------------------------------------------------------------- */
@@ -173,7 +179,7 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, int *err
 /* A batch of what comes at the cursor. -ENOMEM: not now. What cannot be read of the table is left out. */
 static int collect(struct kvp_pool *pool, struct batch *b)
 {
-	u64 end = pool->sb->pool_blocks, block = pool->trim.cursor, next;
+	u64 end = pool->sb->pool_blocks, block = pool->trim->cursor, next;
 	int ret = 0;
 
 	b->nr = b->leaves = 0;
@@ -195,7 +201,7 @@ static int collect(struct kvp_pool *pool, struct batch *b)
 			}
 		}
 	}
-	WRITE_ONCE(pool->trim.cursor, min(block, end));
+	WRITE_ONCE(pool->trim->cursor, min(block, end));
 	return b->nr ? 0 : ret;
 }
 
@@ -234,7 +240,7 @@ static void tell_legs(struct kvp_pool *pool, struct batch *b)
 	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
 	kvp_io_group_wait(&b->group);
 	if (b->nr_ios)
-		WRITE_ONCE(pool->trim.blocks, pool->trim.blocks + b->blocks);
+		WRITE_ONCE(pool->trim->blocks, pool->trim->blocks + b->blocks);
 }
 
 static int trim_some(struct kvp_pool *pool, struct batch *b)
@@ -243,13 +249,13 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	from = pool->trim.cursor;
+	from = pool->trim->cursor;
 	ret = collect(pool, b);
-	if (!ret && b->nr && READ_ONCE(pool->table.nr_dirty))
+	if (!ret && b->nr && READ_ONCE(pool->table->nr_dirty))
 		ret = kvp_checkpoint(pool, NULL);
 	/* None of it was told: once more. */
 	if (ret)
-		WRITE_ONCE(pool->trim.cursor, from);
+		WRITE_ONCE(pool->trim->cursor, from);
 	if (!ret && b->nr)
 		tell_legs(pool, b);
 	while (b->nr)
@@ -268,10 +274,10 @@ static int wait_for_homes(struct kvp_pool *pool)
 	unsigned long flags;
 	u64 target;
 
-	spin_lock_irqsave(&pool->log.lock, flags);
-	target = pool->log.durable.lsn;
-	spin_unlock_irqrestore(&pool->log.lock, flags);
-	while (!ret && !interrupted(pool) && READ_ONCE(pool->destage.done_lsn) < target) {
+	spin_lock_irqsave(&pool->log->lock, flags);
+	target = pool->log->durable.lsn;
+	spin_unlock_irqrestore(&pool->log->lock, flags);
+	while (!ret && !interrupted(pool) && READ_ONCE(pool->destage->done_lsn) < target) {
 		kvp_post_kick(pool);
 		kvp_destage_kick(pool, true);
 		schedule_timeout_uninterruptible(NAP);
@@ -282,9 +288,9 @@ static int wait_for_homes(struct kvp_pool *pool)
 
 static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
 {
-	unsigned long long blocks = pool->trim.blocks;
+	unsigned long long blocks = pool->trim->blocks;
 
-	WRITE_ONCE(pool->trim.state, state);
+	WRITE_ONCE(pool->trim->state, state);
 	if (state == KVP_TRIM_FINISHED)
 		kvp_event(pool, "trim_finished blocks=%llu", blocks);
 	else if (state == KVP_TRIM_STOPPED)
@@ -295,7 +301,7 @@ static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
 
 static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 {
-	struct kvp_trim *t = &pool->trim;
+	struct kvp_trim *t = pool->trim;
 	int ret = t->cursor || interrupted(pool) ? 0 : wait_for_homes(pool);
 
 	while (!ret && t->cursor < pool->sb->pool_blocks && !interrupted(pool)) {
@@ -312,7 +318,7 @@ static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 static void trim_work(struct work_struct *work)
 {
 	struct kvp_trim *t = container_of(work, struct kvp_trim, work);
-	struct kvp_pool *pool = container_of(t, struct kvp_pool, trim);
+	struct kvp_pool *pool = t->pool;
 	size_t ios = TRIM_RANGES * pool->max_legs * sizeof(struct kvp_io);
 	struct batch *b = kvzalloc(sizeof(*b) + ios, GFP_KERNEL);
 	int ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
@@ -339,7 +345,7 @@ static bool any_leg_can(struct kvp_pool *pool)
 
 int kvp_trim_start(struct kvp_pool *pool)
 {
-	struct kvp_trim *t = &pool->trim;
+	struct kvp_trim *t = pool->trim;
 	int ret = 0;
 
 	if (kvp_pool_readonly(pool))
@@ -364,7 +370,7 @@ int kvp_trim_start(struct kvp_pool *pool)
 
 int kvp_trim_stop(struct kvp_pool *pool)
 {
-	struct kvp_trim *t = &pool->trim;
+	struct kvp_trim *t = pool->trim;
 	int ret = 0;
 
 	mutex_lock(&t->lock);
@@ -380,21 +386,21 @@ int kvp_trim_stop(struct kvp_pool *pool)
 
 void kvp_trim_quiesce(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->trim.quiesce, true);
-	flush_work(&pool->trim.work);
+	WRITE_ONCE(pool->trim->quiesce, true);
+	flush_work(&pool->trim->work);
 }
 
 void kvp_trim_unquiesce(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->trim.quiesce, false);
-	if (READ_ONCE(pool->trim.state) == KVP_TRIM_RUNNING)
-		queue_work(pool->scrub_wq, &pool->trim.work);
+	WRITE_ONCE(pool->trim->quiesce, false);
+	if (READ_ONCE(pool->trim->state) == KVP_TRIM_RUNNING)
+		queue_work(pool->scrub_wq, &pool->trim->work);
 }
 
 void kvp_trim_init(struct kvp_pool *pool)
 {
-	mutex_init(&pool->trim.lock);
-	INIT_WORK(&pool->trim.work, trim_work);
+	mutex_init(&pool->trim->lock);
+	INIT_WORK(&pool->trim->work, trim_work);
 	/* Until kvp_trim_unquiesce(). */
-	pool->trim.quiesce = true;
+	pool->trim->quiesce = true;
 }

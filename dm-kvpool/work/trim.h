@@ -29,6 +29,7 @@ enum kvp_trim_state {
  * @quiesce: the pool is suspended, or stops: it goes on at @cursor afterwards, if it is the same pool
  */
 struct kvp_trim {
+	struct kvp_pool *pool;
 	struct work_struct work;
 	struct mutex lock;
 	enum kvp_trim_state state;

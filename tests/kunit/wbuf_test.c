@@ -29,7 +29,7 @@ static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 /* Who waits for space would be told here. */
 static int told_of_space;
 
-void kvp_pool_space(struct kvp_pool *pool)
+static void tell_of_space(struct kvp_pool *pool)
 {
 	told_of_space++;
 }
@@ -44,6 +44,9 @@ static int make_pool(struct kunit *test)
 	told_of_space = 0;
 	pool->stats = alloc_percpu(struct kvp_stats);
 	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
+	pool->wbuf = kunit_kzalloc(test, sizeof(*pool->wbuf), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool->wbuf);
+	pool->space = tell_of_space;
 	test->priv = pool;
 	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
 	return 0;
@@ -95,7 +98,7 @@ static void advance(struct kvp_pool *pool, struct kvp_version *d, enum kvp_versi
 	if (d->state == KVP_VERSION_BUFFERED) {
 		list_move_tail(&d->list, &entry);
 		kvp_wbuf_fix(pool, &entry);
-		list_move_tail(&d->list, &pool->wbuf.logged);
+		list_move_tail(&d->list, &pool->wbuf->logged);
 	}
 	kvp_wbuf_advance(d, state);
 }
@@ -106,7 +109,7 @@ static struct kvp_version *punch(struct kunit *test, u64 block, u32 count)
 	u64 seq;
 
 	KUNIT_ASSERT_EQ(test, kvp_wbuf_discard(pool, block, count, &seq), 0);
-	return list_last_entry(&pool->wbuf.buffered, struct kvp_version, list);
+	return list_last_entry(&pool->wbuf->buffered, struct kvp_version, list);
 }
 
 static void drop(struct kvp_pool *pool, struct kvp_version *d)
@@ -151,8 +154,8 @@ static void a_rewrite_takes_the_same_page(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 1);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_buffered, 1);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 1);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_buffered, 1);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(first));
 }
 
@@ -192,10 +195,10 @@ static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
 	new = write(pool, 7, 2);
 	drop(pool, old);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 1);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 1);
 	drop(pool, new);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 0);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 0);
 }
 
 /* While an older version is not yet home, the next one must not go straight there. */
@@ -294,7 +297,7 @@ static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 	drop(pool, second);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, 15));
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 100));
-	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_holes, 0);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_holes, 0);
 }
 
 static void a_write_into_a_hole_is_found(struct kunit *test)
@@ -320,8 +323,8 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 	punch(test, 3, 1);
 	write(pool, 5, 2);
 	write(pool, 3, 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.nr_buffered, 4);
-	list_for_each_entry(d, &pool->wbuf.buffered, list) {
+	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_buffered, 4);
+	list_for_each_entry(d, &pool->wbuf->buffered, list) {
 		KUNIT_EXPECT_GT(test, d->seq, last);
 		last = d->seq;
 	}
@@ -361,10 +364,10 @@ static void a_stream_keeps_no_page(struct kunit *test)
 	d = kvp_wbuf_begin_write(pool, 9, &spare);	/* a rewrite has its page */
 	KUNIT_EXPECT_PTR_EQ(test, spare, ahead);
 	kvp_wbuf_end_write(pool, d, &spare);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 4);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 4);
 	kvp_wbuf_end_stream(pool, &spare);
 	KUNIT_EXPECT_NULL(test, spare);
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, 3);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 3);
 }
 
 struct survival {
@@ -425,10 +428,10 @@ static void a_full_buffer_takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, contents(pool, LIMIT), -1);
 	KUNIT_EXPECT_PTR_NE(test, write(pool, 5, 2), NULL);	/* in place */
 	KUNIT_EXPECT_EQ(test, told_of_space, 0);
-	drop(pool, list_first_entry(&pool->wbuf.buffered, struct kvp_version, list));
+	drop(pool, list_first_entry(&pool->wbuf->buffered, struct kvp_version, list));
 	KUNIT_EXPECT_EQ(test, told_of_space, 1);
 	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
-	KUNIT_EXPECT_EQ(test, pool->wbuf.used, LIMIT);
+	KUNIT_EXPECT_EQ(test, pool->wbuf->used, LIMIT);
 }
 
 static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
@@ -448,7 +451,7 @@ static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
 static void a_lower_limit_frees_pages(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	LIST_HEAD(all);
 	u64 block;
 
@@ -467,7 +470,7 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 static void single_pages_do_as_well(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	LIST_HEAD(all);
 	u64 block;
 
@@ -486,7 +489,7 @@ static void single_pages_do_as_well(struct kunit *test)
 static void without_memory_a_write_is_refused(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = &pool->wbuf;
+	struct kvp_wbuf *w = pool->wbuf;
 	u64 block;
 
 	kvp_wbuf_set_limit(pool, 2 * LIMIT);
@@ -507,7 +510,7 @@ static void without_memory_there_is_no_buffer(struct kunit *test)
 	kvp_wbuf_exit(pool);
 	memory_is_short = true;
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), -ENOMEM);
-	KUNIT_EXPECT_NULL(test, pool->wbuf.buckets);
+	KUNIT_EXPECT_NULL(test, pool->wbuf->buckets);
 }
 
 static struct kunit_case cases[] = {

@@ -8,9 +8,14 @@
 
 #include <linux/mm.h>
 
-#include "log/spill.h"
+#include "cache/scache.h"
 #include "format/logstripe.h"
+#include "log/spill.h"
+#include "policy/index.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "recovery/recovery.h"
+#include "table/table.h"
 #include "suite.h"
 
 #define BUFFER	16u	/* pages: so that there is not room for much */
@@ -63,7 +68,7 @@ static bool get_header(struct reader *r, u64 lsn, struct kvp_log_hdr *h)
 
 	for (i = 0; i < KVP_MAX_HDR_BLOCKS; i++)
 		get(r, have(r, lsn + 2 * i) ? lsn + 2 * i : lsn + 2 * i + 1, r->hdr + i * KVP_BLOCK_SIZE);
-	return !kvp_log_decode(r->g, r->hdr, KVP_MAX_HDR_BLOCKS, sb->nonce, r->pool->log.nonce, lsn,
+	return !kvp_log_decode(r->g, r->hdr, KVP_MAX_HDR_BLOCKS, sb->nonce, r->pool->log->nonce, lsn,
 			       sb->pool_blocks, h, &why);
 }
 
@@ -112,11 +117,11 @@ static void read_entry(struct reader *r, const struct kvp_log_hdr *h)
 static void read_log(struct scene *s, struct reader *r)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 lsn = pool->log.tail, end = pool->log.durable.lsn;
+	u64 lsn = pool->log->tail, end = pool->log->durable.lsn;
 	struct kvp_log_hdr h;
 
 	r->pool = pool;
-	r->g = pool->log.v->g;
+	r->g = pool->log->v->g;
 	r->first = first_ssd(s);
 	while (lsn < end) {
 		if (!get_header(r, lsn, &h)) {
@@ -131,16 +136,16 @@ static void read_log(struct scene *s, struct reader *r)
 	}
 	if (lsn != end)
 		sim_fail("without disk %u the log ends at %llu, not at %llu", r->without, lsn, end);
-	if (end != pool->log.tail && h.lsn != pool->log.durable.prev_lsn)
+	if (end != pool->log->tail && h.lsn != pool->log->durable.prev_lsn)
 		sim_fail("without disk %u the last entry is %llu, not %llu", r->without, h.lsn,
-			 pool->log.durable.prev_lsn);
+			 pool->log->durable.prev_lsn);
 }
 
 /* Whatever SSD is lost, but of those that are lost already nothing is asked. Returns the entries. */
 static u32 check_log(struct scene *s)
 {
 	struct reader *r = kmalloc(sizeof(*r), GFP_KERNEL);
-	bool whole = kvp_vdev_usable(s->host.pool->log.v) == s->start.cache;
+	bool whole = kvp_vdev_usable(s->host.pool->log->v) == s->start.cache;
 	u32 k, n = 0;
 
 	for (k = first_ssd(s); k < s->legs; k++) {
@@ -199,30 +204,30 @@ static void park(struct scene *s)
 		host_write(&s->host, block, 5, false);
 		host_flush(&s->host);
 	}
-	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
+	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the scene is not what it says",
-			 s->host.pool->wbuf.nr_lone, COUNT);
+			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
 static void come_home(struct scene *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
-	if (s->host.pool->wbuf.nr_lone || s->host.pool->wbuf.nr_parked)
+	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_parked)
 		sim_fail("some are still parked");
 	host_cache_check(&s->host);
 }
 
 static void expect_log(struct scene *s, bool on_cache)
 {
-	if (kvp_has_data(s->host.pool->log.v->g) == on_cache)
-		sim_fail("the log is on vdev %u", s->host.pool->log.v->index);
+	if (kvp_has_data(s->host.pool->log->v->g) == on_cache)
+		sim_fail("the log is on vdev %u", s->host.pool->log->v->index);
 }
 
 static void expect_none_lost(struct scene *s)
 {
-	if (s->host.pool->table.poisoned)
-		sim_fail("%llu blocks are poisoned", s->host.pool->table.poisoned);
+	if (s->host.pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned", s->host.pool->table->poisoned);
 	host_read_each(&s->host, FIRST, COUNT);
 }
 
@@ -232,13 +237,13 @@ static void expect_none_lost(struct scene *s)
 static void without_any(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 begin = pool->log.head.lsn;
+	u64 begin = pool->log->head.lsn;
 	u32 entries = 0;
 
 	expect_log(s, true);
-	while (pool->log.head.lsn - begin < kvp_log_blocks(pool->log.v->g) + 64) {
+	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->log->v->g) + 64) {
 		write_mixed(s, 8);
-		flush_delayed_work(&pool->log.post_work);
+		flush_delayed_work(&pool->log->post_work);
 		entries += check_log(s);
 	}
 	if (entries < 100)
@@ -373,7 +378,7 @@ static struct kvp_spilled some_parked(struct scene *s)
 
 static void rot(struct scene *s, u64 lsn)
 {
-	struct kvp_place at = kvp_log_place(s->host.pool->log.v->g, lsn, 0);
+	struct kvp_place at = kvp_log_place(s->host.pool->log->v->g, lsn, 0);
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x3c, sizeof(junk));
@@ -412,10 +417,10 @@ static void two_are_rotten(struct scene *s)
 	if (!host_read(&s->host, p.block, data))
 		sim_fail("block %llu cannot be made, and was read", p.block);
 	come_home(s);
-	if (s->host.pool->table.poisoned != 1 ||
+	if (s->host.pool->table->poisoned != 1 ||
 	    kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != p.block)
 		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", p.block,
-			 s->host.pool->table.poisoned, poisoned);
+			 s->host.pool->table->poisoned, poisoned);
 	host_read_each(&s->host, FIRST, p.block - FIRST);
 	host_read_each(&s->host, p.block + 1, FIRST + COUNT - p.block - 1);
 	host_write_each(&s->host, p.block, 1);
@@ -448,7 +453,7 @@ static void clean(struct scene *s)
 	expect_log(s, true);
 	for (block = FIRST; block < FIRST + COUNT; block++) {
 		kvp_scache_alike(h->pool, block, 1, &at);
-		if (at.block && h->pool->scache.v->legs[at.leg].bdev == &disks.bdev[k])
+		if (at.block && h->pool->scache->v->legs[at.leg].bdev == &disks.bdev[k])
 			sim_fail("block %llu is to be read from an SSD that is gone", block);
 	}
 	kvp_rcache_shrink(h->pool, ~0u);
@@ -485,14 +490,14 @@ static u64 straddle(struct scene *s, u32 nr)
 {
 	const struct kvp_log_stripe one = { s->start.cache, 1, 1 };	/* an entry of one block */
 	struct kvp_pool *pool = s->host.pool;
-	u64 old = pool->log.head.lsn + (nr - 1) * kvp_log_stripe_blocks(&one) + kvp_log_stripe_payload(&one, 0);
-	u32 place = (u32)((old - pool->scache.base) % pool->scache.blocks);
+	u64 old = pool->log->head.lsn + (nr - 1) * kvp_log_stripe_blocks(&one) + kvp_log_stripe_payload(&one, 0);
+	u32 place = (u32)((old - pool->scache->base) % pool->scache->blocks);
 	struct kvp_index_entry e;
 	struct kvp_on_ssd at;
 	u64 block;
 
 	for (block = FIRST + nr; block < FIRST + COUNT; block++) {
-		if (!kvp_index_find(&pool->scache.index, block, &e) || e.place != place)
+		if (!kvp_index_find(&pool->scache->index, block, &e) || e.place != place)
 			continue;
 		host_write_each(&s->host, block - (nr - 1), nr - 1);
 		host_checkpoint(&s->host);
@@ -509,16 +514,16 @@ static u64 straddle(struct scene *s, u32 nr)
 static void neighbours_come_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 all = kvp_log_blocks(pool->log.v->g), begin = pool->log.head.lsn, block = 0;
+	u64 all = kvp_log_blocks(pool->log->v->g), begin = pool->log->head.lsn, block = 0;
 	struct kvp_on_ssd at, last;
 	u32 nr = 3, i;
 
 	host_write_each(&s->host, FIRST, COUNT);
-	for (i = 0; !block && pool->log.head.lsn - begin < all + all / 4; i++) {
+	for (i = 0; !block && pool->log->head.lsn - begin < all + all / 4; i++) {
 		host_write_each(&s->host, 300 + i % 100, 1);
 		if (i % 16 == 15)
 			host_checkpoint(&s->host);
-		if (pool->log.head.lsn - begin > all)
+		if (pool->log->head.lsn - begin > all)
 			block = straddle(s, nr);
 	}
 	if (!block)

@@ -10,6 +10,8 @@
 #include <linux/completion.h>
 
 #include "suite.h"
+#include "cache/admission.h"
+#include "io/io.h"
 
 #define LEGS		3u	/* with data; behind them as many SSDs */
 #define SSDS		3u
@@ -53,7 +55,7 @@ static void parts_of_rows(struct both *t)
 	host_write(&t->host, 3, 3, false);
 	host_write(&t->host, 90, 1, true);
 	host_checkpoint(&t->host);
-	if (!t->host.pool->log.ssd_blocks[KVP_LOG_PARITY])
+	if (!t->host.pool->log->ssd_blocks[KVP_LOG_PARITY])
 		sim_fail("no parity was logged: the test is not what it says");
 }
 
@@ -102,7 +104,7 @@ static void an_ssd_refuses_parity(struct both *t)
 {
 	host_write(&t->host, 64, 3, true);
 	host_write(&t->host, 81, 1, true);
-	flush_delayed_work(&t->host.pool->log.post_work);
+	flush_delayed_work(&t->host.pool->log->post_work);
 	disks_fault(FAULT_WRITE_EIO, LEGS, 0, ~0ull);
 	t->crash.lost |= BIT(LEGS);
 	host_checkpoint(&t->host);
@@ -182,7 +184,7 @@ static void hold_homes(bool hold)
 /* While nothing goes home the log gets full; there is room for parity in rows, of destage or of a recovery. */
 static void full_log_has_room_for_parity(struct both *t)
 {
-	struct kvp_log *log = &t->host.pool->log;
+	struct kvp_log *log = t->host.pool->log;
 	u32 i;
 
 	init_completion(&t->done);
@@ -206,7 +208,7 @@ static void full_log_has_room_for_parity(struct both *t)
 /* Parity takes what is left of a segment, and no more: there lies the summary, and no entry is believed that goes beyond. */
 static void parity_ends_with_the_segment(struct both *t)
 {
-	struct kvp_log *log = &t->host.pool->log;
+	struct kvp_log *log = t->host.pool->log;
 	u32 i, k, kept = kvp_log_kept(log->v->g);
 	u64 begin = log->head.lsn;
 
@@ -228,8 +230,8 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (!kvp_log_striped(t->host.pool->log.v->g) || !t->host.pool->parity)
-		sim_fail("the log is on vdev %u: the test is not what it says", t->host.pool->log.v->index);
+	if (!kvp_log_striped(t->host.pool->log->v->g) || !t->host.pool->parity)
+		sim_fail("the log is on vdev %u: the test is not what it says", t->host.pool->log->v->index);
 	kvp_admit_stop(t->host.pool);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
@@ -313,7 +315,7 @@ static void log_part_of_every_row(struct both *t)
 {
 	u32 stripe;
 
-	t->nonce = t->host.pool->log.nonce;
+	t->nonce = t->host.pool->log->nonce;
 	for (stripe = 0; stripe < STRIPES; stripe++)
 		host_write(&t->host, 8 * stripe, 8, false);
 	host_checkpoint(&t->host);

@@ -5,7 +5,10 @@
 
 #include "check.h"
 #include "suite.h"
+#include "cache/scache.h"
 #include "home/row.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define RECRASHES 6
 #define LOST 0xee		/* is seen of a block that reads EIO */
@@ -229,8 +232,8 @@ static void look_main(void *arg)
 	}
 	l->started = disks.trace.nr;
 	l->host.ssds_lie = l->crash->rotten;
-	l->written = l->host.pool->table.written;
-	l->poisoned = l->host.pool->table.poisoned;
+	l->written = l->host.pool->table->written;
+	l->poisoned = l->host.pool->table->poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 	for (block = 0; block < blocks_of(l); block++) {
@@ -239,9 +242,9 @@ static void look_main(void *arg)
 	}
 	kfree(data);
 	/* What is left in the log of a cache the table does not know of. */
-	if (!kvp_has_data(l->host.pool->log.v->g))
+	if (!kvp_has_data(l->host.pool->log->v->g))
 		l->written = held;
-	if (l->host.pool->scache.v && !l->crash->heal_allowed) {
+	if (l->host.pool->scache->v && !l->crash->heal_allowed) {
 		host_warm_up(&l->host);
 		host_cache_check(&l->host);
 	}

@@ -4,6 +4,7 @@
 
 #include "cut.h"
 #include "kvpool_format.h"
+#include "io/io.h"
 
 static bool is_write(const struct trace_request *r)
 {

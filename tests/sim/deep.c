@@ -7,6 +7,10 @@
 
 #include "suite.h"
 #include "trouble.h"
+#include "log/checkpoint.h"
+#include "ram/rcache.h"
+#include "super/members.h"
+#include "table/table.h"
 
 static u32 copies_of_page(const struct host *h)
 {
@@ -108,18 +112,18 @@ static void lose_first_page_above(struct host *h)
 
 static void expect_poisoned(struct host *h, u64 blocks)
 {
-	if (h->pool->sb->poisoned_blocks != blocks || h->pool->table.poisoned != blocks)
+	if (h->pool->sb->poisoned_blocks != blocks || h->pool->table->poisoned != blocks)
 		sim_fail("%llu blocks are durably poisoned, and %llu are, not %llu",
-			 h->pool->sb->poisoned_blocks, h->pool->table.poisoned, blocks);
+			 h->pool->sb->poisoned_blocks, h->pool->table->poisoned, blocks);
 }
 
 /* The rest of the pool is used as before, several times round the log. */
 static void use_what_is_beside(struct host *h)
 {
-	u64 first = h->pool->log.head.lsn;
+	u64 first = h->pool->log->head.lsn;
 	u32 i = 0;
 
-	while (h->pool->log.head.lsn - first < 2 * disks.log_blocks) {
+	while (h->pool->log->head.lsn - first < 2 * disks.log_blocks) {
 		host_write(h, BESIDE + 100 * (i % 40), 30, false);
 		host_flush(h);
 		i++;
@@ -378,7 +382,7 @@ static void discards_in_little_room(struct trouble *t)
 	spread(h);
 	at = page_at(h, 0, 60 * LEAF);
 	kvp_table_shrink(h->pool, true);
-	h->pool->table.budget = 32;
+	h->pool->table->budget = 32;
 	before = leaf_discards(h);
 	checkpoints = h->pool->sb->checkpoint;
 	t->checkpointed = 0;

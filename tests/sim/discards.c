@@ -9,6 +9,9 @@
 #include <linux/mm.h>
 
 #include "suite.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
+#include "work/trim.h"
 
 struct discards {
 	struct host host;
@@ -78,9 +81,9 @@ static void test(const char *kind, const char *what, void (*run)(struct discards
 
 static void expect_holes(struct discards *t, u32 nr)
 {
-	if (t->host.pool->wbuf.nr_holes != nr)
+	if (t->host.pool->wbuf->nr_holes != nr)
 		sim_fail("%u discards are pending, not %u: the test is not what it says",
-			 t->host.pool->wbuf.nr_holes, nr);
+			 t->host.pool->wbuf->nr_holes, nr);
 }
 
 static void read_range(struct discards *t, u64 block, u32 count)
@@ -173,7 +176,7 @@ static void discard_many(void *arg)
 	struct discards *t = arg;
 
 	/* Two in turns, so that none touches the one before. */
-	for (t->begun = 0; t->begun < t->host.pool->wbuf.most_holes + 100; t->begun++)
+	for (t->begun = 0; t->begun < t->host.pool->wbuf->most_holes + 100; t->begun++)
 		host_discard(&t->host, t->begun % 2 ? 300 : 310, 2);
 	complete(&t->done);
 }
@@ -182,7 +185,7 @@ static void discard_many(void *arg)
 static void beyond_the_limit(struct discards *t)
 {
 	struct host *h = &t->host;
-	u32 most = h->pool->wbuf.most_holes, i;
+	u32 most = h->pool->wbuf->most_holes, i;
 
 	host_write(h, 20, 1, true);
 	disks_hold_homes(t->start.legs, 64);
@@ -234,13 +237,13 @@ static void zeros_in_a_stream(struct discards *t)
 	host_checkpoint(h);
 	t->cuts_from = disks.trace.nr;
 	t->positions = 60;
-	before = h->pool->log.intent_blocks;
+	before = h->pool->log->intent_blocks;
 	host_write(h, 160, 48, false);
 	host_write_zeros(h, 208, 43);
 	host_write(h, 251, 53, false);
 	host_flush(h);
-	if (h->pool->log.intent_blocks < before + 48 + 45)
-		sim_fail("%llu intents: the test is not what it says", h->pool->log.intent_blocks - before);
+	if (h->pool->log->intent_blocks < before + 48 + 45)
+		sim_fail("%llu intents: the test is not what it says", h->pool->log->intent_blocks - before);
 	read_range(t, 160, 144);
 	host_checkpoint(h);
 	expect_unwritten(t, 208, 43);
@@ -271,9 +274,9 @@ static void trim(struct discards *t)
 
 	if (ret)
 		sim_fail("trim does not start: %d", ret);
-	flush_work(&t->host.pool->trim.work);
-	if (t->host.pool->trim.state != KVP_TRIM_FINISHED)
-		sim_fail("trim ended in state %u", t->host.pool->trim.state);
+	flush_work(&t->host.pool->trim->work);
+	if (t->host.pool->trim->state != KVP_TRIM_FINISHED)
+		sim_fail("trim ended in state %u", t->host.pool->trim->state);
 }
 
 /* Legs are told of what is unwritten, all of it that is worth it, and of nothing else. */
@@ -365,7 +368,7 @@ static void trim_holds_homes_up(struct discards *t)
 	expect_unwritten(t, 96, 96);
 	read_range(t, 96, 96);
 	disks_release_all();
-	flush_work(&h->pool->trim.work);
+	flush_work(&h->pool->trim->work);
 	host_flush(h);
 	host_checkpoint(h);
 	read_range(t, 96, 96);
@@ -383,17 +386,17 @@ static void trim_after_checkpoint(struct discards *t)
 	kvp_trim_quiesce(pool);
 	if (kvp_trim_start(pool))
 		sim_fail("trim does not start");
-	flush_work(&pool->trim.work);
-	pool->trim.cursor = 1;	/* as if it had begun */
+	flush_work(&pool->trim->work);
+	pool->trim->cursor = 1;	/* as if it had begun */
 	host_discard(h, 100, 60);
 	host_flush(h);
 	if (!host_try_home(h))
 		sim_fail("there was a checkpoint: the test is not what it says");
 	checkpoints = pool->sb->checkpoint;
 	kvp_trim_unquiesce(pool);
-	flush_work(&pool->trim.work);
-	if (pool->trim.state != KVP_TRIM_FINISHED || !disks.discarded || pool->sb->checkpoint == checkpoints)
-		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim.state, disks.discarded,
+	flush_work(&pool->trim->work);
+	if (pool->trim->state != KVP_TRIM_FINISHED || !disks.discarded || pool->sb->checkpoint == checkpoints)
+		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim->state, disks.discarded,
 			 pool->sb->checkpoint - checkpoints);
 }
 

@@ -9,8 +9,8 @@
 #include "disk.h"
 #include <linux/mm.h>
 
-#include "io/flight.h"
 #include "core/core.h"
+#include "io/flight.h"
 
 #define MAX_IN_FLIGHT 4096
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "io/io.h"
 
 #define ALL_SUBSETS	12u
 #define SEEN_BITS	16

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pool/cachemode.h"
+#include "super/members.h"
 #include "suite.h"
 
 #define NOBODY	MAX_DISKS
@@ -73,8 +74,8 @@ static void expect_ssds(struct exchange *x, bool exchanged)
 	for (i = 0; i < hs->legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[host_disk(hs, i)] || pool->legs[i].index != i)
 			sim_fail("disk %u is leg %u", pool->legs[i].bdev->index, i);
-	if (x->victim == NOBODY && (pool->log.v == &pool->vdevs[pool->nr_vdevs - 1]) != there)
-		sim_fail("the log is on vdev %u", pool->log.v->index);
+	if (x->victim == NOBODY && (pool->log->v == &pool->vdevs[pool->nr_vdevs - 1]) != there)
+		sim_fail("the log is on vdev %u", pool->log->v->index);
 }
 
 static void note_lost(struct exchange *x)
@@ -159,7 +160,7 @@ static void drained_main(void *arg)
 	if (kvp_drain_start(h->pool, &h->refusal))
 		sim_fail("not drained: %s", h->refusal.why);
 	host_write(h, 22, 2, true);
-	while (h->pool->drain.state == KVP_DRAIN_RUNNING)
+	while (h->pool->drain->state == KVP_DRAIN_RUNNING)
 		host_sleep(20);
 	host_write(h, 23, 4, true);
 	x->new.writethrough = true;	/* for a moment */

@@ -6,7 +6,12 @@
 #include <linux/mm.h>
 #include <string.h>
 
+#include "cache/admission.h"
+#include "cache/scache.h"
 #include "log/internal.h"
+#include "policy/index.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "suite.h"
 
 #define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
@@ -33,7 +38,7 @@ static bool is_known(struct play *p, u64 block)
 {
 	struct kvp_index_entry e;
 
-	return kvp_index_find(&p->host.pool->scache.index, block, &e);
+	return kvp_index_find(&p->host.pool->scache->index, block, &e);
 }
 
 /* Read from home, or from the SSD: not from RAM. */
@@ -55,8 +60,8 @@ static void expect_known(struct play *p, u64 first, u32 count, bool known)
 /* What the log is going to write next hangs, on every SSD. */
 static void stall_log(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log.v->g;
-	u64 lsn = p->host.pool->log.head.lsn;
+	const struct kvp_geometry *g = p->host.pool->log->v->g;
+	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
 	for (i = 0; i < p->start.cache; i++) {
@@ -69,7 +74,7 @@ static void stall_log(struct play *p)
 
 static void expect_in_flight(struct play *p)
 {
-	if (!p->host.pool->fill.busy)
+	if (!p->host.pool->fill->busy)
 		sim_fail("no fill is in flight: the scene is not what it says");
 }
 
@@ -107,11 +112,11 @@ static void enter(struct play *p)
 static void gather(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	const struct kvp_geometry *g = pool->scache.v->g;
-	u64 before = pool->log.ssd_blocks[KVP_LOG_HEADERS];
+	const struct kvp_geometry *g = pool->scache->v->g;
+	u64 before = pool->log->ssd_blocks[KVP_LOG_HEADERS];
 	u32 copies = kvp_log_striped(g) ? 2 : 1, i;
 
-	pool->fill.gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
+	pool->fill->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	for (i = 0; i < 8; i++) {
 		read_anew(p, FIRST + i, 1);
 		host_sleep(KVP_ADMIT_GATHER_MS / 20);
@@ -119,8 +124,8 @@ static void gather(struct play *p)
 	host_sleep(2 * KVP_ADMIT_GATHER_MS);
 	expect_known(p, FIRST, 8, true);
 	/* Of a segment that was left meanwhile there is a summary. */
-	if (pool->log.ssd_blocks[KVP_LOG_HEADERS] - before > copies * (1 + KVP_SUMMARY_BLOCKS))
-		sim_fail("%llu headers for 8 blocks", pool->log.ssd_blocks[KVP_LOG_HEADERS] - before);
+	if (pool->log->ssd_blocks[KVP_LOG_HEADERS] - before > copies * (1 + KVP_SUMMARY_BLOCKS))
+		sim_fail("%llu headers for 8 blocks", pool->log->ssd_blocks[KVP_LOG_HEADERS] - before);
 	read_anew(p, FIRST + 8, 2 * KVP_ADMIT_ENTRY);
 	host_sleep(KVP_ADMIT_GATHER_MS / 5);
 	expect_known(p, FIRST + 8, KVP_ADMIT_ENTRY, true);
@@ -155,7 +160,7 @@ static void fill_behind(struct play *p, u64 block, bool discard)
 {
 	struct kvp_pool *pool = p->host.pool;
 
-	mutex_lock(&pool->log.build_lock);
+	mutex_lock(&pool->log->build_lock);
 	kvp_rcache_drop(pool);
 	host_read_check(&p->host, block);
 	host_sleep(5);
@@ -166,7 +171,7 @@ static void fill_behind(struct play *p, u64 block, bool discard)
 	if (!kvp_log_build_entry(pool))
 		sim_fail("no entry can be built: the scene is not what it says");
 	stall_log(p);
-	mutex_unlock(&pool->log.build_lock);
+	mutex_unlock(&pool->log->build_lock);
 	host_sleep(5);
 	expect_in_flight(p);
 }
@@ -263,7 +268,7 @@ static void flush_meanwhile(struct play *p)
 	host_write(&p->host, 300, 2, false);
 	sim_spawn("flush", flush_task, p);
 	host_sleep(20);
-	if (p->done || pool->log.built_seq < kvp_wbuf_seq(pool))
+	if (p->done || pool->log->built_seq < kvp_wbuf_seq(pool))
 		sim_fail("the entry that a FLUSH waits for was not sent");
 	disks_release_all();
 	host_sleep(50);
@@ -282,7 +287,7 @@ static void fill_again(struct play *p, u32 i)
 static void flood(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log.head.lsn, window = kvp_log_window(pool->log.v->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log->v->g);
 	u32 i;
 
 	/* There is no checkpoint. */
@@ -303,8 +308,8 @@ static void flood(struct play *p)
 			host_write(&p->host, 300 + i % 8, 1, true);
 	}
 	/* The day's budget is not much more. */
-	if (pool->log.head.lsn - begin < window + window / 2)
-		sim_fail("only %llu blocks were appended", pool->log.head.lsn - begin);
+	if (pool->log->head.lsn - begin < window + window / 2)
+		sim_fail("only %llu blocks were appended", pool->log->head.lsn - begin);
 	host_cache_check(&p->host);
 }
 
@@ -345,12 +350,12 @@ static void suspend(struct play *p)
 /* What was filled rots, with writes that count before and behind it. */
 static void fill_and_go(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log.v->g;
+	const struct kvp_geometry *g = p->host.pool->log->v->g;
 	struct kvp_place at;
 
 	host_write(&p->host, 300, 2, true);
 	/* Behind the header, or the header and the parity. */
-	at = kvp_log_place(g, p->host.pool->log.head.lsn + (kvp_log_striped(g) ? 3 : 1), 0);
+	at = kvp_log_place(g, p->host.pool->log->head.lsn + (kvp_log_striped(g) ? 3 : 1), 0);
 	p->at = at.block;
 	p->at_leg = at.leg;
 	read_anew(p, FIRST, 8);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/regions.h"
+#include "format/tunables.h"
 #include "golden_data.h"
 #include "suite.h"
 

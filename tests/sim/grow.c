@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "suite.h"
+#include "ram/rcache.h"
+#include "table/table.h"
 
 #define MOST_BLOCKS	2560u	/* that any of these pools comes to have */
 
@@ -60,8 +62,8 @@ static void expect_log(struct growing *g)
 	u32 last = pool->nr_vdevs - 1, i;
 	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs[last]);
 
-	if (g->new.cache && (pool->log.v == &pool->vdevs[last]) != there)
-		sim_fail("the log is on vdev %u", pool->log.v->index);
+	if (g->new.cache && (pool->log->v == &pool->vdevs[last]) != there)
+		sim_fail("the log is on vdev %u", pool->log->v->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
 			sim_fail("disk %u is not leg %u", pool->legs[i].bdev->index, i);
@@ -87,8 +89,8 @@ static void try_to_grow(struct growing *g)
 		if (g->victim == NOBODY)
 			expect_log(g);
 		/* A leg that died meanwhile is not to carry what others could lose. */
-		if (g->victim == NOBODY && h->pool->log.track.nr != max(g->shape->turns, 1u))
-			sim_fail("%u vdevs carry the log", h->pool->log.track.nr);
+		if (g->victim == NOBODY && h->pool->log->track.nr != max(g->shape->turns, 1u))
+			sim_fail("%u vdevs carry the log", h->pool->log->track.nr);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
@@ -232,7 +234,7 @@ static void lost_leaf_main(void *arg)
 	host_write(h, end - 5, 12, false);
 	host_checkpoint(h);
 	at = kvp_page_place(h->pool->vdevs[0].g, 0, 1,
-			    kvp_ptr_slot(h->pool->table.roots[1]), 0).block;
+			    kvp_ptr_slot(h->pool->table->roots[1]), 0).block;
 	memset(data, 0x77, sizeof(data));
 	for (i = 0; i < g->old.legs; i++)
 		image_write_data(&disks.img[i], at, data);

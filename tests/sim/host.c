@@ -3,7 +3,22 @@
 #include <linux/mm.h>
 
 #include "host.h"
+#include "cache/admission.h"
+#include "cache/pacing.h"
+#include "cache/rebuild.h"
+#include "cache/scache.h"
+#include "home/heal.h"
+#include "io/flight.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "policy/index.h"
+#include "policy/ssdpolicy.h"
 #include "pool/add.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/scrub.h"
 
 #define BEHIND_BLOCKS	128	/* of a pool of two vdevs behind the boundary */
 #define SMALL_CHUNK	4
@@ -133,14 +148,14 @@ static void note_geometry(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 		const struct kvp_geometry *g = leg->v->g;
 
-		if (leg->bdev && (leg->v == pool->log.v || pool->sb->log_others >> leg->v->index & 1)) {
+		if (leg->bdev && (leg->v == pool->log->v || pool->sb->log_others >> leg->v->index & 1)) {
 			disks.log_first[leg->bdev->index] = g->log_start;
 			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
 		}
 	}
-	disks.log_start = pool->log.v->g->log_start;
-	disks.log_blocks = kvp_log_blocks(pool->log.v->g);
-	disks.log_segment = pool->log.v->g->segment_blocks;
+	disks.log_start = pool->log->v->g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->log->v->g);
+	disks.log_segment = pool->log->v->g->segment_blocks;
 	disks.table_start = pool->vdevs[0].g->table_start;
 	disks.data_start = pool->vdevs[0].g->data_start;
 }
@@ -190,7 +205,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 		return ret;
 	}
 	/* A scene that is about a race of a fill means one that is under way. */
-	h->pool->fill.gather = 0;
+	h->pool->fill->gather = 0;
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	check_boundary(h->pool, hs);
@@ -314,7 +329,7 @@ static void sync_done(struct kvp_waiter *w, int error)
 /* R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is open any more. */
 static void expect_closed(struct host *h, const struct kvp_waiter *w)
 {
-	const struct kvp_direct *b = h->pool->log.bypasses;
+	const struct kvp_direct *b = h->pool->log->bypasses;
 	u32 i;
 
 	for (i = 0; w->flushed && i < KVP_MAX_OPEN_INTENTS; i++)
@@ -325,14 +340,14 @@ static void expect_closed(struct host *h, const struct kvp_waiter *w)
 static int wait_durable(struct host *h, u64 seq)
 {
 	struct sync_waiter s = { .w.done = sync_done };
-	u64 nonce = h->pool->log.nonce;
+	u64 nonce = h->pool->log->nonce;
 
 	init_completion(&s.done);
 	s.w.seq = seq;
 	kvp_commit_wait_async(h->pool, &s.w);
 	wait_for_completion(&s.done);
 	/* In a log to which it has moved all places are others. */
-	if (!s.error && nonce == h->pool->log.nonce)
+	if (!s.error && nonce == h->pool->log->nonce)
 		expect_closed(h, &s.w);
 	return s.error;
 }
@@ -353,8 +368,8 @@ static bool wait_for_space(struct host *h, u32 seen)
 
 	if (kvp_pool_faulted(pool))
 		return false;
-	if (READ_ONCE(pool->wbuf.used) < pool->wbuf.limit / 2 &&
-	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(&pool->wbuf))) {
+	if (READ_ONCE(pool->wbuf->used) < pool->wbuf->limit / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(pool->wbuf))) {
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
@@ -495,7 +510,7 @@ int host_checkpoint(struct host *h)
 void host_destage(struct host *h)
 {
 	/* What is durable moves on a jiffy later, maybe. */
-	flush_delayed_work(&h->pool->log.post_work);
+	flush_delayed_work(&h->pool->log->post_work);
 	kvp_destage_kick(h->pool, true);
 }
 
@@ -503,17 +518,17 @@ bool host_try_home(struct host *h)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 checkpoints = pool->sb->checkpoint;
-	u32 limit = pool->wbuf.limit;
+	u32 limit = pool->wbuf->limit;
 
-	flush_delayed_work(&pool->log.post_work);
+	flush_delayed_work(&pool->log->post_work);
 	/* A log on a cache is at leisure while there is room for an eighth more. */
-	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log.v->g) ? 3 : 0);
+	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log->v->g) ? 3 : 0);
 	kvp_destage_kick(pool, false);
-	flush_work(&pool->destage.work);
+	flush_work(&pool->destage->work);
 	kvp_wbuf_set_limit(pool, limit);
-	if (kvp_wbuf_nr_logged(&pool->wbuf))
+	if (kvp_wbuf_nr_logged(pool->wbuf))
 		sim_fail("%u versions are not home: the test is not what it says",
-			 kvp_wbuf_nr_logged(&pool->wbuf));
+			 kvp_wbuf_nr_logged(pool->wbuf));
 	return pool->sb->checkpoint == checkpoints;
 }
 
@@ -525,11 +540,11 @@ void host_home_without_checkpoint(struct host *h)
 
 void host_write_by_intent(struct host *h, u64 block, u32 count)
 {
-	u64 before = h->pool->log.intent_blocks;
+	u64 before = h->pool->log->intent_blocks;
 
 	host_write(h, block, count, false);
 	host_sleep(1500);
-	if (h->pool->log.intent_blocks == before)
+	if (h->pool->log->intent_blocks == before)
 		sim_fail("no intents: the test is not what it says");
 }
 
@@ -537,7 +552,7 @@ void host_occupy_destage(struct host *h)
 {
 	host_write_each(h, 0, 1);
 	host_destage(h);
-	while (kvp_wbuf_nr_logged(&h->pool->wbuf))
+	while (kvp_wbuf_nr_logged(h->pool->wbuf))
 		msleep(1);
 }
 
@@ -551,20 +566,20 @@ void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired)
 	int ret;
 
 	/* One that the power cut interrupted goes on by itself. */
-	flush_work(&h->pool->scrub.work);
+	flush_work(&h->pool->scrub->work);
 	ret = kvp_scrub_start(h->pool, since);
 	if (ret)
 		sim_fail("scrub does not start: %d", ret);
-	flush_work(&h->pool->scrub.work);
-	if (h->pool->scrub.info.state != KVP_SCRUB_FINISHED)
-		sim_fail("scrub ended in state %u", h->pool->scrub.info.state);
-	*healed = h->pool->scrub.info.healed;
-	*unrepaired = h->pool->scrub.info.unrepaired;
+	flush_work(&h->pool->scrub->work);
+	if (h->pool->scrub->info.state != KVP_SCRUB_FINISHED)
+		sim_fail("scrub ended in state %u", h->pool->scrub->info.state);
+	*healed = h->pool->scrub->info.healed;
+	*unrepaired = h->pool->scrub->info.unrepaired;
 }
 
 void host_warm_up(struct host *h)
 {
-	while (READ_ONCE(h->pool->warm.restoring) && !READ_ONCE(h->pool->warm.stopped))
+	while (READ_ONCE(h->pool->warm->restoring) && !READ_ONCE(h->pool->warm->stopped))
 		msleep(1);
 }
 
@@ -668,7 +683,7 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	fill->favoured = rng_chance(&sim_rng, 100);
 	kvp_scache_alike(h->pool, block, 1, &plan->at);
 	sim_maybe_preempt();
-	plan->may_fill = h->pool->fill.candidates && !plan->at.block &&
+	plan->may_fill = h->pool->fill->candidates && !plan->at.block &&
 			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
 	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
 }
@@ -876,12 +891,12 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 	struct kvp_index_entry e;
 	u32 i, sum;
 
-	if (!kvp_index_find(&pool->scache.index, block, &e))
+	if (!kvp_index_find(&pool->scache->index, block, &e))
 		sim_fail("the index of the SSD cache has forgotten block %llu", block);
-	for (i = 0; i < pool->scache.v->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->scache.v->legs[i];
+	for (i = 0; i < pool->scache->v->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->scache->v->legs[i];
 
-		if (!kvp_leg_usable(leg) || (kvp_log_striped(pool->scache.v->g) && i != at->leg))
+		if (!kvp_leg_usable(leg) || (kvp_log_striped(pool->scache->v->g) && i != at->leg))
 			continue;
 		image_read(&disks.img[leg->bdev - disks.bdev], at->block, page_address(page));
 		sum = kvp_block_sum(pool->seed, block, page_address(page));
@@ -894,13 +909,13 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 
 static void check_ssd(struct host *h, struct page *page)
 {
-	const char *wrong = h->pool->scache.v ? kvp_index_check(&h->pool->scache.index) : NULL;
+	const char *wrong = h->pool->scache->v ? kvp_index_check(&h->pool->scache->index) : NULL;
 	struct kvp_on_ssd at;
 	u64 block;
 
 	if (wrong)
 		sim_fail("the index of the SSD cache: %s", wrong);
-	for (block = 0; h->pool->scache.v && !h->ssds_lie && block < h->o->blocks; block++) {
+	for (block = 0; h->pool->scache->v && !h->ssds_lie && block < h->o->blocks; block++) {
 		kvp_scache_alike(h->pool, block, 1, &at);
 		if (at.block && !kvp_wbuf_any(h->pool, block, 1))
 			check_on_ssd(h, block, &at, page);
@@ -915,8 +930,8 @@ void host_cache_check(struct host *h)
 	u64 block;
 
 	/* A large index may still be on its way. */
-	if (h->pool->scache.v)
-		flush_work(&h->pool->scache.grow_work);
+	if (h->pool->scache->v)
+		flush_work(&h->pool->scache->grow_work);
 	rcu_read_lock();	/* nobody comes between */
 	check_ssd(h, spare);
 	wrong = kvp_rcache_check(h->pool);

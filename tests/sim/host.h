@@ -8,7 +8,8 @@
 
 #include "disk.h"
 #include "oracle.h"
-#include "core/core.h"
+#include "log/log.h"
+#include "pool/pool.h"
 
 /* Of a cache whose SSDs hold the same; and others, of which their logs have more than the larger. */
 #define USUAL_WINDOW		1024u

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "suite.h"
+#include "io/io.h"
+#include "super/members.h"
 
 enum trouble {
 	NONE,			/* count the requests */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "super/members.h"
 
 #define LOOKED_AT	160u	/* blocks; all that is written lies there */
 #define HOME		70u	/* a block that is home, and that no log knows of */
@@ -123,7 +124,7 @@ static void expect_moved(struct loss *l)
 {
 	if (!l->flushed)
 		sim_fail("FLUSH was not answered");
-	if (!kvp_has_data(l->host.pool->log.v->g))
+	if (!kvp_has_data(l->host.pool->log->v->g))
 		sim_fail("the log has not moved");
 	host_write(&l->host, 5, 2, true);
 }

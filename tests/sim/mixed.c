@@ -77,13 +77,13 @@ static void lose(struct mixed *t, u32 disk)
 /* Written, and committed; @count blocks of it by intent: not one more, not one less. */
 static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
 {
-	u64 before = t->host.pool->log.intent_blocks;
+	u64 before = t->host.pool->log->intent_blocks;
 
 	host_write(&t->host, block, n, false);
 	host_sleep(1500);
-	if (t->host.pool->log.intent_blocks != before + count)
+	if (t->host.pool->log->intent_blocks != before + count)
 		sim_fail("%llu blocks from %llu on went by intent, not %u: the test is not what it says",
-			 t->host.pool->log.intent_blocks - before, block, count);
+			 t->host.pool->log->intent_blocks - before, block, count);
 }
 
 static void by_intent(struct mixed *t, u64 block, u32 n)
@@ -158,8 +158,8 @@ static void data_over_open_intents(struct mixed *t)
 	host_write(&t->host, parity_away(t, 5), 1, false);
 	/* No FLUSH, which would close them. */
 	host_sleep(1500);
-	if (t->host.pool->log.nr_bypass != 1)
-		sim_fail("%u intents are open: the test is not what it says", t->host.pool->log.nr_bypass);
+	if (t->host.pool->log->nr_bypass != 1)
+		sim_fail("%u intents are open: the test is not what it says", t->host.pool->log->nr_bypass);
 	t->cuts_from = disks.trace.nr;
 	if (!home_without_checkpoint(t))
 		return;

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "suite.h"
+#include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "super/members.h"
+#include "table/table.h"
 
 #define NOBODY	6u	/* behind the disks of all pools here */
 
@@ -72,11 +76,11 @@ static void writer(void *arg)
 static void expect_place(struct change *c, u64 mode)
 {
 	struct kvp_pool *pool = c->host.pool;
-	bool on_cache = !kvp_has_data(pool->log.v->g);
+	bool on_cache = !kvp_has_data(pool->log->v->g);
 
 	if (on_cache != (mode == KVP_CACHE_WRITEBACK) || pool->tunables[KVP_T_CACHE_MODE] != mode)
 		sim_fail("mode is %llu, not %llu, and the log on vdev %u",
-			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->log.v->index);
+			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->log->v->index);
 	if (c->start.cache_dirty && kvp_log_window(kvp_pool_cache(pool)->g) != c->start.cache_dirty)
 		sim_fail("the window has %llu blocks", kvp_log_window(kvp_pool_cache(pool)->g));
 }
@@ -255,7 +259,7 @@ static void dying_main(void *arg)
 	if (c->error)
 		expect_place(c, KVP_CACHE_WRITETHROUGH);
 	flusher(c);
-	if (!kvp_has_data(c->host.pool->log.v->g))
+	if (!kvp_has_data(c->host.pool->log->v->g))
 		sim_fail("the log is on SSDs that are dead");
 	host_write(&c->host, 20, 5, true);
 	host_checkpoint(&c->host);
@@ -333,7 +337,7 @@ static void overload_main(void *arg)
 	c->busy = false;
 	while (c->writers)
 		host_sleep(10);
-	if (READ_ONCE(h->pool->log.squeeze))
+	if (READ_ONCE(h->pool->log->squeeze))
 		sim_fail("users may still have less of the log");
 	host_stop(h);
 }
@@ -438,8 +442,8 @@ static void leave_main(void *arg)
 		notes_hang(c);
 	if (!host_shrink(h, &new)) {
 		c->crash.leaves_at = disks.trace.nr;
-		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log.v->g))
-			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs, h->pool->log.v->index);
+		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log->v->g))
+			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs, h->pool->log->v->index);
 	} else if (c->victim == NOBODY) {
 		sim_fail("not without its cache: %s", h->refusal.why);
 	}
@@ -489,7 +493,7 @@ static void there_and_back_main(void *arg)
 
 static void wait_for_drain(struct change *c)
 {
-	while (c->host.pool->drain.state == KVP_DRAIN_RUNNING)
+	while (c->host.pool->drain->state == KVP_DRAIN_RUNNING)
 		host_sleep(20);
 }
 
@@ -510,7 +514,7 @@ static void cancel_too_late(struct change *c)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
 	begin_to_drain(c);
 	host_sleep(200);
-	if (h->pool->drain.state != KVP_DRAIN_RUNNING)
+	if (h->pool->drain->state != KVP_DRAIN_RUNNING)
 		sim_fail("it has moved already: the tale is not what it says");
 	if (kvp_drain_cancel(h->pool) != -EBUSY)
 		sim_fail("it moves, and yet was cancelled");
@@ -528,11 +532,11 @@ static void end_for_a_suspend(struct change *c)
 
 	kvp_pool_suspending(h->pool);
 	host_sleep(20);
-	if (h->pool->drain.state != KVP_DRAIN_CANCELLED)
+	if (h->pool->drain->state != KVP_DRAIN_CANCELLED)
 		sim_fail("it is drained, or goes on, though the pool is about to be suspended");
 	if (!kvp_drain_start_to(h->pool, KVP_CACHE_WRITETHROUGH, false, &h->refusal)) {
 		wait_for_drain(c);
-		if (h->pool->drain.state == KVP_DRAIN_DONE)
+		if (h->pool->drain->state == KVP_DRAIN_DONE)
 			sim_fail("drained while the pool is about to be suspended");
 	}
 	kvp_pool_not_suspending(h->pool);
@@ -555,7 +559,7 @@ static void drain_main(void *arg)
 	wait_for_drain(c);
 	expect_place(c, KVP_CACHE_WRITETHROUGH);
 	begin_to_drain(c);
-	if (h->pool->drain.state != KVP_DRAIN_DONE)
+	if (h->pool->drain->state != KVP_DRAIN_DONE)
 		sim_fail("what is on the legs is drained");
 	set_mode(c, KVP_CACHE_WRITEBACK);
 	/* One by one where a window is larger: so much is in the log that it does not move at once. */
@@ -616,8 +620,8 @@ static void silent_main(void *arg)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all that was written is home"))
 		sim_fail("the cache has left with what was there alone: %s", h->refusal.why);
-	if (h->pool->table.poisoned)
-		sim_fail("%llu blocks are given up", h->pool->table.poisoned);
+	if (h->pool->table->poisoned)
+		sim_fail("%llu blocks are given up", h->pool->table->poisoned);
 	disks.nr_faults = 0;
 	for (block = 0; block < c->o.blocks; block++)
 		host_read_check(h, block);

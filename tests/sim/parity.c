@@ -14,6 +14,9 @@
 #include "suite.h"
 #include "home/missing.h"
 #include "home/row.h"
+#include "io/io.h"
+#include "ram/rcache.h"
+#include "table/table.h"
 
 struct parity_test {
 	struct host host;
@@ -292,8 +295,8 @@ static void whole_stripes_for_long(struct parity_test *t)
 		host_flush(&t->host);
 	}
 	host_checkpoint(&t->host);
-	if (t->host.pool->log.owed)
-		sim_fail("the log is empty, and owes %u rows", t->host.pool->log.owed);
+	if (t->host.pool->log->owed)
+		sim_fail("the log is empty, and owes %u rows", t->host.pool->log->owed);
 }
 
 /* One leg is given up for its labels. Of the two that are left, both must take the superblock. */
@@ -321,7 +324,7 @@ static void pairs_task(void *arg)
 	for (i = 0; i < PAIRS + PAIR_LAG; i++) {
 		if (i < PAIRS) {
 			host_write(&t->host, pair_block(t, i, 1), 1, true);
-			t->pair_lsn[i] = t->host.pool->log.durable.lsn;
+			t->pair_lsn[i] = t->host.pool->log->durable.lsn;
 		}
 		if (i >= PAIR_LAG)
 			host_write(&t->host, pair_block(t, i - PAIR_LAG, 2), 1, true);
@@ -336,7 +339,7 @@ static void pairs_task(void *arg)
 static void tail_inside_a_row(struct parity_test *t)
 {
 	struct kvp_pool *pool = t->host.pool;
-	u64 tail = pool->log.tail;
+	u64 tail = pool->log->tail;
 	u32 i, inside = 0;
 
 	init_completion(&t->filled);
@@ -347,13 +350,13 @@ static void tail_inside_a_row(struct parity_test *t)
 		host_sleep(50);
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
-	for (i = 0; i < 1000 && READ_ONCE(pool->log.tail) == tail; i++)
+	for (i = 0; i < 1000 && READ_ONCE(pool->log->tail) == tail; i++)
 		host_sleep(1);
 	hold_table(t, true);
 	t->cuts_from = disks.trace.nr;
 	t->positions = 12;
 	host_sleep(300);
-	tail = pool->log.tail;
+	tail = pool->log->tail;
 	for (i = PAIR_LAG; i < PAIRS; i++)
 		inside += t->pair_lsn[i - PAIR_LAG] && t->pair_lsn[i - PAIR_LAG] <= tail &&
 			  t->pair_lsn[i] > tail;
@@ -387,7 +390,7 @@ static void large_writes(struct parity_test *t)
 /* What has gathered ends within a stripe, and nobody waits for that end: it becomes a stripe with the rest. */
 static void stream_in_pieces(struct parity_test *t)
 {
-	struct kvp_log *log = &t->host.pool->log;
+	struct kvp_log *log = t->host.pool->log;
 	u64 data = log->data_blocks;
 
 	host_write_by_intent(&t->host, 64, 28);
@@ -465,7 +468,7 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
 	checkpoint = pool->sb->checkpoint;
-	intents = pool->log.intent_blocks;
+	intents = pool->log->intent_blocks;
 	t->cuts_from = disks.trace.nr;
 	for (i = 0; i < 12; i++) {
 		host_write(&t->host, 40 * i, 40, false);
@@ -473,9 +476,9 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 		kvp_commit_kick(pool, true);
 		host_sleep(20);
 	}
-	if (pool->sb->checkpoint != checkpoint || pool->log.intent_blocks != intents + 12 * 40 ||
-	    pool->log.nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
-		sim_fail("%u intents are open: the test is not what it says", pool->log.nr_bypass);
+	if (pool->sb->checkpoint != checkpoint || pool->log->intent_blocks != intents + 12 * 40 ||
+	    pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
+		sim_fail("%u intents are open: the test is not what it says", pool->log->nr_bypass);
 }
 
 /* The log says that whole stripes are discarded; then they are written by intent. */
@@ -499,11 +502,11 @@ static void large_writes_without_a_leg(struct parity_test *t)
 	host_write(&t->host, 3, 1, true);
 	host_checkpoint(&t->host);
 	t->cuts_from = disks.trace.nr;
-	before = t->host.pool->log.intent_blocks;
+	before = t->host.pool->log->intent_blocks;
 	host_write(&t->host, 64, 40, false);
 	host_sleep(1500);
 	host_flush(&t->host);
-	if (t->host.pool->log.intent_blocks != before)
+	if (t->host.pool->log->intent_blocks != before)
 		sim_fail("intents on a pool that lacks a leg");
 	host_checkpoint(&t->host);
 }

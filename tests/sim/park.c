@@ -9,8 +9,13 @@
 #include <linux/mm.h>
 #include <string.h>
 
-#include "log/spill.h"
+#include "cache/scache.h"
 #include "io/batch.h"
+#include "log/spill.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/elevator.h"
 #include "suite.h"
 
 #define BUFFER	16u	/* pages: so that there is not room for much */
@@ -45,20 +50,20 @@ static void park(struct scene *s)
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT);
-	if (s->host.pool->wbuf.nr_lone < COUNT / 2)
+	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the scene is not what it says",
-			 s->host.pool->wbuf.nr_lone, COUNT);
+			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
 /* What waits is in the order of the log, or the tail would pass what is not home. Between rounds. */
 static void check_order(struct kvp_pool *pool)
 {
-	struct list_head *lists[] = { &pool->wbuf.swept, &pool->wbuf.parked, &pool->wbuf.logged };
+	struct list_head *lists[] = { &pool->wbuf->swept, &pool->wbuf->parked, &pool->wbuf->logged };
 	struct kvp_version *d, *before = NULL, *first = NULL;
 	struct kvp_log_mark mark;
 	u32 i;
 
-	spin_lock(&pool->wbuf.lock);
+	spin_lock(&pool->wbuf->lock);
 	for (i = 0; i < ARRAY_SIZE(lists); i++)
 		list_for_each_entry(d, lists[i], list) {
 			if (before && kvp_version_after(before, d))
@@ -66,8 +71,8 @@ static void check_order(struct kvp_pool *pool)
 			before = d;
 			first = first ?: d;
 		}
-	spin_unlock(&pool->wbuf.lock);
-	if (first && (first->lsn < pool->log.tail ||
+	spin_unlock(&pool->wbuf->lock);
+	if (first && (first->lsn < pool->log->tail ||
 		      (kvp_log_home_mark(pool, ~0ull, &mark) && mark.lsn > first->lsn)))
 		sim_fail("the tail has passed what is not home, or may");
 }
@@ -75,7 +80,7 @@ static void check_order(struct kvp_pool *pool)
 /* By address, and of each block in the order of the log. */
 static void check_sweep(struct kvp_pool *pool)
 {
-	struct kvp_elevator *s = &pool->destage.sweep;
+	struct kvp_elevator *s = &pool->destage->sweep;
 	struct kvp_version *d, *before = NULL;
 	struct rb_node *at;
 	u32 n = 0;
@@ -89,7 +94,7 @@ static void check_sweep(struct kvp_pool *pool)
 		before = d;
 		n++;
 	}
-	if (n != s->nr || n != list_count_nodes(&pool->wbuf.swept))
+	if (n != s->nr || n != list_count_nodes(&pool->wbuf->swept))
 		sim_fail("the sweep has %u versions, and says %u", n, s->nr);
 	check_order(pool);
 	mutex_unlock(&pool->checkpoint_lock);
@@ -99,7 +104,7 @@ static void come_home(struct scene *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
-	if (s->host.pool->wbuf.nr_lone || s->host.pool->wbuf.nr_parked)
+	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_parked)
 		sim_fail("some are still parked");
 	host_cache_check(&s->host);
 }
@@ -115,7 +120,7 @@ static u64 some_parked(struct scene *s, u64 *at)
 		bool parked = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
 		if (parked)
-			*at = kvp_log_place(pool->log.v->g, d->lsn + d->payload, 0).block;
+			*at = kvp_log_place(pool->log->v->g, d->lsn + d->payload, 0).block;
 		if (d)
 			kvp_wbuf_unlock(pool, block);
 		if (parked)
@@ -142,16 +147,16 @@ static void expect_lost(struct scene *s, u64 block)
 
 	if (!host_read(&s->host, block, data))
 		sim_fail("block %llu is lost, and was read", block);
-	if (s->host.pool->table.poisoned != 1 ||
+	if (s->host.pool->table->poisoned != 1 ||
 	    kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != block)
 		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", block,
-			 s->host.pool->table.poisoned, poisoned);
+			 s->host.pool->table->poisoned, poisoned);
 }
 
 static void expect_none_lost(struct scene *s)
 {
-	if (s->host.pool->table.poisoned)
-		sim_fail("%llu blocks are poisoned", s->host.pool->table.poisoned);
+	if (s->host.pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned", s->host.pool->table->poisoned);
 	host_read_each(&s->host, FIRST, COUNT);
 }
 
@@ -193,8 +198,8 @@ static void zeros(struct scene *s)
 			host_write(h, FIRST + i, 1, false);
 		host_flush(h);
 	}
-	if (h->pool->wbuf.nr_lone < COUNT / 2)
-		sim_fail("%u are parked: the scene is not what it says", h->pool->wbuf.nr_lone);
+	if (h->pool->wbuf->nr_lone < COUNT / 2)
+		sim_fail("%u are parked: the scene is not what it says", h->pool->wbuf->nr_lone);
 	read_parked(s);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
@@ -260,7 +265,7 @@ static void silent_for_a_time(struct scene *s)
 	disks_release_all();
 	host_destage(&s->host);
 	host_sleep(3 * KVP_RETRY_MS);
-	if (!s->host.pool->wbuf.nr_lone)
+	if (!s->host.pool->wbuf->nr_lone)
 		sim_fail("none is parked any more: the scene is not what it says");
 	check_sweep(s->host.pool);
 	disks.nr_faults = 0;
@@ -280,7 +285,7 @@ static void no_more_writes(struct scene *s)
 	disks_release_all();
 	host_write(&s->host, 8, 1, false);
 	host_flush(&s->host);
-	if (!kvp_has_data(s->host.pool->log.v->g))
+	if (!kvp_has_data(s->host.pool->log->v->g))
 		sim_fail("the log has not moved");
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -296,12 +301,12 @@ static void ssds_die(struct scene *s)
 	park(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_kill(i);
-	parked = h->pool->wbuf.nr_lone;
+	parked = h->pool->wbuf->nr_lone;
 	disks_release_all();
 	/* Somebody finds out: from then on nobody is told that anything is durable, until the log has moved. */
 	host_write(h, 8, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log.v->g))
+	if (!kvp_has_data(h->pool->log->v->g))
 		sim_fail("the log has not moved");
 	host_checkpoint(h);
 	for (i = 0; i < COUNT; i++) {
@@ -311,9 +316,9 @@ static void ssds_die(struct scene *s)
 			host_read_check(h, FIRST + i);
 	}
 	/* Until they are found dead, some more may be parked. */
-	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table.poisoned)
+	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table->poisoned)
 		sim_fail("%u were parked, %u are lost, %llu poisoned", parked, lost,
-			 h->pool->table.poisoned);
+			 h->pool->table->poisoned);
 	host_cache_check(h);
 	host_stop(h);
 }
@@ -354,7 +359,7 @@ static void leave_parked(struct scene *s)
 	park(s);
 	/* The tail may not pass them. */
 	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
-	    mark.lsn > list_first_entry(&pool->wbuf.parked, struct kvp_version, list)->lsn)
+	    mark.lsn > list_first_entry(&pool->wbuf->parked, struct kvp_version, list)->lsn)
 		sim_fail("a place behind what is parked may become the tail");
 }
 
@@ -391,8 +396,8 @@ static void by_address(struct scene *s)
 	/* Every second block, so that none is a neighbour; 37 and 60 have no factor in common. */
 	for (i = 0; i < COUNT / 2; i++)
 		host_write_each(&s->host, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
-	if (s->host.pool->wbuf.nr_lone < COUNT / 4)
-		sim_fail("%u are parked: the scene is not what it says", s->host.pool->wbuf.nr_lone);
+	if (s->host.pool->wbuf->nr_lone < COUNT / 4)
+		sim_fail("%u are parked: the scene is not what it says", s->host.pool->wbuf->nr_lone);
 	since = disks.trace.nr_requests;
 	come_home(s);
 	turns = turns_back(since, &writes);
@@ -455,7 +460,7 @@ static void discard_goes_ahead(struct scene *s)
 	host_write(&s->host, FIRST + 10, 2, false);
 	disks_release_all();
 	host_destage(&s->host);
-	flush_work(&pool->destage.work);
+	flush_work(&pool->destage->work);
 	for (block = FIRST + 4; block < FIRST + 24; block++)
 		expect_gone(s, block, true);
 	host_read_each(&s->host, FIRST, COUNT);
@@ -493,7 +498,7 @@ static void discards_amid_versions(struct scene *s)
 	host_write(h, FIRST + 3 * GROUP + 7, 1, false);
 	disks_release_all();
 	host_destage(h);
-	flush_work(&h->pool->destage.work);
+	flush_work(&h->pool->destage->work);
 	check_sweep(h->pool);
 	for (i = 0; i < COUNT; i++)
 		expect_gone(s, FIRST + i, gone(i % GROUP));
@@ -506,7 +511,7 @@ static void discards_amid_versions(struct scene *s)
 /* The sweep gets to know what is parked in parts. */
 static void learn_slowly(struct scene *s)
 {
-	s->host.pool->destage.sweep.part = 5;
+	s->host.pool->destage->sweep.part = 5;
 }
 
 static void many_versions_in_parts(struct scene *s)
@@ -524,7 +529,7 @@ static void discards_in_parts(struct scene *s)
 /* A discard behind more than one part of what is parked: no round comes before it. */
 static void discard_before_rounds(struct scene *s)
 {
-	struct kvp_wbuf *w = &s->host.pool->wbuf;
+	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
 
 	learn_slowly(s);
@@ -563,7 +568,7 @@ static void silent_amid_a_sweep(struct scene *s)
 		host_sleep(KVP_RETRY_MS / 2);
 		check_sweep(s->host.pool);
 	}
-	if (!s->host.pool->destage.sweep.nr)
+	if (!s->host.pool->destage->sweep.nr)
 		sim_fail("there is no sweep: the scene is not what it says");
 	disks.nr_faults = 0;
 	come_home(s);
@@ -812,7 +817,7 @@ static void holes(struct scene *s)
 /* There is no memory to park for a moment, until all pages are in use; and homes take long. */
 static void no_memory_to_park(struct scene *s)
 {
-	struct kvp_wbuf *w = &s->host.pool->wbuf;
+	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
 
 	for (i = 0; i < 8; i++) {
@@ -838,7 +843,7 @@ static void no_memory_to_park(struct scene *s)
 static void stream_behind_the_tail(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 limit, before = pool->log.intent_blocks;
+	u64 limit, before = pool->log->intent_blocks;
 	u32 i, turns;
 
 	sim_many_intents = 4096;
@@ -851,21 +856,21 @@ static void stream_behind_the_tail(struct scene *s)
 		host_write(&s->host, 256, 240, false);
 		kvp_commit_now(pool);
 		kvp_commit_kick(pool, true);
-		for (turns = 0; pool->wbuf.used > 8 && turns < 500; turns++)
+		for (turns = 0; pool->wbuf->used > 8 && turns < 500; turns++)
 			host_sleep(2);
 		if (kvp_log_intents_since(pool) > limit)
 			sim_fail("%llu intents behind the tail, and %llu at most",
 				 kvp_log_intents_since(pool), limit);
 	}
-	if (pool->log.intent_blocks - before < limit / 2)
+	if (pool->log->intent_blocks - before < limit / 2)
 		sim_fail("the scene is not what it says");
 	if (kvp_log_takes_intents(pool))
 		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool));
 	/* What comes now is data. */
-	before = pool->log.intent_blocks;
+	before = pool->log->intent_blocks;
 	host_write(&s->host, 256, 240, false);
 	host_flush(&s->host);
-	if (pool->log.intent_blocks != before)
+	if (pool->log->intent_blocks != before)
 		sim_fail("a stream still goes past the cache");
 	come_home(s);
 	if (kvp_log_intents_since(pool))

@@ -12,6 +12,9 @@
 #include <linux/mutex.h>
 
 #include "suite.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
 
 #define MAX_TASKS 3
 

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "suite.h"
+#include "cache/reinsert.h"
+#include "cache/scache.h"
+#include "policy/index.h"
+#include "ram/rcache.h"
 
 #define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
 #define COUNT	24u
@@ -30,7 +34,7 @@ static struct kvp_leg *ssd(struct play *p, u32 n)
 static bool lies_at(struct play *p, u64 block, u32 *place)
 {
 	struct kvp_index_entry e;
-	bool known = kvp_index_find(&p->host.pool->scache.index, block, &e);
+	bool known = kvp_index_find(&p->host.pool->scache->index, block, &e);
 
 	*place = known ? e.place : ~0u;
 	return known;
@@ -46,7 +50,7 @@ static u64 head_of(const struct play *p)
 {
 	const struct kvp_pool *pool = p->host.pool;
 
-	return p->start.writethrough ? pool->scache.wiped : pool->log.head.lsn;
+	return p->start.writethrough ? pool->scache->wiped : pool->log->head.lsn;
 }
 
 static void read_anew(struct play *p, u64 first, u32 count)
@@ -65,7 +69,7 @@ static void fill(struct play *p)
 	host_sleep(50);
 	read_anew(p, FIRST, HIT);
 	for (i = 0; i < COUNT; i++) {
-		if (!kvp_index_find(&p->host.pool->scache.index, FIRST + i, &e))
+		if (!kvp_index_find(&p->host.pool->scache->index, FIRST + i, &e))
 			sim_fail("block %u is not on the SSD: the scene is not what it says", FIRST + i);
 		/* Who reads says of some that they are metadata. */
 		p->stays[i] = i < HIT || e.meta;
@@ -90,7 +94,7 @@ static void go_round(struct play *p, u64 begin, s32 beyond)
 	struct kvp_pool *pool = p->host.pool;
 	u32 i;
 
-	for (i = 0; head_of(p) < begin + pool->scache.blocks + beyond; i++)
+	for (i = 0; head_of(p) < begin + pool->scache->blocks + beyond; i++)
 		append_some(p, i);
 }
 
@@ -109,8 +113,8 @@ static void stay(struct play *p)
 			sim_fail("block %u is %s the SSD", FIRST + i, p->stays[i] ? "not on" : "still on");
 	if (again(p) != p->nr_stay)
 		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay);
-	if (p->host.pool->log.ssd_blocks[KVP_LOG_AGAIN] != p->nr_stay)
-		sim_fail("%llu blocks count as written again", p->host.pool->log.ssd_blocks[KVP_LOG_AGAIN]);
+	if (p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN] != p->nr_stay)
+		sim_fail("%llu blocks count as written again", p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN]);
 	host_cache_check(&p->host);
 	i = p->host.ssd_reads;
 	read_anew(p, FIRST, HIT);
@@ -127,8 +131,8 @@ static void stall_reads(struct play *p)
 		sim_fail("block %u is not on the SSD", FIRST);
 	for (i = 0; i < p->start.cache; i++)
 		disks_stall(ssd(p, i)->bdev - disks.bdev,
-			    kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0).block,
-			    kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0).block + 1);
+			    kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0).block,
+			    kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0).block + 1);
 }
 
 /* So far that reinsertion has begun: its first read hangs. */
@@ -140,8 +144,8 @@ static void begin_again(struct play *p)
 
 	fill(p);
 	stall_reads(p);
-	for (i = 0; !pool->reinsert.nr || pool->reinsert.at == pool->reinsert.nr; i++) {
-		if (head_of(p) > begin + pool->scache.blocks)
+	for (i = 0; !pool->reinsert->nr || pool->reinsert->at == pool->reinsert->nr; i++) {
+		if (head_of(p) > begin + pool->scache->blocks)
 			sim_fail("the log came round: the scene is not what it says");
 		append_some(p, i);
 		host_sleep(1);
@@ -177,8 +181,8 @@ static void race_discard(struct play *p)
 /* What it writes again hangs, and the power may go; the newer version lies before it in the log, or behind. */
 static void stall_log(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log.v->g;
-	u64 lsn = p->host.pool->log.head.lsn;
+	const struct kvp_geometry *g = p->host.pool->log->v->g;
+	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
 	for (i = 0; i < p->start.cache; i++) {
@@ -220,7 +224,7 @@ static void rotten(struct play *p)
 	fill(p);
 	if (!lies_at(p, FIRST + 2, &place))
 		sim_fail("block %u is not on the SSD", FIRST + 2);
-	at = kvp_log_place(p->host.pool->scache.v->g, p->host.pool->scache.base + place, 0);
+	at = kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0);
 	for (i = 0; i < p->start.cache; i++)
 		if (!p->start.cache_parity || i == at.leg)
 			image_write_data(&disks.img[ssd(p, i)->bdev - disks.bdev], at.block, junk);
@@ -237,11 +241,11 @@ static void rotten(struct play *p)
 static void short_of_space(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log.head.lsn, window = kvp_log_window(pool->log.v->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log->v->g);
 	u32 i, place;
 
 	fill(p);
-	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log.v->g->segment_blocks));
+	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log->v->g->segment_blocks));
 	if (again(p))
 		sim_fail("too early: the scene is not what it says");
 	/* There is no checkpoint. */

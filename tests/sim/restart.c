@@ -8,8 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/scache.h"
 #include "format/logstripe.h"
 #include "format/summary.h"
+#include "log/checkpoint.h"
+#include "policy/index.h"
+#include "pool/cachemode.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/destage.h"
 #include "suite.h"
 
 #define LIVES	5u	/* one more than the superblock can name generations */
@@ -81,21 +92,21 @@ static void check_order(struct kvp_pool *pool)
 {
 	struct kvp_version *d, *before = NULL;
 
-	spin_lock(&pool->wbuf.lock);
-	list_for_each_entry(d, &pool->wbuf.parked, list) {
+	spin_lock(&pool->wbuf->lock);
+	list_for_each_entry(d, &pool->wbuf->parked, list) {
 		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn && before->rec >= d->rec)))
 			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
 		before = d;
 	}
-	spin_unlock(&pool->wbuf.lock);
-	if (before && before->lsn < pool->log.tail)
+	spin_unlock(&pool->wbuf->lock);
+	if (before && before->lsn < pool->log->tail)
 		sim_fail("the tail has passed what is not home");
 }
 
 /* What lay on an SSD that is not there has not entered. */
 static void check_legs(struct saga *s)
 {
-	struct kvp_scache *c = &s->host.pool->scache;
+	struct kvp_scache *c = s->host.pool->scache;
 	struct kvp_index_entry e;
 	u32 place = 0;
 
@@ -220,12 +231,12 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 static void home_without_tail(struct host *h)
 {
 	struct kvp_pool *pool = h->pool;
-	u32 limit = pool->wbuf.limit;
+	u32 limit = pool->wbuf->limit;
 
-	flush_delayed_work(&pool->log.post_work);
+	flush_delayed_work(&pool->log->post_work);
 	kvp_wbuf_set_limit(pool, 3);
 	kvp_destage_kick(pool, false);
-	flush_work(&pool->destage.work);
+	flush_work(&pool->destage->work);
 	kvp_wbuf_set_limit(pool, limit);
 }
 
@@ -293,7 +304,7 @@ static void nothing(struct saga *s)
 static void all_home(struct saga *s)
 {
 	host_checkpoint(&s->host);
-	if (s->host.pool->sb->generation_count || s->host.pool->wbuf.nr_lone)
+	if (s->host.pool->sb->generation_count || s->host.pool->wbuf->nr_lone)
 		sim_fail("all is home, and %u generations are named", s->host.pool->sb->generation_count);
 }
 
@@ -392,7 +403,7 @@ static u64 rot_at;
 
 static void note_place(struct saga *s)
 {
-	rot_at = kvp_log_place(s->host.pool->log.v->g, lsn_of(s, 12), 0).block;
+	rot_at = kvp_log_place(s->host.pool->log->v->g, lsn_of(s, 12), 0).block;
 	write_one(s);
 }
 
@@ -448,7 +459,7 @@ static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
 static void write_worn(struct saga *s)
 {
-	const struct kvp_geometry *g = s->host.pool->log.v->g;
+	const struct kvp_geometry *g = s->host.pool->log->v->g;
 	struct kvp_version *d;
 
 	write_some(s, 210, WORN + 1);
@@ -539,11 +550,11 @@ static void write_wide_over_worn(struct saga *s)
 		home_without_tail(h);
 	if (host_read(h, WORN, worn.data))
 		sim_fail("block %u cannot be read", WORN);
-	before = h->pool->log.intent_blocks;
+	before = h->pool->log->intent_blocks;
 	host_write(h, WORN - 3, 24, false);
 	host_sleep(6000);
-	if (h->pool->log.intent_blocks == before)
-		sim_fail("%llu blocks went by intent: the saga is not what it says", h->pool->log.intent_blocks - before);
+	if (h->pool->log->intent_blocks == before)
+		sim_fail("%llu blocks went by intent: the saga is not what it says", h->pool->log->intent_blocks - before);
 }
 
 /* It was cut short, and home has @home there; what was there before is rotten in the log. With @eio that is lost. */
@@ -631,11 +642,11 @@ static void intents_over_data(struct saga *s)
 		host_flush(h);
 	}
 	home_without_tail(h);
-	intents = h->pool->log.intent_blocks;
+	intents = h->pool->log->intent_blocks;
 	host_write(h, WIDE, 48, false);
 	host_flush(h);
-	if (h->pool->log.intent_blocks != intents + 48)
-		sim_fail("%llu intents: the saga is not what it says", h->pool->log.intent_blocks - intents);
+	if (h->pool->log->intent_blocks != intents + 48)
+		sim_fail("%llu intents: the saga is not what it says", h->pool->log->intent_blocks - intents);
 }
 
 /* One more is half home when the power goes. */
@@ -649,7 +660,7 @@ static void open_intents(struct saga *s)
 		disks_stall(i, disks.data_start + WIDE + 10, disks.data_start + WIDE + 50);
 	host_write(h, WIDE, 48, false);
 	host_sleep(1500);
-	if (list_empty(&h->pool->log.bypass))
+	if (list_empty(&h->pool->log->bypass))
 		sim_fail("no intent is open: the saga is not what it says");
 }
 
@@ -713,8 +724,8 @@ static void home_and_dead(struct saga *s)
 		disks_kill(i);
 	host_write(h, 200, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log.v->g) || h->pool->table.poisoned)
-		sim_fail("%llu blocks are lost", h->pool->table.poisoned);
+	if (!kvp_has_data(h->pool->log->v->g) || h->pool->table->poisoned)
+		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
 }
@@ -751,12 +762,12 @@ static void away_while_it_moves(struct saga *s)
 	host_write(h, 200, 1, false);
 	kvp_commit_kick(h->pool, true);
 	host_sleep(10 * 1000);
-	if (!h->pool->log.moving)
+	if (!h->pool->log->moving)
 		sim_fail("the log is not moving: the saga is not what it says");
 	disks.nr_faults = 0;
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log.v->g) || h->pool->table.poisoned)
-		sim_fail("%llu blocks are lost", h->pool->table.poisoned);
+	if (!kvp_has_data(h->pool->log->v->g) || h->pool->table->poisoned)
+		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
 }
@@ -797,8 +808,8 @@ static void discarded_and_home(struct saga *s)
 
 static void only_homes(struct saga *s)
 {
-	if (!kvp_has_data(s->host.pool->log.v->g) || s->host.pool->table.poisoned)
-		sim_fail("%llu blocks are lost", s->host.pool->table.poisoned);
+	if (!kvp_has_data(s->host.pool->log->v->g) || s->host.pool->table->poisoned)
+		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
 /* A recovery does not take back in the table what came home behind a discard. */
@@ -883,7 +894,7 @@ static void note_legs(struct saga *s, u64 first, u32 count)
 	struct kvp_on_ssd at;
 	u32 i;
 
-	s->g = *s->host.pool->scache.v->g;
+	s->g = *s->host.pool->scache->v->g;
 	memset(s->lie_on, 0, sizeof(s->lie_on));
 	for (i = 0; i < count; i++) {
 		kvp_scache_alike(s->host.pool, first + i, 1, &at);
@@ -975,11 +986,11 @@ static void fill_segments(struct saga *s)
 {
 	/* The index grows when the log goes on; until it has, nothing is noted of what lies there. */
 	write_each(s, 99, 1);
-	flush_work(&s->host.pool->scache.grow_work);
+	flush_work(&s->host.pool->scache->grow_work);
 	write_each(s, 100, 200);
 	host_checkpoint(&s->host);
 	until_sealed(s->host.pool);
-	if (READ_ONCE(s->host.pool->warm.home) == s->host.pool->warm.next)
+	if (READ_ONCE(s->host.pool->warm->home) == s->host.pool->warm->next)
 		sim_fail("no segment has a summary");
 }
 
@@ -1114,9 +1125,9 @@ static void some_into_ring(struct saga *s)
 
 static void once_round(struct saga *s)
 {
-	u64 begin = s->host.pool->scache.wiped;
+	u64 begin = s->host.pool->scache->wiped;
 
-	while (s->host.pool->scache.wiped - begin < s->host.pool->scache.blocks)
+	while (s->host.pool->scache->wiped - begin < s->host.pool->scache->blocks)
 		some_into_ring(s);
 	host_checkpoint(&s->host);
 	host_sleep(1500);
@@ -1127,9 +1138,9 @@ static void further_on(struct saga *s)
 	u64 begin;
 
 	host_checkpoint(&s->host);
-	begin = s->host.pool->scache.wiped;
+	begin = s->host.pool->scache->wiped;
 	/* A little into a segment, which has a summary of the round before. */
-	while (s->host.pool->scache.wiped - begin < 100 || s->host.pool->scache.wiped % 256 - 24 > 40)
+	while (s->host.pool->scache->wiped - begin < 100 || s->host.pool->scache->wiped % 256 - 24 > 40)
 		some_into_ring(s);
 }
 
@@ -1161,7 +1172,7 @@ static void read_into_ring(struct saga *s, u64 first, u32 count)
 static void lose_unflushed(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	struct kvp_scache *c = &pool->scache;
+	struct kvp_scache *c = pool->scache;
 	u32 step = c->v->g->segment_blocks;
 	u64 end;
 
@@ -1181,12 +1192,12 @@ static void lose_unflushed(struct saga *s)
 	pool->sb->cache_lsn = end + 4 * step;
 	if (kvp_sb_commit(pool))
 		sim_fail("no leg took the superblock");
-	WRITE_ONCE(pool->warm.claimed, pool->sb->cache_lsn);
+	WRITE_ONCE(pool->warm->claimed, pool->sb->cache_lsn);
 	kvp_leg_fail(&c->v->legs[0], "a saga");
 	while (c->wiped < end + 8)
 		read_into_ring(s, 200, 100);
 	host_sleep(2500);
-	if (READ_ONCE(pool->warm.left) < end)
+	if (READ_ONCE(pool->warm->left) < end)
 		sim_fail("it is not time for a summary: the saga is not what it says");
 	if (!kvp_members_dirty(pool))
 		sim_fail("the loss is recorded: the saga is not what it says");
@@ -1208,7 +1219,7 @@ static bool lost_and_back(struct saga *s)
 static void change_mode(struct saga *s)
 {
 	struct host *h = &s->host;
-	bool there = !kvp_has_data(h->pool->log.v->g);
+	bool there = !kvp_has_data(h->pool->log->v->g);
 
 	come_round(s);
 	if (kvp_cache_set_mode(h->pool, there ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK, true,
@@ -1238,17 +1249,17 @@ static void round_without_index(struct saga *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
-	u64 end = pool->log.head.lsn + kvp_log_blocks(pool->scache.v->g) + 64;
+	u64 end = pool->log->head.lsn + kvp_log_blocks(pool->scache->v->g) + 64;
 
 	kvp_pool_quiesce(pool);
 	kvp_rebuild_exit(pool);
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_pool_unquiesce(pool);
-	while (pool->log.head.lsn < end)
+	while (pool->log->head.lsn < end)
 		write_each(s, 310, 64);
 	host_checkpoint(h);
-	if (pool->scache.v)
+	if (pool->scache->v)
 		sim_fail("there is an index: the saga is not what it says");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
@@ -1274,17 +1285,17 @@ static void leave_a_summary(struct saga *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
-	const struct kvp_geometry *g = pool->scache.v->g;
+	const struct kvp_geometry *g = pool->scache->v->g;
 
-	left_at = kvp_log_segment_end(g, pool->log.head.lsn);
-	while (pool->log.head.lsn < left_at)
+	left_at = kvp_log_segment_end(g, pool->log->head.lsn);
+	while (pool->log->head.lsn < left_at)
 		write_each(s, 1, 1);
 	write_each(s, 310, 60);
-	while (pool->log.head.lsn < left_at + g->segment_blocks)
+	while (pool->log->head.lsn < left_at + g->segment_blocks)
 		write_each(s, 1, 1);
 	host_checkpoint(h);
 	until_sealed(pool);
-	if (READ_ONCE(pool->warm.home) < left_at + g->segment_blocks)
+	if (READ_ONCE(pool->warm->home) < left_at + g->segment_blocks)
 		sim_fail("there is no summary: the saga is not what it says");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
@@ -1294,7 +1305,7 @@ static void leave_a_summary(struct saga *s)
 /* If the ring began before that it would come to what has the summary, and have written half of it. */
 static void ring_as_far(struct saga *s)
 {
-	struct kvp_scache *c = &s->host.pool->scache;
+	struct kvp_scache *c = s->host.pool->scache;
 	u64 begin = c->wiped;
 
 	while (c->wiped < max(begin, left_at) + 100)
@@ -1328,25 +1339,25 @@ static bool changed_behind_summary(struct saga *s)
 static void end_in_flight(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log.v->g;
-	u64 begin = pool->log.head.lsn;
+	const struct kvp_geometry *g = pool->log->v->g;
+	u64 begin = pool->log->head.lsn;
 	u32 i;
 
-	while (pool->log.head.lsn - begin < kvp_log_blocks(g))
+	while (pool->log->head.lsn - begin < kvp_log_blocks(g))
 		write_each(s, 100, 128);
 	host_checkpoint(&s->host);
 	host_sleep(2500);
 	/* It may have ended before it is looked at. */
-	for (i = 0; i < 6 && list_empty(&pool->log.in_flight); i++) {
+	for (i = 0; i < 6 && list_empty(&pool->log->in_flight); i++) {
 		/* So little is left that nothing more has room there. */
-		while (kvp_log_segment_end(g, pool->log.head.lsn) - pool->log.head.lsn >=
+		while (kvp_log_segment_end(g, pool->log->head.lsn) - pool->log->head.lsn >=
 		       kvp_log_kept(g) + kvp_log_entry_blocks(g, 1, 1))
 			write_each(s, 300, 1);
 		host_write(&s->host, 310, 12, false);
 		kvp_commit_now(pool);
 		kvp_commit_kick(pool, true);
 	}
-	if (list_empty(&pool->log.in_flight))
+	if (list_empty(&pool->log->in_flight))
 		sim_fail("nothing is in flight: the saga is not what it says");
 }
 
@@ -1364,24 +1375,24 @@ static bool torn_into_segment(struct saga *s)
 static void come_to_old_segment(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log.v->g;
+	const struct kvp_geometry *g = pool->log->v->g;
 	u64 begin;
 
-	while (pool->log.head.lsn % g->segment_blocks > 8)
+	while (pool->log->head.lsn % g->segment_blocks > 8)
 		write_each(s, 300, 1);
-	begin = pool->log.head.lsn - pool->log.head.lsn % g->segment_blocks;
+	begin = pool->log->head.lsn - pool->log->head.lsn % g->segment_blocks;
 	write_each(s, 100, 120);
 	host_checkpoint(&s->host);
-	while (pool->log.head.lsn < begin + kvp_log_blocks(g)) {
+	while (pool->log->head.lsn < begin + kvp_log_blocks(g)) {
 		write_each(s, 300, 1);
-		if (pool->log.head.lsn % 64 < 2)
+		if (pool->log->head.lsn % 64 < 2)
 			host_checkpoint(&s->host);
 	}
 	write_each(s, 301, 10);
 	host_checkpoint(&s->host);
 	/* All before it has its summaries: no late one is written where that of this segment goes. */
 	until_sealed(pool);
-	if (READ_ONCE(pool->warm.home) < begin + kvp_log_blocks(g))
+	if (READ_ONCE(pool->warm->home) < begin + kvp_log_blocks(g))
 		sim_fail("summaries are missing: the saga is not what it says");
 	expect_from_ssd(s, 140, 60, 50, 60);
 }
@@ -1402,11 +1413,11 @@ static void suspended_in_segment(struct saga *s)
 	u64 end;
 
 	come_to_old_segment(s);
-	end = kvp_log_segment_end(pool->log.v->g, pool->log.head.lsn);
+	end = kvp_log_segment_end(pool->log->v->g, pool->log->head.lsn);
 	suspend_and_resume(s);
-	while (pool->log.head.lsn + 64 < end)
+	while (pool->log->head.lsn + 64 < end)
 		write_each(s, 301, 1);
-	if (kvp_log_segment_end(pool->log.v->g, pool->log.head.lsn) != end)
+	if (kvp_log_segment_end(pool->log->v->g, pool->log->head.lsn) != end)
 		sim_fail("the log has left the segment: the saga is not what it says");
 }
 
@@ -1418,7 +1429,7 @@ static bool goes_on_in_segment(struct saga *s)
 
 static void ring_suspended_in_segment(struct saga *s)
 {
-	struct kvp_scache *c = &s->host.pool->scache;
+	struct kvp_scache *c = s->host.pool->scache;
 	u32 step = c->v->g->segment_blocks;
 	u64 end;
 
@@ -1444,26 +1455,26 @@ static bool ring_goes_on_in_segment(struct saga *s)
 static void note_summary(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->scache.v->g;
+	const struct kvp_geometry *g = pool->scache->v->g;
 	u32 i;
 
 	fill_segments(s);
 	host_checkpoint(&s->host);
 	s->nr_slow = kvp_summary_copies(g);
 	for (i = 0; i < s->nr_slow; i++)
-		s->slow[i] = kvp_summary_place(g, pool->log.head.lsn, i);
+		s->slow[i] = kvp_summary_place(g, pool->log->head.lsn, i);
 }
 
 /* All that was there is written over before its summary has been read. */
 static void overtake(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 begin = pool->log.head.lsn;
+	u64 begin = pool->log->head.lsn;
 	u32 i;
 
-	if (!pool->warm.restoring)
+	if (!pool->warm->restoring)
 		sim_fail("nothing is held up: the saga is not what it says");
-	while (pool->log.head.lsn - begin < kvp_log_blocks(pool->scache.v->g))
+	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->scache->v->g))
 		write_each(s, 310, 64);
 	for (i = 0; i < s->start.cache; i++)
 		disks_release(s->legs - s->start.cache + i);

@@ -7,6 +7,15 @@
 #include <string.h>
 
 #include "suite.h"
+#include "cache/admission.h"
+#include "cache/scache.h"
+#include "policy/index.h"
+#include "pool/cachemode.h"
+#include "pool/cachevdev.h"
+#include "ram/rcache.h"
+#include "super/members.h"
+#include "table/ssdcopy.h"
+#include "table/table.h"
 
 #define SMALL	3u	/* blocks of a write that is logged as data */
 #define LARGE	64u	/* of one that goes home by intent */
@@ -43,7 +52,7 @@ static u32 known(struct scene *s, u64 first, u32 count)
 	u32 n = 0;
 
 	while (count--)
-		n += kvp_index_find(&s->host.pool->scache.index, first + count, &e);
+		n += kvp_index_find(&s->host.pool->scache->index, first + count, &e);
 	return n;
 }
 
@@ -98,9 +107,9 @@ static void set_cutoff(struct scene *s, u32 blocks)
 static void expect_intents(struct scene *s, const char *what, u64 before, u64 count)
 {
 	host_sleep(1500);
-	if (s->host.pool->log.intent_blocks - before != count)
+	if (s->host.pool->log->intent_blocks - before != count)
 		sim_fail("%s: %llu blocks went past the SSD, not %llu", what,
-			 s->host.pool->log.intent_blocks - before, count);
+			 s->host.pool->log->intent_blocks - before, count);
 }
 
 /*
@@ -110,7 +119,7 @@ static void expect_intents(struct scene *s, const char *what, u64 before, u64 co
 static void streams_pass(struct scene *s)
 {
 	struct host *h = &s->host;
-	u64 before = h->pool->log.intent_blocks;
+	u64 before = h->pool->log->intent_blocks;
 	u32 i;
 
 	set_cutoff(s, 0);
@@ -132,7 +141,7 @@ static void streams_pass(struct scene *s)
 	/* Long enough by itself, although it begins before the end of another write. */
 	host_write(h, 450, 8, false);
 	host_checkpoint(h);
-	before = h->pool->log.intent_blocks;
+	before = h->pool->log->intent_blocks;
 	host_write(h, 440, 64, false);
 	expect_intents(s, "a large write over a small one", before, 64);
 	for (i = 0; i < POOL_BLOCKS; i++)
@@ -145,10 +154,10 @@ static void streams_pass(struct scene *s)
 static void round_and_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 begin = pool->log.head.lsn;
+	u64 begin = pool->log->head.lsn;
 	u32 i;
 
-	for (i = 0; pool->log.head.lsn - begin < 3 * kvp_log_blocks(pool->log.v->g); i++) {
+	for (i = 0; pool->log->head.lsn - begin < 3 * kvp_log_blocks(pool->log->v->g); i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -249,7 +258,7 @@ static void ssds_die(struct scene *s)
 	write_small(s, 15, 6);
 	host_checkpoint(&s->host);
 	for (i = 15; i < 21; i++)
-		if (kvp_index_find(&s->host.pool->scache.index, i, &e))
+		if (kvp_index_find(&s->host.pool->scache->index, i, &e))
 			sim_fail("block %u is known to lie on the SSD, and never was there", i);
 	expect_hits(s, 0, 30, 0);
 	host_cache_check(&s->host);
@@ -280,7 +289,7 @@ static void spoil(struct scene *s, u64 block)
 static void rescued(struct scene *s)
 {
 	struct host *h = &s->host;
-	struct kvp_vdev *cache = h->pool->scache.v;
+	struct kvp_vdev *cache = h->pool->scache->v;
 	u64 healed, unrepaired;
 
 	write_small(s, 30, 3);
@@ -290,16 +299,16 @@ static void rescued(struct scene *s)
 	host_scrub(h, &healed, &unrepaired);
 	if (!healed)
 		sim_fail("nothing was healed");
-	if (kvp_has_data(h->pool->log.v->g))
+	if (kvp_has_data(h->pool->log->v->g))
 		sim_fail("the log is not on the cache");
 	/* Of a parity1 the other blocks of the row are gone, which were not written lately. */
 	if (unrepaired && !s->start.parity)
 		sim_fail("%llu blocks are lost", unrepaired);
 	/* From home. */
-	h->pool->scache.v = NULL;
+	h->pool->scache->v = NULL;
 	drop_ram(s);
 	host_read_check(h, 31);
-	h->pool->scache.v = cache;
+	h->pool->scache->v = cache;
 	/* One SSD's copy is rotten, and host_cache_check() would see it. */
 	kvp_scache_mistrust(h->pool, 31, 1);
 }
@@ -319,7 +328,7 @@ static void rescue_is_silent(struct scene *s)
 		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
 	if (!host_read(h, 31, data))
 		sim_fail("a block was read of which there is no copy");
-	if (h->pool->table.poisoned)
+	if (h->pool->table->poisoned)
 		sim_fail("poisoned, and the SSD has it");
 	disks.nr_faults = 0;
 	host_read_check(h, 31);
@@ -330,15 +339,15 @@ static void rescue_is_silent(struct scene *s)
 static void comes_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 all = kvp_log_blocks(pool->log.v->g), found;
+	u64 all = kvp_log_blocks(pool->log->v->g), found;
 	struct kvp_on_ssd at, still;
 	u32 i;
 
 	write_small(s, 30, 3);
 	host_checkpoint(&s->host);
-	found = pool->log.head.lsn;
+	found = pool->log->head.lsn;
 	kvp_scache_alike(pool, 31, 1, &at);
-	for (i = 0; pool->log.head.lsn - found < all + 8; i++) {
+	for (i = 0; pool->log->head.lsn - found < all + 8; i++) {
 		kvp_scache_alike(pool, 31, 1, &still);
 		if (still.block == at.block && !kvp_scache_intact(pool, &at))
 			sim_fail("it lies there, and is said not to");
@@ -356,7 +365,7 @@ static void comes_round(struct scene *s)
 
 static void expect_ring(struct scene *s)
 {
-	if (!kvp_has_data(s->host.pool->log.v->g))
+	if (!kvp_has_data(s->host.pool->log->v->g))
 		sim_fail("the log is on the cache");
 }
 
@@ -434,7 +443,7 @@ static void ring_suspend(struct scene *s)
 
 static u64 ring_at(struct scene *s)
 {
-	return s->host.pool->scache.wiped;
+	return s->host.pool->scache->wiped;
 }
 
 /* The ring comes round, several times, while the log goes onto the cache and off it. */
@@ -444,7 +453,7 @@ static void ring_round(struct scene *s)
 	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g);
 	u32 i;
 
-	for (i = 0; pool->log.ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < (s->start.cache_parity ? 12000 : 4000); i++) {
+	for (i = 0; pool->log->ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < (s->start.cache_parity ? 12000 : 4000); i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -463,9 +472,9 @@ static void ring_round(struct scene *s)
 		host_checkpoint(&s->host);
 		set_mode(s, KVP_CACHE_WRITETHROUGH);
 	}
-	if (pool->log.ssd_blocks[KVP_LOG_FILLS] < 2 * all)
+	if (pool->log->ssd_blocks[KVP_LOG_FILLS] < 2 * all)
 		sim_fail("%llu blocks have entered: the scene is not what it says",
-			 pool->log.ssd_blocks[KVP_LOG_FILLS]);
+			 pool->log->ssd_blocks[KVP_LOG_FILLS]);
 	host_checkpoint(&s->host);
 	host_sleep(50);
 	host_cache_check(&s->host);
@@ -535,8 +544,8 @@ static void expect_table(struct scene *s, bool from_ssds)
 
 	kvp_ssdcopy_drain(s->host.pool);
 	kvp_table_shrink(s->host.pool, true);
-	if (s->host.pool->table.nr_pages)
-		sim_fail("%u pages are still in memory", s->host.pool->table.nr_pages);
+	if (s->host.pool->table->nr_pages)
+		sim_fail("%u pages are still in memory", s->host.pool->table->nr_pages);
 	ssds = atomic64_read(&w->ssd_page_reads);
 	disks = atomic64_read(&w->page_reads);
 	drop_ram(s);
@@ -659,7 +668,7 @@ static void scene_main(void *arg)
 		sim_fail("start: %s", s->host.refusal.why);
 	/* So that more than one goes into a row at a time. */
 	if (s->start.cache_parity && s->start.writethrough)
-		s->host.pool->fill.gather = msecs_to_jiffies(20);
+		s->host.pool->fill->gather = msecs_to_jiffies(20);
 	s->play(s);
 	host_stop(&s->host);
 }

@@ -11,6 +11,12 @@
 #include <linux/mm.h>
 
 #include "suite.h"
+#include "home/heal.h"
+#include "io/io.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "work/destage.h"
 
 struct scenario {
 	struct host host;
@@ -324,9 +330,9 @@ static void space_waits_for_the_superblock(struct scenario *s)
 	init_completion(&s->flushed);
 	sim_spawn("filler", fill_task, s);
 	host_sleep(5000);
-	if (!disks_wait() || h->pool->log.head.lsn - tail < disks.log_blocks / 2)
+	if (!disks_wait() || h->pool->log->head.lsn - tail < disks.log_blocks / 2)
 		sim_fail("no superblock is held up: the scenario is not what it says");
-	if (h->pool->log.head.lsn - tail > disks.log_blocks)
+	if (h->pool->log->head.lsn - tail > disks.log_blocks)
 		sim_fail("the log goes on where a superblock would make it free that is not durable");
 	s->positions = 20;
 	release_all();
@@ -401,7 +407,7 @@ static void failed_commit_with_intents(struct scenario *s)
 static void two_entries_in_flight_earlier_lost(struct scenario *s)
 {
 	struct host *h = &s->host;
-	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log.head.lsn);
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log->head.lsn);
 	u32 i;
 
 	for (i = 0; i < s->start.legs; i++)
@@ -410,7 +416,7 @@ static void two_entries_in_flight_earlier_lost(struct scenario *s)
 	host_write(h, 256, 256, false);
 	flush_begin(s);
 	host_sleep(200);
-	if (list_is_singular(&h->pool->log.in_flight))
+	if (list_is_singular(&h->pool->log->in_flight))
 		sim_fail("only one entry is in flight: the scenario is not what it says");
 	if (s->flush_over)
 		sim_fail("FLUSH was answered with an earlier entry in flight");
@@ -445,7 +451,7 @@ static void user_data_imitates_log_entries(struct scenario *s)
 		host_write(h, 10 + i, 1, false);
 		host_flush(h);
 	}
-	lsn = h->pool->log.tail;
+	lsn = h->pool->log->tail;
 	for (i = 0; i < 60 && n < 24; i++) {
 		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, lsn + i), data);
 		if (le32_to_cpu(*(__le32 *)data) == KVP_LOG_MAGIC)
@@ -474,9 +480,9 @@ static void log_wrap_over_stale_entries(struct scenario *s)
 {
 	struct host *h = &s->host;
 	u32 round = 0;
-	u64 first = h->pool->log.head.lsn;
+	u64 first = h->pool->log->head.lsn;
 
-	while (h->pool->log.head.lsn - first < 3 * disks.log_blocks) {
+	while (h->pool->log->head.lsn - first < 3 * disks.log_blocks) {
 		u32 at = rng_below(&sim_rng, POOL_BLOCKS - 64), n = 1 + rng_below(&sim_rng, 63);
 
 		host_write(h, at, n, false);
@@ -537,7 +543,7 @@ static void leg_whose_flush_failed_is_given_up(struct scenario *s)
 static u32 events_of(struct kvp_pool *pool, const char *text)
 {
 	struct kvp_disk_event e;
-	u64 seq, next = pool->events.next;
+	u64 seq, next = pool->events->next;
 	u32 n = 0;
 
 	for (seq = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0; seq < next; seq++)
@@ -553,7 +559,7 @@ static u32 events_of(struct kvp_pool *pool, const char *text)
 static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
 {
 	struct host *h = &s->host;
-	struct kvp_log *log = &h->pool->log;
+	struct kvp_log *log = h->pool->log;
 	u32 i;
 
 	for (i = 0; ; i = (i + 1) % 8) {
@@ -797,8 +803,8 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	host_write(h, 80, 3, false);
 	kvp_pool_suspending(h->pool);
 	kvp_pool_write_back(h->pool);
-	if (h->pool->wbuf.used)
-		sim_fail("%u blocks are left to bring home while all I/O waits", h->pool->wbuf.used);
+	if (h->pool->wbuf->used)
+		sim_fail("%u blocks are left to bring home while all I/O waits", h->pool->wbuf->used);
 	kvp_pool_quiesce(h->pool);
 	if (kvp_destage_order(h->pool) == -EINTR)
 		sim_fail("a pool that is suspended is said to be about to be");
@@ -862,7 +868,7 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 	host_sleep(2000);
 	if (!kvp_pool_waits(h->pool) || s->flush_over)
 		sim_fail("a FLUSH was answered with %d though legs may come back", s->flush_error);
-	h->pool->log.requeue = true;
+	h->pool->log->requeue = true;
 	kvp_commit_requeue(h->pool);
 	host_sleep(10);
 	if (!s->flush_over || s->flush_error != -EAGAIN)
@@ -871,7 +877,7 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 	host_sleep(10);
 	if (!s->flush_over || s->flush_error != -EAGAIN)
 		sim_fail("a FLUSH during the suspend was not sent away");
-	h->pool->log.requeue = false;
+	h->pool->log->requeue = false;
 	kvp_pool_clear(h->pool, -1);
 	if (events_of(h->pool, "resumed"))
 		sim_fail("said to be resumed, and there is no leg");
@@ -902,8 +908,8 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 		host_write(h, 100 * i, 40, false);
 		host_sleep(1500);
 	}
-	if (h->pool->log.nr_bypass < 3)
-		sim_fail("%u intents: the scenario is not what it says", h->pool->log.nr_bypass);
+	if (h->pool->log->nr_bypass < 3)
+		sim_fail("%u intents: the scenario is not what it says", h->pool->log->nr_bypass);
 	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 0);
 	host_write(h, 450, 1, false);
 	sim_spawn("suspend", suspend_task, s);
@@ -934,7 +940,7 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 	host_write(h, 0, 480, false);
 	host_checkpoint(h);
 	checkpoint = h->pool->sb->checkpoint;
-	intents = h->pool->log.intent_blocks;
+	intents = h->pool->log->intent_blocks;
 	s->cuts_from = disks.trace.nr;
 	s->positions = 200;
 	for (i = 0; i < 12; i++) {
@@ -944,10 +950,10 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 		host_sleep(20);
 	}
 	if (h->pool->sb->checkpoint != checkpoint ||
-	    h->pool->log.intent_blocks != intents + 12 * 40 ||
-	    h->pool->log.nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
+	    h->pool->log->intent_blocks != intents + 12 * 40 ||
+	    h->pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
 		sim_fail("%u intents are open: the scenario is not what it says",
-			 h->pool->log.nr_bypass);
+			 h->pool->log->nr_bypass);
 	host_write(h, 490, 1, true);
 }
 
@@ -1107,7 +1113,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 		host_sleep(50);
 	if (!s->flush_over)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u buffered",
-			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g), h->pool->wbuf.nr_buffered);
+			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g), h->pool->wbuf->nr_buffered);
 	release_all();
 	flush_end(s);
 	while (READ_ONCE(s->writes) < 3000)
@@ -1152,7 +1158,7 @@ static void entry_that_failed_stays_behind_the_end(struct scenario *s)
 	host_write(h, 256, 256, false);
 	flush_begin(s);
 	host_sleep(200);
-	if (list_is_singular(&h->pool->log.in_flight))
+	if (list_is_singular(&h->pool->log->in_flight))
 		sim_fail("only one entry is in flight: the scenario is not what it says");
 	release_all();
 	flush_end(s);
@@ -1235,7 +1241,7 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 		kvp_commit_kick(h->pool, true);
 		host_sleep(200);
 	}
-	if (h->pool->durable_epoch == h->pool->sb->epoch || h->pool->log.commits < 3)
+	if (h->pool->durable_epoch == h->pool->sb->epoch || h->pool->log->commits < 3)
 		sim_fail("no entry beside a superblock: the scenario is not what it says");
 	release_all();
 	host_flush(h);
@@ -1256,11 +1262,11 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 		kvp_commit_kick(h->pool, true);
 		host_sleep(20);
 	}
-	if (!h->pool->wbuf.nr_buffered || kvp_log_is_full(&h->pool->log))
+	if (!h->pool->wbuf->nr_buffered || kvp_log_is_full(h->pool->log))
 		sim_fail("the log is not held up: the scenario is not what it says");
 	release_all();
 	host_sleep(10);
-	if (h->pool->wbuf.nr_buffered)
+	if (h->pool->wbuf->nr_buffered)
 		sim_fail("the loss is recorded, and the log does not go on");
 	host_flush(h);
 }
@@ -1626,7 +1632,7 @@ static void keep_an_entry(struct scenario *s)
 	s->positions = 150;
 	host_write(h, 100, 64, false);
 	host_sleep(50);
-	if (!h->pool->log.unsent)
+	if (!h->pool->log->unsent)
 		sim_fail("no entry is kept: the scenario is not what it says");
 }
 
@@ -1640,7 +1646,7 @@ static void two_entries_are_one_request(struct scenario *s)
 	from = disks.trace.nr_requests;
 	host_write(h, 200, 64, false);
 	host_sleep(50);
-	if (h->pool->log.unsent || joined_requests(from) != s->start.legs)
+	if (h->pool->log->unsent || joined_requests(from) != s->start.legs)
 		sim_fail("%u requests with two entries: the scenario is not what it says",
 			 joined_requests(from));
 	flush_begin(s);
@@ -1696,7 +1702,7 @@ static void no_leg_takes_two_entries(struct scenario *s)
 static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 {
 	struct host *h = &s->host;
-	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log.head.lsn);
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log->head.lsn);
 	u32 i;
 
 	h->may_fail = true;
@@ -1707,7 +1713,7 @@ static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 	host_write(h, 0, 64, false);
 	host_write(h, 100, 64, false);
 	host_sleep(50);
-	if (!h->pool->log.unsent)
+	if (!h->pool->log->unsent)
 		sim_fail("no entry is kept: the scenario is not what it says");
 	release_all();
 	host_sleep(50);
@@ -1725,7 +1731,7 @@ static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
 	keep_an_entry(s);
 	flush_begin(s);
 	host_sleep(50);
-	if (s->host.pool->log.unsent)
+	if (s->host.pool->log->unsent)
 		sim_fail("an entry is kept that somebody waits for");
 	release_all();
 	flush_end(s);
@@ -1736,7 +1742,7 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 	keep_an_entry(s);
 	release_all();
 	host_sleep(500);
-	if (s->host.pool->log.unsent || s->host.pool->log.durable_seq != s->host.pool->wbuf.seq)
+	if (s->host.pool->log->unsent || s->host.pool->log->durable_seq != s->host.pool->wbuf->seq)
 		sim_fail("an entry is kept, and nothing else is on its way home");
 	host_flush(&s->host);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "suite.h"
+#include "cache/admission.h"
+#include "super/members.h"
 
 enum op {
 	OP_WRITE, OP_OVERWRITE, OP_WRITE_FLUSH, OP_FUA, OP_LARGE, OP_DISCARD, OP_CHECKPOINT,
@@ -117,7 +119,7 @@ static void do_op(struct sequence *s, enum op op)
 /* Were the intents made that a sequence is about? */
 static void expect_intents(const struct sequence *s)
 {
-	u64 n = s->host.pool->log.intent_blocks;
+	u64 n = s->host.pool->log->intent_blocks;
 
 	if (s->start.second && s->nr == 1 && s->ops[0] == OP_LARGE && s->tail_ms && n != LARGE_OF_TWO)
 		sim_fail("%llu blocks went home by intent: the test is not what it says", n);

@@ -12,6 +12,12 @@
 #include <linux/mm.h>
 
 #include "suite.h"
+#include "io/io.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/finds.h"
+#include "table/table.h"
+#include "work/destage.h"
 
 #define MAX_NOTED 32
 #define MAX_PAST 8
@@ -248,7 +254,7 @@ static u64 log_head(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
-	return pool->vdevs[0].g->log_start + kvp_log_pos(pool->vdevs[0].g, pool->log.head.lsn);
+	return pool->vdevs[0].g->log_start + kvp_log_pos(pool->vdevs[0].g, pool->log->head.lsn);
 }
 
 static void note(struct story *s, u64 what)
@@ -371,7 +377,7 @@ static void live_and_note_epoch(struct story *s)
 {
 	live_one_flush(s);
 	note(s, s->host.pool->durable_epoch);
-	note(s, s->host.pool->log.head.lsn);
+	note(s, s->host.pool->log->head.lsn);
 }
 
 /* The same with a later activation, of whose log nothing verifies. */
@@ -417,7 +423,7 @@ static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
 /* Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third segment. */
 static void live_long_log(struct story *s)
 {
-	const struct kvp_log *log = &s->host.pool->log;
+	const struct kvp_log *log = s->host.pool->log;
 	u64 begin = log->head.lsn;
 
 	note(s, begin);
@@ -570,11 +576,11 @@ static void live_closed_intent_over_data(struct story *s)
 		host_write(h, i < 64 ? 64 + 2 * i : 192 + 2 * (i - 64) % 319, 1, false);
 	host_flush(h);
 	host_sleep(200);
-	if (kvp_wbuf_any(h->pool, 64, 40) || h->pool->log.tail == h->pool->log.durable.lsn)
+	if (kvp_wbuf_any(h->pool, 64, 40) || h->pool->log->tail == h->pool->log->durable.lsn)
 		sim_fail("not home, or not in the log any more: the story is not what it says");
 	host_write(h, 64, 40, false);
 	host_flush(h);
-	if (!h->pool->log.intent_blocks)
+	if (!h->pool->log->intent_blocks)
 		sim_fail("no intents: the story is not what it says");
 }
 
@@ -1001,7 +1007,7 @@ static void live_lose_a_vdev(struct story *s)
 	if (host_leg(h, 2)->state == KVP_LEG_IN_SYNC)
 		sim_fail("a leg that died is not given up");
 	/* The next entry is the other vdev's: it is at home that this one fails. */
-	while (kvp_log_vdev(h->pool, h->pool->log.head.lsn) != &h->pool->vdevs[0])
+	while (kvp_log_vdev(h->pool, h->pool->log->head.lsn) != &h->pool->vdevs[0])
 		host_write(h, 3, 1, true);
 	disks_kill(3);
 	h->may_fail = true;
@@ -1396,7 +1402,7 @@ static void live_told(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
-	note(s, pool->events.next);
+	note(s, pool->events->next);
 	kvp_event(pool, "told");
 	kvp_events_flush(pool);
 }
@@ -1426,7 +1432,7 @@ static u64 finds_of(struct story *s, u64 seq, const char *begin, u32 *lines)
 	const char *many;
 	u64 n = 0;
 
-	for (*lines = 0; seq < pool->events.next; seq++) {
+	for (*lines = 0; seq < pool->events->next; seq++) {
 		if (!kvp_event_get(pool, seq, &e) || strncmp((char *)e.text, begin, strlen(begin)))
 			continue;
 		(*lines)++;
@@ -1445,7 +1451,7 @@ static void live_rotting(struct story *s)
 	u32 i, lines;
 	u64 n;
 
-	note(s, pool->events.next);
+	note(s, pool->events->next);
 	kvp_event(pool, "told");
 	kvp_found(pool, KVP_FIND_HEALED, host_leg(&s->host, 0), 0, 1000);
 	snprintf(text, sizeof(text), "healed leg=0 block=1000%s", kvp_leg_words(host_leg(&s->host, 0), name));
@@ -1472,7 +1478,7 @@ static void live_rotting(struct story *s)
 static void live_mended(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 seq = pool->events.next, healed, unrepaired;
+	u64 seq = pool->events->next, healed, unrepaired;
 	u8 zeros[KVP_BLOCK_SIZE] = { 0 };
 	u32 lines, i;
 

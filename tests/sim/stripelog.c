@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "suite.h"
+#include "cache/admission.h"
+#include "io/io.h"
+#include "super/members.h"
 
 struct life {
 	struct host host;
@@ -129,7 +132,7 @@ static void live_and_take_one_out(struct life *l)
 
 static void append_up_to(struct life *l, u64 lsn)
 {
-	while (l->host.pool->log.head.lsn < lsn) {
+	while (l->host.pool->log->head.lsn < lsn) {
 		host_write(&l->host, 64, 11, false);
 		host_flush(&l->host);
 	}
@@ -138,7 +141,7 @@ static void append_up_to(struct life *l, u64 lsn)
 /* What counts of the log begins late in a segment, ends in the next one, and does not come home. */
 static void live_far(struct life *l)
 {
-	const struct kvp_log *log = &l->host.pool->log;
+	const struct kvp_log *log = l->host.pool->log;
 	u64 segment = log->head.lsn - log->head.lsn % disks.log_segment;
 	u32 i;
 
@@ -166,7 +169,7 @@ static void live_with_fills(struct life *l)
 		host_read_check(h, block);
 	host_sleep(3000);
 	host_write(h, 4, 1, true);
-	l->filled = h->pool->log.ssd_blocks[KVP_LOG_FILLS];
+	l->filled = h->pool->log->ssd_blocks[KVP_LOG_FILLS];
 	kvp_admit_stop(h->pool);
 }
 
@@ -212,9 +215,9 @@ static void life_main(void *arg)
 	if (l->refused)
 		return;
 	l->served = disks.trace.nr;
-	l->g = *l->host.pool->log.v->g;
+	l->g = *l->host.pool->log->v->g;
 	l->nonce = l->host.pool->sb->nonce;
-	l->log_nonce = l->host.pool->log.nonce;
+	l->log_nonce = l->host.pool->log->nonce;
 	l->generations = l->host.pool->sb->generation_count;
 	kvp_admit_stop(l->host.pool);
 	l->host.ssds_lie = l->look;

@@ -12,6 +12,9 @@
 
 #include "suite.h"
 #include "trouble.h"
+#include "ram/rcache.h"
+#include "table/table.h"
+#include "work/scrub.h"
 
 static void trouble_main(void *arg)
 {
@@ -472,8 +475,8 @@ static void leaf_that_may_come_back(struct trouble *t)
 	disks_fault(FAULT_READ_EIO, 1, at, at);
 	kvp_table_shrink(h->pool, true);
 	expect_eio(h, 5 * LEAF + 300);
-	if (h->pool->table.poisoned)
-		sim_fail("%llu blocks are poisoned", h->pool->table.poisoned);
+	if (h->pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 	disks.nr_faults = 0;
 	host_read_check(h, 5 * LEAF + 300);
 	/* The other copy was read first, or healed from. */
@@ -556,8 +559,8 @@ static void start_while_a_leg_is_silent(struct trouble *t)
 	if (host_start(h, &t->o, &t->start))
 		sim_fail("start: %s", h->refusal.why);
 	host_read_each(h, 5 * LEAF, LEAF);
-	if (h->pool->table.poisoned)
-		sim_fail("%llu blocks are poisoned", h->pool->table.poisoned);
+	if (h->pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 }
 
 void run_trouble(void)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/logplace.h"
+#include "work/destage.h"
 #include "suite.h"
 
 /* --- which, and whose turn --------------------------------------------------------------- */
@@ -130,7 +131,7 @@ struct turns {
 static void spoil_next_entry(struct turns *t)
 {
 	struct kvp_pool *pool = t->host.pool;
-	const struct kvp_vdev *v = kvp_log_vdev(pool, pool->log.head.lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(pool, pool->log->head.lsn);
 	u32 disk = v->legs[0].bdev->index;
 
 	disks_fault(FAULT_WRITE_EIO, disk, disks.log_first[disk], disks.log_end[disk] - 1)->times = 1;
@@ -217,10 +218,10 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	host_write(&t->host, block, 40, false);
 	commit(t);
 	host_sleep(200);
-	if (list_empty(&pool->log.bypass))
+	if (list_empty(&pool->log->bypass))
 		sim_fail("nothing goes home by intent: the scene is not what it says");
 	/* The next entry is on the other vdev. */
-	for (i = 0; kvp_log_vdev(pool, pool->log.head.lsn) == &pool->vdevs[0]; i++) {
+	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs[0]; i++) {
 		host_write(&t->host, block - 60 - 2 * i, 1, false);
 		commit(t);
 		host_sleep(20);
@@ -261,8 +262,8 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (t->host.pool->log.track.nr != 2)
-		sim_fail("%u vdevs carry the log", t->host.pool->log.track.nr);
+	if (t->host.pool->log->track.nr != 2)
+		sim_fail("%u vdevs carry the log", t->host.pool->log->track.nr);
 	t->run(t);
 }
 

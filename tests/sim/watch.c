@@ -15,6 +15,7 @@
 
 #include "disk.h"
 #include "format/format.h"
+#include "io/io.h"
 
 #include <linux/mm.h>
 

@@ -6,8 +6,12 @@
 #include <linux/mm.h>
 
 #include "host.h"
+#include "core/xor.h"
 #include "home/row.h"
 #include "home/stripe_read.h"
+#include "io/io.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
 
 #define MOST_IOS 512
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Blocks at home, verified and healed. */
+#ifndef KVP_HEAL_H
+#define KVP_HEAL_H
+
+#include "core/core.h"
+
+struct kvp_version;
+struct page;
+
+/**
+ * kvp_block_lock() - lock what must not change while @block is read or healed
+ *
+ * The block; of a parity1 its stripe, from which it may have to be rebuilt.
+ * Release with kvp_range_unlock(). Context: as kvp_range_lock().
+ */
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
+
+/**
+ * kvp_home_read() - one block from its home, verified, healed (heal.c)
+ * @page: private page that receives it
+ * @spare: another, to look at every copy; NULL: only until one verifies
+ *
+ * Caller holds the lock of kvp_block_lock() and has looked into the buffer. Return:
+ * 0; -ENODATA: poisoned; -EIO: some leg does not answer and no other has it;
+ * -ENOMEM: try again, nothing is known (with @spare: not of every copy);
+ * -EBADMSG: no copy verifies, and the block is poisoned now:
+ * kvp_poison_settle() before anybody is told, without the lock.
+ */
+int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare);
+
+/**
+ * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)
+ *
+ * Not if something newer is durable: then nothing is lost. @d is gone after that.
+ * Return: 0, or the error of the table, and nothing is changed. Context: the destage worker,
+ * which has brought home what was logged before; waits for I/O.
+ */
+int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
+
+/**
+ * kvp_block_read() - the newest version of one block into a private page, from scratch
+ *
+ * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context:
+ * process; waits for I/O, and for memory.
+ */
+int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
+
+#endif /* KVP_HEAL_H */

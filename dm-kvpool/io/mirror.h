@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Legs that have the same: which one is read, and flushing all. */
+#ifndef KVP_MIRROR_H
+#define KVP_MIRROR_H
+
+#include "core/core.h"
+
+/**
+ * kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight
+ *
+ * Of a parity1 they are all in one chunk.
+ */
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
+void kvp_leg_unchoose(struct kvp_leg *leg);
+
+/** kvp_leg_choose_copy() - the same of legs of @v, which all have the same at @block of each */
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr);
+
+/** kvp_leg_choose_log() - the same of what lies at kvp_log_place() on a cache, which may be on that leg only */
+struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr);
+
+/** kvp_leg_choose_this() - count a read of @leg as in flight, where there is no choice */
+void kvp_leg_choose_this(struct kvp_leg *leg);
+
+/** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
+int kvp_legs_flush(struct kvp_pool *pool);
+
+#endif /* KVP_MIRROR_H */

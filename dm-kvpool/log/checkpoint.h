@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The table, and the tail of the log, made durable. */
+#ifndef KVP_CHECKPOINT_H
+#define KVP_CHECKPOINT_H
+
+#include <linux/workqueue.h>
+
+struct kvp_log_mark;
+struct kvp_pool;
+
+/**
+ * kvp_checkpoint() - make the table, and @tail as the log's tail, durable (R3)
+ * @tail: everything recorded before it is home, or superseded by what is
+ *	durable; NULL to leave the tail where it is
+ *
+ * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is
+ * still the durable one and nothing is lost.
+ */
+int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+
+/** kvp_poison_settle() - make poison durable before a read of it is answered; holds no range lock */
+int kvp_poison_settle(struct kvp_pool *pool);
+
+/** kvp_poison_work() - the same for a FLUSH, which must not wait on the commit's work queue */
+void kvp_poison_work(struct work_struct *work);
+
+#endif /* KVP_CHECKPOINT_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Life of a pool: how it is started, stopped, and set. */
+#ifndef KVP_POOL_H
+#define KVP_POOL_H
+
+#include "core/core.h"
+
+/* How a pool is to be started; from the table line. */
+struct kvp_start {
+	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
+	bool add;			/* vdevs may follow those that the running pool has */
+	bool remove;			/* the cache that the running pool has may be left out */
+	bool replace;			/* it may have other SSDs than that of the running pool */
+	u8 uuid[16];
+	bool any_uuid;
+	char name[KVP_NAME_LEN + 1];
+	char comment[KVP_COMMENT_LEN + 1];
+	u64 host;			/* that starts it; 0: unknown */
+	char host_name[KVP_NAME_LEN + 1];
+	u64 pool_blocks;
+	u32 nr_vdevs;
+	struct {
+		u32 kind, nr_legs;
+	} vdevs[KVP_MAX_VDEVS];
+	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format and add */
+	u64 dirty_bytes;			/* the same, of a cache: its window */
+	u64 tunable_mask, tunables[KVP_TUNABLES];
+	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
+	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
+	void *owner;
+	u32 nr_legs;			/* of all vdevs, as the table names them, missing ones included */
+	struct {
+		struct block_device *bdev;	/* NULL: missing */
+		char path[KVP_PATH_LEN];
+		u64 size_blocks;
+		bool rotational, named;		/* named: missing, and known by its UUID (with replace) */
+		u8 uuid[16];
+	} legs[KVP_MAX_LEGS];
+};
+
+struct kvp_pool *kvp_pool_alloc(void);
+
+/** kvp_pool_free() - give back a reference; with legs that have not answered (io/flight.h) the last of those does it */
+void kvp_pool_free(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_start() - read the labels, choose, recover, begin to serve
+ *
+ * Return: 0 or -errno with @refusal filled in; then nothing was written,
+ * unless the text says so. Context: process, waits for I/O.
+ */
+int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal);
+
+/**
+ * kvp_pool_suspending() - the device is about to be suspended: what somebody ordered ends early
+ *
+ * A drain and kvp_destage_order() end as soon as they can, -ECANCELED and -EINTR, and a scrub pauses. Requests
+ * are served meanwhile. kvp_pool_quiesce() follows, or kvp_pool_not_suspending(). Context: process.
+ */
+void kvp_pool_suspending(struct kvp_pool *pool);
+void kvp_pool_not_suspending(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_write_back() - do now what kvp_pool_quiesce() would do while nobody is served
+ *
+ * What was accepted before is durable, and home where a stop wants it there; what fails is left to that.
+ * Context: process, waits for I/O.
+ */
+void kvp_pool_write_back(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_quiesce() - make everything durable and home; background work stops
+ *
+ * Called when the device is suspended; no requests are in flight.
+ * kvp_pool_unquiesce() takes up work again.
+ */
+void kvp_pool_quiesce(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_empty() - bring home what the log of a quiesced pool holds, and say so in the label
+ *
+ * What the SSDs do not give, as they do not answer, is not lost by that, other than while the pool
+ * runs: they may do so later. Return: 0, or -errno: not all is home. Context: process, waits for I/O.
+ */
+int kvp_pool_empty(struct kvp_pool *pool);
+void kvp_pool_unquiesce(struct kvp_pool *pool);
+
+/** kvp_pool_stop() - free everything that start made; after quiesce */
+void kvp_pool_stop(struct kvp_pool *pool);
+
+/**
+ * kvp_estimate_recovery() - how long one takes at worst, for those who ask: policy/estimate.h
+ *
+ * To be called when vdevs or legs have come or gone, and when the log has moved. Context: process.
+ */
+void kvp_estimate_recovery(struct kvp_pool *pool);
+
+/** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: nothing changed. */
+int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
+
+/** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
+int kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
+
+/** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
+int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
+
+/** kvp_pool_clear() - counters of one leg (or all: -1) to zero, and try again what failed */
+void kvp_pool_clear(struct kvp_pool *pool, int only);
+
+#endif /* KVP_POOL_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Superblocks, and which legs are members. */
+#ifndef KVP_MEMBERS_H
+#define KVP_MEMBERS_H
+
+#include "core/core.h"
+
+/**
+ * kvp_leg_fail() - a leg did not take what it had to take: never use it again
+ *
+ * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails
+ * the request. Otherwise acknowledgements are held until the survivors record
+ * the loss (kvp_members_settle()). Context: any.
+ */
+bool kvp_leg_fail(struct kvp_leg *leg, const char *why);
+
+/** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */
+void kvp_pool_fault(struct kvp_pool *pool, const char *why);
+
+/**
+ * kvp_sb_commit() - write pool->sb to all in-sync legs, both rings, with FUA
+ *
+ * Raises the sequence. A leg that fails is recorded out on the others, in a
+ * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it,
+ * or of a parity1 too few did.
+ */
+int kvp_sb_commit(struct kvp_pool *pool);
+
+/**
+ * kvp_sb_join() - label @nr legs from legs[@first] on as such that are about to join the pool
+ *
+ * The label says what pool->sb says, and that nobody is to start by it. It is
+ * durable when 0 is returned; -EIO: some ring did not take it. Caller holds sb_lock.
+ */
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
+
+/**
+ * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
+ * @which: bit per leg of @v: those that did not
+ *
+ * They go at once, so that all of them have all that counts. Caller holds build_lock.
+ */
+void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
+
+/**
+ * kvp_log_legs_keep() - the log of a cache is lost with all legs of it that no superblock records out
+ *
+ * None of them lacks anything. Caller holds sb_lock and members_lock.
+ */
+void kvp_log_legs_keep(struct kvp_pool *pool);
+
+/* Memory for superblock writes, so that recording a loss needs none. */
+int kvp_sb_buffers_alloc(struct kvp_pool *pool);
+void kvp_sb_buffers_free(struct kvp_pool *pool);
+
+/** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
+int kvp_members_settle(struct kvp_pool *pool);
+
+/** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
+int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
+
+/** kvp_losses_survivable() - so many more legs may be lost, whichever they are */
+u32 kvp_losses_survivable(const struct kvp_pool *pool);
+
+void kvp_members_work(struct work_struct *work);
+
+#endif /* KVP_MEMBERS_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Destage: what is durable in the log is written home, in rounds. */
+#ifndef KVP_DESTAGE_H
+#define KVP_DESTAGE_H
+
+#include "home/home.h"
+#include "log/log.h"
+#include "log/spill.h"
+#include "work/elevator.h"
+
+struct kvp_home;
+struct kvp_pool;
+
+enum kvp_destage_flags {
+	KVP_DESTAGE_DRAIN,	/* everything, then a checkpoint */
+	KVP_DESTAGE_STOP,
+};
+
+struct kvp_destage {
+	struct kvp_pool *pool;
+	struct work_struct work;
+	struct delayed_work idle_work;
+	unsigned long flags;
+	struct kvp_home *home;
+	struct kvp_elevator sweep;		/* what of the parked it knows by address */
+	struct delayed_work pace_work;	/* of a log on a cache: the next round */
+	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
+	u64 intents;			/* blocks that had gone by intent after the last turn; */
+	bool yields;			/* some more than after the one before */
+	u64 seq;			/* the last that was accepted when somebody looked, */
+	unsigned long seq_at;		/* and when it was seen to be another one (jiffies) */
+	struct kvp_discard_at discard;	/* the last that was begun */
+	u32 round;			/* versions to take in the next one, by kvp_pace() */
+	u32 runs;			/* and at most so many requests of the sweep, by the same */
+	u64 done_lsn;			/* everything below is home and checkpointed */
+	int error;			/* of the last round */
+	u32 ended;			/* so often @work has; by it */
+	wait_queue_head_t wait;		/* for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
+};
+
+int kvp_destage_init(struct kvp_pool *pool);
+void kvp_destage_exit(struct kvp_pool *pool);
+void kvp_destage_start(struct kvp_pool *pool);
+void kvp_destage_stop(struct kvp_pool *pool);
+
+/** kvp_destage_kick() - start destage if it is time, or @now in any case */
+void kvp_destage_kick(struct kvp_pool *pool, bool now);
+
+/** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
+int kvp_destage_all(struct kvp_pool *pool);
+
+/**
+ * kvp_destage_beside() - the same, while others write: it does not wait for what they write meanwhile
+ *
+ * kvp_destage_order() - the same, as somebody wants it: -EINTR as soon as the pool is about to be suspended
+ */
+int kvp_destage_beside(struct kvp_pool *pool);
+int kvp_destage_order(struct kvp_pool *pool);
+
+/**
+ * kvp_destage_settle() - a checkpoint with the tail as far as it can be; nothing is brought home for that
+ *
+ * Destage, bypass and builder are stopped. Return: 0 or -errno. Context: process, waits for I/O.
+ */
+int kvp_destage_settle(struct kvp_pool *pool);
+
+#endif /* KVP_DESTAGE_H */
