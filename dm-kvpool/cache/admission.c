@@ -281,7 +281,7 @@ static bool log_is_closed(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 
 	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
-	       READ_ONCE(log->stopped) || READ_ONCE(log->moving) || READ_ONCE(log->held) ||
+	       READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) || READ_ONCE(log->held) ||
 	       READ_ONCE(log->failed) || !kvp_scache_asked(pool, 1);
 }
 
@@ -546,7 +546,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	lockdep_assert_held(&log->build_lock);
 	if (log_is_closed(pool))
 		return NEVER;
-	if (pool->log->v != pool->scache->v) {
+	if (pool->log_vdev != pool->scache->v) {
 		if (pool->fill->busy || !kvp_rebuild_claimed(pool))
 			return LATER;
 		send_to_ring(pool, taken, n);

@@ -86,7 +86,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 		dirty = head - first->lsn;
 	spin_unlock(&w->lock);
 	if (dirty && pool->parity)
-		dirty += kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed));
+		dirty += kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
 	return dirty;
 }
 
@@ -94,7 +94,7 @@ u64 kvp_pacing_destage(struct kvp_pool *pool)
 {
 	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
 
-	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log->v)->g), floor, kvp_pacing_dirty(pool),
+	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log_vdev)->g), floor, kvp_pacing_dirty(pool),
 			       kvp_pacing_full(pool));
 }
 

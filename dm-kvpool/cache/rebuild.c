@@ -41,7 +41,7 @@ static u32 segment(const struct kvp_pool *pool)
 /* While the log moves there it is still the ring, until the log's positions are those of its new place. */
 static bool is_ring(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log->v) != pool->scache->v;
+	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
 }
 
 /* So many blocks of a segment its summary may speak of. */
@@ -250,7 +250,7 @@ void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
 	struct kvp_rebuild *w = pool->warm;
 
 	lockdep_assert_held(&pool->log->build_lock);
-	WRITE_ONCE(w->ring, pool->log->v != pool->scache->v);
+	WRITE_ONCE(w->ring, pool->log_vdev != pool->scache->v);
 	if (w->ring)
 		return;
 	WRITE_ONCE(w->left, lsn);
@@ -483,7 +483,7 @@ bool kvp_rebuild_claim(struct kvp_pool *pool)
 	u64 claim;
 	int ret;
 
-	if (READ_ONCE(pool->log->v) == pool->scache->v || kvp_rebuild_claimed(pool))
+	if (READ_ONCE(pool->log_vdev) == pool->scache->v || kvp_rebuild_claimed(pool))
 		return true;
 	claim = READ_ONCE(pool->scache->wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
 	mutex_lock(&pool->sb_lock);
@@ -544,7 +544,7 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 	w->next = s->wiped - s->wiped % segment(pool);
 	w->left = w->next;
 	w->home = w->next;
-	w->ring = pool->log->v != s->v;
+	w->ring = pool->log_vdev != s->v;
 	kvp_log_unlock_build(pool);
 	mutex_lock(&pool->sb_lock);
 	w->era = pool->sb->era;

@@ -19,7 +19,7 @@ static bool in_use(const struct kvp_reinsert *r)
 
 static bool log_is_there(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log->v) == pool->scache->v;
+	return READ_ONCE(pool->log_vdev) == pool->scache->v;
 }
 
 /* Is there something to be written again, by the log, or by the ring of a cache without it? */
@@ -43,7 +43,7 @@ static u32 segment(const struct kvp_pool *pool)
 static bool log_is_short(struct kvp_pool *pool)
 {
 	return log_is_there(pool) &&
-	       kvp_log_used(pool) > kvp_log_window(pool->log->v->g) / 8 * 5;
+	       kvp_log_used(pool) > kvp_log_window(pool->log_vdev->g) / 8 * 5;
 }
 
 /*

@@ -71,7 +71,7 @@ static void grow_work(struct work_struct *work)
 /* Whoever has appended since the tail was durable, in this life or the one before, was not beyond this. */
 static u64 most_written(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 tail = READ_ONCE(pool->log->tail);
 
 	return tail - tail % g->segment_blocks + kvp_log_window(g);
@@ -83,7 +83,7 @@ static u64 most_written(const struct kvp_pool *pool)
  */
 static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 {
-	u32 kept = kvp_log_kept(pool->log->v->g);
+	u32 kept = kvp_log_kept(pool->log_vdev->g);
 	u64 most = most_written(pool), in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept);
 
 	return max(head, pool->parity ? most : min(most, in_flight));
@@ -103,7 +103,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 	u64 at;
 
 	lockdep_assert_held(&pool->log->build_lock);
-	if (pool->log->v == v) {
+	if (pool->log_vdev == v) {
 		s->wiped = pool->log->head.lsn;
 		s->doubt = may_be_torn(pool, s->wiped);
 	} else {
@@ -168,7 +168,7 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 	lockdep_assert_held(&pool->log->build_lock);
 	if (in_use(s))
 		kvp_rebuild_jumped(pool, lsn);
-	if (!in_use(s) || s->v != pool->log->v)
+	if (!in_use(s) || s->v != pool->log_vdev)
 		return;
 	rounds = div_u64(lsn - s->wiped, s->blocks);
 	WRITE_ONCE(s->base, s->base + rounds * s->blocks);
@@ -206,7 +206,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	/* Once the log has moved, lsns are those of another one. */
 	if (!v || d->hole || d->intent || d->zero)
 		return;
-	if (v != READ_ONCE(pool->log->v)) {
+	if (v != READ_ONCE(pool->log_vdev)) {
 		kvp_admit_written(pool, d);
 		return;
 	}
@@ -221,7 +221,7 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = in_use(s);
 
-	if (!v || READ_ONCE(pool->log->moving))
+	if (!v || READ_ONCE(pool->log_moving))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
 	if (!is_there(s, e->place))
@@ -236,7 +236,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	struct kvp_vdev *v = in_use(s);
 	int ret;
 
-	if (!v || READ_ONCE(pool->log->moving))
+	if (!v || READ_ONCE(pool->log_moving))
 		return -EINVAL;
 	if (!is_there(s, place_of(s, lsn)))
 		return -ENODEV;
@@ -334,7 +334,7 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 {
 	const struct kvp_vdev *v = in_use(pool->scache);
 
-	if (v && v == pool->log->v)
+	if (v && v == pool->log_vdev)
 		overwrite(pool, lsn, nr);
 }
 
@@ -545,7 +545,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
-	return pool->log->next && !kvp_has_data(pool->log->v->g) ? most_written(pool) : 0;
+	return pool->log->next && !kvp_has_data(pool->log_vdev->g) ? most_written(pool) : 0;
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)

@@ -96,7 +96,7 @@ int kvp_scache_start(struct kvp_pool *pool);
  */
 u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
 
-/** kvp_scache_log_moved() - the log begins anew at @lsn of log->v. Under log->build_lock. */
+/** kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under log->build_lock. */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
 
 /** kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. When nobody uses it. */

@@ -56,8 +56,11 @@ struct kvp_destage;
 struct kvp_drain;
 struct kvp_events;
 struct kvp_finds;
+struct kvp_home_client;
 struct kvp_flights;
 struct kvp_log;
+struct kvp_log_client;
+struct kvp_members_client;
 struct kvp_pacing;
 struct kvp_rcache;
 struct kvp_rebuild;
@@ -66,6 +69,7 @@ struct kvp_scache;
 struct kvp_scrub;
 struct kvp_ssdcopies;
 struct kvp_table;
+struct kvp_table_client;
 struct kvp_trim;
 struct kvp_wbuf;
 
@@ -118,6 +122,16 @@ struct kvp_leg {
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
 	atomic_t faults[KVP_FAULTS];
+};
+
+/**
+ * struct kvp_leg_client - who hears of legs that do not do as they are told; registered with the pool (super/members.c)
+ * @fail: kvp_leg_fail()
+ * @fault: kvp_pool_fault()
+ */
+struct kvp_leg_client {
+	bool (*fail)(struct kvp_leg *leg, const char *why);
+	void (*fault)(struct kvp_pool *pool, const char *why);
 };
 
 /** kvp_wait_for_memory() - before another try; Context: process, may sleep */
@@ -220,6 +234,14 @@ struct kvp_pool {
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
+	/*
+	 * The log's size and segments are those of this vdev, which has all of it or, with others, a
+	 * part (kvp_log_vdev()). Both change while nothing is in flight (log/move.h).
+	 */
+	struct kvp_vdev *log_vdev;
+	struct kvp_log_track log_track;
+	bool log_moving;		/* log/move.h; set under members_lock, taken back under log->lock */
+
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
 	atomic_t losses, recorded;	/* of legs: counted, and known to a durable superblock */
@@ -264,11 +286,25 @@ struct kvp_pool {
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
+	/* Whoever is to hear of what happens on a floor below; fixed when the pool is put together. */
+	const struct kvp_leg_client *leg_client;
+	const struct kvp_members_client *members_client;
+	const struct kvp_table_client *table_client;
+	const struct kvp_log_client *log_client;
+	const struct kvp_home_client *home_client;
+	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
+
 	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages came free */
 	void (*notify)(struct kvp_pool *pool);	/* target: raise a device-mapper event */
 	void *requests;				/* of the request path, for space */
 	void *owner;				/* of the target, for notify and claim */
 };
+
+/** kvp_pool_logs_on_cache() - does a cache carry the log at present? It may move. Context: any. */
+static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
+{
+	return !kvp_has_data(READ_ONCE(pool->log_vdev)->g);
+}
 
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 {
@@ -296,6 +332,24 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
 	return atomic_read(&pool->losses) != atomic_read(&pool->recorded);
+}
+
+/**
+ * kvp_leg_fail() - a leg did not take what it had to take: never use it again
+ *
+ * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails
+ * the request. Otherwise acknowledgements are held until the survivors record
+ * the loss (kvp_members_settle()). Context: any.
+ */
+static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+{
+	return leg->pool->leg_client->fail(leg, why);
+}
+
+/** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */
+static inline void kvp_pool_fault(struct kvp_pool *pool, const char *why)
+{
+	pool->leg_client->fault(pool, why);
 }
 
 /** kvp_pool_space() - buffer pages or log space came free: tell the request path, if it has registered */

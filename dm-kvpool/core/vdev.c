@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
 #include "format/regions.h"
-#include "log/log.h"
 
 void kvp_vdevs_init(struct kvp_pool *pool)
 {
@@ -67,7 +66,7 @@ u32 kvp_vdev_needed(const struct kvp_vdev *v)
 	const struct kvp_pool *pool = v->pool;
 
 	if (!kvp_has_data(v->g))
-		return v == pool->log->v && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
+		return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
 	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
 }
 
@@ -122,4 +121,10 @@ u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
 
 	count_spare(pool, spare);
 	return kvp_log_mates(pool->sb, v->index, spare);
+}
+
+void kvp_log_take_place(struct kvp_pool *pool)
+{
+	kvp_log_track(pool->sb, &pool->log_track);
+	WRITE_ONCE(pool->log_vdev, &pool->vdevs[pool->sb->log_vdev]);
 }

@@ -87,4 +87,7 @@ struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
 /** kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each; of a cache none */
 u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v);
 
+/** kvp_log_take_place() - the log is where pool->sb says. Context: nothing is in flight, and nothing built. */
+void kvp_log_take_place(struct kvp_pool *pool);
+
 #endif /* KVP_VDEV_H */

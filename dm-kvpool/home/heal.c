@@ -10,7 +10,6 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
-#include "cache/scache.h"
 #include "core/core.h"
 #include "home/heal.h"
 #include "home/row.h"
@@ -163,7 +162,7 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 		}
 	}
 	if (!found && bad) {
-		int error = kvp_scache_rescue(pool, block, entry, page);
+		int error = pool->home_client->rescue(pool, block, entry, page);
 
 		found = !error;
 		no_memory |= error == -ENOMEM;

@@ -9,6 +9,14 @@ struct kvp_version;
 struct page;
 
 /**
+ * struct kvp_home_client - where else a block may be that no leg has; registered with the pool
+ * @rescue: kvp_scache_rescue()
+ */
+struct kvp_home_client {
+	int (*rescue)(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
+};
+
+/**
  * kvp_block_lock() - lock what must not change while @block is read or healed
  *
  * The block; of a parity1 its stripe, from which it may have to be rebuilt.

@@ -2,10 +2,10 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
-#include "cache/scache.h"
 #include "compat/xor.h"
 #include "core/core.h"
 #include "core/xor.h"
+#include "home/heal.h"
 #include "home/row.h"
 #include "io/io.h"
 #include "super/finds.h"
@@ -121,7 +121,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
 	do {
-		error = kvp_scache_rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
+		error = pool->home_client->rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
 		if (error == -ENOMEM)
 			kvp_wait_for_memory();
 	} while (error == -ENOMEM && !kvp_pool_faulted(pool));

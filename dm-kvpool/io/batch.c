@@ -5,7 +5,6 @@
 #include "io/batch.h"
 #include "io/io.h"
 #include "io/mirror.h"
-#include "super/members.h"
 
 struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 {

@@ -5,9 +5,6 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/io.h"
-#include "log/log.h"
-#include "pool/pool.h"
-#include "super/members.h"
 
 #define WATCH_MS	1000	/* between two looks, while legs have something */
 #define LATE_MS		1000	/* a leg that has not answered for that long gets no more of who must not wait */
@@ -235,7 +232,7 @@ static void stray_gone(struct work_struct *work)
 		put_page(f->pages[i]);
 	kvp_io_unhold(f->bdev);
 	free_flight(f);
-	kvp_pool_free(pool);
+	pool->put(pool);
 }
 
 /* It has ended: whoever waits for it hears so. */
@@ -405,7 +402,7 @@ static bool may_do_without(const struct kvp_leg *leg)
 	const struct kvp_pool *pool = leg->pool;
 
 	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg) &&
-	       (leg->v != pool->log->v || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
+	       (leg->v != pool->log_vdev || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 
 static void look_at_legs(struct kvp_pool *pool)

@@ -5,7 +5,6 @@
 #include "core/core.h"
 #include "io/io.h"
 #include "io/mirror.h"
-#include "super/members.h"
 
 #define FLUSH_LEGS	16u	/* at once: what a stack has room for */
 #define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */

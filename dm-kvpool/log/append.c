@@ -33,7 +33,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->payload = nr;
-	h->blocks = kvp_log_entry_blocks(pool->log->v->g, h->hdr_blocks, nr);
+	h->blocks = kvp_log_entry_blocks(pool->log_vdev->g, h->hdr_blocks, nr);
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
@@ -55,7 +55,7 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {
 	struct kvp_log *log = pool->log;
-	const struct kvp_geometry *g = log->v->g;
+	const struct kvp_geometry *g = log->pool->log_vdev->g;
 	u64 window = kvp_log_window(g), used = kvp_log_used(pool);
 
 	lockdep_assert_held(&log->build_lock);

@@ -8,7 +8,6 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logstripe.h"
 #include "format/regions.h"
@@ -18,14 +17,13 @@
 #include "log/log.h"
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
-#include "work/destage.h"
 
 /* --- taking from the buffer ------------------------------------------------ */
 
 /* Blocks an entry would have with so many records and data blocks. */
 static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
-	return kvp_log_entry_blocks(pool->log->v->g, kvp_log_hdr_blocks(records), data);
+	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
 #define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, if nobody has said otherwise */
@@ -303,7 +301,7 @@ static void __witness(struct kvp_pool *pool)
  */
 static bool near_witness(struct kvp_log *log)
 {
-	u64 head = READ_ONCE(log->head.lsn) + 32 + kvp_log_kept(log->v->g);
+	u64 head = READ_ONCE(log->head.lsn) + 32 + kvp_log_kept(log->pool->log_vdev->g);
 	unsigned long flags;
 	bool near;
 
@@ -360,7 +358,7 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 /* In rows, where a version's contents lie depends on how many there are. */
 static void place_in_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	const struct kvp_log_hdr *h = &e->hdr;
 	struct kvp_version *d;
 	u32 i = 0;
@@ -404,7 +402,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(pool, e->records, e->data);
-	if (kvp_log_striped(pool->log->v->g))
+	if (kvp_log_striped(pool->log_vdev->g))
 		place_in_rows(pool, e);
 }
 
@@ -416,9 +414,9 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data;
 	log->intent_blocks += e->intents;
-	if (kvp_has_data(log->v->g))
+	if (kvp_has_data(log->pool->log_vdev->g))
 		return;
-	headers = kvp_log_entry_blocks(log->v->g, e->hdr.hdr_blocks, 0);
+	headers = kvp_log_entry_blocks(log->pool->log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
 	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
 	log->ssd_blocks[payload] += e->hdr.payload - e->again;
@@ -532,7 +530,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
 	struct kvp_log *log = pool->log;
-	const struct kvp_geometry *g = log->v->g;
+	const struct kvp_geometry *g = log->pool->log_vdev->g;
 	u32 kept = kvp_log_kept(g);
 	u64 end = kvp_log_segment_end(g, log->head.lsn) - kept;
 	u64 limit = READ_ONCE(log->tail);
@@ -559,7 +557,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
-	kvp_scache_overwrite(pool, e->hdr.lsn, e->hdr.blocks);
+	pool->log_client->overwrites(pool, e->hdr.lsn, e->hdr.blocks);
 	kvp_log_send_or_keep(pool, e);
 }
 
@@ -607,7 +605,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	smp_mb();	/* pairs with the one in kvp_log_retire() */
 	cap = kvp_log_room(pool, want, &e->budget);
 	if (!cap || !first_leaves_room(pool, e->budget)) {
-		kvp_destage_kick(pool, true);
+		pool->log_client->destage(pool, true);
 		return false;
 	}
 	WRITE_ONCE(log->full, false);

@@ -7,8 +7,6 @@
  * The pages are fixed before the first flush begins, so they hold no entry
  * whose home write that flush does not cover.
  */
-#include "cache/rebuild.h"
-#include "cache/scache.h"
 #include "core/core.h"
 #include "format/generations.h"
 #include "io/mirror.h"
@@ -41,7 +39,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
-	sb->cache_lsn = max(sb->cache_lsn, kvp_scache_written(pool));
+	sb->cache_lsn = max(sb->cache_lsn, pool->log_client->cache_written(pool));
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
@@ -130,7 +128,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	kvp_log_home_intents(pool, &home);
-	passed = READ_ONCE(pool->scache->wiped);
+	passed = pool->log_client->cache_passed(pool);
 	smp_rmb();	/* what lies before is in the table already, which is fixed next */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = flush_homes(pool);
@@ -147,7 +145,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
-	kvp_rebuild_checkpointed(pool, era, passed, tail);
+	pool->log_client->checkpointed(pool, era, passed, tail);
 	/* Of a log that moves this is the place in the new one, which begins there. */
 	if (tail && !pool->log->next)
 		kvp_log_retire(pool, tail);

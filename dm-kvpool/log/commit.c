@@ -13,9 +13,6 @@
  * in its old order, and the next attempt writes the same place again. Until an
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
-#include "cache/admission.h"
-#include "cache/rebuild.h"
-#include "cache/reinsert.h"
 #include "core/core.h"
 #include "io/io.h"
 #include "log/internal.h"
@@ -25,7 +22,6 @@
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/members.h"
-#include "work/destage.h"
 
 #define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
 
@@ -75,7 +71,7 @@ static bool build_wanted(struct kvp_pool *pool)
 
 	if (!could_be_wanted(pool))
 		return false;
-	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->moving) ||
+	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) ||
 	    READ_ONCE(log->held))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
@@ -215,7 +211,7 @@ static bool __nobody_waits(struct kvp_pool *pool)
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->moving) && !READ_ONCE(log->stopped) && !READ_ONCE(pool->fill->nr_waiting) &&
+	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !pool->log_client->clean_waits(pool) &&
 	       !READ_ONCE(w->scarce) && !READ_ONCE(w->nr_holes) && READ_ONCE(w->used) <= READ_ONCE(w->limit) / 4 * 3;
 }
 
@@ -235,11 +231,6 @@ static bool __may_gather(struct kvp_pool *pool)
 		if (++n == GATHERED || e->bypass || e->clean || e->append)
 			return false;
 	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __nobody_waits(pool);
-}
-
-void kvp_post_kick(struct kvp_pool *pool)
-{
-	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
 }
 
 static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -326,7 +317,7 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	}
 	kvp_wbuf_unfix(pool, &e->versions);
 	if (e->clean)
-		kvp_admit_failed(pool);
+		pool->log_client->clean_failed(pool);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->bypass) {
@@ -523,16 +514,14 @@ void kvp_post_work(struct work_struct *work)
 			bypass_ready(pool, e);
 		/* While the tail cannot pass them, and so the log not go where they lie. */
 		if (e->clean)
-			kvp_admit_durable(pool, e);
+			pool->log_client->clean_durable(pool, e);
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
 	kvp_spill(pool);
-	kvp_destage_kick(pool, false);
+	pool->log_client->destage(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
-	kvp_admit_kick(pool);
-	kvp_reinsert_kick(pool);
-	kvp_rebuild_kick(pool);
+	pool->log_client->moved_on(pool);
 }

@@ -32,7 +32,7 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 
 	lockdep_assert_held(&log->lock);
 	/* What was durable was so in a log that is lost: it is when the log has moved. */
-	if (READ_ONCE(log->moving))
+	if (READ_ONCE(log->pool->log_moving))
 		return;
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
@@ -217,7 +217,7 @@ void kvp_long_flush_work(struct work_struct *work)
 		fail_waiters(pool);
 		return;
 	}
-	if (READ_ONCE(log->moving))
+	if (READ_ONCE(log->pool->log_moving))
 		return;
 	intents = take_flush_waiters(pool, &waiters);
 	if (list_empty(&waiters))
@@ -248,7 +248,7 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	 * Or on the longer way; it may be gone once others are answered. Of a log that
 	 * moves nobody is taken: if the pool is faulted by now it will not get there.
 	 */
-	taken = w->seq <= log->durable_seq && !READ_ONCE(log->moving);
+	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->log_moving);
 	internal = w->internal;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);

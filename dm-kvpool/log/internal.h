@@ -12,6 +12,12 @@
  */
 struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
 
+/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
+static inline void kvp_post_kick(struct kvp_pool *pool)
+{
+	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
+}
+
 /**
  * kvp_log_build_entry() - build an entry and send it; caller holds build_lock
  *

@@ -6,7 +6,6 @@
 
 #include "core/core.h"
 #include "format/logstripe.h"
-#include "home/home.h"
 #include "io/mirror.h"
 #include "log/internal.h"
 #include "log/log.h"
@@ -14,7 +13,6 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
-#include "work/direct.h"
 
 /* So many open intents, of KVP_MAX_OPEN_INTENTS - 1, and so many of those home: then it is worth a flush. */
 #define CLOSE_FROM	12
@@ -37,31 +35,9 @@ static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	return 0;
 }
 
-static int init_workers(struct kvp_pool *pool)
-{
-	u32 i;
-
-	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
-		struct kvp_direct_worker *worker = &pool->log->workers[i];
-
-		worker->pool = pool;
-		INIT_WORK(&worker->work, kvp_direct_work);
-		worker->home = kvp_home_alloc(pool, true);
-		if (!worker->home)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-void kvp_log_take_place(struct kvp_pool *pool)
-{
-	kvp_log_track(pool->sb, &pool->log->track);
-	WRITE_ONCE(pool->log->v, &pool->vdevs[pool->sb->log_vdev]);
-}
-
 struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
 {
-	return &pool->vdevs[kvp_log_turn(&pool->log->track, lsn)];
+	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
 }
 
 u32 kvp_direct_slice(const struct kvp_pool *pool)
@@ -130,7 +106,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (init_entry(pool, &log->entries[i]))
 			goto fail;
-	if (!kvp_log_rows_alloc(pool, &log->rows) && !init_workers(pool))
+	if (!kvp_log_rows_alloc(pool, &log->rows))
 		return 0;
 fail:
 	kvp_log_exit(pool);
@@ -142,10 +118,6 @@ void kvp_log_exit(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	u32 i;
 
-	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
-		kvp_home_free(log->workers[i].home);
-		log->workers[i].home = NULL;
-	}
 	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->bypasses[i]);
@@ -192,7 +164,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 	log->redo = 0;
 	log->unsent = NULL;
 	log->failed = false;
-	WRITE_ONCE(log->moving, false);
+	WRITE_ONCE(log->pool->log_moving, false);
 	WRITE_ONCE(log->owed, 0);
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
@@ -254,6 +226,15 @@ void kvp_direct_kick(struct kvp_pool *pool)
 		queue_work(pool->work_wq, &pool->log->workers[i].work);
 }
 
+void kvp_log_faulted(struct kvp_pool *pool)
+{
+	/* Nor does who has ordered the log to move. */
+	kvp_log_move_kick(pool);
+	/* Whoever waits for the legs need not wait any longer. */
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
+		queue_work(pool->commit_wq, &pool->log->flush_work);
+}
+
 void kvp_log_recorded(struct kvp_pool *pool)
 {
 	wake_up_all(&pool->log->entry_wait);
@@ -279,7 +260,7 @@ u64 kvp_log_intents_since(const struct kvp_pool *pool)
 
 u64 kvp_log_intents_limit(const struct kvp_pool *pool)
 {
-	return 2 * (kvp_has_data(READ_ONCE(pool->log->v)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
+	return 2 * (kvp_has_data(READ_ONCE(pool->log_vdev)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
 }
 
 bool kvp_log_takes_intents(const struct kvp_pool *pool)
@@ -290,7 +271,7 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log->v->g) && !pool->parity && !READ_ONCE(pool->log->moving) &&
+	return !kvp_has_data(pool->log_vdev->g) && !pool->parity && !READ_ONCE(pool->log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
@@ -310,7 +291,7 @@ bool kvp_log_counts(struct kvp_pool *pool)
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
-	u64 step = kvp_log_window(pool->log->v->g) / (KVP_MILESTONES / 2);
+	u64 step = kvp_log_window(pool->log_vdev->g) / (KVP_MILESTONES / 2);
 
 	lockdep_assert_held(&pool->wbuf->lock);
 	if (log->nr_milestones &&
@@ -353,7 +334,7 @@ static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry
 
 u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log->v)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
 	u64 free = data_that_fits(pool, g, kvp_log_window(g) - g->segment_blocks);
 
 	return free - free / 16;
@@ -362,7 +343,7 @@ u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 /* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 blocks = kvp_log_window(g) - g->segment_blocks;
 	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log->squeeze);
 	u64 free;
@@ -389,7 +370,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 bool kvp_log_short(struct kvp_pool *pool)
 {
 	return kvp_log_is_full(pool->log) ||
-	       READ_ONCE(pool->wbuf->commit_limit) < kvp_log_window(pool->log->v->g) / 32;
+	       READ_ONCE(pool->wbuf->commit_limit) < kvp_log_window(pool->log_vdev->g) / 32;
 }
 
 void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)

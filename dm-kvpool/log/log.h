@@ -174,14 +174,40 @@ struct kvp_direct_worker {
 	struct kvp_home *home;
 };
 
+/**
+ * struct kvp_log_client - what floors above do for the log, or hear from it; registered with the pool
+ * @destage: start destage if it is time, or @now (kvp_destage_kick())
+ * @checkpoint: make the table and @tail durable, and begin the new log with it (kvp_checkpoint())
+ * @moved_on: durable versions have, and there may be space for what is clean
+ * @clean_durable: an entry of clean blocks is durable, and the tail cannot pass it yet
+ * @clean_failed: one is not, and never will be
+ * @clean_waits: does something clean wait for an entry? Any context.
+ * @clean_on_its_way: is some on its way to a cache past the log?
+ * @overwrites: the log is about to come over these places; under build_lock
+ * @begins: the log goes on there, where it has moved to; under build_lock
+ * @next_place: where it may, at @lsn or later, on @v
+ * @cache_written: behind this nothing was ever written to the cache; under sb_lock
+ * @cache_passed: up to here the log, or the ring, of the cache has come
+ * @checkpointed: a checkpoint of @era is durable that began when the cache had come up to @passed
+ */
+struct kvp_log_client {
+	void (*destage)(struct kvp_pool *pool, bool now);
+	int (*checkpoint)(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+	void (*moved_on)(struct kvp_pool *pool);
+	void (*clean_durable)(struct kvp_pool *pool, const struct kvp_entry_io *e);
+	void (*clean_failed)(struct kvp_pool *pool);
+	bool (*clean_waits)(const struct kvp_pool *pool);
+	bool (*clean_on_its_way)(const struct kvp_pool *pool);
+	void (*overwrites)(struct kvp_pool *pool, u64 lsn, u32 nr);
+	void (*begins)(struct kvp_pool *pool, u64 lsn);
+	u64 (*next_place)(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
+	u64 (*cache_written)(const struct kvp_pool *pool);
+	u64 (*cache_passed)(const struct kvp_pool *pool);
+	void (*checkpointed)(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
+};
+
 struct kvp_log {
 	struct kvp_pool *pool;
-	/*
-	 * Its size and segments are those of this vdev, which has all of it or, with others, a
-	 * part (kvp_log_vdev()). Both change while nothing is in flight (move.h).
-	 */
-	struct kvp_vdev *v;
-	struct kvp_log_track track;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
@@ -209,7 +235,6 @@ struct kvp_log {
 	bool closing;				/* somebody is about to close intents that are home */
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
-	bool moving;				/* move.h; set under members_lock, taken back under lock */
 	bool held;				/* move.h; nothing is built while it moves in good order */
 	u64 squeeze;				/* blocks that users may have in it while it is emptied; 0: all */
 	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
@@ -236,9 +261,6 @@ struct kvp_log {
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
 	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD; of parity1 to all */
 };
-
-/** kvp_log_take_place() - the log is where pool->sb says. Context: nothing is in flight, and nothing built. */
-void kvp_log_take_place(struct kvp_pool *pool);
 
 /**
  * kvp_log_rows_alloc() - what entries on a cache of kind parity1 need in memory
@@ -295,9 +317,6 @@ u32 kvp_direct_slice(const struct kvp_pool *pool);
 
 /** kvp_direct_kick() - intents that are ready to go home do so */
 void kvp_direct_kick(struct kvp_pool *pool);
-
-/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
-void kvp_post_kick(struct kvp_pool *pool);
 
 /**
  * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
@@ -432,13 +451,10 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 /** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
 void kvp_log_recorded(struct kvp_pool *pool);
 
+/** kvp_log_faulted() - the pool is: whoever waits for legs, or for the log to move, is answered. Any context. */
+void kvp_log_faulted(struct kvp_pool *pool);
+
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
 void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail);
-
-/** kvp_pool_logs_on_cache() - does a cache carry the log at present? It may move. Context: any. */
-static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
-{
-	return !kvp_has_data(READ_ONCE(pool->log->v)->g);
-}
 
 #endif /* KVP_LOG_H */

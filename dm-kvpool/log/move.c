@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/random.h>
 
-#include "cache/admission.h"
-#include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
-#include "log/checkpoint.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/members.h"
-#include "work/destage.h"
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log->v->g) && READ_ONCE(pool->log->moving);
+	return !kvp_has_data(pool->log_vdev->g) && READ_ONCE(pool->log_moving);
 }
 
 void kvp_log_move_kick(struct kvp_pool *pool)
 {
-	if ((READ_ONCE(pool->log->moving) || READ_ONCE(pool->log->held)) &&
+	if ((READ_ONCE(pool->log_moving) || READ_ONCE(pool->log->held)) &&
 	    test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log->stopped))
 		queue_work(pool->work_wq, &pool->log->move_work);
 }
@@ -29,7 +25,7 @@ void kvp_log_move_kick(struct kvp_pool *pool)
 void kvp_log_new_fill(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->log->v;
+	const struct kvp_vdev *from = pool->log_vdev;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -54,7 +50,7 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 void kvp_log_new_undo(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->log->v;
+	const struct kvp_vdev *from = pool->log_vdev;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -137,7 +133,7 @@ static bool all_home(struct kvp_pool *pool)
 	logged = __kvp_wbuf_oldest(pool->wbuf);
 	spin_unlock(&pool->wbuf->lock);
 	if (logged) {
-		kvp_destage_kick(pool, true);
+		pool->log_client->destage(pool, true);
 		return false;
 	}
 	kvp_log_floor(pool, &floor);
@@ -149,7 +145,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
 	struct kvp_log *log = pool->log;
-	bool lost = READ_ONCE(log->moving) && kvp_has_data(to->v->g);
+	bool lost = READ_ONCE(log->pool->log_moving) && kvp_has_data(to->v->g);
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -159,7 +155,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	spin_unlock(&pool->wbuf->lock);
-	kvp_scache_log_moved(pool, head->lsn);
+	pool->log_client->begins(pool, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
 	log->nonce = to->nonce;
 	log->head = *head;
@@ -175,7 +171,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	WRITE_ONCE(log->owed, 0);
 	/* If it is on a cache, that may have been lost since. */
 	if (kvp_has_data(to->v->g))
-		WRITE_ONCE(log->moving, false);
+		WRITE_ONCE(log->pool->log_moving, false);
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
@@ -199,14 +195,14 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
-	u64 lsn = log->durable.lsn + kvp_log_blocks(log->v->g) + kvp_log_blocks(g);
-	struct kvp_log_mark head = { kvp_scache_next_lsn(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
+	u64 lsn = log->durable.lsn + kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g);
+	struct kvp_log_mark head = { pool->log_client->next_place(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	get_random_bytes(&to->nonce, sizeof(to->nonce));
 	set_next(pool, to);
-	ret = kvp_checkpoint(pool, &head);
+	ret = pool->log_client->checkpoint(pool, &head);
 	set_next(pool, NULL);
 	if (ret)
 		return ret;
@@ -226,15 +222,15 @@ static int try_to_move(struct kvp_pool *pool)
 	struct kvp_log_new own = { .v = NULL }, *to = log->plan;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	if (!READ_ONCE(log->moving) && !to)
+	if (!READ_ONCE(log->pool->log_moving) && !to)
 		return -EAGAIN;
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
 	/* Nor may anything be on its way to the cache, where the log would overtake it. */
-	if (!all_entries_free(pool) || READ_ONCE(pool->fill->busy) || !all_home(pool))
+	if (!all_entries_free(pool) || pool->log_client->clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
 	/* What was ordered before the SSDs were lost is as good. */
-	if (!to || (READ_ONCE(log->moving) && !kvp_has_data(to->v->g))) {
+	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_has_data(to->v->g))) {
 		own.v = kvp_log_refuge(pool);
 		to = &own;
 	}
@@ -263,7 +259,7 @@ void kvp_log_move_work(struct work_struct *work)
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	lost = READ_ONCE(log->moving);
+	lost = READ_ONCE(log->pool->log_moving);
 	ret = try_to_move(pool);
 	if (ret != -EAGAIN && ret != -ENOMEM)
 		end_plan(pool, ret);
@@ -271,7 +267,7 @@ void kvp_log_move_work(struct work_struct *work)
 	if (ret == -EAGAIN)
 		return;
 	if (ret == -ENOMEM) {
-		kvp_destage_kick(pool, true);
+		pool->log_client->destage(pool, true);
 		return;
 	}
 	if (ret && lost)

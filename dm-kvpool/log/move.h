@@ -20,7 +20,7 @@
  * When the last SSD dies:
  *
  * All that the log held, and that is not yet home, is in RAM. From the moment at
- * which the loss of the last SSD is noted (log->moving):
+ * which the loss of the last SSD is noted (log->pool->log_moving):
  *
  *   - nothing is built, and nobody is answered who waits for durability, not even
  *     for what was durable in the log that is lost;

@@ -52,7 +52,7 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 
 u32 kvp_log_most_holes(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->max_chunk;
 
 	if (!pool->parity)
@@ -63,12 +63,12 @@ u32 kvp_log_most_holes(struct kvp_pool *pool)
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
 	return !pool->parity ||
-	       blocks + kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed) + owed) <= budget;
+	       blocks + kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed) + owed) <= budget;
 }
 
 static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
 {
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 
 	lockdep_assert_held(&pool->log->lock);
 	return &pool->log->owed_of[lsn / g->segment_blocks % kvp_log_window_segments(g)];
@@ -98,7 +98,7 @@ void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
 void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 {
 	struct kvp_log *log = pool->log;
-	u32 step = log->v->g->segment_blocks;
+	u32 step = log->pool->log_vdev->g->segment_blocks;
 	u64 lsn = log->tail - log->tail % step;
 
 	if (!log->owed)
@@ -106,7 +106,7 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->owed_of, 0,
-		       kvp_log_window_segments(log->v->g) * sizeof(*log->owed_of));
+		       kvp_log_window_segments(log->pool->log_vdev->g) * sizeof(*log->owed_of));
 		WRITE_ONCE(log->owed, 0);
 		return;
 	}
@@ -170,8 +170,8 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 	mutex_lock(&log->build_lock);
 	e = kvp_log_free_entry(log);
 	/* a header and one row: what is left of a segment is used to the last place for these */
-	most = e ? kvp_log_entry_most(log->v->g, 1,
-				      kvp_log_room(pool, kvp_log_entry_blocks(log->v->g, 1, 1), &budget)) : 0;
+	most = e ? kvp_log_entry_most(log->pool->log_vdev->g, 1,
+				      kvp_log_room(pool, kvp_log_entry_blocks(log->pool->log_vdev->g, 1, 1), &budget)) : 0;
 	*full = e && !most;
 	nr = min3(nr, most, (u32)KVP_ENTRY_MAX_DATA);
 	if (nr) {
@@ -211,12 +211,12 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	int ret = 0;
 
 	/* A log that is lost protects nothing any more: what was in it must get home (move.h). */
-	while (!ret && nr && !READ_ONCE(pool->log->moving)) {
+	while (!ret && nr && !READ_ONCE(pool->log_moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
 		nr -= done;
 	}
-	if (READ_ONCE(pool->log->moving))
+	if (READ_ONCE(pool->log_moving))
 		return 0;
 	/* A leg that failed its copy is recorded out before anything relies on the other one. */
 	return ret ?: kvp_members_settle(pool);

@@ -8,6 +8,7 @@
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "io/mirror.h"
+#include "log/internal.h"
 #include "log/log.h"
 #include "log/spill.h"
 #include "ram/wbuf.h"
@@ -97,18 +98,18 @@ void kvp_spill(struct kvp_pool *pool)
 					   READ_ONCE(w->limit);
 	u32 n = 0;
 
-	if (!pool->log->reload || kvp_has_data(pool->log->v->g) ||
+	if (!pool->log->reload || kvp_has_data(pool->log_vdev->g) ||
 	    READ_ONCE(w->used) <= limit - limit / 4)
 		return;
 	/* What RAM has is not given back once the SSDs are found dead. */
-	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log->moving) && n < SHARE &&
+	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
 	if (n == SHARE)
 		kvp_post_kick(pool);
-	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log->moving))
+	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log_moving))
 		park_later(pool);
 }
 
@@ -125,14 +126,14 @@ static bool may_ask(const struct kvp_leg *leg)
 	if (kvp_leg_usable(leg))
 		return true;
 	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
-	return leg->bdev && READ_ONCE(pool->log->moving) &&
+	return leg->bdev && READ_ONCE(pool->log_moving) &&
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
 /* Of a cache whose SSDs all have the same, the first one is named. */
 static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
 {
-	return kvp_log_place(pool->log->v->g, lsn, 0);
+	return kvp_log_place(pool->log_vdev->g, lsn, 0);
 }
 
 static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
@@ -167,7 +168,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 /* All SSDs have the same. */
 static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
 {
-	const struct kvp_vdev *v = pool->log->v;
+	const struct kvp_vdev *v = pool->log_vdev;
 	int ret = -EILSEQ, error;
 	u32 i;
 
@@ -185,7 +186,7 @@ static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, str
 static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
-	const struct kvp_vdev *v = pool->log->v;
+	const struct kvp_vdev *v = pool->log_vdev;
 	u64 lsn = kvp_log_row_first(p->lsn, p->row), end = lsn + kvp_log_row_blocks(p->row);
 
 	clear_page(page_address(page));
@@ -203,7 +204,7 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		       struct page *spare)
 {
-	int error = read_copy(&pool->log->v->legs[place_of(pool, p->lsn).leg], p, page), made;
+	int error = read_copy(&pool->log_vdev->legs[place_of(pool, p->lsn).leg], p, page), made;
 	struct page *scratch;
 
 	if (!error || error == -ENOMEM)
@@ -221,7 +222,7 @@ static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struc
 int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
-	return kvp_log_striped(pool->log->v->g) ? read_of_row(pool, p, page, spare) :
+	return kvp_log_striped(pool->log_vdev->g) ? read_of_row(pool, p, page, spare) :
 						 read_any_copy(pool, p, page);
 }
 
@@ -289,7 +290,7 @@ static void read_all(struct kvp_reload *r)
 	for (i = 0; i < r->nr_ios; i++) {
 		struct kvp_io *io = &r->ios[i];
 
-		io->leg = kvp_leg_choose_log(r->pool->log->v, r->at[i], io->nr);
+		io->leg = kvp_leg_choose_log(r->pool->log_vdev, r->at[i], io->nr);
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
 	}
@@ -365,7 +366,7 @@ static int recall_some(struct kvp_reload *r, struct list_head *versions, struct 
 /* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
-	bool hurry = READ_ONCE(r->pool->log->moving) && !d->restored;
+	bool hurry = READ_ONCE(r->pool->log_moving) && !d->restored;
 	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
 
 	if (!r->silent)

@@ -40,7 +40,7 @@ void kvp_drain_init(struct kvp_pool *pool)
 /* So much goes home while everybody waits: about two seconds' worth. */
 static u64 little(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log->v)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
 
 	return min_t(u64, 2 * (u64)READ_ONCE(pool->destage->round) + g->segment_blocks,
 		     kvp_log_window(g) / 8);
@@ -88,7 +88,7 @@ static int drain(struct kvp_pool *pool)
 	struct kvp_drain *d = pool->drain;
 	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log->tail), freed;
 
-	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log->moving)) {
+	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log_moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
@@ -180,7 +180,7 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	if (kvp_pool_faulted(pool))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "the pool is faulted");
-	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log->v) == cache)
+	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log_vdev) == cache)
 		return 0;
 	if (!kvp_vdev_usable(cache))
 		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
@@ -205,7 +205,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 	if (ret)
 		return ret;
 	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
-	if (kvp_has_data(READ_ONCE(pool->log->v)->g) == kvp_has_data(to->g))
+	if (kvp_has_data(READ_ONCE(pool->log_vdev)->g) == kvp_has_data(to->g))
 		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else
 		ret = move(pool, to, mode);

@@ -28,7 +28,7 @@
 /* An SSD that is here, and would do if nobody had put an older state back onto it (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
-	const struct kvp_vdev *v = pool->log->v;
+	const struct kvp_vdev *v = pool->log_vdev;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
@@ -44,7 +44,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	u64 nonce;
 
 	pool->recovery.may_give_up = s->discard_log && !s->format && kvp_log_on_cache(sb);
-	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log->v))
+	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log_vdev))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log && outdated_ssd(pool))

@@ -18,6 +18,7 @@
 #include "pool/cachevdev.h"
 #include "pool/pool.h"
 #include "pool/start.h"
+#include "pool/wiring.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "recovery/recover.h"
@@ -27,6 +28,7 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 #include "work/destage.h"
+#include "work/direct.h"
 #include "work/scrub.h"
 #include "work/trim.h"
 
@@ -95,6 +97,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 		return NULL;
 	pool = &parts->pool;
 	assemble(parts);
+	kvp_wire(pool);
 	mutex_init(&pool->sb_lock);
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
@@ -233,6 +236,8 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!ret)
 		ret = kvp_log_init(pool);
 	if (!ret)
+		ret = kvp_direct_init(pool);
+	if (!ret)
 		ret = kvp_table_init(pool);
 	if (!ret)
 		ret = kvp_destage_init(pool);
@@ -261,6 +266,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_flights_stop(pool);
 	kvp_destage_exit(pool);
 	kvp_table_exit(pool);
+	kvp_direct_exit(pool);
 	kvp_log_exit(pool);
 	kvp_rcache_exit(pool);
 	kvp_wbuf_exit(pool);
@@ -293,7 +299,7 @@ static u64 leaves_written(const struct kvp_pool *pool)
 void kvp_estimate_recovery(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
-		.window = kvp_log_window(pool->log->v->g),
+		.window = kvp_log_window(pool->log_vdev->g),
 		.intents = kvp_log_intents_limit(pool),
 		.leaves = leaves_written(pool),
 		.row_legs = widest_row(pool),
@@ -307,7 +313,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 
 		work.home_rotates |= leg->rotational && kvp_has_data(leg->v->g);
-		work.log_rotates |= leg->rotational && leg->v == pool->log->v;
+		work.log_rotates |= leg->rotational && leg->v == pool->log_vdev;
 	}
 	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);
 }

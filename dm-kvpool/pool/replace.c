@@ -383,7 +383,7 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	if (!x->tried)
 		return;
 	/* The last of those that there were to be may have failed. */
-	WRITE_ONCE(pool->log->moving, false);
+	WRITE_ONCE(pool->log_moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	if (!kvp_sb_commit(pool))
 		clear_bit(KVP_POOL_FAULTED, &pool->flags);

@@ -147,7 +147,7 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		payload = h->lsn + kvp_log_payload_at(rec->pool->log->v->g, h, payloads++);
+		payload = h->lsn + kvp_log_payload_at(rec->pool->log_vdev->g, h, payloads++);
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);

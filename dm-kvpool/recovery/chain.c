@@ -76,7 +76,7 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 /* Where the log is full. */
 static u64 log_limit(const struct kvp_recovery *rec)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	u64 tail = rec->pool->sb->log_tail;
 
 	return tail - tail % g->segment_blocks + kvp_log_window(g);
@@ -97,7 +97,7 @@ static int begin(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret;
 
-	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log->v->g, rec->end.lsn), 0, 0 };
+	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0 };
 	if (c->head.lsn >= log_limit(rec))
 		return no_room(rec);
 	get_random_bytes(&c->nonce, sizeof(c->nonce));
@@ -176,7 +176,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 /* Room for @nr rows at the chain's head, or at the next segment's start: how many fit. */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	struct kvp_recovery_chain *c = rec->chain;
 	u64 end = kvp_log_segment_end(g, c->head.lsn);
 
@@ -205,7 +205,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 		.durable = c->head.lsn,
 		.write_time = ktime_get_real_seconds(),
 		.hdr_blocks = 1,
-		.blocks = kvp_log_entry_blocks(rec->pool->log->v->g, 1, nr),
+		.blocks = kvp_log_entry_blocks(rec->pool->log_vdev->g, 1, nr),
 		.rec_count = nr,
 		.payload = nr,
 		.flags = last ? KVP_LOG_LAST : 0,

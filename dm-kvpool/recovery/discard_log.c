@@ -47,7 +47,7 @@ static void note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int
 
 static void load_leg(struct kvp_recovery *rec, u32 leg, struct kvp_unread *u)
 {
-	struct kvp_vdev *v = rec->pool->log->v;
+	struct kvp_vdev *v = rec->pool->log_vdev;
 	struct page **pages = rec->seg.pages[leg];
 	struct kvp_io io = { .leg = &v->legs[leg], .op = KVP_IO_READ };
 	u32 n = v->g->segment_blocks, p;
@@ -68,7 +68,7 @@ static void load_leg(struct kvp_recovery *rec, u32 leg, struct kvp_unread *u)
 
 static int load_all(struct kvp_recovery *rec)
 {
-	const struct kvp_vdev *v = rec->pool->log->v;
+	const struct kvp_vdev *v = rec->pool->log_vdev;
 	struct kvp_unread u = { };
 	u32 i;
 
@@ -88,7 +88,7 @@ static int load_all(struct kvp_recovery *rec)
 /* Does it decode that is in rec->hdr, of whichever generation? */
 static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	const struct kvp_sb *sb = rec->pool->sb;
 	struct kvp_why why;
 	u32 i;
@@ -106,7 +106,7 @@ static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_
 /* The header at @lsn as @leg has it; in rec->hdr, in one piece. */
 static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
 	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
 
@@ -120,7 +120,7 @@ static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log
 
 static bool any_header_at(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
-	const struct kvp_vdev *v = rec->pool->log->v;
+	const struct kvp_vdev *v = rec->pool->log_vdev;
 	u32 i, blocks;
 
 	for (i = 0; rec->stripes && i < KVP_LOG_STRIPE_TRIES; i++) {
@@ -161,7 +161,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 /* All that any SSD can say of what may be in the log, whatever is missing between. */
 static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
-	const struct kvp_vdev *v = rec->pool->log->v;
+	const struct kvp_vdev *v = rec->pool->log_vdev;
 	u64 lsn = rec->pool->sb->log_tail, end = lsn + kvp_log_window(v->g);
 	u32 segment = v->g->segment_blocks;
 	int ret = 0;
@@ -248,15 +248,15 @@ static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_sb *sb = pool->sb;
-	struct kvp_vdev *to = kvp_vdev_usable(pool->log->v) ? pool->log->v : kvp_log_refuge(pool);
+	struct kvp_vdev *to = kvp_vdev_usable(pool->log_vdev) ? pool->log_vdev : kvp_log_refuge(pool);
 	u64 nonce;
 
 	get_random_bytes(&nonce, sizeof(nonce));
 	mutex_lock(&pool->sb_lock);
-	pool->recovery.log_moved = to != pool->log->v;
+	pool->recovery.log_moved = to != pool->log_vdev;
 	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);
 	kvp_log_take_place(pool);
-	WRITE_ONCE(pool->log->moving, false);
+	WRITE_ONCE(pool->log_moving, false);
 	mutex_unlock(&pool->sb_lock);
 	rec->end = (struct kvp_log_mark){ sb->log_tail, 0, 0 };
 }

@@ -24,7 +24,7 @@
 static u32 window_blocks(struct kvp_recovery *rec, u64 block)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 max = min(pool->log->v->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
+	u32 max = min(pool->log_vdev->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
 	u32 n = 0, ios = 0, until = 0;
 	struct kvp_replay_rec *r;
 

@@ -57,7 +57,7 @@ static void free_segment(struct kvp_segment *seg)
 /* One for each leg; or two, of a log of full stripes. They also serve to look at the homes of any vdev. */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
-	u32 sets = kvp_log_striped(rec->pool->log->v->g) ? 2 : rec->seg.nr, i;
+	u32 sets = kvp_log_striped(rec->pool->log_vdev->g) ? 2 : rec->seg.nr, i;
 
 	for (i = 0; i < rec->pool->nr_vdevs; i++)
 		if (kvp_has_data(rec->pool->vdevs[i].g))
@@ -89,7 +89,7 @@ static void alloc_ahead(struct kvp_recovery *rec)
 	struct kvp_segment *a = &rec->ahead;
 
 	a->blocks = rec->seg.blocks;
-	if (kvp_log_striped(rec->pool->log->v->g))
+	if (kvp_log_striped(rec->pool->log_vdev->g))
 		return;
 	a->nr = rec->seg.nr;
 	memcpy(a->legs, rec->seg.legs, sizeof(a->legs));
@@ -101,12 +101,12 @@ static void alloc_ahead(struct kvp_recovery *rec)
 
 static int alloc_segment(struct kvp_recovery *rec)
 {
-	const struct kvp_log_track *track = &rec->pool->log->track;
+	const struct kvp_log_track *track = &rec->pool->log_track;
 	int ret;
 	u32 i, p;
 
 	rec->seg.lsn = KVP_NO_SEGMENT;
-	rec->seg.blocks = rec->pool->log->v->g->segment_blocks;
+	rec->seg.blocks = rec->pool->log_vdev->g->segment_blocks;
 	for (i = 0; i < track->nr; i++) {
 		struct kvp_vdev *v = &rec->pool->vdevs[track->vdev[i]];
 
@@ -122,7 +122,7 @@ static int alloc_segment(struct kvp_recovery *rec)
 /* Where the next generation begins, and what its first entry follows. */
 static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 {
-	u32 segment = rec->pool->log->v->g->segment_blocks;
+	u32 segment = rec->pool->log_vdev->g->segment_blocks;
 	u64 lsn = rec->end.lsn + segment - 1;
 
 	return (struct kvp_log_mark){ lsn - lsn % segment, rec->end.prev_lsn, rec->end.prev_csum };
@@ -136,7 +136,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	if (rec->stays)
 		*head = next_generation(rec);
 	else
-		*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log->v->g, rec->end.lsn), 0, 0 };
+		*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0 };
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
 	if (rec->stays)
@@ -335,7 +335,7 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 			  (unsigned long long)pool->sb->checkpoint,
 			  (unsigned long long)info->discarded_blocks);
 	if (info->log_moved)
-		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log->v->index);
+		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log_vdev->index);
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu kept=%llu torn_accepted=%llu ms=%llu",
 			  (unsigned long long)info->replayed, (unsigned long long)info->kept,
@@ -387,7 +387,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
-	    (kvp_log_striped(pool->log->v->g) && kvp_stripes_alloc(rec)) ||
+	    (kvp_log_striped(pool->log_vdev->g) && kvp_stripes_alloc(rec)) ||
 	    (pool->parity &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);

@@ -7,7 +7,6 @@
 #include "io/batch.h"
 #include "policy/history.h"
 #include "policy/replay.h"
-#include "pool/start.h"
 
 #define KVP_NO_SEGMENT	(~0ull)	/* no segment begins there */
 

@@ -55,7 +55,7 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp
 			struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
-	int ret = kvp_log_decode(pool->log->v->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
+	int ret = kvp_log_decode(pool->log_vdev->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
 				 pool->sb->pool_blocks, h, why);
 
 	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
@@ -65,7 +65,7 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp
 static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
 	u32 used = min(kvp_log_hdr_claims(page_address(kvp_segment_page(rec, leg, lsn))), avail);
 
@@ -127,7 +127,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct 
 			     struct kvp_unread *u)
 {
 	const struct kvp_disk_log_hdr *d = page_address(kvp_segment_page(rec, leg, lsn));
-	u64 end = min(kvp_log_segment_end(rec->pool->log->v->g, lsn), lsn + KVP_MAX_HDR_BLOCKS), at;
+	u64 end = min(kvp_log_segment_end(rec->pool->log_vdev->g, lsn), lsn + KVP_MAX_HDR_BLOCKS), at;
 	struct kvp_why why;
 	int error;
 
@@ -287,7 +287,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		       const struct kvp_rec *r, u64 payload)
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
-	u8 row = payload ? kvp_log_row(rec->pool->log->v->g, h, (u32)(payload - h->lsn)) : 0;
+	u8 row = payload ? kvp_log_row(rec->pool->log_vdev->g, h, (u32)(payload - h->lsn)) : 0;
 
 	/* Of an older generation: resolved, and in the table that the next one began with. */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
@@ -303,7 +303,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	u32 i, n = 0;
 
 	for (i = 0; i < h->rec_count; i++) {
@@ -337,7 +337,7 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 static u32 next_places(const struct kvp_recovery *rec, u64 *places)
 {
 	const struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 limit = generation(rec) ? generation(rec)->next_lsn : pool->sb->log_tail + kvp_log_window(g);
 	u64 next = kvp_log_segment_end(g, rec->end.lsn);
 	u32 n = 0;
@@ -465,7 +465,7 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 /* Have the first header of the segment at @lsn in memory: most are in one block, and that says whether this one is. */
 static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 {
-	u32 most = kvp_log_first_header(rec->pool->log->v->g);
+	u32 most = kvp_log_first_header(rec->pool->log_vdev->g);
 
 	kvp_segment_load_begin(rec, lsn, rec->stripes ? most : 1);
 	if (!rec->stripes && kvp_segment_claims(rec, lsn) > 1)
@@ -475,7 +475,7 @@ static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 /* Does the block at @lsn hold a header that shows more than was accepted? */
 static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 {
-	u64 end = kvp_log_segment_end(rec->pool->log->v->g, lsn);
+	u64 end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
 	struct kvp_log_hdr h;
 	struct kvp_why why;
 	int ret = 0;
@@ -503,7 +503,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 /* What the first headers of the segments from @lsn to @end show. */
 static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *durable)
 {
-	u32 segment = rec->pool->log->v->g->segment_blocks;
+	u32 segment = rec->pool->log_vdev->g->segment_blocks;
 	int ret = 0;
 
 	rec->ahead_until = end;
@@ -523,7 +523,7 @@ static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *dur
 static int find_known(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	const struct kvp_sb *sb = pool->sb;
 	u64 begin = sb->generation_count ? sb->generations[sb->generation_count - 1].next_lsn :
 					   kvp_log_segment_end(g, sb->log_tail);
@@ -548,7 +548,7 @@ static int find_known(struct kvp_recovery *rec)
 static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 limit = pool->sb->log_tail + kvp_log_window(g), lsn = rec->end.lsn;
 	u64 near = min(limit, kvp_log_segment_end(g, lsn + KVP_LOG_UNWITNESSED));
 	u64 durable = max(pool->sb->log_commit, rec->known);
@@ -641,7 +641,7 @@ static int scan(struct kvp_recovery *rec)
 	if (rec->by_headers)
 		ret = find_known(rec);
 	kvp_recovery_rewind(rec);
-	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log->v->g);
+	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log_vdev->g);
 	while (!ret && (leg = kvp_recovery_next(rec, &h)) >= 0)
 		ret = accept(rec, leg, &h);
 	if (!ret && leg != -ENOENT)

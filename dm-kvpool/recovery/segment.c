@@ -136,7 +136,7 @@ static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 
 void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
-	const struct kvp_geometry *g = rec->pool->log->v->g;
+	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 
 	lsn -= lsn % g->segment_blocks;
 	if (rec->seg.lsn == lsn && !rec->seg.from && rec->seg.read >= blocks)
@@ -157,7 +157,7 @@ void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 
 void kvp_segment_load(struct kvp_recovery *rec, u64 lsn)
 {
-	kvp_segment_load_begin(rec, lsn, rec->pool->log->v->g->segment_blocks);
+	kvp_segment_load_begin(rec, lsn, rec->pool->log_vdev->g->segment_blocks);
 }
 
 u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn)
@@ -173,7 +173,7 @@ u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn)
 static void load_part(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	struct kvp_segment *seg = &rec->seg;
-	u32 from = (u32)(lsn % rec->pool->log->v->g->segment_blocks);
+	u32 from = (u32)(lsn % rec->pool->log_vdev->g->segment_blocks);
 
 	if (seg->lsn == lsn - from && from >= seg->from && from + blocks <= seg->read)
 		return;
@@ -183,7 +183,7 @@ static void load_part(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 
 void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest)
 {
-	u32 left = (u32)(kvp_log_segment_end(rec->pool->log->v->g, lsn) - lsn);
+	u32 left = (u32)(kvp_log_segment_end(rec->pool->log_vdev->g, lsn) - lsn);
 
 	load_part(rec, lsn, rest ? left : 1);
 	load_part(rec, lsn, clamp(kvp_segment_claims(rec, lsn), 1u, min_t(u32, left, KVP_MAX_HDR_BLOCKS)));

@@ -12,11 +12,8 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/io.h"
-#include "log/log.h"
-#include "log/move.h"
 #include "super/events.h"
 #include "super/members.h"
-#include "work/scrub.h"
 
 u32 kvp_losses_survivable(const struct kvp_pool *pool)
 {
@@ -28,7 +25,7 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 		/* A cache counts if acknowledged blocks would be lost with it and the power. */
 		if (!kvp_has_data(v->g)) {
-			if (v != pool->log->v)
+			if (v != pool->log_vdev)
 				continue;
 			needed = kvp_log_needs(v->g);
 		}
@@ -84,8 +81,7 @@ static void note_counters(struct kvp_pool *pool)
 	u32 i;
 
 	/* Progress of a scrub survives with every superblock, if not to the last block. */
-	if (READ_ONCE(pool->scrub->info.state) == KVP_SCRUB_RUNNING)
-		pool->sb->scrub = pool->scrub->info;
+	pool->members_client->note(pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];
 		struct kvp_leg *leg = &pool->legs[i];
@@ -105,7 +101,7 @@ static void note_counters(struct kvp_pool *pool)
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log->moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
+	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
 }
 
 /* Legs that were given up since the last superblock: recorded out, under a new epoch. */
@@ -256,7 +252,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	do {
 		/* Read before the states, so that a loss in between asks for one more round. */
 		losses = atomic_read_acquire(&pool->losses);
-		kvp_log_new_check(pool);
+		pool->members_client->about_to_write(pool);
 		note_losses(pool);
 		note_counters(pool);
 		sb->event_seq = (u32)READ_ONCE(pool->events->next);
@@ -275,7 +271,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	if (atomic_xchg(&pool->recorded, losses) != losses && test_bit(KVP_POOL_RUNNING, &pool->flags))
-		kvp_log_recorded(pool);
+		pool->members_client->recorded(pool);
 	return 0;
 }
 
@@ -343,16 +339,12 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 	pool->sb_write = NULL;
 }
 
-void kvp_pool_fault(struct kvp_pool *pool, const char *why)
+static void pool_fault(struct kvp_pool *pool, const char *why)
 {
 	if (test_and_set_bit(KVP_POOL_FAULTED, &pool->flags))
 		return;
 	kvp_event(pool, "suspended why=%s", why);
-	/* Nor does who has ordered the log to move. */
-	kvp_log_move_kick(pool);
-	/* Whoever waits for the legs need not wait any longer. */
-	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		queue_work(pool->commit_wq, &pool->log->flush_work);
+	pool->members_client->faulted(pool);
 	kvp_pool_space(pool);
 }
 
@@ -369,7 +361,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	lockdep_assert_held(&pool->members_lock);
 	if (keeps_log) {
 		WRITE_ONCE(leg->keeps_log, true);
-		WRITE_ONCE(pool->log->moving, true);
+		WRITE_ONCE(pool->log_moving, true);
 		smp_wmb();	/* pairs with those who find the state changed: note_losses(), kvp_leg_keeps_log() */
 	}
 	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
@@ -393,12 +385,12 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	usable = kvp_vdev_usable(leg->v);
 	taken = kvp_leg_usable(leg) && usable > kvp_vdev_needed(leg->v);
 	if (taken)
-		__take_out(leg, state, leg->v == pool->log->v && usable <= kvp_log_needs(leg->v->g));
+		__take_out(leg, state, leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	/* Nobody waits for what it has. */
 	if (taken)
 		kvp_flights_kick(pool);
-	kvp_log_move_kick(pool);
+	pool->members_client->left(pool);
 	return taken;
 }
 
@@ -412,7 +404,7 @@ static void leg_lost(struct kvp_leg *leg, const char *why)
 		queue_work(pool->work_wq, &pool->members_work);
 }
 
-bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+static bool leg_fail(struct kvp_leg *leg, const char *why)
 {
 	if (!take_out(leg, KVP_LEG_FAULTED))
 		/* Somebody else may have given it up already: that is as good. */
@@ -427,7 +419,6 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 	unsigned long flags, taken = 0;
 	u32 i;
 
-	lockdep_assert_held(&pool->log->build_lock);
 	spin_lock_irqsave(&pool->members_lock, flags);
 	for (i = 0; i < v->nr_legs; i++) {
 		if (!(which >> i & 1) || !kvp_leg_usable(&v->legs[i]))
@@ -437,7 +428,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	kvp_flights_kick(pool);
-	kvp_log_move_kick(pool);
+	pool->members_client->left(pool);
 	for (i = 0; i < v->nr_legs; i++)
 		if (taken >> i & 1)
 			leg_lost(&v->legs[i], "a log write failed");
@@ -445,7 +436,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 
 void kvp_log_legs_keep(struct kvp_pool *pool)
 {
-	struct kvp_vdev *v = pool->log->v;
+	struct kvp_vdev *v = pool->log_vdev;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
@@ -455,7 +446,7 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
 		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
-	WRITE_ONCE(pool->log->moving, true);
+	WRITE_ONCE(pool->log_moving, true);
 }
 
 void kvp_members_work(struct work_struct *work)
@@ -492,3 +483,8 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
 	return kvp_members_settle(pool);
 }
+
+const struct kvp_leg_client kvp_members_hear = {
+	.fail = leg_fail,
+	.fault = pool_fault,
+};

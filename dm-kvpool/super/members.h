@@ -6,16 +6,23 @@
 #include "core/core.h"
 
 /**
- * kvp_leg_fail() - a leg did not take what it had to take: never use it again
- *
- * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails
- * the request. Otherwise acknowledgements are held until the survivors record
- * the loss (kvp_members_settle()). Context: any.
+ * struct kvp_members_client - who hears of superblocks, and of legs that go; registered with the pool
+ * @about_to_write: a superblock is; caller holds sb_lock (kvp_log_new_check())
+ * @note: put into it what has no place of its own (progress of a scrub); caller holds sb_lock
+ * @recorded: a loss of a leg is; caller holds sb_lock (kvp_log_recorded())
+ * @left: a leg is out of use, or was to be. Any context.
+ * @faulted: the pool is: nobody need wait for legs any longer. Any context.
  */
-bool kvp_leg_fail(struct kvp_leg *leg, const char *why);
+struct kvp_members_client {
+	void (*about_to_write)(struct kvp_pool *pool);
+	void (*note)(struct kvp_pool *pool);
+	void (*recorded)(struct kvp_pool *pool);
+	void (*left)(struct kvp_pool *pool);
+	void (*faulted)(struct kvp_pool *pool);
+};
 
-/** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */
-void kvp_pool_fault(struct kvp_pool *pool, const char *why);
+/* For struct kvp_pool: legs that fail are left out, and recorded so. */
+extern const struct kvp_leg_client kvp_members_hear;
 
 /**
  * kvp_sb_commit() - write pool->sb to all in-sync legs, both rings, with FUA

@@ -8,13 +8,10 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 
-#include "cache/scache.h"
 #include "core/core.h"
 #include "format/regions.h"
 #include "io/batch.h"
 #include "io/io.h"
-#include "log/checkpoint.h"
-#include "log/log.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
@@ -276,7 +273,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 		kvp_rcache_came_home(pool, home);
 	else
 		kvp_rcache_forget(pool, block);
-	kvp_scache_forget(pool, block);
+	pool->table_client->changed(pool, block);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
@@ -511,7 +508,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 		}
 		words(leaf)[word_of(leaf, block)] = cpu_to_le64(poison);
 		kvp_rcache_forget(pool, block);
-		kvp_scache_forget(pool, block);
+		pool->table_client->changed(pool, block);
 	}
 	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
 	for (own = leaf->at.own; kvp_is_parity1(g) && own < end; own++)
@@ -793,7 +790,7 @@ int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force)
 	}
 	if (!ret)
 		return -ENOENT;
-	return ret < 0 ? ret : kvp_poison_settle(pool);
+	return ret < 0 ? ret : pool->table_client->settle_poison(pool);
 }
 
 /* --- entries ------------------------------------------------------------------------------ */
@@ -851,7 +848,7 @@ void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const s
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
 
 	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
-	kvp_scache_came_home(pool, d);
+	pool->table_client->written_back(pool, d);
 }
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,

@@ -109,6 +109,18 @@ struct kvp_table_lost {
 #endif
 #define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
 
+/**
+ * struct kvp_table_client - who hears of changes of the table; registered with the pool
+ * @written_back: @d is home and the table names it (kvp_scache_came_home())
+ * @changed: what was known of @block is not true any more (kvp_scache_forget())
+ * @settle_poison: kvp_poison_settle()
+ */
+struct kvp_table_client {
+	void (*written_back)(struct kvp_pool *pool, const struct kvp_version *d);
+	void (*changed)(struct kvp_pool *pool, u64 block);
+	int (*settle_poison)(struct kvp_pool *pool);
+};
+
 struct kvp_table {
 	struct hlist_head *buckets;	/* 1 << bucket_bits of them */
 	u32 bucket_bits;

@@ -13,6 +13,7 @@
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "io/mirror.h"
+#include "log/internal.h"
 #include "log/log.h"
 #include "policy/ssdpolicy.h"
 #include "policy/streams.h"

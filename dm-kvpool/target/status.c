@@ -138,7 +138,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
 	       READ_ONCE(pool->wbuf->used), READ_ONCE(pool->wbuf->limit), kvp_log_used(pool),
-	       kvp_log_window(pool->log->v->g), reads, writes, sums, healed,
+	       kvp_log_window(pool->log_vdev->g), reads, writes, sums, healed,
 	       READ_ONCE(pool->table->poisoned), scrub_states[READ_ONCE(pool->scrub->info.state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
@@ -334,9 +334,9 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
 
-	say_number(p, "log.vdev", pool->log->v->index);
-	say_number(p, "log.vdevs", BIT(pool->log->v->index) | READ_ONCE(pool->sb->log_others));
-	say_number(p, "log.size", kvp_log_window(pool->log->v->g) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.vdev", pool->log_vdev->index);
+	say_number(p, "log.vdevs", BIT(pool->log_vdev->index) | READ_ONCE(pool->sb->log_others));
+	say_number(p, "log.size", kvp_log_window(pool->log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", READ_ONCE(log->commits));

@@ -55,11 +55,11 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log->v->g);
+	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log_vdev->g);
 
 	/* What is kept free for parity nobody else can have. */
 	if (pool->parity)
-		used += kvp_log_reserve(pool->log->v->g, READ_ONCE(pool->log->owed));
+		used += kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
 	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
@@ -101,7 +101,7 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 /* Of a log on a cache: would a checkpoint free enough of a log of which too much is used? */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	u64 step = kvp_log_window(pool->log->v->g) / TAIL_STEPS;
+	u64 step = kvp_log_window(pool->log_vdev->g) / TAIL_STEPS;
 
 	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
 		return false;
@@ -187,7 +187,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log->v->g) / (cache ? 8 : 4), n) : n;
+	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log_vdev->g) / (cache ? 8 : 4), n) : n;
 }
 
 /**

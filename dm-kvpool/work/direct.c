@@ -133,7 +133,7 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 	return true;
 }
 
-void kvp_direct_work(struct work_struct *work)
+static void direct_work(struct work_struct *work)
 {
 	struct kvp_direct_worker *worker = container_of(work, struct kvp_direct_worker, work);
 	struct kvp_pool *pool = worker->pool;
@@ -154,4 +154,34 @@ void kvp_direct_work(struct work_struct *work)
 	kvp_destage_kick(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
+}
+
+int kvp_direct_init(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
+		struct kvp_direct_worker *worker = &pool->log->workers[i];
+
+		worker->pool = pool;
+		INIT_WORK(&worker->work, direct_work);
+		worker->home = kvp_home_alloc(pool, true);
+		if (!worker->home)
+			goto fail;
+	}
+	return 0;
+fail:
+	kvp_direct_exit(pool);
+	return -ENOMEM;
+}
+
+void kvp_direct_exit(struct kvp_pool *pool)
+{
+	struct kvp_log *log = pool->log;
+	u32 i;
+
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
+		kvp_home_free(log->workers[i].home);
+		log->workers[i].home = NULL;
+	}
 }

@@ -3,8 +3,12 @@
 #ifndef KVP_DIRECT_H
 #define KVP_DIRECT_H
 
-#include <linux/workqueue.h>
+struct kvp_pool;
 
-void kvp_direct_work(struct work_struct *work);
+/** kvp_direct_init() - the log's workers; after kvp_log_init(). Return: 0 or -ENOMEM. Context: process. */
+int kvp_direct_init(struct kvp_pool *pool);
+
+/** kvp_direct_exit() - they have nothing to do any more; before kvp_log_exit() */
+void kvp_direct_exit(struct kvp_pool *pool);
 
 #endif /* KVP_DIRECT_H */

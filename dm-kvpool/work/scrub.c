@@ -513,6 +513,12 @@ void kvp_scrub_unquiesce(struct kvp_pool *pool)
 		queue_work(pool->scrub_wq, &pool->scrub->work);
 }
 
+void kvp_scrub_note(struct kvp_pool *pool)
+{
+	if (READ_ONCE(pool->scrub->info.state) == KVP_SCRUB_RUNNING)
+		pool->sb->scrub = pool->scrub->info;
+}
+
 void kvp_scrub_init(struct kvp_pool *pool)
 {
 	struct kvp_scrub *sc = pool->scrub;

@@ -29,4 +29,7 @@ int kvp_scrub_resume(struct kvp_pool *pool);
 void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 
+/** kvp_scrub_note() - progress of one that runs, for the superblock; caller holds sb_lock */
+void kvp_scrub_note(struct kvp_pool *pool);
+
 #endif /* KVP_SCRUB_H */

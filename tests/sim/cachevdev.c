@@ -159,8 +159,8 @@ static bool each_cut(struct tale *t, u32 positions,
 
 static void expect_log(struct tale *t, bool on_cache)
 {
-	if (kvp_has_data(t->host.pool->log->v->g) == on_cache)
-		sim_fail("the log is on vdev %u", t->host.pool->log->v->index);
+	if (kvp_has_data(t->host.pool->log_vdev->g) == on_cache)
+		sim_fail("the log is on vdev %u", t->host.pool->log_vdev->index);
 }
 
 /* Some are home, with a checkpoint; others, and newer ones, are in the log alone. */
@@ -302,7 +302,7 @@ static void live_and_log_behind(struct tale *t)
 	d = kvp_wbuf_find(h->pool, 5);
 	if (!d)
 		sim_fail("it is home already: the tale is not what it says");
-	t->hurt = kvp_log_place(h->pool->log->v->g, d->lsn, 0).block;
+	t->hurt = kvp_log_place(h->pool->log_vdev->g, d->lsn, 0).block;
 	kvp_wbuf_unlock(h->pool, 5);
 }
 
@@ -425,7 +425,7 @@ static void fill_task(void *arg)
 static void live_and_fill_the_log(struct tale *t)
 {
 	struct host *h = &t->host;
-	const struct kvp_geometry *g = h->pool->log->v->g;
+	const struct kvp_geometry *g = h->pool->log_vdev->g;
 	u32 i;
 
 	for (i = 0; i < t->legs - t->start.cache; i++)
@@ -562,7 +562,7 @@ static void live_and_lose_everything(struct tale *t)
 		sim_fail("nobody has noticed: the tale is not what it says");
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
 		kvp_leg_fail(host_leg(h, i), "a superblock write failed");
-	if (!READ_ONCE(h->pool->log->moving))
+	if (!READ_ONCE(h->pool->log_moving))
 		sim_fail("the log does not move: the tale is not what it says");
 	if (!kvp_commit_sync(h->pool))
 		sim_fail("all is durable in a log that is lost");

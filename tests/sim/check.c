@@ -242,7 +242,7 @@ static void look_main(void *arg)
 	}
 	kfree(data);
 	/* What is left in the log of a cache the table does not know of. */
-	if (!kvp_has_data(l->host.pool->log->v->g))
+	if (!kvp_has_data(l->host.pool->log_vdev->g))
 		l->written = held;
 	if (l->host.pool->scache->v && !l->crash->heal_allowed) {
 		host_warm_up(&l->host);

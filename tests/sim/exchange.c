@@ -74,8 +74,8 @@ static void expect_ssds(struct exchange *x, bool exchanged)
 	for (i = 0; i < hs->legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[host_disk(hs, i)] || pool->legs[i].index != i)
 			sim_fail("disk %u is leg %u", pool->legs[i].bdev->index, i);
-	if (x->victim == NOBODY && (pool->log->v == &pool->vdevs[pool->nr_vdevs - 1]) != there)
-		sim_fail("the log is on vdev %u", pool->log->v->index);
+	if (x->victim == NOBODY && (pool->log_vdev == &pool->vdevs[pool->nr_vdevs - 1]) != there)
+		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 }
 
 static void note_lost(struct exchange *x)

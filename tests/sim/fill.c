@@ -60,7 +60,7 @@ static void expect_known(struct play *p, u64 first, u32 count, bool known)
 /* What the log is going to write next hangs, on every SSD. */
 static void stall_log(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log->v->g;
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
@@ -287,7 +287,7 @@ static void fill_again(struct play *p, u32 i)
 static void flood(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log->v->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
 	u32 i;
 
 	/* There is no checkpoint. */
@@ -350,7 +350,7 @@ static void suspend(struct play *p)
 /* What was filled rots, with writes that count before and behind it. */
 static void fill_and_go(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log->v->g;
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	struct kvp_place at;
 
 	host_write(&p->host, 300, 2, true);

@@ -62,8 +62,8 @@ static void expect_log(struct growing *g)
 	u32 last = pool->nr_vdevs - 1, i;
 	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs[last]);
 
-	if (g->new.cache && (pool->log->v == &pool->vdevs[last]) != there)
-		sim_fail("the log is on vdev %u", pool->log->v->index);
+	if (g->new.cache && (pool->log_vdev == &pool->vdevs[last]) != there)
+		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
 			sim_fail("disk %u is not leg %u", pool->legs[i].bdev->index, i);
@@ -89,8 +89,8 @@ static void try_to_grow(struct growing *g)
 		if (g->victim == NOBODY)
 			expect_log(g);
 		/* A leg that died meanwhile is not to carry what others could lose. */
-		if (g->victim == NOBODY && h->pool->log->track.nr != max(g->shape->turns, 1u))
-			sim_fail("%u vdevs carry the log", h->pool->log->track.nr);
+		if (g->victim == NOBODY && h->pool->log_track.nr != max(g->shape->turns, 1u))
+			sim_fail("%u vdevs carry the log", h->pool->log_track.nr);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);

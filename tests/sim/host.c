@@ -148,14 +148,14 @@ static void note_geometry(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 		const struct kvp_geometry *g = leg->v->g;
 
-		if (leg->bdev && (leg->v == pool->log->v || pool->sb->log_others >> leg->v->index & 1)) {
+		if (leg->bdev && (leg->v == pool->log_vdev || pool->sb->log_others >> leg->v->index & 1)) {
 			disks.log_first[leg->bdev->index] = g->log_start;
 			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
 		}
 	}
-	disks.log_start = pool->log->v->g->log_start;
-	disks.log_blocks = kvp_log_blocks(pool->log->v->g);
-	disks.log_segment = pool->log->v->g->segment_blocks;
+	disks.log_start = pool->log_vdev->g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->log_vdev->g);
+	disks.log_segment = pool->log_vdev->g->segment_blocks;
 	disks.table_start = pool->vdevs[0].g->table_start;
 	disks.data_start = pool->vdevs[0].g->data_start;
 }
@@ -522,7 +522,7 @@ bool host_try_home(struct host *h)
 
 	flush_delayed_work(&pool->log->post_work);
 	/* A log on a cache is at leisure while there is room for an eighth more. */
-	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log->v->g) ? 3 : 0);
+	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log_vdev->g) ? 3 : 0);
 	kvp_destage_kick(pool, false);
 	flush_work(&pool->destage->work);
 	kvp_wbuf_set_limit(pool, limit);

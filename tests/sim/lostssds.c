@@ -124,7 +124,7 @@ static void expect_moved(struct loss *l)
 {
 	if (!l->flushed)
 		sim_fail("FLUSH was not answered");
-	if (!kvp_has_data(l->host.pool->log->v->g))
+	if (!kvp_has_data(l->host.pool->log_vdev->g))
 		sim_fail("the log has not moved");
 	host_write(&l->host, 5, 2, true);
 }

@@ -120,7 +120,7 @@ static u64 some_parked(struct scene *s, u64 *at)
 		bool parked = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
 		if (parked)
-			*at = kvp_log_place(pool->log->v->g, d->lsn + d->payload, 0).block;
+			*at = kvp_log_place(pool->log_vdev->g, d->lsn + d->payload, 0).block;
 		if (d)
 			kvp_wbuf_unlock(pool, block);
 		if (parked)
@@ -285,7 +285,7 @@ static void no_more_writes(struct scene *s)
 	disks_release_all();
 	host_write(&s->host, 8, 1, false);
 	host_flush(&s->host);
-	if (!kvp_has_data(s->host.pool->log->v->g))
+	if (!kvp_has_data(s->host.pool->log_vdev->g))
 		sim_fail("the log has not moved");
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -306,7 +306,7 @@ static void ssds_die(struct scene *s)
 	/* Somebody finds out: from then on nobody is told that anything is durable, until the log has moved. */
 	host_write(h, 8, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log->v->g))
+	if (!kvp_has_data(h->pool->log_vdev->g))
 		sim_fail("the log has not moved");
 	host_checkpoint(h);
 	for (i = 0; i < COUNT; i++) {

@@ -181,7 +181,7 @@ static void race_discard(struct play *p)
 /* What it writes again hangs, and the power may go; the newer version lies before it in the log, or behind. */
 static void stall_log(struct play *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log->v->g;
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
@@ -241,11 +241,11 @@ static void rotten(struct play *p)
 static void short_of_space(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log->v->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
 	u32 i, place;
 
 	fill(p);
-	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log->v->g->segment_blocks));
+	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log_vdev->g->segment_blocks));
 	if (again(p))
 		sim_fail("too early: the scene is not what it says");
 	/* There is no checkpoint. */

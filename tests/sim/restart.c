@@ -403,7 +403,7 @@ static u64 rot_at;
 
 static void note_place(struct saga *s)
 {
-	rot_at = kvp_log_place(s->host.pool->log->v->g, lsn_of(s, 12), 0).block;
+	rot_at = kvp_log_place(s->host.pool->log_vdev->g, lsn_of(s, 12), 0).block;
 	write_one(s);
 }
 
@@ -459,7 +459,7 @@ static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
 static void write_worn(struct saga *s)
 {
-	const struct kvp_geometry *g = s->host.pool->log->v->g;
+	const struct kvp_geometry *g = s->host.pool->log_vdev->g;
 	struct kvp_version *d;
 
 	write_some(s, 210, WORN + 1);
@@ -724,7 +724,7 @@ static void home_and_dead(struct saga *s)
 		disks_kill(i);
 	host_write(h, 200, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log->v->g) || h->pool->table->poisoned)
+	if (!kvp_has_data(h->pool->log_vdev->g) || h->pool->table->poisoned)
 		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
@@ -762,11 +762,11 @@ static void away_while_it_moves(struct saga *s)
 	host_write(h, 200, 1, false);
 	kvp_commit_kick(h->pool, true);
 	host_sleep(10 * 1000);
-	if (!h->pool->log->moving)
+	if (!h->pool->log_moving)
 		sim_fail("the log is not moving: the saga is not what it says");
 	disks.nr_faults = 0;
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log->v->g) || h->pool->table->poisoned)
+	if (!kvp_has_data(h->pool->log_vdev->g) || h->pool->table->poisoned)
 		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
@@ -808,7 +808,7 @@ static void discarded_and_home(struct saga *s)
 
 static void only_homes(struct saga *s)
 {
-	if (!kvp_has_data(s->host.pool->log->v->g) || s->host.pool->table->poisoned)
+	if (!kvp_has_data(s->host.pool->log_vdev->g) || s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
@@ -1219,7 +1219,7 @@ static bool lost_and_back(struct saga *s)
 static void change_mode(struct saga *s)
 {
 	struct host *h = &s->host;
-	bool there = !kvp_has_data(h->pool->log->v->g);
+	bool there = !kvp_has_data(h->pool->log_vdev->g);
 
 	come_round(s);
 	if (kvp_cache_set_mode(h->pool, there ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK, true,
@@ -1339,7 +1339,7 @@ static bool changed_behind_summary(struct saga *s)
 static void end_in_flight(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 begin = pool->log->head.lsn;
 	u32 i;
 
@@ -1375,7 +1375,7 @@ static bool torn_into_segment(struct saga *s)
 static void come_to_old_segment(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log->v->g;
+	const struct kvp_geometry *g = pool->log_vdev->g;
 	u64 begin;
 
 	while (pool->log->head.lsn % g->segment_blocks > 8)
@@ -1413,11 +1413,11 @@ static void suspended_in_segment(struct saga *s)
 	u64 end;
 
 	come_to_old_segment(s);
-	end = kvp_log_segment_end(pool->log->v->g, pool->log->head.lsn);
+	end = kvp_log_segment_end(pool->log_vdev->g, pool->log->head.lsn);
 	suspend_and_resume(s);
 	while (pool->log->head.lsn + 64 < end)
 		write_each(s, 301, 1);
-	if (kvp_log_segment_end(pool->log->v->g, pool->log->head.lsn) != end)
+	if (kvp_log_segment_end(pool->log_vdev->g, pool->log->head.lsn) != end)
 		sim_fail("the log has left the segment: the saga is not what it says");
 }
 

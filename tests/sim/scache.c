@@ -157,7 +157,7 @@ static void round_and_round(struct scene *s)
 	u64 begin = pool->log->head.lsn;
 	u32 i;
 
-	for (i = 0; pool->log->head.lsn - begin < 3 * kvp_log_blocks(pool->log->v->g); i++) {
+	for (i = 0; pool->log->head.lsn - begin < 3 * kvp_log_blocks(pool->log_vdev->g); i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -299,7 +299,7 @@ static void rescued(struct scene *s)
 	host_scrub(h, &healed, &unrepaired);
 	if (!healed)
 		sim_fail("nothing was healed");
-	if (kvp_has_data(h->pool->log->v->g))
+	if (kvp_has_data(h->pool->log_vdev->g))
 		sim_fail("the log is not on the cache");
 	/* Of a parity1 the other blocks of the row are gone, which were not written lately. */
 	if (unrepaired && !s->start.parity)
@@ -339,7 +339,7 @@ static void rescue_is_silent(struct scene *s)
 static void comes_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 all = kvp_log_blocks(pool->log->v->g), found;
+	u64 all = kvp_log_blocks(pool->log_vdev->g), found;
 	struct kvp_on_ssd at, still;
 	u32 i;
 
@@ -365,7 +365,7 @@ static void comes_round(struct scene *s)
 
 static void expect_ring(struct scene *s)
 {
-	if (!kvp_has_data(s->host.pool->log->v->g))
+	if (!kvp_has_data(s->host.pool->log_vdev->g))
 		sim_fail("the log is on the cache");
 }
 

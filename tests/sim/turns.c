@@ -262,8 +262,8 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (t->host.pool->log->track.nr != 2)
-		sim_fail("%u vdevs carry the log", t->host.pool->log->track.nr);
+	if (t->host.pool->log_track.nr != 2)
+		sim_fail("%u vdevs carry the log", t->host.pool->log_track.nr);
 	t->run(t);
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A floor knows none above it: what it has to tell them it tells a client. This is where clients
+ * are named, so here, and nowhere else, is seen who wakes whom against the direction of the calls.
+ */
+#include "cache/admission.h"
+#include "cache/rebuild.h"
+#include "cache/reinsert.h"
+#include "cache/scache.h"
+#include "core/core.h"
+#include "home/heal.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
+#include "log/move.h"
+#include "pool/pool.h"
+#include "pool/wiring.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/scrub.h"
+
+static const struct kvp_members_client members_client = {
+	.about_to_write = kvp_log_new_check,
+	.note = kvp_scrub_note,
+	.recorded = kvp_log_recorded,
+	.left = kvp_log_move_kick,
+	.faulted = kvp_log_faulted,
+};
+
+static const struct kvp_table_client table_client = {
+	.written_back = kvp_scache_came_home,
+	.changed = kvp_scache_forget,
+	.settle_poison = kvp_poison_settle,
+};
+
+static void moved_on(struct kvp_pool *pool)
+{
+	kvp_admit_kick(pool);
+	kvp_reinsert_kick(pool);
+	kvp_rebuild_kick(pool);
+}
+
+static bool clean_waits(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->fill->nr_waiting);
+}
+
+static bool clean_on_its_way(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->fill->busy);
+}
+
+static u64 cache_passed(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->scache->wiped);
+}
+
+static const struct kvp_log_client log_client = {
+	.destage = kvp_destage_kick,
+	.checkpoint = kvp_checkpoint,
+	.moved_on = moved_on,
+	.clean_durable = kvp_admit_durable,
+	.clean_failed = kvp_admit_failed,
+	.clean_waits = clean_waits,
+	.clean_on_its_way = clean_on_its_way,
+	.overwrites = kvp_scache_overwrite,
+	.begins = kvp_scache_log_moved,
+	.next_place = kvp_scache_next_lsn,
+	.cache_written = kvp_scache_written,
+	.cache_passed = cache_passed,
+	.checkpointed = kvp_rebuild_checkpointed,
+};
+
+static const struct kvp_home_client home_client = {
+	.rescue = kvp_scache_rescue,
+};
+
+void kvp_wire(struct kvp_pool *pool)
+{
+	pool->leg_client = &kvp_members_hear;
+	pool->members_client = &members_client;
+	pool->table_client = &table_client;
+	pool->log_client = &log_client;
+	pool->home_client = &home_client;
+	pool->put = kvp_pool_free;
+}
