@@ -7,7 +7,7 @@
  *   all others: parity into the log, durable (R6); data and parity home
  *
  * and the entries of data and parity change in the table together. Until they
- * do, what was at home can be told from the log: docs/design.md, section 8.
+ * do, what was at home can be told from the log: docs/design/parity.md.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>

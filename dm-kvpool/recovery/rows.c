@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery of a parity1, row by row (docs/design.md, section 8).
+ * Recovery of a parity1, row by row (docs/design/recovery.md).
  *
  * What a row's blocks are is found first: the newest version of each in the
  * log, or else what the table says, at home. A version that is an intent is at

@@ -11,7 +11,7 @@
  *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
  *   the legs are told; when all have answered, the locks are given back.
  *
- * The cases are in design.md, section 7.
+ * The cases are in docs/cases/destage.md.
  */
 #include "core/core.h"
 #include "home/row.h"

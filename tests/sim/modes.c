@@ -719,7 +719,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 		c->victim = victim;
 		c->after = after;
 		c->crash.heal_allowed = victim != NOBODY;
-		/* Without the last SSD rows go home whose parity is not logged: design.md, section 14. */
+		/* Without the last SSD rows go home whose parity is not logged: docs/design/known-gaps.md. */
 		c->crash.poison_allowed = shape->parity && shape->cache == 1 &&
 					  victim == shape->legs - 1;
 		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));

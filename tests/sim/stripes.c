@@ -70,7 +70,7 @@ static bool take_request(u64 offset, u32 blocks)
 	return good;
 }
 
-/* The example of docs/design.md. */
+/* The example of docs/design/parity.md. */
 bool stripe_example_test(void)
 {
 	static const char *const rows[] = {

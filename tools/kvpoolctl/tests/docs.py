@@ -12,6 +12,8 @@
 - json-schema.md gives each error code the exit status that it has.
 - Every row of the table of refusals in testing.md names a test that is there,
   and every code that refuses has a row.
+- Every case in docs/cases names tests, breaks or suites that are there.
+- The chapters of docs/design name functions that are there.
 
 Prints what is wrong; its status says whether anything is.
 """
@@ -86,7 +88,7 @@ def check_table():
     messages = set(re.findall(r'^\t\{ "([a-z_]+)", \d', read("dm-kvpool/target/message.c"), re.M))
     expect(len(messages) > 10, "no messages are found in message.c")
     expect(set(re.findall(r"`([a-z_]+)`", listed[2])) == messages, "admin-guide.md: other messages than message.c")
-    fields = re.search(r"^    (STATE MODE .*)$", interface, re.M)[1].split()
+    fields = re.search(r"^    (STATE MODE (?:.+\n)+)", interface, re.M)[1].split()
     shown = re.search(r"^    \d+ \d+ kvpool (online .*)$", guide, re.M)[1].split()
     expect(len(fields) == len(shown), "admin-guide.md: the status line has other fields than in dm-interface.md")
 
@@ -151,11 +153,58 @@ def check_refusals():
         expect(status != 3 or any(r[1] == code for r in rows), f"testing.md: {code} has no test")
 
 
+def check_cases():
+    simulator = "".join(p.read_text() for p in sorted((TOP / "tests/sim").glob("*.c")))
+    tool = read("tools/kvpoolctl/tests/run")
+    suites = set(re.findall(r'^\t\{ "(\w+)", run_\w+ \}', read("tests/sim/main.c"), re.M))
+    expect(len(suites) > 10, "no suites are found in tests/sim/main.c")
+
+    def is_there(name):
+        if name.startswith("vm "):
+            return (TOP / f"tests/vm/t/{name[3:]}.sh").exists()
+        if (TOP / f"tests/sim/breaks/{name}.patch").exists() or name in tool:
+            return True
+        # Names of tests are put together: kind, pool, case.
+        return all(re.sub(r"^deep\d-", "", part) in simulator for part in name.split(":"))
+
+    rows = 0
+    for path in sorted((TOP / "docs/cases").glob("*.md")):
+        if path.name == "README.md":
+            continue
+        for line in re.findall(r"^\| .*", path.read_text(), re.M):
+            what, *_, tests = (cell.strip() for cell in line.strip("|").split(" | "))
+            tests = tests.strip(" |")
+            if tests == "test":
+                continue
+            rows += 1
+            names = re.findall(r"`([^`]+)`", tests)
+            of = re.findall(r"suite (\w+)", tests)
+            expect(names or of or tests == "–", f"{path.name}: '{what}' has no test")
+            for name in names:
+                expect(is_there(name), f"{path.name}: '{what}': there is no {name}")
+            for name in of:
+                expect(name in suites, f"{path.name}: '{what}': there is no suite {name}")
+    expect(rows > 100, "no cases are found in docs/cases")
+
+
+def check_design():
+    folders = ("dm-kvpool", "tools", "tests/sim", "tests/cache")
+    words = set()
+    for folder in folders:
+        for path in (TOP / folder).rglob("*.[ch]"):
+            words.update(re.findall(r"\w+", path.read_text()))
+    for path in sorted((TOP / "docs/design").glob("*.md")) + sorted((TOP / "docs/cases").glob("*.md")):
+        for name in re.findall(r"`(\w+)\(\)`", path.read_text()):
+            expect(name in words, f"{path.name}: there is no {name}()")
+
+
 check_manual()
 check_events()
 check_table()
 check_features()
 check_codes()
 check_refusals()
+check_cases()
+check_design()
 print("\n".join(faults))
 sys.exit(bool(faults))
