@@ -80,7 +80,7 @@ def check_events():
 def check_table():
     """What admin-guide.md has of dm-interface.md."""
     guide, interface = read("docs/admin-guide.md"), read("docs/dm-interface.md")
-    listed = re.search(r"^Options of the table line: (.*?)\. Messages: (.*?)\.\n", guide, re.M | re.S)
+    listed = re.search(r"^Options of the table line: (.*?)\.\s+Messages: (.*?)\.\n", guide, re.M | re.S)
     rows = interface.split("## Table", 1)[1].split("## Status", 1)[0]
     options = set(re.findall(r"`([a-z_]+=?)", " ".join(re.findall(r"^\| (`[a-z].*?) \|", rows, re.M))))
     expect(len(options) > 12, "no options are found in dm-interface.md")
