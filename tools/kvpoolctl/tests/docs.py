@@ -60,6 +60,12 @@ def check_manual():
         for option in re.findall(r"--[a-z][a-z-]*", text_of):
             expect(option in text, f"kvpoolctl.8 does not name {option} of {command}")
     expect(len(lines) == len(commands), "kvpoolctl.8: a synopsis too many")
+    reserved = re.search(r"reserved\[\] = \{(.*?)\};", read("tools/libkvpool/text.c"), re.S)[1]
+    said = set(re.findall(r"\w+", page.split("and these words:", 1)[1].split(".SH", 1)[0]))
+    states = {"single", "mirror", "parity1", "online", "offline", "degraded", "faulted", "suspended", "resilvering",
+              "stale", "missing"}
+    missing = set(re.findall(r'"(\w+)"', reserved)) - said - states - set(commands)
+    expect(not missing, f"kvpoolctl.8 does not say that these words are reserved: {missing}")
     for key in re.findall(r'\] = \{ "([a-z_]+)"', read("dm-kvpool/format/tunables.c")):
         for name in ("docs/kvpoolctl.8", "docs/admin-guide.md"):
             expect(re.search(rf"\b{key}\b", read(name)), f"{name} does not name the tunable {key}")
