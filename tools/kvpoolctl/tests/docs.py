@@ -13,7 +13,7 @@
 - Every row of the table of refusals in testing.md names a test that is there,
   and every code that refuses has a row.
 - Every case in docs/cases names tests, breaks or suites that are there.
-- The chapters of docs/design name functions that are there.
+- The chapters of docs/design name functions that are there, and list the workqueues.
 
 Prints what is wrong; its status says whether anything is.
 """
@@ -202,6 +202,10 @@ def check_design():
     for path in sorted((TOP / "docs/design").glob("*.md")) + sorted((TOP / "docs/cases").glob("*.md")):
         for name in re.findall(r"`(\w+)\(\)`", path.read_text()):
             expect(name in words, f"{path.name}: there is no {name}()")
+    sources = "".join(p.read_text() for p in (TOP / "dm-kvpool").rglob("*.c"))
+    queues = set(re.findall(r'alloc_workqueue\("([\w-]+)"', sources))
+    listed = set(re.findall(r"^\| `(kvpool-[\w-]+)` \|", read("docs/design/locks-and-contexts.md"), re.M))
+    expect(queues and queues == listed, f"locks-and-contexts.md: workqueues differ: {queues ^ listed}")
 
 
 check_manual()
