@@ -2,7 +2,7 @@
 /*
  * The pool: what all parts share. It names its parts, and knows none: pool/pool.h does.
  *
- * Words: see docs/design.md. Blocks are 4 KiB; "block" without more is a block
+ * Words: docs/design/words.md. Blocks are 4 KiB; "block" without more is a block
  * of the pool's device. A leg's own blocks are said to be "on the leg".
  *
  * Lock order, outermost first:
