@@ -35,6 +35,12 @@ struct kvp_unread {
 	int error;		/* 0: all was read */
 };
 
+/* Of many blocks, of which any may be a bad sector: how many could not be read. */
+struct kvp_asked {
+	u32 asked, missed;
+	struct kvp_unread unread;
+};
+
 struct kvp_recovery_chain;
 struct kvp_recovery_stripes;
 struct kvp_recovery_reads;
@@ -71,8 +77,8 @@ struct kvp_recovery {
 	bool unclean;			/* the label did not say that the log is empty */
 	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: it was waited for in vain */
 	struct kvp_unread end_unread;	/* of the place where no entry was found last */
-	struct kvp_unread beyond_unread; /* of what lies behind the end */
-	u32 beyond_asked, beyond_missed; /* blocks of that */
+	struct kvp_asked near, far;	/* behind the end: of all blocks there, and of first headers of segments */
+	struct kvp_asked given_up[KVP_MAX_LEGS];	/* by leg of the pool: of a log that is given up */
 	struct kvp_unread silent;	/* of the block, or row, that is being resolved */
 	bool chain_lost;		/* it was complete, and is damaged: chain.c */
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
@@ -117,6 +123,17 @@ void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block,
 
 /** kvp_unread_is_silent() - may a later start read it? Not if all of it is lost for good */
 bool kvp_unread_is_silent(const struct kvp_unread *u);
+
+/** kvp_asked_note() - one block more: @u says why it could not be read, or nothing */
+void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
+
+/**
+ * kvp_asked_in_vain() - does whoever was asked not answer, rather than have bad sectors?
+ *
+ * Yes if an error is not one of a place; and if more than half of what was asked for did not come, and more than one
+ * block. Not if the medium has lost it all for good: no later start gets it.
+ */
+bool kvp_asked_in_vain(const struct kvp_asked *a);
 
 /** kvp_recovery_unread() - the refusal for when an answer depends on it; @what: which, in words. Returns -EIO */
 int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, const char *what);

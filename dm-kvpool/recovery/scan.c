@@ -418,29 +418,23 @@ static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 	return asked;
 }
 
-/* A leg in sync that was read is an answer, as at the end. Else it is counted. */
-static void note_beyond(struct kvp_recovery *rec, u64 lsn)
+/* A leg in sync that was read is an answer, as at the end. */
+static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn)
 {
-	struct kvp_unread u = { };
+	struct kvp_unread u = { }, none = { };
 
-	rec->beyond_asked++;
-	if (!is_unread(rec, lsn, &u))
-		return;
-	rec->beyond_missed++;
-	kvp_unread_note(&rec->beyond_unread, u.leg, u.block, u.error);
+	kvp_asked_note(a, is_unread(rec, lsn, &u) ? &u : &none);
 }
 
 /*
  * Bad sectors are few, and there may be some for years. Where most of what was asked for did not come, the leg
  * does not answer; and where it says so itself. Then nobody knows how far the log went (R27).
  */
-static bool beyond_unknown(const struct kvp_recovery *rec)
+static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {
-	const struct kvp_unread *u = &rec->beyond_unread;
-
-	if (!kvp_unread_is_silent(u))
-		return false;
-	return !kvp_error_may_be_place(u->error) || rec->beyond_missed > rec->beyond_asked / 2;
+	if (kvp_asked_in_vain(&rec->near))
+		return &rec->near.unread;
+	return kvp_asked_in_vain(&rec->far) ? &rec->far.unread : NULL;
 }
 
 /* look_beyond() of a log of full stripes: whichever copies of a header's blocks there are. */
@@ -472,8 +466,8 @@ static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 		kvp_segment_load_begin(rec, lsn, most);
 }
 
-/* Does the block at @lsn hold a header that shows more than was accepted? */
-static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
+/* Does the block at @lsn, near or far as @a says, hold a header that shows more than was accepted? */
+static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u64 *durable)
 {
 	u64 end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
 	struct kvp_log_hdr h;
@@ -481,7 +475,7 @@ static int look_beyond(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	int ret = 0;
 	u32 i;
 
-	note_beyond(rec, lsn);
+	note_beyond(rec, a, lsn);
 	if (rec->stripes)
 		return look_beyond_stripes(rec, lsn, durable);
 	/* Of whomever: an older activation's may be from before the log had these vdevs. */
@@ -509,7 +503,7 @@ static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *dur
 	rec->ahead_until = end;
 	for (; !ret && lsn < end; lsn += segment) {
 		load_first_header(rec, lsn);
-		ret = look_beyond(rec, lsn, durable);
+		ret = look_beyond(rec, &rec->far, lsn, durable);
 	}
 	return ret;
 }
@@ -552,12 +546,13 @@ static int check_end(struct kvp_recovery *rec)
 	u64 limit = pool->sb->log_tail + kvp_log_window(g), lsn = rec->end.lsn;
 	u64 near = min(limit, kvp_log_segment_end(g, lsn + KVP_LOG_UNWITNESSED));
 	u64 durable = max(pool->sb->log_commit, rec->known);
+	const struct kvp_unread *unknown;
 	int ret = 0;
 
 	rec->ahead_until = near;
 	for (; !ret && lsn < near; lsn++) {
 		kvp_segment_load(rec, lsn);
-		ret = look_beyond(rec, lsn, &durable);
+		ret = look_beyond(rec, &rec->near, lsn, &durable);
 	}
 	/* Whoever knows what was durable has looked there. */
 	if (!ret && !rec->by_headers)
@@ -570,9 +565,8 @@ static int check_end(struct kvp_recovery *rec)
 			"connect every leg; kvpoolctl check shows what is readable",
 			"the log is damaged at %llu on every leg, but was durable up to %llu",
 			(unsigned long long)rec->end.lsn, (unsigned long long)durable);
-	if (!ret && beyond_unknown(rec))
-		return kvp_recovery_unread(rec, &rec->beyond_unread, "which may show that the log went on");
-	return ret;
+	unknown = ret ? NULL : beyond_unknown(rec);
+	return unknown ? kvp_recovery_unread(rec, unknown, "which may show that the log went on") : ret;
 }
 
 int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
@@ -635,9 +629,8 @@ static int scan(struct kvp_recovery *rec)
 
 	rec->skipped = 0;
 	rec->known = 0;
-	rec->beyond_asked = 0;
-	rec->beyond_missed = 0;
-	memset(&rec->beyond_unread, 0, sizeof(rec->beyond_unread));
+	memset(&rec->near, 0, sizeof(rec->near));
+	memset(&rec->far, 0, sizeof(rec->far));
 	if (rec->by_headers)
 		ret = find_known(rec);
 	kvp_recovery_rewind(rec);

@@ -14,7 +14,9 @@
  *                        that was read has an older one whole; a mixture shows nothing as long as a leg is silent.
  *   what lies behind the end  Only tells damage from a torn end, and by many headers (R10, R12). A bad sector
  *                        among them, which may be there for years, is no reason to refuse. A host without
- *                        memory, or a leg that does not answer, is: it costs nothing to ask again.
+ *                        memory, or a leg that does not answer, is: it costs nothing to ask again. Headers that
+ *                        are near and those that are far are counted apart: the near ones are many more.
+ *   a log that is given up   discard_log.c. Counted by SSD, as what lies behind the end
  *   a recovery's chain   chain.c
  *
  * Where there is no answer the start is refused. Nothing was made final then, and a later one finds all of it.
@@ -44,6 +46,22 @@ void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block,
 bool kvp_unread_is_silent(const struct kvp_unread *u)
 {
 	return rank(u->error) > 1;
+}
+
+void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u)
+{
+	a->asked++;
+	if (!u->error)
+		return;
+	a->missed++;
+	kvp_unread_note(&a->unread, u->leg, u->block, u->error);
+}
+
+bool kvp_asked_in_vain(const struct kvp_asked *a)
+{
+	if (!kvp_unread_is_silent(&a->unread))
+		return false;
+	return !kvp_error_may_be_place(a->unread.error) || (a->missed > 1 && a->missed > a->asked / 2);
 }
 
 int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, struct page *page)

@@ -1601,6 +1601,33 @@ static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
 	return true;
 }
 
+/*
+ * All that is near could be read, which is much more than the first headers that are far: those alone show that the log went on,
+ * and nobody gives them.
+ */
+static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, i;
+	u64 begin, far, first, count;
+
+	if (!run_life(s, live_long_log))
+		return false;
+	begin = s->noted[0];
+	far = far_from(begin + 13);
+	first = far % s->base->log_blocks;
+	count = begin + s->base->log_blocks - far;
+	if (!expect(first + count <= s->base->log_blocks, "the log goes round there: the story is not what it says\n"))
+		return false;
+	wipe_headers(s, begin + 1, far);
+	for (i = 0; i < ARRAY_SIZE(any_error) - 1; i++) {
+		cannot_read(s, all, s->base->log_start + first, s->base->log_start + first + count - 1, any_error[i]);
+		if (!refused(s, -EIO, "nothing is lost"))
+			return false;
+	}
+	cannot_read(s, 0, 0, 0, 0);
+	return refused(s, -EUCLEAN, "damaged");
+}
+
 static void live_with_an_open_intent(struct story *s)
 {
 	live_one_flush(s);
@@ -1783,6 +1810,8 @@ void run_stories(void)
 	TOLD(mixture_is_not_accepted_beside_a_silent_leg, 2);
 	TOLD(bad_sector_behind_the_end_is_no_matter, 1);
 	TOLD(bad_sector_behind_the_end_is_no_matter, 2);
+	TOLD(far_headers_that_do_not_answer_are_waited_for, 1);
+	TOLD(far_headers_that_do_not_answer_are_waited_for, 2);
 	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
 	TOLD_OF_TWO(both_halves_written_are_refused);
 	TOLD_OF_TWO(pool_without_a_vdev_is_refused);
