@@ -15,6 +15,12 @@
  *
  * What an SSD in use does not tell because it does not answer is no reason to keep silent about a block: then
  * nothing is given up yet (R27). A bad sector is; and so is one that was recorded out, which may never answer again.
+ * Plain -EIO may be either, so it is counted, SSD by SSD:
+ *
+ *   some blocks of an SSD in use     bad sectors: passed over
+ *   most of its blocks               it does not answer: refused, by its name, before any block is poisoned. A later
+ *                                    start asks again; or it is left out, with '-' in its place
+ *   all, and the medium has lost it  no later start gets it: passed over
  *
  *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
  *   2. Blocks are poisoned, in memory; a checkpoint on the way still names the log.
@@ -39,37 +45,38 @@
 
 /* --- what can be read ------------------------------------------------------------------ */
 
-static void note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error)
+static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 block, int error)
 {
-	if (error && !kvp_error_may_be_place(error) && kvp_leg_usable(leg))
-		kvp_unread_note(u, leg, block, error);
+	struct kvp_unread u = { leg, block, error };
+
+	if (kvp_leg_usable(leg))
+		kvp_asked_note(&rec->given_up[leg->index], &u);
 }
 
-static void load_leg(struct kvp_recovery *rec, u32 leg, struct kvp_unread *u)
+static void load_leg(struct kvp_recovery *rec, u32 leg)
 {
 	struct kvp_vdev *v = rec->pool->log_vdev;
 	struct page **pages = rec->seg.pages[leg];
 	struct kvp_io io = { .leg = &v->legs[leg], .op = KVP_IO_READ };
 	u32 n = v->g->segment_blocks, p;
 	int error = 0;
+	bool read;
 
 	io.nr = n;
 	io.pages = pages;
-	if (kvp_log_on_leg(&v->legs[leg], rec->seg.lsn, &io.block) && !kvp_io_sync(&io))
-		return;
+	read = kvp_log_on_leg(&v->legs[leg], rec->seg.lsn, &io.block) && !kvp_io_sync(&io);
 	for (p = 0; p < n; p++) {
-		if (!error || kvp_error_may_be_place(error))
+		if (!read && (!error || kvp_error_may_be_place(error)))
 			error = kvp_recovery_page(rec, io.leg, io.block + p, pages[p]);
-		note(u, io.leg, io.block + p, error);
+		note(rec, io.leg, io.block + p, error);
 		if (error)
 			clear_page(page_address(pages[p]));
 	}
 }
 
-static int load_all(struct kvp_recovery *rec)
+static void load_all(struct kvp_recovery *rec)
 {
 	const struct kvp_vdev *v = rec->pool->log_vdev;
-	struct kvp_unread u = { };
 	u32 i;
 
 	if (rec->stripes)
@@ -77,12 +84,33 @@ static int load_all(struct kvp_recovery *rec)
 	for (i = 0; rec->stripes && i < v->g->segment_blocks; i++) {
 		struct kvp_place at = kvp_log_place(v->g, rec->seg.lsn + i, 0);
 
-		note(&u, &v->legs[at.leg], at.block, kvp_stripes_error(rec, rec->seg.lsn + i));
+		note(rec, &v->legs[at.leg], at.block, kvp_stripes_error(rec, rec->seg.lsn + i));
 	}
 	for (i = 0; !rec->stripes && i < v->nr_legs; i++)
 		if (v->legs[i].bdev)
-			load_leg(rec, i, &u);
-	return u.error ? kvp_recovery_unread(rec, &u, "and may name blocks that are lost") : 0;
+			load_leg(rec, i);
+}
+
+/*
+ * Does an SSD in use not answer, so that it may name blocks that are lost? Before all of it was asked for (@all) only an
+ * error that is not one of a place says so: each more may take as long as a request may take.
+ */
+static int refuse_silent(struct kvp_recovery *rec, bool all)
+{
+	const struct kvp_vdev *v = rec->pool->log_vdev;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		const struct kvp_asked *a = &rec->given_up[v->legs[i].index];
+
+		if (!kvp_asked_in_vain(a) || (!all && kvp_error_may_be_place(a->unread.error)))
+			continue;
+		return kvp_refuse(rec->refusal, -EIO,
+			"connect or repair it, and start again; or give '-' in its place, and what only it can tell is lost",
+			"%s does not answer (error %d): of %u blocks of the log that is given up it gave %u, and it may name blocks that are lost; nothing is lost yet",
+			a->unread.leg->path, a->unread.error, a->asked, a->asked - a->missed);
+	}
+	return 0;
 }
 
 /* Does it decode that is in rec->hdr, of whichever generation? */
@@ -167,7 +195,8 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 	int ret = 0;
 
 	for (rec->seg.lsn = lsn - lsn % segment; !ret && rec->seg.lsn < end; rec->seg.lsn += segment) {
-		ret = load_all(rec);
+		load_all(rec);
+		ret = refuse_silent(rec, false);
 		while (!ret && lsn < min(end, rec->seg.lsn + segment)) {
 			struct kvp_log_hdr h;
 			bool old;
@@ -181,7 +210,7 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 		}
 	}
 	rec->seg.lsn = KVP_NO_SEGMENT;
-	return ret;
+	return ret ?: refuse_silent(rec, true);
 }
 
 /* --- what is lost ------------------------------------------------------------------------ */

@@ -22,6 +22,8 @@ struct tale {
 	int refused;
 	u64 gone, nr_gone;		/* blocks that are known to be lost, and read EIO */
 	u64 hurt;			/* block of an SSD that is to be damaged */
+	u64 segment, behind, next;	/* the log's segment that has it, up to before which block; and the first one of the next */
+	int silent;			/* what the SSDs answer for all of their logs but for those; 0: all is given */
 	bool given_up;			/* what was looked at was without them */
 	bool flushed;
 	bool last;			/* the cut is at the end of the trace */
@@ -53,10 +55,25 @@ static void look_at_all(struct tale *t)
 	}
 }
 
+/* What a recovery has to read to find that the log is damaged is all that can be read. */
+static void silence(struct tale *t)
+{
+	u64 end = disks.img[t->legs - 1].blocks - KVP_LABEL_BLOCKS;
+	u32 i;
+
+	for (i = t->legs - t->start.cache; i < t->legs; i++) {
+		disks_fault(FAULT_READ_EIO, i, t->next < t->segment ? t->next + 1 : KVP_LABEL_BLOCKS,
+			    t->segment - 1)->error = t->silent;
+		disks_fault(FAULT_READ_EIO, i, t->behind + (t->next == t->behind), end - 1)->error = t->silent;
+	}
+}
+
 static void tale_main(void *arg)
 {
 	struct tale *t = arg;
 
+	if (t->silent)
+		silence(t);
 	t->refused = host_start(&t->host, &t->o, &t->start);
 	if (t->refused)
 		return;
@@ -287,6 +304,7 @@ static void live_and_outdate_an_ssd(struct tale *t)
 /* Entries behind one whose header is going to rot. */
 static void live_and_log_behind(struct tale *t)
 {
+	const struct kvp_geometry *g = t->host.pool->log.v->g;
 	struct host *h = &t->host;
 	struct kvp_version *d;
 
@@ -302,7 +320,10 @@ static void live_and_log_behind(struct tale *t)
 	d = kvp_wbuf_find(h->pool, 5);
 	if (!d)
 		sim_fail("it is home already: the tale is not what it says");
-	t->hurt = kvp_log_place(h->pool->log_vdev->g, d->lsn, 0).block;
+	t->hurt = kvp_log_place(g, d->lsn, 0).block;
+	t->segment = kvp_log_place(g, kvp_log_segment_end(g, d->lsn) - g->segment_blocks, 0).block;
+	t->behind = t->segment + g->segment_blocks;
+	t->next = kvp_log_place(g, kvp_log_segment_end(g, d->lsn), 0).block;
 	kvp_wbuf_unlock(h->pool, 5);
 }
 
@@ -378,6 +399,25 @@ static void overwrite_what_is_lost(struct tale *t)
 	host_flush(&t->host);
 }
 
+/* What lies behind may name blocks that are lost: nothing is given up before it could be read, whatever the error (R27). */
+static bool silent_ssds_are_waited_for(struct tale *t)
+{
+	static const int errors[] = { -EIO, -ETIMEDOUT, -ENOMEM };
+	bool good = true;
+	u32 i;
+
+	t->start.discard_log = true;
+	for (i = 0; good && i < ARRAY_SIZE(errors); i++) {
+		t->silent = errors[i];
+		good = run_on(t, t->img, NULL, NULL) &&
+		       expect(t->refused == -EIO && strstr(t->host.refusal.why, "nothing is lost") &&
+			      (errors[i] != -EIO || strstr(t->host.refusal.why, "of the log that is given up")),
+			      "error %d: the start gave %d %s\n", errors[i], t->refused, t->host.refusal.why);
+	}
+	t->silent = 0;
+	return good;
+}
+
 /* The SSDs are there, and in the middle of their log something is not. */
 static bool damaged_log_tells_what_is_lost(struct tale *t)
 {
@@ -397,6 +437,8 @@ static bool damaged_log_tells_what_is_lost(struct tale *t)
 			 t->host.refusal.mend);
 		return false;
 	}
+	if (!silent_ssds_are_waited_for(t))
+		return false;
 	t->gone = KNOWN;
 	t->nr_gone = NR_KNOWN;
 	if (!life(t, 0, true, NULL, &t->old))
