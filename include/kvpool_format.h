@@ -228,6 +228,7 @@ enum kvp_redo_state {
 	KVP_REDO_UNKNOWN	= 0,	/* an older module wrote it: if its last entry is there, it is complete */
 	KVP_REDO_BEGUN		= 1,	/* nothing has gone home that it is for: it does not count */
 	KVP_REDO_COMPLETE	= 2,	/* rows may be half written: all of it counts */
+	KVP_REDO_AGAIN		= 3,	/* begun in place of one that was complete, and is damaged: rows may be half written, and it does not count */
 };
 
 enum kvp_scrub_state {

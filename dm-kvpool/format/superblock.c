@@ -360,7 +360,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
 	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_window(g)))
 		return "place of a recovery's chain";
-	if (sb->redo_state > KVP_REDO_COMPLETE || (sb->redo_state && !sb->redo_nonce))
+	if (sb->redo_state > KVP_REDO_AGAIN || (sb->redo_state && !sb->redo_nonce))
 		return "state of a recovery's chain";
 	if (!kvp_log_holds_discard(g, largest_chunk(sb)))
 		return "log size for the chunks";

@@ -19,6 +19,8 @@
  *   complete, and damaged in all copies, or lost by their medium  It was needed only where a row was half written and a
  *	block of it has to be made. So all rows are resolved without it first, and nothing is written: if none loses
  *	a block, another chain is begun; else the start is refused, until the leg is there that has the block.
+ *   begun anew in place of that, by the superblock  It is not read. But rows may be half written, as the one before was
+ *	complete, and a leg may be missing now that was there then: so all rows are tried first, again.
  *   of an older module               The superblock does not say. As before: it is complete if its last entry is found.
  *
  * A crash between the last entry and that superblock: not complete, and it is written once more. A superblock that
@@ -107,7 +109,7 @@ static int begin(struct kvp_recovery *rec)
 	pool->sb->epoch++;
 	pool->sb->redo_nonce = c->nonce;
 	pool->sb->redo_lsn = c->head.lsn;
-	pool->sb->redo_state = KVP_REDO_BEGUN;
+	pool->sb->redo_state = rec->chain_lost ? KVP_REDO_AGAIN : KVP_REDO_BEGUN;
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
@@ -322,7 +324,8 @@ int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete)
 	int ret;
 
 	*complete = false;
-	if (!sb->redo_nonce || sb->redo_state == KVP_REDO_BEGUN)
+	rec->chain_lost = sb->redo_nonce && sb->redo_state == KVP_REDO_AGAIN;
+	if (!sb->redo_nonce || sb->redo_state == KVP_REDO_BEGUN || rec->chain_lost)
 		return 0;
 	rec->nonce = sb->redo_nonce;
 	rec->end = begin;

@@ -80,7 +80,7 @@ struct kvp_recovery {
 	struct kvp_asked near, far;	/* behind the end: of all blocks there, and of first headers of segments */
 	struct kvp_asked given_up[KVP_MAX_LEGS];	/* by leg of the pool: of a log that is given up */
 	struct kvp_unread silent;	/* of the block, or row, that is being resolved */
-	bool chain_lost;		/* it was complete, and is damaged: chain.c */
+	bool chain_lost;		/* one was complete, and is damaged: chain.c */
 	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_stripes *stripes;	/* of a log of full stripes */

@@ -1125,25 +1125,55 @@ static bool chain_cannot_be_read(struct parity_test *t)
 	return good && expect(c.refusals, "no start was refused\n");
 }
 
+static void rot_chain(struct chain_test *c)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		for (block = c->first[i]; block < c->end[i]; block++) {
+			image_read(&c->img[i], block, data);
+			data[49] ^= 4;
+			image_write_data(&c->img[i], block, data);
+		}
+}
+
 /* With all legs nothing is lost by that; without one the start waits for it. */
 static bool chain_has_rotten(struct parity_test *t)
 {
 	struct chain_test c = { .t = t };
 	bool good = cut_behind_chain(&c, 50);
-	u8 data[KVP_BLOCK_SIZE];
-	u32 i, missing;
-	u64 block;
+	u32 missing;
 
-	for (i = 0; i < 3; i++)
-		for (block = c.first[i]; block < c.end[i]; block++) {
-			image_read(&c.img[i], block, data);
-			data[49] ^= 4;
-			image_write_data(&c.img[i], block, data);
-		}
+	rot_chain(&c);
 	for (missing = 0; good && missing < 3; missing++)
 		good = chain_start_without(&c, BIT(missing), "the chain is rotten");
 	good = good && expect(c.refusals, "no start was refused\n");
 	good = good && chain_start_without(&c, 0, "the chain is rotten") &&
+	       expect(!c.refused, "refused with all legs: %s\n", t->host.refusal.why);
+	free_images(c.img);
+	oracle_free(&t->o);
+	return good;
+}
+
+/* The start that begins another chain in its place is cut too, before that is complete: what it lacks is still lacking. */
+static bool chain_in_place_of_a_rotten_one_is_cut_short(struct parity_test *t)
+{
+	struct chain_test c = { .t = t };
+	bool good = cut_behind_chain(&c, 50);
+	u32 missing, at;
+
+	rot_chain(&c);
+	good = good && live(t, only_start, c.img, 4);
+	at = last_of_chain();
+	free_images(c.img);
+	cut_at(at, c.img);
+	good = good && expect(at, "no other chain: the test is not what it says\n");
+	for (missing = 0; good && missing < 3; missing++)
+		good = chain_start_without(&c, BIT(missing), "another chain was begun");
+	good = good && expect(c.refusals, "no start was refused\n");
+	good = good && chain_start_without(&c, 0, "another chain was begun") &&
 	       expect(!c.refused, "refused with all legs: %s\n", t->host.refusal.why);
 	free_images(c.img);
 	oracle_free(&t->o);
@@ -1267,6 +1297,7 @@ void run_parity(void)
 	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
 	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read, true);
 	lives_test("parity:chain_has_rotten", chain_has_rotten, true);
+	lives_test("parity:chain_in_place_of_a_rotten_one", chain_in_place_of_a_rotten_one_is_cut_short, true);
 	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
