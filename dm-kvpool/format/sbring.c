@@ -67,7 +67,7 @@ u64 kvp_sb_lag(const struct kvp_sb *best, const struct kvp_sb *sb, u64 held)
 {
 	if (held > best->sequence)
 		held = best->sequence;
-	if (sb->sequence > best->sequence || (sb->sequence == best->sequence && sb->epoch != best->epoch))
+	if (sb->sequence > best->sequence)
 		return 1;
 	return best->behind_known && best->sequence - held > 1 + (u64)best->behind ? best->sequence - held : 0;
 }

@@ -56,7 +56,13 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
  *
  * A leg in sync has the same superblock, or the one before, which a power cut leaves between the
  * writes to two legs. @best says if it may be more, because not all legs took the ones before
- * (kvp_sb.behind); an older module does not say, and then nothing is concluded. A leg whose superblock has the number of @best and is another has gone its own way.
+ * (kvp_sb.behind); an older module does not say, and then nothing is concluded.
+ *
+ * A superblock with the number of @best and an older epoch is one that was cut: it is on this leg, and the next
+ * start could not read it, or did without this leg, and gave its number to another one. Nobody was told of it, as
+ * not all legs had it, and of what came before it the leg has all. So it is as good as the one before @best. A
+ * leg that was used by itself shows that by fork ids and by whom it says is out. A higher number under an older epoch
+ * is more than a cut leaves: it has gone its own way.
  *
  * Return: 0 if it may be in sync; else by how many superblocks it is behind, at least 1.
  */

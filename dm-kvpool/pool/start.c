@@ -82,6 +82,10 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
  * refused where a superblock could have been answered for that is on no leg but those in doubt or missing. Where
  * it could not, the leg is in use, and the next superblock is written over what cannot be read. Nothing was written
  * when a start is refused, and a later one finds what there is.
+ *
+ * By order (`degraded`) such a leg is left out. Where its vdev cannot do without it, the slots may never be readable
+ * again, and the pool would be lost with them. A second order (`accept_fork`) goes back to the newest superblock that
+ * can be read: go_back(). What was written since may be lost: table pages that were written over read EIO, block by block.
  */
 #define READ_PAUSES	5	/* for all of a leg */
 #define READ_PAUSE_MS	200
@@ -463,6 +467,9 @@ static u32 needed_of(const struct kvp_geometry *g)
 	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
 }
 
+#define GO_BACK	\
+	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes back to the newest superblock that can be read, and may lose what was written since"
+
 /* A leg of @g would be in use but for what its label says, or does not say: that is the reason, then. */
 static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, struct kvp_refusal *r)
 {
@@ -472,8 +479,8 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 		const struct kvp_leg *leg = &pool->legs[i];
 
 		if (leg->doubtful)
-			return kvp_refuse(r, -EIO, "see why it cannot be read, and try again; nothing is lost by that",
-				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock",
+			return kvp_refuse(r, -EIO, GO_BACK,
+				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
 				leg->path, leg->unreadable);
 		if (leg->lag)
 			return kvp_refuse(r, -ESTALE,
@@ -525,14 +532,27 @@ static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 	return true;
 }
 
+/* The vdev has too few legs without those that are in doubt. */
+static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
+{
+	u32 i, n = 0;
+
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		n += kvp_leg_usable(&pool->legs[i]) && !pool->legs[i].doubtful;
+	return n < needed_of(g);
+}
+
 /* R16, R27: legs that are away, and not recorded out, may hold newer data. */
 static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missing, struct kvp_refusal *r)
 {
+	bool needed = false;
 	u32 i;
 
+	for (i = 0; i < sb->vdev_count; i++)
+		needed |= needs_doubtful(pool, &sb->vdevs[i]);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].doubtful)
-			return kvp_refuse(r, -EIO,
+			return kvp_refuse(r, -EIO, needed ? GO_BACK :
 				"see why, and try again; or import --degraded, without it, if it will not come back",
 				"%s does not answer: %u slots of its label cannot be read, and may hold a newer superblock than any that can; nothing is lost",
 				pool->legs[i].path, pool->legs[i].unreadable);
@@ -544,18 +564,44 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 
 /*
  * The pool goes on without those that are away: by the next superblock, which records them out. With @fork they may have
- * gone on as well. If not, one in doubt has nothing that anybody was told of: it stays in use.
+ * gone on as well. If not, one in doubt has nothing that anybody was told of: it stays in use. So does one without which
+ * it would not go at all, by order (@back).
  */
-static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool readonly)
+static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool back, bool readonly)
 {
+	u32 i, v;
+
+	for (v = 0; v < sb->vdev_count; v++) {
+		const struct kvp_geometry *g = &sb->vdevs[v];
+		bool keep = !fork || (back && needs_doubtful(pool, g));
+
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
+			struct kvp_leg *leg = &pool->legs[i];
+
+			if (sb->legs[i].state == KVP_LEG_IN_SYNC && (leg->bdev ? leg->doubtful && !keep : !readonly))
+				leg->state = KVP_LEG_STALE;
+		}
+	}
+}
+
+/*
+ * A leg that is used may have newer superblocks, which cannot be read, and might be again one day. So what follows is
+ * newer than all of those: each may have raised the epoch twice, by a loss and by an activation. The next number is one
+ * whose slot is that of the first of them, so that those which can be read are written over last (R13).
+ */
+static void go_back(struct kvp_pool *pool, struct kvp_sb *sb)
+{
+	bool back = false;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		if (sb->legs[i].state == KVP_LEG_IN_SYNC && (leg->bdev ? fork && leg->doubtful : !readonly))
-			leg->state = KVP_LEG_STALE;
+		back |= pool->legs[i].doubtful && kvp_leg_usable(&pool->legs[i]);
+		pool->legs[i].doubtful = false;
 	}
+	if (!back)
+		return;
+	sb->epoch += 2 * KVP_SB_RING;
+	sb->sequence += KVP_SB_RING;
 }
 
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
@@ -573,10 +619,13 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 		return 0;
 	if (fork && !s->degraded && !auto_start)
 		return refuse_away(pool, sb, missing, r);
-	leave_out(pool, sb, fork, s->readonly);
+	leave_out(pool, sb, fork, s->degraded && s->accept_fork, s->readonly);
 	ret = check_enough(pool, sb, r);
-	if (ret || s->readonly || !fork)
+	if (ret || !fork)
 		return ret;
+	go_back(pool, sb);
+	if (s->readonly)
+		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)
 		memmove(sb->forks, sb->forks + 1, (--sb->fork_count) * sizeof(sb->forks[0]));
 	get_random_bytes(&sb->forks[sb->fork_count++], sizeof(sb->forks[0]));

@@ -47,7 +47,9 @@ struct story {
 	int bad_error;			/* but end with this */
 	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
 	struct unread unread;
-	u32 stalled;			/* a leg that takes no superblocks, in a life that ends after a while; 0: none */
+	bool goes_back;			/* to a superblock before the last, which is written over */
+	bool may_lose;			/* table pages were written over: blocks may read EIO */
+	u32 stalled;			/* bit per leg: it takes no superblocks, in a life that ends after a while */
 	struct image past[MAX_PAST][MAX_DISKS];	/* what the disks held before, and the superblock then */
 	u64 past_sequence[MAX_PAST];
 	u32 nr_past;
@@ -83,7 +85,8 @@ static void hold_labels(u32 disk)
 
 static void cut_later(void *arg)
 {
-	msleep(500);
+	/* It may take a second to read labels. */
+	msleep(3000);
 	sim_power_cut();
 }
 
@@ -92,9 +95,12 @@ static void life_main(void *arg)
 	struct story *s = arg;
 	u32 i;
 
+	disks.forged = s->goes_back;
 	hide_superblocks(&s->unread);
+	for (i = 0; i < s->legs; i++)
+		if (s->stalled >> i & 1)
+			hold_labels(i);
 	if (s->stalled) {
-		hold_labels(s->stalled);
 		disks.stalls_writes = true;
 		sim_spawn("cutter", cut_later, NULL);
 	}
@@ -175,7 +181,7 @@ static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 		.images = s->img, .legs = s->legs, .second = s->base->second, .o = &s->o,
 		.parity = s->base->parity, .second_parity = s->base->second_parity, .cache = s->base->cache,
 		.at = ~0u, .lost = lost,
-		.seed = mix64(s->seed, 77), .heal_allowed = true,
+		.seed = mix64(s->seed, 77), .heal_allowed = true, .poison_allowed = s->may_lose,
 	};
 
 	return !check_crash(&c, depth);
@@ -1145,14 +1151,70 @@ static bool slot_of_the_next_superblock_counts(struct story *s)
 		return has_all(s);
 	if (!refused(s, -EIO, "does not answer"))
 		return false;
-	if (s->legs == 1)
-		return true;
 	s->start.degraded = true;
+	if (s->legs == 1)
+		return refused(s, -EIO, "cannot do without it") && strstr(s->host.refusal.mend, "--accept-fork");
 	if (!starts(s))
 		return false;
 	s->start.degraded = false;
 	memset(&s->unread, 0, sizeof(s->unread));
 	return run_life(s, live_look_for_state) && all_there(s, 1);
+}
+
+static void live_note_superblock(struct story *s)
+{
+	const struct kvp_sb *sb = s->host.pool->sb;
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		if (!kvp_leg_usable(host_leg(&s->host, i)))
+			sim_fail("leg %u is not in use", i);
+	note(s, sb->sequence);
+	note(s, sb->epoch);
+	host_write(&s->host, 300, 1, true);
+}
+
+static void live_after_going_back(struct story *s)
+{
+	const struct kvp_sb *sb = s->host.pool->sb;
+
+	if (sb->sequence <= s->noted[1] || sb->epoch <= s->noted[2])
+		sim_fail("superblock %llu of epoch %llu, after %llu of epoch %llu", sb->sequence, sb->epoch,
+			 s->noted[1], s->noted[2]);
+	host_read_check(&s->host, 300);
+	host_stop(&s->host);
+}
+
+/*
+ * The newest superblocks will never be readable again, on all legs: by order the pool goes back to the newest that can be
+ * read. If those are readable after all, later, they do not count, and all that was acknowledged since is there.
+ */
+static bool pool_goes_back_by_order(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, n;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (n = 1; n <= 3; n++) {
+		s->nr_noted = 1;
+		hidden(s, all, 3, s->noted[0] + 1 - n, n);
+		s->start.degraded = true;
+		if (!refused(s, -EIO, "cannot do without it"))
+			return false;
+		s->start.accept_fork = s->goes_back = true;
+		if (!run_life(s, live_note_superblock))
+			return false;
+		s->goes_back = false;
+		s->start.degraded = false;
+		s->start.accept_fork = false;
+		memset(&s->unread, 0, sizeof(s->unread));
+		/* Of the same activation: the log has all of it. But pages of the table may be those of later superblocks. */
+		s->may_lose = n > 1;
+		if (!all_there_together(s) || !run_life(s, live_after_going_back))
+			return false;
+	}
+	return true;
 }
 
 static bool superblocks_are_asked_for_again(struct story *s)
@@ -1277,7 +1339,7 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 
 	if (!run_life(s, live_superblocks))
 		return false;
-	s->stalled = 1;
+	s->stalled = BIT(1);
 	for (i = 0; i < 4; i++)
 		if (!run_life(s, NULL))
 			return false;
@@ -1288,6 +1350,41 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 		return false;
 	}
 	return all_there(s, 0);
+}
+
+/*
+ * The first superblock of a start comes to one leg alone, which does not give it to the next start. That one gives its
+ * number once more, and records an SSD out that is missing: so the first leg has the same number under an older epoch. It
+ * has all that was acknowledged, and without it and another one the legs are too few.
+ */
+static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
+{
+	u64 cut;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	s->stalled = 0x1e;
+	if (!run_life(s, NULL))
+		return false;
+	cut = newest_sequence(&s->img[0]);
+	s->unread = (struct unread){ .legs = BIT(0), .rings = 3, .first = cut, .count = 1 };
+	s->start.missing = BIT(4);
+	s->stalled = 0x1d;
+	s->goes_back = true;
+	if (!run_life(s, NULL))
+		return false;
+	s->goes_back = false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	s->stalled = 0;
+	if (!expect(newest_sequence(&s->img[0]) == cut && newest_sequence(&s->img[1]) == cut,
+		    "leg 0 has superblock %llu, leg 1 %llu, not %llu: the story is not what it says\n",
+		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
+		return false;
+	s->start.missing = BIT(2);
+	if (!starts(s))
+		return false;
+	s->start.missing = 0;
+	return all_there(s, BIT(2) | BIT(4));
 }
 
 /* A superblock with a new era is one that a leg fails: it is of the era before. */
@@ -1744,6 +1841,9 @@ static void tell_of_labels(void)
 	TOLD(slot_of_the_next_superblock_counts, 2);
 	TOLD_OF_TWO(slot_of_the_next_superblock_counts);
 	TOLD_OF_PARITY(slot_of_the_next_superblock_counts);
+	TOLD(pool_goes_back_by_order, 1);
+	TOLD(pool_goes_back_by_order, 2);
+	TOLD_OF_PARITY(pool_goes_back_by_order);
 	TOLD(superblocks_are_asked_for_again, 1);
 	TOLD(superblocks_are_asked_for_again, 2);
 	TOLD(rotten_superblocks_are_not_absent, 1);
@@ -1758,6 +1858,7 @@ static void tell_of_labels(void)
 	TOLD_OF_CACHE(leg_put_back_after_an_export_is_stale);
 	TOLD_OF_TWO(vdev_put_back_is_refused);
 	TOLD(leg_that_misses_many_superblocks_is_in_sync, 2);
+	STORY(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
 	TOLD(leg_is_lost_in_the_era_that_was_durable, 2);
 	TOLD(label_of_a_grown_leg_is_found, 1);
 	TOLD(large_leg_may_lose_some_of_its_end, 1);

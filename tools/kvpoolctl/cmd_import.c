@@ -484,7 +484,8 @@ const struct command cmd_import = {
 		"  --destroyed    bring back a destroyed pool\n"
 		"  --discard-log  give up the log of a cache that is lost or damaged, and all that is not\n"
 		"                 home by the last checkpoint; refused where nothing has to be given up\n"
-		"  --accept-fork  legs disagree about their history: take the newest epoch\n"
+		"  --accept-fork  legs disagree about their history: take the newest epoch; with --degraded also go back\n"
+		"                 to the newest superblock that can be read\n"
 		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
 		"                 is 0 or it was exported or destroyed; waits for missing legs\n"
 		"  --wait SECONDS how long it does so, 30 by default",
