@@ -812,6 +812,42 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	host_write(h, 90, 1, true);
 }
 
+/*
+ * Whoever suspends a device copies or snapshots what lies below it then: all that was accepted is durable, though nobody has
+ * asked for a FLUSH. It stays so when the device goes on.
+ */
+static void suspend_makes_all_durable(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 mark;
+
+	host_write(h, 64, 3, false);
+	host_write(h, 20, 40, false);
+	host_discard(h, 30, 2);
+	mark = oracle_mark(h->o);
+	kvp_pool_quiesce(h->pool);
+	oracle_ack(h->o, mark);
+	host_sleep(10);
+	kvp_pool_unquiesce(h->pool);
+	host_write(h, 65, 1, false);
+	host_write(h, 90, 1, true);
+}
+
+/* The journal of a file system: each of its blocks by FUA, and never a FLUSH, while others write. Written over when it comes round. */
+static void journal_by_fua_alone(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; i < 10; i++) {
+		host_write(h, 100 + 7 * i, 2, false);
+		host_write(h, 40 + i % 4, 1 + i % 2, true);
+	}
+	host_write(h, 41, 1, false);
+	host_write(h, 60, 24, true);
+	host_write(h, 61, 2, true);
+}
+
 static void write_back_task(void *arg)
 {
 	struct scenario *s = arg;
@@ -1798,6 +1834,10 @@ void run_scenarios(void)
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
+	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);
+	scenario("suspend_makes_all_durable_on_a_single", suspend_makes_all_durable, 1, false, 1);
+	scenario(NAMED(journal_by_fua_alone), 2, false, 1);
+	scenario("journal_by_fua_alone_on_a_single", journal_by_fua_alone, 1, false, 1);
 	scenario(NAMED(intents_survive_a_suspend_that_failed), 2, false, 2);
 	scenario("intents_survive_a_suspend_that_failed_on_a_single",
 		 intents_survive_a_suspend_that_failed, 1, false, 2);

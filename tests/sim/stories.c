@@ -1332,7 +1332,10 @@ static bool vdev_put_back_is_refused(struct story *s)
 	return has_all(s);
 }
 
-/* Nothing but power cuts: the same leg misses the first superblock of each start. */
+/*
+ * Nothing but power cuts: the same leg misses the first superblock of each start. In the end so many that the next one it gets
+ * goes where its newest one is: in one ring after the other (R13).
+ */
 static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 {
 	u32 i;
@@ -1340,7 +1343,7 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 	if (!run_life(s, live_superblocks))
 		return false;
 	s->stalled = BIT(1);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < KVP_SB_RING + 1; i++)
 		if (!run_life(s, NULL))
 			return false;
 	s->stalled = 0;

@@ -9,7 +9,7 @@
  *   R3   log space is written again only behind the tail of a durable superblock
  *   R10  an entry is a witness to all that lies so far before it, and each segment begins
  *        with one: recovery looks for witnesses nowhere else
- *   R13  a superblock never goes where one of the last two is
+ *   R13  a superblock never goes where one of the last two is, but in one ring while the other one has the newest
  */
 #include <string.h>
 
@@ -33,6 +33,7 @@ static struct {
 	bool begun;			/* the first superblock of this machine is on its way */
 	bool asked[MAX_DISKS];		/* its labels were read: it is one of the pool's */
 	struct ring ring[MAX_DISKS][2];
+	u32 writing[MAX_DISKS][2];	/* superblocks that are on their way there */
 	struct slot old, durable;	/* newest when it began; newest that a write put there */
 	u64 old_nonce, nonce, tail;
 	struct kvp_sb sb;		/* scratch */
@@ -155,14 +156,16 @@ static bool is_sb(u32 disk, u64 block, u32 nr, u32 *end, u32 *slot)
 
 static void check_sb(u32 disk, u32 end, u32 slot)
 {
-	struct ring *r;
+	struct ring *r, *other;
 	u32 i;
 
 	if (!w.begun)
 		learn_all();
 	r = &w.ring[disk][end];
+	other = &w.ring[disk][!end];
 	for (i = 0; i < 2; i++)
-		if (r->last[i].sequence && r->where[i] == slot)
+		if (r->last[i].sequence && r->where[i] == slot &&
+		    (w.writing[disk][!end] || newer(r->last[0], other->last[0])))
 			sim_fail("R13: a superblock of disk %u goes where one of the last two is, slot %u",
 				 disk, slot);
 }
@@ -222,8 +225,10 @@ void watch_submit(u32 disk, const struct kvp_io *io)
 
 	if (io->op != KVP_IO_WRITE_FUA || disks.forged)
 		return;
-	if (is_sb(disk, io->block, io->nr, &end, &slot))
+	if (is_sb(disk, io->block, io->nr, &end, &slot)) {
 		check_sb(disk, end, slot);
+		w.writing[disk][end]++;
+	}
 	d = page_address(io->pages[0]);
 	if (disk_has_log(disk, io->block) &&
 	    le32_to_cpu(d->magic) == KVP_LOG_MAGIC && !is_copy(disk, io->block, d))
@@ -236,7 +241,10 @@ void watch_end(const struct trace_request *r)
 	u32 end, slot;
 	struct slot s;
 
-	if (r->op != KVP_IO_WRITE_FUA || r->error || !is_sb(r->disk, r->block, r->nr, &end, &slot))
+	if (r->op != KVP_IO_WRITE_FUA || disks.forged || !is_sb(r->disk, r->block, r->nr, &end, &slot))
+		return;
+	w.writing[r->disk][end]--;
+	if (r->error)
 		return;
 	d = (const struct kvp_disk_sb *)r->data[0]->data;
 	s = (struct slot){ le64_to_cpu(d->epoch), le64_to_cpu(d->sequence) };
