@@ -543,6 +543,22 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
 	expect_scrub(t, 0, 0);
 }
 
+/* A leg that takes what heals a block, or a row's parity, and does not keep it, is given up (R19). */
+static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row = kvp_row_of(g, 64), healed, unrepaired;
+	struct kvp_place at = kvp_row_place(g, row, 1);
+
+	t->nothing_to_cut = true;
+	rot(t, row, 1);
+	disks_fault(FAULT_LOST_WRITE, at.leg, at.block, at.block);
+	host_scrub(&t->host, &healed, &unrepaired);
+	if (healed || kvp_leg_usable(host_leg(&t->host, at.leg)))
+		sim_fail("a leg that did not keep what healed a block is in use");
+	expect_read(t, kvp_row_block(g, row, 1), false);
+}
+
 /* Bad parity by itself, also of a row whose first block was never written. */
 static void bad_parity_heals(struct parity_test *t)
 {
@@ -1301,6 +1317,7 @@ void run_parity(void)
 	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
+	parity_test(NAMED(heal_of_a_row_that_does_not_stay), 3, 1);
 	parity_test(NAMED(bad_parity_heals), 3, 1);
 	parity_test(NAMED_WIDE(bad_parity_heals), 5, 1);
 	parity_test(NAMED(two_bad_blocks_in_a_row_are_lost), 3, 1);

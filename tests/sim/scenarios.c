@@ -1591,6 +1591,27 @@ static void healed_is_kept_and_poison_is_not(struct scenario *s)
 	host_read_check(h, 70);
 }
 
+/* What a leg takes and does not keep, as if it had, is no repair: the leg is given up (R19). */
+static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
+{
+	u64 at = disks.data_start + 70, healed, unrepaired;
+	struct host *h = &s->host;
+	u8 junk[4096] = { 1, 2, 3 };
+
+	s->crash.heal_allowed = true;
+	s->depth = CHECK_CONTENTS;
+	image_write_data(&disks.img[0], at, junk);
+	image_write_data(&disks.trace.start[0], at, junk);
+	disks_fault(FAULT_LOST_WRITE, 0, at, at);
+	s->crash.lost |= BIT(0);
+	s->cuts_from = disks.trace.nr;
+	host_scrub(h, &healed, &unrepaired);
+	if (healed || kvp_leg_usable(host_leg(h, 0)))
+		sim_fail("a leg that did not keep what healed a block is in use");
+	host_read_check(h, 70);
+	host_write(h, 71, 1, true);
+}
+
 /* All of it goes, and what others read is where it was. */
 static void shrink_and_read_others(struct host *h)
 {
@@ -1856,6 +1877,7 @@ void run_scenarios(void)
 		 written_is_cached_when_it_is_home, 1, false, 1);
 	scenario(NAMED(what_is_not_cached_when_it_is_home), 2, false, 1);
 	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
+	scenario(NAMED(heal_that_does_not_stay_gives_up_the_leg), 2, false, 1);
 	scenario(NAMED(cache_shrinks_in_the_middle_of_a_hit), 2, false, 2);
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(space_waits_for_the_superblock), 2, true, 1);
