@@ -406,6 +406,11 @@ static void discards_in_little_room(struct trouble *t)
 		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints, LEAVES);
 	if (t->checkpoint_error || t->checkpointed - before >= LEAVES - 1)
 		sim_fail("a checkpoint waited until %llu leaves were discarded", t->checkpointed - before);
+	/* Each turn has gone on where the one before had ended. */
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	for (i = 1; i < LEAVES; i++)
+		host_read_check(h, i * LEAF + 300);
 }
 
 /* --- poison, and a scrub's locks ------------------------------------------------------------------------ */
