@@ -304,7 +304,7 @@ static void live_and_outdate_an_ssd(struct tale *t)
 /* Entries behind one whose header is going to rot. */
 static void live_and_log_behind(struct tale *t)
 {
-	const struct kvp_geometry *g = t->host.pool->log.v->g;
+	const struct kvp_geometry *g = t->host.pool->log_vdev->g;
 	struct host *h = &t->host;
 	struct kvp_version *d;
 

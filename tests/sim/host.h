@@ -61,6 +61,7 @@ struct host_start {
 	bool discard_log;
 	bool grown;		/* the second vdev was added: the size is what both have */
 	u32 outdated;		/* bit per leg: it was put back to an older state, and has to be found stale */
+	bool hostile;		/* labels say anything, so any leg may look as if it was */
 };
 
 /** host_window() - for the name of a test: is the window of its cache another than by default? */

@@ -470,6 +470,7 @@ static bool hostile_starts(u32 legs, bool parity, u32 n)
 			image_copy(&img[leg], &v->img[leg]);
 		hs->start.legs = legs;
 		hs->start.parity = parity;
+		hs->start.hostile = true;
 		hs->o = &o;
 		hs->legs_mutated = 1 + (legs > 1 && rng_below(&rng, 2));
 		for (leg = 0; leg < hs->legs_mutated; leg++)
