@@ -539,6 +539,7 @@ struct kvp_sb {
 	u32 era;
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
+	u32 uncounted_leaves;
 	u64 redo_nonce, redo_lsn;
 	u32 redo_state;			/* enum kvp_redo_state */
 	u32 generation_count;

@@ -85,6 +85,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->checkpoint = cpu_to_le64(sb->checkpoint);
 	d->written_blocks = cpu_to_le64(sb->written_blocks);
 	d->poisoned_blocks = cpu_to_le64(sb->poisoned_blocks);
+	d->uncounted_leaves = cpu_to_le32(sb->uncounted_leaves);
 	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
 	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
@@ -207,6 +208,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->checkpoint = le64_to_cpu(d->checkpoint);
 	sb->written_blocks = le64_to_cpu(d->written_blocks);
 	sb->poisoned_blocks = le64_to_cpu(d->poisoned_blocks);
+	sb->uncounted_leaves = le32_to_cpu(d->uncounted_leaves);
 	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
 	sb->redo_lsn = le64_to_cpu(d->redo_lsn);

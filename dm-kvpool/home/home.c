@@ -359,13 +359,17 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	return ret;
 }
 
+/* Of leaves that are not read so many count as one: no page of theirs becomes dirty, but one above them may. */
+#define POINTERS_A_LEAF	64u
+
 int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 {
 	struct kvp_pool *pool = v->pool;
 	struct kvp_range range;
+	u32 pointers = 0;
 	int ret = 0;
 
-	while (!ret && *own < end && *leaves) {
+	while (ret >= 0 && *own < end && *leaves) {
 		u64 behind;
 
 		ret = kvp_table_next_own(v, *own, end, own);
@@ -376,12 +380,13 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 			       kvp_pool_block(v, behind - 1));
 		ret = kvp_table_discard_leaf(v, *own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
-		if (!ret)
+		if (ret >= 0)
 			*own = behind;
-		--*leaves;
+		if (ret || !(pointers++ % POINTERS_A_LEAF))
+			--*leaves;
 		cond_resched();
 	}
-	return ret;
+	return min(ret, 0);
 }
 
 int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,

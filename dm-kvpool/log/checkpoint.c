@@ -45,6 +45,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	sb->checkpoint_time = ktime_get_real_seconds();
 	sb->written_blocks = t->snap_written;
 	sb->poisoned_blocks = t->snap_poisoned;
+	sb->uncounted_leaves = t->snap_uncounted;
 	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
 }
 

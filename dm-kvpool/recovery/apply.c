@@ -52,7 +52,7 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, 
 		if (ret || own >= end)
 			break;
 		behind = min(end, kvp_leaf_behind(v->g, own));
-		ret = kvp_table_discard_leaf(v, own, behind) ?: kvp_recovery_relieve(rec);
+		ret = min(kvp_table_discard_leaf(v, own, behind), 0) ?: kvp_recovery_relieve(rec);
 		own = behind;
 		cond_resched();
 	}

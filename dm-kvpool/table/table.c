@@ -233,7 +233,9 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 {
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_VALID:
-		t->written += change;
+		/* Leaves that were not counted were taken for full: there may be more than it says. */
+		if (change > 0 || t->written)
+			t->written += change;
 		break;
 	case KVP_ENTRY_POISONED:
 		t->poisoned += change;
@@ -875,11 +877,108 @@ static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 
 		__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
 }
 
+/*
+ * What was below a leaf that is gone, and was not looked at. All of a page that was given up was counted as poisoned.
+ * Of another one nobody knows how much was written: it counts as full.
+ */
+static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
+{
+	lockdep_assert_held(&t->lock);
+	if (kvp_ptr_lost(ptr)) {
+		t->poisoned -= blocks;
+		return;
+	}
+	t->written -= min(t->written, blocks);
+	if (t->uncounted < U32_MAX)
+		t->uncounted++;
+}
+
+/* As for each entry that changes, and after that. */
+static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, u64 end)
+{
+	u64 own, block;
+
+	for (own = leaf->own; own < end; own++) {
+		block = kvp_map_leaf_block(leaf, own);
+		kvp_rcache_forget(pool, block);
+		kvp_scache_forget(pool, block);
+	}
+}
+
+/*
+ * The pointer to leaf @index, of which all is discarded, becomes null, in @parent. Nobody reads the leaf for that. Not if
+ * it is in memory: it is what counts then. Nor if there is poison in it, which is to be counted.
+ *
+ * Until a checkpoint is durable the leaf is still what the durable root names. So it must not be written over, should it
+ * be made again before: of a null pointer the slot is the one that the next page goes to.
+ *
+ * Who reads the leaf at this moment has its load lock, and then it is in memory.
+ */
+static bool discard_unread(struct kvp_vdev *v, struct kvp_tpage *parent, u64 index, u64 blocks)
+{
+	__le64 *word = &words(parent)[index % KVP_PTRS_PER_PAGE];
+	struct mutex *lock = load_lock(v, 0, index);
+	struct kvp_table *t = v->pool->table;
+	struct kvp_tpage *leaf;
+	bool null = false;
+	u64 ptr;
+
+	/* A checkpoint changes pages above the leaves without the table's lock. */
+	lockdep_assert_held(&v->pool->checkpoint_lock);
+	mutex_lock(lock);
+	leaf = lookup(v, 0, index);
+	if (leaf) {
+		kvp_table_put(v->pool, leaf);
+		goto out;
+	}
+	mutex_lock(&t->lock);
+	ptr = le64_to_cpu(*word);
+	null = kvp_ptr_null(ptr) || kvp_ptr_lost(ptr) || !kvp_ptr_poison(ptr);
+	if (null && !kvp_ptr_null(ptr)) {
+		__uncount_leaf(t, ptr, blocks);
+		WRITE_ONCE(*word, cpu_to_le64(kvp_ptr(0, t->era, !kvp_ptr_slot(ptr), false)));
+		__mark_dirty(t, parent);
+	}
+	mutex_unlock(&t->lock);
+out:
+	mutex_unlock(lock);
+	return null;
+}
+
+/* A whole leaf, without reading it: 1, 0: that is not possible, or -errno. */
+static int discard_whole(struct kvp_vdev *v, u64 own, u64 end)
+{
+	struct kvp_pool *pool = v->pool;
+	u64 index = index_of(v, 0, own);
+	struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, index * span(v, 0));
+	struct kvp_tpage *parent;
+	bool done;
+
+	/* Pointers in a superblock are those of the last checkpoint; there are few. */
+	if (v->g->levels < 2 || own > at.own || end < leaf_end(v, &at))
+		return 0;
+	parent = __load(v, 1, index >> KVP_PTRS_SHIFT, true);
+	if (IS_ERR(parent))
+		return PTR_ERR(parent);
+	done = discard_unread(v, parent, index, leaf_end(v, &at) - at.own);
+	kvp_table_put(pool, parent);
+	if (done)
+		forget_leaf(pool, &at, leaf_end(v, &at));
+	return done;
+}
+
 int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 {
 	struct kvp_pool *pool = v->pool;
-	struct kvp_tpage *leaf = __load(v, 0, index_of(v, 0, own), true);
+	int ret = discard_whole(v, own, end);
+	struct kvp_tpage *leaf;
 
+	if (ret < 0)
+		return ret;
+	atomic64_inc(&pool->work_stats.leaf_discards);
+	if (ret)
+		return 0;
+	leaf = __load(v, 0, index_of(v, 0, own), true);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_table_lock(pool, leaf);
@@ -893,8 +992,7 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 	}
 	kvp_table_unlock(pool);
 	kvp_table_put(pool, leaf);
-	atomic64_inc(&pool->work_stats.leaf_discards);
-	return 0;
+	return 1;
 }
 
 /* --- walking ------------------------------------------------------------------------------- */
@@ -1134,6 +1232,7 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
 	WRITE_ONCE(t->nr_dirty, 0);
 	t->snap_written = t->written;
 	t->snap_poisoned = t->poisoned;
+	t->snap_uncounted = t->uncounted;
 	t->snap_poisonings = t->poisonings;
 	era = t->era;
 	/* Eras last for 34 years if they advance at most once a second. */
@@ -1269,13 +1368,28 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 			list_move_tail(&tp->writing, &mine);
 	list_sort(NULL, &mine, by_index);
 	list_for_each_entry(tp, &mine, writing) {
-		unsigned int slot = kvp_ptr_null(tp->durable) ? 0 : !kvp_ptr_slot(tp->durable);
+		/* The one that the durable root does not name: a null pointer says which (discard_unread()). */
+		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
 		set_pointer(pool, tp, make_pointer(tp, slot), pages);
 	}
 	ret = write_pages(pool, &mine);
 	list_splice(&mine, pages);
 	return ret;
+}
+
+/* All roots are null: so nothing was written at the snapshot, and what the counter says has come since. */
+static void count_nothing(struct kvp_pool *pool)
+{
+	struct kvp_table *t = pool->table;
+	u32 i;
+
+	for (i = 0; i < pool->sb->root_count; i++)
+		if (!kvp_ptr_null(t->roots[i]))
+			return;
+	mutex_lock(&t->lock);
+	t->uncounted = t->snap_uncounted = 0;
+	mutex_unlock(&t->lock);
 }
 
 int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
@@ -1285,6 +1399,8 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 
 	for (level = 0; !ret && level < KVP_MAX_LEVELS; level++)
 		ret = write_level(pool, level, pages);
+	if (!ret && pool->table->snap_uncounted)
+		count_nothing(pool);
 	return ret;
 }
 
@@ -1365,6 +1481,7 @@ int kvp_table_init(struct kvp_pool *pool)
 	t->era_jiffies = jiffies;
 	t->written = sb->written_blocks;
 	t->poisoned = sb->poisoned_blocks;
+	t->uncounted = sb->uncounted_leaves;
 	t->budget = pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT;
 	t->batch = kvp_batch_alloc(pool);
 	return t->batch ? alloc_pages_and_places(pool) : -ENOMEM;

@@ -132,7 +132,10 @@ struct kvp_table {
 	u32 era;			/* birth of entries that change now */
 	unsigned long era_jiffies;	/* when it began */
 	u64 written, poisoned;		/* blocks in these states */
-	u64 snap_written, snap_poisoned; /* at the snapshot */
+	/* Leaves that were discarded unread, and taken for full: up to so many more blocks of each are written. */
+	u32 uncounted;
+	u32 snap_uncounted;		/* at the snapshot */
+	u64 snap_written, snap_poisoned; /* the same */
 	struct kvp_table_lost lost;
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
@@ -254,7 +257,10 @@ static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
  * kvp_table_discard_leaf() - blocks of @v from @own to before @end become unwritten
  *
  * All of them below one leaf. Of a parity1: whole stripes, whose parity becomes unwritten, too. Caller
- * holds the range lock. A leaf in which nothing is left becomes a null pointer with the next checkpoint. 0 or -errno.
+ * holds the range lock and pool->checkpoint_lock. A leaf in which nothing is left becomes a null pointer with the next
+ * checkpoint; one that is not in memory, and of which all is discarded, at once, and is not read for that.
+ *
+ * Return: 1: the leaf is in memory, and may be dirty; 0: only a pointer changed, if that; or -errno.
  */
 int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
 

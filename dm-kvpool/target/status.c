@@ -307,6 +307,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "sequence", sb->sequence);
 	say_number(p, "created", sb->create_time);
 	say_number(p, "written_blocks", READ_ONCE(pool->table->written));
+	say_number(p, "uncounted_leaves", READ_ONCE(pool->table->uncounted));
 	say_number(p, "poisoned_blocks", READ_ONCE(pool->table->poisoned));
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
 	say_number(p, "unanswered", kvp_strays(pool));

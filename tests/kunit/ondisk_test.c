@@ -107,7 +107,8 @@ static const struct field sb_fields[] = {
 	FIELD(sb, cache_lsn, 3560, 8),
 	FIELD(sb, log_others, 3568, 4),
 	FIELD(sb, behind, 3572, 4),
-	FIELD(sb, reserved1, 3576, 8),
+	FIELD(sb, uncounted_leaves, 3576, 4),
+	FIELD(sb, reserved1, 3580, 3),
 	FIELD(sb, legs, 3584, 4608),
 	FIELD(sb, roots, 8192, 8192),
 };

@@ -241,8 +241,8 @@ static void look_main(void *arg)
 		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) && memchr_inv(data, 0, KVP_BLOCK_SIZE);
 	}
 	kfree(data);
-	/* What is left in the log of a cache the table does not know of. */
-	if (!kvp_has_data(l->host.pool->log_vdev->g))
+	/* What is left in the log of a cache the table does not know of, nor what leaves had that it has not counted. */
+	if (!kvp_has_data(l->host.pool->log_vdev->g) || l->host.pool->table->uncounted)
 		l->written = held;
 	if (l->host.pool->scache->v && !l->crash->heal_allowed) {
 		host_warm_up(&l->host);

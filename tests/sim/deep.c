@@ -388,7 +388,9 @@ static void discards_in_little_room(struct trouble *t)
 	t->checkpointed = 0;
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
-	host_discard(h, LEAF, (LEAVES - 1) * LEAF);
+	/* Parts of leaves: each is read, and dirty then. */
+	for (i = 1; i < LEAVES; i++)
+		host_discard(h, i * LEAF + 1, LEAF - 1);
 	host_flush(h);
 	host_destage(h);
 	while (!disks_wait())
@@ -411,6 +413,204 @@ static void discards_in_little_room(struct trouble *t)
 	kvp_rcache_drop(h->pool);
 	for (i = 1; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + 300);
+}
+
+static void expect_written(struct host *h, u64 written, u32 uncounted)
+{
+	struct kvp_sb *sb = h->pool->sb;
+
+	if (sb->written_blocks != written || sb->uncounted_leaves != uncounted)
+		sim_fail("%llu blocks are written, and %u leaves not counted, not %llu and %u", sb->written_blocks,
+			 sb->uncounted_leaves, written, uncounted);
+}
+
+static u64 page_reads(struct host *h)
+{
+	return atomic64_read(&h->pool->work_stats.page_reads);
+}
+
+/* Leaves are not read to be discarded, only pages above them. */
+static void discards_read_no_leaf(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 reads, written;
+
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	expect_written(h, 0, 0);
+	spread(h);
+	written = h->pool->sb->written_blocks;
+	reads = page_reads(h);
+	host_discard(h, 10 * LEAF, 8 * LEAF);
+	host_checkpoint(h);
+	reads = page_reads(h) - reads;
+	/* Eight of them at most, of whatever vdev; and where they begin or end amid a leaf or a stripe. */
+	if (reads > (t->start.parity ? 12 : 2))
+		sim_fail("%llu pages were read to discard eight leaves", reads);
+	if (h->pool->sb->written_blocks > written - 8 * 4 ||
+	    !(h->pool->sb->uncounted_leaves || t->start.parity))
+		sim_fail("%llu blocks are written, %u leaves not counted", h->pool->sb->written_blocks,
+			 h->pool->sb->uncounted_leaves);
+	host_read_each(h, 10 * LEAF - 3, 20);
+	kvp_table_shrink(h->pool, true);
+	reads = page_reads(h);
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	reads = page_reads(h) - reads;
+	if (reads > 12)
+		sim_fail("%llu pages were read to discard a pool of %u leaves", reads, LEAVES);
+	/* Nothing is left, so that is what is written, however much was not counted. */
+	expect_written(h, 0, 0);
+	expect_nothing_written(h);
+	host_write(h, 30 * LEAF + 5, 2, false);
+	host_checkpoint(h);
+	expect_written(h, 2, 0);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	host_read_each(h, 30 * LEAF, 10);
+}
+
+/* What counts until the checkpoint is not written over by a leaf that is made again before. */
+static void discarded_leaf_is_made_again(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at[8], leaf;
+	u32 again;
+
+	spread(h);
+	for (leaf = 0; leaf < 8; leaf += 2)
+		host_write(h, leaf * LEAF + 77, 1, false);
+	host_checkpoint(h);
+	for (again = 0; again < 3; again++) {
+		for (leaf = 0; leaf < 8; leaf++)
+			at[leaf] = page_at(h, 0, leaf * LEAF);
+		kvp_table_shrink(h->pool, true);
+		host_discard(h, 0, 8 * LEAF);
+		host_flush(h);
+		for (leaf = 0; leaf < 8; leaf++)
+			host_write(h, leaf * LEAF + 5, 2, false);
+		host_checkpoint(h);
+		kvp_table_shrink(h->pool, true);
+		for (leaf = 0; leaf < 8; leaf++) {
+			if (page_at(h, 0, leaf * LEAF) == at[leaf])
+				sim_fail("leaf %llu was written over while it counted", leaf);
+			host_read_each(h, leaf * LEAF, 10);
+		}
+	}
+	/* In between all of it is null, durably: either slot is free, and neither has what counts. */
+	host_discard(h, 0, 8 * LEAF);
+	host_checkpoint(h);
+	for (leaf = 0; leaf < 8; leaf++)
+		host_write(h, leaf * LEAF + 6, 1, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	host_read_each(h, 0, 10);
+	expect_scrub(h, 0, 0);
+}
+
+static void read_a_block(void *arg)
+{
+	struct trouble *t = arg;
+	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+
+	/* The old version or zeros: the discard is not answered for that. */
+	host_read(&t->host, 7 * LEAF + 300, data);
+	kfree(data);
+	t->scrubbed = true;
+}
+
+/* Somebody reads a leaf of which all is discarded meanwhile. */
+static void discard_beside_a_reader(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at;
+	u32 i;
+
+	spread(h);
+	at = page_at(h, 0, 7 * LEAF);
+	/* Pages above stay in memory. */
+	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
+	kvp_table_shrink(h->pool, true);
+	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
+	kvp_rcache_drop(h->pool);
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, at, at);
+	t->scrubbed = false;
+	sim_spawn("reader", read_a_block, t);
+	while (!disks_wait())
+		host_sleep(1);
+	host_discard(h, 6 * LEAF, 3 * LEAF);
+	host_flush(h);
+	host_destage(h);
+	host_sleep(20);
+	disks_release_all();
+	while (!t->scrubbed)
+		host_sleep(1);
+	host_checkpoint(h);
+	host_read_each(h, 7 * LEAF + 295, 10);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	host_read_each(h, 7 * LEAF + 295, 10);
+	expect_scrub(h, 0, 0);
+}
+
+/* Poison is counted, whoever discards it; what was given up, too. */
+static void discards_of_poison(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_tpage *leaf;
+
+	spread(h);
+	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
+	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool, leaf);
+	kvp_poison_settle(h->pool);
+	kvp_table_shrink(h->pool, true);
+	host_discard(h, 70 * LEAF, 10 * LEAF);
+	host_checkpoint(h);
+	expect_poisoned(h, 0);
+	lose_page(h, 1, 0);
+	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
+		sim_fail("the lost page was not given up");
+	kvp_table_shrink(h->pool, true);
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	expect_poisoned(h, 0);
+	expect_nothing_written(h);
+}
+
+static void spread_in_both_slots(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 leaf;
+
+	for (leaf = 0; leaf < 10; leaf++)
+		host_write(h, leaf * LEAF + leaf, 20, false);
+	host_checkpoint(h);
+	for (leaf = 0; leaf < 10; leaf += 2)
+		host_write(h, leaf * LEAF + 300, 2, false);
+	host_checkpoint(h);
+}
+
+/* Cut everywhere: over leaves that nobody reads, and some that are made again at once. */
+static void discard_and_write_again(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	t->start.format = false;
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	t->cuts_from = disks.trace.nr;
+	host_discard(h, LEAF, 6 * LEAF);
+	host_flush(h);
+	host_write(h, 2 * LEAF + 2, 3, false);
+	host_write(h, 3 * LEAF + 2, 3, true);
+	host_try_home(h);
+	host_write(h, 3 * LEAF + 4, 3, false);
+	host_checkpoint(h);
+	host_discard(h, 2 * LEAF, 3 * LEAF);
+	host_write(h, 4 * LEAF, 2, true);
+	host_checkpoint(h);
 }
 
 /* --- poison, and a scrub's locks ------------------------------------------------------------------------ */
@@ -490,6 +690,15 @@ static void run_deep_discards(void)
 	lives_of("discards_without_a_checkpoint_on_two_vdevs", discards_without_a_checkpoint,
 		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
 	trouble(NAMED(discards_in_little_room), 2);
+	lives_of(NAMED(discards_read_no_leaf), NULL, &mirror, LEG_BLOCKS);
+	lives_of("discards_read_no_leaf_on_a_parity1", discards_read_no_leaf, NULL, &parity, LEG_BLOCKS);
+	lives_of("discards_read_no_leaf_on_two_vdevs", discards_read_no_leaf, NULL, &mixed, LEG_BLOCKS);
+	trouble(NAMED(discarded_leaf_is_made_again), 2);
+	trouble(NAMED(discard_beside_a_reader), 2);
+	trouble(NAMED(discards_of_poison), 2);
+	if (opt.thorough || sim_least_levels == 2)
+		cut_lives("discard_and_write_again", spread_in_both_slots, discard_and_write_again, 2,
+			  SMALL_LEGS);
 }
 
 void run_deep(void)

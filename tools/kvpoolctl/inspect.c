@@ -154,6 +154,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_text(o, "host", host_shown(sb, host));
 	json_number(o, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
 	json_number(o, "written_blocks", sb->written_blocks);
+	json_number(o, "uncounted_leaves", sb->uncounted_leaves);
 	json_number(o, "poisoned_blocks", sb->poisoned_blocks);
 	json_number(o, "log_tail", sb->log_tail);
 	json_number(o, "log_generations", sb->generation_count);

@@ -256,6 +256,7 @@ static void add_head(json_object *pool, const struct dm_entry *e, const struct s
 	json_flag(pool, "readonly", e->readonly || (mode && !strcmp(mode, "ro")));
 	json_number(pool, "size", stats_number(s, "size"));
 	json_number(pool, "written", stats_number(s, "written_blocks") * KVP_BLOCK_SIZE);
+	json_number(pool, "uncounted", stats_number(s, "uncounted_leaves") * KVP_PTRS_PER_PAGE * KVP_BLOCK_SIZE);
 	json_number(pool, "checkpoint", stats_number(s, "era"));
 	json_number(pool, "epoch", stats_number(s, "epoch"));
 	json_text(pool, "comment", comment ?: "");
