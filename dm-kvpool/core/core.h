@@ -62,6 +62,7 @@ struct kvp_log;
 struct kvp_log_client;
 struct kvp_members_client;
 struct kvp_pacing;
+struct kvp_passdown;
 struct kvp_rcache;
 struct kvp_rebuild;
 struct kvp_reinsert;
@@ -267,6 +268,7 @@ struct kvp_pool {
 	struct kvp_destage *destage;
 	struct kvp_scrub *scrub;
 	struct kvp_trim *trim;
+	struct kvp_passdown *passdown;
 	struct kvp_drain *drain;
 	struct kvp_events *events;
 	struct kvp_finds *finds;

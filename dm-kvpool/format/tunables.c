@@ -39,6 +39,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"how often a day a cache may be written with what was read; 0: it is not" },
 	[KVP_T_LEG_TIMEOUT] = { "leg_timeout", KVP_UNIT_S, 1, 3600, 30, NULL,
 		"a leg that the pool can do without is given up if it does not answer for so long; 0: it is waited for", true },
+	[KVP_T_DISCARD_PASSDOWN] = { "discard_passdown", KVP_UNIT_WORD, 0, 1, 0, "0|1",
+		"1: SSDs among the legs are told of what was discarded" },
 };
 
 int kvp_tunable_find(const char *key)

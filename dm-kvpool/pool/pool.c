@@ -48,6 +48,7 @@ struct parts {
 	struct kvp_destage destage;
 	struct kvp_scrub scrub;
 	struct kvp_trim trim;
+	struct kvp_passdown passdown;
 	struct kvp_drain drain;
 	struct kvp_events events;
 	struct kvp_finds finds;
@@ -71,6 +72,7 @@ static void assemble(struct parts *parts)
 	pool->destage = &parts->destage;
 	pool->scrub = &parts->scrub;
 	pool->trim = &parts->trim;
+	pool->passdown = &parts->passdown;
 	pool->drain = &parts->drain;
 	pool->events = &parts->events;
 	pool->finds = &parts->finds;
@@ -82,6 +84,7 @@ static void assemble(struct parts *parts)
 	parts->destage.pool = pool;
 	parts->scrub.pool = pool;
 	parts->trim.pool = pool;
+	parts->passdown.pool = pool;
 	parts->drain.pool = pool;
 	parts->events.pool = pool;
 	parts->finds.pool = pool;

@@ -18,6 +18,7 @@
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/scrub.h"
+#include "work/trim.h"
 
 static const struct kvp_members_client members_client = {
 	.about_to_write = kvp_log_new_check,
@@ -55,6 +56,12 @@ static u64 cache_passed(const struct kvp_pool *pool)
 	return READ_ONCE(pool->scache->wiped);
 }
 
+static void checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
+{
+	kvp_passdown_checkpointed(pool);
+	kvp_rebuild_checkpointed(pool, era, passed, tail);
+}
+
 static const struct kvp_log_client log_client = {
 	.destage = kvp_destage_kick,
 	.checkpoint = kvp_checkpoint,
@@ -68,7 +75,7 @@ static const struct kvp_log_client log_client = {
 	.next_place = kvp_scache_next_lsn,
 	.cache_written = kvp_scache_written,
 	.cache_passed = cache_passed,
-	.checkpointed = kvp_rebuild_checkpointed,
+	.checkpointed = checkpointed,
 };
 
 static const struct kvp_home_client home_client = {

@@ -507,6 +507,8 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "trim.done", READ_ONCE(pool->trim->cursor));
 	say_number(p, "trim.total", pool->sb->pool_blocks);
 	say_number(p, "trim.blocks", READ_ONCE(pool->trim->blocks));
+	say_number(p, "passdown.blocks", READ_ONCE(pool->passdown->blocks));
+	say_number(p, "passdown.dropped", READ_ONCE(pool->passdown->dropped));
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)

@@ -368,6 +368,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 		if (ret)
 			break;
 		dg->discard.hole.lsn = ~0ull;
+		kvp_passdown_note(pool, d->block, d->count);
 		list_move_tail(&d->list, &done);
 	}
 	kvp_wbuf_drop_list(pool, &done);

@@ -11,6 +11,9 @@
  *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
  *   the legs are told; when all have answered, the locks are given back.
  *
+ * Passing down believes no range to be unwritten because it was discarded: the same is done for it. It waits
+ * for a checkpoint that somebody else takes, since mostly nothing is dirty right after one.
+ *
  * The cases are in docs/cases/destage.md.
  */
 #include "core/core.h"
@@ -38,7 +41,9 @@ struct stretch {
 	u32 count;
 };
 
+/* @pass: to be passed down, so only SSDs are told. */
 struct batch {
+	bool pass;
 	u32 nr, leaves, nr_ios;
 	u64 blocks;
 	struct kvp_io_group group;
@@ -46,9 +51,14 @@ struct batch {
 	struct kvp_io ios[];	/* a request to each leg for each stretch */
 };
 
-static bool interrupted(const struct kvp_pool *pool)
+static bool trim_interrupted(const struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->trim->stop) || READ_ONCE(pool->trim->quiesce);
+}
+
+static bool interrupted(const struct kvp_pool *pool, const struct batch *b)
+{
+	return b->pass ? READ_ONCE(pool->passdown->quiesce) : trim_interrupted(pool);
 }
 
 /* --- what may be told ----------------------------------------------------------------- */
@@ -154,12 +164,11 @@ static u64 take_nothing_there(struct kvp_pool *pool, struct batch *b, u64 block,
 	return block + skip + whole;
 }
 
-/* Runs below one leaf. Returns how far it came, or an error in *@error. */
-static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, int *error)
+/* Runs below one leaf, before @end: a leaf may go beyond that. Returns how far it came, or an error in *@error. */
+static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end, int *error)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	u64 end = min_t(u64, block + at.left, pool->sb->pool_blocks);	/* a leaf may go beyond that */
 	u32 n, skip, whole;
 
 	b->leaves++;
@@ -167,6 +176,7 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, int *err
 		*error = PTR_ERR(leaf);
 		return block;
 	}
+	end = min_t(u64, block + at.left, end);
 	for (; block < end && b->nr < TRIM_RANGES; block += max(n, 1u)) {
 		n = run_length(pool, leaf, block, end - block);
 		whole = whole_units(at.v, kvp_vdev_block(leaf, block), n, &skip);
@@ -177,15 +187,15 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, int *err
 	return block;
 }
 
-/* A batch of what comes at the cursor. -ENOMEM: not now. What cannot be read of the table is left out. */
-static int collect(struct kvp_pool *pool, struct batch *b)
+/* A batch of what comes at *@cursor, before @end. -ENOMEM: not now. What cannot be read of the table is left out. */
+static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
 {
-	u64 end = pool->sb->pool_blocks, block = pool->trim->cursor, next;
+	u64 block = *cursor, next;
 	int ret = 0;
 
 	b->nr = b->leaves = 0;
 	b->blocks = 0;
-	while (!ret && block < end && !is_full(b) && !interrupted(pool)) {
+	while (!ret && block < end && !is_full(b) && !interrupted(pool, b)) {
 		ret = kvp_table_next_written(pool, block, &next);
 		next = min(next, end);
 		if (ret && ret != -ENOMEM) {
@@ -195,18 +205,24 @@ static int collect(struct kvp_pool *pool, struct batch *b)
 			block = take_nothing_there(pool, b, block, next);
 		} else if (!ret) {
 			next = block + kvp_locate(pool, block).left;
-			block = take_runs(pool, b, block, &ret);
+			block = take_runs(pool, b, block, end, &ret);
 			if (ret && ret != -ENOMEM) {
 				ret = 0;
 				block = next;
 			}
 		}
 	}
-	WRITE_ONCE(pool->trim->cursor, min(block, end));
+	WRITE_ONCE(*cursor, min(block, end));
 	return b->nr ? 0 : ret;
 }
 
 /* --- telling ------------------------------------------------------------------------------ */
+
+/* A disk that seeks may take long for it, and few gain by it: such legs are told by order only. */
+static bool may_tell(const struct kvp_leg *leg, bool pass)
+{
+	return kvp_leg_usable(leg) && kvp_io_can_discard(leg) && !(pass && leg->rotational);
+}
 
 static void add_requests(struct batch *b, const struct stretch *s)
 {
@@ -218,7 +234,7 @@ static void add_requests(struct batch *b, const struct stretch *s)
 		struct kvp_leg *leg = &s->v->legs[i];
 		struct kvp_io *io = &b->ios[b->nr_ios];
 
-		if (!kvp_leg_usable(leg) || !kvp_io_can_discard(leg))
+		if (!may_tell(leg, b->pass))
 			continue;
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;
@@ -229,8 +245,8 @@ static void add_requests(struct batch *b, const struct stretch *s)
 	}
 }
 
-/* That a leg refuses, or fails, is no fault: nothing was to be there. */
-static void tell_legs(struct kvp_pool *pool, struct batch *b)
+/* That a leg refuses, or fails, is no fault: nothing was to be there. Returns of how many blocks any were told. */
+static u64 tell_legs(struct batch *b)
 {
 	u32 i;
 
@@ -240,27 +256,35 @@ static void tell_legs(struct kvp_pool *pool, struct batch *b)
 	kvp_io_group_init(&b->group);
 	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
 	kvp_io_group_wait(&b->group);
-	if (b->nr_ios)
-		WRITE_ONCE(pool->trim->blocks, pool->trim->blocks + b->blocks);
+	return b->nr_ios ? b->blocks : 0;
+}
+
+/* A batch of what comes at *@cursor, before @end. With an error none of it was told, and the cursor stays. */
+static int one_batch(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end, u64 *told)
+{
+	u64 from = *cursor;
+	int ret;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	ret = collect(pool, b, cursor, end);
+	if (!ret && b->nr && READ_ONCE(pool->table->nr_dirty))
+		ret = kvp_checkpoint(pool, NULL);
+	if (ret)
+		WRITE_ONCE(*cursor, from);
+	if (!ret && b->nr)
+		WRITE_ONCE(*told, *told + tell_legs(b));
+	while (b->nr)
+		kvp_range_unlock(&pool->ranges, &b->stretches[--b->nr].lock);
+	return ret;
 }
 
 static int trim_some(struct kvp_pool *pool, struct batch *b)
 {
-	u64 from;
+	struct kvp_trim *t = pool->trim;
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	from = pool->trim->cursor;
-	ret = collect(pool, b);
-	if (!ret && b->nr && READ_ONCE(pool->table->nr_dirty))
-		ret = kvp_checkpoint(pool, NULL);
-	/* None of it was told: once more. */
-	if (ret)
-		WRITE_ONCE(pool->trim->cursor, from);
-	if (!ret && b->nr)
-		tell_legs(pool, b);
-	while (b->nr)
-		kvp_range_unlock(&pool->ranges, &b->stretches[--b->nr].lock);
+	ret = one_batch(pool, b, &t->cursor, pool->sb->pool_blocks, &t->blocks);
 	mutex_unlock(&pool->checkpoint_lock);
 	kvp_table_shrink(pool, false);
 	return ret;
@@ -278,7 +302,7 @@ static int wait_for_homes(struct kvp_pool *pool)
 	spin_lock_irqsave(&pool->log->lock, flags);
 	target = pool->log->durable.lsn;
 	spin_unlock_irqrestore(&pool->log->lock, flags);
-	while (!ret && !interrupted(pool) && READ_ONCE(pool->destage->done_lsn) < target) {
+	while (!ret && !trim_interrupted(pool) && READ_ONCE(pool->destage->done_lsn) < target) {
 		kvp_post_kick(pool);
 		kvp_destage_kick(pool, true);
 		schedule_timeout_uninterruptible(NAP);
@@ -303,9 +327,9 @@ static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
 static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
-	int ret = t->cursor || interrupted(pool) ? 0 : wait_for_homes(pool);
+	int ret = t->cursor || trim_interrupted(pool) ? 0 : wait_for_homes(pool);
 
-	while (!ret && t->cursor < pool->sb->pool_blocks && !interrupted(pool)) {
+	while (!ret && t->cursor < pool->sb->pool_blocks && !trim_interrupted(pool)) {
 		ret = trim_some(pool, b);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
@@ -316,12 +340,21 @@ static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 	return ret;
 }
 
+static struct batch *alloc_batch(const struct kvp_pool *pool, bool pass)
+{
+	size_t ios = TRIM_RANGES * pool->max_legs * sizeof(struct kvp_io);
+	struct batch *b = kvzalloc(sizeof(*b) + ios, GFP_KERNEL);
+
+	if (b)
+		b->pass = pass;
+	return b;
+}
+
 static void trim_work(struct work_struct *work)
 {
 	struct kvp_trim *t = container_of(work, struct kvp_trim, work);
 	struct kvp_pool *pool = t->pool;
-	size_t ios = TRIM_RANGES * pool->max_legs * sizeof(struct kvp_io);
-	struct batch *b = kvzalloc(sizeof(*b) + ios, GFP_KERNEL);
+	struct batch *b = alloc_batch(pool, false);
 	int ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
 
 	kvfree(b);
@@ -333,13 +366,12 @@ static void trim_work(struct work_struct *work)
 		trim_ended(pool, KVP_TRIM_FINISHED);
 }
 
-static bool any_leg_can(struct kvp_pool *pool)
+static bool any_leg_can(struct kvp_pool *pool, bool pass)
 {
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_has_data(pool->legs[i].v->g) && kvp_leg_usable(&pool->legs[i]) &&
-		    kvp_io_can_discard(&pool->legs[i]))
+		if (kvp_has_data(pool->legs[i].v->g) && may_tell(&pool->legs[i], pass))
 			return true;
 	return false;
 }
@@ -354,7 +386,7 @@ int kvp_trim_start(struct kvp_pool *pool)
 	mutex_lock(&t->lock);
 	if (t->state == KVP_TRIM_RUNNING) {
 		ret = -EBUSY;
-	} else if (!any_leg_can(pool)) {
+	} else if (!any_leg_can(pool, false)) {
 		ret = -EOPNOTSUPP;
 	} else {
 		/* The last one has said that it is over, and may be about to return. */
@@ -385,10 +417,103 @@ int kvp_trim_stop(struct kvp_pool *pool)
 	return ret;
 }
 
+/* --- passing down --------------------------------------------------------------------------- */
+
+static bool passes_down(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->tunables[KVP_T_DISCARD_PASSDOWN]);
+}
+
+void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count)
+{
+	struct kvp_passdown *p = pool->passdown;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	if (!passes_down(pool) || !any_leg_can(pool, true))
+		return;
+	/* What a checkpoint knows is not made longer by what it does not. */
+	if (p->nr > p->ready && p->ranges[p->nr - 1].block + p->ranges[p->nr - 1].count == block) {
+		p->ranges[p->nr - 1].count += count;
+	} else if (p->nr < KVP_PASSDOWN_RANGES) {
+		p->ranges[p->nr].block = block;
+		p->ranges[p->nr++].count = count;
+	} else {
+		WRITE_ONCE(p->dropped, p->dropped + count);
+	}
+}
+
+static void queue_passdown(struct kvp_pool *pool)
+{
+	struct kvp_passdown *p = pool->passdown;
+
+	spin_lock(&p->lock);
+	if (!p->quiesce && READ_ONCE(p->ready))
+		queue_work(pool->scrub_wq, &p->work);
+	spin_unlock(&p->lock);
+}
+
+void kvp_passdown_checkpointed(struct kvp_pool *pool)
+{
+	lockdep_assert_held(&pool->checkpoint_lock);
+	WRITE_ONCE(pool->passdown->ready, pool->passdown->nr);
+	queue_passdown(pool);
+}
+
+static void __drop_first(struct kvp_passdown *p)
+{
+	p->nr--;
+	WRITE_ONCE(p->ready, p->ready - 1);
+	memmove(&p->ranges[0], &p->ranges[1], p->nr * sizeof(p->ranges[0]));
+}
+
+/* A batch of the oldest range; returns whether there is more to do. */
+static bool pass_some(struct kvp_pool *pool, struct batch *b)
+{
+	struct kvp_passdown *p = pool->passdown;
+	bool more;
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (p->ready) {
+		u64 block = p->ranges[0].block, end = block + p->ranges[0].count;
+
+		/* Nobody is owed it: neither want of memory nor a checkpoint that fails is waited for. */
+		if (!passes_down(pool) || one_batch(pool, b, &block, end, &p->blocks)) {
+			WRITE_ONCE(p->dropped, p->dropped + end - block);
+			block = end;
+		}
+		p->ranges[0].block = block;
+		p->ranges[0].count = end - block;
+		if (block == end)
+			__drop_first(p);
+	}
+	more = p->ready;
+	mutex_unlock(&pool->checkpoint_lock);
+	kvp_table_shrink(pool, false);
+	return more;
+}
+
+static void passdown_work(struct work_struct *work)
+{
+	struct kvp_passdown *p = container_of(work, struct kvp_passdown, work);
+	struct kvp_pool *pool = p->pool;
+	struct batch *b = alloc_batch(pool, true);
+
+	/* Without memory: after the next checkpoint. */
+	while (b && !READ_ONCE(p->quiesce) && pass_some(pool, b))
+		cond_resched();
+	kvfree(b);
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
+
 void kvp_trim_quiesce(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->trim->quiesce, true);
+	spin_lock(&pool->passdown->lock);
+	WRITE_ONCE(pool->passdown->quiesce, true);
+	spin_unlock(&pool->passdown->lock);
 	flush_work(&pool->trim->work);
+	flush_work(&pool->passdown->work);
 }
 
 void kvp_trim_unquiesce(struct kvp_pool *pool)
@@ -396,10 +521,17 @@ void kvp_trim_unquiesce(struct kvp_pool *pool)
 	WRITE_ONCE(pool->trim->quiesce, false);
 	if (READ_ONCE(pool->trim->state) == KVP_TRIM_RUNNING)
 		queue_work(pool->scrub_wq, &pool->trim->work);
+	spin_lock(&pool->passdown->lock);
+	WRITE_ONCE(pool->passdown->quiesce, false);
+	spin_unlock(&pool->passdown->lock);
+	queue_passdown(pool);
 }
 
 void kvp_trim_init(struct kvp_pool *pool)
 {
+	spin_lock_init(&pool->passdown->lock);
+	INIT_WORK(&pool->passdown->work, passdown_work);
+	pool->passdown->quiesce = true;
 	mutex_init(&pool->trim->lock);
 	INIT_WORK(&pool->trim->work, trim_work);
 	/* Until kvp_trim_unquiesce(). */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Trim: legs that offer it are told which of their blocks hold nothing. By order, in the background,
- * from the start of the pool to its end.
+ * from the start of the pool to its end. And passing down: with discard_passdown the same of SSDs alone, and of
+ * what was discarded, some time after it came home.
  */
 #ifndef KVP_TRIM_H
 #define KVP_TRIM_H
 
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -37,7 +39,40 @@ struct kvp_trim {
 	bool stop, quiesce;
 };
 
+#define KVP_PASSDOWN_RANGES	128u
+
+/**
+ * struct kvp_passdown - discards that came home, and are to be passed down to SSDs
+ * @lock: @quiesce, and that nothing is queued with it
+ * @quiesce: as in struct kvp_trim
+ * @ranges: blocks of the pool, @nr of them, the oldest first; a checkpoint was taken since the first @ready
+ *	came home. By pool->checkpoint_lock
+ * @blocks: of the pool, of which legs were told
+ * @dropped: blocks for which there was no place, or no checkpoint; trim is there for them
+ */
+struct kvp_passdown {
+	struct kvp_pool *pool;
+	struct work_struct work;
+	spinlock_t lock;
+	bool quiesce;
+	struct {
+		u64 block, count;
+	} ranges[KVP_PASSDOWN_RANGES];
+	u32 nr, ready;
+	u64 blocks, dropped;
+};
+
 void kvp_trim_init(struct kvp_pool *pool);
+
+/**
+ * kvp_passdown_note() - a discard of @count blocks from @block on has come home
+ *
+ * Forgotten if there is no place for it. Context: process; caller holds pool->checkpoint_lock.
+ */
+void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count);
+
+/** kvp_passdown_checkpointed() - a checkpoint is durable; caller holds pool->checkpoint_lock */
+void kvp_passdown_checkpointed(struct kvp_pool *pool);
 
 /**
  * kvp_trim_start() - begin
@@ -50,6 +85,7 @@ int kvp_trim_start(struct kvp_pool *pool);
 /** kvp_trim_stop() - end it; -ENOENT: none runs. Context: process, waits for one batch. */
 int kvp_trim_stop(struct kvp_pool *pool);
 
+/* Of both. */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_unquiesce(struct kvp_pool *pool);
 

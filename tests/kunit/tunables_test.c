@@ -177,7 +177,7 @@ static void numbers_of_tunables_stay(struct kunit *test)
 		"write_buffer", "commit_interval_ms", "table_cache", "strict", "failmode",
 		"degraded_start", "autoimport", "scrub_rate",
 		"seq_cutoff_write", "destage_idle_ms", "ram_cache", "seq_cutoff_read",
-		"cache_mode", "destage_min_rate", "fill_dwpd",
+		"cache_mode", "destage_min_rate", "fill_dwpd", "leg_timeout", "discard_passdown",
 	};
 	int i;
 

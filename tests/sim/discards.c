@@ -400,6 +400,113 @@ static void trim_after_checkpoint(struct discards *t)
 			 pool->sb->checkpoint - checkpoints);
 }
 
+/* --- passing down ------------------------------------------------------------------------------------ */
+
+/* So many blocks of the legs, since the last look; of those that seek none. */
+static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parity)
+{
+	u32 want = t->start.parity ? 3 * parity / 2 : t->start.legs * mirror;
+
+	flush_work(&t->host.pool->passdown->work);
+	if (disks.discarded - *before != (t->start.rotational ? 0 : want))
+		sim_fail("%u blocks of the legs were discarded, not %u", disks.discarded - *before, want);
+	*before = disks.discarded;
+}
+
+/* Only with the tunable, only after a checkpoint, and nothing that was written again. */
+static void passed_down(struct discards *t)
+{
+	struct host *h = &t->host;
+	u32 told = 0;
+
+	host_write(h, 0, h->pool->sb->pool_blocks, false);
+	host_discard(h, 100, 60);
+	host_checkpoint(h);
+	expect_passed(t, &told, 0, 0);
+	if (kvp_pool_set(h->pool, KVP_T_DISCARD_PASSDOWN, 1))
+		sim_fail("discard_passdown cannot be set");
+	t->positions = opt.images < 3 ? 20 : 100;
+	host_discard(h, 301, 90);
+	host_flush(h);
+	host_write(h, 330, 5, false);
+	host_flush(h);
+	if (host_try_home(h))
+		expect_passed(t, &told, 0, 0);
+	t->cuts_from = disks.trace.nr;
+	host_checkpoint(h);
+	/* 301 to 329 and 335 to 390; of whole stripes 304 to 327 and 336 to 383. */
+	expect_passed(t, &told, 29 + 56, 24 + 48);
+	read_range(t, 290, 110);
+	/* Written again behind the checkpoint, at home and by intent. */
+	host_write(h, 310, 2, false);
+	host_write_by_intent(h, 344, 24);
+	host_checkpoint(h);
+	expect_passed(t, &told, 0, 0);
+	read_range(t, 290, 110);
+}
+
+/* What is dirty in the table by then is written first. And what was written again since the checkpoint is left alone. */
+static void passed_down_late(struct discards *t)
+{
+	struct host *h = &t->host;
+	struct kvp_pool *pool = h->pool;
+	u64 checkpoints;
+	u32 told = 0;
+
+	t->positions = opt.images < 3 ? 20 : 100;
+	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
+		sim_fail("discard_passdown cannot be set");
+	host_write(h, 100, 180, false);
+	host_checkpoint(h);
+	kvp_trim_quiesce(pool);
+	host_discard(h, 104, 96);
+	host_checkpoint(h);
+	host_write(h, 120, 8, false);
+	host_checkpoint(h);
+	host_discard(h, 208, 16);
+	host_flush(h);
+	if (!host_try_home(h))
+		sim_fail("there was a checkpoint: the test is not what it says");
+	checkpoints = pool->sb->checkpoint;
+	t->cuts_from = disks.trace.nr;
+	kvp_trim_unquiesce(pool);
+	/* The second discard is there by its checkpoint. */
+	expect_passed(t, &told, 16 + 72 + 16, 16 + 72 + 16);
+	if (!t->start.rotational && pool->sb->checkpoint == checkpoints)
+		sim_fail("legs were told of what no checkpoint knew");
+	read_range(t, 96, 190);
+	host_write(h, 104, 20, true);
+	read_range(t, 96, 190);
+	host_checkpoint(h);
+	read_range(t, 96, 190);
+}
+
+/* More than is kept in mind: the rest is dropped, and nobody waits. */
+static void passed_down_in_part(struct discards *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u32 i, told = 0;
+
+	t->positions = 4;
+	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
+		sim_fail("discard_passdown cannot be set");
+	kvp_trim_quiesce(pool);
+	mutex_lock(&pool->checkpoint_lock);
+	for (i = 0; i < KVP_PASSDOWN_RANGES + 5; i++)
+		kvp_passdown_note(pool, i * 2, 1);
+	mutex_unlock(&pool->checkpoint_lock);
+	if (!t->start.rotational && (pool->passdown->nr != KVP_PASSDOWN_RANGES || pool->passdown->dropped != 5))
+		sim_fail("%u ranges, %llu blocks dropped", pool->passdown->nr, pool->passdown->dropped);
+	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 0))
+		sim_fail("discard_passdown cannot be set");
+	host_write(&t->host, 0, 2, false);
+	host_checkpoint(&t->host);
+	kvp_trim_unquiesce(pool);
+	expect_passed(t, &told, 0, 0);
+	if (pool->passdown->nr)
+		sim_fail("%u ranges are left", pool->passdown->nr);
+}
+
 #define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)
 
 void run_discards(void)
@@ -419,6 +526,10 @@ void run_discards(void)
 	ON("mirror", 2, false, zeros_only);
 	ON("single", 1, false, zeros_only);
 	ON("parity", 3, true, zeros_only);
+	ON("mirror", 2, false, passed_down);
+	ON("parity", 3, true, passed_down);
+	ON("mirror", 2, false, passed_down_late);
+	ON("single", 1, false, passed_down_in_part);
 	ON("mirror", 2, false, trim_tells);
 	ON("single", 1, false, trim_tells);
 	ON("parity", 3, true, trim_tells);

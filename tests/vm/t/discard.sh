@@ -92,6 +92,27 @@ for l in a b; do expect_eq "$(simstat $l discard_sectors)" $(((32768 - 300) * 8)
 expect_eq "$(oracle show $dev 0 32768 | lines)" "0 1000 zero,1000 300 v5,1300 31468 zero,"
 blkdiscard -o $((1000 * 4096)) -l $((300 * 4096)) $dev
 
+echo "--- passing down: only with the tunable, and only after a checkpoint"
+expect_refusal '0|1' dmsetup message p 0 set discard_passdown 2
+told() { for l in a b; do expect_eq "$(simstat $l discard_sectors)" $(($1 * 8)) "passed down to $l"; done; }
+dmsetup message p 0 set destage_idle_ms 3600000
+for l in a b; do simset $l stats 0; done
+oracle write $dev 1000 600 5 fsync bs=100
+blkdiscard -o $((1000 * 4096)) -l $((200 * 4096)) $dev
+dmsetup message p 0 checkpoint
+told 0
+dmsetup message p 0 set discard_passdown 1
+blkdiscard -o $((1200 * 4096)) -l $((200 * 4096)) $dev
+oracle write $dev 1300 8 6 fsync
+told 0
+dmsetup message p 0 checkpoint
+wait_stat p passdown.blocks 192 60
+told 192
+expect_eq "$(oracle show $dev 1190 420 | lines)" "1190 110 zero,1300 8 v6,1308 92 zero,1400 200 v5,1600 10 zero,"
+dmsetup message p 0 set discard_passdown 0
+blkdiscard -o $((1200 * 4096)) -l $((400 * 4096)) $dev
+dmsetup message p 0 set destage_idle_ms 5000
+
 echo "--- partial blocks of a discard are left alone"
 oracle write $dev 0 8 4 fsync
 for range in "-o 512 -l 8192" "-o 4096 -l 1024" "-o 2048 -l 4096"; do
