@@ -425,7 +425,7 @@ static void passed_down(struct discards *t)
 	expect_passed(t, &told, 0, 0);
 	if (kvp_pool_set(h->pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
-	t->positions = opt.images < 3 ? 20 : 100;
+	t->positions = opt.images < 3 ? 6 : 100;
 	host_discard(h, 301, 90);
 	host_flush(h);
 	host_write(h, 330, 5, false);
@@ -453,7 +453,7 @@ static void passed_down_late(struct discards *t)
 	u64 checkpoints;
 	u32 told = 0;
 
-	t->positions = opt.images < 3 ? 20 : 100;
+	t->positions = opt.images < 3 ? 6 : 100;
 	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
 	host_write(h, 100, 180, false);
