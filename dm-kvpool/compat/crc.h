@@ -3,6 +3,9 @@
 #define KVP_CRC_H
 
 #include <linux/types.h>
+#ifndef __KERNEL__
+#include <stddef.h>
+#endif
 
 /**
  * kvp_crc32c() - crc32c of a buffer, continued from @crc
@@ -10,7 +13,7 @@
  * Not inverted, as the kernel's crc32c(). The module computes it with the
  * processor's instruction where there is one (sum.c), userspace likewise.
  */
-u32 kvp_crc32c(u32 crc, const void *data, size_t bytes);
+__u32 kvp_crc32c(__u32 crc, const void *data, size_t bytes);
 
 int kvp_crc_init(void);
 void kvp_crc_exit(void);

@@ -5,7 +5,8 @@
 
 static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	struct kvp_table *t = &((struct kvp_pool *)kvp_shrinker_private(shrinker))->table;
+	const struct kvp_pool *pool = kvp_shrinker_private(shrinker);
+	const struct kvp_table *t = pool->table;
 	u32 all = READ_ONCE(t->nr_pages), dirty = READ_ONCE(t->nr_dirty);
 
 	return all > dirty ? all - dirty : SHRINK_EMPTY;

@@ -901,7 +901,7 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 	for (own = leaf->own; own < end; own++) {
 		block = kvp_map_leaf_block(leaf, own);
 		kvp_rcache_forget(pool, block);
-		kvp_scache_forget(pool, block);
+		pool->table_client->changed(pool, block);
 	}
 }
 

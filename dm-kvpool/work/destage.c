@@ -34,6 +34,7 @@
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/elevator.h"
+#include "work/trim.h"
 
 #define MAX_ROUND	4096	/* versions */
 #define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
