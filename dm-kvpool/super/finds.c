@@ -16,25 +16,31 @@ static const struct {
 	[KVP_FIND_HEALED_ROW] = { "healed", "row", "rows" },
 	[KVP_FIND_HEALED_PAGE] = { "table_healed", "index", "pages" },
 	[KVP_FIND_LOST] = { "unrepaired", "block", "blocks" },
+	[KVP_FIND_LOST_PAGE] = { "table_lost", "index", "pages" },
 };
 
 /* Caller holds the lock. What is pending becomes an event; one find alone says where it was, and no more. */
 static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 {
-	char where[48] = "", range[96] = "";
+	char where[48] = "", below[56] = "", range[96] = "";
 
 	lockdep_assert_held(&pool->finds->lock);
 	if (!run->count)
 		return;
 	if (run->kind == KVP_FIND_HEALED_PAGE)
 		snprintf(where, sizeof(where), " leg=%u level=%u", run->leg, run->level);
+	else if (run->kind == KVP_FIND_LOST_PAGE)
+		snprintf(where, sizeof(where), " level=%u", run->level);
 	else if (run->kind != KVP_FIND_LOST)
 		snprintf(where, sizeof(where), " leg=%u", run->leg);
+	if (run->kind == KVP_FIND_LOST_PAGE)
+		snprintf(below, sizeof(below), " block=%llu blocks=%llu", (unsigned long long)run->block,
+			 (unsigned long long)run->blocks);
 	if (run->count > 1)
 		snprintf(range, sizeof(range), " last=%llu %s=%llu", (unsigned long long)run->last,
 			 words[run->kind].many, (unsigned long long)run->count);
-	kvp_event(pool, "%s%s %s=%llu%s%s", words[run->kind].event, where, words[run->kind].at,
-		  (unsigned long long)run->first, range, run->name);
+	kvp_event(pool, "%s%s %s=%llu%s%s%s", words[run->kind].event, where, words[run->kind].at,
+		  (unsigned long long)run->first, below, range, run->name);
 	run->count = 0;
 }
 
@@ -88,6 +94,24 @@ static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8
 	return best;
 }
 
+/* One more find at @at; the first event of a run is told at once. */
+static void __add(struct kvp_pool *pool, struct kvp_find_run *run, u64 at)
+{
+	run->first = run->count ? min(run->first, at) : at;
+	run->last = run->count ? max(run->last, at) : at;
+	run->count++;
+	/* A page above the leaves is found as often as somebody reads below it. */
+	if (run->kind == KVP_FIND_LOST_PAGE)
+		run->count = min(run->count, run->last - run->first + 1);
+	if (run->used)
+		return;
+	__tell(pool, run);
+	run->used = true;
+	run->interval_ms = FIRST_INTERVAL_MS;
+	run->due = get_jiffies_64() + msecs_to_jiffies(run->interval_ms);
+	__queue(pool);
+}
+
 void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u32 level, u64 at)
 {
 	struct kvp_finds *f = pool->finds;
@@ -96,18 +120,25 @@ void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u
 
 	spin_lock_irqsave(&f->lock, flags);
 	run = __run_of(pool, (u8)kind, leg ? leg->index : 0, (u8)level);
-	run->first = run->count ? min(run->first, at) : at;
-	run->last = run->count ? max(run->last, at) : at;
-	run->count++;
-	if (!run->used) {
-		if (leg)
-			kvp_leg_words(leg, run->name);
-		__tell(pool, run);
-		run->used = true;
-		run->interval_ms = FIRST_INTERVAL_MS;
-		run->due = get_jiffies_64() + msecs_to_jiffies(run->interval_ms);
-		__queue(pool);
+	if (!run->used && leg)
+		kvp_leg_words(leg, run->name);
+	__add(pool, run, at);
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page)
+{
+	struct kvp_finds *f = pool->finds;
+	struct kvp_find_run *run;
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	run = __run_of(pool, KVP_FIND_LOST_PAGE, page->vdev, (u8)page->level);
+	if (!run->count || page->index < run->first) {
+		run->block = page->first;
+		run->blocks = page->blocks;
 	}
+	__add(pool, run, page->index);
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 

@@ -22,24 +22,27 @@
 
 struct kvp_leg;
 struct kvp_pool;
+struct kvp_table_lost;
 
 enum kvp_find {
 	KVP_FIND_HEALED,		/* a block of a leg */
 	KVP_FIND_HEALED_ROW,		/* parity on a leg */
 	KVP_FIND_HEALED_PAGE,		/* of the table, on a leg */
 	KVP_FIND_LOST,			/* a block that no leg has */
+	KVP_FIND_LOST_PAGE,		/* of the table, of a vdev */
 };
 
 #define KVP_FIND_RUNS	32		/* of different kinds or legs at once */
 
-/* Finds of one kind on one leg since the last event of them. */
+/* Finds of one kind on one leg since the last event of them; of lost pages, of one vdev. */
 struct kvp_find_run {
 	bool used;
 	u8 kind, level;			/* level: of a table page */
-	u32 leg;
+	u32 leg;			/* or vdev */
 	u32 interval_ms;		/* until the next event */
 	u64 due;			/* jiffies */
 	u64 first, last, count;		/* count 0: none is pending */
+	u64 block, blocks;		/* below the page @first, if that is lost */
 	char name[KVP_LEG_WORDS];	/* as the leg was called when it began: it may leave */
 };
 
@@ -61,6 +64,9 @@ void kvp_finds_init(struct kvp_pool *pool);
  * Context: any.
  */
 void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u32 level, u64 at);
+
+/** kvp_found_lost() - the same of a page of the table that no leg has. Context: any. */
+void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
 
 /** kvp_finds_settle() - what is pending becomes events now. Context: any. */
 void kvp_finds_settle(struct kvp_pool *pool);

@@ -467,24 +467,23 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 /* No leg has this page: say so once, and keep it in mind for whoever has to refuse something. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
-	struct kvp_table_lost *lost = &pool->table->lost;
+	struct kvp_table_lost *lost = &pool->table->lost, was, now;
 	u64 first = tp->index * span(tp->v, tp->level);
-	bool known;
 
+	now = (struct kvp_table_lost){
+		.vdev = tp->v->index,
+		.level = tp->level,
+		.index = tp->index,
+		.first = kvp_pool_block(tp->v, first),
+		.blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first),
+	};
+	now.last = min(kvp_pool_block(tp->v, first + now.blocks - 1), pool->sb->pool_blocks - 1);
 	mutex_lock(&pool->table->lock);
-	known = lost->blocks && lost->level == tp->level && lost->index == tp->index &&
-		lost->vdev == tp->v->index;
-	lost->vdev = tp->v->index;
-	lost->level = tp->level;
-	lost->index = tp->index;
-	lost->blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first);
-	lost->first = kvp_pool_block(tp->v, first);
-	lost->last = min(kvp_pool_block(tp->v, first + lost->blocks - 1), pool->sb->pool_blocks - 1);
+	was = *lost;
+	*lost = now;
 	mutex_unlock(&pool->table->lock);
-	if (!known)
-		kvp_event(pool, "table_lost level=%u index=%llu block=%llu blocks=%llu", tp->level,
-			  (unsigned long long)tp->index, (unsigned long long)lost->first,
-			  (unsigned long long)lost->blocks);
+	if (!was.blocks || was.level != now.level || was.index != now.index || was.vdev != now.vdev)
+		kvp_found_lost(pool, &now);
 }
 
 /*

@@ -117,6 +117,34 @@ static void expect_poisoned(struct host *h, u64 blocks)
 			 h->pool->sb->poisoned_blocks, h->pool->table->poisoned, blocks);
 }
 
+/* Leaves that no leg has: the first is an event at once, and the others are a few. */
+static void lost_pages_share_events(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_pool *pool = h->pool;
+	u64 seq = pool->events->next, pages = 0;
+	struct kvp_disk_event e;
+	u32 i, lines = 0;
+	const char *many;
+
+	spread(h);
+	for (i = 10; i < 60; i++)
+		lose_page(h, 0, i * LEAF);
+	for (i = 10; i < 60; i++)
+		expect_eio(h, i * LEAF + 300);
+	kvp_finds_settle(pool);
+	for (; seq < pool->events->next; seq++) {
+		if (!kvp_event_get(pool, seq, &e) || strncmp((char *)e.text, "table_lost level=0 index=", 25))
+			continue;
+		many = strstr((char *)e.text, " pages=");
+		pages += many ? strtoull(many + 7, NULL, 10) : 1;
+		if (!lines++ && strcmp((char *)e.text, "table_lost level=0 index=10 block=5120 blocks=512"))
+			sim_fail("the first lost page is '%s'", (char *)e.text);
+	}
+	if (pages != 50 || lines > 4)
+		sim_fail("%llu of 50 lost pages in %u events", pages, lines);
+}
+
 /* The rest of the pool is used as before, several times round the log. */
 static void use_what_is_beside(struct host *h)
 {
@@ -720,6 +748,7 @@ void run_deep(void)
 		two_lives(NAMED(lost_page_above_is_given_up), what_was_given_up_stays_so, 2, WIDE_LEGS);
 		two_lives(NAMED(write_below_a_lost_page), NULL, 2, WIDE_LEGS);
 		trouble(NAMED(page_above_that_may_come_back), 2);
+		trouble(NAMED(lost_pages_share_events), 2);
 		run_deep_discards();
 		trouble(NAMED(poison_is_found_by_pointers), 2);
 		trouble(NAMED(scrub_holds_nobody_up), 2);
