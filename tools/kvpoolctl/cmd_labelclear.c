@@ -6,6 +6,7 @@
 #include "ctl.h"
 #include "dm.h"
 #include "foreign.h"
+#include "scan.h"
 
 enum { FOREIGN = 1000 };
 
@@ -19,11 +20,12 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 	if (!l->valid && !l->bad)
 		return err_set(err, ERR_NO_LABEL, d->path, "check the path",
 			       "it has no kvpool label");
-	if (force || (l->sb && !label_fault(l) && l->sb->flags & KVP_SB_DESTROYED))
+	if (force || (l->sb && !label_fault(l) && scan_was_destroyed(l->sb)))
 		return 0;
-	if (l->sb)
+	if (l->sb && !label_fault(l))
 		return err_set(err, ERR_MEMBER, d->path, "-f, if that pool is not needed any more",
-			       "it is a member of pool %s, which was not destroyed", l->sb->name);
+			       "it is a member of pool %s, which was not destroyed as far as the labels here say",
+			       l->sb->name);
 	return err_set(err, ERR_MEMBER, d->path, "-f, if what it holds is not needed any more",
 		       "it carries a label that cannot be read: %s", label_fault(l));
 }

@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "plan.h"
 #include "pool_object.h"
+#include "scan.h"
 #include "signature.h"
 
 #define CACHE_LEAST	(64ull << 20)	/* bytes of an SSD of a cache: with less it is more likely a slip */
@@ -304,14 +305,12 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 			      label_fault(&l));
 	else if (l.sb->flags & KVP_SB_JOINING)
 		ret = check_joining(p, l.sb, path, err);
-	else if (!(l.sb->flags & (KVP_SB_DESTROYED | KVP_SB_EXPORTED)))
-		ret = err_set(err, ERR_MEMBER, path, mend,
-			      "it is a member of pool %s, which was not destroyed", l.sb->name);
-	else if (!(l.sb->flags & KVP_SB_DESTROYED))
-		ret = err_set(err, ERR_MEMBER, path, mend,
-			      "it is a member of the exported pool %s, which was not destroyed", l.sb->name);
-	else
+	else if (scan_was_destroyed(l.sb))
 		snprintf(leg->old_pool, sizeof(leg->old_pool), "%s", l.sb->name);
+	else
+		ret = err_set(err, ERR_MEMBER, path, mend,
+			      "it is a member of %spool %s, which was not destroyed as far as the labels here say",
+			      l.sb->flags & KVP_SB_EXPORTED ? "the exported " : "", l.sb->name);
 	label_free(&l);
 	return ret;
 }

@@ -285,3 +285,21 @@ unsigned int scan_in_sync(const struct found_pool *p)
 		n += scan_leg_in_sync(p, i);
 	return n;
 }
+
+bool scan_was_destroyed(const struct kvp_sb *sb)
+{
+	const struct found_pool *p;
+	struct scan s;
+	struct err err;
+	bool gone;
+
+	if (sb->flags & KVP_SB_DESTROYED)
+		return true;
+	if (scan_run(NULL, 0, &s, &err))
+		return false;
+	p = pool_of(&s, sb->pool_uuid);
+	gone = p && p->sb->flags & KVP_SB_DESTROYED && kvp_sb_newer(p->sb, sb) && !p->fork && !p->duplicate &&
+	       !p->doubtful;
+	scan_free(&s);
+	return gone;
+}

@@ -48,6 +48,14 @@ bool scan_leg_in_sync(const struct found_pool *p, u32 i);
 /** scan_in_sync() - number of legs found that are in sync and of this history */
 unsigned int scan_in_sync(const struct found_pool *p);
 
+/**
+ * scan_was_destroyed() - was the pool destroyed that @sb, the newest superblock of a leg, is of?
+ *
+ * A leg that was out, or missing, did not hear of it. So the legs that went on without it are asked, if they
+ * are here: this reads the labels of all devices. Where histories disagree the answer is no.
+ */
+bool scan_was_destroyed(const struct kvp_sb *sb);
+
 /** scan_is_fork() - was @leg used after it parted from @sb, the newest superblock? */
 bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb);
 

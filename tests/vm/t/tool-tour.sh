@@ -158,8 +158,15 @@ run 4 status tank
 mount /dev/mapper/tank /tmp/m
 expect_eq "$(md5sum < /tmp/m/file)" "$(cat /tmp/sum)"
 umount /tmp/m
-run 0 destroy tank
+run 0 export tank
+run 0 import tank pond
+run 0 destroy pond
+# The leg that was out has heard neither of the name nor of the end; the other one has.
+run 0 create -n -j -o log_size=4M tank mirror /dev/a /dev/b
+expect_eq "$(json plan.vdevs.0.legs.1.former_pool)" tank
+run 0 labelclear -n /dev/b; has out 'pool tank'
 run 0 labelclear /dev/a; has out 'cleared'
+refused 3 member 'pool tank, which was not destroyed as far as the labels here say -- -f' labelclear /dev/b
 run 0 labelclear -j -f /dev/b
 refused 1 no_label 'no kvpool label' inspect /dev/a
 run 0 import -d /dev/a -d /dev/b; has out 'no pool was found'
