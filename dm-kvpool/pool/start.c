@@ -795,7 +795,7 @@ int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 		return ret;
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (l->legs[i].valid || l->legs[i].bad)
-			return kvp_refuse(r, -EEXIST, "destroy the pool, or clear the label, first",
+			return kvp_refuse(r, -EEXIST, "kvpoolctl labelclear it first, if that pool is not needed any more",
 					  "%s carries a kvpool label already", pool->legs[i].path);
 		ret = kvp_check_blank(&pool->legs[i], l->pages[0], r);
 		if (ret)

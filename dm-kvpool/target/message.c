@@ -212,7 +212,8 @@ static int msg_offline(struct message *m)
 		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
 	ret = kvp_leg_offline(m->pool, leg);
 	if (ret == -EBUSY)
-		return refused(m, "it is the last leg in sync", "bring another one back first", ret);
+		return refused(m, "it is the last leg in sync",
+			       "it must stay; remove the device to stop the pool", ret);
 	if (ret == -ENODEV)
 		return refused(m, "the leg is not in use", "nothing needs to be done", ret);
 	return ret;
