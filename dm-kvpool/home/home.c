@@ -362,6 +362,22 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 /* Of leaves that are not read so many count as one: no page of theirs becomes dirty, but one above them may. */
 #define POINTERS_A_LEAF	64u
 
+/*
+ * The last block of the pool that lies before @behind and below the same leaf as @first. A leaf in which a region ends has
+ * nothing of the next: what is left of it is no block of the pool at all.
+ */
+static u64 last_before(const struct kvp_vdev *v, u64 first, u64 behind)
+{
+	const struct kvp_map *map = &v->pool->sb->map;
+	u64 last = kvp_pool_block(v, behind - 1);
+	u32 i;
+
+	for (i = 0; i < map->nr; i++)
+		if (first < map->region[i].end)
+			return min(last, map->region[i].end - 1);
+	return last;
+}
+
 int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 {
 	struct kvp_pool *pool = v->pool;
@@ -370,14 +386,14 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	int ret = 0;
 
 	while (ret >= 0 && *own < end && *leaves) {
-		u64 behind;
+		u64 behind, first;
 
 		ret = kvp_table_next_own(v, *own, end, own);
 		if (ret || *own >= end)
 			break;
 		behind = min(end, kvp_leaf_behind(v->g, *own));
-		kvp_range_lock(&pool->ranges, &range, kvp_pool_block(v, *own),
-			       kvp_pool_block(v, behind - 1));
+		first = kvp_pool_block(v, *own);
+		kvp_range_lock(&pool->ranges, &range, first, last_before(v, first, behind));
 		ret = kvp_table_discard_leaf(v, *own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
 		if (ret >= 0)

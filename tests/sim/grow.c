@@ -269,6 +269,71 @@ static void lost_leaf_case(void)
 	free(g);
 }
 
+/* --- a region ends within a leaf ------------------------------------------------------------- */
+
+struct discarding {
+	struct host *host;
+	u64 end;
+	bool over;
+};
+
+static void discard_side(void *arg)
+{
+	struct discarding *d = arg;
+
+	host_discard(d->host, 0, d->end + 10);
+	host_checkpoint(d->host);
+	d->over = true;
+}
+
+/* A discard over the end of a region locks no more of the next than is its own: somebody is there, and it need not wait. */
+static void discard_beside_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host *h = &g->host;
+	struct discarding d = { .host = h };
+	struct kvp_range range;
+	u32 i;
+
+	start(g, &g->new);
+	d.end = h->pool->sb->map.region[0].end;
+	if (h->pool->sb->map.nr < 2 || kvp_locate(h->pool, d.end).v->index ||
+	    kvp_vdev_from(&h->pool->vdevs[0], d.end - 1) % KVP_PTRS_PER_PAGE == KVP_PTRS_PER_PAGE - 1)
+		sim_fail("no region ends within a leaf of a vdev that the next has, too");
+	for (i = 0; i < d.end; i += 64)
+		host_write(h, i, 1, false);
+	host_checkpoint(h);
+	kvp_range_lock(&h->pool->ranges, &range, d.end + 20, d.end + 30);
+	sim_spawn("discard", discard_side, &d);
+	for (i = 0; i < 100 && !d.over; i++)
+		host_sleep(100);
+	if (!d.over)
+		sim_fail("the discard waits for blocks that are not its own");
+	kvp_range_unlock(&h->pool->ranges, &range);
+	host_stop(h);
+}
+
+/* 17 extents beside 12, eight of which are a leaf: of a region of 12 each, half a leaf is lost, and one is left for the next. */
+static void discard_beside_case(void)
+{
+	struct growing *g = calloc(1, sizeof(*g));
+	struct sim_config config;
+	u32 i;
+
+	g->new = (struct host_start){ .legs = 4, .second = 2, .format = true, .grown = true };
+	oracle_init(&g->o, MOST_BLOCKS);
+	blank_disks(g->img, 2, POOL_LEG_BLOCKS + 600);
+	blank_disks(g->img + 2, 2, POOL_LEG_BLOCKS + 300);
+	check_seed_config(&config, opt.seed);
+	disks_begin(g->img, 4);
+	result("grow-discard-beside", sim_run(&config, discard_beside_main, g) == SIM_RETURNED);
+	disks_end();
+	for (i = 0; i < 4; i++)
+		image_free(&g->img[i]);
+	oracle_free(&g->o);
+	free(g);
+}
+
 /* --- the cases ------------------------------------------------------------------------------ */
 
 static void larger_oracle(struct oracle *to, const struct oracle *from)
@@ -364,6 +429,8 @@ void run_grow(void)
 	}
 	if (wanted("grow-lost-leaf"))
 		lost_leaf_case();
+	if (wanted("grow-discard-beside"))
+		discard_beside_case();
 	/* The first two writes to a new leg are its labels, the next two the superblock. */
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		u32 all = shapes[i].legs + shapes[i].more + shapes[i].cache;
