@@ -423,7 +423,7 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct 
 		ret = kvp_is_parity1(v->g) ? kvp_row_home_discard(h->rows, v, &at->own, end, behind, leaves) :
 					     kvp_home_discard_leaves(v, &at->own, end, leaves);
 		if (!ret && at->own < end)
-			return -EAGAIN;
+			return 1;
 		if (ret)
 			break;
 	}

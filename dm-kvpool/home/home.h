@@ -58,7 +58,7 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  * What is null in the table stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock, and
  * must not let anything newer of the range go home before all of it is done.
  *
- * Return: 0; -EAGAIN: more leaves than that; else errors as kvp_home_write().
+ * Return: 0; 1: more leaves than that; else errors as kvp_home_write().
  */
 int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,
 		     u32 *leaves);

@@ -354,7 +354,8 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 /*
  * A discard of 1 GiB changes 512 pages, and may be of much more: a turn takes so many as the table has room for beside
  * others, and what is left of it is put back. So they are written before they outgrow the budget, and
- * whoever wants a checkpoint meanwhile gets it. -EAGAIN: there is something left.
+ * whoever wants a checkpoint meanwhile gets it. 1: there is something left. No errno says so: a device may end a
+ * request with any of them.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
@@ -365,7 +366,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	int ret = 0;
 
 	list_for_each_entry_safe(d, next, holes, list) {
-		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : -EAGAIN;
+		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : 1;
 		if (ret)
 			break;
 		dg->discard.hole.lsn = ~0ull;
@@ -438,7 +439,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	}
 	list_splice_init(&r.data, &r.rest);
 	put_back(pool, &r);
-	if (ret == -EAGAIN)
+	if (ret > 0)
 		ret = 0;
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
