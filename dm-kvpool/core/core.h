@@ -116,6 +116,7 @@ struct kvp_leg {
 	u64 lag;			/* found at the start: so many superblocks behind, so it is stale (R29) */
 	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
+	bool flush_lost;		/* a flush failed: what is in its cache may be lost. Never taken back */
 	bool late;			/* has not answered for a second */
 	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
@@ -128,10 +129,12 @@ struct kvp_leg {
 /**
  * struct kvp_leg_client - who hears of legs that do not do as they are told; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
+ * @flush_failed: kvp_leg_flush_failed()
  * @fault: kvp_pool_fault()
  */
 struct kvp_leg_client {
 	bool (*fail)(struct kvp_leg *leg, const char *why);
+	bool (*flush_failed)(struct kvp_leg *leg);
 	void (*fault)(struct kvp_pool *pool, const char *why);
 };
 
@@ -346,6 +349,17 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
 {
 	return leg->pool->leg_client->fail(leg, why);
+}
+
+/**
+ * kvp_leg_flush_failed() - a flush of a leg failed: what it had in its cache may be lost (R20)
+ *
+ * The leg is given up. If the pool cannot do without it, the pool stands, and only a restart helps: returns false.
+ * Context: any.
+ */
+static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
+{
+	return leg->pool->leg_client->flush_failed(leg);
 }
 
 /** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */

@@ -27,8 +27,10 @@
  * @again: its next try
  * @gone: a stray that is back
  * @tries: that failed
- * @resting: not with the leg, but until the next try
+ * @nr: of @pages
+ * @resting: not with the leg, but until the next try, or until a worker sends its flush
  * @own: @pages are its own
+ * @apart: a write with FUA to a leg that has none: a write first, and then a flush
  * @pages: what it reads into, or writes
  */
 struct kvp_flight {
@@ -40,8 +42,8 @@ struct kvp_flight {
 	unsigned long first, since;
 	struct delayed_work again;
 	struct work_struct gone;
-	u32 tries;
-	bool resting, own;
+	u32 tries, nr;
+	bool resting, own, apart;
 	struct page *pages[];
 };
 
@@ -60,7 +62,7 @@ static void free_pages_of(struct kvp_flight *f)
 {
 	u32 i;
 
-	for (i = 0; f->own && i < f->dev.nr && f->pages[i]; i++)
+	for (i = 0; f->own && i < f->nr && f->pages[i]; i++)
 		__free_page(f->pages[i]);
 }
 
@@ -75,8 +77,8 @@ static bool own_pages(struct kvp_flight *f)
 	u32 i;
 
 	f->own = true;
-	memset(f->pages, 0, f->dev.nr * sizeof(f->pages[0]));
-	for (i = 0; i < f->dev.nr; i++) {
+	memset(f->pages, 0, f->nr * sizeof(f->pages[0]));
+	for (i = 0; i < f->nr; i++) {
 		f->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 		if (!f->pages[i])
 			return false;
@@ -109,6 +111,10 @@ static struct kvp_flight *new_flight(struct kvp_io *io)
 	f->dev = *io;
 	f->dev.pages = nr ? f->pages : NULL;
 	f->dev.done = flight_done;
+	f->nr = nr;
+	f->apart = io->op == KVP_IO_WRITE_FUA && io->leg->bdev && kvp_io_fua_apart(io->leg);
+	if (f->apart)
+		f->dev.op = KVP_IO_WRITE;
 	if (read && !own_pages(f)) {
 		free_flight(f);
 		return NULL;
@@ -147,6 +153,48 @@ static bool enter(struct kvp_flight *f)
 	return wanted;
 }
 
+/* May it have flushed what other writes had left in the cache of the device? */
+static bool flushes(const struct kvp_io *io)
+{
+	return io->op == KVP_IO_FLUSH || (io->op == KVP_IO_WRITE_FUA && kvp_io_fua_flushes(io->leg));
+}
+
+/*
+ * A flush that failed may have lost whatever the leg had in its cache, and no later one would say so. Whoever sent this
+ * one may only lose an event by that. So from here on no flush of the leg ends well, and the watch gives it up (R20).
+ * What was never issued, for want of memory, has lost nothing. Somebody waits for @io, so the leg is there.
+ */
+static void judge_flush(struct kvp_io *io)
+{
+	struct kvp_leg *leg = io->leg;
+
+	if (!leg->bdev || !flushes(io))
+		return;
+	if (!io->error) {
+		io->error = READ_ONCE(leg->flush_lost) ? -EIO : 0;
+	} else if (io->error != -ENOMEM) {
+		WRITE_ONCE(leg->flush_lost, true);
+		kvp_flights_kick(leg->pool);
+	}
+}
+
+static void bare_done(struct kvp_io *io)
+{
+	judge_flush(io);
+	io->done = io->then;
+	io->done(io);
+}
+
+/* Without a flight: once, and as it is. */
+static void start_bare(struct kvp_io *io)
+{
+	if (io->op == KVP_IO_FLUSH || io->op == KVP_IO_WRITE_FUA) {
+		io->then = io->done;
+		io->done = bare_done;
+	}
+	kvp_io_start(io);
+}
+
 void kvp_io_submit(struct kvp_io *io)
 {
 	struct kvp_flight *f;
@@ -156,7 +204,7 @@ void kvp_io_submit(struct kvp_io *io)
 	io->doomed = false;
 	f = new_flight(io);
 	if (!f) {
-		kvp_io_start(io);
+		start_bare(io);
 		return;
 	}
 	INIT_LIST_HEAD(&f->list);
@@ -165,13 +213,6 @@ void kvp_io_submit(struct kvp_io *io)
 }
 
 /* --- what a leg refuses --------------------------------------------------------------------- */
-
-/* May it have flushed what other writes had left in the cache of the device, and lost it? */
-static bool has_flushed(const struct kvp_flight *f)
-{
-	return f->dev.op == KVP_IO_FLUSH ||
-	       (f->dev.op == KVP_IO_WRITE_FUA && kvp_io_fua_flushes(f->dev.leg));
-}
 
 static bool of_use(const struct kvp_flight *f)
 {
@@ -182,7 +223,7 @@ static bool of_use(const struct kvp_flight *f)
 	    !kvp_leg_usable(f->dev.leg))
 		return false;
 	/* The leg is in use, so it has a device that can be asked. */
-	flush = has_flushed(f);
+	flush = flushes(&f->dev);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
 		/* For want of memory it was never issued. What else it was may have come from a device below. */
@@ -228,7 +269,7 @@ static void stray_gone(struct work_struct *work)
 	struct kvp_pool *pool = f->pool;
 	u32 i;
 
-	for (i = 0; !f->own && i < nr_pages(&f->dev); i++)
+	for (i = 0; !f->own && i < f->nr; i++)
 		put_page(f->pages[i]);
 	kvp_io_unhold(f->bdev);
 	free_flight(f);
@@ -244,8 +285,10 @@ static void come_back(struct kvp_flight *f)
 
 	spin_lock_irqsave(&all->lock, flags);
 	io = f->io;
-	if (io)
+	if (io) {
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
+		judge_flush(&f->dev);
+	}
 	f->io = NULL;
 	list_del_init(&f->list);
 	spin_unlock_irqrestore(&all->lock, flags);
@@ -262,11 +305,38 @@ static void come_back(struct kvp_flight *f)
 	io->done(io);
 }
 
+/*
+ * The write has ended well. The flush goes to a worker: it may have to wait for the device, which an interrupt cannot.
+ * Several of them for one leg are one flush there: the block layer sees to it.
+ */
+static void flush_behind(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	if (f->io)
+		WRITE_ONCE(f->dev.leg->answered, jiffies);
+	f->dev.op = KVP_IO_FLUSH;
+	f->dev.pages = NULL;
+	f->dev.nr = 0;
+	f->dev.block = 0;
+	f->first = jiffies;
+	f->tries = 0;
+	f->resting = true;
+	spin_unlock_irqrestore(&all->lock, flags);
+	queue_delayed_work(all->again_wq, &f->again, 0);
+}
+
 static void flight_done(struct kvp_io *dev)
 {
 	struct kvp_flight *f = container_of(dev, struct kvp_flight, dev);
 
-	if (!dev->error || !rest(f))
+	if (dev->error && rest(f))
+		return;
+	if (!dev->error && f->apart && dev->op == KVP_IO_WRITE)
+		flush_behind(f);
+	else
 		come_back(f);
 }
 
@@ -338,7 +408,7 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->dev.stray = true;
 	f->bdev = f->dev.leg->bdev;
 	list_move(&f->list, &f->pool->flights->strays);
-	for (i = 0; !f->own && i < nr_pages(&f->dev); i++)
+	for (i = 0; !f->own && i < f->nr; i++)
 		get_page(f->pages[i]);
 	atomic_inc(&f->pool->flights->refs);
 	kvp_io_hold(f->bdev);
@@ -416,6 +486,9 @@ static void look_at_legs(struct kvp_pool *pool)
 		struct kvp_leg *leg = &pool->legs[i];
 
 		WRITE_ONCE(leg->late, late >> i & 1);
+		/* A pool that starts finds out by itself: no flush of that leg ends well. */
+		if (READ_ONCE(leg->flush_lost) && test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg))
+			kvp_leg_flush_failed(leg);
 		if ((lost >> i & 1) && may_do_without(leg))
 			kvp_leg_fail(leg, "does not answer");
 	}
@@ -476,7 +549,8 @@ int kvp_flights_init(struct kvp_pool *pool)
 	atomic_set(&all->refs, 1);
 	INIT_DELAYED_WORK(&all->watch, watch_work);
 	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	all->again_wq = alloc_workqueue("kvpool-again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	/* Somebody waits for each flush behind a write. */
+	all->again_wq = alloc_workqueue("kvpool-again", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return all->watch_wq && all->again_wq ? 0 : -ENOMEM;
 }
 

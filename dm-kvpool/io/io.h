@@ -47,6 +47,7 @@ struct kvp_flight;
  * @pages: the pages; must stay until @done
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
+ * @then: of io/flight.c: the caller's @done, where that comes in between
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
  * @grouped, @next, @flight: of the group, and of io/flight.c
@@ -62,6 +63,7 @@ struct kvp_io {
 	u32 nr;
 	struct page **pages;
 	void (*done)(struct kvp_io *io);
+	void (*then)(struct kvp_io *io);
 	int error;
 	atomic_t parts;
 	void *queue;

@@ -150,6 +150,11 @@ bool kvp_io_fua_flushes(const struct kvp_leg *leg)
 	return bdev_write_cache(leg->bdev) && !(bdev_fua(leg->bdev) && queue_is_mq(bdev_get_queue(leg->bdev)));
 }
 
+bool kvp_io_fua_apart(const struct kvp_leg *leg)
+{
+	return bdev_write_cache(leg->bdev) && !bdev_fua(leg->bdev);
+}
+
 void kvp_io_hold(struct block_device *bdev)
 {
 	__module_get(THIS_MODULE);

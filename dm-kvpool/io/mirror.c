@@ -129,12 +129,8 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 		if (!ios[i].error)
 			continue;
 		atomic64_inc(&ios[i].leg->err_write);
-		if (!kvp_leg_fail(ios[i].leg, "a flush failed")) {
-			/* Writes that it lost cannot be told: nothing more may be acknowledged. */
-			set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
-			kvp_pool_fault(pool, "a flush failed on the last leg");
+		if (!kvp_leg_flush_failed(ios[i].leg))
 			return -EIO;
-		}
 	}
 	return 0;
 }

@@ -413,6 +413,18 @@ static bool leg_fail(struct kvp_leg *leg, const char *why)
 	return true;
 }
 
+static bool leg_flush_failed(struct kvp_leg *leg)
+{
+	struct kvp_pool *pool = leg->pool;
+
+	if (kvp_leg_fail(leg, "a flush failed"))
+		return true;
+	/* Writes that it lost cannot be told: nothing more may be acknowledged. */
+	set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
+	kvp_pool_fault(pool, "a flush failed on the last leg");
+	return false;
+}
+
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 {
 	struct kvp_pool *pool = v->pool;
@@ -486,5 +498,6 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 
 const struct kvp_leg_client kvp_members_hear = {
 	.fail = leg_fail,
+	.flush_failed = leg_flush_failed,
 	.fault = pool_fault,
 };

@@ -27,6 +27,7 @@ const char *sabotage_names[BREAK_KINDS] = {
 };
 
 struct disks disks;
+enum disk_fua sim_fua;
 
 struct in_flight {
 	struct kvp_io *io;
@@ -169,7 +170,7 @@ static const struct fault *find_fault(u32 disk, struct kvp_io *io, enum kvp_io_o
 		if (f->seen++ < f->after || (f->times && f->hit >= f->times))
 			continue;
 		f->hit++;
-		f->hit_flush = op == KVP_IO_FLUSH;
+		f->hit_flush = op == KVP_IO_FLUSH || (op == KVP_IO_WRITE_FUA && disks.fua == FUA_CLAIMED);
 		io->doomed = f->kind == FAULT_WRITE_EIO || f->kind == FAULT_FLUSH_EIO;
 		return f;
 	}
@@ -282,10 +283,14 @@ void kvp_io_hold(struct block_device *bdev)
 	bdev->holds++;
 }
 
-/* They have FUA of their own. */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg)
 {
-	return false;
+	return disks.fua != FUA_OWN;
+}
+
+bool kvp_io_fua_apart(const struct kvp_leg *leg)
+{
+	return disks.fua == FUA_NONE;
 }
 
 void kvp_io_unhold(struct block_device *bdev)
@@ -483,6 +488,7 @@ void disks_begin(const struct image *images, u32 nr)
 	disks_free();
 	memset(&disks, 0, sizeof(disks));
 	disks.sabotage = sabotage;
+	disks.fua = sim_fua;
 	disks.nr = nr;
 	nr_in_flight = 0;
 	for (i = 0; i < nr; i++) {

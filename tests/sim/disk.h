@@ -66,7 +66,7 @@ struct fault {
 	u32 times;		/* then so many are hit; 0: all */
 	int error;		/* what they end with; 0: -EIO */
 	u32 seen, hit;
-	bool hit_flush;		/* the last one was a flush */
+	bool hit_flush;		/* the last one was a flush, or may have been one as well */
 };
 
 #define MAX_FAULTS 32
@@ -86,6 +86,13 @@ enum sabotage {
 };
 
 extern const char *sabotage_names[BREAK_KINDS];
+
+/* Have the disks FUA of their own? All have a volatile cache. */
+enum disk_fua {
+	FUA_OWN,
+	FUA_NONE,		/* as most SATA disks */
+	FUA_CLAIMED,		/* a stacked device: perhaps it makes a write and a flush of it */
+};
 
 struct disks {
 	u32 nr;
@@ -108,6 +115,7 @@ struct disks {
 	u32 flushes, reads, writes, requests;
 	u32 discarded;			/* blocks */
 	bool no_discards;		/* the disks do not offer them */
+	enum disk_fua fua;
 	u32 labels;			/* requests, until the first one beside labels */
 	struct {
 		u32 first, nr;		/* these requests, counted from 0 over all disks, end with: */
@@ -119,6 +127,9 @@ struct disks {
 };
 
 extern struct disks disks;
+
+/** sim_fua - the FUA of the disks of all machines that begin */
+extern enum disk_fua sim_fua;
 
 /** disk_has_log() - may a log entry lie there, as the pool was when it started? */
 bool disk_has_log(u32 disk, u64 block);

@@ -5,7 +5,8 @@
  * A short life is lived once for each request that a leg gets: that one, and all that come, are not
  * answered, for a while or for ever (R28); or it fails, once or from there on, with each kind of error
  * (kvp_error_kind()). All that is waited for must end, nothing that was acknowledged may be missing
- * after a power cut, and no leg is lost for an error that does not come back.
+ * after a power cut, and no leg is lost for an error that does not come back. But the leg whose flush failed: that is
+ * given up, whoever sent the flush (R20). So also on disks without FUA, and on those that may only say that they have it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -120,9 +121,14 @@ static void check_leg(struct life *l)
 	if ((l->trouble == NONE || l->trouble == BRIEFLY) && !usable)
 		sim_fail("the leg was given up");
 	/* Of a flush nobody knows what it has lost, but if it was never issued. */
-	if (l->trouble == FAILS_ONCE && f->hit && !usable &&
-	    (kvp_error_kind(l->error) == KVP_ERR_RESOURCE || !f->hit_flush))
-		sim_fail("the leg was given up for one error");
+	if (l->trouble == FAILS_ONCE && f->hit) {
+		bool lost = f->hit_flush && l->error != -ENOMEM;
+
+		if (!usable && !lost)
+			sim_fail("the leg was given up for one error");
+		if (usable && lost)
+			sim_fail("a leg whose flush failed is in use");
+	}
 	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit && usable)
 		sim_fail("the leg that hangs is in use");
 }
@@ -167,6 +173,8 @@ static bool one_life(struct life *l, const struct base *base, const char *name, 
 	return good;
 }
 
+static const char * const fua_names[] = { "", ":no-fua", ":may-be-fua" };
+
 static void lives(u32 shape, const char *what, enum trouble trouble, int error, u32 step)
 {
 	struct life *l = calloc(1, sizeof(*l));
@@ -177,7 +185,7 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 	u32 i, n = 0, first = 0;
 	bool good = true;
 
-	snprintf(name, sizeof(name), "legs:%s:%s", shape_names[shape], what);
+	snprintf(name, sizeof(name), "legs:%s:%s%s", shape_names[shape], what, fua_names[sim_fua]);
 	if (!wanted(name)) {
 		free(l);
 		return;
@@ -204,9 +212,34 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 	free(l);
 }
 
+/* What is about flushes, each request of them: on disks that have no FUA, and on such that only say so. */
+static void lives_without_fua(enum disk_fua fua)
+{
+	u32 s;
+
+	sim_fua = fua;
+	for (s = 0; s < ARRAY_SIZE(shapes); s++) {
+		lives(s, "transport-once", FAILS_ONCE, -EIO, 1);
+		lives(s, "medium-once", FAILS_ONCE, -ENODATA, 5);
+		lives(s, "no-memory-once", FAILS_ONCE, -ENOMEM, 3);
+		lives(s, "no-space-once", FAILS_ONCE, -ENOSPC, 5);
+		lives(s, "fails", FAILS, -EIO, 5);
+		if (fua == FUA_CLAIMED)
+			continue;
+		lives(s, "hangs", HANGS, 0, 3);
+		lives(s, "is-late", IS_LATE, 0, 5);
+		lives(s, "briefly", BRIEFLY, 0, 7);
+		lives(s, "is-left", IS_LEFT, 0, 5);
+	}
+	sim_fua = FUA_OWN;
+}
+
 void run_legs(void)
 {
 	u32 s;
+
+	lives_without_fua(FUA_NONE);
+	lives_without_fua(FUA_CLAIMED);
 
 	for (s = 0; s < ARRAY_SIZE(shapes); s++) {
 		lives(s, "hangs", HANGS, 0, 3);

@@ -218,12 +218,18 @@ static void check_entry(const struct kvp_disk_log_hdr *d)
 
 /* --- requests ---------------------------------------------------------------------------- */
 
+/* Where the disks have no FUA the flush comes behind. A superblock is taken for durable before that: cuts know better. */
+static bool is_durable_write(enum kvp_io_op op)
+{
+	return op == KVP_IO_WRITE_FUA || (disks.fua == FUA_NONE && op == KVP_IO_WRITE);
+}
+
 void watch_submit(u32 disk, const struct kvp_io *io)
 {
 	const struct kvp_disk_log_hdr *d;
 	u32 end, slot;
 
-	if (io->op != KVP_IO_WRITE_FUA || disks.forged)
+	if (!is_durable_write(io->op) || disks.forged)
 		return;
 	if (is_sb(disk, io->block, io->nr, &end, &slot)) {
 		check_sb(disk, end, slot);
@@ -241,7 +247,7 @@ void watch_end(const struct trace_request *r)
 	u32 end, slot;
 	struct slot s;
 
-	if (r->op != KVP_IO_WRITE_FUA || disks.forged || !is_sb(r->disk, r->block, r->nr, &end, &slot))
+	if (!is_durable_write(r->op) || disks.forged || !is_sb(r->disk, r->block, r->nr, &end, &slot))
 		return;
 	w.writing[r->disk][end]--;
 	if (r->error)
