@@ -49,6 +49,7 @@
 
 struct bio_set;
 struct block_device;
+struct kvp_leg_queue;
 struct kvp_leg_queues;
 struct sb_write;
 struct kvp_admission;
@@ -120,6 +121,8 @@ struct kvp_leg {
 	bool late;			/* has not answered for a second */
 	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
+	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: it has none yet */
+	unsigned long asked;		/* jiffies: of the reads in @in_flight, the first of those that none was before */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;

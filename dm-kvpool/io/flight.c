@@ -132,7 +132,15 @@ static void arm(struct kvp_flights *all)
 		queue_delayed_work(all->watch_wq, &all->watch, msecs_to_jiffies(WATCH_MS));
 }
 
-/* On the list, unless nobody waits for it any more. */
+void kvp_flights_watch(struct kvp_pool *pool)
+{
+	arm(pool->flights);
+}
+
+/*
+ * On the list, unless nobody waits for it any more. If the leg is left just now, the watch may have looked at the list
+ * already: then it looks again.
+ */
 static bool enter(struct kvp_flight *f)
 {
 	struct kvp_flights *all = f->pool->flights;
@@ -149,6 +157,8 @@ static bool enter(struct kvp_flight *f)
 	if (wanted) {
 		smp_mb();	/* pairs with the one in watch_work() */
 		arm(all);
+		if (READ_ONCE(f->dev.leg->left_at))
+			kvp_flights_kick(f->pool);
 	}
 	return wanted;
 }
@@ -195,6 +205,19 @@ static void start_bare(struct kvp_io *io)
 	kvp_io_start(io);
 }
 
+/*
+ * Is it for a leg that was left, by a sender that did not know it? What is read of an SSD that has the only copy of the
+ * log is read on purpose.
+ */
+static bool is_too_late(const struct kvp_io *io)
+{
+	const struct kvp_leg *leg = io->leg;
+
+	if (kvp_leg_usable(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
+		return false;
+	return io->op != KVP_IO_READ || !kvp_leg_keeps_log(leg);
+}
+
 void kvp_io_submit(struct kvp_io *io)
 {
 	struct kvp_flight *f;
@@ -202,6 +225,11 @@ void kvp_io_submit(struct kvp_io *io)
 	io->error = 0;
 	io->flight = NULL;
 	io->doomed = false;
+	if (is_too_late(io)) {
+		io->error = -ETIMEDOUT;
+		io->done(io);
+		return;
+	}
 	f = new_flight(io);
 	if (!f) {
 		start_bare(io);
@@ -383,10 +411,7 @@ static unsigned long leg_timeout(const struct kvp_pool *pool)
 	return (unsigned long)READ_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT]) * HZ;
 }
 
-/*
- * Is it what nobody waits for any more? All that was sent to a leg before that was left. What is read of it
- * later is read on purpose: that of which an SSD with the log has the only copy may take its time.
- */
+/* Is it what nobody waits for any more? All that a leg has which was left; what it is asked on purpose may take its time. */
 static bool __is_ripe(const struct kvp_flight *f)
 {
 	const struct kvp_leg *leg = f->dev.leg;
@@ -394,9 +419,7 @@ static bool __is_ripe(const struct kvp_flight *f)
 
 	if (kvp_leg_usable(leg) || !leg->bdev)
 		return false;
-	if (f->dev.op == KVP_IO_READ && kvp_leg_keeps_log(leg))
-		return time_after(jiffies, f->since + most);
-	return (leg->left_at && time_before_eq(f->since, READ_ONCE(leg->left_at))) || time_after(jiffies, f->since + most);
+	return is_too_late(&f->dev) || time_after(jiffies, f->since + most);
 }
 
 static struct kvp_io *__stray(struct kvp_flight *f)
@@ -461,6 +484,29 @@ static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 	return slow;
 }
 
+/*
+ * Of reads that users' bios make it is known how many there are, and when the first of them began. So a leg
+ * that answers some and keeps one is not found by that.
+ */
+static bool keeps_reads(const struct kvp_leg *leg, unsigned long most)
+{
+	if (atomic_read(&leg->in_flight) <= 0)
+		return false;
+	smp_rmb();	/* pairs with kvp_leg_choose_this() */
+	return time_after(jiffies, READ_ONCE(leg->asked) + most) &&
+	       time_after(jiffies, READ_ONCE(leg->answered) + most);
+}
+
+static bool any_reads(const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (atomic_read(&pool->legs[i].in_flight) > 0)
+			return true;
+	return false;
+}
+
 static_assert(KVP_MAX_LEGS <= 64);
 
 /*
@@ -485,12 +531,25 @@ static void look_at_legs(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		WRITE_ONCE(leg->late, late >> i & 1);
+		WRITE_ONCE(leg->late, (late >> i & 1) || keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		/* A pool that starts finds out by itself: no flush of that leg ends well. */
 		if (READ_ONCE(leg->flush_lost) && test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg))
 			kvp_leg_flush_failed(leg);
-		if ((lost >> i & 1) && may_do_without(leg))
+		if (((lost >> i & 1) || (most && keeps_reads(leg, most))) && may_do_without(leg))
 			kvp_leg_fail(leg, "does not answer");
+	}
+}
+
+/* What a leg which was left has not been sent yet need not be sent. But what is read of the only copy of the log. */
+static void drop_unsent(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (leg->bdev && !kvp_leg_usable(leg) && READ_ONCE(leg->left_at) && !kvp_leg_keeps_log(leg))
+			kvp_io_drop(leg);
 	}
 }
 
@@ -501,9 +560,10 @@ static void watch_work(struct work_struct *work)
 
 	look_at_legs(pool);
 	give_up(pool);
+	drop_unsent(pool);
 	clear_bit(0, &all->armed);
-	smp_mb();	/* pairs with the one in enter() */
-	if (!list_empty(&all->list))
+	smp_mb();	/* pairs with the ones in enter() and kvp_leg_choose_this() */
+	if (!list_empty(&all->list) || any_reads(pool))
 		arm(all);
 }
 

@@ -19,7 +19,9 @@
  *
  * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
  * no leg to spare has no pages of its own, nor has one for which there is no memory: it is waited for.
- * So is a read that a user's bio makes itself: its pages are the user's.
+ * So is a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such reads for a second gets no
+ * new one, where another leg has the block, and is taken out after leg_timeout like any; and what still waits in its queue
+ * (io/leg_queue.h) is not sent then, and asked of another leg.
  *
  * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
  * and flushes that were never issued. Of a flush that failed on its way or on the medium nobody knows what it
@@ -90,6 +92,9 @@ void kvp_flights_exit(struct kvp_pool *pool);
 /** kvp_flights_kick() - a leg is not in use any more: give up what it has. Any context. */
 void kvp_flights_kick(struct kvp_pool *pool);
 
+/** kvp_flights_watch() - a leg was asked for something that is no flight, by kvp_leg_choose(): look after it. Any context. */
+void kvp_flights_watch(struct kvp_pool *pool);
+
 /** kvp_io_land() - what a read of a group has read goes where it was to; no effect on others. Context: process. */
 void kvp_io_land(struct kvp_io *io);
 
@@ -104,6 +109,13 @@ bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 
 /** kvp_io_start() - send a request to its leg; as kvp_io_submit() promises, but waits for the device if need be */
 void kvp_io_start(struct kvp_io *io);
+
+/**
+ * kvp_io_drop() - what this leg, which was left, has not been sent yet ends with -ETIMEDOUT
+ *
+ * Also what users' bios read themselves. Context: process.
+ */
+void kvp_io_drop(struct kvp_leg *leg);
 
 /** kvp_io_fua_flushes() - is a write with FUA to this leg one without and a flush of all the device's cache? Any context. */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg);

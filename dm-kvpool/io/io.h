@@ -42,6 +42,7 @@ struct kvp_flight;
  * @background: of no urgency (scrub)
  * @urgent: someone waits for it, and it must not stand behind what nobody waits
  *	for (the log, behind destage)
+ * @on_purpose: the sender knows that the leg is out of use, and wants it all the same
  * @block: first block on the leg
  * @nr: number of pages, each one block; of a discard, blocks
  * @pages: the pages; must stay until @done
@@ -58,7 +59,7 @@ struct kvp_flight;
 struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
-	bool background, urgent;
+	bool background, urgent, on_purpose;
 	u64 block;
 	u32 nr;
 	struct page **pages;

@@ -8,10 +8,12 @@
 #include "io/leg_queue.h"
 
 #define JOINED_RESERVE	4
+#define SPARE_QUEUES	8	/* of devices that are no legs any more, and have not answered */
 #define GAP_BLOCKS	16u	/* 64 KiB: a disk is past it sooner than it has begun another request */
 
-/* Of one leg. */
+/* Of one device: a leg that follows it in its place has another one, as what it was sent last may never end. */
 struct kvp_leg_queue {
+	struct block_device *bdev;	/* NULL: of none yet; by all->lock */
 	spinlock_t lock;		/* irqsave */
 	struct bio_list reads, writes;	/* that no worker has sent yet; by lock */
 	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
@@ -29,12 +31,56 @@ struct kvp_leg_queues {
 	struct bio_set joined;
 	struct page *junk;		/* for what is read along and not looked at; 1 << @junk_order blocks */
 	unsigned int junk_order;
-	struct kvp_leg_queue leg[KVP_MAX_LEGS];
+	spinlock_t lock;		/* irqsave; of whose they are */
+	struct kvp_leg_queue leg[KVP_MAX_LEGS + SPARE_QUEUES];
 };
 
-struct kvp_leg_queue *kvp_leg_queue(const struct kvp_leg *leg)
+/* Was it that of a device which is no leg any more, and has ended all? */
+static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 {
-	return &leg->pool->leg_queues->leg[leg->index];
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_LEGS; i++)
+		if (pool->legs[i].bdev == q->bdev)
+			return false;
+	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) && bio_list_empty(&q->reads) &&
+	       bio_list_empty(&q->writes) && bio_list_empty(&q->alone) && bio_list_empty(&q->first);
+}
+
+/* The one that its device has, or one that is nobody's. If there is none, one that may be another's. */
+static struct kvp_leg_queue *__find_queue(const struct kvp_leg *leg)
+{
+	struct kvp_leg_queues *qs = leg->pool->leg_queues;
+	struct kvp_leg_queue *unused = NULL;
+	u32 i;
+
+	lockdep_assert_held(&qs->lock);
+	for (i = 0; i < ARRAY_SIZE(qs->leg); i++) {
+		if (qs->leg[i].bdev == leg->bdev)
+			return &qs->leg[i];
+		if (!unused && (!qs->leg[i].bdev || is_left(leg->pool, &qs->leg[i])))
+			unused = &qs->leg[i];
+	}
+	return unused ?: &qs->leg[leg->index];
+}
+
+static struct kvp_leg_queue *take_queue(struct kvp_leg *leg)
+{
+	struct kvp_leg_queues *qs = leg->pool->leg_queues;
+	struct kvp_leg_queue *q;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qs->lock, flags);
+	q = __find_queue(leg);
+	q->bdev = leg->bdev;
+	WRITE_ONCE(leg->queue, q);
+	spin_unlock_irqrestore(&qs->lock, flags);
+	return q;
+}
+
+struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg)
+{
+	return READ_ONCE(leg->queue) ?: take_queue(leg);
 }
 
 static bool is_write(const struct bio *bio)
@@ -328,11 +374,24 @@ static bool is_full(struct kvp_leg *leg)
 	return now > READ_ONCE(bdev_get_queue(leg->bdev)->nr_requests);
 }
 
+/* Would it keep us until somebody who changes it, or resets it, is done? It may be frozen just behind this look. */
+static bool is_frozen(const struct kvp_leg *leg)
+{
+	return READ_ONCE(bdev_get_queue(leg->bdev)->mq_freeze_depth);
+}
+
 bool kvp_leg_crowded(struct kvp_leg *leg)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 
 	return is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
+}
+
+/* It was left just now, and who drops what waits may have been here already: he comes again. */
+static void drop_if_left(const struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->left_at))
+		kvp_flights_kick(leg->pool);
 }
 
 static void enqueue(struct kvp_leg *leg, struct bio *bio)
@@ -347,6 +406,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
 	kick(q);
+	drop_if_left(leg);
 }
 
 /* Before all that waits here, and by a worker of its own. */
@@ -360,6 +420,7 @@ static void enqueue_first(struct kvp_leg *leg, struct bio *bio)
 	bio_list_add(&q->first, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
 	queue_work(q->all->urgent, &q->now);
+	drop_if_left(leg);
 }
 
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
@@ -367,7 +428,7 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
 	/* A worker waits for a request to be free on the device: it may never answer, and locks are held here. */
-	if (READ_ONCE(leg->late) || is_full(leg))
+	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg))
 		enqueue_first(leg, bio);
 	else
 		submit_bio_noacct(bio);
@@ -377,7 +438,7 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
-	if (READ_ONCE(leg->late) || kvp_leg_crowded(leg))
+	if (READ_ONCE(leg->late) || is_frozen(leg) || kvp_leg_crowded(leg))
 		enqueue(leg, bio);
 	else
 		submit_bio_noacct(bio);
@@ -386,6 +447,37 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
 void kvp_leg_sent(struct kvp_leg_queue *q)
 {
 	atomic_dec(&q->in_flight);
+}
+
+static void take_those_of(const struct block_device *bdev, struct bio_list *from, struct bio_list *to)
+{
+	struct bio_list stay = BIO_EMPTY_LIST;
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(from)))
+		bio_list_add(bio->bi_bdev == bdev ? to : &stay, bio);
+	*from = stay;
+}
+
+void kvp_io_drop(struct kvp_leg *leg)
+{
+	struct kvp_leg_queue *q = READ_ONCE(leg->queue);
+	struct bio_list dropped = BIO_EMPTY_LIST;
+	unsigned long flags;
+	struct bio *bio;
+
+	if (!q)
+		return;
+	spin_lock_irqsave(&q->lock, flags);
+	take_those_of(leg->bdev, &q->first, &dropped);
+	take_those_of(leg->bdev, &q->alone, &dropped);
+	take_those_of(leg->bdev, &q->writes, &dropped);
+	take_those_of(leg->bdev, &q->reads, &dropped);
+	spin_unlock_irqrestore(&q->lock, flags);
+	while ((bio = bio_list_pop(&dropped))) {
+		bio->bi_status = BLK_STS_TIMEOUT;
+		bio_endio(bio);
+	}
 }
 
 /* As much in one piece as there is. */
@@ -418,7 +510,8 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;
 	}
-	for (i = 0; i < KVP_MAX_LEGS; i++) {
+	spin_lock_init(&qs->lock);
+	for (i = 0; i < ARRAY_SIZE(qs->leg); i++) {
 		struct kvp_leg_queue *q = &qs->leg[i];
 
 		spin_lock_init(&q->lock);

@@ -13,6 +13,9 @@
  * device goes as one request: with so few tags its own queue has nothing to join. Such
  * a request is made when the device has room for it, or when it cannot grow. Of
  * a disk that seeks, reads are also joined over a small gap, which is read along.
+ *
+ * A queue is a device's, not a leg's: a device that hangs keeps what it has, and the leg that takes its place has no part
+ * in that. What still waits here when a leg is left is not sent any more: it ends with a timeout (kvp_io_drop()).
  */
 #ifndef KVP_LEG_QUEUE_H
 #define KVP_LEG_QUEUE_H
@@ -23,7 +26,7 @@ struct bio;
 struct kvp_leg;
 struct kvp_pool;
 
-/** kvp_leg_queues_init() - a queue for each leg that the pool may have; 0 or -ENOMEM */
+/** kvp_leg_queues_init() - a queue for each device that the pool may have as a leg; 0 or -ENOMEM */
 int kvp_leg_queues_init(struct kvp_pool *pool);
 
 /** kvp_leg_queues_exit() - after the last bio has ended. Context: process. */
@@ -50,8 +53,8 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 
 struct kvp_leg_queue;
 
-/** kvp_leg_queue() - the leg's queue: for kvp_leg_sent(), when the leg itself may be gone */
-struct kvp_leg_queue *kvp_leg_queue(const struct kvp_leg *leg);
+/** kvp_leg_queue() - the queue of the leg's device: for kvp_leg_sent(), when the leg itself may be gone. Any context. */
+struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg);
 
 /** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */
 void kvp_leg_sent(struct kvp_leg_queue *q);

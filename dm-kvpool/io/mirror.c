@@ -11,7 +11,7 @@
 #define STREAM_AHEAD	32	/* requests that a stream's leg may have beyond the least */
 
 /*
- * Less in flight wins. Between equals a disk whose head is there already, and
+ * One that answers wins over one that has not for a second. Then less in flight wins. Between equals a disk whose head is there already, and
  * else the block's address decides, in steps of 1 MiB: so that a long stream
  * goes to all legs, and to each in long pieces. A stream of small requests stays with
  * its leg for such a piece, so that what waits there can go as one request.
@@ -20,6 +20,8 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 {
 	int x = atomic_read(&a->in_flight), y = atomic_read(&b->in_flight);
 
+	if (READ_ONCE(a->late) != READ_ONCE(b->late))
+		return READ_ONCE(b->late);
 	if (x != y)
 		return x < y;
 	if (a->rotational && (READ_ONCE(a->next_block) == block) !=
@@ -34,7 +36,7 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
  */
 static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
 {
-	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
+	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS && !READ_ONCE(leg->late) &&
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
@@ -63,10 +65,28 @@ static struct kvp_leg *its_leg(const struct kvp_vdev *v, u64 block)
 	return kvp_leg_usable(leg) ? leg : NULL;
 }
 
+/* A read that a user's bio makes is no flight: the watch looks at these numbers. */
+void kvp_leg_choose_this(struct kvp_leg *leg)
+{
+	/* First the time: one that is old by accident would say that the leg hangs. */
+	if (!atomic_read(&leg->in_flight))
+		WRITE_ONCE(leg->asked, jiffies);
+	/* Ordered: pairs with keeps_reads(), and before the look at whether the watch is armed with watch_work(). */
+	atomic_inc_return(&leg->in_flight);
+	kvp_flights_watch(leg->pool);
+}
+
+void kvp_leg_unchoose(struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->answered) != jiffies)
+		WRITE_ONCE(leg->answered, jiffies);
+	atomic_dec(&leg->in_flight);
+}
+
 static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
 {
 	if (leg) {
-		atomic_inc(&leg->in_flight);
+		kvp_leg_choose_this(leg);
 		WRITE_ONCE(leg->next_block, block + nr);
 	}
 	return leg;
@@ -92,16 +112,6 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 	if (!kvp_log_striped(v->g))
 		return kvp_leg_choose_copy(v, at.block, nr);
 	return chosen(kvp_leg_usable(leg) ? leg : NULL, at.block, nr);
-}
-
-void kvp_leg_choose_this(struct kvp_leg *leg)
-{
-	atomic_inc(&leg->in_flight);
-}
-
-void kvp_leg_unchoose(struct kvp_leg *leg)
-{
-	atomic_dec(&leg->in_flight);
 }
 
 /*

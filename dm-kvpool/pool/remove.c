@@ -116,7 +116,8 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 
 static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
 {
-	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .nr = WIPE_PAGES, .pages = zeros };
+	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true,
+			     .nr = WIPE_PAGES, .pages = zeros };
 	int ret = 0;
 
 	for (io.block = first; !ret && io.block < first + KVP_LABEL_BLOCKS; io.block += WIPE_PAGES)

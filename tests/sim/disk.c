@@ -293,6 +293,11 @@ bool kvp_io_fua_apart(const struct kvp_leg *leg)
 	return disks.fua == FUA_NONE;
 }
 
+/* A disk has at once whatever it is sent. */
+void kvp_io_drop(struct kvp_leg *leg)
+{
+}
+
 void kvp_io_unhold(struct block_device *bdev)
 {
 	bdev->holds--;

@@ -563,8 +563,94 @@ static void start_while_a_leg_is_silent(struct trouble *t)
 		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 }
 
+/* --- legs that hang ------------------------------------------------------------------------------- */
+
+#define HELD 5
+
+/* As a user's bio reads: it is no flight. */
+struct own_read {
+	struct kvp_io io;
+	struct page *page;
+	bool over;
+};
+
+static void own_read_done(struct kvp_io *io)
+{
+	struct own_read *r = io->private;
+
+	kvp_leg_unchoose(io->leg);
+	r->over = true;
+}
+
+static void own_read(struct own_read *r, struct host *h, u64 block)
+{
+	memset(r, 0, sizeof(*r));
+	r->page = alloc_page(GFP_KERNEL);
+	r->io = (struct kvp_io){ .leg = kvp_leg_choose(h->pool, block, 1), .op = KVP_IO_READ, .nr = 1, .pages = &r->page,
+				 .block = kvp_home_block(h->pool, block), .done = own_read_done, .private = r };
+	kvp_io_submit(&r->io);
+}
+
+/*
+ * Readers' own requests are no flights, and nothing else is asked of the leg. New reads avoid it all the same, though it
+ * has less to do, and in the end it is taken out.
+ */
+static void reads_avoid_a_leg_that_hangs(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct own_read held, later[HELD];
+	u32 i;
+
+	spread(h);
+	disks.hung[1] = true;
+	own_read(&held, h, HELD * LEAF + 300);
+	host_sleep(2500);
+	if (held.over)
+		sim_fail("the block was read from another leg: this test is about nothing");
+	for (i = 0; i < HELD; i++)
+		own_read(&later[i], h, i * LEAF + 300);
+	host_sleep(500);
+	for (i = 0; i < HELD; i++)
+		if (!later[i].over || later[i].io.error)
+			sim_fail("a new read waits for the leg that hangs, or failed: %d", later[i].io.error);
+	host_sleep(40000);
+	if (kvp_leg_usable(host_leg(h, 1)))
+		sim_fail("a leg that keeps a read for 40 seconds is in use");
+	disks_wake(1);
+	host_sleep(100);
+	if (!held.over || held.io.error)
+		sim_fail("the read that was kept ended with %d", held.io.error);
+	__free_page(held.page);
+	for (i = 0; i < HELD; i++)
+		__free_page(later[i].page);
+}
+
+/* Whoever asks a leg that was left a moment before waits for nothing. */
+static void leg_that_was_left_just_now(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_leg *leg = host_leg(h, 1);
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	unsigned long before;
+	int error;
+
+	spread(h);
+	disks.hung[1] = true;
+	if (!kvp_leg_fail(leg, "a test"))
+		sim_fail("the leg was not given up");
+	host_sleep(50);
+	before = jiffies;
+	error = kvp_io_page(leg, KVP_IO_WRITE_FUA, disks.data_start, page);
+	if (error != -ETIMEDOUT || time_after(jiffies, before + HZ))
+		sim_fail("it ended with %d after %lu jiffies", error, jiffies - before);
+	disks_wake(1);
+	__free_page(page);
+}
+
 void run_trouble(void)
 {
+	trouble(NAMED(reads_avoid_a_leg_that_hangs), 2);
+	trouble(NAMED(leg_that_was_left_just_now), 2);
 	trouble(NAMED(scrub_since_a_checkpoint), 2);
 	trouble(NAMED(scrub_without_memory), 2);
 	trouble(NAMED(progress_without_memory), 2);

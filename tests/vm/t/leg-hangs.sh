@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a leg that hangs: offline frees who waits for it, and so does leg_timeout; the pool is suspended and removed meanwhile
+# test: a leg that hangs: offline frees who waits for it, and so does leg_timeout, also if it only keeps reads; the pool is suspended and removed meanwhile
 # timeout: 120
 # needs: gcc
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -54,4 +54,25 @@ dmsetup message p 0 events | grep -q 'leg_lost leg=0 .*why=does not answer' || f
 dmsetup resume slow
 wait_stat p unanswered 0
 expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v3" "contents"
+dmsetup remove --retry p
+
+echo "--- it keeps nothing but reads"
+dd if=/dev/zero of=/dev/a bs=1M oflag=direct status=none || :
+dd if=/dev/zero of=/dev/b bs=1M oflag=direct status=none || :
+dmsetup create p --table "$len kvpool - 4 format name=p log_size=8M ram_cache=0 mirror 2 /dev/mapper/slow /dev/b"
+oracle write /dev/mapper/p 0 1024 4 fsync bs=32
+dmsetup message p 0 checkpoint
+dmsetup message p 0 set leg_timeout 2
+dmsetup message p 0 set destage_idle_ms 86400000
+expect_eq "$(oracle show /dev/mapper/p 0 1024)" "0 1024 v4" "contents"
+dmsetup suspend --noflush slow
+readers=()
+for i in 0 1 2 3; do
+	dd if=/dev/mapper/p of=/dev/null bs=4k count=1024 iflag=direct status=none &
+	readers+=($!)
+done
+wait_stat p leg.0.state faulted
+expect_eq "$(oracle show /dev/mapper/p 0 1024)" "0 1024 v4" "contents, while the leg hangs"
+dmsetup resume slow
+wait "${readers[@]}"
 dmsetup remove --retry p
