@@ -154,7 +154,7 @@ static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "%s%s%s", deep_name("sequence:"),
+	n = snprintf(name, 128, "%s%s%s%s", deep_name("sequence:"), sim_fua == FUA_NONE ? "no-fua-" : "",
 		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" : s->start.cache ? "cache-" : "",
 		     s->start.second ? shape_of(s) :
 		     s->start.parity && s->start.strict ? "parity-strict" :
@@ -266,6 +266,20 @@ void run_deep_sequences(void)
 	}
 }
 
+/* Disks without FUA: a power cut between each write and its flush, and in the recoveries as well. */
+static void sequences_without_fua(void)
+{
+	static const struct host_start shapes[] = { { .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true } };
+	enum op op;
+	u32 i;
+
+	sim_fua = FUA_NONE;
+	for (i = 0; i < (opt.thorough ? ARRAY_SIZE(shapes) : 2); i++)
+		for (op = 0; op < (shapes[i].legs == 1 ? OP_LEG_LOSS : OPS); op++)
+			sequence(&shapes[i], &op, 1, tails[op % 3]);
+	sim_fua = FUA_OWN;
+}
+
 void run_sequences(void)
 {
 	static const enum op strict[] = { OP_LARGE, OP_OVERWRITE };
@@ -280,6 +294,7 @@ void run_sequences(void)
 		sequence(&strict_parity, strict, 2, tails[t]);
 	}
 	short_sequences(&(struct host_start){ .legs = 3, .parity = true }, OPS);
+	sequences_without_fua();
 }
 
 /* The same on two vdevs, with writes and discards on both of them; of the two with a parity1 each has half the pairs. */
