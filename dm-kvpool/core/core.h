@@ -117,12 +117,12 @@ struct kvp_leg {
 	u64 lag;			/* found at the start: so many superblocks behind, so it is stale (R29) */
 	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
-	bool flush_lost;		/* a flush failed: what is in its cache may be lost. Never taken back */
+	bool flush_lost;		/* a flush failed: for good, and with what its cache had */
 	bool late;			/* has not answered for a second */
 	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
-	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: it has none yet */
-	unsigned long asked;		/* jiffies: of the reads in @in_flight, the first of those that none was before */
+	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
+	unsigned long asked;		/* jiffies: the last read while @in_flight was 0 */
 	atomic_t in_flight;
 	u64 next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
@@ -357,8 +357,8 @@ static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
 /**
  * kvp_leg_flush_failed() - a flush of a leg failed: what it had in its cache may be lost (R20)
  *
- * The leg is given up. If the pool cannot do without it, the pool stands, and only a restart helps: returns false.
- * Context: any.
+ * It is given up; if the pool cannot do without it the pool stands, and only a restart helps:
+ * returns false. Context: any.
  */
 static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 {

@@ -363,8 +363,8 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 #define POINTERS_A_LEAF	64u
 
 /*
- * The last block of the pool that lies before @behind and below the same leaf as @first. A leaf in which a region ends has
- * nothing of the next: what is left of it is no block of the pool at all.
+ * The last block of the pool that lies before @behind and below the same leaf as @first. A leaf in
+ * which a region ends has nothing of the next: what is left of it is no block of the pool at all.
  */
 static u64 last_before(const struct kvp_vdev *v, u64 first, u64 behind)
 {

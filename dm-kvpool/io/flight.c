@@ -138,8 +138,8 @@ void kvp_flights_watch(struct kvp_pool *pool)
 }
 
 /*
- * On the list, unless nobody waits for it any more. If the leg is left just now, the watch may have looked at the list
- * already: then it looks again.
+ * On the list, unless nobody waits for it any more. If the leg is left just now, the watch may have
+ * looked at the list already: then it looks again.
  */
 static bool enter(struct kvp_flight *f)
 {
@@ -166,13 +166,15 @@ static bool enter(struct kvp_flight *f)
 /* May it have flushed what other writes had left in the cache of the device? */
 static bool flushes(const struct kvp_io *io)
 {
-	return io->op == KVP_IO_FLUSH || (io->op == KVP_IO_WRITE_FUA && kvp_io_fua_flushes(io->leg));
+	return io->op == KVP_IO_FLUSH ||
+	       (io->op == KVP_IO_WRITE_FUA && kvp_io_fua_flushes(io->leg));
 }
 
 /*
- * A flush that failed may have lost whatever the leg had in its cache, and no later one would say so. Whoever sent this
- * one may only lose an event by that. So from here on no flush of the leg ends well, and the watch gives it up (R20).
- * What was never issued, for want of memory, has lost nothing. Somebody waits for @io, so the leg is there.
+ * A flush that failed may have lost whatever the leg had in its cache, and no later one would say
+ * so. Whoever sent this one may only lose an event by that. So from here on no flush of the leg
+ * ends well, and the watch gives it up (R20). What was never issued, for want of memory, has lost
+ * nothing. Somebody waits for @io, so the leg is there.
  */
 static void judge_flush(struct kvp_io *io)
 {
@@ -206,8 +208,8 @@ static void start_bare(struct kvp_io *io)
 }
 
 /*
- * Is it for a leg that was left, by a sender that did not know it? What is read of an SSD that has the only copy of the
- * log is read on purpose.
+ * Is it for a leg that was left, by a sender that did not know it? What is read of an SSD that has
+ * the only copy of the log is read on purpose.
  */
 static bool is_too_late(const struct kvp_io *io)
 {
@@ -334,8 +336,8 @@ static void come_back(struct kvp_flight *f)
 }
 
 /*
- * The write has ended well. The flush goes to a worker: it may have to wait for the device, which an interrupt cannot.
- * Several of them for one leg are one flush there: the block layer sees to it.
+ * The write has ended well. The flush goes to a worker: it may have to wait for the device, which
+ * an interrupt cannot. Several of them for one leg are one flush there: the block layer sees to it.
  */
 static void flush_behind(struct kvp_flight *f)
 {
@@ -411,7 +413,10 @@ static unsigned long leg_timeout(const struct kvp_pool *pool)
 	return (unsigned long)READ_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT]) * HZ;
 }
 
-/* Is it what nobody waits for any more? All that a leg has which was left; what it is asked on purpose may take its time. */
+/*
+ * Is it what nobody waits for any more? All that a leg has which was left; what it is asked on
+ * purpose may take its time.
+ */
 static bool __is_ripe(const struct kvp_flight *f)
 {
 	const struct kvp_leg *leg = f->dev.leg;
@@ -485,8 +490,8 @@ static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 }
 
 /*
- * Of reads that users' bios make it is known how many there are, and when the first of them began. So a leg
- * that answers some and keeps one is not found by that.
+ * Of reads that users' bios make it is known how many there are, and when the first of them began.
+ * So a leg that answers some and keeps one is not found by that.
  */
 static bool keeps_reads(const struct kvp_leg *leg, unsigned long most)
 {
@@ -531,16 +536,21 @@ static void look_at_legs(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		WRITE_ONCE(leg->late, (late >> i & 1) || keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
+		WRITE_ONCE(leg->late, (late >> i & 1) ||
+				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		/* A pool that starts finds out by itself: no flush of that leg ends well. */
-		if (READ_ONCE(leg->flush_lost) && test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg))
+		if (READ_ONCE(leg->flush_lost) && kvp_leg_usable(leg) &&
+		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
 		if (((lost >> i & 1) || (most && keeps_reads(leg, most))) && may_do_without(leg))
 			kvp_leg_fail(leg, "does not answer");
 	}
 }
 
-/* What a leg which was left has not been sent yet need not be sent. But what is read of the only copy of the log. */
+/*
+ * What a leg which was left has not been sent yet need not be sent. But what is read of the only
+ * copy of the log.
+ */
 static void drop_unsent(struct kvp_pool *pool)
 {
 	u32 i;
@@ -548,7 +558,8 @@ static void drop_unsent(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->bdev && !kvp_leg_usable(leg) && READ_ONCE(leg->left_at) && !kvp_leg_keeps_log(leg))
+		if (leg->bdev && !kvp_leg_usable(leg) && READ_ONCE(leg->left_at) &&
+		    !kvp_leg_keeps_log(leg))
 			kvp_io_drop(leg);
 	}
 }
@@ -610,7 +621,8 @@ int kvp_flights_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&all->watch, watch_work);
 	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	/* Somebody waits for each flush behind a write. */
-	all->again_wq = alloc_workqueue("kvpool-again", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	all->again_wq = alloc_workqueue("kvpool-again",
+					WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return all->watch_wq && all->again_wq ? 0 : -ENOMEM;
 }
 

@@ -19,30 +19,37 @@
  *
  * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
  * no leg to spare has no pages of its own, nor has one for which there is no memory: it is waited for.
- * So is a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such reads for a second gets no
- * new one, where another leg has the block, and is taken out after leg_timeout like any; and what still waits in its queue
- * (io/leg_queue.h) is not sent then, and asked of another leg.
+ * So is a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such
+ * reads for a second gets no new one, where another leg has the block, and is taken out after
+ * leg_timeout like any; and what still waits in its queue (io/leg_queue.h) is not sent then, and
+ * asked of another leg.
  *
  * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
  * and flushes that were never issued. Of a flush that failed on its way or on the medium nobody knows what it
- * has lost (R20). So no later flush of that leg ends well, whatever the device says, and the leg is given up, even where
- * the sender could do without what it sent.
+ * has lost (R20). So no later flush of that leg ends well, whatever the device says, and the leg is
+ * given up, even where the sender could do without what it sent.
  *
- * Most disks have a volatile cache and no FUA. There the block layer makes a write and a flush of a write with
- * FUA, and says of an error only that there was one. So here a flight sends the two itself: first the write; when that
- * has ended well, the flush. The error of the write is tried again by its kind; that of the flush is one of a flush. The cases:
+ * Most disks have a volatile cache and no FUA. There the block layer makes a write and a flush of a
+ * write with FUA, and says of an error only that there was one. So here a flight sends the two
+ * itself: first the write; when that has ended well, the flush. The error of the write is tried
+ * again by its kind; that of the flush is one of a flush. The cases:
  *
- *  - The power goes between the two: nobody was answered. The write may be there or not, as of any that was in flight.
- *  - The write fails, and is tried again: no flush was sent. Other flights of the leg may have sent theirs
- *    meanwhile: those cover what had ended, and this write had not.
- *  - The flush fails: all that had ended on this leg since its last good flush may be lost, of others too. A flush
- *    that another flight sent before or after, and that the device ends well, is not believed any more.
- *  - The leg is left between the two: the request ends as any other of that leg, and the flush goes nowhere or is a stray.
- *  - Two writes of one leg have ended, each sends its flush: neither waits for the other. The block layer makes one
- *    flush of those that wait together.
- *  - There is no memory for a flight: the request goes whole, as one with FUA. Its error may be one of the flush.
- *  - A stacked device (dm, md) that offers FUA: it may be its own, or made of a write and a flush below. The request
- *    goes whole, one write as below, and its error may be one of a flush: it is not tried again.
+ *  - The power goes between the two: nobody was answered. The write may be there or not, as of any
+ *    that was in flight.
+ *  - The write fails, and is tried again: no flush was sent. Other flights of the leg may have sent
+ *    theirs meanwhile: those cover what had ended, and this write had not.
+ *  - The flush fails: all that had ended on this leg since its last good flush may be lost, of
+ *    others too. A flush that another flight sent before or after, and that the device ends well,
+ *    is not believed any more.
+ *  - The leg is left between the two: the request ends as any other of that leg, and the flush goes
+ *    nowhere or is a stray.
+ *  - Two writes of one leg have ended, each sends its flush: neither waits for the other. The block
+ *    layer makes one flush of those that wait together.
+ *  - There is no memory for a flight: the request goes whole, as one with FUA. Its error may be one
+ *    of the flush.
+ *  - A stacked device (dm, md) that offers FUA: it may be its own, or made of a write and a flush
+ *    below. The request goes whole, one write as below, and its error may be one of a flush: it is
+ *    not tried again.
  */
 #ifndef KVP_FLIGHT_H
 #define KVP_FLIGHT_H
@@ -64,8 +71,9 @@ struct kvp_pool;
  * @refs: of struct kvp_pool: its owner's, and one of each stray
  * @watch: looks whether a leg does not answer, while there are flights
  * @armed: bit 0: it will
- * @watch_wq, @again_wq: for that; and for what is tried again, and for a flush behind its write. Of their own: all others may be waiting for a
- *	leg, and who sends something may have to wait for the device
+ * @watch_wq, @again_wq: for that; and for what is tried again, and for a flush behind its write. Of
+ *	their own: all others may be waiting for a leg, and who sends something may have to wait for
+ *	the device
  */
 struct kvp_flights {
 	struct kvp_pool *pool;
@@ -92,7 +100,10 @@ void kvp_flights_exit(struct kvp_pool *pool);
 /** kvp_flights_kick() - a leg is not in use any more: give up what it has. Any context. */
 void kvp_flights_kick(struct kvp_pool *pool);
 
-/** kvp_flights_watch() - a leg was asked for something that is no flight, by kvp_leg_choose(): look after it. Any context. */
+/**
+ * kvp_flights_watch() - a leg was asked for something that is no flight, by kvp_leg_choose(): look
+ * after it. Any context.
+ */
 void kvp_flights_watch(struct kvp_pool *pool);
 
 /** kvp_io_land() - what a read of a group has read goes where it was to; no effect on others. Context: process. */
@@ -121,7 +132,8 @@ void kvp_io_drop(struct kvp_leg *leg);
 bool kvp_io_fua_flushes(const struct kvp_leg *leg);
 
 /**
- * kvp_io_fua_apart() - must a write with FUA to this leg be sent as a write, and then a flush? Any context.
+ * kvp_io_fua_apart() - must a write with FUA to this leg be sent as a write, and then a flush? Any
+ * context.
  *
  * It has a volatile cache, and no FUA. Where it says so, kvp_io_fua_flushes() does.
  */

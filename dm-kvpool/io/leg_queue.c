@@ -11,7 +11,10 @@
 #define SPARE_QUEUES	8	/* of devices that are no legs any more, and have not answered */
 #define GAP_BLOCKS	16u	/* 64 KiB: a disk is past it sooner than it has begun another request */
 
-/* Of one device: a leg that follows it in its place has another one, as what it was sent last may never end. */
+/*
+ * Of one device: a leg that follows it in its place has another one, as what it was sent last may
+ * never end.
+ */
 struct kvp_leg_queue {
 	struct block_device *bdev;	/* NULL: of none yet; by all->lock */
 	spinlock_t lock;		/* irqsave */
@@ -47,7 +50,10 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 	       bio_list_empty(&q->writes) && bio_list_empty(&q->alone) && bio_list_empty(&q->first);
 }
 
-/* The one that its device has, or one that is nobody's. If there is none, one that may be another's. */
+/*
+ * The one that its device has, or one that is nobody's. If there is none, one that may be
+ * another's.
+ */
 static struct kvp_leg_queue *__find_queue(const struct kvp_leg *leg)
 {
 	struct kvp_leg_queues *qs = leg->pool->leg_queues;
@@ -374,7 +380,10 @@ static bool is_full(struct kvp_leg *leg)
 	return now > READ_ONCE(bdev_get_queue(leg->bdev)->nr_requests);
 }
 
-/* Would it keep us until somebody who changes it, or resets it, is done? It may be frozen just behind this look. */
+/*
+ * Would it keep us until somebody who changes it, or resets it, is done? It may be frozen just
+ * behind this look.
+ */
 static bool is_frozen(const struct kvp_leg *leg)
 {
 	return READ_ONCE(bdev_get_queue(leg->bdev)->mq_freeze_depth);
@@ -449,7 +458,8 @@ void kvp_leg_sent(struct kvp_leg_queue *q)
 	atomic_dec(&q->in_flight);
 }
 
-static void take_those_of(const struct block_device *bdev, struct bio_list *from, struct bio_list *to)
+static void take_those_of(const struct block_device *bdev, struct bio_list *from,
+			  struct bio_list *to)
 {
 	struct bio_list stay = BIO_EMPTY_LIST;
 	struct bio *bio;

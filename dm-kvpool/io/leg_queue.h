@@ -14,8 +14,9 @@
  * a request is made when the device has room for it, or when it cannot grow. Of
  * a disk that seeks, reads are also joined over a small gap, which is read along.
  *
- * A queue is a device's, not a leg's: a device that hangs keeps what it has, and the leg that takes its place has no part
- * in that. What still waits here when a leg is left is not sent any more: it ends with a timeout (kvp_io_drop()).
+ * A queue is a device's, not a leg's: a device that hangs keeps what it has, and the leg that takes
+ * its place has no part in that. What still waits here when a leg is left is not sent any more: it
+ * ends with a timeout (kvp_io_drop()).
  */
 #ifndef KVP_LEG_QUEUE_H
 #define KVP_LEG_QUEUE_H
@@ -53,7 +54,10 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 
 struct kvp_leg_queue;
 
-/** kvp_leg_queue() - the queue of the leg's device: for kvp_leg_sent(), when the leg itself may be gone. Any context. */
+/**
+ * kvp_leg_queue() - the queue of the leg's device: for kvp_leg_sent(), when the leg itself may be
+ * gone. Any context.
+ */
 struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg);
 
 /** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */

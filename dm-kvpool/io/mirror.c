@@ -11,10 +11,10 @@
 #define STREAM_AHEAD	32	/* requests that a stream's leg may have beyond the least */
 
 /*
- * One that answers wins over one that has not for a second. Then less in flight wins. Between equals a disk whose head is there already, and
- * else the block's address decides, in steps of 1 MiB: so that a long stream
- * goes to all legs, and to each in long pieces. A stream of small requests stays with
- * its leg for such a piece, so that what waits there can go as one request.
+ * One that answers wins over one that has not for a second. Then less in flight wins. Between
+ * equals a disk whose head is there already, and else the block's address decides, in steps of 1
+ * MiB: so that a long stream goes to all legs, and to each in long pieces. A stream of small
+ * requests stays with its leg for such a piece, so that what waits there can go as one request.
  */
 static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 {
@@ -36,7 +36,8 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
  */
 static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
 {
-	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS && !READ_ONCE(leg->late) &&
+	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
+	       !READ_ONCE(leg->late) &&
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
@@ -71,7 +72,10 @@ void kvp_leg_choose_this(struct kvp_leg *leg)
 	/* First the time: one that is old by accident would say that the leg hangs. */
 	if (!atomic_read(&leg->in_flight))
 		WRITE_ONCE(leg->asked, jiffies);
-	/* Ordered: pairs with keeps_reads(), and before the look at whether the watch is armed with watch_work(). */
+	/*
+	 * Ordered: pairs with keeps_reads(), and before the look at whether the watch is armed with
+	 * watch_work().
+	 */
 	atomic_inc_return(&leg->in_flight);
 	kvp_flights_watch(leg->pool);
 }

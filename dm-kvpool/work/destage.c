@@ -354,8 +354,8 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 /*
  * A discard of 1 GiB changes 512 pages, and may be of much more: a turn takes so many as the table has room for beside
  * others, and what is left of it is put back. So they are written before they outgrow the budget, and
- * whoever wants a checkpoint meanwhile gets it. 1: there is something left. No errno says so: a device may end a
- * request with any of them.
+ * whoever wants a checkpoint meanwhile gets it. 1: there is something left. No errno says so: a
+ * device may end a request with any of them.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {

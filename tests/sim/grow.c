@@ -286,7 +286,10 @@ static void discard_side(void *arg)
 	d->over = true;
 }
 
-/* A discard over the end of a region locks no more of the next than is its own: somebody is there, and it need not wait. */
+/*
+ * A discard over the end of a region locks no more of the next than is its own: somebody is there,
+ * and it need not wait.
+ */
 static void discard_beside_main(void *arg)
 {
 	struct growing *g = arg;
@@ -298,7 +301,8 @@ static void discard_beside_main(void *arg)
 	start(g, &g->new);
 	d.end = h->pool->sb->map.region[0].end;
 	if (h->pool->sb->map.nr < 2 || kvp_locate(h->pool, d.end).v->index ||
-	    kvp_vdev_from(&h->pool->vdevs[0], d.end - 1) % KVP_PTRS_PER_PAGE == KVP_PTRS_PER_PAGE - 1)
+	    kvp_map_block(&h->pool->sb->map, 0,
+			  kvp_vdev_from(&h->pool->vdevs[0], d.end) - 1) < d.end)
 		sim_fail("no region ends within a leaf of a vdev that the next has, too");
 	for (i = 0; i < d.end; i += 64)
 		host_write(h, i, 1, false);
@@ -313,7 +317,10 @@ static void discard_beside_main(void *arg)
 	host_stop(h);
 }
 
-/* 17 extents beside 12, eight of which are a leaf: of a region of 12 each, half a leaf is lost, and one is left for the next. */
+/*
+ * 17 extents beside 12, eight of which are a leaf: of a region of 12 each, half a leaf is lost, and
+ * one is left for the next.
+ */
 static void discard_beside_case(void)
 {
 	struct growing *g = calloc(1, sizeof(*g));

@@ -5,8 +5,9 @@
  * A short life is lived once for each request that a leg gets: that one, and all that come, are not
  * answered, for a while or for ever (R28); or it fails, once or from there on, with each kind of error
  * (kvp_error_kind()). All that is waited for must end, nothing that was acknowledged may be missing
- * after a power cut, and no leg is lost for an error that does not come back. But the leg whose flush failed: that is
- * given up, whoever sent the flush (R20). So also on disks without FUA, and on those that may only say that they have it.
+ * after a power cut, and no leg is lost for an error that does not come back. But the leg whose
+ * flush failed: that is given up, whoever sent the flush (R20). So also on disks without FUA, and
+ * on those that may only say that they have it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +213,10 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 	free(l);
 }
 
-/* What is about flushes, each request of them: on disks that have no FUA, and on such that only say so. */
+/*
+ * What is about flushes, each request of them: on disks that have no FUA, and on such that only say
+ * so.
+ */
 static void lives_without_fua(enum disk_fua fua)
 {
 	u32 s;

@@ -154,7 +154,8 @@ static void name_sequence(const struct sequence *s, char name[128])
 {
 	u32 i, n;
 
-	n = snprintf(name, 128, "%s%s%s%s", deep_name("sequence:"), sim_fua == FUA_NONE ? "no-fua-" : "",
+	n = snprintf(name, 128, "%s%s%s%s", deep_name("sequence:"),
+		     sim_fua == FUA_NONE ? "no-fua-" : "",
 		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" : s->start.cache ? "cache-" : "",
 		     s->start.second ? shape_of(s) :
 		     s->start.parity && s->start.strict ? "parity-strict" :
@@ -266,10 +267,14 @@ void run_deep_sequences(void)
 	}
 }
 
-/* Disks without FUA: a power cut between each write and its flush, and in the recoveries as well. */
+/*
+ * Disks without FUA: a power cut between each write and its flush, and in the recoveries as well.
+ */
 static void sequences_without_fua(void)
 {
-	static const struct host_start shapes[] = { { .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true } };
+	static const struct host_start shapes[] = {
+		{ .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true },
+	};
 	enum op op;
 	u32 i;
 

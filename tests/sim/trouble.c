@@ -563,7 +563,10 @@ static void start_while_a_leg_is_silent(struct trouble *t)
 		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 }
 
-/* --- legs that hang ------------------------------------------------------------------------------- */
+/*
+ * --- legs that hang
+ * -------------------------------------------------------------------------------
+ */
 
 #define HELD 5
 
@@ -586,14 +589,17 @@ static void own_read(struct own_read *r, struct host *h, u64 block)
 {
 	memset(r, 0, sizeof(*r));
 	r->page = alloc_page(GFP_KERNEL);
-	r->io = (struct kvp_io){ .leg = kvp_leg_choose(h->pool, block, 1), .op = KVP_IO_READ, .nr = 1, .pages = &r->page,
-				 .block = kvp_home_block(h->pool, block), .done = own_read_done, .private = r };
+	r->io = (struct kvp_io){
+		.leg = kvp_leg_choose(h->pool, block, 1), .op = KVP_IO_READ, .nr = 1,
+		.pages = &r->page, .block = kvp_home_block(h->pool, block),
+		.done = own_read_done, .private = r,
+	};
 	kvp_io_submit(&r->io);
 }
 
 /*
- * Readers' own requests are no flights, and nothing else is asked of the leg. New reads avoid it all the same, though it
- * has less to do, and in the end it is taken out.
+ * Readers' own requests are no flights, and nothing else is asked of the leg. New reads avoid it
+ * all the same, though it has less to do, and in the end it is taken out.
  */
 static void reads_avoid_a_leg_that_hangs(struct trouble *t)
 {
@@ -612,7 +618,8 @@ static void reads_avoid_a_leg_that_hangs(struct trouble *t)
 	host_sleep(500);
 	for (i = 0; i < HELD; i++)
 		if (!later[i].over || later[i].io.error)
-			sim_fail("a new read waits for the leg that hangs, or failed: %d", later[i].io.error);
+			sim_fail("a new read waits for the leg that hangs, or failed: %d",
+				 later[i].io.error);
 	host_sleep(40000);
 	if (kvp_leg_usable(host_leg(h, 1)))
 		sim_fail("a leg that keeps a read for 40 seconds is in use");

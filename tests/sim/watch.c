@@ -218,7 +218,10 @@ static void check_entry(const struct kvp_disk_log_hdr *d)
 
 /* --- requests ---------------------------------------------------------------------------- */
 
-/* Where the disks have no FUA the flush comes behind. A superblock is taken for durable before that: cuts know better. */
+/*
+ * Where the disks have no FUA the flush comes behind. A superblock is taken for durable before
+ * that: cuts know better.
+ */
 static bool is_durable_write(enum kvp_io_op op)
 {
 	return op == KVP_IO_WRITE_FUA || (disks.fua == FUA_NONE && op == KVP_IO_WRITE);
