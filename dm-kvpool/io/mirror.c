@@ -4,6 +4,7 @@
  */
 #include "core/core.h"
 #include "io/io.h"
+#include "io/flight.h"
 #include "io/mirror.h"
 
 #define FLUSH_LEGS	16u	/* at once: what a stack has room for */

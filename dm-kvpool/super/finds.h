@@ -22,7 +22,14 @@
 
 struct kvp_leg;
 struct kvp_pool;
-struct kvp_table_lost;
+/*
+ * A page of the table that was found lost: no leg in use has it. @blocks of the vdev are below it, 0 as long as there
+ * is none. They lie from @first to @last of the pool, where other vdevs have their turns, too.
+ */
+struct kvp_table_lost {
+	u32 vdev, level;
+	u64 index, first, last, blocks;
+};
 
 enum kvp_find {
 	KVP_FIND_HEALED,		/* a block of a leg */

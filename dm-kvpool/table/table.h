@@ -30,6 +30,7 @@
 
 #include "format/format.h"
 #include "format/regions.h"
+#include "super/finds.h"
 
 struct kvp_batch;
 struct kvp_pool;
@@ -94,15 +95,6 @@ static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 	return kvp_map_leaf_own(&leaf->at, block);
 }
 
-/*
- * The page that was found lost last: no leg that is in use has it. By table->lock. @blocks of the vdev are below it, 0
- * as long as there is none; they lie from @first to @last of the pool, where other vdevs have their turns, too.
- */
-struct kvp_table_lost {
-	u32 vdev, level;
-	u64 index, first, last, blocks;
-};
-
 #define KVP_TABLE_LOAD_LOCKS	16
 #ifndef KVP_TABLE_COPIES	/* the simulator's pools have few leaves */
 #define KVP_TABLE_COPIES	1024	/* 4 MiB: leaves that a checkpoint copies at most */
@@ -136,7 +128,7 @@ struct kvp_table {
 	u32 uncounted;
 	u32 snap_uncounted;		/* at the snapshot */
 	u64 snap_written, snap_poisoned; /* the same */
-	struct kvp_table_lost lost;
+	struct kvp_table_lost lost;	/* the last; by @lock */
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
 

@@ -3,12 +3,15 @@
  * Tables of two and three levels. Pools of tests are so small that one level would do; sim_least_levels has new ones
  * made deeper. Parts of other suites run on them, cut everywhere, and what is about pages above the leaves.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
 #include "trouble.h"
 #include "log/checkpoint.h"
 #include "ram/rcache.h"
+#include "super/events.h"
+#include "super/finds.h"
 #include "super/members.h"
 #include "table/table.h"
 

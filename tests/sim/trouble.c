@@ -12,6 +12,7 @@
 
 #include "suite.h"
 #include "trouble.h"
+#include "io/mirror.h"
 #include "ram/rcache.h"
 #include "table/table.h"
 #include "work/scrub.h"
