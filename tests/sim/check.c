@@ -38,6 +38,7 @@ struct look {
 	bool scrub, stop;
 	u32 started;		/* position in the trace when recovery was over */
 	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
+	u64 blocks;			/* that were looked at */
 };
 
 /* That can be looked at: a pool that was to grow may not have. */
@@ -235,8 +236,9 @@ static void look_main(void *arg)
 	l->written = l->host.pool->table->written;
 	l->poisoned = l->host.pool->table->poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;
+	l->blocks = blocks_of(l);
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
-	for (block = 0; block < blocks_of(l); block++) {
+	for (block = 0; block < l->blocks; block++) {
 		look_at_block(l, block, data);
 		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) && memchr_inv(data, 0, KVP_BLOCK_SIZE);
 	}
@@ -288,6 +290,89 @@ static u32 complain(const struct crash *c, const char *what)
 	return 1;
 }
 
+/* --- for kvpoolctl check ---------------------------------------------------------- */
+
+#define DUMP_ONE_IN	16
+#define DUMP_MOST	200
+
+static void dump_leg(const struct image *img, const char *path)
+{
+	FILE *f = fopen(path, "w");
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+
+	for (block = 0; f && block < img->blocks; block++) {
+		if (!image_blk(img, block))
+			continue;
+		image_read(img, block, data);
+		fseek(f, (long)(block * KVP_BLOCK_SIZE), SEEK_SET);
+		fwrite(data, sizeof(data), 1, f);
+	}
+	if (!f || ftruncate(fileno(f), (off_t)img->blocks * KVP_BLOCK_SIZE) || fclose(f)) {
+		perror(path);
+		exit(2);
+	}
+}
+
+/* What was read of each block, LOST where that was EIO; what is all zeros is left out. */
+static void dump_contents(const struct look *l, const char *path)
+{
+	FILE *f = fopen(path, "w");
+	u64 block, blocks = l->blocks;
+
+	for (block = 0; f && block < blocks; block++) {
+		const u8 *data = l->seen + block * KVP_BLOCK_SIZE;
+
+		if (!memchr_inv(data, 0, KVP_BLOCK_SIZE))
+			continue;
+		fseek(f, (long)(block * KVP_BLOCK_SIZE), SEEK_SET);
+		fwrite(data, KVP_BLOCK_SIZE, 1, f);
+	}
+	if (!f || ftruncate(fileno(f), (off_t)blocks * KVP_BLOCK_SIZE) || fclose(f)) {
+		perror(path);
+		exit(2);
+	}
+}
+
+/*
+ * The images that @l looked at, without the legs that it had to do without, and what the engine made of them:
+ * another program must see the same.
+ */
+static void dump(const struct crash *c, const struct look *l)
+{
+	static u32 crashes[2], dumped;
+	bool less = l->start.missing;
+	char path[512];
+	FILE *f;
+	u32 i;
+
+	if (!opt.dump || !l->seen || c->lost || c->unreadable || crashes[less]++ % DUMP_ONE_IN ||
+	    dumped == (opt.dump_most ?: DUMP_MOST))
+		return;
+	for (i = 0; i < c->legs; i++) {
+		if (l->start.missing & BIT(i))
+			continue;
+		snprintf(path, sizeof(path), "%s/%03u.leg%02u", opt.dump, dumped, i);
+		dump_leg(&c->images[i], path);
+	}
+	snprintf(path, sizeof(path), "%s/%03u.data", opt.dump, dumped);
+	dump_contents(l, path);
+	snprintf(path, sizeof(path), "%s/%03u.result", opt.dump, dumped++);
+	f = fopen(path, "w");
+	if (!f)
+		exit(2);
+	fprintf(f, "%llu %llu %llu %llu\n", l->written, l->poisoned, l->torn, (u64)l->start.missing);
+	fclose(f);
+}
+
+/* Memory for what is read, if it is dumped. */
+static u8 *seen_for_dump(const struct crash *c)
+{
+	return opt.dump ? malloc((size_t)c->o->blocks * KVP_BLOCK_SIZE) : NULL;
+}
+
+/* --- without legs -------------------------------------------------------------------- */
+
 /* Too few of one vdev: bits @legs on from @first. */
 static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
 {
@@ -329,8 +414,14 @@ static u32 check_without(const struct crash *c, u32 i, u8 *seen)
 	l = (struct look){ .crash = c, .start.missing = BIT(i), .start.degraded = true,
 			   .scrub = true };
 	l.may_refuse = (c->unreadable | c->given_up) & others;
-	if (!look(&l, c->images, mix64(c->seed, 200 + i)))
+	l.seen = seen_for_dump(c);
+	if (!look(&l, c->images, mix64(c->seed, 200 + i))) {
+		free(l.seen);
 		return complain(c, "degraded");
+	}
+	if (!l.refused)
+		dump(c, &l);
+	free(l.seen);
 	return 0;
 }
 
@@ -372,51 +463,7 @@ static void lose_a_leg(struct look *l, struct rng *rng)
 	l->start.degraded = l->start.missing;
 }
 
-/* --- for kvpoolctl check ---------------------------------------------------------- */
-
-#define DUMP_ONE_IN	16
-#define DUMP_MOST	200
-
-static void dump_leg(const struct image *img, const char *path)
-{
-	FILE *f = fopen(path, "w");
-	u8 data[KVP_BLOCK_SIZE];
-	u64 block;
-
-	for (block = 0; f && block < img->blocks; block++) {
-		if (!image_blk(img, block))
-			continue;
-		image_read(img, block, data);
-		fseek(f, (long)(block * KVP_BLOCK_SIZE), SEEK_SET);
-		fwrite(data, sizeof(data), 1, f);
-	}
-	if (!f || ftruncate(fileno(f), (off_t)img->blocks * KVP_BLOCK_SIZE) || fclose(f)) {
-		perror(path);
-		exit(2);
-	}
-}
-
-/* The images that @l looked at, and what the engine made of them: another program must see the same. */
-static void dump(const struct crash *c, const struct look *l)
-{
-	static u32 crashes, dumped;
-	char path[512];
-	FILE *f;
-	u32 i;
-
-	if (!opt.dump || c->lost || c->unreadable || crashes++ % DUMP_ONE_IN || dumped == DUMP_MOST)
-		return;
-	for (i = 0; i < c->legs; i++) {
-		snprintf(path, sizeof(path), "%s/%03u.leg%u", opt.dump, dumped, i);
-		dump_leg(&c->images[i], path);
-	}
-	snprintf(path, sizeof(path), "%s/%03u.result", opt.dump, dumped++);
-	f = fopen(path, "w");
-	if (!f)
-		exit(2);
-	fprintf(f, "%llu %llu %llu\n", l->written, l->poisoned, l->torn);
-	fclose(f);
-}
+/* --- cuts of a recovery ------------------------------------------------------------ */
 
 /* What the trace of a look left, cut at @at. */
 static void cut_look(const struct trace *t, u32 at, struct rng *rng, struct image *images)
@@ -455,7 +502,7 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 		u32 at = i ? rng_below(&rng, started + 1) : started;
 		struct image images[MAX_DISKS];
 		struct crash again = *c;
-		struct look l = { .crash = &again };
+		struct look l = { .crash = &again, .seen = seen_for_dump(c) };
 
 		cut_look(t, at, &rng, images);
 		/* What was read once must not change any more. */
@@ -472,6 +519,7 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 			again.images = images;
 			dump(&again, &l);
 		}
+		free(l.seen);
 		free_images(c, images);
 	}
 	return bad;

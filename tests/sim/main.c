@@ -105,7 +105,7 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER]\nsuites:");
+	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] [--most N]\nsuites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
@@ -161,7 +161,7 @@ static const char *parse(int argc, char **argv)
 		{ "seed", 1, 0, 's' }, { "only", 1, 0, 'o' }, { "crash", 1, 0, 'c' },
 		{ "verbose", 0, 0, 'v' }, { "long", 0, 0, 'l' }, { "images", 1, 0, 'i' },
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
-		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' },
+		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { "most", 1, 0, 'm' },
 		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' }, { 0 }
 	};
 	const char *suite = NULL;
@@ -180,6 +180,7 @@ static const char *parse(int argc, char **argv)
 		case 'b': opt.sabotage = find_sabotage(argv, optarg); break;
 		case 'k': opt.keep_going = true; break;
 		case 'd': opt.dump = optarg; break;
+		case 'm': opt.dump_most = atoi(optarg); break;
 		case 'S': parse_share(optarg); break;
 		case 'L': opt.list = true; break;
 		case 'f': opt.first = true; break;

@@ -17,6 +17,7 @@ struct options {
 	bool first;		/* end at the first failure */
 	enum sabotage sabotage;
 	const char *dump;	/* folder for images of crashes, and what a recovery made of them */
+	u32 dump_most;		/* so many crashes, 0: as many as by default */
 };
 
 extern struct options opt;
