@@ -365,7 +365,7 @@ static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
  */
 static void look_beyond(struct walker *k, u64 limit)
 {
-	u64 lsn = k->lsn + 1, room;
+	u64 lsn = k->lsn, room;
 	unsigned int i;
 	u32 count;
 
@@ -519,7 +519,8 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 	int ret = 0;
 
 	*complete = false;
-	if (!pool->sb->redo_nonce)
+	/* As long as it is being written nothing is home that it is for. */
+	if (!pool->sb->redo_nonce || pool->sb->redo_state == KVP_REDO_BEGUN)
 		return 0;
 	k = walker_new(pool, &w);
 	if (!k)

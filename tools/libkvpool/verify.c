@@ -163,7 +163,16 @@ static enum verify_state in_log(struct checker *c, u64 block, const struct repla
 	return legs_with(c, block, rec->crc) ? VERIFY_OK : VERIFY_UNREPAIRED;
 }
 
-/* The newest version that holds, in the order that a recovery takes. */
+/* Below intents no version was found: what a write left that was cut short, or nothing. */
+static enum verify_state torn_or_lost(struct checker *c, const struct replay_rec *newest)
+{
+	return verify_open(c, newest->lsn) ? VERIFY_TORN : VERIFY_UNREPAIRED;
+}
+
+/*
+ * The newest version that holds, in the order that a recovery takes. An intent that is not open was durable at
+ * home: if it is not there now, nothing older can be.
+ */
 static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 {
 	const struct replay_rec *recs, *discard;
@@ -177,14 +186,14 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 			return in_log(c, block, &recs[i]);
 		if (legs_with(c, block, recs[i].crc))
 			return VERIFY_OK;
+		if (!verify_open(c, recs[i].lsn))
+			return torn_or_lost(c, &recs[0]);
 	}
 	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
 		return VERIFY_UNWRITTEN;
 	/* The first @i are intents of which nothing is known yet. */
 	state = by_table(c, block, entry, i);
-	if (state == VERIFY_UNREPAIRED && i && verify_open(c, recs[0].lsn))
-		return VERIFY_TORN;
-	return state;
+	return state == VERIFY_UNREPAIRED && i ? torn_or_lost(c, &recs[0]) : state;
 }
 
 /* --- blocks of a single or a mirror, below one leaf ------------------------------------------- */
@@ -363,7 +372,7 @@ int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *
 	if (!ret) {
 		check_blocks(&c);
 		count_pages(&c);
-		ret = verify_clean(pools, v);
+		ret = verify_clean(pools, c.tables, v);
 	}
 	checker_close(&c);
 	if (ret == -E2BIG)

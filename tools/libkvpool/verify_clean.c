@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which summary speaks of what lies in its segment now: docs/on-disk-format.md, 4.7. A block that it names
- * has the sum that it names there, whatever has become of that block since.
+ * Which summary speaks of what lies in its segment now, and of which of the blocks that it names: docs/on-disk-format.md,
+ * 4.7. A block that was written since, by what the table says, is not clean any more, whatever lies there.
  */
 #include <stdlib.h>
 
 #include "format/logplace.h"
+#include "format/regions.h"
 #include "format/summary.h"
 #include "logrows.h"
 #include "verify_clean.h"
@@ -13,8 +14,19 @@
 #define IN_FLIGHT	8u	/* entries that may be on their way at a time */
 #define ENTRY_SPACE	(KVP_MAX_ENTRY_BLOCKS + 32u)
 
+#define LEAVES		1024u	/* of the table in memory: summaries name blocks in any order */
+
+struct leaf {
+	u64 index;		/* of the leaf */
+	u32 vdev;
+	bool loaded;
+	u64 entry[KVP_PTRS_PER_PAGE];
+};
+
 struct cleaner {
 	const struct offline_pool *pool;	/* the cache */
+	struct table *tables;			/* of each vdev */
+	struct leaf *leaves;
 	struct verify *v;
 	u64 end, doubt;		/* it may have been written up to here; a place is believed only above that */
 	struct log_rows *rows;	/* of kind parity1 */
@@ -75,6 +87,40 @@ static bool read_summary(struct cleaner *c, u64 lsn, u32 copy, int *leg)
 	       kvp_summary_valid(c->summary, sb->nonce, sb->legs[c->pool->index[*leg]].uuid, lsn, sb->era + 1);
 }
 
+static void load_leaf(struct cleaner *c, struct leaf *l, u32 vdev, u64 index)
+{
+	struct table *t = &c->tables[vdev];
+	u64 next;
+	enum page_state state = table_leaf(t, index, &next);
+	u32 i;
+
+	*l = (struct leaf){ .index = index, .vdev = vdev, .loaded = true };
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		l->entry[i] = state == PAGE_GOOD ? table_entry(t, i) : 0;
+}
+
+/* What the table says of a block of the pool; of one that it cannot tell, that it is unwritten. */
+static u64 entry_of(struct cleaner *c, u64 block)
+{
+	const struct kvp_sb *sb = c->pool->sb;
+	struct kvp_map_place at = kvp_map_find(&sb->map, block);
+	u64 word = kvp_entry_index(&sb->vdevs[at.vdev], at.block), index = word / KVP_PTRS_PER_PAGE;
+	struct leaf *l = &c->leaves[(index + at.vdev) % LEAVES];
+
+	if (!l->loaded || l->index != index || l->vdev != at.vdev)
+		load_leaf(c, l, at.vdev, index);
+	return l->entry[word % KVP_PTRS_PER_PAGE];
+}
+
+/* Is a block still what it was when the summary in memory was written? */
+static bool still_so(struct cleaner *c, const struct kvp_summary_rec *r)
+{
+	u64 entry = entry_of(c, r->block);
+
+	return kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == r->crc &&
+	       kvp_entry_era(entry) < le32_to_cpu(c->summary->era);
+}
+
 static void count(struct cleaner *c, const struct kvp_summary_rec *r, int leg, const void *data)
 {
 	if (data && kvp_block_sum(c->pool->data_seed, r->block, data) == r->crc) {
@@ -96,7 +142,7 @@ static void check_named(struct cleaner *c, u64 lsn, int of)
 		const void *data;
 		int leg = of;
 
-		if (!kvp_summary_get(c->summary, at, c->pool->sb->pool_blocks, &r))
+		if (!kvp_summary_get(c->summary, at, c->pool->sb->pool_blocks, &r) || !still_so(c, &r))
 			continue;
 		if (c->rows) {
 			leg = log_rows_leg(c->pool, lsn + at);
@@ -154,7 +200,7 @@ static void check_all(struct cleaner *c)
 	}
 }
 
-int verify_clean(const struct offline_pool *pools, struct verify *v)
+int verify_clean(const struct offline_pool *pools, struct table *tables, struct verify *v)
 {
 	struct cleaner *c;
 	int cache = kvp_cache_find(pools->sb), ret = -ENOMEM;
@@ -166,13 +212,15 @@ int verify_clean(const struct offline_pool *pools, struct verify *v)
 	if (!c)
 		return ret;
 	c->pool = &pools[cache];
+	c->tables = tables;
+	c->leaves = calloc(LEAVES, sizeof(*c->leaves));
 	c->v = v;
 	c->summary = blocks_alloc(KVP_SUMMARY_BLOCKS);
 	if (kvp_log_striped(c->pool->g))
 		c->rows = log_rows_alloc(c->pool);
 	else
 		c->data = blocks_alloc(KVP_SEGMENT_BLOCKS);
-	if (c->summary && (c->rows || c->data)) {
+	if (c->summary && c->leaves && (c->rows || c->data)) {
 		written = written_to(c);
 		c->end = written + c->pool->g->segment_blocks - 1;
 		c->end -= c->end % c->pool->g->segment_blocks;
@@ -182,6 +230,7 @@ int verify_clean(const struct offline_pool *pools, struct verify *v)
 		ret = 0;
 	}
 	log_rows_free(c->rows);
+	free(c->leaves);
 	free(c->summary);
 	free(c->data);
 	free(c);

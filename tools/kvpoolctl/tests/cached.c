@@ -180,8 +180,8 @@ static void test_rotten_durable(void)
 	o = check(&m, 0, &status);
 	expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "some blocks are lost"));
 	expect(!strcmp(json_text_at(o, "log.state"), "sound") && json_number_at(o, "log.entries") == 4);
-	/* And block 3: the later entry does not list its intent as open, so what is torn there is lost, too. */
-	expect(json_number_at(o, "blocks.unrepaired") == 2 && json_number_at(o, "blocks.in_log") == 3);
+	/* And blocks 2 and 3: the later entry does not list their intents as open, so they should be home, and are not. */
+	expect(json_number_at(o, "blocks.unrepaired") == 3 && json_number_at(o, "blocks.in_log") == 3);
 	expect(strstr(fault(o, "why"), "bad payload of block 1"));
 	json_object_put(o);
 	image_flip(&m, m.data_legs, at - KVP_BLOCK_SIZE + 40, 1);
@@ -249,6 +249,66 @@ static void test_rotten_clean(void)
 		json_object_put(o);
 	}
 	image_free(&m);
+}
+
+/* What the table says of a block goes before a summary: if that has changed since, the copy is neither clean nor rotten. */
+static void test_changed_clean(void)
+{
+	struct image m;
+	u64 entry, changed[3];
+	json_object *o;
+	unsigned int i;
+	int status;
+
+	make(&m);
+	entry = m.entries[STD_CLEAN];
+	changed[0] = kvp_entry(kvp_entry_crc(entry), m.sb.era, KVP_ENTRY_VALID);
+	changed[1] = kvp_entry(kvp_entry_crc(entry) ^ 1, kvp_entry_era(entry), KVP_ENTRY_VALID);
+	changed[2] = kvp_entry(0, kvp_entry_era(entry), KVP_ENTRY_UNWRITTEN);
+	for (i = 0; i < 3; i++) {
+		m.entries[STD_CLEAN] = changed[i];
+		image_seal(&m);
+		o = check(&m, 0, &status);
+		expect(!json_number_at(o, "cache.clean") && !json_number_at(o, "cache.clean_bad"));
+		json_object_put(o);
+	}
+	m.entries[STD_CLEAN] = kvp_entry(kvp_entry_crc(entry), m.sb.era - 1, KVP_ENTRY_VALID);
+	image_seal(&m);
+	o = check(&m, 0, &status);
+	expect(json_number_at(o, "cache.clean") && !json_number_at(o, "cache.clean_bad"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* An intent that the last entry does not list as open was home: if it is not there now, older data does not count. */
+static void test_closed_intent(void)
+{
+	static const struct image_rec recs[] = {
+		{ .kind = KVP_REC_DATA, .block = 90, .version = 1 },
+		{ .kind = KVP_REC_INTENT, .block = 90, .version = 2 },
+		{ .kind = KVP_REC_DATA, .block = 77, .version = 2 },
+	};
+	struct image m;
+	json_object *o;
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < 2; i++) {
+		make(&m);
+		image_home(&m, 90, 3);
+		image_log(&m, &recs[0], 1);
+		image_log(&m, &recs[1], 1);
+		/* As long as nothing follows it is open, and what is older counts. */
+		if (i)
+			image_log(&m, &recs[2], 1);
+		image_seal(&m);
+		o = check(&m, 0, &status);
+		/* The intents of blocks 2 and 3, which are not home, are closed in both cases. */
+		expect(json_number_at(o, "blocks.unrepaired") == (i ? 3 : 2));
+		expect(json_number_at(o, "blocks.in_log") == 4);
+		json_object_put(o);
+		image_free(&m);
+	}
 }
 
 /* SSDs that are not given: fewer than it takes are a clear refusal, and else nothing is missed. */
@@ -444,6 +504,8 @@ int main(void)
 		test_rotten_durable();
 		test_torn_end();
 		test_rotten_clean();
+		test_changed_clean();
+		test_closed_intent();
 		test_missing();
 		test_outdated();
 		test_rotten_and_missing();
