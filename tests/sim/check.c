@@ -363,6 +363,9 @@ static void dump(const struct crash *c, const struct look *l)
 		exit(2);
 	fprintf(f, "%llu %llu %llu %llu\n", l->written, l->poisoned, l->torn, (u64)l->start.missing);
 	fclose(f);
+	/* So many were asked for: nothing else is waited for. */
+	if (dumped == opt.dump_most)
+		exit(0);
 }
 
 /* Memory for what is read, if it is dumped. */

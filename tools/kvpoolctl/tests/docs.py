@@ -9,6 +9,7 @@
   whole status line.
 - Every feature bit has a name, and json-schema.md, dm-interface.md and
   on-disk-format.md have just these.
+- on-disk-format.md has each tunable, by its number, with its unit and words.
 - json-schema.md gives each error code the exit status that it has.
 - Every row of the table of refusals in testing.md names a test that is there,
   and every code that refuses has a row.
@@ -99,6 +100,27 @@ def check_table():
     expect(len(fields) == len(shown), "admin-guide.md: the status line has other fields than in dm-interface.md")
 
 
+# What tunables.c counts ranges in.
+UNITS = {"bytes": "BYTES", "ms": "MS", "seconds": "S", "bytes per second": "BYTES_PER_S", "word": "WORD",
+         "hundredths of drive writes a day": "DWPD"}
+
+
+def check_tunables_on_disk():
+    """Number, name and unit of each, and the words."""
+    order = re.search(r"enum kvp_tunable_id \{(.*?)KVP_TUNABLES", read("dm-kvpool/format/tunables.h"), re.S)[1]
+    known = {place: (key, unit, words) for place, key, unit, words in re.findall(
+        r'\[(KVP_T_\w+)\] = \{ "([a-z_]+)", KVP_UNIT_(\w+),[^"]*?(?:NULL|"([^"]*)"),', read("dm-kvpool/format/tunables.c"))}
+    rows = re.findall(r"^\| (\d+) \| ([a-z_]+) \| ([a-z ]+) \| ([^|]*) \|", read("docs/on-disk-format.md"), re.M)
+    listed = [(int(number), key, UNITS.get(unit), values) for number, key, unit, values in rows if unit in UNITS]
+    places = re.findall(r"KVP_T_\w+", order)
+    expect(len(places) > 10 and len(places) == len(listed), "on-disk-format.md does not list all tunables by number")
+    for number, (place, row) in enumerate(zip(places, listed)):
+        key, unit, words = known[place]
+        expect(row[:3] == (number, key, unit), f"on-disk-format.md has {row[:3]} as tunable {number}, which is {key}")
+        said = re.sub(r"\d ", "", row[3]).replace(", ", "|")
+        expect(not words or said == words, f"on-disk-format.md has other words of {key}: {said}")
+
+
 def check_features():
     listed = read("dm-kvpool/format/format.h").split("#define KVP_INCOMPAT_NAMES(each)", 1)[1].split("#define", 1)[0]
     names = dict(re.findall(r'each\((\w+), "([a-z0-9-]+)"\)', listed))
@@ -108,7 +130,7 @@ def check_features():
     row = re.search(r"^\| `features` \|.*$", read("docs/json-schema.md"), re.M)[0]
     expect(set(re.findall(r"[`:;] `([a-z0-9-]+)`,", row)) == set(names.values()), "json-schema.md names other features")
     stats = re.search(r"^`features` has the names.*?\n\n", read("docs/dm-interface.md"), re.M | re.S)[0]
-    disk = re.search(r"^\| 40 \| 8 \| incompat \|.*$", read("docs/on-disk-format.md"), re.M)[0]
+    disk = re.search(r"^`incompat`: .*?\n\n", read("docs/on-disk-format.md"), re.M | re.S)[0].replace("\n", " ")
     for bit, value in bits:
         name = names.get(bit, "")
         expect(f"`{name}`" in stats, f"dm-interface.md does not name the feature {bit}")
@@ -211,6 +233,7 @@ def check_design():
 check_manual()
 check_events()
 check_table()
+check_tunables_on_disk()
 check_features()
 check_codes()
 check_refusals()

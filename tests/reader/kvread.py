@@ -1,0 +1,1144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads a pool from images of its legs, as docs/on-disk-format.md says, and by nothing else.
+
+    kvread.py [-o FILE] [--window BLOCKS] LEG...
+
+Prints what there is as JSON. With -o it writes the pool's contents to FILE: every block
+as a recovery would leave it, and 4096 bytes 0xee for each block that is lost.
+It shares no code with the module or the tool, and reads only. Numbers in comments
+are sections of the document. --window is the default window of a cache's log (1.2),
+which the simulator builds smaller than the format has it.
+"""
+import argparse
+import itertools
+import json
+import os
+import struct
+import sys
+from collections import namedtuple
+
+BLOCK = 4096
+ZEROS = bytes(BLOCK)
+LOST = b"\xee" * BLOCK
+SINGLE, MIRROR, PARITY1, CACHE, CACHE_PARITY1 = 1, 2, 3, 4, 5
+DATA, INTENT, DISCARD, PARITY, CLEAN = 1, 2, 3, 4, 5
+UNWRITTEN, VALID, POISONED = 0, 1, 2
+IN_SYNC = 1
+REDO_BEGUN = 1
+FLAG_LAST = 1
+FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window"}
+LOST_POINTER = 0xBFFFFFFF00000001
+
+
+class Refused(Exception):
+    """The pool cannot be read, or must not be."""
+
+
+# --- sums --------------------------------------------------------------------------------
+
+def _bytes_table():
+    table = []
+    for i in range(256):
+        c = i
+        for _ in range(8):
+            c = c >> 1 ^ (0x82F63B78 if c & 1 else 0)
+        table.append(c)
+    return table
+
+
+ONE = _bytes_table()
+TWO = [ONE[(i >> 8 ^ ONE[i & 255]) & 255] ^ ONE[i & 255] >> 8 for i in range(65536)]
+
+
+def crc32c(crc, data):
+    """Conventions: not inverted at either end."""
+    if len(data) & 1:
+        crc = crc >> 8 ^ ONE[(crc ^ data[0]) & 255]
+        data = data[1:]
+    for word in struct.unpack("<%dH" % (len(data) // 2), data):
+        crc = TWO[(crc ^ word) & 0xFFFF] ^ crc >> 16
+    return crc
+
+
+def _zeros_table():
+    """What a block of zeros makes of each value of each byte of a crc: the sum is linear."""
+    bits = [crc32c(1 << i, ZEROS) for i in range(32)]
+    table = []
+    for byte in range(4):
+        row = [0] * 256
+        for value in range(1, 256):
+            low = value & -value
+            row[value] = row[value ^ low] ^ bits[8 * byte + low.bit_length() - 1]
+        table.append(row)
+    return table
+
+
+BEHIND_ZEROS = _zeros_table()
+_seen = {ZEROS: 0}
+
+
+def crc_block(crc, data):
+    """crc32c of a block. The part that depends on the data alone is computed once."""
+    if data not in _seen:
+        _seen[data] = crc32c(0, data)
+    z = BEHIND_ZEROS
+    return _seen[data] ^ z[0][crc & 255] ^ z[1][crc >> 8 & 255] ^ z[2][crc >> 16 & 255] ^ z[3][crc >> 24]
+
+
+def seed_of(nonce, vdev):
+    return crc32c(0xFFFFFFFF, struct.pack("<QI", nonce, vdev))
+
+
+def block_sum(seed, address, data):
+    return crc_block(crc32c(seed, struct.pack("<Q", address)), data)
+
+
+def page_sum(seed, level, index, page):
+    return block_sum(seed, index | level + 1 << 56, page) or 1
+
+
+def without_sum(data, at, start=0xFFFFFFFF):
+    """The sum of a structure whose field at @at is that sum, taken as zero."""
+    data = data[:at] + b"\0\0\0\0" + data[at + 4:]
+    for i in range(0, len(data), BLOCK):
+        part = data[i:i + BLOCK]
+        start = crc_block(start, part) if len(part) == BLOCK else crc32c(start, part)
+    return start
+
+
+def xor(blocks):
+    total = 0
+    for block in blocks:
+        total ^= int.from_bytes(block, "little")
+    return total.to_bytes(BLOCK, "little")
+
+
+def ceil(a, b):
+    return -(-a // b)
+
+
+def text(raw):
+    return raw.split(b"\0")[0].decode("utf-8", "replace")
+
+
+# --- a leg --------------------------------------------------------------------------------
+
+class Leg:
+    """A device, or an image of one."""
+
+    def __init__(self, path):
+        self.path = path
+        self.fd = os.open(path, os.O_RDONLY)
+        self.blocks = os.lseek(self.fd, 0, os.SEEK_END) // BLOCK
+        self.sb = None
+
+    def read(self, block, count=1):
+        """@count blocks, or None: they cannot be read."""
+        try:
+            data = os.pread(self.fd, count * BLOCK, block * BLOCK)
+        except OSError:
+            return None
+        return data if len(data) == count * BLOCK else None
+
+    def close(self):
+        os.close(self.fd)
+
+
+# --- geometry: 1 ----------------------------------------------------------------------------
+
+class Vdev:
+    def __init__(self, raw, index, default_window):
+        (self.kind, self.first_leg, self.leg_count, self.levels, self.table_start, self.log_start, self.segments,
+         self.segment_blocks, self.data_start, self.data_blocks, self.chunk, self.own_window,
+         self.table_copy) = struct.unpack_from("<IIIIQQIIQQIIQ", raw)
+        self.index = index
+        self.default_window = default_window
+        self.legs = []          # as many as leg_count; None: not here, or not in sync
+        self.first_root = 0
+
+    @property
+    def is_cache(self):
+        return self.kind in (CACHE, CACHE_PARITY1)
+
+    @property
+    def striped(self):
+        return self.kind == CACHE_PARITY1
+
+    @property
+    def parity1(self):
+        return self.kind == PARITY1
+
+    @property
+    def log_blocks(self):
+        return self.segments * self.segment_blocks
+
+    @property
+    def window(self):
+        """1.2"""
+        return min(self.log_blocks, self.own_window or self.default_window) if self.is_cache else self.log_blocks
+
+    @property
+    def kept(self):
+        """4.7: blocks at the end of a segment that belong to no entry."""
+        return 0 if not self.is_cache else 2 + (self.leg_count if self.striped else 0)
+
+    def segment_end(self, lsn):
+        return lsn - lsn % self.segment_blocks + self.segment_blocks
+
+    def needed(self):
+        """So many legs are enough for all that it holds."""
+        return self.leg_count - 1 if self.parity1 or self.striped else 1
+
+    # table: 3 and 1.3
+
+    @property
+    def stripe(self):
+        return (self.leg_count - 1) * self.chunk
+
+    @property
+    def leaf_blocks(self):
+        return 512 // (self.leg_count * self.chunk) * self.stripe if self.parity1 else 512
+
+    def pages(self, level):
+        return ceil(self.data_blocks, self.leaf_blocks << 9 * level)
+
+    def groups_before(self, level):
+        return sum(ceil(self.pages(l), 16) for l in range(level))
+
+    def page_places(self, level, index, slot):
+        """3.1: (leg, block) of each copy."""
+        group = self.groups_before(level) + index // 16
+        within = 16 * slot + index % 16
+        n = self.leg_count
+        if self.parity1:
+            return [((group + copy) % n, self.table_start + 32 * (2 * (group // n) + copy) + within)
+                    for copy in (0, 1)]
+        starts = [self.table_start] + ([self.table_copy] if self.table_copy else [])
+        return [(leg, start + 32 * group + within) for start in starts for leg in range(n)]
+
+    def entry_at(self, block):
+        """Leaf and word of a block of the vdev."""
+        return block // self.leaf_blocks, block % self.leaf_blocks
+
+    # rows: 1.3
+
+    def row_of(self, block):
+        return block // self.stripe * self.chunk + block % self.chunk
+
+    def piece_of(self, block):
+        return 1 + block % self.stripe // self.chunk
+
+    def row_block(self, row, piece):
+        return row // self.chunk * self.stripe + (piece - 1) * self.chunk + row % self.chunk
+
+    def parity_entry_at(self, row):
+        leaf = self.row_block(row, 1) // self.leaf_blocks
+        return leaf, self.leaf_blocks + row % (self.leaf_blocks // (self.leg_count - 1))
+
+    def piece_leg(self, row, piece):
+        return (piece + row // self.chunk) % self.leg_count
+
+    # log: 4.1, 1.3 and 4.9
+
+    def log_places(self, lsn):
+        """(leg, block) of each copy of the block at @lsn."""
+        at = lsn % self.log_blocks
+        n = self.leg_count
+        if self.striped:
+            return [(lsn % n, self.log_start + at // n)]
+        if not self.parity1:
+            return [(leg, self.log_start + at) for leg in range(n)]
+        segment, rest = divmod(at, self.segment_blocks)
+        return [((segment + copy) % n, self.log_start + (2 * (segment // n) + copy) * self.segment_blocks + rest)
+                for copy in (0, 1)]
+
+    def log_read(self, lsn, count=1):
+        """[(leg, blocks)] of each leg that has them; of full stripes only one block at a time."""
+        found = []
+        for leg, at in self.log_places(lsn):
+            data = self.legs[leg].read(at, count) if self.legs[leg] else None
+            if data is not None:
+                found.append((leg, data))
+        return found
+
+    # 1.2
+
+    def check(self, leg_blocks):
+        legs = {SINGLE: (1, 1), MIRROR: (2, 16), PARITY1: (3, 16), CACHE: (1, 16), CACHE_PARITY1: (3, 16)}
+        low, high = legs.get(self.kind, (1, 0))
+        if not low <= self.leg_count <= high:
+            return "kind or number of legs"
+
+        def inside(start, blocks):
+            return 256 <= start and start + blocks <= leg_blocks - 256
+
+        if self.segment_blocks not in (256, 512) or self.segments < 4 or self.log_blocks > 1 << 31:
+            return "log"
+        n = self.leg_count
+        region = self.log_blocks
+        if self.striped:
+            region //= n
+        elif self.parity1:
+            region = 2 * ceil(self.segments, n) * self.segment_blocks
+        if not inside(self.log_start, region):
+            return "log region"
+        if self.is_cache:
+            if self.data_start or self.data_blocks or self.levels or self.table_copy or self.chunk:
+                return "table or data of a cache"
+            if self.striped and self.segments % n:
+                return "segments"
+            if self.table_start and not (self.table_start >= self.log_start + region and
+                                         inside(self.table_start, region // 64)):
+                return "place for copies of the table"
+            if self.own_window and (self.own_window % self.segment_blocks or self.own_window > self.log_blocks or
+                                    not min(1 << 14, self.default_window // 2) <= self.own_window <= 1 << 24):
+                return "window"
+            return None
+        if self.own_window:
+            return "window"
+        if self.parity1 and (not self.chunk or self.chunk & self.chunk - 1 or n * self.chunk > 512 or
+                             self.data_blocks % self.stripe):
+            return "chunk"
+        if not self.data_blocks or not inside(self.data_start, self.data_blocks // (n - 1) if self.parity1 else
+                                              self.data_blocks):
+            return "data region"
+        if not 1 <= self.levels <= 3 or self.pages(self.levels - 1) > 1024:
+            return "table levels"
+        groups = self.groups_before(self.levels)
+        table = 64 * ceil(groups, n) if self.parity1 else 32 * groups
+        if self.table_start < 256 or self.table_start + table > self.log_start or \
+           self.log_start + region > self.data_start:
+            return "order of the regions"
+        if self.table_copy and not (self.table_start + table <= self.table_copy <= self.log_start - table):
+            return "second copy of the table"
+        return None
+
+
+# --- superblock: 2 --------------------------------------------------------------------------
+
+Generation = namedtuple("Generation", "nonce next_lsn last_lsn last_csum")
+LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks")
+MAGIC = b"KVPOOL\r\n\x1asblk\0\0\0"
+
+
+class Superblock:
+    def __init__(self, raw, offset, leg_blocks, default_window=1 << 18):
+        """Decodes and validates (2.1); raises Refused."""
+        if raw[:16] != MAGIC:
+            raise Refused("no label here")
+        csum, version, self.compat, self.ro_compat, self.incompat = struct.unpack_from("<IIQQQ", raw, 16)
+        if csum != without_sum(raw, 16):
+            raise Refused("sum")
+        if version != 1:
+            raise Refused("version")
+        if self.incompat & ~sum(FEATURES):
+            raise Refused("features")
+        self.pool_uuid, self.leg_uuid = raw[48:64], raw[64:80]
+        (self_offset, self.epoch, self.sequence, self.write_time, self.create_time, self.leg_index, self.flags,
+         self.nonce, self.log_nonce, self.log_tail, self.log_prev_lsn, self.log_prev_csum, self.era,
+         self.log_commit, self.checkpoint, self.written, self.poisoned, self.pool_blocks, vdev_count, leg_count,
+         fork_count, root_count) = struct.unpack_from("<QQQQQIIQQQQIIQQQQQIIII", raw, 80)
+        if self_offset != offset:
+            raise Refused("place")
+        region_count, self.log_vdev, self.cache_lsn, self.log_others, self.behind = \
+            struct.unpack_from("<IIQII", raw, 3552)
+        self.redo_state = raw[3583]
+        if not 1 <= vdev_count <= 16 or not 1 <= leg_count <= 48 or fork_count > 16 or root_count > 1024 or \
+           region_count > 12 or self.log_vdev >= vdev_count or self.leg_index >= leg_count:
+            raise Refused("counts")
+        self.forks = struct.unpack_from("<%dQ" % fork_count, raw, 224)
+        self.tunables = {i: value for i, value in enumerate(struct.unpack_from("<32Q", raw, 360))
+                         if struct.unpack_from("<Q", raw, 352)[0] >> i & 1}
+        self.name, self.comment, self.host_name = text(raw[664:728]), text(raw[728:856]), text(raw[864:928])
+        self.redo_nonce, self.redo_lsn = struct.unpack_from("<QQ", raw, 928)
+        self.generations = []
+        for i in range(3):
+            nonce, next_lsn, back, last_csum = struct.unpack_from("<QQII", raw, 952 + 24 * i)
+            if not next_lsn:
+                break
+            self.generations.append(Generation(nonce, next_lsn, next_lsn - back, last_csum))
+        self.vdevs = [Vdev(raw[1024 + 128 * i:], i, default_window) for i in range(vdev_count)]
+        self.regions = [(struct.unpack_from("<Q16H", raw, 3072 + 40 * i)) for i in range(region_count)]
+        self.legs = [LegInfo(raw[at:at + 16], *struct.unpack_from("<IIQ", raw, at + 16))
+                     for at in range(3584, 3584 + 96 * leg_count, 96)]
+        self.roots = struct.unpack_from("<%dQ" % root_count, raw, 8192)
+        self._check(leg_blocks)
+        self.parts = self._lay_regions()
+        if not 0 < self.pool_blocks <= (self.parts[-1].end if self.parts else 0):
+            raise Refused("size of the pool")
+
+    def _check(self, leg_blocks):
+        next_leg = roots = 0
+        for v in self.vdevs:
+            sizes = [leg_blocks if i == self.leg_index else self.legs[i].size_blocks
+                     for i in range(next_leg, min(next_leg + v.leg_count, len(self.legs)))]
+            fault = v.check(leg_blocks if len(self.vdevs) == 1 else min(sizes, default=0))
+            if fault:
+                raise Refused("geometry: " + fault)
+            if v.first_leg != next_leg:
+                raise Refused("legs of the vdev")
+            next_leg += v.leg_count
+            v.first_root = roots
+            roots += 0 if v.is_cache else v.pages(v.levels - 1)
+        caches = [v for v in self.vdevs if v.is_cache]
+        log = self.vdevs[self.log_vdev]
+        wanted = (2 if caches else 0) | (64 if caches and caches[0].striped else 0) | \
+            (128 if caches and caches[0].own_window else 0)
+        if next_leg != len(self.legs) or roots != len(self.roots):
+            raise Refused("legs or roots")
+        if len(caches) > 1 or self.vdevs[0].is_cache or self.incompat & 0xC2 != wanted:
+            raise Refused("caches")
+        if bool(self.regions) != bool(self.incompat & 4) or bool(self.generations) != bool(self.incompat & 16) or \
+           bool(self.log_others) != bool(self.incompat & 32):
+            raise Refused("features")
+        if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
+            raise Refused("log position")
+        if self.redo_state > 2 or self.redo_state and not self.redo_nonce:
+            raise Refused("redo_state")
+        if self.leg_uuid != self.legs[self.leg_index].uuid:
+            raise Refused("UUID of this leg")
+
+    def _lay_regions(self):
+        """1.4: regions as [Region]."""
+        parts, start, used = [], 0, [0] * 16
+        for blocks, *share in self.regions or [(self.vdevs[0].data_blocks, 1)]:
+            turns, at = [], 0
+            for vdev, n in enumerate(share):
+                if not n:
+                    continue
+                if vdev >= len(self.vdevs) or self.vdevs[vdev].is_cache:
+                    raise Refused("region")
+                v = self.vdevs[vdev]
+                width = n * extent(v)
+                turns.append(Turn(v, at, width, ceil(used[vdev], v.leaf_blocks) * v.leaf_blocks))
+                at += width
+            if not turns or not blocks:
+                raise Refused("region")
+            for t in turns:
+                used[t.vdev.index] = t.first + (blocks // at * t.width if len(turns) > 1 else blocks)
+                if used[t.vdev.index] > t.vdev.data_blocks:
+                    raise Refused("region")
+            parts.append(Region(start, start + blocks, at, turns))
+            start += blocks
+        return parts
+
+    def locate(self, block):
+        """(vdev, its block) of a block of the pool."""
+        region = next(r for r in self.parts if block < r.end)
+        i = block - region.start
+        if len(region.turns) == 1:
+            return region.turns[0].vdev, region.turns[0].first + i
+        t, j = divmod(i, region.round)
+        turn = next(x for x in region.turns if j < x.at + x.width)
+        return turn.vdev, turn.first + t * turn.width + j - turn.at
+
+    def pool_block(self, vdev, own):
+        """The block of the pool that block @own of the vdev is; None: none."""
+        for region in self.parts:
+            for turn in region.turns:
+                if turn.vdev is not vdev or own < turn.first:
+                    continue
+                i = own - turn.first
+                if len(region.turns) > 1:
+                    i = i // turn.width * region.round + turn.at + i % turn.width
+                if i < region.end - region.start:
+                    return region.start + i
+        return None
+
+
+Turn = namedtuple("Turn", "vdev at width first")
+Region = namedtuple("Region", "start end round turns")
+
+
+def extent(v):
+    """1.4"""
+    if not v.parity1:
+        return 64
+    m = 512 // (v.leg_count * v.chunk)
+    return next(m // k * v.stripe for k in range(m, 0, -1) if not m % k and (m // k * v.stripe >= 64 or k == 1))
+
+
+# --- which superblock and which legs count: 2.2 -------------------------------------------------
+
+def read_label(leg, window):
+    """The newest valid superblock of a leg: the first that is valid, of what claims to be the newest."""
+    found = []
+    for ring in (0, leg.blocks - 256):
+        for slot in range(16):
+            block = ring + 16 + 4 * slot
+            raw = leg.read(block, 4)
+            if raw and raw[:16] == MAGIC:
+                found.append((struct.unpack_from("<QQ", raw, 88), block, raw))
+    for _, block, raw in sorted(found, reverse=True):
+        try:
+            leg.sb = Superblock(raw, block * BLOCK, leg.blocks, window)
+            return
+        except Refused:
+            continue
+    raise Refused(leg.path + ": no label")
+
+
+def choose(legs):
+    """The winner; its vdevs have the legs that count."""
+    best = max((leg.sb for leg in legs), key=lambda s: (s.epoch, s.sequence))
+    if best.flags & 8:
+        raise Refused("only legs that were about to join")
+    for v in best.vdevs:
+        v.legs = [None] * v.leg_count
+    for leg in legs:
+        sb = leg.sb
+        if sb.pool_uuid != best.pool_uuid:
+            raise Refused("legs of several pools")
+        place = next((i for i, info in enumerate(best.legs) if info.uuid == sb.leg_uuid), None)
+        if place is None:
+            raise Refused(leg.path + ": not of this pool")
+        if sb.forks and sb.forks[-1] not in best.forks or \
+           best.leg_index < len(sb.legs) and sb.legs[best.leg_index].uuid == best.leg_uuid and \
+           sb.legs[best.leg_index].state != IN_SYNC:
+            raise Refused(leg.path + ": has forked")
+        lag = best.sequence - sb.sequence
+        stale = lag < 0 or not lag and sb.epoch != best.epoch or best.behind and lag > best.behind
+        if best.legs[place].state == IN_SYNC and not stale:
+            v = next(v for v in best.vdevs if v.first_leg <= place < v.first_leg + v.leg_count)
+            v.legs[place - v.first_leg] = leg
+    return best
+
+
+# --- table: 3 ---------------------------------------------------------------------------------
+
+class Table:
+    def __init__(self, sb, vdev):
+        self.sb, self.vdev = sb, vdev
+        self.seed = seed_of(sb.nonce, vdev.index)
+        self.pages = {}
+        self.lost = 0
+
+    def pointer(self, level, index):
+        if level == self.vdev.levels - 1:
+            return self.sb.roots[self.vdev.first_root + index]
+        return self.page(level + 1, index >> 9)[index & 511]
+
+    def page(self, level, index):
+        """Its 512 words. What is null, given up or damaged becomes words that say so."""
+        if (level, index) not in self.pages:
+            self.pages[level, index] = self.load(level, index)
+        return self.pages[level, index]
+
+    def load(self, level, index):
+        pointer = self.pointer(level, index)
+        if pointer == ~0:
+            return [~0] * 512
+        if not pointer & 0xFFFFFFFF:
+            return [pointer & 0x3FFFFFFF00000000] * 512
+        if pointer == LOST_POINTER:
+            return [LOST_POINTER if level else POISONED << 62] * 512
+        for leg, block in self.vdev.page_places(level, index, pointer >> 62 & 1):
+            raw = self.vdev.legs[leg].read(block) if self.vdev.legs[leg] else None
+            if raw and page_sum(self.seed, level, index, raw) == pointer & 0xFFFFFFFF:
+                return struct.unpack("<512Q", raw)
+        self.lost += 1
+        return [~0] * 512
+
+    def entry(self, leaf, word):
+        """(state, crc, birth); state 3: nobody knows."""
+        e = self.page(0, leaf)[word]
+        return e >> 62 & 3, e & 0xFFFFFFFF, e >> 32 & 0x3FFFFFFF
+
+
+# --- log: 4 -----------------------------------------------------------------------------------
+
+Record = namedtuple("Record", "kind block vdev count crc")
+
+
+class Entry:
+    """A header that validates: 4.3, all but the payload."""
+
+    def __init__(self, raw, log, nonce, lsn):
+        v, sb = log.v, log.sb
+        magic, csum, self.nonce, self.epoch, self.lsn, self.prev_lsn, self.prev_csum, self.blocks, self.durable, \
+            self.hdr_blocks, count, open_count, self.flags = struct.unpack_from("<IIQQQQIIQIIII", raw)
+        if magic != 0x4C50564B or nonce is not None and self.nonce != nonce:
+            raise Refused("none")
+        size = 256 + 16 * count
+        if count > 65536 or self.hdr_blocks != ceil(size, BLOCK) or self.hdr_blocks > len(raw) // BLOCK:
+            raise Refused("header length")
+        self.csum = csum
+        if csum != without_sum(raw[:size], 4, crc32c(0xFFFFFFFF, struct.pack("<QQ", sb.nonce, self.nonce))):
+            raise Refused("sum")
+        if nonce is None:
+            return
+        if self.lsn != lsn:
+            raise Refused("position")
+        if self.blocks > 256 or lsn + self.blocks > v.segment_end(lsn):
+            raise Refused("length")
+        if open_count > 16 or self.durable > lsn or self.prev_lsn >= lsn:
+            raise Refused("order")
+        self.open = struct.unpack_from("<%dQ" % open_count, raw, 72)
+        self.limit = struct.unpack_from("<QI", raw, 208)
+        self.records = [self.record(sb, *struct.unpack_from("<QII", raw, 256 + 16 * i)) for i in range(count)]
+        self.payload = sum(r.kind in (DATA, PARITY, CLEAN) for r in self.records)
+        rows = ceil(self.payload, v.leg_count - 1) if v.striped else 0
+        if self.blocks != (2 * self.hdr_blocks + self.payload + rows if v.striped else
+                           self.hdr_blocks + self.payload):
+            raise Refused("length")
+
+    @staticmethod
+    def record(sb, addr, count, crc):
+        kind, block, vdev = addr >> 56, addr & (1 << 56) - 1, 0
+        if kind == PARITY:
+            vdev, block = block >> 48, block & (1 << 48) - 1
+            if count != 1 or vdev >= len(sb.vdevs) or not sb.vdevs[vdev].parity1 or \
+               block >= sb.vdevs[vdev].data_blocks // (sb.vdevs[vdev].leg_count - 1):
+                raise Refused("row")
+        elif kind not in (DATA, INTENT, DISCARD, CLEAN) or not count or block + count > sb.pool_blocks or \
+                kind != DISCARD and count != 1:
+            raise Refused("record")
+        return Record(kind, block, vdev, count, crc)
+
+    def payload_at(self, v, i):
+        """Place of payload block @i behind the lsn; and of full stripes the places of the rest of its row (4.9)."""
+        if not v.striped:
+            return self.hdr_blocks + i, None
+        n, s = v.leg_count, self.payload
+        rows = ceil(s, n - 1)
+        full = s % (n - 1) or n - 1
+        if i < full * rows:
+            piece, row = 1 + i // rows, i % rows
+        else:
+            piece, row = 1 + full + (i - full * rows) // (rows - 1), (i - full * rows) % (rows - 1)
+        first = 2 * self.hdr_blocks + row * n
+        at = first + piece
+        return at, [x for x in range(first, min(first + n, self.blocks)) if x != at]
+
+
+Version = namedtuple("Version", "lsn rec kind crc data")
+LoggedParity = namedtuple("LoggedParity", "limit crc data")
+
+
+class Log:
+    """Walks it, and keeps what it says."""
+
+    def __init__(self, sb):
+        self.sb = sb
+        self.v = sb.vdevs[sb.log_vdev]
+        self.carriers = [v for v in sb.vdevs if v.index == sb.log_vdev or sb.log_others >> v.index & 1]
+        self.seeds = [seed_of(sb.nonce, v.index) for v in sb.vdevs]
+        self.limit = sb.log_tail + self.v.window
+        self.versions = {}          # block: [Version], oldest first
+        self.discards = []          # (lsn, rec, block, count), oldest first
+        self.rows = {}              # (vdev, row): LoggedParity, the newest
+        self.entries = 0
+        self.counts = {DATA: 0, INTENT: 0, DISCARD: 0, PARITY: 0, CLEAN: 0}
+        self.last = None
+        self.by_header = 0
+        self.settled = sb.generations[-1].next_lsn if sb.generations else 0
+        self.newest_epoch = 0
+        parity = any(v.parity1 for v in sb.vdevs)
+        self.headers_do = self.v.kind == CACHE and not parity
+        self.known = 0
+        self.end = sb.log_tail
+        self.watermark = sb.log_commit
+        clean = sb.flags & 4
+        if sum(leg is not None for leg in self.v.legs) < self.v.needed() and not clean:
+            self.state = "unread"
+            return
+        if not clean:
+            self.walk()
+        self.log_end = (self.end, 0)
+        self.chain()
+        self.state = "newer" if self.newest_epoch > sb.epoch else "sound"
+        if self.end < self.watermark:
+            self.state = "damaged"
+
+    def carrier(self, lsn):
+        """4.8"""
+        n = len(self.carriers)
+        return self.carriers[(lsn // 2 + 3 * (lsn // 16) + lsn // 512) % n if n > 1 else 0]
+
+    # one entry
+
+    def headers(self, lsn, v):
+        """Whatever may be a header at @lsn: (leg, raw)."""
+        room = v.segment_end(lsn) - lsn
+        if v.striped:
+            yield from self.striped_headers(lsn, v, room)
+            return
+        for leg, raw in v.log_read(lsn):
+            if raw[:4] != b"KVPL":
+                continue
+            blocks = min(struct.unpack_from("<I", raw, 56)[0], room, 16)
+            if blocks > 1:
+                at = dict(v.log_places(lsn))[leg]
+                raw = v.legs[leg].read(at, blocks) or raw
+            yield leg, raw
+
+    def striped_headers(self, lsn, v, room):
+        """4.9: of each block either copy."""
+        def copies(i):
+            return list(dict.fromkeys(raw for at in (lsn + 2 * i, lsn + 2 * i + 1) for _, raw in v.log_read(at)))
+
+        if room < 2:
+            return
+        for first in copies(0):
+            blocks = struct.unpack_from("<I", first, 56)[0]
+            if first[:4] != b"KVPL" or not 1 <= blocks <= min(16, room // 2):
+                continue
+            for rest in itertools.islice(itertools.product(*(copies(i) for i in range(1, blocks))), 64):
+                yield None, b"".join((first,) + rest)
+
+    def payload(self, e, v, leg=None):
+        """The payload, of each record what there is with its sum: None if nowhere. Of one leg, or of any."""
+        found, n = [], 0
+        for r in e.records:
+            if r.kind not in (DATA, PARITY, CLEAN):
+                found.append(None)
+                continue
+            at, others = e.payload_at(v, n)
+            n += 1
+            candidates = [data for where, data in v.log_read(e.lsn + at) if leg is None or where == leg]
+            if others is not None:
+                rest = [v.log_read(e.lsn + x) for x in others]
+                if all(rest):
+                    candidates.append(xor(x[0][1] for x in rest))
+            found.append(next((data for data in candidates if self.record_sum(r, data) == r.crc), None))
+        return found
+
+    def record_sum(self, r, data):
+        if r.kind == PARITY:
+            return block_sum(self.seeds[r.vdev], r.block | 1 << 55, data)
+        return block_sum(self.seeds[0], r.block, data)
+
+    def entry_at(self, lsn, nonce, prev):
+        """The entry that counts at @lsn and follows @prev: (entry, payload), or None."""
+        v = self.carrier(lsn)
+        sound = []
+        for leg, raw in self.headers(lsn, v):
+            try:
+                e = Entry(raw, self, nonce, lsn)
+            except Refused:
+                continue
+            if (e.prev_lsn, e.prev_csum) != prev:
+                continue
+            sound.append(e)
+            payload = self.payload(e, v, leg)
+            if all(p is not None for p, r in zip(payload, e.records) if r.kind in (DATA, PARITY)):
+                return e, payload
+        # 4.4: the header alone, which all legs have
+        legs = sum(x is not None for x in v.legs)
+        if sound and len(sound) == legs and len({e.csum for e in sound}) == 1 and \
+           lsn + sound[0].blocks <= self.known:
+            self.by_header += 1
+            return sound[0], self.payload(sound[0], v)
+        return None
+
+    # the chain of entries
+
+    def places(self, limit):
+        """4.4: where the next entry may begin."""
+        after = self.v.segment_end(self.end)
+        if self.end < limit:
+            yield self.end
+        if self.end % self.v.segment_blocks and after < limit:
+            yield after
+
+    def step(self, nonce, prev, limit):
+        for lsn in self.places(limit):
+            found = self.entry_at(lsn, nonce, prev)
+            if found:
+                self.end = lsn + found[0].blocks
+                return found
+        return None
+
+    def walk(self):
+        sb, generation = self.sb, 0
+        prev = sb.log_prev_lsn, sb.log_prev_csum
+        if self.headers_do:
+            self.find_known()
+        while True:
+            # 4.6
+            while generation < len(sb.generations) and prev == sb.generations[generation][2:]:
+                self.end = sb.generations[generation].next_lsn
+                generation += 1
+            old = sb.generations[generation] if generation < len(sb.generations) else None
+            found = self.step(old.nonce if old else sb.log_nonce, prev, old.next_lsn if old else self.limit)
+            if not found:
+                break
+            e, payload = found
+            prev = e.lsn, e.csum
+            self.last = e
+            self.entries += 1
+            self.newest_epoch = max(self.newest_epoch, e.epoch)
+            self.note(e, payload)
+        self.look_beyond(old.nonce if old else sb.log_nonce)
+
+    def find_known(self):
+        """4.4: up to where all was durable, by the first headers of segments."""
+        sb = self.sb
+        lsn = self.settled or self.v.segment_end(sb.log_tail)
+        self.known = self.settled
+        for lsn in range(lsn, self.limit, self.v.segment_blocks):
+            for _, raw in self.headers(lsn, self.v):
+                try:
+                    self.known = max(self.known, Entry(raw, self, sb.log_nonce, lsn).durable)
+                except Refused:
+                    pass
+
+    def look_beyond(self, nonce):
+        """4.4: what shows that more was durable, or that the superblock is old."""
+        for v in self.carriers:
+            for lsn in range(self.end, self.limit):
+                for _, raw in self.headers(lsn, v):
+                    try:
+                        self.newest_epoch = max(self.newest_epoch, Entry(raw, self, None, lsn).epoch)
+                        self.watermark = max(self.watermark, Entry(raw, self, nonce, lsn).durable)
+                    except Refused:
+                        pass
+
+    def chain(self):
+        """4.11: parity that an unfinished recovery has logged."""
+        sb, end, prev, entries = self.sb, self.end, (0, 0), []
+        if not sb.redo_nonce or sb.redo_state == REDO_BEGUN:
+            return
+        self.end = sb.redo_lsn
+        while not entries or not entries[-1][0].flags & FLAG_LAST:
+            found = self.step(sb.redo_nonce, prev, self.limit)
+            if not found:
+                break
+            entries.append(found)
+            prev = found[0].lsn, found[0].csum
+        self.end = end
+        if entries and entries[-1][0].flags & FLAG_LAST:
+            for e, payload in entries:
+                self.note(e, payload, False)
+            self.log_end = entries[-1][0].limit
+
+    def note(self, e, payload, count=True):
+        for i, (r, data) in enumerate(zip(e.records, payload)):
+            self.counts[r.kind] += count
+            if r.kind == DISCARD:
+                self.discards.append((e.lsn, i, r.block, r.count))
+            elif r.kind == PARITY:
+                self.rows[r.vdev, r.block] = LoggedParity(e.limit, r.crc, data)
+            elif r.kind != CLEAN:
+                self.versions.setdefault(r.block, []).append(Version(e.lsn, i, r.kind, r.crc, data))
+
+    # what it says
+
+    def history(self, block, limit=(1 << 64, 0)):
+        """What it says of a block before @limit, newest first."""
+        all_of_it = [Version(lsn, rec, DISCARD, 0, None) for lsn, rec, first, count in self.discards
+                     if first <= block < first + count]
+        all_of_it = sorted(all_of_it + self.versions.get(block, []), key=lambda v: (v.lsn, v.rec), reverse=True)
+        return [v for v in all_of_it if (v.lsn, v.rec) < limit]
+
+    def is_settled(self, v):
+        return v.lsn < self.settled and v.kind != DATA
+
+    def is_open(self, lsn):
+        """4.10: may the intents of the entry at @lsn have been cut short?"""
+        return self.last is not None and (lsn >= self.last.lsn or lsn in self.last.open)
+
+
+# --- what the pool holds: 4.10 -------------------------------------------------------------------
+
+class Pool:
+    def __init__(self, paths, window=1 << 18):
+        self.legs = []
+        try:
+            for path in paths:
+                self.legs.append(Leg(path))
+                read_label(self.legs[-1], window)
+            self.sb = choose(self.legs)
+            self.tables = {v.index: Table(self.sb, v) for v in self.sb.vdevs if not v.is_cache}
+            self.log = Log(self.sb)
+            self.seed = seed_of(self.sb.nonce, 0)
+        except BaseException:
+            self.close()
+            raise
+        self.rows_done = {}
+
+    def close(self):
+        for leg in self.legs:
+            leg.close()
+
+    def readable(self):
+        return self.log.state != "unread" and \
+            all(sum(leg is not None for leg in v.legs) >= v.needed() for v in self.sb.vdevs if not v.is_cache)
+
+    def block(self, block):
+        """(state, contents): contents None for what is unwritten or lost."""
+        v, own = self.sb.locate(block)
+        if v.parity1:
+            row = v.row_of(own)
+            if (v.index, row) not in self.rows_done:
+                self.rows_done[v.index, row] = Row(self, v, row).resolve()
+            return self.rows_done[v.index, row][v.piece_of(own)]
+        return self.plain(v, own, block)
+
+    def homes(self, v, own):
+        return [data for data in (leg.read(v.data_start + own) for leg in v.legs if leg) if data is not None]
+
+    def plain(self, v, own, block):
+        """A block of a single or a mirror."""
+        homes, newest = None, None
+
+        def home(crc):
+            nonlocal homes
+            homes = self.homes(v, own) if homes is None else homes
+            return next((d for d in homes if block_sum(self.seed, block, d) == crc), None)
+
+        def mixture():
+            if newest is not None and self.log.is_open(newest) and homes:
+                return "torn", homes[0]
+            return "unrepaired", None
+
+        for version in self.log.history(block):
+            if self.log.is_settled(version):
+                break
+            if version.kind == DISCARD:
+                return "unwritten", None
+            if version.kind == DATA:
+                if version.data is not None:
+                    return "in_log", version.data
+                data = home(version.crc)
+                return ("valid", data) if data is not None else ("unrepaired", None)
+            newest = version.lsn if newest is None else newest
+            data = home(version.crc)
+            if data is not None:
+                return "valid", data
+            if not self.log.is_open(version.lsn):
+                return mixture()
+        state, crc, _ = self.tables[v.index].entry(*v.entry_at(own))
+        if state == UNWRITTEN:
+            return "unwritten", None
+        if state == POISONED:
+            return "poisoned", None
+        data = home(crc) if state == VALID else None
+        return ("valid", data) if data is not None else mixture()
+
+    # 4.7
+
+    def clean(self):
+        """Blocks that summaries say are clean, and those of them that are rotten."""
+        sb = self.sb
+        v = next((v for v in sb.vdevs if v.is_cache), None)
+        if not v or not any(v.legs):
+            return 0, 0
+        here = v.index == sb.log_vdev
+        written = (self.log.end if self.log.state == "sound" else 0) if here else sb.cache_lsn
+        if not written:
+            return 0, 0
+        doubt = written
+        if here:
+            window_end = sb.log_tail - sb.log_tail % v.segment_blocks + v.window
+            most = written + 8 * (288 + v.kept)
+            doubt = max(written, window_end if any(x.parity1 for x in sb.vdevs) else min(window_end, most))
+        good = bad = 0
+        ring, step = v.log_blocks, v.segment_blocks
+        lsn = ceil(written, step) * step - step
+        while lsn >= written - ring and lsn >= ring and lsn + ring >= doubt:
+            for leg, raw in self.summaries(v, lsn):
+                era = struct.unpack_from("<I", raw, 16)[0]
+                if not self.summary_counts(v, leg, raw, lsn, era):
+                    continue
+                for at in range(step - v.kept):
+                    result = self.clean_block(v, leg, raw, lsn, at, era)
+                    good += result is True
+                    bad += result is False
+                if v.striped:
+                    break
+            lsn -= step
+        return good, bad
+
+    def summaries(self, v, lsn):
+        end = v.segment_end(lsn)
+        for copy in range(2 if v.striped else v.leg_count):
+            leg, at = v.log_places(end - v.kept + copy)[0] if v.striped else v.log_places(end - v.kept)[copy]
+            raw = v.legs[leg].read(at, 2) if v.legs[leg] else None
+            if raw:
+                yield leg, raw
+
+    def summary_counts(self, v, leg, raw, lsn, era):
+        magic, csum, its_lsn = struct.unpack_from("<IIQ", raw)
+        if magic != 0x5350564B or its_lsn != lsn or era > self.sb.era + 1:
+            return False
+        start = crc32c(0xFFFFFFFF, struct.pack("<Q", self.sb.nonce) + self.sb.legs[v.first_leg + leg].uuid)
+        return csum == without_sum(raw, 4, start)
+
+    def clean_block(self, v, leg, raw, lsn, at, era):
+        """True: clean; False: rotten; None: nothing is said of it, or not any more."""
+        addr, crc = struct.unpack_from("<QI", raw, 32 + 16 * at)
+        block = addr & (1 << 48) - 1
+        if not addr >> 63 or block >= self.sb.pool_blocks:
+            return None
+        home, own = self.sb.locate(block)
+        state, its_crc, birth = self.tables[home.index].entry(*home.entry_at(own))
+        if state != VALID or its_crc != crc or birth >= era:
+            return None
+        places = v.log_places(lsn + at)
+        where, block_at = places[0] if v.striped else places[leg]
+        if not v.legs[where]:
+            return None
+        data = v.legs[where].read(block_at)
+        return data is not None and block_sum(self.seed, block, data) == crc
+
+
+class Row:
+    """A row of a parity1."""
+
+    def __init__(self, pool, v, row):
+        self.pool, self.v, self.row = pool, v, row
+        self.log, self.table = pool.log, pool.tables[v.index]
+        n = v.leg_count
+        self.blocks = [None] + [pool.sb.pool_block(v, v.row_block(row, i)) for i in range(1, n)]
+        self.homes = {}
+        self.in_flight = False
+
+    def home(self, piece):
+        if piece not in self.homes:
+            leg = self.v.legs[self.v.piece_leg(self.row, piece)]
+            self.homes[piece] = leg.read(self.v.data_start + self.row) if leg else None
+        return self.homes[piece]
+
+    def sum(self, piece, data):
+        if piece:
+            return block_sum(self.pool.seed, self.blocks[piece], data)
+        return block_sum(self.table.seed, self.row | 1 << 55, data)
+
+    def entry(self, piece):
+        at = self.v.entry_at(self.v.row_block(self.row, piece)) if piece else self.v.parity_entry_at(self.row)
+        return self.table.entry(*at)
+
+    def home_is(self, piece, crc):
+        data = self.home(piece)
+        return data is not None and self.sum(piece, data) == crc
+
+    def history(self, piece, limit):
+        return self.log.history(self.blocks[piece], limit) if self.blocks[piece] is not None else []
+
+    def counted(self, piece, limit):
+        """What parity counts of a piece: contents; None: that is not to be had."""
+        version = next(iter(self.history(piece, limit)), None)
+        if version and version.kind == DISCARD:
+            return ZEROS
+        if version and version.kind == DATA:
+            return version.data
+        state, crc, _ = self.entry(piece)
+        if not version and state in (UNWRITTEN, POISONED):
+            return ZEROS
+        crc = version.crc if version else crc
+        return self.home(piece) if self.home_is(piece, crc) else None
+
+    def parity_for(self, piece, version):
+        """Parity that counts @version of a piece, or with None what the table says, and its limit."""
+        logged = self.log.rows.get((self.v.index, self.row))
+        if logged and logged.limit > (self.pool.sb.log_tail, 0):
+            newest = next(iter(self.history(piece, logged.limit)), None)
+            same = (newest.lsn, newest.rec) == (version.lsn, version.rec) if newest and version else \
+                newest is version
+            if same:
+                return logged.data, logged.limit
+        if version:
+            return self.home(0), (version.lsn + 1, 0)
+        state, crc, _ = self.entry(0)
+        return self.home(0) if state == VALID and self.home_is(0, crc) else None, (0, 0)
+
+    def rebuilt(self, piece, version, crc):
+        parity, limit = self.parity_for(piece, version)
+        if parity is None:
+            return None
+        blocks = [parity] + [self.counted(i, limit) for i in range(1, self.v.leg_count) if i != piece]
+        data = xor(blocks) if None not in blocks else None
+        return data if data is not None and self.sum(piece, data) == crc else None
+
+    def at_home(self, piece, version):
+        """A version that is at home or nowhere."""
+        state, crc, _ = self.entry(piece)
+        if not version and state == UNWRITTEN:
+            return "unwritten", None
+        if not version and state == POISONED:
+            return "poisoned", None
+        if not version and state != VALID:
+            return None
+        crc = version.crc if version else crc
+        data = self.home(piece) if self.home_is(piece, crc) else self.rebuilt(piece, version, crc)
+        return ("valid", data) if data is not None else None
+
+    def piece(self, piece):
+        for version in self.history(piece, self.log.log_end) + [None]:
+            if version and version.kind == DISCARD:
+                return "unwritten", None
+            if version and version.kind == DATA:
+                return "in_log", version.data
+            found = self.at_home(piece, version)
+            if found:
+                return found
+            is_open = version is not None and self.log.is_open(version.lsn)
+            self.in_flight |= is_open
+            if not is_open:
+                break
+        if self.in_flight and self.home(piece) is not None:
+            return "torn", self.home(piece)
+        return "unrepaired", None
+
+    def resolve(self):
+        return [None] + [self.piece(i) for i in range(1, self.v.leg_count)]
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+STATES = ("valid", "unwritten", "in_log", "torn", "poisoned", "unrepaired")
+
+
+def report(pool, out=None):
+    """What there is; contents to @out, a file."""
+    sb, log = pool.sb, pool.log
+    answer = {
+        "pool": sb.name, "uuid": sb.pool_uuid.hex(), "epoch": sb.epoch, "sequence": sb.sequence, "era": sb.era,
+        "blocks_of_pool": sb.pool_blocks, "features": [name for bit, name in FEATURES.items() if sb.incompat & bit],
+        "legs": [{"uuid": info.uuid.hex(), "state": info.state,
+                  "read": any(leg and leg.sb.leg_uuid == info.uuid for v in sb.vdevs for leg in v.legs)}
+                 for info in sb.legs],
+        "log": {"state": log.state, "entries": log.entries, "end": log.end, "watermark": log.watermark,
+                "data": log.counts[DATA], "intents": log.counts[INTENT], "discards": log.counts[DISCARD],
+                "parity": log.counts[PARITY], "clean": log.counts[CLEAN]},
+    }
+    if not pool.readable():
+        return answer
+    counts = dict.fromkeys(STATES, 0)
+    for block in range(sb.pool_blocks):
+        state, data = pool.block(block)
+        counts[state] += 1
+        if out and (data or state in ("poisoned", "unrepaired")):
+            out.seek(block * BLOCK)
+            out.write(data or LOST)
+    if out:
+        out.truncate(sb.pool_blocks * BLOCK)
+    answer["blocks"] = counts
+    answer["clean"], answer["clean_bad"] = pool.clean()
+    return answer
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Reads a pool from images of its legs.")
+    parser.add_argument("-o", dest="out")
+    parser.add_argument("--window", type=int, default=1 << 18)
+    parser.add_argument("legs", nargs="+")
+    args = parser.parse_args()
+    try:
+        pool = Pool(args.legs, args.window)
+    except Refused as why:
+        sys.exit(f"refused: {why}")
+    if args.out:
+        with open(args.out, "wb") as out:
+            answer = report(pool, out)
+    else:
+        answer = report(pool)
+    pool.close()
+    print(json.dumps(answer, indent=1))
+    sys.exit(0 if pool.log.state == "sound" and "blocks" in answer else 5)
+
+
+if __name__ == "__main__":
+    main()
