@@ -117,12 +117,19 @@ static u32 claimed(const struct log_rows *r, u64 lsn, bool second, u32 most)
 	return second && log_rows_block(r, lsn) && !copies_differ(r, lsn, 0) ? 0 : blocks;
 }
 
+/* The most blocks for which a header at @lsn has room, with its copies. */
+static u32 most_header(const struct log_rows *r, u64 lsn)
+{
+	u64 room = (kvp_log_segment_end(r->pool->g, lsn) - lsn) / 2;
+
+	return room < KVP_MAX_HDR_BLOCKS ? (u32)room : KVP_MAX_HDR_BLOCKS;
+}
+
 /* What may be the header at @lsn, put together in way @try, in @hdr: its blocks, or 0. */
 static u32 take_header(const struct log_rows *r, u64 lsn, u32 try, u8 *hdr)
 {
 	const struct kvp_geometry *g = r->pool->g;
-	u64 room = (kvp_log_segment_end(g, lsn) - lsn) / 2;
-	u32 most = room < KVP_MAX_HDR_BLOCKS ? (u32)room : KVP_MAX_HDR_BLOCKS;
+	u32 most = most_header(r, lsn);
 	u32 blocks = most ? claimed(r, lsn, try & 1, most) : 0, differ = 0, second, i;
 
 	for (i = 1; i < blocks; i++)
@@ -316,9 +323,12 @@ bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_
 
 void log_rows_look(struct walker *k, u64 lsn)
 {
-	u32 try, blocks;
+	u32 try, blocks, most = most_header(k->rows, lsn);
 
 	log_rows_load(k->rows, lsn);
+	/* Of most blocks there is none, whichever copies are taken. */
+	if (!most || (!claimed(k->rows, lsn, false, most) && !claimed(k->rows, lsn, true, most)))
+		return;
 	for (try = 0; try < KVP_LOG_STRIPE_TRIES; try++) {
 		blocks = take_header(k->rows, lsn, try, k->buf[0]);
 		if (blocks)

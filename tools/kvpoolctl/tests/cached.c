@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unit tests of check: pools with a cache of each kind. */
+/* Unit tests of check: pools with a cache of each kind, with rows, and of several vdevs. */
 #include "format/logstripe.h"
+#include "format/regions.h"
 #include "check.h"
 #include "image.h"
 #include "import.h"
@@ -17,7 +18,8 @@ static unsigned int passed, failed;
 } while (0)
 
 static struct ctl ctl = { .quiet = true, .json = true };
-static int cache;	/* enum image_cache of the test that runs */
+/* Of the test that runs: enum image_cache, or IMAGE_CACHES and the number of an image_shapes[]. */
+static int cache;
 
 /* main.c is not linked in. */
 const char *const *command_names(void)
@@ -496,6 +498,113 @@ static void test_stripes(void)
 	image_free(&m);
 }
 
+/* --- other shapes -------------------------------------------------------------------------- */
+
+/* Valid blocks of whose row the log says nothing; where there are rows, of the same. */
+#define ALONE	300u
+#define BESIDE	316u
+
+static void make_shape(struct image *m)
+{
+	image_standard_shaped(m, &image_shapes[cache - IMAGE_CACHES], IMAGE_SMALL);
+	m->entries[STD_POISONED] = 0;
+	image_valid(m, ALONE, 1);
+	image_valid(m, BESIDE, 1);
+	image_seal(m);
+}
+
+static bool has_rows(const struct image *m)
+{
+	u32 v;
+
+	for (v = 0; v < m->sb.vdev_count; v++)
+		if (kvp_is_parity1(&m->sb.vdevs[v]))
+			return true;
+	return false;
+}
+
+/*
+ * As much as image_standard_shaped() has put in. Of what was under way when the power went, each
+ * may be there or not.
+ */
+static void expect_shape(const struct image *m, json_object *o)
+{
+	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
+	expect(json_number_at(o, "log.entries") == (has_rows(m) ? 4 : 3));
+	expect(json_number_at(o, "log.parity") == has_rows(m));
+	/* 2, ALONE, BESIDE, 511; perhaps 3, 600 */
+	expect(json_number_at(o, "blocks.valid") >= 4);
+	expect(json_number_at(o, "blocks.in_log") == 3);
+	expect(json_number_at(o, "blocks.poisoned") == 0);
+	expect(json_number_at(o, "blocks.unrepaired") == 0);
+	expect(json_number_at(o, "table.pages_lost") == 0);
+	expect(!bad_parts(m, o));
+}
+
+/* Whole, and without any one leg that its vdev can lose. */
+static void test_shape_whole(void)
+{
+	struct image m;
+	json_object *o;
+	int status;
+	u32 v, i;
+
+	make_shape(&m);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DONE && !json_at(o, "advice"));
+	expect_shape(&m, o);
+	/* What is torn at home is made of its row. */
+	expect(json_number_at(o, "blocks.torn") ==
+	       !kvp_is_parity1(&m.sb.vdevs[kvp_map_find(&m.sb.map, STD_INTENT_TORN).vdev]));
+	json_object_put(o);
+	for (v = 0; v < m.sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &m.sb.vdevs[v];
+
+		for (i = g->first_leg; kvp_losses(g) && i < g->first_leg + g->leg_count; i++) {
+			o = check(&m, 1u << i, &status);
+			expect(status == EXIT_DEGRADED);
+			expect_shape(&m, o);
+			json_object_put(o);
+		}
+	}
+	image_stop(&m);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DEGRADED || status == EXIT_DONE);
+	expect(!json_number_at(o, "log.entries") && !strcmp(json_text_at(o, "log.state"), "sound"));
+	json_object_put(o);
+	image_free(&m);
+}
+
+/* A home that rots: another leg has it, or the rest of its row, or nobody. */
+static void test_shape_rotten(void)
+{
+	struct kvp_map_place in;
+	struct kvp_place at;
+	const struct kvp_geometry *g;
+	struct image m;
+	json_object *o;
+	int status;
+
+	make_shape(&m);
+	in = kvp_map_find(&m.sb.map, ALONE);
+	g = &m.sb.vdevs[in.vdev];
+	at = kvp_data_place(g, in.block);
+	image_flip(&m, g->first_leg + at.leg, (at.block << KVP_BLOCK_SHIFT) + 77, 3);
+	o = check(&m, 0, &status);
+	expect(status == EXIT_DEGRADED && leg_number(o, g->first_leg + at.leg, "blocks_bad") == 1);
+	expect(json_number_at(o, "blocks.unrepaired") == (kvp_losses(g) ? 0 : 1));
+	json_object_put(o);
+	if (kvp_is_parity1(g)) {
+		at = kvp_parity_place(g, kvp_row_of(g, in.block));
+		image_flip(&m, g->first_leg + at.leg, (at.block << KVP_BLOCK_SHIFT) + 78, 3);
+		o = check(&m, 0, &status);
+		expect(leg_number(o, g->first_leg + at.leg, "blocks_bad") == 1);
+		expect(json_number_at(o, "blocks.unrepaired") == 1);
+		json_object_put(o);
+	}
+	image_free(&m);
+}
+
 int main(void)
 {
 	for (cache = IMAGE_ONE_SSD; cache < IMAGE_CACHES; cache++) {
@@ -513,6 +622,10 @@ int main(void)
 	}
 	cache = IMAGE_THREE_SSDS;
 	test_stripes();
+	for (cache = IMAGE_CACHES; cache < IMAGE_CACHES + IMAGE_SHAPES; cache++) {
+		test_shape_whole();
+		test_shape_rotten();
+	}
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }

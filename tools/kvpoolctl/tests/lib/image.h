@@ -10,7 +10,9 @@
 
 #define IMAGE_SMALL	3072ull		/* blocks of a leg: 12 MiB, one level of table */
 #define IMAGE_LARGE	(3ull << 19)	/* 6 GiB, sparse: two levels */
-#define IMAGE_MAX_LEGS	6
+#define IMAGE_MAX_LEGS	10
+#define IMAGE_MAX_VDEVS	4
+#define IMAGE_MAX_LOGGED 8
 
 /* What cache an image has. */
 enum image_cache {
@@ -22,24 +24,47 @@ enum image_cache {
 	IMAGE_CACHES,
 };
 
+/* What vdevs a pool has: those with data, up to one of kind 0, and a cache behind them. */
+struct image_shape {
+	struct {
+		u32 kind;		/* enum kvp_vdev_kind */
+		unsigned int legs;
+	} vdevs[IMAGE_MAX_VDEVS];
+	enum image_cache cache;
+};
+
+#define IMAGE_SHAPES	8
+/* With parity1, several vdevs, a log that goes by turns, and caches beside these. */
+extern const struct image_shape image_shapes[IMAGE_SHAPES];
+
+/* An entry of the log, or of a recovery's chain, with a header of one block. */
+struct image_entry {
+	u64 lsn;
+	bool chain;
+};
+
 struct image {
 	struct kvp_sb sb;		/* what image_seal() writes */
 	unsigned int legs;
 	unsigned int data_legs;		/* the first of them; the others are SSDs of a cache */
+	u32 cache;			/* its vdev; 0: there is none */
 	u64 clean;			/* lsn of a segment of the cache with clean blocks; 0: it has none */
 	u64 blocks;			/* of a leg */
 	u32 seed;
 	int fd[IMAGE_MAX_LEGS];
 	char path[IMAGE_MAX_LEGS][32];	/* by which the legs can be opened */
-	u64 *entries;			/* the table */
+	u64 *entries;			/* what the table says, by block of the pool */
+	u8 *home, *now;			/* by block: the version that is valid; the newest one */
 	/* of the log: where the next entry goes */
 	u64 lsn, prev_lsn;
 	u32 prev_csum;
+	struct image_entry logged[IMAGE_MAX_LOGGED];
+	unsigned int logged_count;
 };
 
 struct image_rec {
 	enum kvp_rec_kind kind;
-	u64 block;
+	u64 block;			/* of a parity: any of its row */
 	u32 count;			/* of a discard */
 	unsigned int version;		/* of data and intents: what is written */
 };
@@ -58,6 +83,9 @@ struct image_rec {
 void image_make(struct image *m, unsigned int legs, u64 blocks);
 /** image_make_cached() - the same with a cache, whose SSDs come behind @legs */
 void image_make_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache);
+
+/** image_make_shaped() - the same of any shape */
+void image_make_shaped(struct image *m, const struct image_shape *shape, u64 blocks);
 void image_free(struct image *m);
 
 /** image_fill() - contents of @block in @version; returns its sum */
@@ -69,8 +97,11 @@ void image_home(struct image *m, u64 block, unsigned int version);
 /** image_valid() - the same, and enter it in the table */
 void image_valid(struct image *m, u64 block, unsigned int version);
 
-/** image_log() - append an entry */
+/** image_log() - append an entry; parity in it counts all entries before */
 void image_log(struct image *m, const struct image_rec *recs, unsigned int count);
+
+/** image_chain() - the parity of @block's row as a recovery's chain, behind the log's end */
+void image_chain(struct image *m, u64 block);
 
 /** image_skip() - go on at the start of the next segment */
 void image_skip(struct image *m);
@@ -81,6 +112,9 @@ void image_clean(struct image *m, u64 block);
 /** image_log_at() - byte on a leg of the log's @lsn, or of the first copy; and @leg, unless it is NULL */
 u64 image_log_at(const struct image *m, u64 lsn, unsigned int *leg);
 
+/** image_log_vdev() - the vdev that has the entry at @lsn */
+const struct kvp_geometry *image_log_vdev(const struct image *m, u64 lsn);
+
 /** image_seal() - write table and superblocks; again: with a higher sequence */
 void image_seal(struct image *m);
 
@@ -88,6 +122,12 @@ void image_seal(struct image *m);
 void image_standard(struct image *m, unsigned int legs, u64 blocks);
 
 void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache);
+
+/** image_standard_shaped() - the same; with rows there is parity in the log, and a chain */
+void image_standard_shaped(struct image *m, const struct image_shape *shape, u64 blocks);
+
+/** image_stop() - the log holds nothing that counts, as after an orderly stop; sealed */
+void image_stop(struct image *m);
 
 /** image_read(), image_write() - bytes of a leg */
 void image_read(const struct image *m, unsigned int leg, u64 at, void *buf, size_t bytes);
