@@ -173,7 +173,10 @@ static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 		sim_fail("block %llu is not the first one of the second vdev", boundary);
 }
 
-/* R29: no leg is behind, whatever power cuts there were, but one of which somebody has put an older state back. */
+/*
+ * R29: no leg is behind, whatever power cuts there were, but one of which somebody has put an older state back.
+ * Labels that lie with good sums may say so of any.
+ */
 static void check_lags(struct kvp_pool *pool, const struct host_start *hs)
 {
 	u32 i;

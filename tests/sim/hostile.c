@@ -7,7 +7,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
+#include "forge.h"
+#include "format/logplace.h"
 #include "suite.h"
 
 /* --- mutations ---------------------------------------------------------------------- */
@@ -213,7 +216,6 @@ struct hostile_start {
 	struct host host;
 	struct host_start start;
 	struct oracle *o;
-	u32 legs_mutated;
 	bool forged;		/* with good sums: not damage, but somebody's lie */
 	bool started;
 };
@@ -255,6 +257,7 @@ static void hostile_main(void *arg)
 		return;
 	}
 	hs->host.may_fail = true;
+	hs->host.ssds_lie = true;
 	read_all(hs);
 	host_write(&hs->host, 5, 2, true);
 	host_stop(&hs->host);
@@ -346,13 +349,25 @@ static void forge_leaf(struct rng *rng, struct image *img, const struct kvp_geom
 	free(d);
 }
 
-/* True: the sums are good. */
-static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_geometry *g)
+/* --- a pool that was cut off with a full log, as material ------------------------------------- */
+
+struct victim {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct image img[MAX_DISKS];
+	struct kvp_sb sb;	/* the newest */
+	u32 forged_logs, forged_summaries;
+};
+
+/* One leg. True: the sums are good. */
+static bool mutate_image(struct rng *rng, struct victim *v, struct image *img, u32 leg)
 {
-	switch (rng_below(rng, 6)) {
-	case 5:
-		forge_leaf(rng, img, g);
-		return true;
+	const struct kvp_geometry *g = v->sb.vdevs;
+
+	while (leg >= g->first_leg + g->leg_count)
+		g++;
+	switch (rng_below(rng, kvp_has_data(g) ? 6 : 4)) {
 	case 0:
 		mutate_sbs(rng, img, true);
 		return true;
@@ -363,24 +378,56 @@ static bool mutate_image(struct rng *rng, struct image *img, const struct kvp_ge
 		mutate_blocks(rng, img, g->log_start, 80);
 		break;
 	case 3:
+		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);
+		mutate_blocks(rng, img, kvp_has_data(g) ? g->data_start : g->log_start,
+			      kvp_has_data(g) ? kvp_home_blocks(g) : kvp_log_region(g));
+		break;
+	case 4:
 		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g));
 		break;
 	default:
-		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);
-		mutate_blocks(rng, img, g->data_start, kvp_home_blocks(g));
+		forge_leaf(rng, img, g);
+		return true;
 	}
 	return false;
 }
 
-/* --- a pool that was cut off with a full log, as material ------------------------------------- */
+/*
+ * Lies of the log, or of a cache's summaries, on all legs; and nothing else, or what rots at home
+ * would be taken for what a write left that was cut short.
+ */
+static bool forge_image(struct rng *rng, struct victim *v, struct image *img)
+{
+	int cache = kvp_cache_find(&v->sb);
+	bool forged;
 
-struct victim {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MAX_DISKS];
-};
+	if (cache >= 0 && !rng_below(rng, 4)) {
+		forged = forge_summary(rng, img, &v->sb, cache);
+		v->forged_summaries += forged;
+	} else {
+		forged = forge_log(rng, img, &v->sb);
+		v->forged_logs += forged;
+	}
+	return forged;
+}
 
+/* True: the sums are good. */
+static bool mutate_pool(struct rng *rng, struct victim *v, struct image *img)
+{
+	u32 n = 1 + (v->start.legs > 1 && rng_below(rng, 2));
+	bool forged = false;
+
+	if (rng_below(rng, 2))
+		return forge_image(rng, v, img);
+	while (n--) {
+		u32 leg = rng_below(rng, v->start.legs);
+
+		forged |= mutate_image(rng, v, &img[leg], leg);
+	}
+	return forged;
+}
+
+/* Some of it goes round a small cache's log, so that there are summaries. */
 static void victim_main(void *arg)
 {
 	struct victim *v = arg;
@@ -388,6 +435,13 @@ static void victim_main(void *arg)
 
 	if (host_start(&v->host, &v->o, &v->start))
 		sim_fail("start: %s", v->host.refusal.why);
+	for (i = 0; v->start.cache && i < 24; i++) {
+		host_write(&v->host, 16 * (i % 16), 16, false);
+		host_flush(&v->host);
+		host_read_check(&v->host, 300 + i % 8);
+	}
+	if (v->start.cache)
+		host_checkpoint(&v->host);
 	for (i = 0; i < 8; i++) {
 		host_write(&v->host, 3 * i, 4, false);
 		host_flush(&v->host);
@@ -397,29 +451,77 @@ static void victim_main(void *arg)
 	host_flush(&v->host);
 }
 
-static struct victim *make_victim(u32 legs, bool parity)
+static void recovery_main(void *arg)
 {
-	const struct base *base = parity ? base_parity(legs, false) : base_pool(legs, false);
+	struct victim *v = arg;
+
+	if (host_start(&v->host, &v->o, &v->start))
+		sim_fail("start: %s", v->host.refusal.why);
+}
+
+/* One life; it ends with the power, after @cut_at events of its trace if that is not 0. */
+static void live(struct victim *v, void (*main)(void *), const struct image *img, u32 cut_at)
+{
 	struct sim_config config = { .seed = mix64(opt.seed, 808) };
-	struct victim *v = calloc(1, sizeof(*v));
+	enum sim_end end;
 	u32 i;
 
-	oracle_copy(&v->o, &base->o);
-	v->start.legs = legs;
-	v->start.parity = parity;
-	disks_begin(base->img, legs);
-	if (sim_run(&config, victim_main, v) != SIM_RETURNED)
+	disks_begin(img, v->start.legs);
+	disks.cut_at = cut_at;
+	end = sim_run(&config, main, v);
+	if (end != (cut_at ? SIM_POWER_CUT : SIM_RETURNED)) {
+		printf("FAIL making what is to be mutated\n");
 		exit(2);
+	}
 	disks_end();
-	for (i = 0; i < legs; i++)
+	for (i = 0; i < v->start.legs; i++)
 		image_copy(&v->img[i], &disks.img[i]);
+}
+
+/* With a cut in the middle of the recovery from the first one, if @twice. */
+static struct victim *make_victim(const struct host_start *shape, bool twice)
+{
+	const struct base *base = shape->cache ? base_cache(shape) : shape->parity ?
+		base_parity(shape->legs, false) : base_pool(shape->legs, false);
+	struct victim *v = calloc(1, sizeof(*v));
+	struct material *m = calloc(1, sizeof(*m));
+	struct image cut[MAX_DISKS];
+	u32 i, events;
+
+	oracle_copy(&v->o, &base->o);
+	v->start = *shape;
+	live(v, victim_main, base->img, 0);
+	if (twice) {
+		memcpy(cut, v->img, sizeof(cut));
+		live(v, recovery_main, cut, 0);
+		events = disks.trace.nr;
+		for (i = 0; i < shape->legs; i++)
+			image_free(&v->img[i]);
+		live(v, recovery_main, cut, events / 2);
+		for (i = 0; i < shape->legs; i++)
+			image_free(&cut[i]);
+	}
+	collect_sbs(m, &v->img[0]);
+	v->sb = m->newest;
+	free(m);
 	return v;
+}
+
+static void free_victim(struct victim *v)
+{
+	u32 i;
+
+	for (i = 0; i < v->start.legs; i++)
+		image_free(&v->img[i]);
+	oracle_free(&v->o);
+	free(v);
 }
 
 static bool hostile_decoders(void)
 {
+	static const struct host_start shape = { .legs = 1 };
 	struct material *m = calloc(1, sizeof(*m));
-	struct victim *v = make_victim(1, false);
+	struct victim *v = make_victim(&shape, false);
 	struct kvp_disk_sb *d = malloc(sizeof(*d));
 	struct kvp_sb *sb = malloc(sizeof(*sb));
 	u8 *buf = malloc(8 * 4096);
@@ -442,58 +544,71 @@ static bool hostile_decoders(void)
 	free(d);
 	free(sb);
 	free(buf);
+	free_victim(v);
 	return good;
 }
 
-static bool hostile_starts(u32 legs, bool parity, u32 n)
+/* What goes round in circles without a stop is killed, and that is noticed. */
+static void limit_processor(u32 seconds)
 {
-	struct victim *v = make_victim(legs, parity);
-	struct kvp_geometry g = { .chunk_blocks = parity ? 4 : 0 };
-	struct kvp_why why;
-	bool good = !kvp_layout(parity ? KVP_VDEV_PARITY1 : legs > 1 ? KVP_VDEV_MIRROR :
-				KVP_VDEV_SINGLE, legs, POOL_LEG_BLOCKS, 0, 4 << 20, &g, &why);
-	u32 i, leg, started = 0;
+	const struct itimerval limit = { .it_value.tv_sec = seconds };
 
-	for (i = 0; good && i < n; i++) {
-		struct rng rng = { mix64(opt.seed, mix64(legs, i)) };
-		struct hostile_start *hs = calloc(1, sizeof(*hs));
-		struct image img[MAX_DISKS];
-		struct sim_config config;
-		struct oracle o;
+	setitimer(ITIMER_PROF, &limit, NULL);
+}
 
-		if (opt.crash >= 0 && opt.crash != i) {
-			free(hs);
-			continue;
-		}
-		oracle_copy(&o, &v->o);
-		for (leg = 0; leg < legs; leg++)
-			image_copy(&img[leg], &v->img[leg]);
-		hs->start.legs = legs;
-		hs->start.parity = parity;
-		hs->start.hostile = true;
-		hs->o = &o;
-		hs->legs_mutated = 1 + (legs > 1 && rng_below(&rng, 2));
-		for (leg = 0; leg < hs->legs_mutated; leg++)
-			hs->forged |= mutate_image(&rng, &img[leg], &g);
-		check_seed_config(&config, rng_next(&rng));
-		disks_begin(img, legs);
-		disks.forged = hs->forged;
-		good = sim_run(&config, hostile_main, hs) == SIM_RETURNED;
-		disks_end();
-		if (!good)
-			fprintf(stderr, "  replay: ./sim --seed %llu --only hostile_starts:%u --crash %u\n",
-				opt.seed, legs, i);
-		started += hs->started;
-		for (leg = 0; leg < legs; leg++)
-			image_free(&img[leg]);
-		oracle_free(&o);
-		free(hs);
-		check_stats.machines++;
-	}
+/* One start; @started is counted. */
+static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *started)
+{
+	struct rng rng = { mix64(opt.seed, mix64(v->start.legs + 100 * v->start.cache, i)) };
+	struct hostile_start *hs = calloc(1, sizeof(*hs));
+	struct image img[MAX_DISKS];
+	struct sim_config config;
+	struct oracle o;
+	bool good;
+	u32 leg;
+
+	oracle_copy(&o, &v->o);
+	for (leg = 0; leg < v->start.legs; leg++)
+		image_copy(&img[leg], &v->img[leg]);
+	hs->start = v->start;
+	hs->start.hostile = true;
+	hs->o = &o;
+	hs->forged = mutate_pool(&rng, v, img);
+	check_seed_config(&config, rng_next(&rng));
+	disks_begin(img, v->start.legs);
+	disks.forged = hs->forged;
+	limit_processor(120);
+	good = sim_run(&config, hostile_main, hs) == SIM_RETURNED;
+	limit_processor(0);
+	disks_end();
+	if (!good)
+		fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n", opt.seed, name, i);
+	*started += hs->started;
+	for (leg = 0; leg < v->start.legs; leg++)
+		image_free(&img[leg]);
+	oracle_free(&o);
+	free(hs);
+	check_stats.machines++;
+	return good;
+}
+
+static bool hostile_starts(const struct host_start *shape, bool twice, const char *name, u32 n)
+{
+	struct victim *v = make_victim(shape, twice);
+	u32 i, started = 0;
+	bool good = true;
+
+	for (i = 0; good && i < n; i++)
+		if (opt.crash < 0 || opt.crash == i)
+			good = hostile_start(v, name, i, &started);
 	if (opt.crash < 0)
-		good = good && expect(started > n / 20 && started < n, "%u of %u started", started, n);
-	oracle_free(&v->o);
-	free(v);
+		good = good && expect(started > n / 20 && started < n && v->forged_logs,
+				      "%u of %u started, %u logs lied", started, n, v->forged_logs) &&
+		       expect(!shape->cache || v->forged_summaries, "no summary lied");
+	if (opt.verbose)
+		printf("# %s: %u of %u started, %u logs and %u summaries lied\n", name, started, n,
+		       v->forged_logs, v->forged_summaries);
+	free_victim(v);
 	return good;
 }
 
@@ -572,7 +687,23 @@ void run_hostile(void)
 	static const struct host_start caches[] = {
 		{ .legs = 3, .cache = 1 }, { .legs = 5, .cache = 3, .cache_parity = true },
 	};
-	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, legs;
+	static const struct {
+		const char *name;
+		struct host_start shape;
+		u32 share;	/* of the starts, one in so many */
+	} starts[] = {
+		{ "1", { .legs = 1 }, 1 },
+		{ "2", { .legs = 2 }, 1 },
+		{ "parity", { .legs = 3, .parity = true }, 1 },
+		{ "cache-1", { .legs = 3, .cache = 1 }, 4 },
+		{ "cache-2", { .legs = 4, .cache = 2 }, 4 },
+		{ "cache-parity1", { .legs = 5, .cache = 3, .cache_parity = true }, 4 },
+		{ "cache-reads", { .legs = 4, .cache = 2, .writethrough = true }, 4 },
+		{ "parity-cache-2", { .legs = 5, .parity = true, .cache = 2 }, 4 },
+		{ "parity-cache-parity1",
+		  { .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, 4 },
+	};
+	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, i, twice;
 	char name[64];
 
 	run_tableline();
@@ -582,11 +713,12 @@ void run_hostile(void)
 		result("hostile_window:mirror", hostile_window(&caches[0], 10 * n));
 	if (wanted("hostile_window:parity1"))
 		result("hostile_window:parity1", hostile_window(&caches[1], 10 * n));
-	for (legs = 1; legs <= 2; legs++) {
-		snprintf(name, sizeof(name), "hostile_starts:%u", legs);
-		if (wanted(name))
-			result(name, hostile_starts(legs, false, n));
-	}
-	if (wanted("hostile_starts:parity"))
-		result("hostile_starts:parity", hostile_starts(3, true, n));
+	for (i = 0; i < ARRAY_SIZE(starts); i++)
+		for (twice = 0; twice < 2; twice++) {
+			snprintf(name, sizeof(name), "hostile_%s:%s", twice ? "recoveries" : "starts",
+				 starts[i].name);
+			if (wanted(name))
+				result(name, hostile_starts(&starts[i].shape, twice, name,
+							    n / (twice ? 8 : starts[i].share)));
+		}
 }
