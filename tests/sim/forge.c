@@ -144,10 +144,11 @@ static void lie_in_record(const struct forger *f, struct entry *e)
 	switch (rng_below(f->rng, 4)) {
 	case 0:
 		r.kind = rng_below(f->rng, KVP_REC_CLEAN + 2);
-		r.count = r.kind == KVP_REC_DISCARD ? 1 + rng_below(f->rng, 100) : 1;
+		r.count = r.kind == KVP_REC_DISCARD ? 1 + rng_below(f->rng, f->sb->pool_blocks) : 1;
 		break;
 	case 1:
-		r.block = rng_below(f->rng, f->sb->pool_blocks + 2);
+		r.block = rng_below(f->rng, 2) ? rng_below(f->rng, f->sb->pool_blocks + 2) :
+						 1ull << rng_below(f->rng, KVP_REC_ADDR_BITS);
 		break;
 	case 2:
 		r.kind = KVP_REC_PARITY;

@@ -695,13 +695,13 @@ void run_hostile(void)
 		{ "1", { .legs = 1 }, 1 },
 		{ "2", { .legs = 2 }, 1 },
 		{ "parity", { .legs = 3, .parity = true }, 1 },
-		{ "cache-1", { .legs = 3, .cache = 1 }, 4 },
-		{ "cache-2", { .legs = 4, .cache = 2 }, 4 },
-		{ "cache-parity1", { .legs = 5, .cache = 3, .cache_parity = true }, 4 },
-		{ "cache-reads", { .legs = 4, .cache = 2, .writethrough = true }, 4 },
-		{ "parity-cache-2", { .legs = 5, .parity = true, .cache = 2 }, 4 },
+		{ "cache-1", { .legs = 3, .cache = 1 }, 2 },
+		{ "cache-2", { .legs = 4, .cache = 2 }, 2 },
+		{ "cache-parity1", { .legs = 5, .cache = 3, .cache_parity = true }, 2 },
+		{ "cache-reads", { .legs = 4, .cache = 2, .writethrough = true }, 2 },
+		{ "parity-cache-2", { .legs = 5, .parity = true, .cache = 2 }, 2 },
 		{ "parity-cache-parity1",
-		  { .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, 4 },
+		  { .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, 2 },
 	};
 	u32 n = opt.rounds ?: opt.thorough ? 20000 : 400, i, twice;
 	char name[64];
