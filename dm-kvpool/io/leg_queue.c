@@ -5,6 +5,7 @@
 
 #include "compat/compat.h"
 #include "core/core.h"
+#include "io/flight.h"
 #include "io/leg_queue.h"
 
 #define JOINED_RESERVE	4

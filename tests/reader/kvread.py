@@ -26,6 +26,7 @@ DATA, INTENT, DISCARD, PARITY, CLEAN = 1, 2, 3, 4, 5
 UNWRITTEN, VALID, POISONED = 0, 1, 2
 IN_SYNC = 1
 REDO_BEGUN = 1
+REDO_BEGUN_ANEW = 3	# in place of a complete one that is damaged
 FLAG_LAST = 1
 FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window"}
 LOST_POINTER = 0xBFFFFFFF00000001
@@ -394,7 +395,7 @@ class Superblock:
             raise Refused("features")
         if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
             raise Refused("log position")
-        if self.redo_state > 2 or self.redo_state and not self.redo_nonce:
+        if self.redo_state > 3 or self.redo_state and not self.redo_nonce:
             raise Refused("redo_state")
         if self.leg_uuid != self.legs[self.leg_index].uuid:
             raise Refused("UUID of this leg")
@@ -798,7 +799,7 @@ class Log:
     def chain(self):
         """4.11: parity that an unfinished recovery has logged."""
         sb, end, prev, entries = self.sb, self.end, (0, 0), []
-        if not sb.redo_nonce or sb.redo_state == REDO_BEGUN:
+        if not sb.redo_nonce or sb.redo_state in (REDO_BEGUN, REDO_BEGUN_ANEW):
             return
         self.end = sb.redo_lsn
         while not entries or not entries[-1][0].flags & FLAG_LAST:
