@@ -172,7 +172,7 @@ static bool flushes(const struct kvp_io *io)
 
 /*
  * A flush that failed may have lost whatever the leg had in its cache, and no later one would say
- * so. Whoever sent this one may only lose an event by that. So from here on no flush of the leg
+ * so. The sender of this one may only lose an event by that. So from here on no flush of the leg
  * ends well, and the watch gives it up (R20). What was never issued, for want of memory, has lost
  * nothing. Somebody waits for @io, so the leg is there.
  */
@@ -184,7 +184,7 @@ static void judge_flush(struct kvp_io *io)
 		return;
 	if (!io->error) {
 		io->error = READ_ONCE(leg->flush_lost) ? -EIO : 0;
-	} else if (io->error != -ENOMEM) {
+	} else if (!kvp_error_is_unissued(io->error)) {
 		WRITE_ONCE(leg->flush_lost, true);
 		kvp_flights_kick(leg->pool);
 	}
@@ -256,8 +256,8 @@ static bool of_use(const struct kvp_flight *f)
 	flush = flushes(&f->dev);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
-		/* For want of memory it was never issued. What else it was may have come from a device below. */
-		return (!flush || f->dev.error == -ENOMEM) &&
+		/* What else it was may have come from a device below. */
+		return (!flush || kvp_error_is_unissued(f->dev.error)) &&
 		       time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
 	case KVP_ERR_TRANSPORT:
 		return !flush && f->tries < TRANSPORT_TRIES;

@@ -33,6 +33,15 @@ enum kvp_error_kind {
 /** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
 enum kvp_error_kind kvp_error_kind(int error);
 
+/*
+ * Was a request that ended so certainly not begun, on the way down to whatever device? There was no memory for it, or
+ * a thin device had no space for what it writes. A flush in it has lost nothing then.
+ */
+static inline bool kvp_error_is_unissued(int error)
+{
+	return error == -ENOMEM || error == -ENOSPC;
+}
+
 struct kvp_flight;
 
 /**

@@ -123,7 +123,7 @@ static void check_leg(struct life *l)
 		sim_fail("the leg was given up");
 	/* Of a flush nobody knows what it has lost, but if it was never issued. */
 	if (l->trouble == FAILS_ONCE && f->hit) {
-		bool lost = f->hit_flush && l->error != -ENOMEM;
+		bool lost = f->hit_flush && !kvp_error_is_unissued(l->error);
 
 		if (!usable && !lost)
 			sim_fail("the leg was given up for one error");
