@@ -282,6 +282,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 {
 	u32 i;
 
+	lockdep_assert_held(&e->pool->log->build_lock);
 	if (hweight_long(e->sent & ~e->failed) < e->needed) {
 		if (!kvp_has_data(e->v->g))
 			kvp_log_legs_fail(e->v, e->failed);

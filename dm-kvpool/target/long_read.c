@@ -25,7 +25,7 @@ struct part {
 };
 
 /* What has to be known of a read until a leg's blocks are made that is out. */
-struct kvp_rebuild {
+struct kvp_row_pages {
 	struct kvp_stripe_read read;
 	u32 nr_own;			/* pages of @own that there are */
 	struct page *own[];		/* by slot, from that behind the reader's on; or NULL */
@@ -36,7 +36,7 @@ struct cut {
 	struct kvp_requests *r;
 	struct bio *bio;
 	struct kvp_stripe_read read;
-	struct kvp_rebuild *rebuild;	/* or NULL: all comes from the legs that have it */
+	struct kvp_row_pages *rebuild;	/* or NULL: all comes from the legs that have it */
 	u32 count, own;			/* slots: of the reader, and above */
 	struct kvp_leg *leg;		/* that parts are made for */
 	struct bvec_iter iter;		/* of @bio, at slot @at */
@@ -53,7 +53,7 @@ static struct part *part_of(struct bio *bio)
 
 /* --- what is kept ----------------------------------------------------------------------- */
 
-static void free_rebuild(struct kvp_requests *r, struct kvp_rebuild *b, u32 slots)
+static void free_rebuild(struct kvp_requests *r, struct kvp_row_pages *b, u32 slots)
 {
 	u32 i;
 
@@ -287,7 +287,7 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 struct xor {
 	struct bio *bio;
 	struct bvec_iter iter;		/* of all that is read */
-	const struct kvp_rebuild *rebuild;
+	const struct kvp_row_pages *rebuild;
 };
 
 /* Vector instructions want their data aligned, which a reader's buffer need not be. */
@@ -372,7 +372,7 @@ static void xor_slots(void *to, u32 slot, u32 from, u32 nr)
 u32 kvp_long_rebuild(struct kvp_requests *r, struct bio *bio, bool good)
 {
 	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
-	struct kvp_rebuild *b = k->rebuild;
+	struct kvp_row_pages *b = k->rebuild;
 	struct xor x = { .bio = bio, .iter = k->iter, .rebuild = b };
 	int made = good ? kvp_stripe_read_make(&b->read, xor_slots, &x) : -EIO;
 

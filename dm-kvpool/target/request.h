@@ -49,7 +49,7 @@ struct kvp_requests {
 };
 
 struct dm_target;
-struct kvp_rebuild;
+struct kvp_row_pages;
 
 /* Per-bio data; kept small. */
 struct kvp_bio {
@@ -63,7 +63,7 @@ struct kvp_bio {
 	atomic_t parts;			/* of a long read: requests that have not ended, */
 	bool failed;			/* one that failed, */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
-	struct kvp_rebuild *rebuild;	/* what a leg has that is out is to be made of what comes */
+	struct kvp_row_pages *rebuild;	/* what a leg has that is out is to be made of what comes */
 	const struct kvp_leg *lacks;	/* of what this leg has nothing is in the reader's pages */
 	bool came;			/* all else was read without an error, and is there */
 	u32 token;			/* of the RAM cache, taken before */
