@@ -220,6 +220,7 @@ enum kvp_pool_flags {
 struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that it left in the log */
+	bool went_back;			/* to an older superblock, by order: what is newer may be lost */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */

@@ -478,7 +478,7 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->doubtful)
+		if (leg->doubtful && !kvp_leg_usable(leg))
 			return kvp_refuse(r, -EIO, GO_BACK,
 				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
 				leg->path, leg->unreadable);
@@ -600,6 +600,11 @@ static void go_back(struct kvp_pool *pool, struct kvp_sb *sb)
 	}
 	if (!back)
 		return;
+	pool->went_back = true;
+	/* Of those that are away it is not known to which superblock of the lost history they had everything. */
+	for (i = 0; i < pool->nr_legs; i++)
+		if (!kvp_leg_usable(&pool->legs[i]))
+			pool->legs[i].has_era = 0;
 	sb->epoch += 2 * KVP_SB_RING;
 	sb->sequence += KVP_SB_RING;
 }

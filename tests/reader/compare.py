@@ -116,8 +116,8 @@ def compare(tool, name):
     return [f"{name}: {line}" for line in faults[:8]]
 
 
-def say_begun(leg, folder):
-    """A copy of a leg whose superblocks say of a complete chain that it was only begun."""
+def say_begun(leg, folder, state):
+    """A copy of a leg whose superblocks say of a complete chain that it was only begun: @state."""
     copy = os.path.join(folder, os.path.basename(leg))
     shutil.copy(leg, copy)
     blocks = os.path.getsize(leg) // kvread.BLOCK
@@ -128,7 +128,7 @@ def say_begun(leg, folder):
                 f.seek(at)
                 raw = bytearray(f.read(16384))
                 if raw[:16] == kvread.MAGIC and raw[3583] == 2:
-                    raw[3583] = kvread.REDO_BEGUN
+                    raw[3583] = state
                     raw[16:20] = kvread.without_sum(bytes(raw), 16).to_bytes(4, "little")
                     f.seek(at)
                     f.write(raw)
@@ -144,10 +144,11 @@ def lie(tool, name):
     if not complete:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        copies = [say_begun(leg, folder) for leg in legs]
-        for i in range(len(copies)):
-            less = copies[:i] + copies[i + 1:]
-            faults += differences(read(less), tool_says(tool, less))
+        for state in kvread.REDO_BEGUN, kvread.REDO_BEGUN_ANEW:
+            copies = [say_begun(leg, folder, state) for leg in legs]
+            for i in range(len(copies)):
+                less = copies[:i] + copies[i + 1:]
+                faults += differences(read(less), tool_says(tool, less))
     return [f"{name}, chain begun: {line}" for line in faults]
 
 

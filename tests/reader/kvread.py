@@ -499,7 +499,7 @@ def choose(legs):
            sb.legs[best.leg_index].state != IN_SYNC:
             raise Refused(leg.path + ": has forked")
         lag = best.sequence - sb.sequence
-        stale = lag < 0 or not lag and sb.epoch != best.epoch or best.behind and lag > best.behind
+        stale = lag < 0 or best.behind and lag > best.behind
         if best.legs[place].state == IN_SYNC and not stale:
             v = next(v for v in best.vdevs if v.first_leg <= place < v.first_leg + v.leg_count)
             v.legs[place - v.first_leg] = leg

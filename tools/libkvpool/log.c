@@ -520,7 +520,8 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 
 	*complete = false;
 	/* As long as it is being written nothing is home that it is for. */
-	if (!pool->sb->redo_nonce || pool->sb->redo_state == KVP_REDO_BEGUN)
+	if (!pool->sb->redo_nonce || pool->sb->redo_state == KVP_REDO_BEGUN ||
+	    pool->sb->redo_state == KVP_REDO_AGAIN)
 		return 0;
 	k = walker_new(pool, &w);
 	if (!k)
