@@ -329,6 +329,7 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 ne
 		if (!legs[n])
 			break;
 		ios[n].leg = legs[n];
+		ios[n].chosen = true;
 		ios[n].op = KVP_IO_READ;
 		ios[n].background = true;
 		ios[n].nr = KVP_SUMMARY_BLOCKS;
@@ -345,7 +346,6 @@ static void end_some(struct kvp_rebuild_batch *b)
 
 	kvp_io_group_wait(&b->group);
 	for (i = 0; i < b->nr; i++) {
-		kvp_leg_unchoose(b->legs[i]);
 		if (b->ios[i].error) {
 			atomic64_inc(&b->legs[i]->err_read);
 			b->legs[i] = NULL;

@@ -135,6 +135,7 @@ void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first
 	s->io.leg = kvp_leg_choose_copy(leaf->v, s->home, s->nr);
 	if (!s->io.leg)
 		return;
+	s->io.chosen = true;
 	s->io.op = KVP_IO_READ;
 	s->io.block = s->home;
 	s->io.nr = s->nr;
@@ -149,14 +150,9 @@ bool kvp_coalesce_is_full(const struct kvp_coalesce *b)
 
 bool kvp_coalesce_wait(struct kvp_coalesce *b)
 {
-	u32 i;
-
 	if (!b->nr)
 		return false;
 	kvp_io_group_wait(&b->group);
-	for (i = 0; i < b->nr; i++)
-		if (b->stretches[i].io.leg)
-			kvp_leg_unchoose(b->stretches[i].io.leg);
 	return true;
 }
 

@@ -359,7 +359,7 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	return ret;
 }
 
-/* Of leaves that are not read so many count as one: no page of theirs becomes dirty, but one above them may. */
+/* Of leaves that are not read so many count as one, if they have the page above them in common: only that becomes dirty. */
 #define POINTERS_A_LEAF	64u
 
 /*
@@ -382,24 +382,27 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 {
 	struct kvp_pool *pool = v->pool;
 	struct kvp_range range;
+	u64 below = (u64)kvp_leaf_blocks(v->g) << KVP_PTRS_SHIFT, above = U64_MAX;
 	u32 pointers = 0;
 	int ret = 0;
 
 	while (ret >= 0 && *own < end && *leaves) {
-		u64 behind, first;
+		u64 behind, first, page;
 
 		ret = kvp_table_next_own(v, *own, end, own);
 		if (ret || *own >= end)
 			break;
 		behind = min(end, kvp_leaf_behind(v->g, *own));
+		page = *own / below;
 		first = kvp_pool_block(v, *own);
 		kvp_range_lock(&pool->ranges, &range, first, last_before(v, first, behind));
 		ret = kvp_table_discard_leaf(v, *own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
 		if (ret >= 0)
 			*own = behind;
-		if (ret || !(pointers++ % POINTERS_A_LEAF))
+		if (ret || page != above || !(pointers++ % POINTERS_A_LEAF))
 			--*leaves;
+		above = page;
 		cond_resched();
 	}
 	return min(ret, 0);

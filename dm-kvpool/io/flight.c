@@ -171,6 +171,16 @@ static bool flushes(const struct kvp_io *io)
 }
 
 /*
+ * Is it certain that the request was not begun, on whatever device below? There was no memory for it, or a thin device
+ * had no space for what it writes. A flush in it has lost nothing then. A flush alone needs no space: a device that
+ * says so lost what was in its cache.
+ */
+static bool unissued(const struct kvp_io *io)
+{
+	return io->error == -ENOMEM || (io->error == -ENOSPC && io->op != KVP_IO_FLUSH);
+}
+
+/*
  * A flush that failed may have lost whatever the leg had in its cache, and no later one would say
  * so. The sender of this one may only lose an event by that. So from here on no flush of the leg
  * ends well, and the watch gives it up (R20). What was never issued, for want of memory, has lost
@@ -184,7 +194,7 @@ static void judge_flush(struct kvp_io *io)
 		return;
 	if (!io->error) {
 		io->error = READ_ONCE(leg->flush_lost) ? -EIO : 0;
-	} else if (!kvp_error_is_unissued(io->error)) {
+	} else if (!unissued(io)) {
 		WRITE_ONCE(leg->flush_lost, true);
 		kvp_flights_kick(leg->pool);
 	}
@@ -257,7 +267,7 @@ static bool of_use(const struct kvp_flight *f)
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
 		/* What else it was may have come from a device below. */
-		return (!flush || kvp_error_is_unissued(f->dev.error)) &&
+		return (!flush || unissued(&f->dev)) &&
 		       time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
 	case KVP_ERR_TRANSPORT:
 		return !flush && f->tries < TRANSPORT_TRIES;

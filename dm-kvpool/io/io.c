@@ -5,6 +5,7 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/io.h"
+#include "io/mirror.h"
 
 enum kvp_error_kind kvp_error_kind(int error)
 {
@@ -38,6 +39,9 @@ static void group_put(struct kvp_io_group *group)
 
 static void group_done(struct kvp_io *io)
 {
+	/* Not when the group has ended: a leg that has answered does not answer for one that hangs. */
+	if (io->chosen)
+		kvp_leg_unchoose(io->leg);
 	group_put(io->private);
 }
 

@@ -33,15 +33,6 @@ enum kvp_error_kind {
 /** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
 enum kvp_error_kind kvp_error_kind(int error);
 
-/*
- * Was a request that ended so certainly not begun, on the way down to whatever device? There was no memory for it, or
- * a thin device had no space for what it writes. A flush in it has lost nothing then.
- */
-static inline bool kvp_error_is_unissued(int error)
-{
-	return error == -ENOMEM || error == -ENOSPC;
-}
-
 struct kvp_flight;
 
 /**
@@ -52,6 +43,7 @@ struct kvp_flight;
  * @urgent: someone waits for it, and it must not stand behind what nobody waits
  *	for (the log, behind destage)
  * @on_purpose: the sender knows that the leg is out of use, and wants it all the same
+ * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends. Of a group only
  * @block: first block on the leg
  * @nr: number of pages, each one block; of a discard, blocks
  * @pages: the pages; must stay until @done
@@ -68,7 +60,7 @@ struct kvp_flight;
 struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
-	bool background, urgent, on_purpose;
+	bool background, urgent, on_purpose, chosen;
 	u64 block;
 	u32 nr;
 	struct page **pages;

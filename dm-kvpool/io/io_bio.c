@@ -28,7 +28,8 @@ static void bio_done(struct bio *bio)
 {
 	struct kvp_io *io = bio->bi_private;
 
-	if (bio->bi_status)
+	/* The first error stays: that of another part could hide that a flush failed. */
+	if (bio->bi_status && !READ_ONCE(io->error))
 		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
 	if (op_is_write(bio_op(bio)))
 		kvp_leg_sent(io->queue);

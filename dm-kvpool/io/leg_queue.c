@@ -394,7 +394,7 @@ bool kvp_leg_crowded(struct kvp_leg *leg)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 
-	return is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
+	return is_frozen(leg) || is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
 }
 
 /* It was left just now, and who drops what waits may have been here already: he comes again. */
@@ -448,7 +448,7 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
-	if (READ_ONCE(leg->late) || is_frozen(leg) || kvp_leg_crowded(leg))
+	if (READ_ONCE(leg->late) || kvp_leg_crowded(leg))
 		enqueue(leg, bio);
 	else
 		submit_bio_noacct(bio);

@@ -55,8 +55,8 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
 	u32 old_count;
 	struct kvp_log_mark old;
-	u64 old_time, old_commit;
-	u32 old_era;
+	u64 old_time, old_commit, old_written, old_poisoned;
+	u32 old_era, old_uncounted;
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
@@ -66,6 +66,9 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old_count = sb->generation_count;
 	memcpy(old_generations, sb->generations, sizeof(old_generations));
 	old_commit = sb->log_commit;
+	old_written = sb->written_blocks;
+	old_poisoned = sb->poisoned_blocks;
+	old_uncounted = sb->uncounted_leaves;
 	memcpy(pool->table->old_roots, sb->roots, sizeof(sb->roots));
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
@@ -84,6 +87,10 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		}
 		kvp_generations_trim(sb);	/* none: but for the feature bit */
 		sb->checkpoint_time = old_time;
+		/* Of the roots that stay: a recovery counts again what it brings home. */
+		sb->written_blocks = old_written;
+		sb->poisoned_blocks = old_poisoned;
+		sb->uncounted_leaves = old_uncounted;
 		sb->checkpoint--;
 		memcpy(sb->roots, pool->table->old_roots, sizeof(sb->roots));
 	} else if (pool->log->next) {

@@ -291,13 +291,11 @@ static void read_all(struct kvp_reload *r)
 		struct kvp_io *io = &r->ios[i];
 
 		io->leg = kvp_leg_choose_log(r->pool->log_vdev, r->at[i], io->nr);
+		io->chosen = io->leg;
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
 	}
 	kvp_io_group_wait(&group);
-	for (i = 0; i < r->nr_ios; i++)
-		if (r->ios[i].leg)
-			kvp_leg_unchoose(r->ios[i].leg);
 }
 
 /* Has version @i come, as it was written? If not, ask each SSD. */

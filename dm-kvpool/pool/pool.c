@@ -296,9 +296,8 @@ static u64 leaves_written(const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_vdevs; i++)
 		if (kvp_has_data(pool->vdevs[i].g))
 			leaves += kvp_pages_at(pool->vdevs[i].g, 0);
-	if (READ_ONCE(pool->table->uncounted))
-		return leaves;
-	return min(leaves, READ_ONCE(pool->table->written) + READ_ONCE(pool->table->poisoned));
+	return min(leaves, READ_ONCE(pool->table->written) + READ_ONCE(pool->table->poisoned) +
+			   (u64)READ_ONCE(pool->table->uncounted) * KVP_PTRS_PER_PAGE);
 }
 
 void kvp_estimate_recovery(struct kvp_pool *pool)

@@ -600,7 +600,7 @@ static void go_back(struct kvp_pool *pool, struct kvp_sb *sb)
 	}
 	if (!back)
 		return;
-	pool->went_back = true;
+	pool->recovery.went_back = true;
 	/* Of those that are away it is not known to which superblock of the lost history they had everything. */
 	for (i = 0; i < pool->nr_legs; i++)
 		if (!kvp_leg_usable(&pool->legs[i]))

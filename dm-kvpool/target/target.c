@@ -361,7 +361,7 @@ static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s%s host=%s", s->format ? "created" : "imported",
 		  (unsigned long long)pool->sb->epoch, pool->nr_legs, s->degraded ? " degraded=1" : "",
-		  s->accept_fork ? " accept_fork=1" : "", pool->went_back ? " went_back=1" : "",
+		  s->accept_fork ? " accept_fork=1" : "", pool->recovery.went_back ? " went_back=1" : "",
 		  s->discard_log ? " discard_log=1" : "",
 		  s->host_name[0] ? s->host_name : "-");
 }

@@ -170,7 +170,8 @@ static const struct fault *find_fault(u32 disk, struct kvp_io *io, enum kvp_io_o
 		if (f->seen++ < f->after || (f->times && f->hit >= f->times))
 			continue;
 		f->hit++;
-		f->hit_flush = op == KVP_IO_FLUSH ||
+		f->hit_alone = op == KVP_IO_FLUSH;
+		f->hit_flush = f->hit_alone ||
 			       (op == KVP_IO_WRITE_FUA && disks.fua == FUA_CLAIMED);
 		io->doomed = f->kind == FAULT_WRITE_EIO || f->kind == FAULT_FLUSH_EIO;
 		return f;

@@ -67,6 +67,7 @@ struct fault {
 	int error;		/* what they end with; 0: -EIO */
 	u32 seen, hit;
 	bool hit_flush;		/* the last one was a flush, or may have been one as well */
+	bool hit_alone;		/* it was a flush and nothing else */
 };
 
 #define MAX_FAULTS 32
