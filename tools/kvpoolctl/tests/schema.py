@@ -56,7 +56,7 @@ CACHE = dict(dict.fromkeys(("size", "dirty", "parked", "clean", "hits", "misses"
 FLUSH = dict(count=NUMBER, p50_us=Or(NUMBER, None), p99_us=Or(NUMBER, None), p999_us=Or(NUMBER, None))
 POOL = dict(
     name=TEXT, uuid=UUID, comment=TEXT, state=Or("online", "degraded", "faulted", "suspended"),
-    readonly=FLAG, size=NUMBER, written=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[FEATURE],
+    readonly=FLAG, size=NUMBER, written=NUMBER, uncounted=NUMBER, checkpoint=NUMBER, epoch=NUMBER, features=[FEATURE],
     losses_survivable=NUMBER, spares=[None], cache=Or(CACHE, None),
     vdevs=[dict(kind=KIND, state=VDEV_STATE,
                 size=NUMBER, log=FLAG, legs=[LEG])],
