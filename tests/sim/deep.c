@@ -403,6 +403,26 @@ static void begin_checkpoint(void *arg)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
+/* One discard in many turns, of leaves that are in memory: each turn goes on where the one before has ended. */
+static void discard_in_many_turns(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	spread(h);
+	h->pool->table->budget = 32;
+	for (i = 1; i < LEAVES; i++)
+		host_read_check(h, i * LEAF + 300);
+	host_discard(h, LEAF, (LEAVES - 1) * LEAF);
+	host_flush(h);
+	host_destage(h);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	for (i = 1; i < LEAVES; i++)
+		host_read_check(h, i * LEAF + i);
+}
+
 /* The table has room for few dirty pages: they are written in between, and who wants a checkpoint meanwhile gets it. */
 static void discards_in_little_room(struct trouble *t)
 {
@@ -720,6 +740,7 @@ static void run_deep_discards(void)
 	lives_of(NAMED(discards_without_a_checkpoint), discards_stay_after_a_restart, &mirror, LEG_BLOCKS);
 	lives_of("discards_without_a_checkpoint_on_two_vdevs", discards_without_a_checkpoint,
 		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
+	trouble(NAMED(discard_in_many_turns), 2);
 	trouble(NAMED(discards_in_little_room), 2);
 	lives_of(NAMED(discards_read_no_leaf), NULL, &mirror, LEG_BLOCKS);
 	lives_of("discards_read_no_leaf_on_a_parity1", discards_read_no_leaf, NULL, &parity, LEG_BLOCKS);
