@@ -49,6 +49,12 @@ struct walk {
 	u32 one_in;		/* look at one position in so many; 1: at all */
 };
 
+/* One position is replayed by walking as if all were looked at: its choices depend on those before. */
+static bool asked_for(const struct walk *w)
+{
+	return opt.crash < 0 || opt.crash == w->cut->at;
+}
+
 static void check_choice(struct walk *w, const u8 *fates)
 {
 	struct image images[MAX_DISKS];
@@ -63,15 +69,16 @@ static void check_choice(struct walk *w, const u8 *fates)
 		c.at = w->cut->at;
 		c.seed = mix64(opt.seed, mix64(w->cut->at, w->checked));
 		/* The costly questions for some of them. */
-		w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
-				      w->checked % 5 == 0 ? w->depth :
-				      w->checked % 5 == 2 || w->crash->parity || w->crash->each_leg ?
-				      CHECK_LEGS :
-				      CHECK_CONTENTS);
+		if (asked_for(w))
+			w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
+					      w->checked % 5 == 0 ? w->depth :
+					      w->checked % 5 == 2 || w->crash->parity || w->crash->each_leg ?
+					      CHECK_LEGS :
+					      CHECK_CONTENTS);
 		w->checked++;
 		if (w->bad)
-			fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n",
-				opt.seed, w->name, c.at);
+			fprintf(stderr, "  replay: ./sim --seed %llu%s --images %u --only %s --crash %u\n",
+				opt.seed, opt.thorough ? " --long" : "", opt.images, w->name, c.at);
 	}
 	for (i = 0; i < w->crash->legs + w->crash->spare; i++)
 		image_free(&images[i]);
@@ -146,16 +153,16 @@ static bool submitted_write(const struct cutter *c)
 static void look_here(struct walk *w, bool first)
 {
 	u32 acks = oracle_acks_before(w->crash->o, w->cut->at);
-	bool stricter = first || acks != w->acks || w->cut->at == w->cut->t->nr;
+	bool stricter = first || acks != w->acks || w->cut->at == w->cut->t->nr, by_order = opt.crash == w->cut->at;
 
 	w->acks = acks;
-	if (opt.crash >= 0 && opt.crash != w->cut->at)
+	if (opt.crash >= 0 && opt.crash < w->cut->at)
 		return;
-	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr &&
-	    opt.crash < 0)
+	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr && !by_order)
 		return;
-	if (stricter || submitted_write(w->cut) || opt.crash >= 0 || w->one_in > 1)
-		choices_here(w, stricter || opt.crash >= 0 || w->one_in > 1);
+	/* Where nothing changed all choices are for who asks: they were all looked at before. */
+	if (stricter || submitted_write(w->cut) || by_order || w->one_in > 1)
+		choices_here(w, stricter || !submitted_write(w->cut) || w->one_in > 1);
 }
 
 static u32 walk_trace(const char *name, struct crash *proto, u32 from, enum check_depth depth,

@@ -60,7 +60,8 @@ void result(const char *name, bool good)
 		printf("FAIL %s\n", name);
 		if (sim_failure[0])
 			printf("     %s\n", sim_failure);
-		printf("     replay: ./sim --seed %llu --only %s%s%s\n", opt.seed, name,
+		printf("     replay: ./sim --seed %llu%s --images %u --only %s%s%s\n", opt.seed,
+		       opt.thorough ? " --long" : "", opt.images, name,
 		       opt.sabotage ? " --break " : "",
 		       opt.sabotage ? sabotage_names[opt.sabotage] : "");
 	}
