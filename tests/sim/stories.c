@@ -16,6 +16,7 @@
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/finds.h"
+#include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
 
@@ -1390,6 +1391,119 @@ static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
 	return all_there(s, BIT(2) | BIT(4));
 }
 
+static void live_leg_offline(struct story *s)
+{
+	live_one_flush(s);
+	remember_past(s);
+	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
+}
+
+/* The place of a superblock on @img, in the ring @end. */
+static u64 slot_block(const struct image *img, u32 end, u64 sequence)
+{
+	return kvp_sb_slot_offset(img->blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
+}
+
+/* A block of superblock @sequence that two images have, and others have not: ~0 if there is none. */
+static u32 block_alike(const struct image *a, const struct image *b, const struct image *other, u64 sequence)
+{
+	u64 at = slot_block(a, 0, sequence), where;
+	u32 i;
+
+	/* Not the first one, which has the sum. */
+	for (i = 1; i < KVP_SB_BLOCKS; i++)
+		if (image_same(a, b, at + i, 1, &where) && !image_same(a, other, at + i, 1, &where))
+			return i;
+	return ~0u;
+}
+
+/* Leg 0 gets what it had of superblock @sequence in this life's end, but for the block @less of it. */
+static void put_superblock(struct story *s, u64 sequence, u32 less)
+{
+	u32 end, i;
+
+	for (end = 0; end < 2; end++)
+		for (i = 0; i < KVP_SB_BLOCKS; i++) {
+			u64 at = slot_block(&s->img[0], end, sequence) + i;
+
+			if (i != less)
+				image_write(&s->img[0], at, image_blk(&s->old[0], at), ALL_SECTORS);
+		}
+}
+
+/*
+ * The superblock that records a leg out comes to one leg alone, and torn. The next start does not know it, and gives
+ * its number once more: that one is cut as well, and of it this leg gets just the block that was missing, where both
+ * are alike. So the first one is whole, beside the second one on all other legs, and they are in sync.
+ */
+static bool torn_superblocks_make_a_whole_one(struct story *s)
+{
+	u32 less, i;
+	u64 cut;
+
+	if (!run_life(s, live_leg_offline))
+		return false;
+	cut = newest_sequence(&s->img[0]);
+	remember(s, s->img);
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->past[0][i]);
+	}
+	/* Once to see what the next start writes; then as it was. */
+	s->stalled = BIT(0);
+	if (!run_life(s, NULL))
+		return false;
+	less = block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut);
+	if (!expect(less < KVP_SB_BLOCKS && newest_sequence(&s->img[0]) < cut && newest_sequence(&s->img[1]) == cut,
+		    "block %u, legs have superblocks %llu and %llu, not %llu: the story is not what it says\n", less,
+		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
+		return false;
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->past[0][i]);
+	}
+	put_superblock(s, cut, less);
+	if (!run_life(s, NULL))
+		return false;
+	if (!expect(newest_sequence(&s->img[1]) == cut &&
+		    block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut) == less, "the torn superblock counts\n"))
+		return false;
+	s->stalled = 0;
+	put_superblock(s, cut, ~0u);
+	return all_there(s, BIT(1)) && starts(s);
+}
+
+/*
+ * A loss is recorded on leg 0 alone when the power goes, and the next start is without it: the other vdev is whole.
+ * Leg 0 has not gone on, but that is not known of it. So it is left out when it is not there, or by order.
+ */
+static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct story *s)
+{
+	u32 i;
+
+	if (!run_life(s, live_leg_offline))
+		return false;
+	for (i = 1; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->past[0][i]);
+	}
+	s->start.missing = BIT(0);
+	if (!starts(s))
+		return false;
+	s->start.missing = 0;
+	if (!refused(s, -ESTALE, "split brain"))
+		return false;
+	s->start.missing = BIT(0);
+	if (!starts(s))
+		return false;
+	s->start.missing = 0;
+	s->start.accept_fork = true;
+	if (!starts(s))
+		return false;
+	s->start.accept_fork = false;
+	return all_there(s, BIT(0));
+}
+
 /* A superblock with a new era is one that a leg fails: it is of the era before. */
 static void live_loss_at_a_new_era(struct story *s)
 {
@@ -1862,6 +1976,8 @@ static void tell_of_labels(void)
 	TOLD_OF_TWO(vdev_put_back_is_refused);
 	TOLD(leg_that_misses_many_superblocks_is_in_sync, 2);
 	STORY(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
+	TOLD_OF_TWO(torn_superblocks_make_a_whole_one);
+	TOLD_OF_TWO(leg_that_alone_knew_of_a_loss_is_asked_about);
 	TOLD(leg_is_lost_in_the_era_that_was_durable, 2);
 	TOLD(label_of_a_grown_leg_is_found, 1);
 	TOLD(large_leg_may_lose_some_of_its_end, 1);
