@@ -3,10 +3,10 @@
  * What is read from home enters the SSD cache, if it is worth it.
  *
  * A read that neither RAM nor SSD could answer, and that was verified, leaves a copy of a
- * block here; a worker appends some of them to the log as clean records, when nobody waits
+ * block here; a worker appends some of them to the log as clean records, while no FLUSH waits
  * for the log and it has room; and when the entry is durable they are in the index. What
- * is worth it, ssdpolicy.h decides. Nothing ever waits for any of this: who finds no
- * page, no room or somebody in the way drops what he has.
+ * is worth it, ssdpolicy.h decides. Nothing ever waits for any of this: a read that finds
+ * no page, no room or another user in the way drops its copy.
  *
  * The rule is that of scache.h: if a block is in the index and not in the buffer, then
  * what lies at its place is the version that the table names. For what was read before its
@@ -118,7 +118,7 @@ struct kvp_admission {
  */
 int kvp_admit_start(struct kvp_pool *pool);
 
-/** kvp_admit_exit() - when nobody else uses the pool; before kvp_scache_exit(). May sleep. */
+/** kvp_admit_exit() - after the last other user of the pool is gone; before kvp_scache_exit(). May sleep. */
 void kvp_admit_exit(struct kvp_pool *pool);
 
 /** kvp_admit_stop() - append nothing more, and wait until what is in flight has ended. May sleep. */
@@ -194,7 +194,7 @@ void kvp_admit_failed(struct kvp_pool *pool);
  */
 u64 kvp_admit_bytes(const struct kvp_pool *pool);
 
-/** kvp_admit_check() - for tests: NULL, or what is wrong. Nobody may be using it, and nothing be in flight. */
+/** kvp_admit_check() - for tests: NULL, or what is wrong. The caller is the only user, and no entry is in flight. */
 const char *kvp_admit_check(struct kvp_pool *pool);
 
 #endif /* KVP_ADMISSION_H */

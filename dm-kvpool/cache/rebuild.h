@@ -82,7 +82,7 @@ struct kvp_rebuild {
  */
 int kvp_rebuild_start(struct kvp_pool *pool);
 
-/** kvp_rebuild_exit() - when nobody else uses the pool; before kvp_scache_exit(). May sleep. */
+/** kvp_rebuild_exit() - after the last other user of the pool is gone; before kvp_scache_exit(). May sleep. */
 void kvp_rebuild_exit(struct kvp_pool *pool);
 
 /** kvp_rebuild_stop() - read and write nothing more, and wait for what is under way; kvp_rebuild_unstop() goes on */

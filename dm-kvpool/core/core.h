@@ -171,7 +171,7 @@ enum kvp_ram_bypass {
 	KVP_RAM_KEEP,		/* it is */
 	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
 	KVP_RAM_STREAM,		/* it was part of a long stream */
-	KVP_RAM_AHEAD,		/* nobody has asked for it yet */
+	KVP_RAM_AHEAD,		/* read ahead: no request has asked for it yet */
 	KVP_RAM_BYPASSES
 };
 
@@ -295,7 +295,7 @@ struct kvp_pool {
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
-	/* Whoever is to hear of what happens on a floor below; fixed when the pool is put together. */
+	/* The clients: higher floors that are told what happens on this one. Set when the pool is put together. */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;

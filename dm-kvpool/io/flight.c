@@ -138,8 +138,8 @@ void kvp_flights_watch(struct kvp_pool *pool)
 }
 
 /*
- * On the list, unless nobody waits for it any more. If the leg is left just now, the watch may have
- * looked at the list already: then it looks again.
+ * Puts the flight on the list, unless its sender has given up. If the leg is left just now, the watch may
+ * have looked at the list already: then it looks again.
  */
 static bool enter(struct kvp_flight *f)
 {
