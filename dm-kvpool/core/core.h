@@ -111,11 +111,11 @@ struct kvp_leg {
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
 	bool adopt;			/* its history was given up: the next superblock goes there too */
-	bool keeps_log;			/* not in use, but has all of the log that moves off its cache; by members_lock */
+	bool keeps_log;			/* not in use, but has all of a log that moves; by members_lock */
 	u64 has_sequence;		/* of the newest superblock that is known to be on it; by sb_lock */
 	u32 has_era;			/* of the newest that counts, and found it in use; 0: none; by sb_lock */
-	u64 lag;			/* found at the start: so many superblocks behind, so it is stale (R29) */
-	bool doubtful;			/* found at the start: a newer superblock may be on it, which cannot be read (R27) */
+	u64 lag;			/* at the start: so many superblocks behind, so stale (R29) */
+	bool doubtful;			/* at the start: may have a newer, unreadable superblock (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
 	bool flush_lost;		/* a flush failed: for good, and with what its cache had */
 	bool late;			/* has not answered for a second */
@@ -130,7 +130,7 @@ struct kvp_leg {
 };
 
 /**
- * struct kvp_leg_client - who hears of legs that do not do as they are told; registered with the pool (super/members.c)
+ * struct kvp_leg_client - is told of legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
  * @fault: kvp_pool_fault()
@@ -220,7 +220,7 @@ enum kvp_pool_flags {
 struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that it left in the log */
-	bool went_back;			/* to an older superblock, by order: what is newer may be lost */
+	bool went_back;			/* by order, to an older superblock: newer ones may be lost */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
@@ -295,7 +295,7 @@ struct kvp_pool {
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
-	/* The clients: higher floors that are told what happens on this one. Set when the pool is put together. */
+	/* Clients: higher floors that are told what happens on lower ones; set by kvp_wire(). */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;
@@ -321,8 +321,9 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 }
 
 /*
- * Each reason has a bit of its own, and the pool stands as long as one is set: that it was told to go on says
- * nothing of a superblock that may be on some leg, and be believed by the next start, nor of what a flush lost.
+ * Each reason has a bit of its own, and the pool stands as long as one is set. An order to go on says
+ * nothing of a superblock that some leg may have and the next start may believe. It says nothing of
+ * what a flush lost either.
  */
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
@@ -346,8 +347,8 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 /**
  * kvp_leg_fail() - a leg did not take what it had to take: never use it again
  *
- * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller fails
- * the request. Otherwise acknowledgements are held until the survivors record
+ * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller
+ * fails the request. Otherwise acknowledgements are held until the survivors record
  * the loss (kvp_members_settle()). Context: any.
  */
 static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
@@ -366,13 +367,13 @@ static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 	return leg->pool->leg_client->flush_failed(leg);
 }
 
-/** kvp_pool_fault() - no leg is left that does as it is told; see the tunable failmode. Any context. */
+/** kvp_pool_fault() - no leg is left that works; see the tunable failmode. Any context. */
 static inline void kvp_pool_fault(struct kvp_pool *pool, const char *why)
 {
 	pool->leg_client->fault(pool, why);
 }
 
-/** kvp_pool_space() - buffer pages or log space came free: tell the request path, if it has registered */
+/** kvp_pool_space() - buffer pages or log space came free: tell the request path, if there is one */
 static inline void kvp_pool_space(struct kvp_pool *pool)
 {
 	if (pool->space)
