@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: buffers that change in flight, of a reader and of a writer, cost no device an error and leave both legs alike
 # timeout: 240
+# turn: ram */target/request.c
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

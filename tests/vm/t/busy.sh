@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: messages, scrub, suspend, reload and removal under load; events and tunables outlive power cuts
 # timeout: 200
+# turn: ram */target/message.c
 # needs: fio gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

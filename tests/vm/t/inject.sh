@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: faults by order: a read that is done once more, a write and a flush that cost a leg, and what is refused
 # timeout: 180
+# turn: legs */io/inject.c */io/io.c
 # needs: gcc
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

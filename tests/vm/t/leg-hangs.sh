@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a leg that hangs: offline frees who waits for it, and so does leg_timeout, also if it only keeps reads; the pool is suspended and removed meanwhile
 # timeout: 120
+# turn: legs */io/flight.c */io/io.c
 # needs: gcc
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

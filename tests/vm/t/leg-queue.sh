@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: neighbours that wait for a busy leg go as one request; what is bad among them, and a leg that fails them, costs no data
 # timeout: 240
+# turn: legs */io/leg_queue.c
 # needs: gcc fio losetup
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: legs that fail, vanish, are missing, come back or have diverged; what starts by itself and what is refused
 # timeout: 240
+# turn: legs-lost */pool/start.c */super/*.c
 # needs: gcc fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: without a leg a parity1 makes what it had, many blocks at once, whatever part of stripes is read and whatever is wrong
 # timeout: 300
+# turn: parity */home/row.c */home/stripe_read.c
 # needs: gcc python3
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

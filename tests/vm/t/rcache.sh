@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: the RAM cache: hits without a read, what is written is there when it is home, never out of date, streams, size at run time and over restarts, memory given back
 # timeout: 300
+# turn: ram */ram/rcache.c */ram/wbuf.c
 # needs: gcc fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

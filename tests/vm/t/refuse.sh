@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what is refused, with what, why and the mend: second devices, copies of legs, wrong tables, legs not blank
 # timeout: 180
+# turn: labels */pool/start.c */target/registry.c
 # needs: gcc addpart
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: legs whose size is no multiple of 4096 bytes, with sectors of 512
+# turn: stacked */format/layout.c
 # needs: gcc
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

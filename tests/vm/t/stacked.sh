@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a pool as the leg of a pool; legs by long names
 # timeout: 150
+# turn: stacked */target/*.c
 # needs: gcc
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

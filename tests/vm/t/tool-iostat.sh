@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl iostat and metrics count what a pool does
 # timeout: 300
+# turn: tool-watch */cmd_iostat.c */cmd_metrics.c
 # needs: fio python3
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"

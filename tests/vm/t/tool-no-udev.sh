@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl makes, stops and starts pools where no udev runs, as in a rescue shell, and waits for nobody
+# turn: tool-udev */boot.c
 # needs: python3
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
 # timeout: 400
+# turn: tool-watch */cmd_status.c */advice.c
 # needs: python3 gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"

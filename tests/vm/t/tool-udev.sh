@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: under udev a leg is ID_FS_TYPE=kvpool_member while it is one, and what systemd is then asked for starts its pool
 # timeout: 300
+# turn: tool-udev */*.rules*
 # needs: python3 udevadm mkfs.ext4
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"

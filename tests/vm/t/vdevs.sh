@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a pool of a mirror and a parity1 keeps data on both, heals, lives without a leg of each, and needs both
 # timeout: 240
+# turn: legs-lost */core/vdev.c
 # needs: gcc python3
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
