@@ -109,6 +109,7 @@ static const struct field sb_fields[] = {
 	FIELD(sb, behind, 3572, 4),
 	FIELD(sb, uncounted_leaves, 3576, 4),
 	FIELD(sb, reserved1, 3580, 3),
+	FIELD(sb, redo_state, 3583, 1),
 	FIELD(sb, legs, 3584, 4608),
 	FIELD(sb, roots, 8192, 8192),
 };
