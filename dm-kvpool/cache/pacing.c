@@ -80,11 +80,11 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 	u64 head = READ_ONCE(pool->log->head.lsn), dirty = 0;
 	struct kvp_version *first;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	first = __kvp_wbuf_oldest(w);
 	if (first && first->lsn < head)
 		dirty = head - first->lsn;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	if (dirty && pool->parity)
 		dirty += kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
 	return dirty;

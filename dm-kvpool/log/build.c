@@ -117,7 +117,7 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 /* May this entry hold intents? */
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	lockdep_assert_held(&pool->wbuf->lock);
+	kvp_wbuf_assert_locked(pool->wbuf);
 	return e->bypass && kvp_log_takes_intents(pool);
 }
 
@@ -257,7 +257,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	struct kvp_wbuf *w = pool->wbuf;
 	bool intents, zeros = false, stop = false;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	intents = intents_possible(pool, e);
 	while (!list_empty(&w->buffered)) {
 		struct kvp_version *d = list_first_entry(&w->buffered, struct kvp_version, list);
@@ -278,7 +278,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	}
 	if (list_empty(&w->buffered))
 		e->last_seq = w->seq;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 }
 
 /* --- building ---------------------------------------------------------------- */
@@ -568,13 +568,13 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	struct kvp_version *d;
 	u32 data = 0, owed = 0;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	d = list_first_entry_or_null(&w->buffered, struct kvp_version, list);
 	if (d) {
 		data = !d->hole;
 		owed = kvp_log_owed_by(pool, d);
 	}
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
 }
 

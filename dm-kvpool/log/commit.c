@@ -355,10 +355,10 @@ static void rewind_log(struct kvp_pool *pool)
 		unbuild_entry(pool, e, &back);
 	list_for_each_entry(d, &back, list)
 		n++;
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	list_splice(&back, &w->buffered);
 	w->nr_buffered += n;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 
 	spin_lock_irqsave(&log->lock, flags);
 	log->head = log->durable;
@@ -466,7 +466,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 		kvp_wbuf_advance(d, KVP_VERSION_LOGGED);
 		n++;
 	}
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	list_splice_tail_init(&e->versions, &w->logged);
 	w->nr_logged += n;
 	pool->log->logged.lsn = e->hdr.lsn + e->hdr.blocks;
@@ -476,7 +476,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (!e->clean)
 		WRITE_ONCE(pool->log->counts, pool->log->logged.lsn);
 	__kvp_log_milestone(pool);
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 }
 
 /*

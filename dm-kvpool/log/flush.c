@@ -88,16 +88,12 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 /* Those that waited for the flush now wait for a header that says so. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
+	u64 seq = kvp_wbuf_take_seq(pool->wbuf);
 	struct kvp_log *log = pool->log;
-	struct kvp_wbuf *wb = pool->wbuf;
 	struct kvp_waiter *w, *next;
 	unsigned long flags;
 	LIST_HEAD(done);
-	u64 seq;
 
-	spin_lock(&wb->lock);
-	seq = ++wb->seq;
-	spin_unlock(&wb->lock);
 	spin_lock_irqsave(&log->lock, flags);
 	list_for_each_entry_safe(w, next, waiters, list) {
 		w->seq = seq;

@@ -293,7 +293,7 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	u64 step = kvp_log_window(pool->log_vdev->g) / (KVP_MILESTONES / 2);
 
-	lockdep_assert_held(&pool->wbuf->lock);
+	kvp_wbuf_assert_locked(pool->wbuf);
 	if (log->nr_milestones &&
 	    log->logged.lsn - log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn < step)
 		return;
@@ -307,7 +307,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	bool found = false;
 	u32 i;
 
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	first = __kvp_wbuf_oldest(pool->wbuf);
 	if (first)
 		limit = min(limit, first->lsn);
@@ -315,7 +315,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
 		found = mark->lsn <= limit;
 	}
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 	return found && mark->lsn > READ_ONCE(log->tail);
 }
 

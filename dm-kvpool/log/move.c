@@ -129,9 +129,9 @@ static bool all_home(struct kvp_pool *pool)
 	bool logged;
 
 	/* Some may be about to be parked. */
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	logged = __kvp_wbuf_oldest(pool->wbuf);
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 	if (logged) {
 		pool->log_client->destage(pool, true);
 		return false;
@@ -150,11 +150,11 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	LIST_HEAD(done);
 
 	mutex_lock(&log->build_lock);
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	log->logged = *head;
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 	pool->log_client->begins(pool, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
 	log->nonce = to->nonce;

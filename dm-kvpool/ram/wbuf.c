@@ -429,6 +429,16 @@ u64 kvp_wbuf_seq(struct kvp_pool *pool)
 	return seq;
 }
 
+u64 kvp_wbuf_take_seq(struct kvp_wbuf *w)
+{
+	u64 seq;
+
+	spin_lock(&w->lock);
+	seq = ++w->seq;
+	spin_unlock(&w->lock);
+	return seq;
+}
+
 /*
  * Versions in the range are no longer the newest. Those still BUFFERED could
  * be forgotten, but stay: their order before the hole is what matters.

@@ -192,6 +192,31 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head
 /** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 
+/**
+ * kvp_wbuf_lock_lists() - hold the lists of versions, and what is counted of them, as they are
+ *
+ * The lock is @w->lock of struct kvp_wbuf; kvp_wbuf_unlock_lists() releases it. Not to be mixed up
+ * with kvp_wbuf_unlock(), which is about a bucket. Context: any but interrupt; atomic in between;
+ * a bucket's lock is taken before this one.
+ */
+static inline void kvp_wbuf_lock_lists(struct kvp_wbuf *w)
+	__acquires(&w->lock)
+{
+	spin_lock(&w->lock);
+}
+
+static inline void kvp_wbuf_unlock_lists(struct kvp_wbuf *w)
+	__releases(&w->lock)
+{
+	spin_unlock(&w->lock);
+}
+
+/** kvp_wbuf_assert_locked() - lockdep: the caller is between those two */
+static inline void kvp_wbuf_assert_locked(const struct kvp_wbuf *w)
+{
+	lockdep_assert_held(&w->lock);
+}
+
 /** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */
 static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
 {
@@ -268,6 +293,9 @@ void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
 
 /** kvp_wbuf_seq() - everything accepted so far has this seq or a lower one */
 u64 kvp_wbuf_seq(struct kvp_pool *pool);
+
+/** kvp_wbuf_take_seq() - the next seq, which no version has. Context: any but interrupt. */
+u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
 
 /**
  * kvp_wbuf_discard() - make @count blocks a hole

@@ -595,10 +595,10 @@ static void note_milestone(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	pool->log->logged = rec->end;
 	__kvp_log_milestone(pool);
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 }
 
 /* It counts: note what it holds. */

@@ -253,7 +253,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 
 	if (pool->parity && pool->destage->sweep.nr)
 		return;
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
 		if (!d->hole || d->lsn >= limit || r->nr == MANY_HOLES)
 			break;
@@ -261,7 +261,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 		r->nr++;
 	}
 	w->nr_parked -= r->nr;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	list_for_each_entry(d, &r->holes, list)
 		kvp_elevator_drop(pool, d, &covered);
 	drop_in_parts(pool, &covered);
@@ -273,10 +273,10 @@ static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
 	struct kvp_wbuf *w = pool->wbuf;
 	u32 max = round_versions(pool);
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	if (list_empty(&w->parked))
 		w->nr_logged -= __take_from(&w->logged, limit, max, r);
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 }
 
 static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
@@ -322,10 +322,10 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 	}
 	list_for_each_entry(d, &r->rest, list)
 		n++;
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	list_splice_init(&r->rest, &w->parked);
 	w->nr_parked += n;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 }
 
 /* A newer version is durable: these need not be read. With parity all are counted, in their order. */
@@ -453,9 +453,9 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 /* Where a tail may be once everything below is home; @limit bounds the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	*mark = pool->log->logged;
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 	kvp_log_floor(pool, mark);
 }
 
@@ -795,9 +795,9 @@ int kvp_destage_settle(struct kvp_pool *pool)
 
 	mutex_lock(&pool->checkpoint_lock);
 	current_mark(pool, &floor);
-	spin_lock(&pool->wbuf->lock);
+	kvp_wbuf_lock_lists(pool->wbuf);
 	moves = !__kvp_wbuf_oldest(pool->wbuf);
-	spin_unlock(&pool->wbuf->lock);
+	kvp_wbuf_unlock_lists(pool->wbuf);
 	mark = floor;
 	if (!moves)
 		moves = kvp_log_home_mark(pool, floor.lsn, &mark);

@@ -71,7 +71,7 @@ static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
 
-	lockdep_assert_held(&pool->wbuf->lock);
+	kvp_wbuf_assert_locked(pool->wbuf);
 	rb_erase(&d->by_block, &s->known);
 	s->nr--;
 	list_move_tail(&d->list, to);
@@ -83,9 +83,9 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 {
 	if (n % AT_ONCE)
 		return;
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	cond_resched();
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 }
 
 /* --- what is new ------------------------------------------------------------------- */
@@ -96,14 +96,14 @@ static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
 	struct kvp_version *d, *next;
 	u32 n = 0;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
 		if (n == max || d->hole || d->lsn >= limit)
 			break;
 		list_move_tail(&d->list, &w->swept);
 		n++;
 	}
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	return n;
 }
 
@@ -160,7 +160,7 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
 	struct kvp_version *d;
 
-	lockdep_assert_held(&w->lock);
+	kvp_wbuf_assert_locked(w);
 	d = list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
 	    list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	if (d && d->lsn < end->lsn)
@@ -179,7 +179,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 		d = first_from(s, 0);
 		s->hand = 0;
 	}
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	for (; d; d = next) {
 		if ((n >= max || c.runs >= runs) && d->block >= c.border)
 			break;
@@ -190,7 +190,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 		make_way(w, ++n);
 	}
 	find_end(w, end);
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	s->hand = max(s->hand, c.border);
 	list_sort(NULL, to, by_lsn);
 	return n;
@@ -204,7 +204,7 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 	struct kvp_version *d;
 	u32 n = 0;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	while (!list_empty(versions) && n++ < AT_ONCE) {
 		d = list_first_entry(versions, struct kvp_version, list);
 		if (*at != &w->swept && kvp_version_after(d, list_entry(*at, struct kvp_version, list))) {
@@ -214,7 +214,7 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 		list_move_tail(&d->list, *at);
 		w->nr_parked++;
 	}
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 	cond_resched();
 	return !list_empty(versions);
 }
@@ -239,11 +239,11 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 	struct kvp_wbuf *w = pool->wbuf;
 	u32 n = 0;
 
-	spin_lock(&w->lock);
+	kvp_wbuf_lock_lists(w);
 	for (; d && d->block - hole->block < hole->count; d = next) {
 		next = next_of(d);
 		__take_out(pool, d, to);
 		make_way(w, ++n);
 	}
-	spin_unlock(&w->lock);
+	kvp_wbuf_unlock_lists(w);
 }
