@@ -282,7 +282,7 @@ static bool log_is_closed(struct kvp_pool *pool)
 
 	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
 	       READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) || READ_ONCE(log->held) ||
-	       READ_ONCE(log->failed) || !kvp_scache_asked(pool, 1);
+	       kvp_log_failed(log) || !kvp_scache_asked(pool, 1);
 }
 
 /* Would it be of use, if it were in the log? */

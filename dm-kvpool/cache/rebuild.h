@@ -112,6 +112,18 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 /** kvp_rebuild_unsealed() - summaries that it is time for and that are not written yet. Context: as a reader of stats. */
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool);
 
+/** struct kvp_rebuild_figures - for status: blocks that are known again, and how long that took */
+struct kvp_rebuild_figures {
+	u64 restored, ms;
+};
+
+/** kvp_rebuild_figures() - fill in @f. Context: any; takes no lock. */
+static inline void kvp_rebuild_figures(const struct kvp_rebuild *w, struct kvp_rebuild_figures *f)
+{
+	f->restored = READ_ONCE(w->restored);
+	f->ms = READ_ONCE(w->ms);
+}
+
 /** kvp_rebuild_bytes() - memory that it takes. Context: as a reader of stats. */
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
 

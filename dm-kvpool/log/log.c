@@ -218,6 +218,19 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	       !READ_ONCE(pool->wbuf->nr_buffered) && !READ_ONCE(pool->table->nr_dirty);
 }
 
+void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f)
+{
+	u32 i;
+
+	f->lsn = READ_ONCE(log->head.lsn);
+	f->commits = READ_ONCE(log->commits);
+	f->flushes = READ_ONCE(log->flushes);
+	f->data_blocks = READ_ONCE(log->data_blocks);
+	f->intent_blocks = READ_ONCE(log->intent_blocks);
+	for (i = 0; i < KVP_LOG_CAUSES; i++)
+		f->ssd_blocks[i] = READ_ONCE(log->ssd_blocks[i]);
+}
+
 void kvp_direct_kick(struct kvp_pool *pool)
 {
 	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;

@@ -376,6 +376,27 @@ u64 kvp_log_intents_limit(const struct kvp_pool *pool);
 /** kvp_log_takes_intents() - may a large write go home by intent: neither strict nor too many behind the tail? Any context. */
 bool kvp_log_takes_intents(const struct kvp_pool *pool);
 
+/**
+ * struct kvp_log_figures - for status: what was written, since the pool started
+ * @lsn: where the next entry goes
+ * @commits, @flushes: entries, and flushes of the legs for open intents
+ * @data_blocks, @intent_blocks: recorded as data, and by intent
+ * @ssd_blocks: of a log on a cache, by cause: to each SSD; of kind parity1 to all together
+ */
+struct kvp_log_figures {
+	u64 lsn, commits, flushes, data_blocks, intent_blocks;
+	u64 ssd_blocks[KVP_LOG_CAUSES];
+};
+
+/** kvp_log_figures() - fill in @f. Context: any; takes no lock. */
+void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f);
+
+/** kvp_log_failed() - did the last commit fail, so that nothing becomes durable until one succeeds? Any context. */
+static inline bool kvp_log_failed(const struct kvp_log *log)
+{
+	return READ_ONCE(log->failed);
+}
+
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
 bool kvp_log_may_stay(struct kvp_pool *pool);
 

@@ -103,6 +103,19 @@ void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 
+/** struct kvp_drain_figures - for status: how the last one stands; and blocks of the log when it began */
+struct kvp_drain_figures {
+	enum kvp_drain_state state;
+	u64 total;
+};
+
+/** kvp_drain_figures() - fill in @f. Context: any; takes no lock. */
+static inline void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain_figures *f)
+{
+	f->state = READ_ONCE(d->state);
+	f->total = READ_ONCE(d->total);
+}
+
 /** kvp_drain_rate() - blocks a second that went home since it began; 0: not known. Any context. */
 u64 kvp_drain_rate(struct kvp_pool *pool);
 

@@ -290,14 +290,15 @@ static u32 widest_row(const struct kvp_pool *pool)
 /* Of all vdevs, those in which anything may be written. */
 static u64 leaves_written(const struct kvp_pool *pool)
 {
+	struct kvp_table_figures t;
 	u64 leaves = 0;
 	u32 i;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
 		if (kvp_has_data(pool->vdevs[i].g))
 			leaves += kvp_pages_at(pool->vdevs[i].g, 0);
-	return min(leaves, READ_ONCE(pool->table->written) + READ_ONCE(pool->table->poisoned) +
-			   (u64)READ_ONCE(pool->table->uncounted) * KVP_PTRS_PER_PAGE);
+	kvp_table_figures(pool->table, &t);
+	return min(leaves, t.written + t.poisoned + (u64)t.uncounted * KVP_PTRS_PER_PAGE);
 }
 
 void kvp_estimate_recovery(struct kvp_pool *pool)
@@ -410,7 +411,7 @@ static void mark_clean(struct kvp_pool *pool)
 	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool))
 		return;
 	mutex_lock(&pool->sb_lock);
-	pool->sb->scrub = pool->scrub->info;
+	pool->sb->scrub = *kvp_scrub_progress(pool);
 	pool->sb->flags |= KVP_SB_CLEAN;
 	if (kvp_sb_commit(pool))
 		pool->sb->flags &= ~KVP_SB_CLEAN;
@@ -634,7 +635,7 @@ static void zero_counters(struct kvp_leg *leg)
 static void go_on(struct kvp_pool *pool)
 {
 	/* Of a log that failed and does not any more, the first entry that counts tells. */
-	bool stood = kvp_pool_faulted(pool) && !READ_ONCE(pool->log->failed);
+	bool stood = kvp_pool_faulted(pool) && !kvp_log_failed(pool->log);
 
 	if (!superblock_settled(pool))
 		return;

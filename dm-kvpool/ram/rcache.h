@@ -120,6 +120,12 @@ static inline bool kvp_rcache_enabled(const struct kvp_rcache *rc)
 	return READ_ONCE(rc->blocks);
 }
 
+/** kvp_rcache_capacity() - blocks that it may hold. Any context. */
+static inline u64 kvp_rcache_capacity(const struct kvp_rcache *rc)
+{
+	return READ_ONCE(rc->blocks);
+}
+
 /**
  * kvp_rcache_get() - the page of @block, or NULL
  *

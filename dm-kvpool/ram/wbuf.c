@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/gfp.h>
 #include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -289,6 +290,19 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 	w->limit = limit;
 	spin_unlock(&w->lock);
 	kvp_pool_space(pool);
+}
+
+void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
+{
+	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
+
+	f->limit = READ_ONCE(w->limit);
+	f->used = READ_ONCE(w->used);
+	f->lone = READ_ONCE(w->nr_lone);
+	f->page_bytes = (u64)READ_ONCE(w->pages) * (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES);
+	/* kmalloc() has no size between 96 and 128. */
+	f->lone_bytes = (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
+			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
 }
 
 /* A version with its page. Nests inside a bucket's lock, so it must not sleep. */

@@ -224,6 +224,21 @@ static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
 }
 
 /**
+ * struct kvp_wbuf_figures - for status: what the buffer has, as of about one moment
+ * @limit, @used: pages that may exist, and that are not free
+ * @lone: blocks that have a version without a page of the buffer: spilled, discards left out
+ * @page_bytes: memory of all pages that exist, with what describes them
+ * @lone_bytes: memory of spilled versions, discards, and the reserve
+ */
+struct kvp_wbuf_figures {
+	u32 limit, used, lone;
+	u64 page_bytes, lone_bytes;
+};
+
+/** kvp_wbuf_figures() - fill in @f. Context: any; takes no lock. */
+void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f);
+
+/**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
  * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL
  *

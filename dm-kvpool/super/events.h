@@ -51,6 +51,12 @@ const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS]);
 /** kvp_event_get() - event @seq; false if the ring does not have it any more */
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e);
 
+/** kvp_events_next() - seq that the next event will have. Any context. */
+static inline u64 kvp_events_next(const struct kvp_events *ev)
+{
+	return READ_ONCE(ev->next);
+}
+
 /** kvp_events_flush() - wait until what was noted is on disk, as far as that is possible */
 void kvp_events_flush(struct kvp_pool *pool);
 

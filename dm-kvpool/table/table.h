@@ -147,6 +147,27 @@ struct kvp_table {
 	u32 budget;			/* pages */
 };
 
+/**
+ * struct kvp_table_figures - for status, and for what a recovery would take
+ * @written, @poisoned: blocks in these states
+ * @uncounted: leaves that were discarded unread, see struct kvp_table
+ * @pages, @budget: in memory, and how many may be
+ */
+struct kvp_table_figures {
+	u64 written, poisoned;
+	u32 uncounted, pages, budget;
+};
+
+/** kvp_table_figures() - fill in @f. Context: any; takes no lock. */
+static inline void kvp_table_figures(const struct kvp_table *t, struct kvp_table_figures *f)
+{
+	f->written = READ_ONCE(t->written);
+	f->poisoned = READ_ONCE(t->poisoned);
+	f->uncounted = READ_ONCE(t->uncounted);
+	f->pages = READ_ONCE(t->nr_pages);
+	f->budget = READ_ONCE(t->budget);
+}
+
 int kvp_table_init(struct kvp_pool *pool);
 void kvp_table_exit(struct kvp_pool *pool);
 

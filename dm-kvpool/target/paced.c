@@ -38,7 +38,7 @@ static void come_back(struct kvp_requests *r, u64 ns)
 /* Where nothing is going to come free, nobody waits here: failmode decides what becomes of him. */
 static bool in_vain(const struct kvp_pool *pool)
 {
-	return kvp_pool_faulted(pool) || READ_ONCE(pool->log->failed);
+	return kvp_pool_faulted(pool) || kvp_log_failed(pool->log);
 }
 
 /* False: they are all given back. */

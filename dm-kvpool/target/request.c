@@ -158,7 +158,7 @@ static bool must_fail(struct kvp_pool *pool)
 /* The same for who finds the buffer full: while commits fail nothing will come free. */
 static bool waits_in_vain(struct kvp_pool *pool)
 {
-	return must_fail(pool) || (READ_ONCE(pool->log->failed) &&
+	return must_fail(pool) || (kvp_log_failed(pool->log) &&
 				   !READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
 }
 

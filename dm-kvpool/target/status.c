@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What people and tools are told: docs/dm-interface.md lists every field. */
-#include <linux/log2.h>
 #include <linux/uuid.h>
 
 #include "cache/admission.h"
@@ -87,7 +86,7 @@ static const char *pool_state(const struct kvp_pool *pool)
 	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return "suspended";
 	/* No leg takes the log: nothing more becomes durable until one does. */
-	if (kvp_pool_faulted(pool) || READ_ONCE(pool->log->failed))
+	if (kvp_pool_faulted(pool) || kvp_log_failed(pool->log))
 		return "faulted";
 	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
 }
@@ -99,7 +98,7 @@ static const char *pool_mode(const struct kvp_pool *pool)
 
 static u64 scrub_done(const struct kvp_pool *pool)
 {
-	const struct kvp_scrub_info *info = &pool->scrub->info;
+	const struct kvp_scrub_info *info = kvp_scrub_progress(pool);
 
 	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
 }
@@ -120,10 +119,15 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 {
 	struct kvp_pool *pool = inst->pool;
 	u64 reads = 0, writes = 0, sums = 0, healed = 0;
+	const struct kvp_scrub_info *scrub = kvp_scrub_progress(pool);
 	char letters[KVP_MAX_LEGS + 1] = "";
+	struct kvp_table_figures t;
+	struct kvp_wbuf_figures w;
 	unsigned int sz = 0;
 	u32 i;
 
+	kvp_wbuf_figures(pool->wbuf, &w);
+	kvp_table_figures(pool->table, &t);
 	for (i = 0; i < pool->nr_legs; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
@@ -137,9 +141,8 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
-	       READ_ONCE(pool->wbuf->used), READ_ONCE(pool->wbuf->limit), kvp_log_used(pool),
-	       kvp_log_window(pool->log_vdev->g), reads, writes, sums, healed,
-	       READ_ONCE(pool->table->poisoned), scrub_states[READ_ONCE(pool->scrub->info.state)],
+	       w.used, w.limit, kvp_log_used(pool), kvp_log_window(pool->log_vdev->g),
+	       reads, writes, sums, healed, t.poisoned, scrub_states[READ_ONCE(scrub->state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 }
@@ -256,19 +259,20 @@ static const char *const drains[] = {
 
 static void say_cache(struct printer *p, const struct kvp_vdev *v)
 {
-	enum kvp_drain_state state = READ_ONCE(v->pool->drain->state);
+	struct kvp_drain_figures drain;
 	char mode[16];
 
+	kvp_drain_figures(v->pool->drain, &drain);
 	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
 			  sizeof(mode));
 	say(p, "cache.mode=%s\n", mode);
 	say_number(p, "cache.vdev", v->index);
 	say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
-	say(p, "drain.state=%s\n", drains[state]);
-	say_number(p, "drain.left", state == KVP_DRAIN_RUNNING ?
+	say(p, "drain.state=%s\n", drains[drain.state]);
+	say_number(p, "drain.left", drain.state == KVP_DRAIN_RUNNING ?
 		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);
-	say_number(p, "drain.total", READ_ONCE(v->pool->drain->total) << KVP_BLOCK_SHIFT);
-	say_number(p, "drain.rate", state == KVP_DRAIN_RUNNING ?
+	say_number(p, "drain.total", drain.total << KVP_BLOCK_SHIFT);
+	say_number(p, "drain.rate", drain.state == KVP_DRAIN_RUNNING ?
 		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
 }
 
@@ -295,8 +299,10 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	const struct kvp_requests *r = pool->requests;
 	const struct kvp_sb *sb = pool->sb;
 	char features[KVP_FEATURES_LEN];
+	struct kvp_table_figures t;
 	u32 i;
 
+	kvp_table_figures(pool->table, &t);
 	kvp_features_print(sb->incompat, features);
 	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
 	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment, features);
@@ -306,9 +312,9 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "checkpoint", sb->checkpoint);
 	say_number(p, "sequence", sb->sequence);
 	say_number(p, "created", sb->create_time);
-	say_number(p, "written_blocks", READ_ONCE(pool->table->written));
-	say_number(p, "uncounted_leaves", READ_ONCE(pool->table->uncounted));
-	say_number(p, "poisoned_blocks", READ_ONCE(pool->table->poisoned));
+	say_number(p, "written_blocks", t.written);
+	say_number(p, "uncounted_leaves", t.uncounted);
+	say_number(p, "poisoned_blocks", t.poisoned);
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
 	say_number(p, "unanswered", kvp_strays(pool));
 	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
@@ -333,24 +339,29 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 
 static void say_log(struct printer *p, struct kvp_pool *pool)
 {
-	struct kvp_log *log = pool->log;
+	struct kvp_table_figures t;
+	struct kvp_wbuf_figures w;
+	struct kvp_log_figures f;
 
+	kvp_log_figures(pool->log, &f);
+	kvp_wbuf_figures(pool->wbuf, &w);
+	kvp_table_figures(pool->table, &t);
 	say_number(p, "log.vdev", pool->log_vdev->index);
 	say_number(p, "log.vdevs", BIT(pool->log_vdev->index) | READ_ONCE(pool->sb->log_others));
 	say_number(p, "log.size", kvp_log_window(pool->log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "log.commits", READ_ONCE(log->commits));
-	say_number(p, "log.flushes", READ_ONCE(log->flushes));
-	say_number(p, "log.lsn", READ_ONCE(log->head.lsn));
-	say_number(p, "log.data_blocks", READ_ONCE(log->data_blocks));
-	say_number(p, "log.intent_blocks", READ_ONCE(log->intent_blocks));
-	say_number(p, "log.failed", READ_ONCE(log->failed));
-	say_number(p, "ram.write_buffer", (u64)READ_ONCE(pool->wbuf->limit) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.dirty_blocks", READ_ONCE(pool->wbuf->used));
-	say_number(p, "ram.table_budget", (u64)READ_ONCE(pool->table->budget) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.table_used", (u64)READ_ONCE(pool->table->nr_pages) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.read_cache", READ_ONCE(pool->rcache->blocks) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.commits", f.commits);
+	say_number(p, "log.flushes", f.flushes);
+	say_number(p, "log.lsn", f.lsn);
+	say_number(p, "log.data_blocks", f.data_blocks);
+	say_number(p, "log.intent_blocks", f.intent_blocks);
+	say_number(p, "log.failed", kvp_log_failed(pool->log));
+	say_number(p, "ram.write_buffer", (u64)w.limit << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.dirty_blocks", w.used);
+	say_number(p, "ram.table_budget", (u64)t.budget << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.table_used", (u64)t.pages << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache", kvp_rcache_capacity(pool->rcache) << KVP_BLOCK_SHIFT);
 	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool) << KVP_BLOCK_SHIFT);
 }
 
@@ -388,10 +399,10 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
 };
 
-/* What each SSD was written for @cause. Of a cache of kind parity1 each has a part of all. */
-static u64 written_for(const struct kvp_pool *pool, const struct kvp_vdev *v, enum kvp_log_cause cause)
+/* What each SSD was written, of @blocks that the log counted. Of a cache of kind parity1 each has a part of all. */
+static u64 written_to_each(const struct kvp_vdev *v, u64 blocks)
 {
-	u64 bytes = READ_ONCE(pool->log->ssd_blocks[cause]) << KVP_BLOCK_SHIFT;
+	u64 bytes = blocks << KVP_BLOCK_SHIFT;
 
 	return v && kvp_log_striped(v->g) ? div_u64(bytes, v->nr_legs) : bytes;
 }
@@ -399,27 +410,33 @@ static u64 written_for(const struct kvp_pool *pool, const struct kvp_vdev *v, en
 static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
 {
 	const struct kvp_vdev *v = kvp_pool_cache(pool);
+	struct kvp_rebuild_figures rebuild;
+	struct kvp_wbuf_figures w;
+	struct kvp_log_figures f;
 	u32 i;
 
+	kvp_rebuild_figures(pool->warm, &rebuild);
+	kvp_wbuf_figures(pool->wbuf, &w);
+	kvp_log_figures(pool->log, &f);
 	say_number(p, "ssd.hits", sum->ssd_hits);
 	say_number(p, "ssd.misses", sum->ssd_misses);
 	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
 	say_number(p, "ssd.fills", sum->ssd_fills);
 	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
-	say_number(p, "ssd.restored", READ_ONCE(pool->warm->restored));
-	say_number(p, "ssd.restore_ms", READ_ONCE(pool->warm->ms));
+	say_number(p, "ssd.restored", rebuild.restored);
+	say_number(p, "ssd.restore_ms", rebuild.ms);
 	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool));
 	for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
-		say_number(p, causes[i], written_for(pool, v, i));
+		say_number(p, causes[i], written_to_each(v, f.ssd_blocks[i]));
 	/* Each is on one of them. */
 	if (v)
 		say_number(p, "ssd.written_table",
 			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes) << KVP_BLOCK_SHIFT) / v->nr_legs);
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.parked", (u64)READ_ONCE(pool->wbuf->nr_lone) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.parked", (u64)w.lone << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 
@@ -432,16 +449,14 @@ static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
 /* What is in use now, in bytes, of all that grows with load or size. */
 static void say_memory(struct printer *p, struct kvp_pool *pool)
 {
-	const struct kvp_wbuf *w = pool->wbuf;
-	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
+	struct kvp_table_figures t;
+	struct kvp_wbuf_figures w;
 
-	say_number(p, "memory.write_buffer", (u64)READ_ONCE(w->pages) *
-		   (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES));
-	/* kmalloc() has no size between 96 and 128. */
-	say_number(p, "memory.parked", (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
-		   ((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT));
-	say_number(p, "memory.table", (u64)READ_ONCE(pool->table->nr_pages) *
-		   (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
+	kvp_wbuf_figures(pool->wbuf, &w);
+	kvp_table_figures(pool->table, &t);
+	say_number(p, "memory.write_buffer", w.page_bytes);
+	say_number(p, "memory.parked", w.lone_bytes);
+	say_number(p, "memory.table", (u64)t.pages * (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
 	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
 	say_number(p, "memory.index", kvp_scache_bytes(pool));
 	say_number(p, "memory.fills", kvp_admit_bytes(pool));
@@ -502,18 +517,20 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running", [KVP_TRIM_FINISHED] = "finished",
 		[KVP_TRIM_STOPPED] = "stopped", [KVP_TRIM_FAILED] = "failed",
 	};
+	struct kvp_trim_figures f;
 
-	say(p, "trim.state=%s\n", states[READ_ONCE(pool->trim->state)]);
-	say_number(p, "trim.done", READ_ONCE(pool->trim->cursor));
+	kvp_trim_figures(pool->trim, pool->passdown, &f);
+	say(p, "trim.state=%s\n", states[f.state]);
+	say_number(p, "trim.done", f.cursor);
 	say_number(p, "trim.total", pool->sb->pool_blocks);
-	say_number(p, "trim.blocks", READ_ONCE(pool->trim->blocks));
-	say_number(p, "passdown.blocks", READ_ONCE(pool->passdown->blocks));
-	say_number(p, "passdown.dropped", READ_ONCE(pool->passdown->dropped));
+	say_number(p, "trim.blocks", f.blocks);
+	say_number(p, "passdown.blocks", f.passed);
+	say_number(p, "passdown.dropped", f.dropped);
 }
 
 static void say_scrub(struct printer *p, struct kvp_pool *pool)
 {
-	const struct kvp_scrub_info *info = &pool->scrub->info;
+	const struct kvp_scrub_info *info = kvp_scrub_progress(pool);
 	const struct kvp_recovery_info *rec = &pool->recovery;
 
 	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
@@ -633,7 +650,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned i
 int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
 {
 	struct printer p = { result, maxlen, 0 };
-	u64 next = READ_ONCE(pool->events->next), seq = from;
+	u64 next = kvp_events_next(pool->events), seq = from;
 	struct kvp_disk_event e;
 
 	*result = 0;

@@ -85,6 +85,28 @@ int kvp_trim_start(struct kvp_pool *pool);
 /** kvp_trim_stop() - end it; -ENOENT: none runs. Context: process, waits for one batch. */
 int kvp_trim_stop(struct kvp_pool *pool);
 
+/**
+ * struct kvp_trim_figures - for status
+ * @state, @cursor, @blocks: as in struct kvp_trim
+ * @passed, @dropped: blocks of discards of which SSDs were told, and that were left out, since the pool started
+ */
+struct kvp_trim_figures {
+	enum kvp_trim_state state;
+	u64 cursor, blocks;
+	u64 passed, dropped;
+};
+
+/** kvp_trim_figures() - fill in @f. Context: any; takes no lock. */
+static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_passdown *p,
+				    struct kvp_trim_figures *f)
+{
+	f->state = READ_ONCE(t->state);
+	f->cursor = READ_ONCE(t->cursor);
+	f->blocks = READ_ONCE(t->blocks);
+	f->passed = READ_ONCE(p->blocks);
+	f->dropped = READ_ONCE(p->dropped);
+}
+
 /* Of both. */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_unquiesce(struct kvp_pool *pool);

@@ -5,4 +5,6 @@
 
 #include <linux/bitops.h>
 
+#define roundup_pow_of_two(n)	((n) <= 1 ? 1ul : 1ul << (64 - __builtin_clzl((n) - 1ul)))
+
 #endif
