@@ -278,11 +278,8 @@ void kvp_admit_kick(struct kvp_pool *pool)
 /* May nothing be appended, now and for some time? */
 static bool log_is_closed(struct kvp_pool *pool)
 {
-	struct kvp_log *log = pool->log;
-
 	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
-	       READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) || READ_ONCE(log->held) ||
-	       kvp_log_failed(log) || !kvp_scache_asked(pool, 1);
+	       kvp_log_is_closed(pool->log) || !kvp_scache_asked(pool, 1);
 }
 
 /* Would it be of use, if it were in the log? */
@@ -481,18 +478,15 @@ static void ring_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(work, struct kvp_admission, ring_work);
 	struct kvp_pool *pool = f->pool;
-	unsigned long flags;
 
 	if (ring_taken(pool)) {
-		spin_lock_irqsave(&pool->log->lock, flags);
-		pool->log->ssd_blocks[KVP_LOG_FILLS] += f->ring_nr - f->ring_again;
-		pool->log->ssd_blocks[KVP_LOG_AGAIN] += f->ring_again;
-		spin_unlock_irqrestore(&pool->log->lock, flags);
+		kvp_log_count_ssd(pool->log, KVP_LOG_FILLS, f->ring_nr - f->ring_again);
+		kvp_log_count_ssd(pool->log, KVP_LOG_AGAIN, f->ring_again);
 		enter_sent(pool, f->ring_lsn, NULL);
 	} else {
 		kvp_admit_failed(pool);
 	}
-	wake_up_all(&pool->log->entry_wait);
+	kvp_log_wake(pool->log);
 	kvp_log_move_kick(pool);
 	kvp_admit_kick(pool);
 	kvp_reinsert_kick(pool);
@@ -543,7 +537,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	struct kvp_entry_io *e;
 	u64 budget;
 
-	lockdep_assert_held(&log->build_lock);
+	kvp_log_assert_build(log);
 	if (log_is_closed(pool))
 		return NEVER;
 	if (pool->log_vdev != pool->scache->v) {
@@ -601,11 +595,9 @@ static void fill_work(struct work_struct *work)
 			refuse_all(pool, &taken);
 		return;
 	}
-	mutex_lock(&pool->log->build_lock);
+	kvp_log_lock_build(pool->log);
 	outcome = append(pool, &taken, n);
-	mutex_unlock(&pool->log->build_lock);
-	/* Who found the lock taken relies on us to look again. */
-	kvp_commit_kick(pool, true);
+	kvp_log_unlock_build(pool);
 	if (outcome == LATER) {
 		put_back(f, &taken, n);
 		/* What was in the way may be gone, and have found nothing that waits. */
@@ -694,7 +686,7 @@ void kvp_admit_stop(struct kvp_pool *pool)
 	WRITE_ONCE(f->stopped, true);
 	kvp_reinsert_stop(pool);
 	cancel_delayed_work_sync(&f->work);
-	wait_event(pool->log->entry_wait, !READ_ONCE(f->busy));
+	kvp_log_wait(pool->log, !READ_ONCE(f->busy));
 	spin_lock_irq(&f->lock);
 	list_splice_init(&f->waiting, &waiting);
 	WRITE_ONCE(f->nr_waiting, 0);

@@ -77,7 +77,7 @@ u64 kvp_pacing_drain_ms(const struct kvp_pool *pool)
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
-	u64 head = READ_ONCE(pool->log->head.lsn), dirty = 0;
+	u64 head = kvp_log_head(pool->log), dirty = 0;
 	struct kvp_version *first;
 
 	kvp_wbuf_lock_lists(w);

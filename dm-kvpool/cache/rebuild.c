@@ -141,7 +141,6 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 {
 	const struct kvp_geometry *g = geometry(pool);
 	u32 copies = kvp_summary_copies(g), i;
-	unsigned long flags;
 
 	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache->v)))
 		return;
@@ -150,16 +149,14 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
-	spin_lock_irqsave(&pool->log->lock, flags);
 	/* What all legs have alike counts once. */
-	pool->log->ssd_blocks[KVP_LOG_HEADERS] += KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g);
-	spin_unlock_irqrestore(&pool->log->lock, flags);
+	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS, KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
 
 /* Up to where has the log been, all that it wrote having entered the index, or become dirty? */
 static u64 left_until(const struct kvp_pool *pool)
 {
-	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : READ_ONCE(pool->log->logged.lsn);
+	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : kvp_log_passed_on(pool->log);
 }
 
 /* So many whole segments lie between @at and @until. */
@@ -238,7 +235,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 	smp_wmb();
 	if (!in_use(w))
 		return;
-	if (pool->log->next || is_ring(pool))
+	if (kvp_log_begins_anew(pool->log) || is_ring(pool))
 		WRITE_ONCE(w->settled, passed);
 	else if (tail)
 		WRITE_ONCE(w->settled, tail->lsn);
@@ -249,7 +246,7 @@ void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
 {
 	struct kvp_rebuild *w = pool->warm;
 
-	lockdep_assert_held(&pool->log->build_lock);
+	kvp_log_assert_build(pool->log);
 	WRITE_ONCE(w->ring, pool->log_vdev != pool->scache->v);
 	if (w->ring)
 		return;
@@ -540,7 +537,7 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 	}
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
-	mutex_lock(&pool->log->build_lock);
+	kvp_log_lock_build(pool->log);
 	w->next = s->wiped - s->wiped % segment(pool);
 	w->left = w->next;
 	w->home = w->next;

@@ -31,7 +31,7 @@ static bool may_be_asked(const struct kvp_pool *pool)
 /* Where the cache is written next. */
 static u64 head_of(const struct kvp_pool *pool)
 {
-	return log_is_there(pool) ? READ_ONCE(pool->log->head.lsn) : READ_ONCE(pool->scache->wiped);
+	return log_is_there(pool) ? kvp_log_head(pool->log) : READ_ONCE(pool->scache->wiped);
 }
 
 static u32 segment(const struct kvp_pool *pool)

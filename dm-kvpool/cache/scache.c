@@ -102,9 +102,9 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 	u32 step = v->g->segment_blocks;
 	u64 at;
 
-	lockdep_assert_held(&pool->log->build_lock);
+	kvp_log_assert_build(pool->log);
 	if (pool->log_vdev == v) {
-		s->wiped = pool->log->head.lsn;
+		s->wiped = kvp_log_head(pool->log);
 		s->doubt = may_be_torn(pool, s->wiped);
 	} else {
 		/* The ring's places have numbers of their own. */
@@ -134,7 +134,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	if (ret)
 		return ret;
 	/* From here on whoever appends says what he overwrites. */
-	mutex_lock(&pool->log->build_lock);
+	kvp_log_lock_build(pool->log);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
 	kvp_log_unlock_build(pool);
@@ -165,7 +165,7 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 	struct kvp_scache *s = pool->scache;
 	u64 rounds;
 
-	lockdep_assert_held(&pool->log->build_lock);
+	kvp_log_assert_build(pool->log);
 	if (in_use(s))
 		kvp_rebuild_jumped(pool, lsn);
 	if (!in_use(s) || s->v != pool->log_vdev)
@@ -270,7 +270,7 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 	end = min(end, s->blocks);
 	if (READ_ONCE(s->index.places) >= end)
 		return true;
-	mutex_lock(&pool->log->build_lock);
+	kvp_log_lock_build(pool->log);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
 	kvp_log_unlock_build(pool);
 	grow(s);
@@ -284,7 +284,7 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 	u32 i;
 
 	/* Whoever appends says what he overwrites under this lock. */
-	mutex_lock(&pool->log->build_lock);
+	kvp_log_lock_build(pool->log);
 	if (s->wiped > lsn + s->blocks)
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
@@ -318,7 +318,7 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	struct kvp_scache *s = pool->scache;
 	u32 place;
 
-	lockdep_assert_held(&pool->log->build_lock);
+	kvp_log_assert_build(pool->log);
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
@@ -545,7 +545,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
-	return pool->log->next && !kvp_has_data(pool->log_vdev->g) ? most_written(pool) : 0;
+	return kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g) ? most_written(pool) : 0;
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)

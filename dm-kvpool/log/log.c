@@ -231,6 +231,15 @@ void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f)
 		f->ssd_blocks[i] = READ_ONCE(log->ssd_blocks[i]);
 }
 
+void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	log->ssd_blocks[cause] += blocks;
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
 void kvp_direct_kick(struct kvp_pool *pool)
 {
 	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;

@@ -318,6 +318,19 @@ u32 kvp_direct_slice(const struct kvp_pool *pool);
 /** kvp_direct_kick() - intents that are ready to go home do so */
 void kvp_direct_kick(struct kvp_pool *pool);
 
+/** kvp_log_lock_build() - nothing is built until kvp_log_unlock_build(). Context: process; takes log->build_lock. */
+static inline void kvp_log_lock_build(struct kvp_log *log)
+	__acquires(&log->build_lock)
+{
+	mutex_lock(&log->build_lock);
+}
+
+/** kvp_log_assert_build() - lockdep: the caller is between those two, or the log is and called it */
+static inline void kvp_log_assert_build(const struct kvp_log *log)
+{
+	lockdep_assert_held(&log->build_lock);
+}
+
 /**
  * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
  *
@@ -391,10 +404,47 @@ struct kvp_log_figures {
 /** kvp_log_figures() - fill in @f. Context: any; takes no lock. */
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f);
 
+/** kvp_log_count_ssd() - @blocks were written to the cache for @cause, by another than the log. Context: any. */
+void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks);
+
+/** kvp_log_head() - lsn where the next entry goes. Context: any; exact under build_lock. */
+static inline u64 kvp_log_head(const struct kvp_log *log)
+{
+	return READ_ONCE(log->head.lsn);
+}
+
+/** kvp_log_passed_on() - lsn behind the last entry whose versions have gone on to destage. Context: any. */
+static inline u64 kvp_log_passed_on(const struct kvp_log *log)
+{
+	return READ_ONCE(log->logged.lsn);
+}
+
+/** kvp_log_begins_anew() - is the next checkpoint to begin another log? Context: under sb_lock, or checkpoint_lock. */
+static inline bool kvp_log_begins_anew(const struct kvp_log *log)
+{
+	return log->next;
+}
+
+/** kvp_log_wait() - until @condition, which kvp_log_wake() tells of. Context: process, may sleep. */
+#define kvp_log_wait(log, condition)	wait_event((log)->entry_wait, condition)
+
+/** kvp_log_wake() - those that wait for an entry, or in kvp_log_wait(), look again. Context: any. */
+static inline void kvp_log_wake(struct kvp_log *log)
+{
+	wake_up_all(&log->entry_wait);
+}
+
 /** kvp_log_failed() - did the last commit fail, so that nothing becomes durable until one succeeds? Any context. */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
 	return READ_ONCE(log->failed);
+}
+
+/** kvp_log_is_closed() - may nothing be appended, now and for some time? Context: any; exact under build_lock. */
+static inline bool kvp_log_is_closed(const struct kvp_log *log)
+{
+	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) || READ_ONCE(log->held) ||
+	       kvp_log_failed(log);
 }
 
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
