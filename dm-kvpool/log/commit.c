@@ -35,7 +35,7 @@ static u32 commit_batch(struct kvp_pool *pool)
 {
 	u32 limit = READ_ONCE(pool->wbuf->commit_limit);
 
-	return max(1u, min(pool->wbuf->limit / 4, limit - limit / 8));
+	return max(1u, min(kvp_wbuf_limit(pool->wbuf) / 4, limit - limit / 8));
 }
 
 /* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's, and what is kept goes with it. */
@@ -212,7 +212,7 @@ static bool __nobody_waits(struct kvp_pool *pool)
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
 	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !pool->log_client->clean_waits(pool) &&
-	       !READ_ONCE(w->scarce) && !READ_ONCE(w->nr_holes) && READ_ONCE(w->used) <= READ_ONCE(w->limit) / 4 * 3;
+	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) && kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
 
 /*

@@ -213,9 +213,7 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
 	       list_empty(&log->finished) && list_empty(&log->bypass);
 	spin_unlock_irqrestore(&log->lock, flags);
-	return idle && !READ_ONCE(pool->wbuf->used) && !READ_ONCE(pool->wbuf->nr_lone) &&
-	       !READ_ONCE(pool->wbuf->nr_holes) &&
-	       !READ_ONCE(pool->wbuf->nr_buffered) && !READ_ONCE(pool->table->nr_dirty);
+	return idle && kvp_wbuf_is_empty(pool->wbuf) && !READ_ONCE(pool->table->nr_dirty);
 }
 
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f)

@@ -94,22 +94,20 @@ void kvp_spill(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
-	u32 limit = READ_ONCE(w->scarce) ? min(READ_ONCE(w->pages), READ_ONCE(w->limit)) :
-					   READ_ONCE(w->limit);
-	u32 n = 0;
+	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
 	if (!pool->log->reload || kvp_has_data(pool->log_vdev->g) ||
-	    READ_ONCE(w->used) <= limit - limit / 4)
+	    kvp_wbuf_used(w) <= limit - limit / 4)
 		return;
 	/* What RAM has is not given back once the SSDs are found dead. */
-	while (READ_ONCE(w->used) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
+	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
 	if (n == SHARE)
 		kvp_post_kick(pool);
-	else if (READ_ONCE(w->used) > limit - limit / 4 && READ_ONCE(w->nr_logged) && !READ_ONCE(pool->log_moving))
+	else if (kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) && !READ_ONCE(pool->log_moving))
 		park_later(pool);
 }
 

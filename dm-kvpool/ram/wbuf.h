@@ -25,6 +25,7 @@
 
 #include <linux/interval_tree.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -215,6 +216,53 @@ static inline void kvp_wbuf_unlock_lists(struct kvp_wbuf *w)
 static inline void kvp_wbuf_assert_locked(const struct kvp_wbuf *w)
 {
 	lockdep_assert_held(&w->lock);
+}
+
+/* Each may have changed when it is looked at, but for who holds the lists, or is alone. Context: any. */
+
+/** kvp_wbuf_limit() - pages that may exist */
+static inline u32 kvp_wbuf_limit(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->limit);
+}
+
+/** kvp_wbuf_used() - pages that are in use */
+static inline u32 kvp_wbuf_used(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->used);
+}
+
+/** kvp_wbuf_scarce() - was there no memory for another page when one was wanted last? */
+static inline bool kvp_wbuf_scarce(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->scarce);
+}
+
+/** kvp_wbuf_attainable() - pages that there can be: those that exist, while memory is scarce */
+static inline u32 kvp_wbuf_attainable(const struct kvp_wbuf *w)
+{
+	u32 limit = READ_ONCE(w->limit);
+
+	return READ_ONCE(w->scarce) ? min(READ_ONCE(w->pages), limit) : limit;
+}
+
+/** kvp_wbuf_nr_holes() - discards that are pending */
+static inline u32 kvp_wbuf_nr_holes(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_holes);
+}
+
+/** kvp_wbuf_is_empty() - has it no version at all, and no discard? Exact when nothing is accepted or drops any. */
+static inline bool kvp_wbuf_is_empty(const struct kvp_wbuf *w)
+{
+	return !READ_ONCE(w->used) && !READ_ONCE(w->nr_lone) && !READ_ONCE(w->nr_holes) &&
+	       !READ_ONCE(w->nr_buffered);
+}
+
+/** kvp_wbuf_paged() - versions and discards that are durable in the log, wait for destage, and are not spilled */
+static inline u32 kvp_wbuf_paged(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_logged);
 }
 
 /** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */

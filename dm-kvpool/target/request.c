@@ -251,13 +251,14 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
  */
 static void relieve_memory(struct kvp_pool *pool)
 {
-	if (READ_ONCE(pool->wbuf->used) < pool->wbuf->limit / 2 &&
-	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(pool->wbuf))) {
+	const struct kvp_wbuf *w = pool->wbuf;
+
+	if (kvp_wbuf_used(w) < kvp_wbuf_limit(w) / 2 && (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(w))) {
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
 	/* What a cache has need not be in memory; there may have been none to park it. */
-	if (READ_ONCE(pool->wbuf->scarce) || READ_ONCE(pool->wbuf->used) > pool->wbuf->limit - pool->wbuf->limit / 4)
+	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
 }

@@ -127,13 +127,13 @@ static bool destage_pressed(struct kvp_pool *pool)
 	struct kvp_log_mark mark;
 
 	/* Of so many as may be pending: whoever is one too many waits. */
-	if (checkpoint_wanted(pool) || READ_ONCE(w->nr_holes) > min(MANY_HOLES, READ_ONCE(w->most_holes) / 2))
+	if (checkpoint_wanted(pool) || kvp_wbuf_nr_holes(w) > min(MANY_HOLES, READ_ONCE(w->most_holes) / 2))
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
-		return kvp_wbuf_nr_logged(w) > w->limit / 4;
+		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	/* Parking has no memory, maybe. */
 	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
-	       few_hold_the_tail(pool) || READ_ONCE(w->nr_logged) > w->limit - w->limit / 8;
+	       few_hold_the_tail(pool) || kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
 }
 
 /* Has nobody written for long? Whoever asks keeps watch. */
@@ -543,7 +543,7 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 {
 	bool more = true;
 
-	while (more && !pool->parity && READ_ONCE(pool->wbuf->nr_holes) &&
+	while (more && !pool->parity && kvp_wbuf_nr_holes(pool->wbuf) &&
 	       !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags)) {
 		mutex_lock(&pool->checkpoint_lock);
 		more = kvp_elevator_gather(pool, limit);
