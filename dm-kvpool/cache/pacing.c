@@ -101,7 +101,7 @@ u64 kvp_pacing_destage(struct kvp_pool *pool)
 /* Of @most that could be buffered if nothing were dirty, so much is used up. */
 static u64 used_of(const struct kvp_pool *pool, u64 most)
 {
-	return READ_ONCE(pool->wbuf->nr_buffered) + most - min_t(u64, most, READ_ONCE(pool->wbuf->commit_limit));
+	return kvp_wbuf_buffered(pool->wbuf) + most - min_t(u64, most, kvp_wbuf_commit_limit(pool->wbuf));
 }
 
 bool kvp_pacing_is_slow(const struct kvp_pool *pool)

@@ -64,7 +64,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 	if (pool->parity)
 		used += kvp_log_reserve(g, READ_ONCE(log->owed));
 	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&
-	       READ_ONCE(pool->wbuf->nr_buffered) + window / 16 <= kvp_log_limit_after(pool, blocks);
+	       kvp_wbuf_buffered(pool->wbuf) + window / 16 <= kvp_log_limit_after(pool, blocks);
 }
 
 bool kvp_log_is_wanted(struct kvp_pool *pool)

@@ -68,7 +68,7 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 	u64 first = d->block;
 	u32 n = 0;
 
-	list_for_each_entry_from(d, &pool->wbuf->buffered, list)
+	for (; d; d = __kvp_wbuf_next(pool->wbuf, d))
 		if (d->hole || d->block != first + n || !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
 			break;
 	return n == ZEROS_RUN;
@@ -92,7 +92,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 	struct kvp_version *d = first;
 	u32 n = 0;
 
-	list_for_each_entry_from(d, &pool->wbuf->buffered, list) {
+	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
 		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) || zeros_begin(pool, d))
 			break;
 		n++;
@@ -147,14 +147,10 @@ static u32 may_bypass(struct kvp_pool *pool, u64 block, u32 n)
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-	struct list_head *last = &w->buffered;
-	LIST_HEAD(taken);
+	struct kvp_version *last = NULL, *d = __kvp_wbuf_first(pool->wbuf);
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		struct kvp_version *d = list_entry(last->next, struct kvp_version, list);
-
 		d->intent = intent;
 		d->lsn = pool->log->head.lsn;
 		e->last_seq = d->seq;
@@ -162,15 +158,13 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 			e->data++;
 		if (pool->parity && !intent)
 			e->owed += kvp_log_owed_by(pool, d);
-		last = &d->list;
+		last = d;
+		d = __kvp_wbuf_next(pool->wbuf, d);
 	}
 	if (intent)
 		e->intents += n;
 	e->records += n;
-	w->nr_buffered -= n;
-	/* All at once: a stream is thousands of them. */
-	list_cut_position(&taken, &w->buffered, last);
-	list_splice_tail(&taken, &e->versions);
+	__kvp_wbuf_take(pool->wbuf, last, n, &e->versions);
 }
 
 /* Does the entry fit with @n intents more, and leave room for the parity of its data (R24)? */
@@ -195,7 +189,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return pool->parity && n == pool->wbuf->nr_buffered && first->seq > e->wanted;
+	return pool->parity && n == kvp_wbuf_buffered(pool->wbuf) && first->seq > e->wanted;
 }
 
 /*
@@ -254,13 +248,13 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 /* Take from the head of the buffer what fits into @cap blocks. */
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	bool intents, zeros = false, stop = false;
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d;
 
 	kvp_wbuf_lock_lists(w);
 	intents = intents_possible(pool, e);
-	while (!list_empty(&w->buffered)) {
-		struct kvp_version *d = list_first_entry(&w->buffered, struct kvp_version, list);
+	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 
 		zeros = intents && are_zeros(pool, d, zeros);
@@ -276,8 +270,8 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 			break;
 		take(pool, e, 1, false);
 	}
-	if (list_empty(&w->buffered))
-		e->last_seq = w->seq;
+	if (!d)
+		e->last_seq = kvp_wbuf_last_seq(w);
 	kvp_wbuf_unlock_lists(w);
 }
 
@@ -569,7 +563,7 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	u32 data = 0, owed = 0;
 
 	kvp_wbuf_lock_lists(w);
-	d = list_first_entry_or_null(&w->buffered, struct kvp_version, list);
+	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;
 		owed = kvp_log_owed_by(pool, d);
@@ -594,7 +588,7 @@ static u64 newest_wanted(struct kvp_log *log)
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
-	u32 cap, want = entry_blocks(pool, 1, min_t(u32, pool->wbuf->nr_buffered, KVP_ENTRY_MAX_DATA));
+	u32 cap, want = entry_blocks(pool, 1, min_t(u32, kvp_wbuf_buffered(pool->wbuf), KVP_ENTRY_MAX_DATA));
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
 	lockdep_assert_held(&log->build_lock);

@@ -33,7 +33,7 @@
  */
 static u32 commit_batch(struct kvp_pool *pool)
 {
-	u32 limit = READ_ONCE(pool->wbuf->commit_limit);
+	u32 limit = kvp_wbuf_commit_limit(pool->wbuf);
 
 	return max(1u, min(kvp_wbuf_limit(pool->wbuf) / 4, limit - limit / 8));
 }
@@ -59,7 +59,7 @@ static bool could_be_wanted(struct kvp_pool *pool)
 	const struct kvp_log *log = pool->log;
 
 	return !list_empty(&log->waiters) || READ_ONCE(log->due) ||
-	       READ_ONCE(pool->wbuf->nr_buffered) >= commit_batch(pool);
+	       kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 }
 
 static bool build_wanted(struct kvp_pool *pool)
@@ -81,7 +81,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only when somebody asks. */
 	if (!log->failed)
-		wanted |= READ_ONCE(pool->wbuf->nr_buffered) >= commit_batch(pool);
+		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
 }
@@ -92,7 +92,7 @@ static void arm_interval(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
-	if (!READ_ONCE(pool->wbuf->nr_buffered) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
+	if (!kvp_wbuf_buffered(pool->wbuf) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
 		return;
 	spin_lock_irqsave(&log->lock, flags);
 	if (!READ_ONCE(log->stopped) && !test_and_set_bit(0, &log->armed))
@@ -107,7 +107,7 @@ void kvp_commit_now(struct kvp_pool *pool)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	WRITE_ONCE(log->due, READ_ONCE(pool->wbuf->nr_buffered));
+	WRITE_ONCE(log->due, kvp_wbuf_buffered(pool->wbuf));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
@@ -339,26 +339,18 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 static void rewind_log(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_entry_io *e, *next;
-	struct kvp_version *d;
 	unsigned long flags;
 	LIST_HEAD(back);
 	LIST_HEAD(waiters);
 	bool moves = kvp_log_lost(pool);
-	u32 n = 0;
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	/* None is to have the sum of one that failed, whose successor may be on some leg. */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
 		unbuild_entry(pool, e, &back);
-	list_for_each_entry(d, &back, list)
-		n++;
-	kvp_wbuf_lock_lists(w);
-	list_splice(&back, &w->buffered);
-	w->nr_buffered += n;
-	kvp_wbuf_unlock_lists(w);
+	kvp_wbuf_put_back(pool->wbuf, &back);
 
 	spin_lock_irqsave(&log->lock, flags);
 	log->head = log->durable;
@@ -467,8 +459,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 		n++;
 	}
 	kvp_wbuf_lock_lists(w);
-	list_splice_tail_init(&e->versions, &w->logged);
-	w->nr_logged += n;
+	__kvp_wbuf_add_logged(w, &e->versions, n);
 	pool->log->logged.lsn = e->hdr.lsn + e->hdr.blocks;
 	pool->log->logged.prev_lsn = e->hdr.lsn;
 	pool->log->logged.prev_csum = e->hdr.csum;

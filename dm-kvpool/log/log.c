@@ -121,11 +121,11 @@ void kvp_log_exit(struct kvp_pool *pool)
 	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->bypasses[i]);
-		list_splice_init(&log->bypasses[i].versions, &pool->wbuf->logged);
+		kvp_wbuf_abandon(pool->wbuf, &log->bypasses[i].versions);
 	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		if (log->entries[i].pool)
-			list_splice_init(&log->entries[i].versions, &pool->wbuf->logged);
+			kvp_wbuf_abandon(pool->wbuf, &log->entries[i].versions);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
 	kvp_log_rows_free(log->rows);
@@ -382,15 +382,14 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 
 	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
 	spin_lock_irqsave(&pool->log->lock, flags);
-	WRITE_ONCE(pool->wbuf->commit_limit, kvp_log_limit_after(pool, 0));
-	WRITE_ONCE(pool->wbuf->most_holes, kvp_log_most_holes(pool));
+	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), kvp_log_most_holes(pool));
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 
 bool kvp_log_short(struct kvp_pool *pool)
 {
 	return kvp_log_is_full(pool->log) ||
-	       READ_ONCE(pool->wbuf->commit_limit) < kvp_log_window(pool->log_vdev->g) / 32;
+	       kvp_wbuf_commit_limit(pool->wbuf) < kvp_log_window(pool->log_vdev->g) / 32;
 }
 
 void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)

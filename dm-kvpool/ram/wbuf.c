@@ -453,6 +453,41 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w)
 	return seq;
 }
 
+/* --- what is buffered, and what is logged ------------------------------------------------ */
+
+void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to)
+{
+	lockdep_assert_held(&w->lock);
+	w->nr_buffered -= n;
+	/* All at once: a stream is thousands of them. */
+	list_bulk_move_tail(to, w->buffered.next, &last->list);
+}
+
+void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions)
+{
+	struct kvp_version *d;
+	u32 n = 0;
+
+	list_for_each_entry(d, versions, list)
+		n++;
+	spin_lock(&w->lock);
+	list_splice_init(versions, &w->buffered);
+	w->nr_buffered += n;
+	spin_unlock(&w->lock);
+}
+
+void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n)
+{
+	lockdep_assert_held(&w->lock);
+	list_splice_tail_init(versions, &w->logged);
+	w->nr_logged += n;
+}
+
+void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions)
+{
+	list_splice_init(versions, &w->logged);
+}
+
 /*
  * Versions in the range are no longer the newest. Those still BUFFERED could
  * be forgotten, but stay: their order before the hole is what matters.

@@ -265,6 +265,37 @@ static inline u32 kvp_wbuf_paged(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_logged);
 }
 
+/** kvp_wbuf_buffered() - versions and discards that are accepted, and in no entry of the log */
+static inline u32 kvp_wbuf_buffered(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_buffered);
+}
+
+/** kvp_wbuf_commit_limit() - so many of them find space in the log */
+static inline u32 kvp_wbuf_commit_limit(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->commit_limit);
+}
+
+/** kvp_wbuf_most_holes() - so many discards may be pending */
+static inline u32 kvp_wbuf_most_holes(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->most_holes);
+}
+
+/** kvp_wbuf_bound() - the log says how much may be buffered, and how many discards pending. Context: any. */
+static inline void kvp_wbuf_bound(struct kvp_wbuf *w, u32 commit_limit, u32 most_holes)
+{
+	WRITE_ONCE(w->commit_limit, commit_limit);
+	WRITE_ONCE(w->most_holes, most_holes);
+}
+
+/** kvp_wbuf_last_seq() - the last seq that was given */
+static inline u64 kvp_wbuf_last_seq(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->seq);
+}
+
 /** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */
 static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
 {
@@ -285,6 +316,33 @@ struct kvp_wbuf_figures {
 
 /** kvp_wbuf_figures() - fill in @f. Context: any; takes no lock. */
 void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f);
+
+/* What is buffered, in order of acceptance. Context: caller holds the lists (kvp_wbuf_lock_lists()). */
+
+/** __kvp_wbuf_first() - the first that is buffered, or NULL */
+static inline struct kvp_version *__kvp_wbuf_first(struct kvp_wbuf *w)
+{
+	kvp_wbuf_assert_locked(w);
+	return list_first_entry_or_null(&w->buffered, struct kvp_version, list);
+}
+
+/** __kvp_wbuf_next() - what was accepted after @d, which is buffered; or NULL */
+static inline struct kvp_version *__kvp_wbuf_next(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	return list_is_last(&d->list, &w->buffered) ? NULL : list_next_entry(d, list);
+}
+
+/** __kvp_wbuf_take() - the first @n, of which @last is the last, go to the end of @to: no more than a few pointers */
+void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to);
+
+/** kvp_wbuf_put_back() - what was taken is buffered again, before all else; @versions is empty then. Context: process. */
+void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions);
+
+/** __kvp_wbuf_add_logged() - @n versions, all of @versions, are durable, and destage's. Caller holds the lists. */
+void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n);
+
+/** kvp_wbuf_abandon() - kvp_wbuf_exit() is to free @versions too. Context: nobody else uses the buffer. */
+void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into

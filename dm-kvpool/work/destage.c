@@ -127,7 +127,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	struct kvp_log_mark mark;
 
 	/* Of so many as may be pending: whoever is one too many waits. */
-	if (checkpoint_wanted(pool) || kvp_wbuf_nr_holes(w) > min(MANY_HOLES, READ_ONCE(w->most_holes) / 2))
+	if (checkpoint_wanted(pool) || kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
@@ -140,7 +140,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
-	u64 seq = READ_ONCE(pool->wbuf->seq);
+	u64 seq = kvp_wbuf_last_seq(pool->wbuf);
 
 	if (seq != READ_ONCE(dg->seq)) {
 		WRITE_ONCE(dg->seq, seq);

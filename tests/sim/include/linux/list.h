@@ -163,6 +163,18 @@ static inline void list_cut_position(struct list_head *to, struct list_head *hea
 	entry->next = to;
 }
 
+/* Move @first to @last, neighbours on another list, to the end of @head. */
+static inline void list_bulk_move_tail(struct list_head *head, struct list_head *first,
+				       struct list_head *last)
+{
+	first->prev->next = last->next;
+	last->next->prev = first->prev;
+	head->prev->next = first;
+	first->prev = head->prev;
+	last->next = head;
+	head->prev = last;
+}
+
 /* Move everything before @entry to @to; all of it if that is the head. */
 static inline void list_cut_before(struct list_head *to, struct list_head *head,
 				   struct list_head *entry)
