@@ -86,7 +86,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 		dirty = head - first->lsn;
 	kvp_wbuf_unlock_lists(w);
 	if (dirty && pool->parity)
-		dirty += kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
+		dirty += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
 	return dirty;
 }
 

@@ -52,7 +52,7 @@ static bool log_is_short(struct kvp_pool *pool)
  */
 static bool is_time(struct kvp_pool *pool, u64 walked)
 {
-	u64 head = head_of(pool), from = log_is_there(pool) ? READ_ONCE(pool->log->tail) : head;
+	u64 head = head_of(pool), from = log_is_there(pool) ? kvp_log_tail(pool->log) : head;
 	u32 seg = segment(pool);
 
 	return walked <= head + AHEAD * seg && walked + seg <= from - from % seg + pool->scache->blocks;

@@ -72,7 +72,7 @@ static void grow_work(struct work_struct *work)
 static u64 most_written(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 tail = READ_ONCE(pool->log->tail);
+	u64 tail = kvp_log_tail(pool->log);
 
 	return tail - tail % g->segment_blocks + kvp_log_window(g);
 }

@@ -320,6 +320,42 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 	log->milestones[log->nr_milestones++ % KVP_MILESTONES] = log->logged;
 }
 
+u64 kvp_log_durable(struct kvp_log *log)
+{
+	unsigned long flags;
+	u64 lsn;
+
+	spin_lock_irqsave(&log->lock, flags);
+	lsn = log->durable.lsn;
+	spin_unlock_irqrestore(&log->lock, flags);
+	return lsn;
+}
+
+void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head)
+{
+	log->durable = *head;
+}
+
+void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
+{
+	kvp_wbuf_lock_lists(pool->wbuf);
+	*mark = pool->log->logged;
+	kvp_wbuf_unlock_lists(pool->wbuf);
+}
+
+void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end)
+{
+	kvp_wbuf_lock_lists(pool->wbuf);
+	pool->log->logged = *end;
+	__kvp_log_milestone(pool);
+	kvp_wbuf_unlock_lists(pool->wbuf);
+}
+
+void kvp_log_no_milestones(struct kvp_log *log)
+{
+	log->nr_milestones = 0;
+}
+
 bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark)
 {
 	struct kvp_log *log = pool->log;
@@ -384,6 +420,13 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	spin_lock_irqsave(&pool->log->lock, flags);
 	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), kvp_log_most_holes(pool));
 	spin_unlock_irqrestore(&pool->log->lock, flags);
+}
+
+void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks)
+{
+	WRITE_ONCE(pool->log->squeeze, blocks);
+	kvp_log_limit_buffered(pool);
+	kvp_pool_space(pool);
 }
 
 bool kvp_log_short(struct kvp_pool *pool)

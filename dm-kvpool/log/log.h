@@ -413,10 +413,52 @@ static inline u64 kvp_log_head(const struct kvp_log *log)
 	return READ_ONCE(log->head.lsn);
 }
 
+/** kvp_log_tail() - lsn of the last checkpoint's tail: space before it is free. Context: any. */
+static inline u64 kvp_log_tail(const struct kvp_log *log)
+{
+	return READ_ONCE(log->tail);
+}
+
+/** kvp_log_durable() - lsn behind the last durable entry. Context: any; takes log->lock. */
+u64 kvp_log_durable(struct kvp_log *log);
+
+/** kvp_log_set_durable() - what is durable ends at @head. Context: recovery; nothing was appended yet. */
+void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head);
+
 /** kvp_log_passed_on() - lsn behind the last entry whose versions have gone on to destage. Context: any. */
 static inline u64 kvp_log_passed_on(const struct kvp_log *log)
 {
 	return READ_ONCE(log->logged.lsn);
+}
+
+/** kvp_log_passed_mark() - the same as a mark. Context: any but interrupt; takes wbuf->lock. */
+void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
+
+/** kvp_log_set_passed() - recovery has read up to @end: a milestone may be there. Context: recovery. */
+void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end);
+
+/** kvp_log_no_milestones() - recovery reads anew: forget those that kvp_log_set_passed() noted */
+void kvp_log_no_milestones(struct kvp_log *log);
+
+/** kvp_log_intent_blocks() - blocks that were recorded by intent since the pool started. Context: any. */
+static inline u64 kvp_log_intent_blocks(const struct kvp_log *log)
+{
+	return READ_ONCE(log->intent_blocks);
+}
+
+/** kvp_log_owed() - of a parity1: rows whose parity the log must have room for. Context: any. */
+static inline u32 kvp_log_owed(const struct kvp_log *log)
+{
+	return READ_ONCE(log->owed);
+}
+
+/** kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0: all. Context: process. */
+void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks);
+
+/** kvp_log_is_squeezed() - is there such a bound? */
+static inline bool kvp_log_is_squeezed(const struct kvp_log *log)
+{
+	return READ_ONCE(log->squeeze);
 }
 
 /** kvp_log_begins_anew() - is the next checkpoint to begin another log? Context: under sb_lock, or checkpoint_lock. */

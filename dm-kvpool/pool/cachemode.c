@@ -46,13 +46,6 @@ static u64 little(struct kvp_pool *pool)
 		     kvp_log_window(g) / 8);
 }
 
-static void squeeze(struct kvp_pool *pool, u64 blocks)
-{
-	WRITE_ONCE(pool->log->squeeze, blocks);
-	kvp_log_limit_buffered(pool);
-	kvp_pool_space(pool);
-}
-
 static bool given_up(const struct kvp_drain *d)
 {
 	return READ_ONCE(d->order) == KVP_DRAIN_NOT_WANTED || READ_ONCE(d->stopped);
@@ -86,7 +79,7 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
-	u64 most = kvp_log_used(pool), tail = READ_ONCE(pool->log->tail), freed;
+	u64 most = kvp_log_used(pool), tail = kvp_log_tail(pool->log), freed;
 
 	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log_moving)) {
 		if (given_up(d))
@@ -95,16 +88,16 @@ static int drain(struct kvp_pool *pool)
 			return -EIO;
 		kvp_destage_kick(pool, true);
 		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
-		freed = READ_ONCE(pool->log->tail) - tail;
+		freed = kvp_log_tail(pool->log) - tail;
 		if (!freed)
 			continue;
 		tail += freed;
 		/* As much as there was before the tail moved for the first time: nobody was held back until then. */
-		if (!READ_ONCE(pool->log->squeeze))
+		if (!kvp_log_is_squeezed(pool->log))
 			most = kvp_log_used(pool) + freed;
 		/* Less by half of what went home: the other half of its room is for those who write. */
 		most = max(little(pool), most - min(most, freed / 2));
-		squeeze(pool, most);
+		kvp_log_squeeze(pool, most);
 	}
 	return 0;
 }
@@ -142,7 +135,7 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 		ret = begin_to_move(pool);
 	if (!ret)
 		ret = kvp_log_move_to(pool, &plan);
-	squeeze(pool, 0);
+	kvp_log_squeeze(pool, 0);
 	WRITE_ONCE(pool->drain->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	if (ret)

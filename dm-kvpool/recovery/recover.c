@@ -148,7 +148,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	pool->sb->flags &= ~(KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_CLEAN);
 	mutex_unlock(&pool->sb_lock);
 	/* Durable positions must not lie behind the new tail. */
-	pool->log->durable = *head;
+	kvp_log_set_durable(pool->log, head);
 	return kvp_checkpoint(pool, rec->stays ? NULL : head);
 }
 
@@ -223,7 +223,7 @@ static void read_anew(struct kvp_recovery *rec)
 	kvp_replay_exit(&rec->replay);
 	kvp_replay_init(&rec->replay);
 	rec->entries = 0;
-	rec->pool->log->nr_milestones = 0;
+	kvp_log_no_milestones(rec->pool->log);
 }
 
 /*

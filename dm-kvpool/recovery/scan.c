@@ -590,17 +590,6 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
 	return ret;
 }
 
-/* If the log stays, its tail can move bit by bit from the begin. */
-static void note_milestone(struct kvp_recovery *rec)
-{
-	struct kvp_pool *pool = rec->pool;
-
-	kvp_wbuf_lock_lists(pool->wbuf);
-	pool->log->logged = rec->end;
-	__kvp_log_milestone(pool);
-	kvp_wbuf_unlock_lists(pool->wbuf);
-}
-
 /* It counts: note what it holds. */
 static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h)
 {
@@ -612,7 +601,8 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->end = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
 	rec->last = *h;
 	rec->entries++;
-	note_milestone(rec);
+	/* If the log stays, its tail can move bit by bit from the begin. */
+	kvp_log_set_passed(pool, &rec->end);
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(rec->refusal, -EROFS, "import it without --readonly, then export it with --drain",
 				  "the log holds writes that are not yet home");

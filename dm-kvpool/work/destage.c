@@ -60,7 +60,7 @@ static bool log_half_full(struct kvp_pool *pool)
 
 	/* What is kept free for parity nobody else can have. */
 	if (pool->parity)
-		used += kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
+		used += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
 	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
@@ -107,7 +107,7 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
-	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - READ_ONCE(pool->log->tail) >= step;
+	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - kvp_log_tail(pool->log) >= step;
 }
 
 /*
@@ -453,9 +453,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 /* Where a tail may be once everything below is home; @limit bounds the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	kvp_wbuf_lock_lists(pool->wbuf);
-	*mark = pool->log->logged;
-	kvp_wbuf_unlock_lists(pool->wbuf);
+	kvp_log_passed_mark(pool, mark);
 	kvp_log_floor(pool, mark);
 }
 
@@ -497,7 +495,7 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 /* When the next round is to be, after one of @taken versions that began at @start. */
 static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 {
-	u64 intents = READ_ONCE(pool->log->intent_blocks), rate = kvp_pacing_destage(pool);
+	u64 intents = kvp_log_intent_blocks(pool->log), rate = kvp_pacing_destage(pool);
 	struct kvp_destage *dg = pool->destage;
 	unsigned long took = jiffies - start, next = start;
 
@@ -577,8 +575,8 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (mark->lsn > pool->log->tail || READ_ONCE(pool->table->nr_dirty))
-		ret = kvp_checkpoint(pool, mark->lsn < pool->log->tail ? NULL : mark);
+	if (mark->lsn > kvp_log_tail(pool->log) || READ_ONCE(pool->table->nr_dirty))
+		ret = kvp_checkpoint(pool, mark->lsn < kvp_log_tail(pool->log) ? NULL : mark);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
@@ -633,7 +631,7 @@ static void destage_work(struct work_struct *work)
 
 	do {
 		faulted = kvp_pool_faulted(pool);
-		before = READ_ONCE(pool->log->tail);
+		before = kvp_log_tail(pool->log);
 		used = kvp_wbuf_nr_logged(pool->wbuf);
 		if (checkpoint_wanted(pool)) {
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
@@ -646,7 +644,7 @@ static void destage_work(struct work_struct *work)
 			break;
 		}
 		/* No progress: intents on their way home stand in the way. They kick when they are. */
-		if (before == READ_ONCE(pool->log->tail) && used <= kvp_wbuf_nr_logged(pool->wbuf))
+		if (before == kvp_log_tail(pool->log) && used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
@@ -744,9 +742,7 @@ static int destage_to_end(struct kvp_pool *pool, enum who who)
 	ret = kvp_commit_sync(pool);
 	if (ret)
 		return ret;
-	spin_lock_irq(&pool->log->lock);
-	target = pool->log->durable.lsn;
-	spin_unlock_irq(&pool->log->lock);
+	target = kvp_log_durable(pool->log);
 	do {
 		flush_delayed_work(&pool->log->post_work);
 		ret = run_worker(pool, target, who);
@@ -801,7 +797,7 @@ int kvp_destage_settle(struct kvp_pool *pool)
 	mark = floor;
 	if (!moves)
 		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
-	moves &= mark.lsn > pool->log->tail;
+	moves &= mark.lsn > kvp_log_tail(pool->log);
 	if (moves || READ_ONCE(pool->table->nr_dirty))
 		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
 	mutex_unlock(&pool->checkpoint_lock);

@@ -296,12 +296,9 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 static int wait_for_homes(struct kvp_pool *pool)
 {
 	int ret = kvp_commit_sync(pool);
-	unsigned long flags;
 	u64 target;
 
-	spin_lock_irqsave(&pool->log->lock, flags);
-	target = pool->log->durable.lsn;
-	spin_unlock_irqrestore(&pool->log->lock, flags);
+	target = kvp_log_durable(pool->log);
 	while (!ret && !trim_interrupted(pool) && READ_ONCE(pool->destage->done_lsn) < target) {
 		kvp_post_kick(pool);
 		kvp_destage_kick(pool, true);
