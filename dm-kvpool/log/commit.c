@@ -511,7 +511,8 @@ void kvp_post_work(struct work_struct *work)
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
-	kvp_spill(pool);
+	if (kvp_spill(pool))
+		kvp_post_kick(pool);
 	pool->log_client->destage(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);

@@ -12,12 +12,6 @@
  */
 struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
 
-/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
-static inline void kvp_post_kick(struct kvp_pool *pool)
-{
-	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
-}
-
 /**
  * kvp_log_build_entry() - build an entry and send it; caller holds build_lock
  *
@@ -27,9 +21,6 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 
 /** __kvp_log_floor() - kvp_log_floor(); caller holds log->lock */
 void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark);
-
-/** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
-void kvp_log_limit_buffered(struct kvp_pool *pool);
 
 /** kvp_log_limit_after() - what that would be with @more blocks in use */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more);

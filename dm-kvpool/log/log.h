@@ -338,6 +338,33 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
+/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
+static inline void kvp_post_kick(struct kvp_pool *pool)
+{
+	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
+}
+
+/** kvp_post_flush() - wait until those have moved on of which the log was told. Context: process. */
+static inline void kvp_post_flush(struct kvp_pool *pool)
+{
+	flush_delayed_work(&pool->log->post_work);
+}
+
+/** kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for that. Any context. */
+static inline void kvp_flush_kick(struct kvp_pool *pool)
+{
+	queue_work(pool->commit_wq, &pool->log->flush_work);
+}
+
+/** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
+void kvp_log_limit_buffered(struct kvp_pool *pool);
+
+/** kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, is over: no request is kept for legs. Any context. */
+static inline void kvp_commit_keep_none(struct kvp_log *log, bool on)
+{
+	WRITE_ONCE(log->requeue, on);
+}
+
 /** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
 void kvp_commit_requeue(struct kvp_pool *pool);
 

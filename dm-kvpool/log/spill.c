@@ -90,7 +90,7 @@ static void park_later(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_spill(struct kvp_pool *pool)
+bool kvp_spill(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
@@ -98,17 +98,17 @@ void kvp_spill(struct kvp_pool *pool)
 
 	if (!pool->log->reload || kvp_has_data(pool->log_vdev->g) ||
 	    kvp_wbuf_used(w) <= limit - limit / 4)
-		return;
+		return false;
 	/* What RAM has is not given back once the SSDs are found dead. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
-	if (n == SHARE)
-		kvp_post_kick(pool);
-	else if (kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) && !READ_ONCE(pool->log_moving))
+	if (n < SHARE && kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) &&
+	    !READ_ONCE(pool->log_moving))
 		park_later(pool);
+	return n == SHARE;
 }
 
 /* --- reading ------------------------------------------------------------------------- */

@@ -35,9 +35,10 @@ void kvp_reload_free(struct kvp_reload *r);
 /**
  * kvp_spill() - if the buffer is getting full, give back pages of what the log of a cache has
  *
- * Wakes who waits for them. Context: process; does not wait.
+ * Wakes who waits for them. Return: was it a full share, so that more is to be given back at once?
+ * Context: process; does not wait.
  */
-void kvp_spill(struct kvp_pool *pool);
+bool kvp_spill(struct kvp_pool *pool);
 
 /**
  * struct kvp_spilled - what is to be known of a parked version to read it

@@ -13,7 +13,6 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "pool/cachemode.h"

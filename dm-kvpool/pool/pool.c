@@ -527,7 +527,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	WRITE_ONCE(pool->tunables[id], value);
 	if (id == KVP_T_FAILMODE && kvp_pool_faulted(pool)) {
-		queue_work(pool->commit_wq, &pool->log->flush_work);
+		kvp_flush_kick(pool);
 		kvp_pool_space(pool);
 	}
 	if (id == KVP_T_DESTAGE_IDLE_MS)
@@ -641,7 +641,7 @@ static void go_on(struct kvp_pool *pool)
 		return;
 	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	kvp_direct_kick(pool);
-	queue_work(pool->commit_wq, &pool->log->flush_work);
+	kvp_flush_kick(pool);
 	kvp_destage_kick(pool, true);
 	kvp_log_move_kick(pool);
 	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))

@@ -23,7 +23,6 @@
 #include "core/core.h"
 #include "format/logplace.h"
 #include "io/io.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "log/spill.h"
 #include "pool/add.h"

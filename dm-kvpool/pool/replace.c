@@ -31,7 +31,6 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "pool/add.h"
 #include "pool/cachemode.h"

@@ -13,7 +13,6 @@
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "io/mirror.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "policy/ssdpolicy.h"
 #include "policy/streams.h"
@@ -367,7 +366,7 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 	spin_lock_irqsave(&r->lock, flags);
 	WRITE_ONCE(r->suspending, ti);
 	spin_unlock_irqrestore(&r->lock, flags);
-	WRITE_ONCE(r->pool->log->requeue, !!ti);
+	kvp_commit_keep_none(r->pool->log, ti);
 	if (!ti) {
 		go_on(r);
 		return;

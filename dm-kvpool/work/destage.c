@@ -744,7 +744,7 @@ static int destage_to_end(struct kvp_pool *pool, enum who who)
 		return ret;
 	target = kvp_log_durable(pool->log);
 	do {
-		flush_delayed_work(&pool->log->post_work);
+		kvp_post_flush(pool);
 		ret = run_worker(pool, target, who);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();

@@ -145,7 +145,7 @@ static void direct_work(struct work_struct *work)
 		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
 
 		if (end_slice(pool->log, b, ret)) {
-			queue_work(pool->commit_wq, &pool->log->flush_work);
+			kvp_flush_kick(pool);
 			kvp_log_close_some(pool);
 		}
 		if (ret && !slice_failed(pool, ret, faulted))

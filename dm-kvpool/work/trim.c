@@ -20,7 +20,6 @@
 #include "home/row.h"
 #include "io/io.h"
 #include "log/checkpoint.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "super/events.h"
 #include "table/table.h"
