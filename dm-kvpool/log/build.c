@@ -491,7 +491,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	if (kvp_log_striped(e->v->g))
-		e->needed = kvp_log_lay_rows(pool->log->rows, (u32)(e - pool->log->entries), e->v->g, &e->hdr,
+		e->needed = kvp_log_lay_rows(pool->log, (u32)(e - pool->log->entries), e->v->g, &e->hdr,
 					     e->pages, e->ios);
 	else
 		lay_copies(e);

@@ -79,8 +79,44 @@ void kvp_direct_collect(struct kvp_direct *b)
 	b->failed = false;
 }
 
+int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m)
+{
+	bool cache = kvp_pool_cache(pool);
+
+	m->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*m->owed_of), GFP_KERNEL);
+	m->reload = cache ? kvp_reload_alloc(pool) : NULL;
+	if (!kvp_log_rows_alloc(pool, &m->rows) && m->owed_of && (m->reload || !cache))
+		return 0;
+	kvp_log_memory_free(m);
+	return -ENOMEM;
+}
+
+void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m)
+{
+	swap(log->owed_of, m->owed_of);
+	swap(log->rows, m->rows);
+	swap(log->reload, m->reload);
+}
+
+void kvp_log_memory_free(struct kvp_log_memory *m)
+{
+	kvfree(m->owed_of);
+	kvp_log_rows_free(m->rows);
+	kvp_reload_free(m->reload);
+	*m = (struct kvp_log_memory){ 0 };
+}
+
+void kvp_log_forget_cache(struct kvp_log *log)
+{
+	kvp_reload_free(log->reload);
+	log->reload = NULL;
+	kvp_log_rows_free(log->rows);
+	log->rows = NULL;
+}
+
 int kvp_log_init(struct kvp_pool *pool)
 {
+	struct kvp_log_memory memory = { 0 };
 	struct kvp_log *log = pool->log;
 	u32 i;
 
@@ -99,15 +135,16 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		init_bypass(&log->bypasses[i]);
-	log->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*log->owed_of), GFP_KERNEL);
+	if (kvp_log_memory_alloc(pool, &memory))
+		return -ENOMEM;
+	kvp_log_memory_swap(log, &memory);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
-	if (!log->entries || !log->owed_of)
+	if (!log->entries)
 		goto fail;
 	for (i = 0; i < KVP_ENTRIES; i++)
 		if (init_entry(pool, &log->entries[i]))
 			goto fail;
-	if (!kvp_log_rows_alloc(pool, &log->rows))
-		return 0;
+	return 0;
 fail:
 	kvp_log_exit(pool);
 	return -ENOMEM;
@@ -115,6 +152,7 @@ fail:
 
 void kvp_log_exit(struct kvp_pool *pool)
 {
+	struct kvp_log_memory memory = { 0 };
 	struct kvp_log *log = pool->log;
 	u32 i;
 
@@ -128,12 +166,10 @@ void kvp_log_exit(struct kvp_pool *pool)
 			kvp_wbuf_abandon(pool->wbuf, &log->entries[i].versions);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
-	kvp_log_rows_free(log->rows);
 	kvfree(log->entries);
-	kvfree(log->owed_of);
-	log->rows = NULL;
 	log->entries = NULL;
-	log->owed_of = NULL;
+	kvp_log_memory_swap(log, &memory);
+	kvp_log_memory_free(&memory);
 }
 
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)

@@ -210,7 +210,7 @@ struct kvp_log {
 	struct kvp_pool *pool;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
-	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
+	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); the contents by destage */
 	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
 	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
@@ -282,11 +282,41 @@ u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
  *
  * Return: so many legs must take their part for the entry to be durable. Context: process.
  */
-u32 kvp_log_lay_rows(struct kvp_log_rows *rows, u32 entry, const struct kvp_geometry *g,
+u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_geometry *g,
 		     const struct kvp_log_hdr *h, struct page **pages, struct kvp_io *ios);
 
 /** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */
 struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn);
+
+/**
+ * struct kvp_log_memory - what the log has in memory that depends on the vdevs of the pool
+ * @owed_of: rows whose parity it must have room for: by segment
+ * @rows: kvp_log_rows_alloc()
+ * @reload: kvp_reload_alloc(), if there is a cache; else NULL
+ */
+struct kvp_log_memory {
+	u32 *owed_of;
+	struct kvp_log_rows *rows;
+	struct kvp_reload *reload;
+};
+
+/** kvp_log_memory_alloc() - fill in @m, for the vdevs that the pool has by now. Return: 0 or -ENOMEM. May sleep. */
+int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
+
+/** kvp_log_memory_swap() - exchange it for what the log has. Context: the pool is quiesced, and the log empty. */
+void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m);
+
+/** kvp_log_memory_free() - free what is there; @m is zeros then. May sleep. */
+void kvp_log_memory_free(struct kvp_log_memory *m);
+
+/** kvp_log_forget_cache() - the pool has none any more: free what was for it. Context: the pool is quiesced. */
+void kvp_log_forget_cache(struct kvp_log *log);
+
+/** kvp_log_spills() - may versions be without a page, since the pool has a cache that keeps them (spill.h)? */
+static inline bool kvp_log_spills(const struct kvp_log *log)
+{
+	return log->reload;
+}
 
 int kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);

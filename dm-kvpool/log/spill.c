@@ -396,9 +396,10 @@ static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_
 		kvp_wbuf_lone_page_free(r->pool, page);
 }
 
-int kvp_reload(struct kvp_reload *r, struct list_head *versions, struct list_head *lost,
+int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_head *lost,
 	       struct list_head *rest)
 {
+	struct kvp_reload *r = pool->log->reload;
 	struct kvp_version *stop;
 	int ret = recall_some(r, versions, &stop);
 	LIST_HEAD(good);

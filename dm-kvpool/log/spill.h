@@ -67,7 +67,7 @@ int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct pa
 		  struct page *spare);
 
 /**
- * kvp_reload() - give parked versions pages again, with their contents
+ * kvp_reload() - give parked versions pages again, with their contents; if kvp_log_spills()
  * @versions: HOMING, in log order; those from the first on that have pages then stay
  * @lost: if there are none: the first ones, if no SSD has them any more
  * @rest: all others, in order
@@ -76,7 +76,7 @@ int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct pa
  * while the log of a suspended pool is emptied nothing is to be given up, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
-int kvp_reload(struct kvp_reload *r, struct list_head *versions, struct list_head *lost,
+int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_head *lost,
 	       struct list_head *rest);
 
 #endif /* KVP_SPILL_H */

@@ -33,7 +33,6 @@
 #include "format/regions.h"
 #include "home/home.h"
 #include "io/batch.h"
-#include "log/internal.h"
 #include "log/log.h"
 #include "log/spill.h"
 #include "policy/dirty.h"
@@ -56,9 +55,7 @@ struct growth {
 	struct kvp_sb *old, *next;
 	struct kvp_home *homes[HOMES];
 	struct kvp_batch *batch;
-	u32 *owed_of;
-	struct kvp_log_rows *rows;
-	struct kvp_reload *recall;
+	struct kvp_log_memory log;
 	struct hlist_head *buckets;	/* of the write buffer, if it needs more; else NULL */
 	u32 bucket_bits;
 	struct kvp_leg *legs;	/* to change their order in */
@@ -295,9 +292,7 @@ static void free_growth(struct growth *w)
 	for (i = 0; i < HOMES; i++)
 		kvp_home_free(w->homes[i]);
 	kvp_batch_free(w->batch);
-	kvp_reload_free(w->recall);
-	kvp_log_rows_free(w->rows);
-	kvfree(w->owed_of);
+	kvp_log_memory_free(&w->log);
 	kvfree(w->buckets);
 	kvfree(w->legs);
 	kvfree(w->old);
@@ -346,12 +341,9 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 			return -ENOMEM;
 	}
 	w->batch = kvp_batch_alloc(pool);
-	w->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*w->owed_of), GFP_KERNEL);
-	if (kvp_pool_cache(pool))
-		w->recall = kvp_reload_alloc(pool);
-	if (kvp_log_rows_alloc(pool, &w->rows) || alloc_buckets(pool, w))
+	if (kvp_log_memory_alloc(pool, &w->log) || alloc_buckets(pool, w))
 		return -ENOMEM;
-	return w->batch && w->owed_of && (w->recall || !kvp_pool_cache(pool)) ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
+	return w->batch ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
 
 /* Nobody works with what was there before: the pool is quiesced. */
@@ -364,9 +356,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	swap(pool->destage->home, w->homes[KVP_DIRECT_WORKERS]);
 	swap(pool->table->batch, w->batch);
 	/* Nothing is in the log that could owe anything. */
-	swap(pool->log->owed_of, w->owed_of);
-	swap(pool->log->rows, w->rows);
-	swap(pool->log->reload, w->recall);
+	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
 	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)

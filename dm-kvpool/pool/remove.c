@@ -24,7 +24,6 @@
 #include "format/logplace.h"
 #include "io/io.h"
 #include "log/log.h"
-#include "log/spill.h"
 #include "pool/add.h"
 #include "pool/cachevdev.h"
 #include "pool/pool.h"
@@ -148,10 +147,7 @@ static void forget_cache(struct kvp_pool *pool)
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
 	kvp_ssdcopy_exit(pool);
-	kvp_reload_free(pool->log->reload);
-	pool->log->reload = NULL;
-	kvp_log_rows_free(pool->log->rows);
-	pool->log->rows = NULL;
+	kvp_log_forget_cache(pool->log);
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }
 

@@ -137,7 +137,7 @@ static u32 lay(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct 
 
 	/* Nothing else is on its way: the memory of any entry will do. */
 	if (kvp_log_striped(v->g))
-		return kvp_log_lay_rows(rec->pool->log->rows, 0, v->g, h, pages, ios);
+		return kvp_log_lay_rows(rec->pool->log, 0, v->g, h, pages, ios);
 	for (i = 0; i < kvp_log_copies(v->g); i++) {
 		struct kvp_place at = kvp_log_place(v->g, h->lsn, i);
 

@@ -182,7 +182,7 @@ static bool destage_wanted(struct kvp_pool *pool)
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
-	bool cache = pool->log->reload;
+	bool cache = kvp_log_spills(pool->log);
 	u32 n = min(pool->destage->round, cache ? MAX_RECALLED : MAX_ROUND);
 
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
@@ -401,9 +401,9 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	LIST_HEAD(lost);
 	int ret;
 
-	if (!pool->log->reload)
+	if (!kvp_log_spills(pool->log))
 		return 0;
-	ret = kvp_reload(pool->log->reload, &r->data, &lost, &r->rest);
+	ret = kvp_reload(pool, &r->data, &lost, &r->rest);
 	/* No fault of the pool, which goes on as it is: who empties it hears of it. */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
@@ -819,18 +819,12 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->runs = MIN_RUNS;
 	kvp_elevator_init(&dg->sweep);
 	dg->home = kvp_home_alloc(pool, false);
-	if (!dg->home)
-		return -ENOMEM;
-	if (kvp_cache_find(pool->sb) >= 0)
-		pool->log->reload = kvp_reload_alloc(pool);
-	return pool->log->reload || kvp_cache_find(pool->sb) < 0 ? 0 : -ENOMEM;
+	return dg->home ? 0 : -ENOMEM;
 }
 
 void kvp_destage_exit(struct kvp_pool *pool)
 {
-	kvp_reload_free(pool->log->reload);
 	kvp_home_free(pool->destage->home);
-	pool->log->reload = NULL;
 	pool->destage->home = NULL;
 }
 
