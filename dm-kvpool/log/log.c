@@ -68,17 +68,6 @@ static void init_bypass(struct kvp_direct *b)
 		INIT_LIST_HEAD(&b->slices[i]);
 }
 
-void kvp_direct_collect(struct kvp_direct *b)
-{
-	u32 i;
-
-	for (i = 0; i < KVP_DIRECT_SLICES; i++)
-		list_splice_tail_init(&b->slices[i], &b->versions);
-	b->nr_slices = 0;
-	b->taken = 0;
-	b->failed = false;
-}
-
 int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m)
 {
 	bool cache = kvp_pool_cache(pool);

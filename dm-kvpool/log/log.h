@@ -338,6 +338,32 @@ bool kvp_log_idle(struct kvp_pool *pool);
 void kvp_direct_collect(struct kvp_direct *b);
 
 /**
+ * kvp_direct_next() - the oldest intents of which there is something to bring home
+ * @slice: result: a slice, which is the caller's until kvp_direct_end_slice(); NULL: @b->versions is
+ *	to be cut into slices first, by the caller, who then calls kvp_direct_cut()
+ *
+ * Return: @b; NULL: there is nothing to do. Context: process; takes log->lock.
+ */
+struct kvp_direct *kvp_direct_next(struct kvp_log *log, struct list_head **slice);
+
+/** kvp_direct_cut() - @b was cut into @n slices, and workers may have them. Context: process; takes log->lock. */
+void kvp_direct_cut(struct kvp_log *log, struct kvp_direct *b, u32 n);
+
+/**
+ * kvp_direct_end_slice() - a slice is home, or, @failed, not
+ *
+ * After the last one of which none failed @b waits for a flush, and may be closed any time. If some did, all
+ * of it begins anew. Return: was that the last one, and all are home? Context: process; takes log->lock.
+ */
+bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed);
+
+/** kvp_direct_worker() - the worker @i, below KVP_DIRECT_WORKERS, which work/direct.c sets up */
+static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u32 i)
+{
+	return &log->workers[i];
+}
+
+/**
  * kvp_direct_slice() - versions of a slice, or a few more, up to the end of a stripe; the pool has parity
  *
  * So many that each leg gets as long a request as there is: a disk that seeks takes one of half the length

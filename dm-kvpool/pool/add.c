@@ -352,7 +352,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
-		swap(pool->log->workers[i].home, w->homes[i]);
+		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
 	swap(pool->destage->home, w->homes[KVP_DIRECT_WORKERS]);
 	swap(pool->table->batch, w->batch);
 	/* Nothing is in the log that could owe anything. */

@@ -53,25 +53,11 @@ static u32 cut(struct kvp_pool *pool, struct kvp_direct *b)
 	return n + 1;
 }
 
-/* The oldest intents of which there is something to do: all of it, or a slice. */
-static struct kvp_direct *__next_bypass(struct kvp_log *log)
-{
-	struct kvp_direct *b;
-
-	list_for_each_entry(b, &log->bypass, list)
-		if (b->phase == KVP_DIRECT_READY ||
-		    (b->phase == KVP_DIRECT_HOMING && b->taken < b->nr_slices))
-			return b;
-	return NULL;
-}
-
 static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 {
 	u32 n = cut(pool, b);
 
-	spin_lock_irq(&pool->log->lock);
-	b->nr_slices = n;
-	spin_unlock_irq(&pool->log->lock);
+	kvp_direct_cut(pool->log, b, n);
 	if (n > 1)
 		kvp_direct_kick(pool);
 }
@@ -79,44 +65,16 @@ static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 /* A slice to bring home; cuts what has not been cut. NULL: there is nothing to do. */
 static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **of)
 {
-	struct kvp_log *log = pool->log;
-	struct list_head *slice = NULL;
+	struct list_head *slice;
 	struct kvp_direct *b;
 
 	do {
-		bool ready;
-
-		spin_lock_irq(&log->lock);
-		b = __next_bypass(log);
-		ready = b && b->phase == KVP_DIRECT_READY;
-		if (ready) {
-			b->phase = KVP_DIRECT_HOMING;
-		} else if (b) {
-			slice = &b->slices[b->taken++];
-			b->in_hand++;
-		}
-		spin_unlock_irq(&log->lock);
-		if (ready)
+		b = kvp_direct_next(pool->log, &slice);
+		if (b && !slice)
 			make_slices(pool, b);
 	} while (b && !slice);
 	*of = b;
 	return slice;
-}
-
-/* True if that was the last one, and all are home. */
-static bool end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed)
-{
-	bool home = false;
-
-	spin_lock_irq(&log->lock);
-	b->failed |= failed;
-	if (!--b->in_hand && b->taken == b->nr_slices) {
-		home = !b->failed;
-		kvp_direct_collect(b);
-		b->phase = home ? KVP_DIRECT_HOME : KVP_DIRECT_READY;
-	}
-	spin_unlock_irq(&log->lock);
-	return home;
 }
 
 /* False if there is no point in going on. */
@@ -144,7 +102,7 @@ static void direct_work(struct work_struct *work)
 		bool faulted = kvp_pool_faulted(pool);
 		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
 
-		if (end_slice(pool->log, b, ret)) {
+		if (kvp_direct_end_slice(pool->log, b, ret)) {
 			kvp_flush_kick(pool);
 			kvp_log_close_some(pool);
 		}
@@ -161,7 +119,7 @@ int kvp_direct_init(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
-		struct kvp_direct_worker *worker = &pool->log->workers[i];
+		struct kvp_direct_worker *worker = kvp_direct_worker(pool->log, i);
 
 		worker->pool = pool;
 		INIT_WORK(&worker->work, direct_work);
@@ -177,11 +135,12 @@ fail:
 
 void kvp_direct_exit(struct kvp_pool *pool)
 {
-	struct kvp_log *log = pool->log;
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
-		kvp_home_free(log->workers[i].home);
-		log->workers[i].home = NULL;
+		struct kvp_direct_worker *worker = kvp_direct_worker(pool->log, i);
+
+		kvp_home_free(worker->home);
+		worker->home = NULL;
 	}
 }
