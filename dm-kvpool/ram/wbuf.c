@@ -884,6 +884,117 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 	return true;
 }
 
+/* --- for destage ------------------------------------------------------------------------- */
+
+u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to)
+{
+	struct kvp_version *d, *next;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->parked, list) {
+		if (!d->hole || d->lsn >= limit || n == max)
+			break;
+		list_move_tail(&d->list, to);
+		n++;
+	}
+	w->nr_parked -= n;
+	spin_unlock(&w->lock);
+	return n;
+}
+
+/* The same of @logged; a discard that comes after a version stays. */
+static u32 __take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+			 struct list_head *holes, struct kvp_log_at *next)
+{
+	struct kvp_version *d, *follows;
+	u32 n = 0;
+
+	list_for_each_entry_safe(d, follows, &w->logged, list) {
+		if (d->lsn < limit)
+			*next = (struct kvp_log_at){ d->lsn, d->rec };
+		if (d->lsn >= limit || n == max || (d->hole && !list_empty(data)))
+			break;
+		list_move_tail(&d->list, d->hole ? holes : data);
+		*next = (struct kvp_log_at){ limit, 0 };
+		n++;
+	}
+	return n;
+}
+
+u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+			 struct list_head *holes, struct kvp_log_at *next)
+{
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	if (list_empty(&w->parked))
+		n = __take_logged(w, limit, max, data, holes, next);
+	w->nr_logged -= n;
+	spin_unlock(&w->lock);
+	return n;
+}
+
+void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
+{
+	struct kvp_version *d;
+	u32 n = 0;
+
+	list_for_each_entry(d, versions, list)
+		n++;
+	spin_lock(&w->lock);
+	list_splice_init(versions, &w->parked);
+	w->nr_parked += n;
+	spin_unlock(&w->lock);
+}
+
+u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first)
+{
+	struct kvp_version *d, *next;
+	u32 n = 0;
+
+	*first = NULL;
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->parked, list) {
+		if (n == max || d->hole || d->lsn >= limit)
+			break;
+		list_move_tail(&d->list, &w->swept);
+		if (!n++)
+			*first = d;
+	}
+	spin_unlock(&w->lock);
+	return n;
+}
+
+/* Some of @versions to their places on @swept, from @at on; false: all are there. */
+static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
+{
+	struct kvp_version *d;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	while (!list_empty(versions) && n++ < KVP_WBUF_AT_ONCE) {
+		d = list_first_entry(versions, struct kvp_version, list);
+		if (*at != &w->swept && kvp_version_after(d, list_entry(*at, struct kvp_version, list))) {
+			*at = (*at)->next;
+			continue;
+		}
+		list_move_tail(&d->list, *at);
+		w->nr_parked++;
+	}
+	spin_unlock(&w->lock);
+	cond_resched();
+	return !list_empty(versions);
+}
+
+void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions)
+{
+	struct list_head *at = w->swept.next;
+
+	while (!list_empty(versions) && put_some(w, versions, &at))
+		;
+}
+
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_wbuf *w = pool->wbuf;

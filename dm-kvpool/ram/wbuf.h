@@ -32,6 +32,7 @@
 
 #include "policy/dirty.h"
 
+struct kvp_log_at;
 struct kvp_pool;
 struct page;
 
@@ -404,6 +405,53 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
  * Return: how many. Context: nobody else uses the buffer yet.
  */
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
+
+/* What waits for destage: @swept, then @parked, then @logged, in log order. Destage alone takes from there. */
+
+#define KVP_WBUF_AT_ONCE	256u	/* versions that are moved while others wait for the lists */
+
+/** kvp_wbuf_take_spilled_holes() - discards at the head of @parked, below @limit, up to @max, to the end of @to; how many */
+u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to);
+
+/**
+ * kvp_wbuf_take_logged() - versions below @limit from the head of @logged, up to @max, if nothing is on @parked
+ * @data, @holes: versions, and the discards that come before them, go to the ends of these
+ * @next: out: of those that stay the first that is below @limit; or @limit. Unchanged if nothing is on @logged
+ *
+ * Return: how many were taken.
+ */
+u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+			 struct list_head *holes, struct kvp_log_at *next);
+
+/** kvp_wbuf_put_spilled() - @versions, in log order, go before all on @parked, with or without pages; empties it */
+void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
+
+/**
+ * kvp_wbuf_sweep() - up to @max versions below @limit go from the head of @parked to the end of @swept
+ * @first: out: the first of them, which the others follow on their list; NULL: none went
+ *
+ * It stops before a discard. Return: how many.
+ */
+u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first);
+
+/** kvp_wbuf_put_swept() - @versions, in log order, go to their places on @swept; empties it. May sleep. */
+void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions);
+
+/** __kvp_wbuf_take_swept() - @d goes from @swept to the end of @to. Context: caller holds the lists. */
+static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *to)
+{
+	kvp_wbuf_assert_locked(w);
+	list_move_tail(&d->list, to);
+	w->nr_parked--;
+}
+
+/** __kvp_wbuf_first_unswept() - the first that is not on @swept, or NULL. Context: caller holds the lists. */
+static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
+{
+	kvp_wbuf_assert_locked(w);
+	return list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
+	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
+}
 
 /** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
 bool kvp_wbuf_reserve(struct kvp_pool *pool);

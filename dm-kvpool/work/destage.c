@@ -207,25 +207,6 @@ struct round {
 	bool swept;
 };
 
-/* Take versions below @limit from the head of @from, up to @max in all; how many of these. */
-static u32 __take_from(struct list_head *from, u64 limit, u32 max, struct round *r)
-{
-	struct kvp_version *d, *next;
-	u32 n = 0;
-
-	list_for_each_entry_safe(d, next, from, list) {
-		if (d->lsn < limit)
-			r->next = (struct kvp_log_at){ d->lsn, d->rec };
-		if (d->lsn >= limit || r->nr == max || (d->hole && !list_empty(&r->data)))
-			break;
-		list_move_tail(&d->list, d->hole ? &r->holes : &r->data);
-		r->next = (struct kvp_log_at){ limit, 0 };
-		r->nr++;
-		n++;
-	}
-	return n;
-}
-
 /* Discards may cover all that is parked. */
 static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 {
@@ -247,36 +228,15 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
  */
 static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-	struct kvp_version *d, *next;
+	struct kvp_version *d;
 	LIST_HEAD(covered);
 
 	if (pool->parity && pool->destage->sweep.nr)
 		return;
-	kvp_wbuf_lock_lists(w);
-	list_for_each_entry_safe(d, next, &w->parked, list) {
-		if (!d->hole || d->lsn >= limit || r->nr == MANY_HOLES)
-			break;
-		list_move_tail(&d->list, &r->holes);
-		r->nr++;
-	}
-	w->nr_parked -= r->nr;
-	kvp_wbuf_unlock_lists(w);
+	r->nr = kvp_wbuf_take_spilled_holes(pool->wbuf, limit, MANY_HOLES, &r->holes);
 	list_for_each_entry(d, &r->holes, list)
 		kvp_elevator_drop(pool, d, &covered);
 	drop_in_parts(pool, &covered);
-}
-
-/* In log order, what has a page. */
-static void take_logged(struct kvp_pool *pool, u64 limit, struct round *r)
-{
-	struct kvp_wbuf *w = pool->wbuf;
-	u32 max = round_versions(pool);
-
-	kvp_wbuf_lock_lists(w);
-	if (list_empty(&w->parked))
-		w->nr_logged -= __take_from(&w->logged, limit, max, r);
-	kvp_wbuf_unlock_lists(w);
 }
 
 static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
@@ -294,7 +254,7 @@ static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 	if (r->swept)
 		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage->runs, &r->data, &r->next);
 	else if (!r->nr)
-		take_logged(pool, limit, r);
+		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data, &r->holes, &r->next);
 	list_for_each_entry(d, &r->data, list)
 		kvp_wbuf_advance(d, KVP_VERSION_HOMING);
 }
@@ -310,22 +270,13 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-	struct kvp_version *d;
-	u32 n = 0;
-
 	list_splice_init(&r->holes, &r->rest);
 	list_sort(NULL, &r->rest, by_lsn);
 	if (r->swept) {
 		kvp_elevator_put_back(pool, &r->rest);
 		return;
 	}
-	list_for_each_entry(d, &r->rest, list)
-		n++;
-	kvp_wbuf_lock_lists(w);
-	list_splice_init(&r->rest, &w->parked);
-	w->nr_parked += n;
-	kvp_wbuf_unlock_lists(w);
+	kvp_wbuf_put_spilled(pool->wbuf, &r->rest);
 }
 
 /* A newer version is durable: these need not be read. With parity all are counted, in their order. */

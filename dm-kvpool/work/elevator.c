@@ -9,7 +9,6 @@
 #include "work/destage.h"
 #include "work/elevator.h"
 
-#define AT_ONCE		256u	/* versions that are moved while others wait for wbuf->lock */
 #define PART		32768u	/* that are gathered while others wait for checkpoint_lock */
 
 void kvp_elevator_init(struct kvp_elevator *s)
@@ -71,17 +70,15 @@ static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
 
-	kvp_wbuf_assert_locked(pool->wbuf);
 	rb_erase(&d->by_block, &s->known);
 	s->nr--;
-	list_move_tail(&d->list, to);
-	pool->wbuf->nr_parked--;
+	__kvp_wbuf_take_swept(pool->wbuf, d, to);
 }
 
-/* After every AT_ONCE of @n others may have the lock. */
+/* After every KVP_WBUF_AT_ONCE of @n others may have the lock. */
 static void make_way(struct kvp_wbuf *w, u32 n)
 {
-	if (n % AT_ONCE)
+	if (n % KVP_WBUF_AT_ONCE)
 		return;
 	kvp_wbuf_unlock_lists(w);
 	cond_resched();
@@ -90,36 +87,17 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 
 /* --- what is new ------------------------------------------------------------------- */
 
-/* Up to @max versions below @limit go from the head of @parked to the end of @swept. Returns how many. */
-static u32 move_some(struct kvp_wbuf *w, u64 limit, u32 max)
-{
-	struct kvp_version *d, *next;
-	u32 n = 0;
-
-	kvp_wbuf_lock_lists(w);
-	list_for_each_entry_safe(d, next, &w->parked, list) {
-		if (n == max || d->hole || d->lsn >= limit)
-			break;
-		list_move_tail(&d->list, &w->swept);
-		n++;
-	}
-	kvp_wbuf_unlock_lists(w);
-	return n;
-}
-
 bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
-	struct kvp_wbuf *w = pool->wbuf;
-	u32 left = s->part, max, n;
+	u32 left = s->part, max, n, i;
 	struct kvp_version *d;
 
 	do {
+		max = min(left, KVP_WBUF_AT_ONCE);
+		n = kvp_wbuf_sweep(pool->wbuf, limit, max, &d);
 		/* Nobody else changes @swept. */
-		d = list_last_entry(&w->swept, struct kvp_version, list);
-		max = min(left, AT_ONCE);
-		n = move_some(w, limit, max);
-		list_for_each_entry_continue(d, &w->swept, list)
+		for (i = 0; i < n; i++, d = list_next_entry(d, list))
 			add(s, d);
 		left -= n;
 		cond_resched();
@@ -160,9 +138,7 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
 	struct kvp_version *d;
 
-	kvp_wbuf_assert_locked(w);
-	d = list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
-	    list_first_entry_or_null(&w->logged, struct kvp_version, list);
+	d = __kvp_wbuf_first_unswept(w);
 	if (d && d->lsn < end->lsn)
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
@@ -198,30 +174,8 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 
 /* --- back, and away ------------------------------------------------------------------------ */
 
-/* Some of @versions to their places on @swept, from @at on; false: all are there. */
-static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
-{
-	struct kvp_version *d;
-	u32 n = 0;
-
-	kvp_wbuf_lock_lists(w);
-	while (!list_empty(versions) && n++ < AT_ONCE) {
-		d = list_first_entry(versions, struct kvp_version, list);
-		if (*at != &w->swept && kvp_version_after(d, list_entry(*at, struct kvp_version, list))) {
-			*at = (*at)->next;
-			continue;
-		}
-		list_move_tail(&d->list, *at);
-		w->nr_parked++;
-	}
-	kvp_wbuf_unlock_lists(w);
-	cond_resched();
-	return !list_empty(versions);
-}
-
 void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 {
-	struct list_head *at = pool->wbuf->swept.next;
 	struct kvp_elevator *s = &pool->destage->sweep;
 	struct kvp_version *d;
 
@@ -229,8 +183,7 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 		add(s, d);
 		s->hand = min(s->hand, d->block);
 	}
-	while (!list_empty(versions) && put_some(pool->wbuf, versions, &at))
-		;
+	kvp_wbuf_put_swept(pool->wbuf, versions);
 }
 
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to)
