@@ -43,10 +43,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
-	sb->written_blocks = t->snap_written;
-	sb->poisoned_blocks = t->snap_poisoned;
-	sb->uncounted_leaves = t->snap_uncounted;
-	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
+	kvp_table_note(t, sb);
 }
 
 static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
@@ -69,7 +66,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old_written = sb->written_blocks;
 	old_poisoned = sb->poisoned_blocks;
 	old_uncounted = sb->uncounted_leaves;
-	memcpy(pool->table->old_roots, sb->roots, sizeof(sb->roots));
+	kvp_table_keep_roots(pool->table, sb);
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
 	if (ret) {
@@ -92,7 +89,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->poisoned_blocks = old_poisoned;
 		sb->uncounted_leaves = old_uncounted;
 		sb->checkpoint--;
-		memcpy(sb->roots, pool->table->old_roots, sizeof(sb->roots));
+		kvp_table_put_roots(pool->table, sb);
 	} else if (pool->log->next) {
 		kvp_log_new_adopt(pool);
 	}
@@ -165,7 +162,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 
 static int settle_poison(struct kvp_pool *pool)
 {
-	u32 now = READ_ONCE(pool->table->poisonings);
+	u32 now = kvp_table_poisonings(pool->table);
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);

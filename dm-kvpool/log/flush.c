@@ -37,7 +37,7 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
-		w->poisonings = READ_ONCE(pool->table->poisonings);
+		w->poisonings = kvp_table_poisonings(pool->table);
 		if (needs_flush(pool, w)) {
 			w->lsn = log->durable.lsn;
 			list_move_tail(&w->list, &log->flush_waiters);

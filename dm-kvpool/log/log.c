@@ -238,7 +238,7 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
 	       list_empty(&log->finished) && list_empty(&log->bypass);
 	spin_unlock_irqrestore(&log->lock, flags);
-	return idle && kvp_wbuf_is_empty(pool->wbuf) && !READ_ONCE(pool->table->nr_dirty);
+	return idle && kvp_wbuf_is_empty(pool->wbuf) && !kvp_table_dirty(pool->table);
 }
 
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f)

@@ -354,7 +354,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
 	swap(pool->destage->home, w->homes[KVP_DIRECT_WORKERS]);
-	swap(pool->table->batch, w->batch);
+	w->batch = kvp_table_swap_batch(pool->table, w->batch);
 	/* Nothing is in the log that could owe anything. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
@@ -526,8 +526,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		use_parts(pool, w);
 		if (w->next->log_nonce != w->old->log_nonce)
 			kvp_log_begin(pool);
-		memset(&pool->table->roots[known], 0,
-		       (KVP_MAX_ROOTS - known) * sizeof(pool->table->roots[0]));
+		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool);
 		kvp_estimate_recovery(pool);

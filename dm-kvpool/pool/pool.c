@@ -535,7 +535,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_TABLE_CACHE) {
-		WRITE_ONCE(pool->table->budget, value >> KVP_BLOCK_SHIFT);
+		kvp_table_set_budget(pool->table, value >> KVP_BLOCK_SHIFT);
 		kvp_table_shrink(pool, false);
 	}
 }

@@ -35,7 +35,7 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret = 0;
 
-	if (pool->table->nr_dirty > pool->table->budget / 2)
+	if (kvp_table_half_dirty(pool->table))
 		ret = kvp_checkpoint(pool, NULL);
 	kvp_table_shrink(pool, false);
 	return ret;

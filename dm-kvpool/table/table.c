@@ -1403,6 +1403,35 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 	return ret;
 }
 
+void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb)
+{
+	sb->written_blocks = t->snap_written;
+	sb->poisoned_blocks = t->snap_poisoned;
+	sb->uncounted_leaves = t->snap_uncounted;
+	memcpy(sb->roots, t->roots, sizeof(sb->roots[0]) * sb->root_count);
+}
+
+void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb)
+{
+	memcpy(t->old_roots, sb->roots, sizeof(sb->roots));
+}
+
+void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb)
+{
+	memcpy(sb->roots, t->old_roots, sizeof(sb->roots));
+}
+
+void kvp_table_clear_roots(struct kvp_table *t, u32 from)
+{
+	memset(&t->roots[from], 0, (KVP_MAX_ROOTS - from) * sizeof(t->roots[0]));
+}
+
+struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *batch)
+{
+	swap(t->batch, batch);
+	return batch;
+}
+
 void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error)
 {
 	struct kvp_table *t = pool->table;

@@ -168,6 +168,42 @@ static inline void kvp_table_figures(const struct kvp_table *t, struct kvp_table
 	f->budget = READ_ONCE(t->budget);
 }
 
+/** kvp_table_dirty() - pages that changed since the last snapshot. Context: any. */
+static inline u32 kvp_table_dirty(const struct kvp_table *t)
+{
+	return READ_ONCE(t->nr_dirty);
+}
+
+/** kvp_table_budget() - pages that may be in memory. Context: any. */
+static inline u32 kvp_table_budget(const struct kvp_table *t)
+{
+	return READ_ONCE(t->budget);
+}
+
+/** kvp_table_set_budget() - change that; kvp_table_shrink() keeps it. Context: any. */
+static inline void kvp_table_set_budget(struct kvp_table *t, u32 pages)
+{
+	WRITE_ONCE(t->budget, pages);
+}
+
+/** kvp_table_half_dirty() - is more than half of the budget dirty? Context: any. */
+static inline bool kvp_table_half_dirty(const struct kvp_table *t)
+{
+	return kvp_table_dirty(t) > kvp_table_budget(t) / 2;
+}
+
+/** kvp_table_poisonings() - how often a block was poisoned, for kvp_table_poison_settled(). Context: any. */
+static inline u32 kvp_table_poisonings(const struct kvp_table *t)
+{
+	return READ_ONCE(t->poisonings);
+}
+
+/** kvp_table_last_lost() - the page that was lost last. Context: recovery; nothing else loads pages. */
+static inline const struct kvp_table_lost *kvp_table_last_lost(const struct kvp_table *t)
+{
+	return &t->lost;
+}
+
 int kvp_table_init(struct kvp_pool *pool);
 void kvp_table_exit(struct kvp_pool *pool);
 
@@ -336,6 +372,19 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
 
 /** kvp_table_write() - write the snapshot bottom up into free slots; fills table->roots */
 int kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
+
+/** kvp_table_note() - roots and counts of the snapshot into @sb, after kvp_table_write() */
+void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);
+
+/** kvp_table_keep_roots() - those of @sb are durable: for kvp_table_put_roots(), if the next ones are not to be */
+void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb);
+void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
+
+/** kvp_table_clear_roots() - from root @from on there is no page yet. Context: the pool is quiesced. */
+void kvp_table_clear_roots(struct kvp_table *t, u32 from);
+
+/** kvp_table_swap_batch() - write pages by @batch. Return: the one before. Context: the pool is quiesced. */
+struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *batch);
 
 /** kvp_table_written() - the superblock is durable (or, with @error, is not) */
 void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error);

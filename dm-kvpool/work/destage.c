@@ -67,11 +67,6 @@ static bool log_half_full(struct kvp_pool *pool)
 	return used > window / 2;
 }
 
-static bool table_half_dirty(struct kvp_pool *pool)
-{
-	return READ_ONCE(pool->table->nr_dirty) > pool->table->budget / 2;
-}
-
 /* Too few to be worth a round for their own sake. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
@@ -94,7 +89,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(pool->log) || many_intents(pool))
 		return true;
-	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || table_half_dirty(pool));
+	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || kvp_table_half_dirty(pool->table));
 }
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
@@ -132,7 +127,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	/* Parking has no memory, maybe. */
-	return kvp_log_short(pool) || table_half_dirty(pool) || tail_is_worth_it(pool, &mark) ||
+	return kvp_log_short(pool) || kvp_table_half_dirty(pool->table) || tail_is_worth_it(pool, &mark) ||
 	       few_hold_the_tail(pool) || kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
 }
 
@@ -310,7 +305,7 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
-	u32 leaves = clamp_t(u32, READ_ONCE(pool->table->budget) / 8, 16, DISCARD_LEAVES);
+	u32 leaves = clamp_t(u32, kvp_table_budget(pool->table) / 8, 16, DISCARD_LEAVES);
 	struct kvp_destage *dg = pool->destage;
 	struct kvp_version *d, *next;
 	LIST_HEAD(done);
@@ -428,7 +423,7 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 		return kvp_checkpoint(pool, &mark);
 	if (tail_is_wanted(pool) && kvp_log_home_mark(pool, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
-	return table_half_dirty(pool) ? kvp_checkpoint(pool, NULL) : 0;
+	return kvp_table_half_dirty(pool->table) ? kvp_checkpoint(pool, NULL) : 0;
 }
 
 /*
@@ -472,7 +467,7 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	u32 taken;
 	int ret = destage_round(pool, limit, &taken);
 
-	if (ret == -ENOMEM && READ_ONCE(pool->table->nr_dirty)) {
+	if (ret == -ENOMEM && kvp_table_dirty(pool->table)) {
 		*more = true;
 		return kvp_checkpoint(pool, NULL);
 	}
@@ -526,7 +521,7 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (mark->lsn > kvp_log_tail(pool->log) || READ_ONCE(pool->table->nr_dirty))
+	if (mark->lsn > kvp_log_tail(pool->log) || kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, mark->lsn < kvp_log_tail(pool->log) ? NULL : mark);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
@@ -620,7 +615,7 @@ static void idle_work(struct work_struct *work)
 	/* What has a pace is on its way home, by that. */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
 		kvp_destage_kick(pool, false);
-	else if (kvp_log_counts(pool) || READ_ONCE(pool->table->nr_dirty))
+	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
 		kvp_destage_kick(pool, true);
 }
 
@@ -749,7 +744,7 @@ int kvp_destage_settle(struct kvp_pool *pool)
 	if (!moves)
 		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
 	moves &= mark.lsn > kvp_log_tail(pool->log);
-	if (moves || READ_ONCE(pool->table->nr_dirty))
+	if (moves || kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;

@@ -266,7 +266,7 @@ static int one_batch(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 en
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	ret = collect(pool, b, cursor, end);
-	if (!ret && b->nr && READ_ONCE(pool->table->nr_dirty))
+	if (!ret && b->nr && kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, NULL);
 	if (ret)
 		WRITE_ONCE(*cursor, from);
