@@ -171,6 +171,18 @@ void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc);
 /** kvp_admit_drop() - it does not verify. Context: any. */
 void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c);
 
+/** kvp_admit_waiting() - does something wait to be appended? Any context. */
+static inline bool kvp_admit_waiting(const struct kvp_admission *f)
+{
+	return READ_ONCE(f->nr_waiting);
+}
+
+/** kvp_admit_busy() - is something on its way to a cache past the log? Any context. */
+static inline bool kvp_admit_busy(const struct kvp_admission *f)
+{
+	return READ_ONCE(f->busy);
+}
+
 /** kvp_admit_kick() - append what waits, if something does: at once if it is an entry full, else soon. Context: any. */
 void kvp_admit_kick(struct kvp_pool *pool);
 

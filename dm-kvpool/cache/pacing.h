@@ -41,6 +41,18 @@ struct kvp_pacing {
 
 void kvp_pacing_init(struct kvp_pool *pool);
 
+/** kvp_pacing_note_waiting() - somebody is kept waiting, or nobody is any more. Context: whoever keeps him. */
+static inline void kvp_pacing_note_waiting(struct kvp_pacing *p, bool waiting)
+{
+	WRITE_ONCE(p->waiting, waiting);
+}
+
+/** kvp_pacing_any_waits() - is somebody? Any context. */
+static inline bool kvp_pacing_any_waits(const struct kvp_pacing *p)
+{
+	return READ_ONCE(p->waiting);
+}
+
 /** kvp_pacing_done() - a turn of destage is over: it took @versions and @ns nanoseconds. By destage alone. */
 void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns);
 

@@ -180,6 +180,12 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
  */
 u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr);
 
+/** kvp_scache_passed() - lsn up to which the log, or the ring, has written over what was there. Any context. */
+static inline u64 kvp_scache_passed(const struct kvp_scache *s)
+{
+	return READ_ONCE(s->wiped);
+}
+
 /** kvp_scache_asked() - is there a cache that is asked for reads of so many blocks? Any context. */
 bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);
 

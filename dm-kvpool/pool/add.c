@@ -324,7 +324,7 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 	const struct kvp_vdev *cache = kvp_pool_cache(pool);
 
 	w->bucket_bits = kvp_wbuf_bucket_bits(cache ? kvp_log_window(cache->g) : 0);
-	if (w->bucket_bits <= pool->wbuf->bucket_bits)
+	if (kvp_wbuf_has_buckets(pool->wbuf, w->bucket_bits))
 		return 0;
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
 	return w->buckets ? 0 : -ENOMEM;
@@ -353,7 +353,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
-	swap(pool->destage->home, w->homes[KVP_DIRECT_WORKERS]);
+	w->homes[KVP_DIRECT_WORKERS] = kvp_destage_swap_home(pool->destage, w->homes[KVP_DIRECT_WORKERS]);
 	w->batch = kvp_table_swap_batch(pool->table, w->batch);
 	/* Nothing is in the log that could owe anything. */
 	kvp_log_memory_swap(pool->log, &w->log);

@@ -41,7 +41,7 @@ static u64 little(struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
 
-	return min_t(u64, 2 * (u64)READ_ONCE(pool->destage->round) + g->segment_blocks,
+	return min_t(u64, 2 * (u64)kvp_destage_round(pool->destage) + g->segment_blocks,
 		     kvp_log_window(g) / 8);
 }
 

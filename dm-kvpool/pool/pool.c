@@ -422,7 +422,7 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 {
 	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_stop(pool);
-	wake_up_all(&pool->destage->wait);
+	kvp_destage_look(pool->destage);
 	kvp_scrub_quiesce(pool);
 	kvp_trim_quiesce(pool);
 }

@@ -43,17 +43,17 @@ static void moved_on(struct kvp_pool *pool)
 
 static bool clean_waits(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->fill->nr_waiting);
+	return kvp_admit_waiting(pool->fill);
 }
 
 static bool clean_on_its_way(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->fill->busy);
+	return kvp_admit_busy(pool->fill);
 }
 
 static u64 cache_passed(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->scache->wiped);
+	return kvp_scache_passed(pool->scache);
 }
 
 static void checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)

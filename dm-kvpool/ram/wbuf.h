@@ -181,6 +181,12 @@ struct kvp_wbuf {
 int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
 void kvp_wbuf_exit(struct kvp_pool *pool);
 
+/** kvp_wbuf_has_buckets() - has its hash table 2^@bits buckets at least? Context: the pool is quiesced. */
+static inline bool kvp_wbuf_has_buckets(const struct kvp_wbuf *w, u32 bits)
+{
+	return w->bucket_bits >= bits;
+}
+
 /** kvp_wbuf_buckets() - a hash table of 2^@bits buckets, or NULL; kvfree() */
 struct hlist_head *kvp_wbuf_buckets(u32 bits);
 

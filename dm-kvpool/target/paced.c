@@ -68,7 +68,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
 	if ((!behind && !wait) || !put(r, bio))
 		return false;
-	WRITE_ONCE(pool->pacing->waiting, true);
+	kvp_pacing_note_waiting(pool->pacing, true);
 	come_back(r, wait);
 	if (!behind)
 		kvp_destage_kick(pool, false);
@@ -112,11 +112,11 @@ void kvp_paced_work(struct work_struct *work)
 	while ((bio = first(r))) {
 		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
 		if (wait) {
-			WRITE_ONCE(pool->pacing->waiting, true);
+			kvp_pacing_note_waiting(pool->pacing, true);
 			come_back(r, wait);
 			return;
 		}
 		let_in(r);
 	}
-	WRITE_ONCE(pool->pacing->waiting, false);
+	kvp_pacing_note_waiting(pool->pacing, false);
 }

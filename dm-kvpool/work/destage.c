@@ -159,7 +159,7 @@ static unsigned long destage_delay(struct kvp_pool *pool)
 	quiet = writers_are_quiet(pool);
 	if (few_are_logged(pool))
 		return NEVER;
-	if (!READ_ONCE(pool->pacing->waiting) && time_after(yield, at))
+	if (!kvp_pacing_any_waits(pool->pacing) && time_after(yield, at))
 		at = yield;
 	return quiet || !time_after(at, now) ? 0 : at - now;
 }

@@ -43,6 +43,25 @@ void kvp_destage_exit(struct kvp_pool *pool);
 void kvp_destage_start(struct kvp_pool *pool);
 void kvp_destage_stop(struct kvp_pool *pool);
 
+/** kvp_destage_round() - versions that a round takes now. Any context. */
+static inline u32 kvp_destage_round(const struct kvp_destage *dg)
+{
+	return READ_ONCE(dg->round);
+}
+
+/** kvp_destage_swap_home() - write home by @home. Return: the one before. Context: the pool is quiesced. */
+static inline struct kvp_home *kvp_destage_swap_home(struct kvp_destage *dg, struct kvp_home *home)
+{
+	swap(dg->home, home);
+	return home;
+}
+
+/** kvp_destage_look() - whoever waits for destage looks whether he still has to. Any context. */
+static inline void kvp_destage_look(struct kvp_destage *dg)
+{
+	wake_up_all(&dg->wait);
+}
+
 /** kvp_destage_kick() - start destage if it is time, or @now in any case */
 void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
