@@ -101,7 +101,9 @@ u64 kvp_pacing_destage(struct kvp_pool *pool)
 /* Of @most that could be buffered if nothing were dirty, so much is used up. */
 static u64 used_of(const struct kvp_pool *pool, u64 most)
 {
-	return kvp_wbuf_buffered(pool->wbuf) + most - min_t(u64, most, kvp_wbuf_commit_limit(pool->wbuf));
+	const struct kvp_wbuf *w = pool->wbuf;
+
+	return kvp_wbuf_buffered(w) + most - min_t(u64, most, kvp_wbuf_commit_limit(w));
 }
 
 bool kvp_pacing_is_slow(const struct kvp_pool *pool)

@@ -41,7 +41,11 @@ struct kvp_pacing {
 
 void kvp_pacing_init(struct kvp_pool *pool);
 
-/** kvp_pacing_note_waiting() - somebody is kept waiting, or nobody is any more. Context: whoever keeps him. */
+/**
+ * kvp_pacing_note_waiting() - somebody is kept waiting, or nobody is any more.
+ *
+ * Context: whoever keeps him.
+ */
 static inline void kvp_pacing_note_waiting(struct kvp_pacing *p, bool waiting)
 {
 	WRITE_ONCE(p->waiting, waiting);

@@ -150,7 +150,8 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
 	/* What all legs have alike counts once. */
-	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS, KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
+	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS,
+			  KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
 
 /* Up to where has the log been, all that it wrote having entered the index, or become dirty? */

@@ -545,7 +545,9 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
-	return kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g) ? most_written(pool) : 0;
+	if (kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g))
+		return most_written(pool);
+	return 0;
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)

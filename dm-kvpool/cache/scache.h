@@ -180,7 +180,10 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
  */
 u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr);
 
-/** kvp_scache_passed() - lsn up to which the log, or the ring, has written over what was there. Any context. */
+/**
+ * kvp_scache_passed() - lsn up to which the log, or the ring, has written over what was there.
+ *	Any context.
+ */
 static inline u64 kvp_scache_passed(const struct kvp_scache *s)
 {
 	return READ_ONCE(s->wiped);

@@ -491,8 +491,8 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	if (kvp_log_striped(e->v->g))
-		e->needed = kvp_log_lay_rows(pool->log, (u32)(e - pool->log->entries), e->v->g, &e->hdr,
-					     e->pages, e->ios);
+		e->needed = kvp_log_lay_rows(pool->log, (u32)(e - pool->log->entries), e->v->g,
+					     &e->hdr, e->pages, e->ios);
 	else
 		lay_copies(e);
 	atomic_set(&e->pending, 1);
@@ -588,7 +588,8 @@ static u64 newest_wanted(struct kvp_log *log)
 bool kvp_log_build_entry(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
-	u32 cap, want = entry_blocks(pool, 1, min_t(u32, kvp_wbuf_buffered(pool->wbuf), KVP_ENTRY_MAX_DATA));
+	u32 most = min_t(u32, kvp_wbuf_buffered(pool->wbuf), KVP_ENTRY_MAX_DATA);
+	u32 cap, want = entry_blocks(pool, 1, most);
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
 	lockdep_assert_held(&log->build_lock);

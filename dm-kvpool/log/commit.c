@@ -212,7 +212,8 @@ static bool __nobody_waits(struct kvp_pool *pool)
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
 	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !pool->log_client->clean_waits(pool) &&
-	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) && kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
+	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
+	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
 
 /*

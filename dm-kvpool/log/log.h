@@ -210,7 +210,7 @@ struct kvp_log {
 	struct kvp_pool *pool;
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
-	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); the contents by destage */
+	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
 	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
 	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
@@ -300,19 +300,34 @@ struct kvp_log_memory {
 	struct kvp_reload *reload;
 };
 
-/** kvp_log_memory_alloc() - fill in @m, for the vdevs that the pool has by now. Return: 0 or -ENOMEM. May sleep. */
+/**
+ * kvp_log_memory_alloc() - fill in @m, for the vdevs that the pool has by now.
+ *
+ * Return: 0 or -ENOMEM. May sleep.
+ */
 int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
 
-/** kvp_log_memory_swap() - exchange it for what the log has. Context: the pool is quiesced, and the log empty. */
+/**
+ * kvp_log_memory_swap() - exchange it for what the log has.
+ *
+ * Context: the pool is quiesced, and the log empty.
+ */
 void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m);
 
 /** kvp_log_memory_free() - free what is there; @m is zeros then. May sleep. */
 void kvp_log_memory_free(struct kvp_log_memory *m);
 
-/** kvp_log_forget_cache() - the pool has none any more: free what was for it. Context: the pool is quiesced. */
+/**
+ * kvp_log_forget_cache() - the pool has none any more: free what was for it.
+ *
+ * Context: the pool is quiesced.
+ */
 void kvp_log_forget_cache(struct kvp_log *log);
 
-/** kvp_log_spills() - may versions be without a page, since the pool has a cache that keeps them (spill.h)? */
+/**
+ * kvp_log_spills() - may versions be without a page, since the pool has a cache that keeps them
+ *	(spill.h)?
+ */
 static inline bool kvp_log_spills(const struct kvp_log *log)
 {
 	return log->reload;
@@ -339,21 +354,27 @@ void kvp_direct_collect(struct kvp_direct *b);
 
 /**
  * kvp_direct_next() - the oldest intents of which there is something to bring home
- * @slice: result: a slice, which is the caller's until kvp_direct_end_slice(); NULL: @b->versions is
- *	to be cut into slices first, by the caller, who then calls kvp_direct_cut()
+ * @slice: result: a slice, which is the caller's until kvp_direct_end_slice(); NULL: the caller
+ *	is to cut @b->versions into slices first, and then calls kvp_direct_cut()
  *
  * Return: @b; NULL: there is nothing to do. Context: process; takes log->lock.
  */
 struct kvp_direct *kvp_direct_next(struct kvp_log *log, struct list_head **slice);
 
-/** kvp_direct_cut() - @b was cut into @n slices, and workers may have them. Context: process; takes log->lock. */
+/**
+ * kvp_direct_cut() - @b was cut into @n slices, and workers may have them.
+ *
+ * Context: process; takes log->lock.
+ */
 void kvp_direct_cut(struct kvp_log *log, struct kvp_direct *b, u32 n);
 
 /**
  * kvp_direct_end_slice() - a slice is home, or, @failed, not
  *
- * After the last one of which none failed @b waits for a flush, and may be closed any time. If some did, all
- * of it begins anew. Return: was that the last one, and all are home? Context: process; takes log->lock.
+ * After the last one, if none failed, @b waits for a flush, and may be closed any time. If some
+ * did, all of it begins anew.
+ *
+ * Return: was that the last one, and all are home? Context: process; takes log->lock.
  */
 bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed);
 
@@ -374,14 +395,20 @@ u32 kvp_direct_slice(const struct kvp_pool *pool);
 /** kvp_direct_kick() - intents that are ready to go home do so */
 void kvp_direct_kick(struct kvp_pool *pool);
 
-/** kvp_log_lock_build() - nothing is built until kvp_log_unlock_build(). Context: process; takes log->build_lock. */
+/**
+ * kvp_log_lock_build() - nothing is built until kvp_log_unlock_build().
+ *
+ * Context: process; takes log->build_lock.
+ */
 static inline void kvp_log_lock_build(struct kvp_log *log)
 	__acquires(&log->build_lock)
 {
 	mutex_lock(&log->build_lock);
 }
 
-/** kvp_log_assert_build() - lockdep: the caller is between those two, or the log is and called it */
+/**
+ * kvp_log_assert_build() - lockdep: the caller is between those two, or the log is and called it
+ */
 static inline void kvp_log_assert_build(const struct kvp_log *log)
 {
 	lockdep_assert_held(&log->build_lock);
@@ -394,28 +421,44 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
-/** kvp_post_kick() - versions that are durable move on now, not with those of the next entries. Any context. */
+/**
+ * kvp_post_kick() - versions that are durable move on now, not with those of the next entries.
+ *	Any context.
+ */
 static inline void kvp_post_kick(struct kvp_pool *pool)
 {
 	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
 }
 
-/** kvp_post_flush() - wait until those have moved on of which the log was told. Context: process. */
+/**
+ * kvp_post_flush() - wait until those have moved on of which the log was told.
+ *
+ * Context: process.
+ */
 static inline void kvp_post_flush(struct kvp_pool *pool)
 {
 	flush_delayed_work(&pool->log->post_work);
 }
 
-/** kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for that. Any context. */
+/**
+ * kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for
+ *	that. Any context.
+ */
 static inline void kvp_flush_kick(struct kvp_pool *pool)
 {
 	queue_work(pool->commit_wq, &pool->log->flush_work);
 }
 
-/** kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds space */
+/**
+ * kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds
+ *	space
+ */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
-/** kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, is over: no request is kept for legs. Any context. */
+/**
+ * kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, is over: no request is kept
+ *	for legs. Any context.
+ */
 static inline void kvp_commit_keep_none(struct kvp_log *log, bool on)
 {
 	WRITE_ONCE(log->requeue, on);
@@ -487,7 +530,11 @@ struct kvp_log_figures {
 /** kvp_log_figures() - fill in @f. Context: any; takes no lock. */
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f);
 
-/** kvp_log_count_ssd() - @blocks were written to the cache for @cause, by another than the log. Context: any. */
+/**
+ * kvp_log_count_ssd() - @blocks were written to the cache for @cause, by another than the log.
+ *
+ * Context: any.
+ */
 void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks);
 
 /** kvp_log_head() - lsn where the next entry goes. Context: any; exact under build_lock. */
@@ -505,10 +552,18 @@ static inline u64 kvp_log_tail(const struct kvp_log *log)
 /** kvp_log_durable() - lsn behind the last durable entry. Context: any; takes log->lock. */
 u64 kvp_log_durable(struct kvp_log *log);
 
-/** kvp_log_set_durable() - what is durable ends at @head. Context: recovery; nothing was appended yet. */
+/**
+ * kvp_log_set_durable() - what is durable ends at @head.
+ *
+ * Context: recovery; nothing was appended yet.
+ */
 void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head);
 
-/** kvp_log_passed_on() - lsn behind the last entry whose versions have gone on to destage. Context: any. */
+/**
+ * kvp_log_passed_on() - lsn behind the last entry whose versions have gone on to destage.
+ *
+ * Context: any.
+ */
 static inline u64 kvp_log_passed_on(const struct kvp_log *log)
 {
 	return READ_ONCE(log->logged.lsn);
@@ -517,13 +572,21 @@ static inline u64 kvp_log_passed_on(const struct kvp_log *log)
 /** kvp_log_passed_mark() - the same as a mark. Context: any but interrupt; takes wbuf->lock. */
 void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
-/** kvp_log_set_passed() - recovery has read up to @end: a milestone may be there. Context: recovery. */
+/**
+ * kvp_log_set_passed() - recovery has read up to @end: a milestone may be there.
+ *
+ * Context: recovery.
+ */
 void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end);
 
 /** kvp_log_no_milestones() - recovery reads anew: forget those that kvp_log_set_passed() noted */
 void kvp_log_no_milestones(struct kvp_log *log);
 
-/** kvp_log_intent_blocks() - blocks that were recorded by intent since the pool started. Context: any. */
+/**
+ * kvp_log_intent_blocks() - blocks that were recorded by intent since the pool started.
+ *
+ * Context: any.
+ */
 static inline u64 kvp_log_intent_blocks(const struct kvp_log *log)
 {
 	return READ_ONCE(log->intent_blocks);
@@ -535,7 +598,12 @@ static inline u32 kvp_log_owed(const struct kvp_log *log)
 	return READ_ONCE(log->owed);
 }
 
-/** kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0: all. Context: process. */
+/**
+ * kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0:
+ *	all.
+ *
+ * Context: process.
+ */
 void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks);
 
 /** kvp_log_is_squeezed() - is there such a bound? */
@@ -544,32 +612,51 @@ static inline bool kvp_log_is_squeezed(const struct kvp_log *log)
 	return READ_ONCE(log->squeeze);
 }
 
-/** kvp_log_begins_anew() - is the next checkpoint to begin another log? Context: under sb_lock, or checkpoint_lock. */
+/**
+ * kvp_log_begins_anew() - is the next checkpoint to begin another log?
+ *
+ * Context: under sb_lock, or checkpoint_lock.
+ */
 static inline bool kvp_log_begins_anew(const struct kvp_log *log)
 {
 	return log->next;
 }
 
-/** kvp_log_wait() - until @condition, which kvp_log_wake() tells of. Context: process, may sleep. */
+/**
+ * kvp_log_wait() - until @condition, which kvp_log_wake() tells of.
+ *
+ * Context: process, may sleep.
+ */
 #define kvp_log_wait(log, condition)	wait_event((log)->entry_wait, condition)
 
-/** kvp_log_wake() - those that wait for an entry, or in kvp_log_wait(), look again. Context: any. */
+/**
+ * kvp_log_wake() - those that wait for an entry, or in kvp_log_wait(), look again.
+ *
+ * Context: any.
+ */
 static inline void kvp_log_wake(struct kvp_log *log)
 {
 	wake_up_all(&log->entry_wait);
 }
 
-/** kvp_log_failed() - did the last commit fail, so that nothing becomes durable until one succeeds? Any context. */
+/**
+ * kvp_log_failed() - did the last commit fail, so that nothing becomes durable until one
+ *	succeeds? Any context.
+ */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
 	return READ_ONCE(log->failed);
 }
 
-/** kvp_log_is_closed() - may nothing be appended, now and for some time? Context: any; exact under build_lock. */
+/**
+ * kvp_log_is_closed() - may nothing be appended, now and for some time?
+ *
+ * Context: any; exact under build_lock.
+ */
 static inline bool kvp_log_is_closed(const struct kvp_log *log)
 {
-	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) || READ_ONCE(log->held) ||
-	       kvp_log_failed(log);
+	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) ||
+	       READ_ONCE(log->held) || kvp_log_failed(log);
 }
 
 /** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */

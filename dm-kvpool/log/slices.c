@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Intents whose entry is durable go home in slices (work/direct.c): who has which, and whether all are home.
+ * Intents whose entry is durable go home in slices (work/direct.c): which a worker has, and
+ * whether all are home.
  */
 #include "core/core.h"
 #include "log/log.h"

@@ -349,11 +349,12 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 /* Nobody works with what was there before: the pool is quiesced. */
 static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
+	struct kvp_home **last = &w->homes[KVP_DIRECT_WORKERS];
 	u32 i;
 
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
-	w->homes[KVP_DIRECT_WORKERS] = kvp_destage_swap_home(pool->destage, w->homes[KVP_DIRECT_WORKERS]);
+	*last = kvp_destage_swap_home(pool->destage, *last);
 	w->batch = kvp_table_swap_batch(pool->table, w->batch);
 	/* Nothing is in the log that could owe anything. */
 	kvp_log_memory_swap(pool->log, &w->log);

@@ -103,7 +103,10 @@ void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 
-/** struct kvp_drain_figures - for status: how the last one stands; and blocks of the log when it began */
+/**
+ * struct kvp_drain_figures - for status: how the last one stands; and blocks of the log when it
+ *	began
+ */
 struct kvp_drain_figures {
 	enum kvp_drain_state state;
 	u64 total;

@@ -299,7 +299,8 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 	f->limit = READ_ONCE(w->limit);
 	f->used = READ_ONCE(w->used);
 	f->lone = READ_ONCE(w->nr_lone);
-	f->page_bytes = (u64)READ_ONCE(w->pages) * (KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES);
+	f->page_bytes = (u64)READ_ONCE(w->pages) *
+			(KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES);
 	/* kmalloc() has no size between 96 and 128. */
 	f->lone_bytes = (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
 			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
@@ -969,13 +970,14 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **
 /* Some of @versions to their places on @swept, from @at on; false: all are there. */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
 {
-	struct kvp_version *d;
+	struct kvp_version *d, *there;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	while (!list_empty(versions) && n++ < KVP_WBUF_AT_ONCE) {
 		d = list_first_entry(versions, struct kvp_version, list);
-		if (*at != &w->swept && kvp_version_after(d, list_entry(*at, struct kvp_version, list))) {
+		there = list_entry(*at, struct kvp_version, list);
+		if (*at != &w->swept && kvp_version_after(d, there)) {
 			*at = (*at)->next;
 			continue;
 		}

@@ -181,7 +181,11 @@ struct kvp_wbuf {
 int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
 void kvp_wbuf_exit(struct kvp_pool *pool);
 
-/** kvp_wbuf_has_buckets() - has its hash table 2^@bits buckets at least? Context: the pool is quiesced. */
+/**
+ * kvp_wbuf_has_buckets() - has its hash table 2^@bits buckets at least?
+ *
+ * Context: the pool is quiesced.
+ */
 static inline bool kvp_wbuf_has_buckets(const struct kvp_wbuf *w, u32 bits)
 {
 	return w->bucket_bits >= bits;
@@ -225,7 +229,10 @@ static inline void kvp_wbuf_assert_locked(const struct kvp_wbuf *w)
 	lockdep_assert_held(&w->lock);
 }
 
-/* Each may have changed when it is looked at, but for who holds the lists, or is alone. Context: any. */
+/*
+ * Each may have changed when it is looked at, but for who holds the lists, or is alone. Context:
+ * any.
+ */
 
 /** kvp_wbuf_limit() - pages that may exist */
 static inline u32 kvp_wbuf_limit(const struct kvp_wbuf *w)
@@ -259,14 +266,20 @@ static inline u32 kvp_wbuf_nr_holes(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_holes);
 }
 
-/** kvp_wbuf_is_empty() - has it no version at all, and no discard? Exact when nothing is accepted or drops any. */
+/**
+ * kvp_wbuf_is_empty() - has it no version at all, and no discard? Exact when nothing is accepted
+ *	or drops any.
+ */
 static inline bool kvp_wbuf_is_empty(const struct kvp_wbuf *w)
 {
 	return !READ_ONCE(w->used) && !READ_ONCE(w->nr_lone) && !READ_ONCE(w->nr_holes) &&
 	       !READ_ONCE(w->nr_buffered);
 }
 
-/** kvp_wbuf_paged() - versions and discards that are durable in the log, wait for destage, and are not spilled */
+/**
+ * kvp_wbuf_paged() - versions and discards that are durable in the log, wait for destage, and
+ *	are not spilled
+ */
 static inline u32 kvp_wbuf_paged(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->nr_logged);
@@ -290,7 +303,11 @@ static inline u32 kvp_wbuf_most_holes(const struct kvp_wbuf *w)
 	return READ_ONCE(w->most_holes);
 }
 
-/** kvp_wbuf_bound() - the log says how much may be buffered, and how many discards pending. Context: any. */
+/**
+ * kvp_wbuf_bound() - the log says how much may be buffered, and how many discards pending.
+ *
+ * Context: any.
+ */
 static inline void kvp_wbuf_bound(struct kvp_wbuf *w, u32 commit_limit, u32 most_holes)
 {
 	WRITE_ONCE(w->commit_limit, commit_limit);
@@ -324,7 +341,10 @@ struct kvp_wbuf_figures {
 /** kvp_wbuf_figures() - fill in @f. Context: any; takes no lock. */
 void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f);
 
-/* What is buffered, in order of acceptance. Context: caller holds the lists (kvp_wbuf_lock_lists()). */
+/*
+ * What is buffered, in order of acceptance. Context: caller holds the lists
+ * (kvp_wbuf_lock_lists()).
+ */
 
 /** __kvp_wbuf_first() - the first that is buffered, or NULL */
 static inline struct kvp_version *__kvp_wbuf_first(struct kvp_wbuf *w)
@@ -339,16 +359,31 @@ static inline struct kvp_version *__kvp_wbuf_next(struct kvp_wbuf *w, struct kvp
 	return list_is_last(&d->list, &w->buffered) ? NULL : list_next_entry(d, list);
 }
 
-/** __kvp_wbuf_take() - the first @n, of which @last is the last, go to the end of @to: no more than a few pointers */
+/**
+ * __kvp_wbuf_take() - the first @n, of which @last is the last, go to the end of @to: no more
+ *	than a few pointers
+ */
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to);
 
-/** kvp_wbuf_put_back() - what was taken is buffered again, before all else; @versions is empty then. Context: process. */
+/**
+ * kvp_wbuf_put_back() - what was taken is buffered again, before all else; @versions is empty
+ *	then.
+ *
+ * Context: process.
+ */
 void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions);
 
-/** __kvp_wbuf_add_logged() - @n versions, all of @versions, are durable, and destage's. Caller holds the lists. */
+/**
+ * __kvp_wbuf_add_logged() - @n versions, all of @versions, are durable, and destage's. Caller
+ *	holds the lists.
+ */
 void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n);
 
-/** kvp_wbuf_abandon() - kvp_wbuf_exit() is to free @versions too. Context: nobody else uses the buffer. */
+/**
+ * kvp_wbuf_abandon() - kvp_wbuf_exit() is to free @versions too.
+ *
+ * Context: nobody else uses the buffer.
+ */
 void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
@@ -412,46 +447,70 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
  */
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
-/* What waits for destage: @swept, then @parked, then @logged, in log order. Destage alone takes from there. */
+/*
+ * What waits for destage: @swept, then @parked, then @logged, in log order. Destage alone takes
+ * from there.
+ */
 
-#define KVP_WBUF_AT_ONCE	256u	/* versions that are moved while others wait for the lists */
+#define KVP_WBUF_AT_ONCE	256u	/* versions moved while others wait for the lists */
 
-/** kvp_wbuf_take_spilled_holes() - discards at the head of @parked, below @limit, up to @max, to the end of @to; how many */
+/**
+ * kvp_wbuf_take_spilled_holes() - discards at the head of @parked, below @limit, up to @max, to
+ *	the end of @to; how many
+ */
 u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to);
 
 /**
- * kvp_wbuf_take_logged() - versions below @limit from the head of @logged, up to @max, if nothing is on @parked
+ * kvp_wbuf_take_logged() - up to @max versions below @limit from the head of @logged, if nothing
+ *	is on @parked
  * @data, @holes: versions, and the discards that come before them, go to the ends of these
- * @next: out: of those that stay the first that is below @limit; or @limit. Unchanged if nothing is on @logged
+ * @next: out: of those that stay the first that is below @limit; or @limit. Unchanged if nothing
+ *	is on @logged
  *
  * Return: how many were taken.
  */
 u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next);
 
-/** kvp_wbuf_put_spilled() - @versions, in log order, go before all on @parked, with or without pages; empties it */
+/**
+ * kvp_wbuf_put_spilled() - @versions, in log order, go before all on @parked, with or without
+ *	pages; empties it
+ */
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * kvp_wbuf_sweep() - up to @max versions below @limit go from the head of @parked to the end of @swept
+ * kvp_wbuf_sweep() - up to @max versions below @limit go from the head of @parked to the end
+ *	of @swept
  * @first: out: the first of them, which the others follow on their list; NULL: none went
  *
  * It stops before a discard. Return: how many.
  */
 u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first);
 
-/** kvp_wbuf_put_swept() - @versions, in log order, go to their places on @swept; empties it. May sleep. */
+/**
+ * kvp_wbuf_put_swept() - @versions, in log order, go to their places on @swept; empties it. May
+ *	sleep.
+ */
 void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions);
 
-/** __kvp_wbuf_take_swept() - @d goes from @swept to the end of @to. Context: caller holds the lists. */
-static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *to)
+/**
+ * __kvp_wbuf_take_swept() - @d goes from @swept to the end of @to.
+ *
+ * Context: caller holds the lists.
+ */
+static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version *d,
+					 struct list_head *to)
 {
 	kvp_wbuf_assert_locked(w);
 	list_move_tail(&d->list, to);
 	w->nr_parked--;
 }
 
-/** __kvp_wbuf_first_unswept() - the first that is not on @swept, or NULL. Context: caller holds the lists. */
+/**
+ * __kvp_wbuf_first_unswept() - the first that is not on @swept, or NULL.
+ *
+ * Context: caller holds the lists.
+ */
 static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
 {
 	kvp_wbuf_assert_locked(w);

@@ -192,13 +192,21 @@ static inline bool kvp_table_half_dirty(const struct kvp_table *t)
 	return kvp_table_dirty(t) > kvp_table_budget(t) / 2;
 }
 
-/** kvp_table_poisonings() - how often a block was poisoned, for kvp_table_poison_settled(). Context: any. */
+/**
+ * kvp_table_poisonings() - how often a block was poisoned, for kvp_table_poison_settled().
+ *
+ * Context: any.
+ */
 static inline u32 kvp_table_poisonings(const struct kvp_table *t)
 {
 	return READ_ONCE(t->poisonings);
 }
 
-/** kvp_table_last_lost() - the page that was lost last. Context: recovery; nothing else loads pages. */
+/**
+ * kvp_table_last_lost() - the page that was lost last.
+ *
+ * Context: recovery; nothing else loads pages.
+ */
 static inline const struct kvp_table_lost *kvp_table_last_lost(const struct kvp_table *t)
 {
 	return &t->lost;
@@ -376,14 +384,25 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
 /** kvp_table_note() - roots and counts of the snapshot into @sb, after kvp_table_write() */
 void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);
 
-/** kvp_table_keep_roots() - those of @sb are durable: for kvp_table_put_roots(), if the next ones are not to be */
+/**
+ * kvp_table_keep_roots() - those of @sb are durable: for kvp_table_put_roots(), if the next ones
+ *	are not to be
+ */
 void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb);
 void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
 
-/** kvp_table_clear_roots() - from root @from on there is no page yet. Context: the pool is quiesced. */
+/**
+ * kvp_table_clear_roots() - from root @from on there is no page yet.
+ *
+ * Context: the pool is quiesced.
+ */
 void kvp_table_clear_roots(struct kvp_table *t, u32 from);
 
-/** kvp_table_swap_batch() - write pages by @batch. Return: the one before. Context: the pool is quiesced. */
+/**
+ * kvp_table_swap_batch() - write pages by @batch.
+ *
+ * Return: the one before. Context: the pool is quiesced.
+ */
 struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *batch);
 
 /** kvp_table_written() - the superblock is durable (or, with @error, is not) */

@@ -252,7 +252,8 @@ static void relieve_memory(struct kvp_pool *pool)
 {
 	const struct kvp_wbuf *w = pool->wbuf;
 
-	if (kvp_wbuf_used(w) < kvp_wbuf_limit(w) / 2 && (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(w))) {
+	if (kvp_wbuf_used(w) < kvp_wbuf_limit(w) / 2 &&
+	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(w))) {
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}

@@ -399,7 +399,10 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
 };
 
-/* What each SSD was written, of @blocks that the log counted. Of a cache of kind parity1 each has a part of all. */
+/*
+ * What each SSD was written, of @blocks that the log counted. Of a cache of kind parity1 each
+ * has a part of all.
+ */
 static u64 written_to_each(const struct kvp_vdev *v, u64 blocks)
 {
 	u64 bytes = blocks << KVP_BLOCK_SHIFT;

@@ -89,7 +89,8 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(pool->log) || many_intents(pool))
 		return true;
-	return !kvp_pool_logs_on_cache(pool) && (log_half_full(pool) || kvp_table_half_dirty(pool->table));
+	return !kvp_pool_logs_on_cache(pool) &&
+	       (log_half_full(pool) || kvp_table_half_dirty(pool->table));
 }
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
@@ -102,7 +103,8 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
-	return kvp_log_home_mark(pool, mark->lsn, mark) && mark->lsn - kvp_log_tail(pool->log) >= step;
+	return kvp_log_home_mark(pool, mark->lsn, mark) &&
+	       mark->lsn - kvp_log_tail(pool->log) >= step;
 }
 
 /*
@@ -122,13 +124,15 @@ static bool destage_pressed(struct kvp_pool *pool)
 	struct kvp_log_mark mark;
 
 	/* Of so many as may be pending: whoever is one too many waits. */
-	if (checkpoint_wanted(pool) || kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
+	if (checkpoint_wanted(pool) ||
+	    kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	/* Parking has no memory, maybe. */
-	return kvp_log_short(pool) || kvp_table_half_dirty(pool->table) || tail_is_worth_it(pool, &mark) ||
-	       few_hold_the_tail(pool) || kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
+	return kvp_log_short(pool) || kvp_table_half_dirty(pool->table) ||
+	       tail_is_worth_it(pool, &mark) || few_hold_the_tail(pool) ||
+	       kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
 }
 
 /* Has nobody written for long? Whoever asks keeps watch. */
@@ -249,7 +253,8 @@ static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 	if (r->swept)
 		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage->runs, &r->data, &r->next);
 	else if (!r->nr)
-		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data, &r->holes, &r->next);
+		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data,
+					     &r->holes, &r->next);
 	list_for_each_entry(d, &r->data, list)
 		kvp_wbuf_advance(d, KVP_VERSION_HOMING);
 }

@@ -49,7 +49,11 @@ static inline u32 kvp_destage_round(const struct kvp_destage *dg)
 	return READ_ONCE(dg->round);
 }
 
-/** kvp_destage_swap_home() - write home by @home. Return: the one before. Context: the pool is quiesced. */
+/**
+ * kvp_destage_swap_home() - write home by @home.
+ *
+ * Return: the one before. Context: the pool is quiesced.
+ */
 static inline struct kvp_home *kvp_destage_swap_home(struct kvp_destage *dg, struct kvp_home *home)
 {
 	swap(dg->home, home);

@@ -32,7 +32,10 @@ void kvp_scrub_unquiesce(struct kvp_pool *pool);
 /** kvp_scrub_note() - progress of one that runs, for the superblock; caller holds sb_lock */
 void kvp_scrub_note(struct kvp_pool *pool);
 
-/** kvp_scrub_progress() - of the one that runs, or the last one: its worker changes it, so READ_ONCE(). */
+/**
+ * kvp_scrub_progress() - of the one that runs, or the last one: its worker changes it, so
+ *	READ_ONCE().
+ */
 static inline const struct kvp_scrub_info *kvp_scrub_progress(const struct kvp_pool *pool)
 {
 	return &pool->scrub->info;

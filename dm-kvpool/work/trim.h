@@ -88,7 +88,7 @@ int kvp_trim_stop(struct kvp_pool *pool);
 /**
  * struct kvp_trim_figures - for status
  * @state, @cursor, @blocks: as in struct kvp_trim
- * @passed, @dropped: blocks of discards of which SSDs were told, and that were left out, since the pool started
+ * @passed, @dropped: blocks of discards of which SSDs were told, and that were left out
  */
 struct kvp_trim_figures {
 	enum kvp_trim_state state;
