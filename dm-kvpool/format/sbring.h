@@ -59,7 +59,7 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
  * (kvp_sb.behind); an older module does not say, and then nothing is concluded.
  *
  * A superblock with the number of @best and an older epoch is one that was cut: it is on this leg, and the next
- * start could not read it, or did without this leg, and gave its number to another one. Nobody was told of it, as
+ * start, of an older module, could not read it, and gave its number to another one. Nobody was told of it, as
  * not all legs had it, and of what came before it the leg has all. So it is as good as the one before @best. Or
  * @best is the one that was cut, and torn: the next start did not know it, its own first superblock was torn as
  * well, and what @best lacked is alike in both. Before all legs have its first one a start writes nothing but copies

@@ -587,32 +587,44 @@ static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork,
 /*
  * A leg that is used may have newer superblocks, which cannot be read, and might be again one day. So what follows is
  * newer than all of those: each may have raised the epoch twice, by a loss and by an activation. The next number is one
- * whose slot is that of the first of them, so that those which can be read are written over last (R13).
+ * whose slot is that of the first of them, so that those which can be read are written over last (R13). This holds
+ * whether or not anybody was told of them: a superblock that the last leg of another vdev did not take is written
+ * again under the next number, so that one leg alone may have several.
+ *
+ * Return: true if there is such a leg.
  */
-static void go_back(struct kvp_pool *pool, struct kvp_sb *sb)
+static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 {
-	bool back = false;
+	bool used = false;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
-		back |= pool->legs[i].doubtful && kvp_leg_usable(&pool->legs[i]);
+		used |= pool->legs[i].doubtful && kvp_leg_usable(&pool->legs[i]);
 		pool->legs[i].doubtful = false;
 	}
-	if (!back)
-		return;
+	if (!used)
+		return false;
+	sb->epoch += 2 * KVP_SB_RING;
+	sb->sequence += KVP_SB_RING;
+	return true;
+}
+
+/* Somebody may have been told of what the unreadable superblocks say: it is lost, by order. */
+static void go_back(struct kvp_pool *pool)
+{
+	u32 i;
+
 	pool->recovery.went_back = true;
 	/* Of those that are away it is not known to which superblock of the lost history they had everything. */
 	for (i = 0; i < pool->nr_legs; i++)
 		if (!kvp_leg_usable(&pool->legs[i]))
 			pool->legs[i].has_era = 0;
-	sb->epoch += 2 * KVP_SB_RING;
-	sb->sequence += KVP_SB_RING;
 }
 
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
 			 bool auto_start, struct kvp_refusal *r)
 {
-	bool fork = may_have_gone_on(pool, sb);
+	bool fork = may_have_gone_on(pool, sb), passed;
 	int ret = check_enough(pool, sb, r);
 	u32 i, missing = 0;
 
@@ -626,9 +638,13 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 		return refuse_away(pool, sb, missing, r);
 	leave_out(pool, sb, fork, s->degraded && s->accept_fork, s->readonly);
 	ret = check_enough(pool, sb, r);
-	if (ret || !fork)
+	if (ret)
 		return ret;
-	go_back(pool, sb);
+	passed = pass_unreadable(pool, sb);
+	if (!fork)
+		return 0;
+	if (passed)
+		go_back(pool);
 	if (s->readonly)
 		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)
