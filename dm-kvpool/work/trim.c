@@ -12,7 +12,8 @@
  *   the legs are told; when all have answered, the locks are given back.
  *
  * Passing down believes no range to be unwritten because it was discarded: the same is done for it. It waits
- * for a checkpoint that somebody else takes, since mostly nothing is dirty right after one.
+ * for a checkpoint that somebody else takes, since mostly nothing is dirty right after one. On a busy pool something
+ * is, and each batch takes one more: so a batch has as many of the ranges as there is room for.
  *
  * The cases are in docs/cases/destage.md.
  */
@@ -40,11 +41,11 @@ struct stretch {
 	u32 count;
 };
 
-/* @pass: to be passed down, so only SSDs are told. */
+/* @pass: to be passed down, so only SSDs are told. @skipped: blocks that were in use, or whose table page was unreadable. */
 struct batch {
 	bool pass;
 	u32 nr, leaves, nr_ios;
-	u64 blocks;
+	u64 blocks, skipped;
 	struct kvp_io_group group;
 	struct stretch stretches[TRIM_RANGES];
 	struct kvp_io ios[];	/* a request to each leg for each stretch */
@@ -126,8 +127,10 @@ static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
 	struct stretch *s = &b->stretches[b->nr];
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	if (!kvp_range_trylock(&pool->ranges, &s->lock, block, block + count - 1))
+	if (!kvp_range_trylock(&pool->ranges, &s->lock, block, block + count - 1)) {
+		b->skipped += count;
 		return;
+	}
 	if (!all_unwritten(pool, block, count)) {
 		kvp_range_unlock(&pool->ranges, &s->lock);
 		return;
@@ -186,27 +189,36 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end,
 	return block;
 }
 
-/* A batch of what comes at *@cursor, before @end. -ENOMEM: not now. What cannot be read of the table is left out. */
+static void begin_batch(struct batch *b)
+{
+	b->nr = b->leaves = 0;
+	b->blocks = b->skipped = 0;
+}
+
+/*
+ * What comes at *@cursor, before @end, into the batch. -ENOMEM: not now, and the batch is empty. What cannot be read of
+ * the table is left out.
+ */
 static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
 {
 	u64 block = *cursor, next;
 	int ret = 0;
 
-	b->nr = b->leaves = 0;
-	b->blocks = 0;
 	while (!ret && block < end && !is_full(b) && !interrupted(pool, b)) {
 		ret = kvp_table_next_written(pool, block, &next);
 		next = min(next, end);
 		if (ret && ret != -ENOMEM) {
 			ret = 0;
+			b->skipped += next - block;
 			block = next;
 		} else if (!ret && next > block) {
 			block = take_nothing_there(pool, b, block, next);
 		} else if (!ret) {
-			next = block + kvp_locate(pool, block).left;
+			next = min(block + kvp_locate(pool, block).left, end);
 			block = take_runs(pool, b, block, end, &ret);
 			if (ret && ret != -ENOMEM) {
 				ret = 0;
+				b->skipped += next - block;
 				block = next;
 			}
 		}
@@ -258,18 +270,14 @@ static u64 tell_legs(struct batch *b)
 	return b->nr_ios ? b->blocks : 0;
 }
 
-/* A batch of what comes at *@cursor, before @end. With an error none of it was told, and the cursor stays. */
-static int one_batch(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end, u64 *told)
+/* The legs are told of the batch, and it is given back; with an error none of it was told. */
+static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 {
-	u64 from = *cursor;
-	int ret;
+	int ret = 0;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	ret = collect(pool, b, cursor, end);
-	if (!ret && b->nr && kvp_table_dirty(pool->table))
+	if (b->nr && kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, NULL);
-	if (ret)
-		WRITE_ONCE(*cursor, from);
 	if (!ret && b->nr)
 		WRITE_ONCE(*told, *told + tell_legs(b));
 	while (b->nr)
@@ -277,13 +285,28 @@ static int one_batch(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 en
 	return ret;
 }
 
-static int trim_some(struct kvp_pool *pool, struct batch *b)
+/* With an error the cursor stays. */
+static int trim_batch(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
+	u64 from = t->cursor;
+	int ret;
+
+	begin_batch(b);
+	ret = collect(pool, b, &t->cursor, pool->sb->pool_blocks);
+	if (!ret)
+		ret = tell(pool, b, &t->blocks);
+	if (ret)
+		WRITE_ONCE(t->cursor, from);
+	return ret;
+}
+
+static int trim_some(struct kvp_pool *pool, struct batch *b)
+{
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	ret = one_batch(pool, b, &t->cursor, pool->sb->pool_blocks, &t->blocks);
+	ret = trim_batch(pool, b);
 	mutex_unlock(&pool->checkpoint_lock);
 	kvp_table_shrink(pool, false);
 	return ret;
@@ -455,32 +478,82 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool)
 	queue_passdown(pool);
 }
 
-static void __drop_first(struct kvp_passdown *p)
+/* The oldest @n ranges are done with, and of the next one all before @block. */
+static void __drop_first(struct kvp_passdown *p, u32 n, u64 block)
 {
-	p->nr--;
-	WRITE_ONCE(p->ready, p->ready - 1);
-	memmove(&p->ranges[0], &p->ranges[1], p->nr * sizeof(p->ranges[0]));
+	p->nr -= n;
+	WRITE_ONCE(p->ready, p->ready - n);
+	memmove(&p->ranges[0], &p->ranges[n], p->nr * sizeof(p->ranges[0]));
+	if (p->ready && block > p->ranges[0].block) {
+		p->ranges[0].count -= block - p->ranges[0].block;
+		p->ranges[0].block = block;
+	}
 }
 
-/* A batch of the oldest range; returns whether there is more to do. */
+static u64 __blocks_of_first(const struct kvp_passdown *p, u32 n)
+{
+	u64 blocks = 0;
+
+	while (n)
+		blocks += p->ranges[--n].count;
+	return blocks;
+}
+
+/* Does number @n lie over one of those before it? Their locks would keep it out of their batch. */
+static bool __lies_over(const struct kvp_passdown *p, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (p->ranges[i].block < p->ranges[n].block + p->ranges[n].count &&
+		    p->ranges[n].block < p->ranges[i].block + p->ranges[i].count)
+			return true;
+	return false;
+}
+
+/* How far a batch came: @done ranges wholly, and of the next one, if @begun is more, all before @block. */
+struct progress {
+	u32 done, begun;
+	u64 block;
+};
+
+/* The oldest ranges as a batch. */
+static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progress *at)
+{
+	struct kvp_passdown *p = pool->passdown;
+	int ret = 0;
+
+	begin_batch(b);
+	*at = (struct progress){ 0 };
+	while (!ret && at->done == at->begun && at->done < p->ready && !is_full(b) && !__lies_over(p, at->done)) {
+		u64 end = p->ranges[at->done].block + p->ranges[at->done].count;
+
+		at->block = p->ranges[at->done].block;
+		at->begun++;
+		ret = collect(pool, b, &at->block, end);
+		at->done += at->block == end;
+	}
+	return ret;
+}
+
+/* A batch of the oldest ranges; returns whether there is more to do. */
 static bool pass_some(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_passdown *p = pool->passdown;
+	struct progress at;
 	bool more;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (p->ready) {
-		u64 block = p->ranges[0].block, end = block + p->ranges[0].count;
-
+	if (!passes_down(pool)) {
+		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, p->ready));
+		__drop_first(p, p->ready, 0);
+	} else if (collect_ranges(pool, b, &at) || tell(pool, b, &p->blocks)) {
 		/* Nobody is owed it: neither want of memory nor a checkpoint that fails is waited for. */
-		if (!passes_down(pool) || one_batch(pool, b, &block, end, &p->blocks)) {
-			WRITE_ONCE(p->dropped, p->dropped + end - block);
-			block = end;
-		}
-		p->ranges[0].block = block;
-		p->ranges[0].count = end - block;
-		if (block == end)
-			__drop_first(p);
+		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, at.begun));
+		__drop_first(p, at.begun, 0);
+	} else {
+		WRITE_ONCE(p->dropped, p->dropped + b->skipped);
+		__drop_first(p, at.done, at.begun > at.done ? at.block : 0);
 	}
 	more = p->ready;
 	mutex_unlock(&pool->checkpoint_lock);
