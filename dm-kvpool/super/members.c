@@ -190,15 +190,24 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 }
 
 /*
- * R13: the newest superblock of a leg is not written over in both rings at once. It would be, if the leg lacks so many
- * that the next one has the same slot: superblocks failed on it, or starts were cut before it had theirs.
+ * R13: the newest two superblocks of a leg are not written over in both rings at once. They would be, if the leg lacks
+ * so many that the next one has the same slot: superblocks failed on it, or starts were cut before it had theirs. Of a
+ * leg whose history was given up it is not known what it has.
  */
 static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return pool->sb->sequence - leg->has_sequence >= KVP_SB_RING - 1;
+	u64 lacks = pool->sb->sequence - leg->has_sequence;
+	u32 slots = lacks % KVP_SB_RING;
+
+	return !kvp_leg_usable(leg) || (lacks >= KVP_SB_RING - 1 && (!slots || slots == KVP_SB_RING - 1));
 }
 
-/* To such a leg: the back ring only if the front ring has it. */
+/*
+ * To such a leg: the back ring only if the front ring has it. After an error nobody knows what is in that slot of the
+ * front ring. The back ring may have the only copy of the newest superblock then, and stays as it is. If the leg can
+ * be spared it is given up, as it has lacked superblocks for long. If not, the next attempt has the next number, and
+ * so another slot.
+ */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
 {
 	kvp_io_group_init(&w->group);

@@ -29,6 +29,7 @@ struct unread {
 	u64 first;
 	u32 times;		/* so often each; 0: for good */
 	u64 made;		/* blocks of the legs when they were made; 0: they did not grow */
+	u32 unwritable;		/* rings, bit each, in which they cannot be written over either */
 };
 
 struct story {
@@ -73,6 +74,9 @@ static void hide_superblocks(const struct unread *u)
 				if (u->legs >> leg & u->rings >> ring & 1)
 					disks_fault(FAULT_READ_EIO, leg, at >> KVP_BLOCK_SHIFT,
 						    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1)->times = u->times;
+				if (u->legs >> leg & u->unwritable >> ring & 1)
+					disks_fault(FAULT_WRITE_EIO, leg, at >> KVP_BLOCK_SHIFT,
+						    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1);
 			}
 }
 
@@ -1218,6 +1222,32 @@ static bool pool_goes_back_by_order(struct story *s)
 	return true;
 }
 
+/*
+ * And the slot of one ring cannot be written over: the first superblock that follows has that slot, and the other ring
+ * takes it. None of the last two is there, so both rings are tried.
+ */
+static bool pool_goes_back_over_a_bad_slot(struct story *s)
+{
+	u32 all = BIT(s->legs) - 1, ring;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (ring = 0; ring < 2; ring++) {
+		s->nr_noted = 1;
+		hidden(s, all, 3, s->noted[0], 1);
+		s->unread.unwritable = BIT(ring);
+		s->start.degraded = s->start.accept_fork = s->goes_back = true;
+		if (!run_life(s, live_note_superblock))
+			return false;
+		s->start.degraded = s->start.accept_fork = s->goes_back = false;
+		memset(&s->unread, 0, sizeof(s->unread));
+		if (!all_there_together(s) || !run_life(s, live_after_going_back))
+			return false;
+	}
+	return true;
+}
+
 /* Superblocks that all legs but the first fail: they count for nothing, and are tried again under the next number. */
 static void live_superblocks_of_leg_0(struct story *s)
 {
@@ -2007,6 +2037,8 @@ static void tell_of_labels(void)
 	TOLD(pool_goes_back_by_order, 1);
 	TOLD(pool_goes_back_by_order, 2);
 	TOLD_OF_PARITY(pool_goes_back_by_order);
+	TOLD(pool_goes_back_over_a_bad_slot, 1);
+	TOLD(pool_goes_back_over_a_bad_slot, 2);
 	TOLD_OF_TWO(leg_in_doubt_is_passed_by);
 	TOLD_OF_PARITY(leg_in_doubt_is_passed_by);
 	TOLD(superblocks_are_asked_for_again, 1);
