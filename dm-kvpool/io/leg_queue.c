@@ -409,8 +409,9 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 	unsigned long flags;
 
-	/* From here on others send it, perhaps as part of a request: that ends by an interrupt. */
+	/* A worker sends it later, and may wait; perhaps as part of a request, which ends by an interrupt. */
 	bio_clear_polled(bio);
+	bio->bi_opf &= ~REQ_NOWAIT;
 	spin_lock_irqsave(&q->lock, flags);
 	q->rotational = leg->rotational;
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);

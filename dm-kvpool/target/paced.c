@@ -66,7 +66,13 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 		return false;
 	if (!behind)
 		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
-	if ((!behind && !wait) || !put(r, bio))
+	if (!behind && !wait)
+		return false;
+	if (kvp_requests_nowait(bio)) {
+		kvp_requests_again(r, bio, blocks_of(bio));
+		return true;
+	}
+	if (!put(r, bio))
 		return false;
 	kvp_pacing_note_waiting(pool->pacing, true);
 	come_back(r, wait);

@@ -13,7 +13,7 @@ struct work_struct;
  * kvp_paced_keep() - keep @bio, a write, if writers are slowed down and it is not its turn
  *
  * Return: is it kept? Then it comes to the end of r->writes in time, or goes back with a noflush
- * suspend. Context: map; does not sleep.
+ * suspend. A REQ_NOWAIT write has ended instead. Context: map; does not sleep.
  */
 bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio);
 

@@ -52,6 +52,43 @@ static void end_bio(struct bio *bio, blk_status_t status)
 	bio_endio(bio);
 }
 
+/*
+ * --- requests that must not wait (REQ_NOWAIT) --------------------------------------------------
+ *
+ * map never waits. But a request that would be queued here, or go to a worker, is not begun:
+ * it ends with BLK_STS_AGAIN. What a leg takes at once goes on with the flag, for the leg to heed.
+ *
+ * Only the submitter can send the request again without the flag, and only while it is still in
+ * submit_bio(). io_uring hands an error that comes later to its user, which never asked for NOWAIT.
+ * So these go on by worker, without the flag:
+ * - What threads of the kernel send, as device-mapper does after a suspend.
+ * - A write of which some blocks are in the buffer.
+ * - A read that has come back from its leg.
+ * - A polled read. The kernel (6.1) sets the flag, and device-mapper would send it again itself.
+ *
+ * And no read is cut. Its first part would go to a leg, and the rest end with BLK_STS_AGAIN; the
+ * submitter would learn of it only when the leg has answered.
+ */
+
+bool kvp_requests_nowait(const struct bio *bio)
+{
+	return (bio->bi_opf & REQ_NOWAIT) && !(bio->bi_opf & REQ_POLLED) && in_task() &&
+	       !(current->flags & PF_KTHREAD);
+}
+
+int kvp_requests_again(struct kvp_requests *r, struct bio *bio, u32 count)
+{
+	/* It is counted when it comes again. */
+	if (bio_op(bio) == REQ_OP_READ)
+		this_cpu_sub(r->pool->stats->read_blocks, count);
+	else if (bio_op(bio) == REQ_OP_WRITE)
+		this_cpu_sub(r->pool->stats->write_blocks, count);
+	else
+		this_cpu_sub(r->pool->stats->discard_blocks, count);
+	end_bio(bio, BLK_STS_AGAIN);
+	return DM_MAPIO_SUBMITTED;
+}
+
 /* --- copying: a block may lie in several segments ------------------------------------ */
 
 static void copy_from_bio(struct bio *bio, struct bvec_iter *iter, void *block)
@@ -224,25 +261,6 @@ static u32 asks_write(const struct bio *bio)
 	       (bio->bi_opf & (REQ_FUA | REQ_SYNC) ? KVP_ASK_SYNC : 0);
 }
 
-static int map_write(struct kvp_requests *r, struct bio *bio)
-{
-	struct kvp_pool *pool = r->pool;
-	u64 seq = 0;
-
-	if (kvp_pool_readonly(pool) || must_fail(pool))
-		return DM_MAPIO_KILL;
-	this_cpu_add(pool->stats->write_blocks, block_count(bio));
-	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), block_count(bio), asks_write(bio));
-	if (kvp_paced_keep(r, bio))
-		return DM_MAPIO_SUBMITTED;
-	/* Nobody overtakes those who wait already. */
-	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
-		defer_write(r, bio, &r->writes, &r->write_work);
-	else
-		written(pool, bio, seq);
-	return DM_MAPIO_SUBMITTED;
-}
-
 /*
  * The buffer is not full, yet there is no page: make those in use come home. Not
  * where no more may be buffered before it is committed: that comes by itself,
@@ -261,6 +279,38 @@ static void relieve_memory(struct kvp_pool *pool)
 	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
+}
+
+/* A write or discard that finds no room. Of its @count blocks some may be in the buffer already. */
+static int wait_for_space(struct kvp_requests *r, struct bio *bio, u32 count, struct bio_list *held,
+			  struct work_struct *work)
+{
+	if (kvp_requests_nowait(bio) && block_count(bio) == count) {
+		/* A request that waits makes space come free. This one does not wait. */
+		relieve_memory(r->pool);
+		return kvp_requests_again(r, bio, count);
+	}
+	defer_write(r, bio, held, work);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static int map_write(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	u32 count = block_count(bio);
+	u64 seq = 0;
+
+	if (kvp_pool_readonly(pool) || must_fail(pool))
+		return DM_MAPIO_KILL;
+	this_cpu_add(pool->stats->write_blocks, count);
+	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), count, asks_write(bio));
+	if (kvp_paced_keep(r, bio))
+		return DM_MAPIO_SUBMITTED;
+	/* Nobody overtakes those who wait already. */
+	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
+		return wait_for_space(r, bio, count, &r->writes, &r->write_work);
+	written(pool, bio, seq);
+	return DM_MAPIO_SUBMITTED;
 }
 
 /* None once they are given back: then all on the list belong to who does that. */
@@ -408,15 +458,15 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 static int map_discard(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_pool *pool = r->pool;
+	u32 count = block_count(bio);
 	u64 seq = 0;
 
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
-	this_cpu_add(pool->stats->discard_blocks, block_count(bio));
+	this_cpu_add(pool->stats->discard_blocks, count);
 	if (!bio_list_empty(&r->discards) || !accept(pool, bio, &seq))
-		defer_write(r, bio, &r->discards, &r->discard_work);
-	else
-		written(pool, bio, seq);
+		return wait_for_space(r, bio, count, &r->discards, &r->discard_work);
+	written(pool, bio, seq);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -584,8 +634,18 @@ static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 	k->requests = r;
 	/* Whoever polls does not see what a worker does for it; device-mapper sees when it has ended. */
 	bio_clear_polled(bio);
+	bio->bi_opf &= ~REQ_NOWAIT;
 	INIT_WORK(&k->work, how);
 	queue_work(r->wq, &k->work);
+}
+
+/* From map: hand @bio to a worker, or end it if its submitter does not want to wait. */
+static void wait_for_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
+{
+	if (kvp_requests_nowait(bio))
+		kvp_requests_again(r, bio, block_count(bio));
+	else
+		defer_read(r, bio, how);
 }
 
 /* Reads that waited for legs; each may wait again. */
@@ -705,7 +765,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	if (class == HOME_ZERO)
 		read_zeros(pool, bio);
 	else
-		defer_read(r, bio, read_anew_work);
+		wait_for_read(r, bio, read_anew_work);
 	return false;
 }
 
@@ -839,64 +899,79 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	return i;
 }
 
-/* What lies on the SSD cache is read from there, and the rest with a bio of its own. */
-static void cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
+/* Cut @bio so that all of it lies on the SSD cache, or nothing. False: it must not be cut. */
+static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	u32 count = block_count(bio), n = kvp_scache_alike(pool, first_block(bio), count, &k->ssd);
 
 	if (n == count)
-		return;
+		return true;
+	if (kvp_requests_nowait(bio))
+		return false;
 	dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
 	k->iter = bio->bi_iter;
 	this_cpu_sub(pool->stats->read_blocks, count - n);
+	return true;
 }
 
-static int map_read(struct kvp_requests *r, struct bio *bio)
+/* No block of it is in the buffer. @whole: nothing was cut off so far. */
+static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 {
-	struct kvp_pool *pool = r->pool;
-	struct kvp_bio *k = data_of(bio);
-	u64 block = first_block(bio);
-	u32 count = block_count(bio), n;
-	struct kvp_tpage *leaf;
 	enum kvp_ram_bypass why = KVP_RAM_KEEP;
-	bool buffered, cached;
+	bool cached = read_cached(r->pool, bio);
+	struct kvp_tpage *leaf = NULL;
 
-	n = alike(pool, block, count, &buffered);
-	if (n < count)
-		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
-	this_cpu_add(pool->stats->read_blocks, n);
-	k->iter = bio->bi_iter;
-	k->ssd.block = 0;
-	if (buffered) {
-		if (read_buffer(pool, bio)) {
-			this_cpu_add(pool->stats->buffer_read_blocks, n);
-			end_bio(bio, BLK_STS_OK);
-		} else {
-			defer_read(r, bio, read_anew_work);
-		}
-		return DM_MAPIO_SUBMITTED;
+	if (!cached) {
+		if (!cut_for_ssd(r->pool, bio))
+			return kvp_requests_again(r, bio, block_count(bio));
+		leaf = kvp_table_find(r->pool, first_block(bio));
+		/* The caches are not told yet: the same read comes again. */
+		if (!leaf && kvp_requests_nowait(bio))
+			return kvp_requests_again(r, bio, block_count(bio));
 	}
-	cached = read_cached(pool, bio);
-	if (!cached)
-		cut_for_ssd(pool, bio);
-	if (kvp_rcache_enabled(pool->rcache))
-		why = worth_keeping(pool, bio, n == count);
+	if (kvp_rcache_enabled(r->pool->rcache))
+		why = worth_keeping(r->pool, bio, whole);
 	if (cached) {
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
-	plan_fill(pool, bio, why);
-	leaf = kvp_table_find(pool, block);
+	plan_fill(r->pool, bio, why);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);
 		return DM_MAPIO_SUBMITTED;
 	}
 	if (!remap_home(r, bio, leaf))
 		return DM_MAPIO_SUBMITTED;
-	if (!kvp_leg_crowded(k->leg))
+	if (!kvp_leg_crowded(data_of(bio)->leg))
 		return DM_MAPIO_REMAPPED;
-	kvp_leg_send(k->leg, bio);
+	kvp_leg_send(data_of(bio)->leg, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static int map_read(struct kvp_requests *r, struct bio *bio)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_bio *k = data_of(bio);
+	u32 count = block_count(bio), n;
+	bool buffered;
+
+	n = alike(pool, first_block(bio), count, &buffered);
+	this_cpu_add(pool->stats->read_blocks, n);
+	if (n < count && kvp_requests_nowait(bio))
+		return kvp_requests_again(r, bio, n);
+	if (n < count)
+		dm_accept_partial_bio(bio, n << KVP_SECTORS_SHIFT);
+	k->iter = bio->bi_iter;
+	k->ssd.block = 0;
+	if (!buffered)
+		return map_unbuffered(r, bio, n == count);
+	if (read_buffer(pool, bio)) {
+		this_cpu_add(pool->stats->buffer_read_blocks, n);
+		end_bio(bio, BLK_STS_OK);
+	} else {
+		wait_for_read(r, bio, read_anew_work);
+	}
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -1009,15 +1084,22 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
 {
 	struct kvp_bio *k = data_of(bio);
-	bool good = !*error;
+	bool again = *error == BLK_STS_AGAIN, good = !*error;
 
 	/* Ended by ourselves: served, or read anew after a first try. */
 	if (!k->leaf)
 		return DM_ENDIO_DONE;
 	kvp_leg_unchoose(k->leg);
+	/* The leg has no request free, which is not an error of the leg. */
+	if (again && kvp_requests_nowait(bio)) {
+		this_cpu_sub(r->pool->stats->read_blocks, k->iter.bi_size >> KVP_BLOCK_SHIFT);
+		kvp_table_put(r->pool, k->leaf);
+		k->leaf = NULL;
+		return DM_ENDIO_DONE;
+	}
 	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
 	/* Of a leg with data the second try counts. */
-	if (!good && k->ssd.block)
+	if (!good && !again && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
 	/* That the log has come round is no fault of the SSD. */
 	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {

@@ -86,6 +86,12 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
 /** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
 
+/** kvp_requests_nowait() - true if @bio must end with kvp_requests_again() where it would wait. Context: map. */
+bool kvp_requests_nowait(const struct bio *bio);
+
+/** kvp_requests_again() - end @bio, of @count blocks, of which none was taken; DM_MAPIO_SUBMITTED. Context: map. */
+int kvp_requests_again(struct kvp_requests *r, struct bio *bio, u32 count);
+
 /** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */
 void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti);
 

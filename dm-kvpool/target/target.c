@@ -691,7 +691,7 @@ static void kvp_io_hints(struct dm_target *ti, struct queue_limits *limits)
 static struct target_type kvpool_target = {
 	.name = "kvpool",
 	.version = { 0, 1, 0 },
-	.features = DM_TARGET_SINGLETON,
+	.features = DM_TARGET_SINGLETON | DM_TARGET_NOWAIT,
 	.module = THIS_MODULE,
 	.ctr = kvp_ctr,
 	.dtr = kvp_dtr,

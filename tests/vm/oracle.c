@@ -19,9 +19,10 @@
  *		one. What it holds is from then on the only right content.
  *		eio-ok: unreadable blocks are allowed; old-ok: any version ever
  *		written; keep: STATE stays as it is.
- *	oracle write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on]
- *	oracle show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES]
- *		What blocks hold: lines "FIRST COUNT vN|zero|EIO|bad".
+ *	oracle write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on|nowait]
+ *		nowait: by RWF_NOWAIT, up to the first that ends with EAGAIN; prints how many blocks were taken.
+ *	oracle show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES] [nowait]
+ *		What blocks hold: lines "FIRST COUNT vN|zero|EIO|bad", with nowait (by RWF_NOWAIT) EAGAIN, too.
  *	oracle sectors DEV FIRST COUNT
  *		How many sectors of those blocks hold what: lines "WHAT SECTORS".
  *	oracle scribble-write DEV FIRST COUNT SECONDS [BLOCKS]
@@ -47,6 +48,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,7 +136,7 @@ static void block_fill(void *buf, uint64_t block, uint32_t version, uint64_t see
 			    seed);
 }
 
-enum { BAD = -1, EIO_BLOCK = -2 };
+enum { BAD = -1, EIO_BLOCK = -2, EAGAIN_BLOCK = -3 };
 
 /* The version, 0 for zeros, or BAD. */
 static int64_t sector_version(const uint64_t *w, uint64_t sector, uint64_t seed)
@@ -649,13 +651,13 @@ static char *shifted_buffer(uint64_t blocks, uint64_t shift)
 static int cmd_write(int argc, char **argv)
 {
 	uint64_t first, count, bs = 1, shift = 0, i, j;
-	bool fsync = false, dsync = false, go_on = false;
+	bool fsync = false, dsync = false, go_on = false, nowait = false;
 	uint32_t version;
 	int fd, a, status = 0;
 	char *buf;
 
 	if (argc < 4)
-		die("write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on]");
+		die("write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on|nowait]");
 	first = number(argv[1]);
 	count = number(argv[2]);
 	version = number(argv[3]);
@@ -663,6 +665,7 @@ static int cmd_write(int argc, char **argv)
 		fsync |= !strcmp(argv[a], "fsync");
 		dsync |= !strcmp(argv[a], "dsync");
 		go_on |= !strcmp(argv[a], "go-on");
+		nowait |= !strcmp(argv[a], "nowait");
 		if (!strncmp(argv[a], "bs=", 3))
 			bs = number(argv[a] + 3);
 		if (!strncmp(argv[a], "shift=", 6))
@@ -677,7 +680,11 @@ static int cmd_write(int argc, char **argv)
 			if (version)
 				block_fill(buf + j * BLOCK, first + i + j, version, TEST_SEED);
 		}
-		if (pwrite(fd, buf, n * BLOCK, (first + i) * BLOCK) != (ssize_t)(n * BLOCK)) {
+		struct iovec v = { buf, n * BLOCK };
+
+		if (pwritev2(fd, &v, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT : 0) != (ssize_t)(n * BLOCK)) {
+			if (nowait && errno == EAGAIN)
+				break;
 			fprintf(stderr, "write at block %llu: %s\n",
 				(unsigned long long)(first + i), strerror(errno));
 			status = STOPPED;
@@ -685,6 +692,8 @@ static int cmd_write(int argc, char **argv)
 				return status;
 		}
 	}
+	if (nowait)
+		printf("%llu\n", (unsigned long long)(i < count ? i : count));
 	if (fsync && fdatasync(fd)) {
 		fprintf(stderr, "fdatasync: %s\n", strerror(errno));
 		status = STOPPED;
@@ -713,6 +722,8 @@ static void show_run(uint64_t first, uint64_t n, int64_t v)
 		printf("bad\n");
 	else if (v == EIO_BLOCK)
 		printf("EIO\n");
+	else if (v == EAGAIN_BLOCK)
+		printf("EAGAIN\n");
 	else if (!v)
 		printf("zero\n");
 	else
@@ -722,15 +733,17 @@ static void show_run(uint64_t first, uint64_t n, int64_t v)
 static int cmd_show(int argc, char **argv)
 {
 	uint64_t first, count, bs = 64, shift = 0, i, j, run_first, run_n = 0;
+	bool nowait = false;
 	int64_t run_v = 0;
 	int fd, a;
 	char *buf;
 
 	if (argc < 3)
-		die("show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES]");
+		die("show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES] [nowait]");
 	first = run_first = number(argv[1]);
 	count = number(argv[2]);
 	for (a = 3; a < argc; a++) {
+		nowait |= !strcmp(argv[a], "nowait");
 		if (!strncmp(argv[a], "bs=", 3))
 			bs = number(argv[a] + 3);
 		if (!strncmp(argv[a], "shift=", 6))
@@ -740,7 +753,9 @@ static int cmd_show(int argc, char **argv)
 	fd = open_dev(argv[0], O_RDONLY);
 	for (i = 0; i < count; i += bs) {
 		uint64_t n = count - i < bs ? count - i : bs;
-		bool whole = pread(fd, buf, n * BLOCK, (first + i) * BLOCK) == (ssize_t)(n * BLOCK);
+		struct iovec iov = { buf, n * BLOCK };
+		bool whole = preadv2(fd, &iov, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT : 0) == (ssize_t)(n * BLOCK);
+		bool again = !whole && nowait && errno == EAGAIN;
 
 		for (j = 0; j < n; j++) {
 			uint64_t at = first + i + j;
@@ -748,7 +763,9 @@ static int cmd_show(int argc, char **argv)
 
 			if (whole)
 				v = block_version(buf + j * BLOCK, at);
-			else if (bs > 1 && pread(fd, buf, BLOCK, at * BLOCK) == BLOCK)
+			else if (again)
+				v = EAGAIN_BLOCK;
+			else if (!nowait && bs > 1 && pread(fd, buf, BLOCK, at * BLOCK) == BLOCK)
 				v = block_version(buf, at);
 			if (v != run_v) {
 				show_run(run_first, run_n, run_v);
