@@ -1,4 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests: the way of a bio from map to its end. map never waits for I/O of the pool.
+ *
+ * A write
+ * 1. map_write() ends it with an error if the pool is read-only, or faulted with failmode=error.
+ * 2. kvp_paced_keep() keeps it while a cache slows writers down.
+ * 3. accept() copies its blocks into the write buffer. Without room, or behind others that wait
+ *    for room, the bio goes to r->writes; space_came_free() wakes the worker that takes it from there.
+ * 4. written() ends it. With FUA, it waits for durability as a FLUSH does.
+ *
+ * A discard, or write-zeroes, is taken into the buffer as a hole in the same way, with a list of
+ * its own (r->discards).
+ *
+ * A FLUSH
+ * 1. map_flush() notes the newest seq that the buffer has accepted.
+ * 2. kvp_commit_wait_async() calls waiter_done() when all up to that seq is durable (log/commit.c).
+ *
+ * A read
+ * 1. alike() cuts it where buffered blocks begin or end, and at the end of a leaf.
+ * 2. read_buffer() or read_cached() copies what is in RAM.
+ * 3. cut_for_ssd() cuts the rest so that the SSD cache has all of it, or nothing.
+ * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A
+ *    read of several legs goes through long_read.c. If the leaf is not in memory, a worker loads
+ *    it first (read_home_work()).
+ * 5. kvp_requests_end_io() compares what came with the table as it is now (came_well()).
+ * 6. What does not fit is read by read_anew(), block by block, under its range lock; that heals.
+ *
+ * A noflush suspend gives back every bio that waits here (kvp_requests_requeue()).
+ *
+ * docs/design/write-path.md and read-path.md tell why.
+ */
 #include <linux/device-mapper.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
