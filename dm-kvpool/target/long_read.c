@@ -12,7 +12,7 @@
 #include "target/long_read.h"
 #include "target/request.h"
 
-#define JUNK_ORDER	4u	/* parity that nobody looks at: so much is a segment */
+#define JUNK_ORDER	4u	/* parity that is not needed: the size of a segment for it */
 #define RESERVE		16
 #define OWN_PAGES	2048	/* of all reads together: 8 MiB */
 #define XOR_ALIGN	64u	/* at least what the widest instructions want */
@@ -20,7 +20,7 @@
 /* A request to one leg. */
 struct part {
 	struct kvp_leg *leg;
-	bool data;			/* not only what nobody looks at */
+	bool data;			/* not only parity that is not needed */
 	struct bio bio;
 };
 
@@ -263,7 +263,7 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	if (!kvp_stripe_read_begin(&c.read, leaf, bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT, c.count))
 		return false;
 	while (!cut_for_legs(&c)) {
-		/* With less memory: what a leg had that is out is left to who waits for it. */
+		/* With less memory: without the blocks of the leg that is out. read_anew() makes them. */
 		if (!c.read.rebuild)
 			return false;
 		c.read.rebuild = false;

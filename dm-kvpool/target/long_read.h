@@ -3,12 +3,12 @@
  * Reads of a parity1 from several legs at once: those that are longer than a chunk, and
  * those of a leg that is out.
  *
- * What such a read wants of a leg lies in pieces of a chunk, with parity in
- * between. On a disk that seeks it is one request for each leg all the same: the
- * parity is read, too, into memory that nobody looks at. Else there is a request
- * for what lies between two chunks of parity. While a leg is out the parity is needed,
- * and comes along (home/stripe_read.h). Data goes into the reader's pages,
- * and is verified there, block by block, when all of it has come (R8).
+ * The blocks that such a read needs of a leg lie in chunks, with parity in between. A disk
+ * that seeks gets one request all the same, which reads the parity too, into a page that is
+ * thrown away. Another disk gets a request for each stretch between two chunks of parity.
+ * While a leg is out the parity is needed, and is read along (home/stripe_read.h). Data
+ * goes into the reader's pages, and is verified there, block by block, when all of it has
+ * come (R8).
  */
 #ifndef KVP_LONG_READ_H
 #define KVP_LONG_READ_H
@@ -20,14 +20,14 @@ int kvp_long_reads_init(struct kvp_requests *r);
 void kvp_long_reads_exit(struct kvp_requests *r);
 
 /**
- * kvp_long_read() - read what @bio wants from home
+ * kvp_long_read() - read the blocks of @bio from home
  * @leaf: of all its blocks, of a parity1; the reference stays with the caller until @done
  * @done: called once when all of it has come, from any context
  *
- * If it is to be rebuilt what a leg had that is out, k->rebuild is set, and kvp_long_rebuild()
- * comes next; k->lacks is the leg as long as that has not been done, or cannot be. Never
- * waits. Return: false when there is nothing that can be read so, no memory, or not enough
- * room for its segments; then @done is not called.
+ * If blocks of a leg that is out must be rebuilt, k->rebuild is set, and the caller calls
+ * kvp_long_rebuild() next. k->lacks is that leg until its blocks are rebuilt. Never waits.
+ * Return: false if no leg can be read this way, there is no memory, or no room for the
+ * segments; then @done is not called.
  */
 bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpage *leaf,
 		   void (*done)(struct kvp_requests *r, struct bio *bio, bool good));

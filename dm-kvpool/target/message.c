@@ -399,8 +399,8 @@ static const struct kind {
 	const char *word;
 	unsigned int min, max;		/* words, this one included */
 	int (*act)(struct message *m);
-	bool waits;			/* for I/O, or for who does; */
-	bool helps;			/* and may end what a suspend waits for */
+	bool waits;			/* for I/O, or for another waiter */
+	bool helps;			/* may end something that a suspend waits for */
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
 	{ "latency", 1, 1, msg_latency },
@@ -431,7 +431,7 @@ static int act(struct message *m, const struct kind *kind)
 
 /* --- by a worker --------------------------------------------------------------------------- */
 
-/* A message that waits. Who sent it may be gone before it ends: so it has all of its own. */
+/* A message that waits. Its sender may be gone before it ends, so it owns a copy of all words. */
 struct ordered {
 	struct kvp_order order;
 	struct message m;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What somebody orders and waits for, by a message or a suspend.
+ * Orders: work that a message or a suspend starts, and waits for.
  *
- * A message holds the device's live table, and a suspend waits for that with all I/O
- * stopped: so whoever waits inside a message for minutes would stop everybody. And a
- * user who waits must be able to give up. So what takes long is done by a worker, and
- * he who ordered it only waits until it is done, or somebody kills him, or the device is
- * about to be suspended. The worker goes on then, if nobody tells it otherwise, and is
- * waited for where nothing may go on: when the pool is quiesced, and before it is freed.
+ * A message holds the device's live table. A suspend waits for that table with all I/O
+ * stopped. So a message that waited for minutes would stop all I/O of the device, and its
+ * sender could not give up. A worker does such work instead. The sender waits until the
+ * work is done, the sender is killed, or the device is about to be suspended. The worker
+ * goes on after that. The pool waits for the worker when it is quiesced, and before it is
+ * freed.
  */
 #ifndef KVP_ORDER_H
 #define KVP_ORDER_H
@@ -18,9 +18,9 @@
 #include <linux/workqueue.h>
 
 /**
- * struct kvp_orders - those of a pool
- * @wait: for an order that is done, and for @ending
- * @ending: who waits is sent away, and nobody else is let in
+ * struct kvp_orders - the orders of a pool
+ * @wait: waiters for an order that is done, and for @ending
+ * @ending: waiters return at once, and new ones do not wait
  */
 struct kvp_orders {
 	struct workqueue_struct *wq;
@@ -29,9 +29,9 @@ struct kvp_orders {
 };
 
 /**
- * struct kvp_order - one
- * @act: what is to be done, by a worker; its result is that of the order
- * @release: frees it; called once, by whoever is the last to let go of it
+ * struct kvp_order - one order
+ * @act: the work, called by a worker; its result is the result of the order
+ * @release: frees the order; called once, when the last reference is put
  * @done: set after @result
  */
 struct kvp_order {
@@ -47,31 +47,31 @@ struct kvp_order {
 /** kvp_orders_init() - 0 or -ENOMEM */
 int kvp_orders_init(struct kvp_orders *orders);
 
-/** kvp_orders_exit() - wait for all, and free; nobody orders anything any more. All zeros: nothing to do. */
+/** kvp_orders_exit() - wait for all orders, and free; none may be started any more. Does nothing if all is zero. */
 void kvp_orders_exit(struct kvp_orders *orders);
 
 /** kvp_order_start() - begin with @order, whose act and release are set, for kvp_order_wait() */
 void kvp_order_start(struct kvp_orders *orders, struct kvp_order *order);
 
 /**
- * kvp_order_wait() - until it is done; kvp_order_put() then ends the waiter's use of it
+ * kvp_order_wait() - wait until @order is done; then kvp_order_put() it
  *
- * Return: true: it is done, and @order->result says how. False: it is not, as the waiter was killed
- * or sent away, and goes on. Context: process; killable.
+ * Return: true if it is done: @order->result is valid. False if the waiter was killed or had to
+ * return (@ending): the worker goes on. Context: process; killable.
  */
 bool kvp_order_wait(struct kvp_order *order);
 void kvp_order_put(struct kvp_order *order);
 
 /**
- * kvp_orders_end() - send away who waits, and let in nobody, until kvp_orders_again()
+ * kvp_orders_end() - make all waiters return, also new ones, until kvp_orders_again()
  *
- * kvp_orders_settle() waits until no worker does anything for one. Context: process.
+ * kvp_orders_settle() waits until no worker works on an order. Context: process.
  */
 void kvp_orders_end(struct kvp_orders *orders);
 void kvp_orders_settle(struct kvp_orders *orders);
 void kvp_orders_again(struct kvp_orders *orders);
 
-/** kvp_order_wait_killable() - kvp_order_wait(), but he who sends others away is not sent away himself */
+/** kvp_order_wait_killable() - kvp_order_wait() for the caller of kvp_orders_end(): ignores @ending */
 bool kvp_order_wait_killable(struct kvp_order *order);
 
 #endif /* KVP_ORDER_H */

@@ -35,7 +35,7 @@ static void come_back(struct kvp_requests *r, u64 ns)
 	queue_delayed_work(r->write_wq, &r->pace_work, max(nsecs_to_jiffies(ns), 1ul));
 }
 
-/* Where nothing is going to come free, nobody waits here: failmode decides what becomes of him. */
+/* True if no space will come free. Then writes do not wait here: failmode decides about them. */
 static bool in_vain(const struct kvp_pool *pool)
 {
 	return kvp_pool_faulted(pool) || kvp_log_failed(pool->log);
@@ -107,7 +107,7 @@ static void let_in(struct kvp_requests *r)
 	queue_work(r->write_wq, &r->write_work);
 }
 
-/* Nobody else takes any from the list, but all at once. */
+/* Only this worker takes single bios from the list. A suspend takes all of them at once. */
 void kvp_paced_work(struct work_struct *work)
 {
 	struct kvp_requests *r = container_of(to_delayed_work(work), struct kvp_requests, pace_work);

@@ -12,10 +12,10 @@
 
 /* --- before sleep: what was accepted is durable ----------------------------------------- */
 
-/* Who waits for all pools. He may be killed, so the last of them frees it. */
+/* Waits for all pools. The waiting task may be killed, so the last reference frees this. */
 struct waiter {
-	refcount_t refs;		/* his, and an order's each */
-	atomic_t left;			/* orders, and one for him */
+	refcount_t refs;		/* one of the task, one of each order */
+	atomic_t left;			/* orders not done, and one for the task */
 	struct completion done;
 };
 
@@ -54,7 +54,7 @@ static void release_sync(struct kvp_order *order)
 	kfree(s);
 }
 
-/* Whoever cannot be told, for want of memory, is as durable as at any other time. */
+/* Without memory for an order, the pool stays as durable as it is at any other time. */
 static int begin_sync(struct kvp_instance *inst, void *data)
 {
 	struct sync_order *s = kvp_pool_readonly(inst->pool) ? NULL : kzalloc(sizeof(*s), GFP_KERNEL);
@@ -69,7 +69,7 @@ static int begin_sync(struct kvp_instance *inst, void *data)
 	refcount_inc(&w->refs);
 	atomic_inc(&w->left);
 	kvp_order_start(&inst->orders, &s->order);
-	kvp_order_put(&s->order);	/* nobody waits for it by itself */
+	kvp_order_put(&s->order);	/* the task waits for all orders together */
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static void sync_all(void)
 	init_completion(&w->done);
 	kvp_registry_each(begin_sync, w);
 	one_less(w);
-	/* A leg may hang; whoever wants to sleep all the same can be killed, and sleeps. */
+	/* A leg may hang. To sleep nevertheless, the user kills the task that waits here. */
 	if (wait_for_completion_killable(&w->done))
 		pr_warn("dm-kvpool: not all pools were flushed before sleep\n");
 	put_waiter(w);

@@ -11,7 +11,7 @@
 
 static LIST_HEAD(instances);
 static LIST_HEAD(lingering);		/* pools: kvp_registry_linger() */
-static DEFINE_MUTEX(lock);		/* instances, their refs, lingering, last_refusal; nobody waits for I/O under it */
+static DEFINE_MUTEX(lock);		/* instances, their refs, lingering, last_refusal; no holder waits for I/O */
 static bool barred;			/* no pool may start; by lock */
 static char last_refusal[832];
 
@@ -38,8 +38,8 @@ int kvp_registry_check(struct mapped_device *md,
 
 	mutex_lock(&lock);
 	/*
-	 * Memory must not come free by writing to a pool: a suspended one is resumed by somebody who
-	 * may stand here for the lock.
+	 * Reclaim must not write to a pool here. The pool may be suspended, and the task that resumes
+	 * it may wait for this lock.
 	 */
 	noio = memalloc_noio_save();
 	list_for_each_entry(inst, &instances, list)

@@ -69,9 +69,9 @@ void kvp_registry_started(struct kvp_instance *inst);
 bool kvp_registry_put(struct kvp_instance *inst);
 
 /**
- * kvp_registry_linger() - legs of a pool that stops have not answered: nobody else may begin anew on those
+ * kvp_registry_linger() - keep the legs of a pool that stops, but has requests in flight, from other pools
  *
- * What they have may get to them whenever they do. kvp_registry_gone() follows, when they have answered.
+ * These requests may still reach the legs. kvp_registry_gone() follows when all have ended.
  */
 void kvp_registry_linger(struct kvp_pool *pool);
 void kvp_registry_gone(struct kvp_pool *pool);

@@ -222,7 +222,7 @@ static bool must_fail(struct kvp_pool *pool)
 	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
 }
 
-/* The same for who finds the buffer full: while commits fail nothing will come free. */
+/* True if a request that finds the buffer full would wait in vain: commits fail, so no page comes free. */
 static bool waits_in_vain(struct kvp_pool *pool)
 {
 	return must_fail(pool) || (kvp_log_failed(pool->log) &&
@@ -267,14 +267,14 @@ static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	kvp_commit_kick(pool, true);
 }
 
-/* To the end of @held, which @work takes from. */
+/* Put @bio at the end of @held; @work takes bios from there. */
 static void defer_write(struct kvp_requests *r, struct bio *bio, struct bio_list *held,
 			struct work_struct *work)
 {
 	unsigned long flags;
 	bool requeue;
 
-	/* Under the lock: whoever sets it takes what is on the list. */
+	/* Under the lock: kvp_requests_requeue() sets it, and then takes the list. */
 	spin_lock_irqsave(&r->lock, flags);
 	requeue = kvp_requests_give_back(r);
 	if (!requeue)
@@ -306,7 +306,7 @@ static void relieve_memory(struct kvp_pool *pool)
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
-	/* What a cache has need not be in memory; there may have been none to park it. */
+	/* Blocks that a cache has need not be in memory. Spilling them may have failed for want of memory. */
 	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
@@ -337,14 +337,14 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), count, asks_write(bio));
 	if (kvp_paced_keep(r, bio))
 		return DM_MAPIO_SUBMITTED;
-	/* Nobody overtakes those who wait already. */
+	/* No write overtakes one that waits already. */
 	if (!bio_list_empty(&r->writes) || !accept(pool, bio, &seq))
 		return wait_for_space(r, bio, count, &r->writes, &r->write_work);
 	written(pool, bio, seq);
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* None once they are given back: then all on the list belong to who does that. */
+/* NULL during a noflush suspend: then kvp_requests_requeue() takes all that is on the list. */
 static struct bio *next_write(struct kvp_requests *r, struct bio_list *held)
 {
 	struct bio *bio;
@@ -365,7 +365,7 @@ static void pop_write(struct kvp_requests *r, struct bio_list *held)
 	spin_unlock_irqrestore(&r->lock, flags);
 }
 
-/* Those that waited for space; the first stays on the list until it is accepted. */
+/* Take bios that waited for space. The first stays on the list until it is accepted. */
 static void accept_held(struct kvp_requests *r, struct bio_list *held)
 {
 	struct kvp_pool *pool = r->pool;
@@ -378,7 +378,7 @@ static void accept_held(struct kvp_requests *r, struct bio_list *held)
 		if (!must_fail(pool) && accept(pool, bio, &seq)) {
 			pop_write(r, held);
 			written(pool, bio, seq);
-			/* Whoever sends to a leg that is idle comes first. */
+			/* Let a task run that has requests for an idle leg. */
 			cond_resched();
 		} else if (waits_in_vain(pool)) {
 			pop_write(r, held);
@@ -420,9 +420,10 @@ static void space_came_free(struct kvp_pool *pool)
 }
 
 /*
- * Device-mapper takes bios back as long as it suspends. If somebody interrupts that it ends with an error
- * what comes from then on, and tells us a while later; so it is asked each time. From map that is exact: it
- * waits for map before it may give up. A worker may still be too late by an instruction, as with every target.
+ * Device-mapper takes bios back only while it suspends. If the suspend is interrupted, it ends later
+ * ones with an error, and tells the target only after that. So it is asked each time. In map the answer
+ * holds, since a suspend waits for map before it gives up. A worker may be too late by an instruction,
+ * as in every target.
  */
 bool kvp_requests_give_back(struct kvp_requests *r)
 {
@@ -481,9 +482,9 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 /*
  * --- discard and write-zeroes ---------------------------------------------------------------
  *
- * So many may be pending; those beyond wait by themselves until some are home, which takes disks a
- * table page each. No write waits behind them. Requests that are in flight together have no order, here
- * as on any disk: who wants a write to come after a discard waits for the discard to be answered.
+ * The buffer takes a limited number of discards. Those beyond wait in a list of their own until some
+ * are home, which costs a table page each. No write waits behind them. Requests that are in flight
+ * together have no order, as on any disk: to write after a discard, wait until the discard has ended.
  */
 
 static int map_discard(struct kvp_requests *r, struct bio *bio)
@@ -503,7 +504,7 @@ static int map_discard(struct kvp_requests *r, struct bio *bio)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
-/* With no leg left and failmode=wait: for 'clear', or another mode. */
+/* With no leg left and failmode=wait, reads wait for 'clear', or for another mode. */
 static void hold_read(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
@@ -568,8 +569,8 @@ static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_ite
 }
 
 /*
- * Did the block at @iter come, and is it what the table says? The others of its read need not
- * be. Goes on behind it if so.
+ * True if the block at @iter was read and has the table's sum; @iter then moves behind it. Other
+ * blocks of the same read may be bad.
  */
 static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block)
 {
@@ -663,7 +664,7 @@ static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 	struct kvp_bio *k = data_of(bio);
 
 	k->requests = r;
-	/* Whoever polls does not see what a worker does for it; device-mapper sees when it has ended. */
+	/* A poller cannot drive a worker. Device-mapper completes the bio when the worker has ended it. */
 	bio_clear_polled(bio);
 	bio->bi_opf &= ~REQ_NOWAIT;
 	INIT_WORK(&k->work, how);
@@ -748,7 +749,7 @@ static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
 			kvp_home_block(pool, block));
 }
 
-/* The same of the SSD cache, if it has all of it. */
+/* Point the bio at the SSD cache, if that has all of it. */
 static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
@@ -800,7 +801,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	return false;
 }
 
-/* The table page was not in memory: get it, then read. */
+/* Load the table page, which is not in memory, and then read. */
 static void read_home_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -915,7 +916,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	}
 }
 
-/* How many blocks from the first on are served alike, and how? */
+/* The number of blocks from the first on that are served the same way; @buffered: from the buffer. */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -1117,7 +1118,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	struct kvp_bio *k = data_of(bio);
 	bool again = *error == BLK_STS_AGAIN, good = !*error;
 
-	/* Ended by ourselves: served, or read anew after a first try. */
+	/* The pool itself has ended it: it was served from RAM, or read anew after a first try. */
 	if (!k->leaf)
 		return DM_ENDIO_DONE;
 	kvp_leg_unchoose(k->leg);
@@ -1129,10 +1130,10 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 		return DM_ENDIO_DONE;
 	}
 	good = good && !kvp_injected(k->leg, KVP_FAULT_READ);
-	/* Of a leg with data the second try counts. */
+	/* An error of a leg counts when read_anew() sees it again. */
 	if (!good && !again && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
-	/* That the log has come round is no fault of the SSD. */
+	/* The log has come round and overwritten the block: not an error of the SSD. */
 	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {
 		good = false;
 		k->ssd.block = 0;

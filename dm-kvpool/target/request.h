@@ -18,14 +18,14 @@
 
 /**
  * struct kvp_requests - bios that could not be served at once
- * @writes: wait for buffer pages, in order of arrival; by @lock
- * @discards: wait for others to be home, or for room in the log, in order of arrival; by @lock
- * @paced: are kept before that, so that a cache does not get full (paced.h); by @lock
- * @reads: wait for legs (failmode=wait); by @lock
- * @suspending: the target that is suspended without a flush: bios that would have to wait go
- *	back to device-mapper, see kvp_requests_give_back(); written under @lock
+ * @writes: bios that wait for buffer pages, in order of arrival; by @lock
+ * @discards: discards that wait for others to be home, or for room in the log, in order; by @lock
+ * @paced: writes that a cache slows down; they go to @writes in time (paced.h); by @lock
+ * @reads: reads that wait for legs (failmode=wait); by @lock
+ * @suspending: the target during a noflush suspend: bios that would have to wait go back to
+ *	device-mapper, see kvp_requests_give_back(); written under @lock
  * @since: when the pool was started, by the clock that goes on in sleep
- * @flushes: how long FLUSH took, and what came with FUA
+ * @flushes: latency of FLUSH and FUA
  * @space_seq: counts calls of the pool's space callback
  */
 struct kvp_requests {
@@ -45,7 +45,7 @@ struct kvp_requests {
 	struct bio_set long_bios;
 	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
 	u32 junk_blocks;
-	atomic_t own_pages;		/* of reads while a leg is out: for what the reader does not want */
+	atomic_t own_pages;		/* in use by reads while a leg is out, for blocks beside the reader's */
 };
 
 struct dm_target;
@@ -63,21 +63,21 @@ struct kvp_bio {
 	atomic_t parts;			/* of a long read: requests that have not ended, */
 	bool failed;			/* one that failed, */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
-	struct kvp_row_pages *rebuild;	/* what a leg has that is out is to be made of what comes */
-	const struct kvp_leg *lacks;	/* of what this leg has nothing is in the reader's pages */
-	bool came;			/* all else was read without an error, and is there */
-	u32 token;			/* of the RAM cache, taken before */
-	bool fill, favoured;		/* to enter it when it comes back; as if it had been hit */
-	bool may_fill;			/* the SSD cache, by: */
+	struct kvp_row_pages *rebuild;	/* rows from which blocks of a leg that is out are made */
+	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
+	bool came;			/* all other blocks were read without an error */
+	u32 token;			/* of the RAM cache, taken before the read */
+	bool fill, favoured;		/* enter the RAM cache; as if it had been hit once */
+	bool may_fill;			/* enter the SSD cache, by @plan */
 	struct kvp_admit_plan plan;
-	struct kvp_on_ssd ssd;		/* it lies on the SSD cache, too, unless its block is 0 */
+	struct kvp_on_ssd ssd;		/* where the SSD cache has it; none if its block is 0 */
 	struct work_struct work;	/* a read that has to wait */
 };
 
 int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
 void kvp_requests_exit(struct kvp_requests *r);
 
-/** kvp_requests_settle() - wait for what is still done for reads that were answered; there are no others */
+/** kvp_requests_settle() - wait for workers of reads that were answered; no other requests may be in flight */
 void kvp_requests_settle(struct kvp_requests *r);
 
 /** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */

@@ -335,7 +335,7 @@ static void pool_gone(struct kvp_pool *pool)
 	kvp_io_bio_exit(pool);
 }
 
-/* What legs have not answered keeps them from whoever comes next, at every moment. */
+/* Requests that a leg has not answered keep the next pool from that leg, without a gap. */
 static void leave(struct kvp_instance *inst)
 {
 	if (inst->pool && kvp_strays(inst->pool))
@@ -356,7 +356,7 @@ static void free_instance(struct kvp_instance *inst)
 	kfree(inst);
 }
 
-/* Whoever reads the ring finds between which starts something happened, and on which host. */
+/* So the ring of events tells after which start an event came, and on which host. */
 static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s%s host=%s", s->format ? "created" : "imported",
@@ -495,7 +495,7 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 
 	if (!inst)
 		return new_instance(ti, t);
-	/* What was sent to the old table after it was suspended; of the new one nobody knows yet. */
+	/* Messages that the old table got after it was suspended. The new table has had none yet. */
 	kvp_orders_settle(&inst->orders);
 	ret = rebind(ti, t, inst);
 	if (ret && kvp_registry_put(inst))
@@ -504,9 +504,9 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 }
 
 /*
- * Who writes whole stripes of a parity1 saves reading what is missing of them. How long one is the
- * labels say, which nobody has read when device-mapper asks for limits; so it is told here. Where vdevs
- * have stripes of unlike sizes, or none, the pool's addresses say nothing of them.
+ * Writes of whole stripes of a parity1 need no reads. The labels tell how long a stripe is, and they
+ * are not read yet when device-mapper asks for limits; so the queue learns it here. If vdevs have
+ * stripes of different sizes, or none, no address of the pool is a multiple of all of them.
  */
 static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 {
@@ -570,7 +570,7 @@ static void release_write_back(struct kvp_order *order)
 	kfree(container_of(order, struct write_back, order));
 }
 
-/* As long as nobody waits for it but the one who suspends, and he may change his mind. */
+/* Only the suspending task waits for it, and that task can be killed. */
 static void write_back(struct kvp_instance *inst)
 {
 	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
@@ -587,9 +587,9 @@ static void write_back(struct kvp_instance *inst)
 }
 
 /*
- * Device-mapper is about to wait for all messages with all I/O stopped, and to call postsuspend,
- * which waits for what is not home. So messages are sent away first, and then most goes home while
- * others are still served. Not without a flush: there legs may not answer, and nobody is to wait for them.
+ * Next, device-mapper stops all I/O, waits for all messages, and calls postsuspend, which writes
+ * back what is not home. So messages return first. Then most is written back while I/O is still
+ * served. A noflush suspend skips that, since it must not wait for legs that may not answer.
  */
 static void kvp_presuspend(struct dm_target *ti)
 {
@@ -622,7 +622,7 @@ static void kvp_postsuspend(struct dm_target *ti)
 
 	if (!inst)
 		return;
-	/* They were told, and end soon; and while the pool is quiesced nobody else may work with it. */
+	/* Orders were told to end, and end soon. While the pool is quiesced nothing else may use it. */
 	kvp_orders_settle(&inst->orders);
 	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_quiesce(inst->pool);
