@@ -10,7 +10,7 @@
  *   2. One superblock goes to all legs, old and new, as every superblock does.
  *
  * If the power goes before 2, the pool is the old one: no leg of it knows of the
- * others, and nobody starts by a label that says JOINING. If it goes during 2, the
+ * others, and no pool starts from a label that says JOINING. If it goes during 2, the
  * newest superblock that is left decides (R13). Where that is the new one, its
  * legs are there, because of 1; where it is not, nothing was written to the new
  * vdevs that anybody was told of. After 2 the new vdevs are needed as any others.
@@ -20,7 +20,7 @@
  * A cache stays the last of all vdevs, so that it can leave without any other
  * changing its number, by which sums are seeded. So what is added goes before it, and
  * the cache, which has no sums of its own, gets another number, as its legs do: in
- * memory while nobody looks at them, on disk by the superblock of 2. A label of one of
+ * memory while the pool is quiesced, on disk by the superblock of 2. A label of one of
  * its legs says which it was by the order of that superblock.
  */
 #include <linux/gfp.h>
@@ -346,7 +346,7 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 	return w->batch ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
 
-/* Nobody works with what was there before: the pool is quiesced. */
+/* The pool is quiesced, so the old arrays are not in use. */
 static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
 	struct kvp_home **last = &w->homes[KVP_DIRECT_WORKERS];
@@ -406,7 +406,7 @@ static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct g
 	return ret;
 }
 
-/* The @nr legs from @b on come before those from @a up to there. Nobody looks at any of them. */
+/* Move the @nr legs from @b on before those from @a on. None of them is in use. */
 static void exchange_legs(struct kvp_pool *pool, struct growth *w, u32 a, u32 b, u32 nr)
 {
 	struct kvp_leg *legs = pool->legs;

@@ -36,7 +36,7 @@ void kvp_drain_init(struct kvp_pool *pool)
 
 /* --- emptying the log ---------------------------------------------------------------- */
 
-/* So much goes home while everybody waits: about two seconds' worth. */
+/* The dirty data that may go home while all writers wait: about two seconds' worth. */
 static u64 little(struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
@@ -74,7 +74,7 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000, ms) : 0;
 }
 
-/* Nothing is lost if it ends early: only those who wait for durability wait for longer, then. */
+/* Nothing is lost if the drain ends early. Waiters for durability only wait longer then. */
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
@@ -91,10 +91,10 @@ static int drain(struct kvp_pool *pool)
 		if (!freed)
 			continue;
 		tail += freed;
-		/* As much as there was before the tail moved for the first time: nobody was held back until then. */
+		/* The room before the tail moved for the first time: no writer was held back until then. */
 		if (!kvp_log_is_squeezed(pool->log))
 			most = kvp_log_used(pool) + freed;
-		/* Less by half of what went home: the other half of its room is for those who write. */
+		/* Shrink by half of what went home. The other half of that room is for writers. */
 		most = max(little(pool), most - min(most, freed / 2));
 		kvp_log_squeeze(pool, most);
 	}
@@ -116,7 +116,7 @@ void kvp_cache_begin(struct kvp_pool *pool)
 	kvp_ssdcopy_start(pool);
 }
 
-/* From here on it is done, or fails: whoever cancels it either was heard, or hears that. */
+/* From here on the move ends or fails. A cancel came in time, or gets -EBUSY. */
 static int begin_to_move(struct kvp_pool *pool)
 {
 	return cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES) == KVP_DRAIN_WANTED ? 0 :
@@ -230,8 +230,8 @@ static int busy_draining(struct kvp_refusal *r)
 }
 
 /*
- * Not for the length of a drain, which may be hours in which nobody could end the one who waits. Before
- * that has begun, and when it has ended, the lock is held for a moment.
+ * The lock is not held during a drain: that may take hours, in which a waiter could not be killed. It is
+ * held for a moment before the drain begins, and when it has ended.
  */
 static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 {
@@ -262,7 +262,7 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 	return ret;
 }
 
-/* --- for nobody who waits ---------------------------------------------------- */
+/* --- in the background --------------------------------------------------------- */
 
 static void drain_work(struct work_struct *work)
 {
@@ -303,7 +303,7 @@ int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 		clear_bit(0, &d->queued);
 		return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that", "the mode is being changed");
 	}
-	/* Whoever looks at once must not see how the last one went. */
+	/* Status must not show the result of the last drain any more. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
 	WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
 	d->mode = mode;

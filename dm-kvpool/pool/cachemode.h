@@ -19,7 +19,7 @@ enum kvp_drain_state {
 	KVP_DRAIN_FAILED,
 };
 
-/* What was said to whoever empties the log; once it moves it is too late to say otherwise. */
+/* What a drain was told to do. Once the log moves, that cannot change. */
 enum kvp_drain_order {
 	KVP_DRAIN_WANTED,
 	KVP_DRAIN_NOT_WANTED,
@@ -29,7 +29,7 @@ enum kvp_drain_order {
 /**
  * struct kvp_drain - the log is being emptied, so that it can move
  * @lock: one change of mode at a time; outside of all other locks
- * @work: sets @mode, for nobody who waits
+ * @work: sets @mode in the background
  * @queued: bit 0: @work is queued, or runs
  * @wait: for @order and @stopped
  * @order: is it to go on? Changed with cmpxchg() while it runs
@@ -65,10 +65,10 @@ void kvp_cache_begin(struct kvp_pool *pool);
  * @mode: KVP_CACHE_WRITEBACK and so on
  * @force: also where the pool survives less then
  *
- * Others go on reading and writing meanwhile; writes are slowed down to what goes home, and
- * who waits for durability waits once, for a second or two. Return: 0, or -errno with @r
- * filled in; then the mode is what it was. -EBUSY: the log is being emptied for somebody else. Context: process, waits for I/O: for
- * minutes, if much is in the log.
+ * Requests are served meanwhile. Writes are slowed down to the rate of destage, and waiters for
+ * durability wait once, for a second or two. Return: 0, or -errno with @r filled in; then the
+ * mode is what it was. -EBUSY: another drain empties the log. Context: process; waits for I/O,
+ * for minutes if much is in the log.
  */
 int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
 
@@ -88,16 +88,16 @@ int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
- * kvp_drain_cancel() - whoever empties the log ends that, and nothing has changed
+ * kvp_drain_cancel() - end a drain, and change nothing
  *
- * Return: 0; -ENOENT: nobody does that; -EBUSY: it is empty, and moves: that goes on. Context: any.
+ * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty and moves, which goes on. Context: any.
  */
 int kvp_drain_cancel(struct kvp_pool *pool);
 
 /**
- * kvp_drain_stop() - who empties the log ends that soon, -ECANCELED, and no other begins. Context: any.
+ * kvp_drain_stop() - make a drain end soon, with -ECANCELED, and let no other begin. Context: any.
  *
- * kvp_drain_quiesce() - the same, and one that nobody waits for has ended; kvp_drain_unquiesce() - it may begin again
+ * kvp_drain_quiesce() - the same, and wait for one in the background. kvp_drain_unquiesce() - drains may begin again.
  */
 void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);

@@ -25,7 +25,7 @@
 #include "pool/pool.h"
 #include "pool/start.h"
 
-/* An SSD that is here, and would do if nobody had put an older state back onto it (R29). */
+/* An SSD that is here, and would do if an older state had not been put back onto it (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
 	const struct kvp_vdev *v = pool->log_vdev;

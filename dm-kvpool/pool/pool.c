@@ -165,8 +165,8 @@ static void take_tunables(struct kvp_pool *pool)
 }
 
 /*
- * Keep everybody else off the legs (R25). Whoever had them when the labels
- * were read may have written since, and gone: so they are read again.
+ * Claim the legs, so that no other holder can open them (R25). A holder at the time when the
+ * labels were read may have written since, and closed them. So the labels are read again.
  */
 static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const struct kvp_start *s,
 		      struct kvp_refusal *refusal)
@@ -225,7 +225,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 	pool->commit_wq = alloc_workqueue("kvpool-commit", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	pool->work_wq = alloc_workqueue("kvpool-work", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	/* No rescuer: a scrub lasts for hours, and nobody waits for it to free memory. */
+	/* No rescuer: a scrub lasts for hours, and no reclaim waits for it. */
 	pool->scrub_wq = alloc_workqueue("kvpool-scrub", WQ_UNBOUND, 0);
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
@@ -335,7 +335,7 @@ static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *ref
 				"no leg took the first superblock") : 0;
 }
 
-/* R29: who imports should know, and why. */
+/* R29: tell the administrator which legs are outdated, and why. */
 static void tell_outdated(struct kvp_pool *pool)
 {
 	u32 i;
@@ -658,7 +658,7 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
 	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
 		return;
-	/* Those who wait go on waiting until it is known: a read that met the old legs would fail. */
+	/* Waiting requests wait on until this has ended. A read that met the old legs would fail. */
 	set_bit(KVP_POOL_CLEARING, &pool->flags);
 	smp_mb__after_atomic();	/* before they can see that it is not faulted */
 	go_on(pool);

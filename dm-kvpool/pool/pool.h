@@ -52,7 +52,7 @@ void kvp_pool_free(struct kvp_pool *pool);
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal);
 
 /**
- * kvp_pool_suspending() - the device is about to be suspended: what somebody ordered ends early
+ * kvp_pool_suspending() - the device is about to be suspended: orders end early
  *
  * A drain and kvp_destage_order() end as soon as they can, -ECANCELED and -EINTR, and a scrub pauses. Requests
  * are served meanwhile. kvp_pool_quiesce() follows, or kvp_pool_not_suspending(). Context: process.
@@ -61,9 +61,10 @@ void kvp_pool_suspending(struct kvp_pool *pool);
 void kvp_pool_not_suspending(struct kvp_pool *pool);
 
 /**
- * kvp_pool_write_back() - do now what kvp_pool_quiesce() would do while nobody is served
+ * kvp_pool_write_back() - do, while requests are served, most of what kvp_pool_quiesce() would do later
  *
- * What was accepted before is durable, and home where a stop wants it there; what fails is left to that.
+ * Makes durable what was accepted before, and writes back what a stop needs at home. Failures are left to
+ * kvp_pool_quiesce().
  * Context: process, waits for I/O.
  */
 void kvp_pool_write_back(struct kvp_pool *pool);
@@ -89,7 +90,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool);
 void kvp_pool_stop(struct kvp_pool *pool);
 
 /**
- * kvp_estimate_recovery() - how long one takes at worst, for those who ask: policy/estimate.h
+ * kvp_estimate_recovery() - compute how long a recovery takes at worst (policy/estimate.h)
  *
  * To be called when vdevs or legs have come or gone, and when the log has moved. Context: process.
  */

@@ -10,8 +10,8 @@
  *
  * If the power goes before 1, or with 1 on no leg that is left, the cache is there, with an empty
  * log. After 1 no superblock that counts names the SSDs: one that still has its label is
- * refused as no leg of the pool any more, and by itself it is no pool. So 2 is for those who want
- * to use it for something else, and it does no harm if it fails.
+ * refused as no leg of the pool any more, and by itself it is no pool. So 2 only makes the SSD
+ * free for another use, and a failure of 2 does no harm.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -140,7 +140,7 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	return wiped;
 }
 
-/* What was known of the SSDs, and was for them. Nobody else uses it: the pool is quiesced. */
+/* Forget all state of the SSDs, in the tables too. The pool is quiesced, so it is not in use. */
 static void forget_cache(struct kvp_pool *pool)
 {
 	kvp_rebuild_exit(pool);

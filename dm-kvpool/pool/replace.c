@@ -14,10 +14,10 @@
  *   3. The labels of those that have left are wiped (remove.c).
  *
  * If the power goes before 2, or with 2 on no leg that is left, the old SSDs are the cache, with
- * an empty log, so that none of them is missed; who has the superblock of 2 names the new ones, which
+ * an empty log, so that none of them is missed. A superblock of 2 names the new ones, which
  * have labels, because of 1. One that has left is then no leg of the pool any more.
  *
- * One that begins anew was recorded out: nobody reads it, so its labels can go before 2, and have to:
+ * One that begins anew was recorded out. Nothing is read from it, so its labels can go before 2, and have to:
  * behind them the superblock of 2 would not be the only one that says what it is. It gets another UUID.
  *
  * What was known of the SSDs is forgotten: a new one has none of it.
@@ -77,7 +77,7 @@ static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev)
 	return NEW;
 }
 
-/* The leg that is missing and has this UUID; it is the user who knows which of several is to go. */
+/* The missing leg that has this UUID. Of several missing legs, the user chooses which one leaves. */
 static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, const u8 *uuid)
 {
 	u32 i;
@@ -309,7 +309,7 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	return ret;
 }
 
-/* Nobody looks at them: the pool is quiesced. */
+/* The pool is quiesced, so the legs are not in use. */
 static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x)
 {
 	u32 first = first_ssd(x), i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A table line, taken apart: UUID, options, vdevs with their legs, as
- * docs/dm-interface.md has them. It comes from whoever may call device-mapper:
- * a number that does not fit is refused and never wrapped, and nothing is read
- * behind the last word. No I/O; devices are opened by the caller's function.
+ * docs/dm-interface.md has them. It comes from any caller of device-mapper. A
+ * number that does not fit is refused, never wrapped. Nothing is read behind the
+ * last word. No I/O; devices are opened by the caller's function.
  */
 #ifndef KVP_TABLELINE_H
 #define KVP_TABLELINE_H

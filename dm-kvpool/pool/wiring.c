@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A floor knows none above it: what it has to tell them it tells a client. This is where clients
- * are named, so here, and nowhere else, is seen who wakes whom against the direction of the calls.
+ * A floor does not know the floors above it. It tells them something through a client. This file
+ * registers all clients, so it shows each call that runs upwards.
  */
 #include "cache/admission.h"
 #include "cache/rebuild.h"

@@ -3,7 +3,7 @@
  * The log of a cache is given up, by order: no SSD that has it is there, or it is damaged
  * on all that are (R14). What was only there is lost.
  *
- * Which blocks that are nobody can say where no header can be read. Where one can, be
+ * Where no header can be read, the blocks cannot be told. Where one can, be
  * it on an SSD that was recorded out before the end, or behind an entry that is damaged,
  * it names blocks and sums: of a block whose newest record found is data, and whose entry in the table
  * has another sum, something newer than what is at home was acknowledged. It is poisoned

@@ -227,8 +227,8 @@ static void read_anew(struct kvp_recovery *rec)
 }
 
 /*
- * Whoever wants a block of a log that stays verifies it. If it cannot stay, for want of memory or of generations,
- * all of it is verified now, before anything goes home.
+ * Read the log. If it stays, each read of a block verifies that block later. If it cannot stay, for want of
+ * memory or of generations, all of it is verified now, before anything goes home.
  */
 static int read_log(struct kvp_recovery *rec)
 {
@@ -249,7 +249,7 @@ static int read_log(struct kvp_recovery *rec)
 	return kvp_recovery_scan(rec);
 }
 
-/* What the log holds; or, by order, that nobody can know that any more. */
+/* Find out what the log holds; or note, by order, that this cannot be known any more. */
 static int look(struct kvp_recovery *rec)
 {
 	struct kvp_recovery_info *info = &rec->pool->recovery;

@@ -128,10 +128,10 @@ bool kvp_unread_is_silent(const struct kvp_unread *u);
 void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 
 /**
- * kvp_asked_in_vain() - does whoever was asked not answer, rather than have bad sectors?
+ * kvp_asked_in_vain() - true if the leg that was asked does not answer, rather than has bad sectors
  *
- * Yes if an error is not one of a place; and if more than half of what was asked for did not come, and more than one
- * block. Not if the medium has lost it all for good: no later start gets it.
+ * True if an error is not one of a place, or if more than half of the blocks did not come, and more than one
+ * block. False if the medium has lost all of it for good: no later start can read it.
  */
 bool kvp_asked_in_vain(const struct kvp_asked *a);
 
@@ -176,7 +176,7 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  * Return: a leg on which all of it verifies, for kvp_segment_page(); of a log of full stripes it
  * is none: behind that number there is the entry as it should be. -ENOENT: there is no such entry, and
  * rec->end_unread has what was not read of the places where it might be. Another error, with the refusal
- * filled: nobody can know, as what might tell could not be read (R27).
+ * filled: it cannot be known, since the places that would tell could not be read (R27).
  */
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 

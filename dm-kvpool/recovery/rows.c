@@ -35,8 +35,8 @@ enum piece_kind {
 	PIECE_LOG,		/* the log has it */
 	PIECE_HOME,		/* home has it */
 	PIECE_REBUILT,		/* home should have it, and does not */
-	PIECE_TORN,		/* nobody has it: what a write that was cut short left at home (R5) */
-	PIECE_LOST,		/* nobody has it */
+	PIECE_TORN,		/* no source has it: home has what a write left that was cut short (R5) */
+	PIECE_LOST,		/* no source has it */
 };
 
 struct piece {
@@ -333,7 +333,7 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 	return 0;
 }
 
-/* Version @v of a piece, or with NULL what the table says: PIECE_LOST if nobody has it. */
+/* Version @v of a piece, or the table's version if @v is NULL. PIECE_LOST if no source has it. */
 static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			const struct kvp_past_version *v)
 {
@@ -378,7 +378,7 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
-/* Nobody has the newest version, nor an older one: what a write left that was cut short (R5)? */
+/* No source has the newest version, nor an older one. See whether a write that was cut short left it (R5). */
 static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
 {
 	struct piece *p = &r->p[i];

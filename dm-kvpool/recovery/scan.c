@@ -97,7 +97,7 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unre
 
 /*
  * The payload of the entry in rec->hdr. One block with another sum says more than all that could not be read: what is durable
- * has none. Of clean blocks nobody uses it: that one of them is rotten or torn must not end the log (R10).
+ * has none. Clean blocks do not count: one of them that is rotten or torn must not end the log (R10).
  */
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
@@ -376,11 +376,11 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 		if (leg != -ENOENT)
 			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
-	/* The other place has nothing, so what comes next may be in that of which nobody knows. */
+	/* The other place has nothing, so the next entry may be in the place that could not be read. */
 	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") : -ENOENT;
 }
 
-/* R12: whoever wrote this knew of a superblock that is not here. */
+/* R12: the writer of this entry knew of a superblock that is not here. */
 static int stale_root(struct kvp_recovery *rec, u64 epoch)
 {
 	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
@@ -398,7 +398,7 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 	       stale_root(rec, epoch) : 0;
 }
 
-/* Could nobody who has the log now read the block at @lsn? */
+/* True if no leg that has the log now can read the block at @lsn. */
 static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
@@ -428,7 +428,7 @@ static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn)
 
 /*
  * Bad sectors are few, and there may be some for years. Where most of what was asked for did not come, the leg
- * does not answer; and where it says so itself. Then nobody knows how far the log went (R27).
+ * does not answer, as it does where it says so itself. Then the end of the log is unknown (R27).
  */
 static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {
@@ -554,7 +554,7 @@ static int check_end(struct kvp_recovery *rec)
 		kvp_segment_load(rec, lsn);
 		ret = look_beyond(rec, &rec->near, lsn, &durable);
 	}
-	/* Whoever knows what was durable has looked there. */
+	/* A recovery by headers knows what was durable, and has looked there already. */
 	if (!ret && !rec->by_headers)
 		ret = look_at_segments(rec, lsn, limit, &durable);
 	if (!ret && durable > rec->end.lsn && kvp_unread_is_silent(&rec->end_unread))

@@ -225,7 +225,7 @@ static bool is_right(struct kvp_recovery *rec, u32 at, struct page *page)
 	return kvp_recovery_sum(rec->pool, &r, page_address(page)) == r.crc;
 }
 
-/* Nobody uses what is clean: if it is rotten or torn, that must not end the log (R10). */
+/* False for clean blocks: one that is rotten or torn must not end the log (R10). */
 static bool is_needed(struct kvp_recovery *rec, u32 at)
 {
 	struct kvp_rec r;
