@@ -23,7 +23,7 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 
-/* No fill is worth reclaim, nor the reserves of who frees memory. */
+/* An admission is not worth reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		(~0ull)
 
@@ -62,7 +62,7 @@ static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks
 	this_cpu_add(pool->stats->ssd_refused[why], blocks);
 }
 
-/* What was there before is refused by nobody: it goes. */
+/* Count a refused block from home. A reinsertion that is refused does not count: its block leaves the cache. */
 static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const struct kvp_candidate *c)
 {
 	refuse(pool, why, c->from == KVP_FROM_HOME);
@@ -96,7 +96,7 @@ bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 	return true;
 }
 
-/* Is it on its way already? Somebody else has read it. */
+/* True if the block is on its way already, since another read has brought it. */
 static bool __is_known(const struct kvp_admission *f, u64 block)
 {
 	u32 i;
@@ -264,7 +264,7 @@ void kvp_admit_kick(struct kvp_pool *pool)
 
 	if (!in_use(f))
 		return;
-	/* Who adds, then looks; who has ended an entry, then looks: one of them sees the other. */
+	/* An adder looks after adding; the end of an entry looks after ending. One of them sees the other. */
 	smp_mb();
 	waiting = READ_ONCE(f->nr_waiting);
 	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))
@@ -430,7 +430,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 	}
 }
 
-/* Nobody waits for it: no FUA. Caller holds build_lock. */
+/* No request waits for it, so it has no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	struct kvp_admission *f = pool->fill;
@@ -529,7 +529,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 
 enum outcome { SENT, LATER, NEVER };
 
-/* Nobody waits for it, and it must stand in nobody's way. */
+/* No request waits for it, and it must not delay one. */
 static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
@@ -575,7 +575,7 @@ static void count_index(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* One entry at a time: who ends it looks for more. */
+/* One entry at a time. Its completion looks for more. */
 static void fill_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(to_delayed_work(work), struct kvp_admission, work);

@@ -2,11 +2,11 @@
 /*
  * How fast what is dirty on an SSD cache goes home, and how fast writers may make more.
  *
- * What can be known of the data vdevs is how much destage has got home while it ran; the rest
- * ssdpolicy.h decides from how full the log's window is. Destage and whoever starts it ask
- * kvp_pacing_destage(). Whoever is about to accept a write asks kvp_pacing_is_slow(), which costs
- * little, and if so kvp_pacing_admit(), and keeps the write that long; nobody sleeps for it. When
- * all else fails the log is full, and writers wait as they do without any of this.
+ * The speed of the data vdevs is measured: how much destage has written back while it ran.
+ * ssdpolicy.h decides the rest from how full the log's window is. Destage asks
+ * kvp_pacing_destage(). Before a write is accepted, its caller asks kvp_pacing_is_slow(), which is
+ * cheap, then kvp_pacing_admit(), and keeps the write for the time that this returns, without
+ * sleeping. If the log gets full all the same, writers wait as they do without pacing.
  *
  * A log on legs has no pace: it is never slow.
  */
@@ -28,7 +28,7 @@ struct kvp_pool;
  * @lock: irqsave; for all below
  * @bucket: what writers may do
  * @runs: which writes are parts of long streams; kept while the log is on a cache
- * @waiting: somebody is kept waiting; by whoever keeps him
+ * @waiting: writes are kept waiting; set by the code that keeps them
  */
 struct kvp_pacing {
 	u64 worked, work_ns;

@@ -95,8 +95,8 @@ static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 }
 
 /*
- * Have what the ring has written durable, which nobody did: on every SSD before any has the
- * summary, as that speaks for all of them.
+ * Make durable what the ring has written, as nothing has done that yet: on every SSD before any
+ * SSD has the summary, since the summary speaks for all of them.
  */
 static bool flush_ring(struct kvp_vdev *v)
 {

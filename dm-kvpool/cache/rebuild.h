@@ -13,13 +13,13 @@
  *
  *   - its contents have changed: then its entry in the table was born in the summary's era or a
  *     later one (kvp_rebuild_era()). That era was chosen so that all later changes have at least it,
- *     and so have those of whoever recovers the pool. Asked where the entry is at hand anyway, by
+ *     and so have changes by a later recovery. Asked where the entry is at hand anyway, by
  *     readers: so a restart reads no page of the table for it;
  *   - its place has been written over: then the log, or the ring, has been there since, and the
  *     summary's lsn is not the last one before where it stands now that this segment has.
  *
- * Nobody waits for any of this, and no promise hangs on it: what is not written, or cannot be
- * read, is lost to the cache, and lies at home.
+ * No request waits for any of this, and no promise depends on it. A block that is not written, or
+ * cannot be read, is lost to the cache, and lies at home.
  */
 #ifndef KVP_REBUILD_H
 #define KVP_REBUILD_H
@@ -46,7 +46,7 @@ struct page;
  * @seal_work: writes them
  * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by @restore_work
  * @batches: the two halves of those
- * @out, @out_pages: one that is being written; by @seal_work, or who has stopped it
+ * @out, @out_pages: one that is being written; by @seal_work, or after it was stopped
  * @live: what is in its segment; as @out
  * @next: lsn behind the segment that is restored next; by @restore_work
  * @most: no summary that was written before the start names an era above this

@@ -112,7 +112,7 @@ static void reinsert_work(struct work_struct *work)
 
 	while (may_be_asked(pool)) {
 		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
-			return;	/* whoever ends an entry looks again */
+			return;	/* the end of an entry looks again */
 		if (r->at < r->nr)
 			r->at++;
 		else if (!next_segment(pool))

@@ -45,8 +45,8 @@ static u32 places_wanted(struct kvp_pool *pool)
 }
 
 /*
- * Until there is memory what comes home is not noted. A suspend waits for who is here
- * (kvp_rebuild_stop()): so no memory is to be had by writing to the device that is suspended.
+ * Until there is memory, blocks that are written back are not noted. A suspend waits for this function
+ * (kvp_rebuild_stop()). So reclaim here must not write to the device that is suspended.
  */
 static void grow(struct kvp_scache *s)
 {
@@ -68,7 +68,7 @@ static void grow_work(struct work_struct *work)
 	grow(container_of(work, struct kvp_scache, grow_work));
 }
 
-/* Whoever has appended since the tail was durable, in this life or the one before, was not beyond this. */
+/* The highest lsn that an append since the durable tail can have reached, in this start or the one before. */
 static u64 most_written(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
@@ -133,7 +133,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
 	if (ret)
 		return ret;
-	/* From here on whoever appends says what he overwrites. */
+	/* From here on, an append tells what it overwrites. */
 	kvp_log_lock_build(pool->log);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
@@ -148,7 +148,7 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 
 	if (in_use(s) != v)
 		return lsn;
-	/* By two rounds, so that whoever reads what the ring has finds that it has gone on. */
+	/* By two rounds, so that a read of the old ring finds that the ring has gone on. */
 	lsn = max(lsn, s->wiped - s->wiped % step + 2ull * s->blocks);
 	to = place_of(s, s->wiped + step - 1);
 	at = place_of(s, lsn);
@@ -157,8 +157,8 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 }
 
 /*
- * Places stay what they are: the base moves on by whole rounds. And whoever reads one finds that
- * the log has gone beyond it, since it jumps by more than a round.
+ * Places keep their numbers, since the base moves on by whole rounds. A read of an old place finds that
+ * the log has gone beyond it, since the log jumps by more than a round.
  */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 {
@@ -283,7 +283,7 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 	int kept = 0;
 	u32 i;
 
-	/* Whoever appends says what he overwrites under this lock. */
+	/* An append tells what it overwrites under this lock. */
 	kvp_log_lock_build(pool->log);
 	if (s->wiped > lsn + s->blocks)
 		kept = -ESTALE;
@@ -322,7 +322,7 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
-	/* Whoever finds something there now has not seen this, and will when he has read. */
+	/* A read that finds a block there has not seen this yet. It looks again when the block has come. */
 	if (lsn + nr > s->wiped)
 		smp_store_release(&s->wiped, lsn + nr);
 	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(pool)));
@@ -544,7 +544,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
-	/* Nobody has noted it. While the log is there recovery finds out: it counts when that leaves. */
+	/* It is noted nowhere. While the log is there, recovery finds it; it counts once the log has left. */
 	if (kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g))
 		return most_written(pool);
 	return 0;

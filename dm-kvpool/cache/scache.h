@@ -44,7 +44,7 @@ struct kvp_tpage;
 struct kvp_vdev;
 struct page;
 
-#define KVP_SCACHE_READ	64u	/* blocks: of longer reads nobody asks whether they are here */
+#define KVP_SCACHE_READ	64u	/* blocks: longer reads do not ask the cache */
 
 /**
  * struct kvp_on_ssd - where some neighbours lie on the SSD cache
@@ -65,7 +65,7 @@ struct kvp_on_ssd {
  * @base: lsn that has place 0
  * @wiped: lsn up to which the log may have written; by log->build_lock, read without it
  * @before: places before @base that something is known of; by log->build_lock, read without it
- * @doubt: lsn up to which somebody may have written before the start, of whom nothing else is known
+ * @doubt: lsn up to which an earlier, unknown start may have written
  * @wanted: places that there should be by now; by log->build_lock, read without it
  * @grow_lock: held while @index grows; memory is had without I/O under it
  * @grow_work: more memory for @index, before the log comes to where it is needed
@@ -99,10 +99,10 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 /** kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under log->build_lock. */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
 
-/** kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. When nobody uses it. */
+/** kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. The pool must be quiesced. */
 void kvp_scache_renumber(struct kvp_pool *pool);
 
-/** kvp_scache_exit() - forget everything. When nobody else uses the pool; may sleep. */
+/** kvp_scache_exit() - forget everything. The pool must not be in use; may sleep. */
 void kvp_scache_exit(struct kvp_pool *pool);
 
 /** kvp_scache_came_home() - @d is home, and in the table. Under its range lock; process context. */
@@ -138,12 +138,12 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e);
 
 /**
- * kvp_scache_reread() - read from the SSD what is to be written there again
+ * kvp_scache_reread() - read a block from the SSD, to write it there again
  * @e: where it lies
- * @entry: of the table
+ * @entry: its entry in the table
  *
- * Return: 0: @page is that version; else it is not there any more, or cannot be had. Nobody is blamed:
- * readers do that. Context: process, waits for I/O.
+ * Return: 0 if @page is that version. Else it is not there any more, or cannot be read; no error of the SSD
+ * is counted, since a read by a user does that. Context: process, waits for I/O.
  */
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page);

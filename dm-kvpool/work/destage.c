@@ -10,12 +10,12 @@
  * next: so table entries change in log order. What is parked is taken by
  * address instead (elevator.h).
  *
- * While somebody waits for space in the log, a checkpoint follows each round,
+ * While a writer waits for space in the log, a checkpoint follows each round,
  * with the tail where the next one begins: space comes by rounds, not when the
  * whole log is home.
  *
- * Whether there is work is asked in one place, destage_wanted(), by whoever
- * starts the worker and by the worker when it considers stopping.
+ * One function decides whether there is work: destage_wanted(). The code that
+ * starts the worker asks it, and so does the worker before it stops.
  */
 #include <linux/list_sort.h>
 
@@ -43,7 +43,7 @@
 #define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
 #define SWEEP_JIFFIES	(HZ / 4)
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
-#define MANY_HOLES	64u	/* who discards waits when there are too many */
+#define MANY_HOLES	64u	/* discards wait when more are pending */
 #define DISCARD_LEAVES	1024u	/* of a turn, at most */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
@@ -58,10 +58,10 @@ static bool log_half_full(struct kvp_pool *pool)
 {
 	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log_vdev->g);
 
-	/* What is kept free for parity nobody else can have. */
+	/* Space that is reserved for parity is free for nothing else. */
 	if (pool->parity)
 		used += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
-	/* Little of that is ever used; on a cache what nobody needs goes that far, and waits for a checkpoint. */
+	/* Little of it is ever used. On a cache, records that are not needed reach that far, and wait for a checkpoint. */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
@@ -123,7 +123,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_log_mark mark;
 
-	/* Of so many as may be pending: whoever is one too many waits. */
+	/* The number of pending discards is limited, and one beyond the limit waits. */
 	if (checkpoint_wanted(pool) ||
 	    kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
 		return true;
@@ -135,7 +135,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	       kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
 }
 
-/* Has nobody written for long? Whoever asks keeps watch. */
+/* True if nothing was written for long. Notes the newest seq for the next call. */
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -176,8 +176,8 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* --- a round ------------------------------------------------------------------- */
 
 /*
- * Fewer while somebody waits for what the round makes free, if the log is small; and of a slow pace. Many are more
- * often neighbours, and the checkpoint behind them writes each leaf for more of them.
+ * Fewer while a writer waits for the space that the round makes free, if the log is small; and fewer at a slow
+ * pace. Of many versions more are neighbours, and the checkpoint behind them writes each leaf for more of them.
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
@@ -303,10 +303,10 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 }
 
 /*
- * A discard of 1 GiB changes 512 pages, and may be of much more: a turn takes so many as the table has room for beside
- * others, and what is left of it is put back. So they are written before they outgrow the budget, and
- * whoever wants a checkpoint meanwhile gets it. 1: there is something left. No errno says so: a
- * device may end a request with any of them.
+ * A discard of 1 GiB changes 512 pages, and it may be larger. A turn takes as many pages as the table has room for
+ * beside others, and puts the rest of the discard back. So pages are written before they outgrow the budget, and
+ * a checkpoint can run in between. Returns 1 if something is left; this is not an errno, since a device may end
+ * a request with any errno.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
@@ -355,7 +355,7 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	if (!kvp_log_spills(pool->log))
 		return 0;
 	ret = kvp_reload(pool, &r->data, &lost, &r->rest);
-	/* No fault of the pool, which goes on as it is: who empties it hears of it. */
+	/* Not a failure of the pool, which goes on as it is. The drain reports it. */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 	if (!ret)
@@ -408,15 +408,15 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	kvp_log_floor(pool, mark);
 }
 
-/* Somebody waits for space in the log, or streams past a cache soon will for their intents to count no more. */
+/* True if a writer waits for space in the log, or a stream past a cache will soon need its old intents gone. */
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
 	return kvp_log_short(pool) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
 }
 
 /*
- * A checkpoint between two rounds, if somebody needs one: the table for its
- * dirty pages, or the builder for space in the log. Versions go home in log
+ * A checkpoint between two rounds, if one is needed: by the table for its
+ * dirty pages, or by the builder for space in the log. Versions go home in log
  * order, so what lies below the first one left is home, and so are intents
  * below @limit.
  */
@@ -461,9 +461,9 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 }
 
 /*
- * A round, and a checkpoint if somebody needs one. When there is no memory for a table
- * page, the dirty ones are what holds it: written, they can make room for
- * others. So each turn gets somewhere (R24).
+ * A round, and a checkpoint if one is needed. If there is no memory for a table page,
+ * dirty pages hold it: once they are written, they make room for others. So each
+ * turn makes progress (R24).
  */
 static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 {
@@ -651,40 +651,40 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
-/* For whom everything goes home. */
-enum who {
-	QUIET,		/* nobody else writes: the worker comes to its end */
-	BESIDE,		/* others do, and it need not */
-	ORDER,		/* the same, and he gives up when the pool is about to be suspended */
+/* Why everything is written back. */
+enum reason {
+	QUIET,		/* there are no writers: wait until the worker has stopped */
+	BESIDE,		/* there are writers, so the worker may not stop */
+	ORDER,		/* as BESIDE, and give up when the pool is about to be suspended */
 };
 
-static bool must_give_up(const struct kvp_pool *pool, enum who who)
+static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 {
-	return who == ORDER && test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	return why == ORDER && test_bit(KVP_POOL_SUSPENDING, &pool->flags);
 }
 
 /*
- * Have the worker bring home what lies below @target, or as much as it can at once, which may take minutes.
- * What is under way goes on, also for him who gives up: all I/O would wait for him.
+ * Have the worker write back all below @target, or as much as it can in one run, which may take minutes.
+ * The worker goes on after the caller gives up, since all I/O would wait for the caller.
  */
-static int run_worker(struct kvp_pool *pool, u64 target, enum who who)
+static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
 	kvp_destage_kick(pool, true);
-	if (who == QUIET)
+	if (why == QUIET)
 		flush_work(&dg->work);
 	else
 		wait_event(dg->wait, READ_ONCE(dg->ended) != seen || READ_ONCE(dg->done_lsn) >= target ||
-			   must_give_up(pool, who) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
-	if (must_give_up(pool, who))
+			   must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	if (must_give_up(pool, why))
 		return -EINTR;
-	return who != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
+	return why != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
 }
 
-/* All that was accepted before goes home, and the tail behind it. */
-static int destage_to_end(struct kvp_pool *pool, enum who who)
+/* Write back all that was accepted before, and move the tail behind it. */
+static int destage_to_end(struct kvp_pool *pool, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
 	u64 target;
@@ -696,7 +696,7 @@ static int destage_to_end(struct kvp_pool *pool, enum who who)
 	target = kvp_log_durable(pool->log);
 	do {
 		kvp_post_flush(pool);
-		ret = run_worker(pool, target, who);
+		ret = run_worker(pool, target, why);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 0;
@@ -709,13 +709,13 @@ static int destage_to_end(struct kvp_pool *pool, enum who who)
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 
-static int destage_all(struct kvp_pool *pool, enum who who)
+static int destage_all(struct kvp_pool *pool, enum reason why)
 {
-	int ret = destage_to_end(pool, who);
+	int ret = destage_to_end(pool, why);
 
 	/* On the way parity was logged, behind the tail: it is home as well. */
 	if (!ret && pool->parity)
-		ret = destage_to_end(pool, who);
+		ret = destage_to_end(pool, why);
 	return ret;
 }
 

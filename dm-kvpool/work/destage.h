@@ -27,8 +27,8 @@ struct kvp_destage {
 	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
 	u64 intents;			/* blocks that had gone by intent after the last turn; */
 	bool yields;			/* some more than after the one before */
-	u64 seq;			/* the last that was accepted when somebody looked, */
-	unsigned long seq_at;		/* and when it was seen to be another one (jiffies) */
+	u64 seq;			/* the newest accepted seq at the last look, */
+	unsigned long seq_at;		/* and when it was last seen to change (jiffies) */
 	struct kvp_discard_at discard;	/* the last that was begun */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u32 runs;			/* and at most so many requests of the sweep, by the same */
@@ -73,9 +73,9 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now);
 int kvp_destage_all(struct kvp_pool *pool);
 
 /**
- * kvp_destage_beside() - the same, while others write: it does not wait for what they write meanwhile
+ * kvp_destage_beside() - the same beside writers: does not wait for what they write meanwhile
  *
- * kvp_destage_order() - the same, as somebody wants it: -EINTR as soon as the pool is about to be suspended
+ * kvp_destage_order() - the same for an order: returns -EINTR as soon as the pool is about to be suspended
  */
 int kvp_destage_beside(struct kvp_pool *pool);
 int kvp_destage_order(struct kvp_pool *pool);

@@ -96,7 +96,7 @@ bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
 	do {
 		max = min(left, KVP_WBUF_AT_ONCE);
 		n = kvp_wbuf_sweep(pool->wbuf, limit, max, &d);
-		/* Nobody else changes @swept. */
+		/* Only this worker changes @swept. */
 		for (i = 0; i < n; i++, d = list_next_entry(d, list))
 			add(s, d);
 		left -= n;

@@ -100,7 +100,7 @@ static bool row_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_t
 		u64 entry = kvp_row_entry(pool, leaf, row, i);
 		u32 leg = kvp_row_place(v->g, row, i).leg;
 
-		/* Parity that nobody knows can be computed. */
+		/* Poisoned parity can be computed anew. */
 		if (!i && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
 			return false;
 		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !s->ios[leg].leg)
@@ -294,7 +294,7 @@ static bool interrupted(struct kvp_scrub *sc)
 	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
 }
 
-/* In short naps: somebody may want it to stop, or the rate to change. */
+/* In short naps, so that a stop or a new rate takes effect soon. */
 static void throttle(struct kvp_pool *pool, u32 blocks)
 {
 	u64 ns = 0, nap = 50 * NSEC_PER_MSEC, rate;
@@ -340,8 +340,8 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
 }
 
 /*
- * From the cursor to the end, or until somebody interrupts. Want of memory is
- * no damage: what could not be looked at for that is looked at later, however
+ * From the cursor to the end, or until it is stopped. Want of memory is not
+ * damage: blocks that could not be read for that reason are read later, however
  * long it takes.
  */
 static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a leg is told to discard may read as anything from then on: as before, as zeros, as what never was
- * there, and not the same on each leg. So it is told of blocks only that nobody will read, whatever
- * happens next: the table says that they are unwritten, in memory and in the durable root, and stays so until the
- * leg has answered. A batch is
+ * A block that a leg was told to discard may read as anything from then on: as before, as zeros, as data that
+ * never was there, and differently on each leg. So a leg is only told of blocks that the pool will not read,
+ * whatever happens next: the table says that they are unwritten, in memory and in the durable root, and stays so
+ * until the leg has answered. A batch is
  *
  *   checkpoint_lock, so that no checkpoint is under way, and no discard is being applied;
- *   range locks, of those that are free: nobody brings anything home there, and no entry changes;
+ *   range locks, as far as they are free: nothing is written home there, and no entry changes;
  *   under these, the entries once more; of a parity1 of whole stripes, parity included;
  *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
  *   the legs are told; when all have answered, the locks are given back.
  *
- * Passing down believes no range to be unwritten because it was discarded: the same is done for it. It waits
- * for a checkpoint that somebody else takes, since mostly nothing is dirty right after one. On a busy pool something
- * is, and each batch takes one more: so a batch has as many of the ranges as there is room for.
+ * Passing a discard down does the same: it does not take a range for unwritten because it was discarded. It waits
+ * for the next checkpoint, since mostly nothing is dirty right after one. On a busy pool some page is dirty even
+ * then, and each batch takes a checkpoint of its own. So a batch has as many ranges as there is room for.
  *
  * The cases are in docs/cases/destage.md.
  */
@@ -121,7 +121,7 @@ static bool is_full(const struct batch *b)
 	return b->nr == TRIM_RANGES || b->blocks >= TRIM_BLOCKS || b->leaves == TRIM_LEAVES;
 }
 
-/* Part of the batch, if nobody has any of it, and it is unwritten still. */
+/* Add a range to the batch, if all of its locks are free, and it is still unwritten. */
 static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
 {
 	struct stretch *s = &b->stretches[b->nr];
@@ -548,7 +548,7 @@ static bool pass_some(struct kvp_pool *pool, struct batch *b)
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, p->ready));
 		__drop_first(p, p->ready, 0);
 	} else if (collect_ranges(pool, b, &at) || tell(pool, b, &p->blocks)) {
-		/* Nobody is owed it: neither want of memory nor a checkpoint that fails is waited for. */
+		/* Passing down is a hint: it waits neither for memory nor for a checkpoint that fails. */
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, at.begun));
 		__drop_first(p, at.begun, 0);
 	} else {

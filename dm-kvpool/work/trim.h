@@ -25,10 +25,10 @@ enum kvp_trim_state {
 /**
  * struct kvp_trim - one trim, or the last one; not kept over a restart
  * @lock: start and stop
- * @cursor: all before it has been looked at; by the worker
- * @blocks: of the pool, of which all legs that can were told; by the worker
- * @stop: somebody wants it to end
- * @quiesce: the pool is suspended, or stops: it goes on at @cursor afterwards, if it is the same pool
+ * @cursor: all blocks before it are done; by the worker
+ * @blocks: blocks of the pool that legs were told of; by the worker
+ * @stop: the trim is to end
+ * @quiesce: the pool is suspended, or stops. The trim goes on at @cursor after a suspend
  */
 struct kvp_trim {
 	struct kvp_pool *pool;
