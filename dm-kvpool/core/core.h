@@ -182,7 +182,7 @@ enum kvp_admit_refusal {
 	KVP_ADMIT_BUDGET,	/* enough has been written */
 	KVP_ADMIT_MEMORY,	/* no page, or no memory for the index */
 	KVP_ADMIT_LOG,		/* is short of space, or does not work */
-	KVP_ADMIT_CHANGED,	/* since it was read; or somebody else has it there */
+	KVP_ADMIT_CHANGED,	/* since it was read, or it is in the cache by now */
 	KVP_ADMIT_REFUSALS
 };
 
@@ -208,7 +208,7 @@ struct kvp_work_stats {
 enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
-	KVP_POOL_SUSPENDING,	/* about to be quiesced: what somebody ordered ends early */
+	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
 	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written; read it by kvp_pool_faulted() */

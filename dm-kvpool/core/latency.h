@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long something takes: a histogram that only grows, so that whoever reads it
- * twice knows what lies between. A bucket is a quarter of a power of two wide: what
- * is read from it is at most a quarter too large.
+ * How long something takes: a histogram that only grows, so that two reads tell what
+ * lies between them. A bucket is a quarter of a power of two wide, so a value that is
+ * read from it is at most a quarter too large.
  */
 #ifndef KVP_LATENCY_H
 #define KVP_LATENCY_H

@@ -4,9 +4,9 @@
  * block and its table entry agree: destage, bypass, heal, scrub, discard.
  * Reads and buffered writes do not take them.
  *
- * Whoever holds one and wants another takes it with the try variant; on
- * failure it first gives up (or finishes with) what it holds. So no two
- * holders wait for each other.
+ * A holder of one takes another with the try variant. On failure it first
+ * gives back, or finishes with, what it holds. So no two holders wait for
+ * each other.
  */
 #ifndef KVP_RANGE_LOCK_H
 #define KVP_RANGE_LOCK_H

@@ -2,9 +2,9 @@
 /*
  * A vdev: a group of legs that hold the same blocks together.
  *
- * Whoever deals with requests, the buffer, the log or the RAM cache counts the
- * pool's blocks; whoever deals with a place on legs counts those of a vdev.
- * kvp_locate() leads from the one to the other, and nothing else does.
+ * Requests, the buffer, the log and the RAM cache count the pool's blocks. Code
+ * that deals with places on legs counts the blocks of a vdev. Only kvp_locate()
+ * leads from the one to the other.
  *
  * Everything here is fixed while the pool runs. A cache vdev has no blocks.
  */

@@ -662,10 +662,10 @@ static inline bool kvp_rec_has_payload(const struct kvp_rec *r)
 }
 
 /**
- * kvp_rec_counts() - does it say anything of what the pool holds?
+ * kvp_rec_counts() - true if the record still says something about the pool's data
  *
- * A record that does not is passed over by whoever reads a log, and nobody looks at its
- * payload: what is there is at home, or was superseded since.
+ * A reader of a log passes over a record that does not, and does not look at its payload:
+ * that block is at home, or was superseded since.
  */
 static inline bool kvp_rec_counts(const struct kvp_rec *r)
 {

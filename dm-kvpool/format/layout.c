@@ -332,7 +332,7 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 			 "more than %u TiB of data a leg; use less of it with size=", max_roots / 2);
 		return -EINVAL;
 	}
-	/* Nobody else has the table of a single. */
+	/* A single has no other leg with the table, so it has two copies. */
 	g->table_copy = kind == KVP_VDEV_SINGLE ? g->table_start + kvp_table_blocks(g) : 0;
 	g->log_start = g->table_start + table_region(g, g->data_blocks, max_roots);
 	g->data_start = g->log_start + log;

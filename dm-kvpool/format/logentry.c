@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Log entry codec: header and records. The payload is verified by whoever
- * reads it, with each record's sum.
+ * Log entry codec: header and records. The reader of the payload verifies
+ * it, with each record's sum.
  */
 #include "format/logstripe.h"
 

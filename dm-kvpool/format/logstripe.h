@@ -5,7 +5,7 @@
  *
  * An lsn counts blocks of all legs together, row by row: it lies on leg lsn mod n. Of an entry
  * at lsn o, header block i lies at o + 2i and once more at o + 2i + 1, on another leg;
- * whoever looks for a header need not know how long it is. Behind that the payload is one
+ * to look for a header, one need not know its length. Behind that the payload is one
  * request of format/stripe.h, parity first. So on each leg an entry is one contiguous write.
  */
 #ifndef KVP_LOGSTRIPE_H
@@ -122,7 +122,7 @@ u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);
 u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 i);
 
 /*
- * The row of a block of payload in one byte, for who knows the block's lsn: its parity and the other blocks
+ * The row of a block of payload in one byte, relative to the block's lsn: its parity and the other blocks
  * of its row, to make it from. High half: so many blocks before it the row begins, with its parity; low
  * half: so many it has, less one. 0: it has none.
  */

@@ -261,7 +261,7 @@ static const char *count_fault(const struct kvp_sb *sb)
 		return "number of forks";
 	if (sb->root_count > KVP_MAX_ROOTS)
 		return "number of roots";
-	/* Each of them is raised by who starts from here, and must not begin anew. */
+	/* A start raises each of them, and must not wrap. */
 	if (sb->era > KVP_ERA_LAST)
 		return "era";
 	if (sb->epoch >= KVP_SB_COUNT_END)

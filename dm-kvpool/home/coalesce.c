@@ -24,7 +24,7 @@
  * @first: block of the pool
  * @home: of @first, on the legs
  * @nr: blocks
- * @io: reads them; leg NULL: nobody can be asked
+ * @io: reads them; leg NULL: no leg can be asked
  * @pages: for as many blocks as there may be; NULL: not yet allocated
  */
 struct stretch {
@@ -72,7 +72,7 @@ void kvp_coalesce_free(struct kvp_coalesce *b)
 	kvfree(b);
 }
 
-/* Once there, they stay: whoever has such disks needs them again. */
+/* Once there, they stay: such disks need them again. */
 static bool have_pages(struct stretch *s)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
@@ -156,7 +156,7 @@ bool kvp_coalesce_wait(struct kvp_coalesce *b)
 	return true;
 }
 
-/* Is block @i of the stretch what the table says? If not, whoever reads or scrubs it finds out why. */
+/* True if block @i of the stretch has the table's sum. If not, a read or a scrub finds out why. */
 static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 i)
 {
 	u64 entry = kvp_table_entry(b->pool, s->leaf, s->first + i);

@@ -99,9 +99,9 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 }
 
 /*
- * Did @d come home in an earlier life of the pool, which the log still had? Its table entry
- * says so, and who reads the block verifies it. The entry's era tells no more: the log does not say
- * in which one @d was written, and it may have come home in the same. So the sum decides, as it does
+ * True if @d was written home in an earlier start of the pool, and the log still had it. Its table
+ * entry says so, and a reader of the block verifies it. The entry's era tells no more: the log does
+ * not say in which era @d was written, and it may have come home in the same. So the sum decides, as
  * for every reader.
  */
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
@@ -127,7 +127,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
 	else
 		poison(pool, leaf, d->block);
-	/* Still locked: who waits must not find it as not yet home. */
+	/* Still locked, so that the next holder does not find it as not yet home. */
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
 	kvp_range_unlock(&pool->ranges, &range);
@@ -276,7 +276,7 @@ int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
 	/* Memory comes back when destage has been, if anything can still be brought home. */
 	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
 		kvp_wait_for_memory();
-	/* An answer that a power cut must not take back, whoever found it first. */
+	/* A power cut must not take this answer back, also if another reader found it first. */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)

@@ -111,8 +111,8 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
- * Of what is locked, as runs; @n: how many blocks. finish() comes before the batch could be full; if it is all the
- * same, false: nobody may believe then that what is locked is home.
+ * Add the locked versions to the batch, as runs; @n: number of blocks. finish() comes before the batch could be full.
+ * False if it is full all the same: then the locked versions must not be taken for home.
  */
 static bool fill_batch(struct kvp_home *h, u32 *n)
 {
@@ -142,7 +142,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	return true;
 }
 
-/* Nothing is home, and nobody is told so. */
+/* Nothing is home, and no client is told so. */
 static int give_back(struct kvp_home *h, struct list_head *versions, int error)
 {
 	kvp_batch_reset(h->batch);
@@ -205,7 +205,7 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 		return NULL;
 	}
 	if (!kvp_range_trylock(&h->pool->ranges, &l->range, first, last)) {
-		/* Whoever has it may wait for what we hold: finish that first. */
+		/* Its holder may wait for ranges that we hold: finish these first. */
 		*error = finish(h, versions);
 		if (*error) {
 			kvp_table_put(h->pool, leaf);
@@ -354,7 +354,7 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	}
 	if (!ret)
 		ret = write_plain(h, versions);
-	/* In disorder; whoever tries again sorts. */
+	/* In disorder: the next try sorts. */
 	list_splice(&striped, versions);
 	return ret;
 }

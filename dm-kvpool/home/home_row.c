@@ -688,7 +688,7 @@ static void put_back(struct kvp_row_home *h, struct list_head *versions)
 	list_splice(&back, versions);
 }
 
-/* Still locked: who waits for a lock must not find versions that are home as not yet home. */
+/* Still locked, so that the next holder does not find versions that are home as not yet home. */
 static void forget_versions(struct kvp_row_home *h)
 {
 	struct kvp_version *d, *next;
@@ -762,7 +762,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		return NULL;
 	}
 	if (!kvp_range_trylock(&h->pool->ranges, &s->range, first, last)) {
-		/* Whoever has it may wait for what we hold: finish that first. */
+		/* Its holder may wait for ranges that we hold: finish these first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
 			kvp_table_put(h->pool, leaf);

@@ -160,7 +160,7 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
-	/* It counts the lost block, and nobody can take that out of it any more. */
+	/* It counts the lost block, which cannot be taken out of it any more. */
 	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
 	kvp_table_unlock(pool);
 }
@@ -209,7 +209,7 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 	return error;
 }
 
-/* Nobody knows what the parity was: write what it should be, then say so. */
+/* The old parity is unknown: write what it should be, then say so in the table. */
 static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
 {
 	struct kvp_place at = kvp_parity_place(leaf->v->g, row);

@@ -8,7 +8,7 @@
  * is known of every piece by itself whether it is what it should be. What can
  * be told from others is only believed if it has its sum.
  *
- * Whoever calls anything here holds the range lock of the whole stripe. @leaf is the leaf of the
+ * Callers of these functions hold the range lock of the whole stripe. @leaf is the leaf of the
  * table that the row is below, which knows the vdev.
  */
 #ifndef KVP_ROW_H
@@ -40,7 +40,7 @@ int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
  * kvp_row_read() - one piece from its home, verified; counts what is wrong
  *
  * Data that is unwritten or poisoned is zeros. Return: 0; -EILSEQ: it is not
- * what the table says; -ENODATA: parity that nobody knows, or a sector that is
+ * what the table says; -ENODATA: poisoned parity, or a sector that is
  * gone for good; -ENXIO: its leg is out; another -errno: its leg does not
  * answer. Context: process, waits for I/O, and for memory.
  */
@@ -63,7 +63,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *good, struct page *scratch);
 
-/** kvp_row_poison() - @piece is lost (R8), and until it is computed anew nobody knows what the parity is */
+/** kvp_row_poison() - @piece is lost (R8), and its parity is unknown until it is computed anew */
 void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece);
 
 /**

@@ -11,7 +11,7 @@
  * Memory is counted in *slots* of a block: slot i, below the number of blocks that are
  * read, is the reader's i-th block; those above are the read's own.
  *
- * Nothing is verified here: whoever reads holds all that it got against the table (R8).
+ * Nothing is verified here: the reader compares all blocks with the table (R8).
  * But a sum alone would not do for what was made from a row that is being written: crc32c
  * is linear, so a new version of one block can have the sum of the older one, and then the
  * new data and the old parity make something wrong of another block that has its sum. So

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a recovery may take at worst, for those who ask before there is one. Pure.
+ * How long a recovery may take at worst, told before there is one. Pure.
  *
- * What it has to do is known, but for how much: then all that there may be. How fast that
- * goes is not, so it is as by devices that are slow for their kind: about half as fast as
+ * The work of a recovery is known, and the amount is taken as the largest possible. The speed is
+ * unknown, and is taken as that of devices that are slow for their kind: about half as fast as
  * those of docs/benchmarks.md.
  */
 #ifndef KVP_ESTIMATE_H

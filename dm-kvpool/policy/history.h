@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the log of a parity1 says of each block and row. Pure planning: no I/O.
+ * All versions of blocks and rows that the log of a parity1 has. Pure planning: no I/O.
  *
  * Fed with the records of all accepted entries in log order. Unlike replay.h it
  * forgets nothing: parity counts the versions of its row before a certain place
- * in the log, and whoever takes a block out of it must know which those were.
+ * in the log. To take a block out of parity, one must know which those were.
  */
 #ifndef KVP_HISTORY_H
 #define KVP_HISTORY_H
@@ -39,7 +39,7 @@ struct kvp_wide_discard {
 
 /*
  * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is cut into
- * as few of those as can be, so whoever looks for a block asks one stretch a level, however many discards there are.
+ * as few of those as possible. So a lookup of a block looks at one stretch a level, however many discards there are.
  */
 struct kvp_wide_cover {
 	struct kvp_wide_cover *older;

@@ -75,7 +75,7 @@ static void read_slot(const struct kvp_index *ix, u32 place, struct kvp_index_en
 	e->old = rest & REST_OLD;
 }
 
-/* Nobody else knows the slot yet, but kvp_index_next() may look at it. */
+/* The slot is not in use yet, but kvp_index_next() may look at it. */
 static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i, const struct kvp_index_entry *e)
 {
 	c->crc[i] = e->crc;
@@ -428,7 +428,7 @@ u64 kvp_index_bytes(u32 places, u32 most)
 
 static struct kvp_index_chunk *alloc_chunk(void)
 {
-	/* Whoever needs one can do without: nothing is to be killed for it. */
+	/* The caller can do without a chunk, so no process must be killed for it. */
 	struct kvp_index_chunk *c = __vmalloc(sizeof(*c), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
 	if (!c)

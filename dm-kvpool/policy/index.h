@@ -15,7 +15,7 @@
  *
  * The table grows by linear hashing (Litwin, VLDB'80): a new chunk of slots brings a
  * quarter as many buckets, and each of these takes its blocks from one older bucket.
- * Nothing else moves, so nobody waits for longer than for one chain.
+ * Nothing else moves, so no caller waits for longer than for one chain.
  *
  * Memory: 14 bytes for a slot and 1 for its quarter of a bucket, whatever the cache
  * holds. With what vmalloc() needs for a chunk, the pointer to it, and the locks, it is
@@ -25,10 +25,10 @@
  * a walk along one chain, and no other; buckets that are split from one another belong
  * to the same stripe. A hit costs an access to the SSD, beside which an uncontended lock
  * is nothing, and readers that need no lock would need a word of 16 bytes to be read at
- * once. An operation that names a place does nothing if the block is no longer there:
- * that is how whoever has read, destaged or copied a version finds out that it has been
- * superseded. All this keeps the index whole; which version of a block is its newest, the
- * caller says, under the block's lock.
+ * once. An operation that names a place does nothing if the block is no longer there. So
+ * after reading, destaging or copying a version, the caller finds out whether it has been
+ * superseded. All this keeps the index whole. The caller decides, under the block's lock,
+ * which version of a block is its newest.
  *
  * No interrupt may use it. No I/O; memory is allocated in kvp_index_init() and
  * kvp_index_grow() only.
@@ -56,10 +56,10 @@
  * @next: the next one of the same chain
  * @crc: of the block's data
  * @key: low bits of the block's number
- * @rest: its high bits, and flags; 0 is a place that holds nobody's newest version
+ * @rest: its high bits, and flags; 0 is a place that holds no block's newest version
  *
- * All by the lock of the block's stripe. A slot that is in no chain is the business of
- * whoever is about to write its place. @key and @rest are also read without a lock, as a
+ * All by the lock of the block's stripe. A slot that is in no chain belongs to the caller
+ * that is about to write its place. @key and @rest are also read without a lock, as a
  * hint that is then verified.
  */
 struct kvp_index_chunk {
@@ -89,7 +89,7 @@ struct kvp_index_stripe {
  * @places: that there are: changed by kvp_index_grow()
  * @buckets: that there are: changed under the lock of the bucket that is added
  * @stripe_mask: stripes, less one; a power of two, not above KVP_INDEX_BUCKETS
- * @seed: of the hash, so that nobody outside can choose blocks that share a bucket
+ * @seed: of the hash, so that a user cannot choose blocks that share a bucket
  * @chunk: by place / KVP_INDEX_CHUNK; once set, it stays
  * @stripe: by the low bits of a block's hash
  */
@@ -128,7 +128,7 @@ struct kvp_index_entry {
  */
 int kvp_index_init(struct kvp_index *ix, u32 most, u64 seed);
 
-/** kvp_index_exit() - free its memory. May sleep. When nobody else knows @ix. */
+/** kvp_index_exit() - free its memory. May sleep. @ix must not be in use. */
 void kvp_index_exit(struct kvp_index *ix);
 
 /**
@@ -146,7 +146,7 @@ int kvp_index_grow(struct kvp_index *ix);
 /** kvp_index_bytes() - memory that an index of @places takes, when it may grow to @most */
 u64 kvp_index_bytes(u32 places, u32 most);
 
-/** kvp_index_count() - blocks; exact if nobody changes the index meanwhile. Takes each lock. */
+/** kvp_index_count() - blocks; exact if the index does not change meanwhile. Takes each lock. */
 void kvp_index_count(struct kvp_index *ix, struct kvp_index_count *sum);
 
 /**
@@ -187,11 +187,11 @@ int __must_check kvp_index_fill(struct kvp_index *ix, const struct kvp_index_ent
 
 /**
  * kvp_index_fill_unless() - kvp_index_fill(), unless a change of the block was counted
- * @changes: a count that grows before whoever changed the block calls kvp_index_remove()
+ * @changes: a count that grows before a change of the block calls kvp_index_remove()
  * @seen: what it was before the block was read
  *
- * Looked at under the block's lock: either the change is seen here, or who made it finds the
- * block here. So the caller need not hold a lock.
+ * The count is read under the block's lock: either this sees the change, or the change finds the
+ * block in the index. So the caller need not hold a lock.
  *
  * Return: as kvp_index_fill(); -ESTALE: it is not @seen any more.
  */
@@ -201,8 +201,8 @@ int __must_check kvp_index_fill_unless(struct kvp_index *ix, const struct kvp_in
 /**
  * kvp_index_move() - block @key has been copied from place @from to place @to
  *
- * Its hits are forgotten, so that it has to be hit again to be copied once more. Who copied it
- * has made sure that it is the newest, so it is not old any more.
+ * Its hits are forgotten, so that it has to be hit again to be copied once more. The copier has
+ * made sure that it is the newest version, so it does not count as old any more.
  *
  * Return: 0; -ENOENT if the newest version is no longer at @from; -EEXIST if @to is not free;
  * -EINVAL if it is no place. On error nothing has changed.
@@ -254,7 +254,7 @@ bool kvp_index_next(struct kvp_index *ix, u32 *place, u32 end, struct kvp_index_
  * kvp_index_check() - is everything as it must be? For tests; takes time for each place.
  *
  * Return: NULL, or what is wrong.
- * Context: nobody changes @ix meanwhile.
+ * Context: @ix must not change meanwhile.
  */
 const char *kvp_index_check(struct kvp_index *ix);
 

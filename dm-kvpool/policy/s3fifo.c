@@ -20,7 +20,7 @@
  */
 #define PATIENCE	256
 
-/* A reader whose chain changes under him begins anew so often. */
+/* A reader whose chain changes meanwhile begins anew this often. */
 #define TRIES		8
 #define STRAYED		(KVP_S3_NONE - 1)
 
@@ -106,11 +106,11 @@ static u32 bucket_of(const struct kvp_s3 *c, const struct kvp_s3_table *t, u64 k
  *   tag: the new block        (release)      tag: still the same life?
  *   chain leads to the slot   (release)
  *
- * So what the reader took belongs to the block whose tag he saw. Before he goes on
- * from it he makes sure that he came to it by the chain: that what led him there
- * still does, seen after the tag. (A slot may also come back on the same chain, but
- * further down, and he would pass by what lies between.) If one of the two fails,
- * he begins anew. A block that moves to another slot keeps its place in the chain.
+ * So the value that the reader took belongs to the block whose tag it saw. Before it goes on
+ * from a slot it makes sure that the chain led there: the pointer to the slot is still the
+ * same, seen after the tag. (A slot may also come back on the same chain, but further down,
+ * and the reader would miss the blocks between.) If one of the two fails, the reader begins
+ * anew. A block that moves to another slot keeps its place in the chain.
  */
 static u32 walk(const struct kvp_s3 *c, const struct kvp_s3_table *t, u64 key, u64 *tag)
 {

@@ -26,8 +26,8 @@
  * but in kvp_s3_alloc(). Calls that change the cache must be made one at a time,
  * under a lock of the caller's that may be a spinlock; they are short, but for
  * kvp_s3_resize(). kvp_s3_find() and kvp_s3_hit() need no lock, and may run beside
- * everything; but the memory of a table that was replaced, and whatever values
- * point to, must not be freed before those who may have found it are done (RCU).
+ * everything. But the memory of a table that was replaced, and all that values
+ * point to, must not be freed before readers that may have found it are done (RCU).
  */
 #ifndef KVP_S3FIFO_H
 #define KVP_S3FIFO_H
@@ -85,7 +85,7 @@ struct kvp_s3_queue {
 /**
  * struct kvp_s3 - a cache; by the caller's lock, but that readers without it load @table
  * @table: never NULL
- * @seed: of the hash, so that nobody outside can choose blocks that share a bucket
+ * @seed: of the hash, so that a user cannot choose blocks that share a bucket
  * @small: blocks that have not been asked for twice yet
  * @main: the others
  * @free: first of the free slots
@@ -136,9 +136,9 @@ int kvp_s3_init(struct kvp_s3 *c, u32 capacity, u64 seed, gfp_t gfp);
 /**
  * kvp_s3_exit() - free its memory
  *
- * Blocks that are still there are forgotten: who has to free their values takes
- * them out with kvp_s3_evict() first.
- * Context: may sleep. When nobody else knows @c, readers included.
+ * Blocks that are still there are forgotten. To free their values, take them out
+ * with kvp_s3_evict() first.
+ * Context: may sleep. @c must not be in use, by readers neither.
  */
 void kvp_s3_exit(struct kvp_s3 *c);
 
@@ -163,8 +163,8 @@ static inline void *kvp_s3_value(const struct kvp_s3 *c, u32 slot)
  *
  * Return: the value, which was the block's at some moment of this call; or NULL.
  * NULL may be wrong, though rarely, when the chain changes again and again
- * meanwhile. Whoever takes a reference to what he found must then find it again,
- * the same: only that shows that it was not given to another block before.
+ * meanwhile. A caller that takes a reference to the value must then find the same
+ * value again: only that shows that it was not given to another block before.
  *
  * Context: any, under rcu_read_lock() or the lock.
  */
@@ -217,7 +217,7 @@ bool kvp_s3_evict(struct kvp_s3 *c, struct kvp_s3_block *victim);
  * @drop: called with each block that no longer fits, in the order of eviction
  *
  * Blocks keep their order and access bits; the ghost begins anew. Takes time for
- * each block: who holds a spinlock may evict step by step before, but not copy.
+ * each block. Under a spinlock, evict step by step before, and do not copy.
  *
  * Return: the old table, for kvp_s3_free() when no reader uses it any more.
  * Context: any. Caller holds the lock.

@@ -24,7 +24,7 @@
 #define SMALL_BLOCKS	16u
 #define CUTOFF_WRITE	1024u	/* 4 MiB of a stream are worth an SSD's time */
 #define CUTOFF_SLOW	64u	/* where the disks are what all wait for */
-#define LEAST_RUN	16u	/* more than this is no write that somebody waits for */
+#define LEAST_RUN	16u	/* blocks: no writer waits for a larger write */
 #define WANTED_RUN	64u
 
 /* Sightings: where less than a quarter of what enters is hit, three; from a half on, two. */

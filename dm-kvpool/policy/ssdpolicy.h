@@ -41,8 +41,8 @@
 
 /* Of a request. */
 #define KVP_ASK_META	0x1u	/* REQ_META or REQ_PRIO */
-#define KVP_ASK_AHEAD	0x2u	/* REQ_RAHEAD or REQ_BACKGROUND: nobody waits for it */
-#define KVP_ASK_SYNC	0x4u	/* REQ_FUA or REQ_SYNC: somebody waits for it */
+#define KVP_ASK_AHEAD	0x2u	/* REQ_RAHEAD or REQ_BACKGROUND: no caller waits for it */
+#define KVP_ASK_SYNC	0x4u	/* REQ_FUA or REQ_SYNC: a caller waits for it */
 
 /** enum kvp_ssd_verdict - may a block enter, or why not; for statistics, too */
 enum kvp_ssd_verdict {
@@ -108,7 +108,7 @@ void kvp_ssd_exit(struct kvp_ssd_policy *p);
  * @run: of the stream that it belongs to, kvp_run_note()
  * @cutoff: for reads or for writes, blocks
  *
- * Metadata never bypasses, nor do small writes that somebody waits for: a database's log
+ * Metadata never bypasses, nor do small writes that a caller waits for: a database's log
  * is a stream of those, and home is the wrong place for it.
  * Context: any.
  */
@@ -118,24 +118,23 @@ bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
 bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
 
 /**
- * kvp_ssd_cutoff_write() - so many blocks of a stream of writes make the rest of it bypass the cache
- * @set: by whom it may concern, blocks; 0: nobody has
- * @slow: are writers slowed down, kvp_ssd_slows()?
+ * kvp_ssd_cutoff_write() - how many blocks of a stream of writes enter the cache before the rest bypasses it
+ * @set: the tunable, in blocks; 0 if it is not set
+ * @slow: true if writers are slowed down, kvp_ssd_slows()
  *
- * Where nobody has set it, 4 MiB: what a disk that seeks has done with in some twenty requests. But 256 KiB
- * while writers are slowed down: they get on as fast as blocks go home anyway, and those of a large write go
- * by themselves with the least seeking.
+ * By default 4 MiB: a disk that seeks writes that with some twenty requests. But 256 KiB while writers are
+ * slowed down: they go on as fast as blocks go home anyway, and large writes go home with the least seeking.
  * Context: any.
  */
 u32 kvp_ssd_cutoff_write(u32 set, bool slow);
 
 /**
- * kvp_ssd_least_run() - so many blocks of such a stream must lie together in the buffer to bypass the cache
+ * kvp_ssd_least_run() - how many blocks of such a stream must lie together in the buffer to bypass the cache
  * @set: as above
- * @wanted: somebody waits for them to be durable
+ * @wanted: true if a caller waits for them to be durable
  *
- * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its requests. Who
- * waits for less than 256 KiB had better have it from the SSD: an intent is not durable before it is home.
+ * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its requests. If a
+ * caller waits for less than 256 KiB, the SSD is faster: an intent is not durable before it is home.
  * Context: any.
  */
 u32 kvp_ssd_least_run(u32 set, bool wanted);
@@ -169,7 +168,7 @@ void kvp_ssd_refund(struct kvp_ssd_policy *p);
  * @e: those that are live, @n of them, at most a segment's
  * @keep: set for each
  *
- * A dirty block is always kept, whatever that costs: nobody else has it.
+ * A dirty block is always kept, whatever that costs: there is no other copy.
  *
  * Return: how many are kept.
  * Context: any.
@@ -185,7 +184,7 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
  * @full: blocks a second that the data vdevs can take
  *
  * 0 if nothing is dirty; else at least @floor, and from a tenth of the cache on more, up to
- * @full when half of it is dirty. Whoever starts and whoever stops destage asks this
+ * @full when half of it is dirty. Both the start and the stop of destage ask this
  * function, so that they agree.
  * Context: any.
  */
@@ -219,9 +218,9 @@ struct kvp_ssd_bucket {
  * @now: ns, of a clock that never goes back
  * @rate: blocks a second, not 0
  *
- * Who has not gone for a while may make up for a thirty-second of a second of it, no more.
- * What is still to be waited for goes on at the pace of now: a large write at the slowest
- * pace would else keep everybody waiting for seconds after there is room again.
+ * After a pause, a writer may make up for a thirty-second of a second of it, no more. The wait
+ * that is left counts at the present pace: else a large write at the slowest pace would keep
+ * all writers waiting for seconds after there is room again.
  * Return: 0: gone; else in so many ns. Context: any; one at a time.
  */
 u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which reads are part of a long sequential stream, so that it does not go through
- * the RAM cache: who reads that much in sequence hardly reads it again soon, and a
- * disk is fast at it.
+ * Which reads are part of a long sequential stream. Such a stream does not go through
+ * the RAM cache: it is hardly read again soon, and a disk is fast at it.
  *
- * One word for each of 128 streams: where it is expected to go on, and how long it
- * is by now. The place is found by a hash of the former, so a stream moves with
- * every read, and whoever else comes to its place makes it begin anew: as in a list
- * of the last 128 reads, which would need a lock. Two readers who race lose a
- * length, no more.
+ * There is one word for each of 128 streams: where it is expected to go on, and how
+ * long it is by now. The place of the word is a hash of the former, so a stream moves
+ * with every read. Another stream that comes to its place makes it begin anew, as in
+ * a list of the last 128 reads, which would need a lock. Two readers that race lose
+ * a length, no more.
  *
  * Pure: no lock, no clock, no memory. May be called from any context, at once.
  */
