@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests that a leg has, and those that nobody waits for any more (R28).
+ * Requests in flight to legs, and strays: those that no caller waits for any more (R28).
  *
- * Whoever sends a request owns its struct kvp_io and the pages, and uses both for something else
+ * The sender of a request owns its struct kvp_io and the pages, and uses both for something else
  * as soon as it has ended. A leg that hangs ends nothing. So what the leg gets is a
  * copy: a flight. Once the leg is recorded out, or about to be, its flights are given up: their requests end with
  * -ETIMEDOUT, in the name of the leg, and a flight becomes a stray, which is kept until the leg answers,
@@ -12,10 +12,10 @@
  *    all the same, so what gets to the leg in the end can be anything, in the place that was being
  *    written. That does no harm: nothing on a leg that is out is a source (R17), all that lies there has a
  *    sum that names its place, and what was being written has changed since the leg was left.
- *  - A leg that answers late must not change memory that is somebody else's by now. So reads go
- *    into pages of the flight, and are copied by whoever waits for them (kvp_io_group_wait()).
+ *  - A leg that answers late must not change memory that has another use by now. So reads go
+ *    into pages of the flight, and their waiter copies them (kvp_io_group_wait()).
  *  - It holds the device, the module, and struct kvp_pool with its reserves of bios: kvp_pool_free() leaves all
- *    of that to the last stray. As long as there is one nobody may start anew on that device.
+ *    of that to the last stray. While there is one, no pool may start on that device.
  *
  * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
  * no leg to spare has no pages of its own, nor has one for which there is no memory: it is waited for.
@@ -25,8 +25,8 @@
  * asked of another leg.
  *
  * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
- * and flushes that were never issued. Of a flush that failed on its way or on the medium nobody knows what it
- * has lost (R20). So no later flush of that leg ends well, whatever the device says, and the leg is
+ * and flushes that were never issued. If a flush failed on its way or on the medium, it is unknown what was
+ * lost (R20). So no later flush of that leg ends well, whatever the device says, and the leg is
  * given up, even where the sender could do without what it sent.
  *
  * Most disks have a volatile cache and no FUA. There the block layer makes a write and a flush of a
@@ -34,7 +34,7 @@
  * itself: first the write; when that has ended well, the flush. The error of the write is tried
  * again by its kind; that of the flush is one of a flush. The cases:
  *
- *  - The power goes between the two: nobody was answered. The write may be there or not, as of any
+ *  - The power goes between the two: no request was answered. The write may be there or not, as of any
  *    that was in flight.
  *  - The write fails, and is tried again: no flush was sent. Other flights of the leg may have sent
  *    theirs meanwhile: those cover what had ended, and this write had not.
@@ -66,14 +66,14 @@ struct kvp_pool;
 /**
  * struct kvp_flights - of a pool
  * @lock: irqsave; innermost
- * @list: what legs have, and somebody waits for, the oldest first; by @lock
- * @strays: what legs have, and nobody waits for; by @lock
+ * @list: requests in flight that have a waiter, the oldest first; by @lock
+ * @strays: requests in flight without a waiter; by @lock
  * @refs: of struct kvp_pool: its owner's, and one of each stray
  * @watch: looks whether a leg does not answer, while there are flights
  * @armed: bit 0: it will
  * @watch_wq, @again_wq: for that; and for what is tried again, and for a flush behind its write. Of
- *	their own: all others may be waiting for a leg, and who sends something may have to wait for
- *	the device
+ *	their own: all others may be waiting for a leg, and a sender may have to wait for the
+ *	device
  */
 struct kvp_flights {
 	struct kvp_pool *pool;
@@ -91,7 +91,7 @@ extern struct workqueue_struct *kvp_strays_wq;
 /** kvp_flights_init() - before a pool's first I/O; 0 or -ENOMEM */
 int kvp_flights_init(struct kvp_pool *pool);
 
-/** kvp_flights_stop() - the pool stops: nobody waits for a request any more. Context: process. */
+/** kvp_flights_stop() - the pool stops: no request has a waiter any more. Context: process. */
 void kvp_flights_stop(struct kvp_pool *pool);
 
 /** kvp_flights_exit() - with the last reference to the pool */
@@ -109,7 +109,7 @@ void kvp_flights_watch(struct kvp_pool *pool);
 /** kvp_io_land() - what a read of a group has read goes where it was to; no effect on others. Context: process. */
 void kvp_io_land(struct kvp_io *io);
 
-/** kvp_strays() - requests that legs have not answered, and that nobody waits for. Any context. */
+/** kvp_strays() - the number of requests in flight without a waiter. Any context. */
 u32 kvp_strays(const struct kvp_pool *pool);
 
 /** kvp_strays_of() - is one of them on a device that @same says is @bdev? Any context. */

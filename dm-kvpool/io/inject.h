@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Faults by order: requests to a leg that end with an error, so that whoever runs
- * a pool can see what it, and those who watch it, do about that. Only for those who
- * load the module for it; nothing of it is in the engine.
+ * Faults by order: requests to a leg that end with an error, so that an administrator
+ * can see how a pool and its monitoring react. Only if the module was loaded for it;
+ * the engine has nothing of it.
  */
 #ifndef KVP_INJECT_H
 #define KVP_INJECT_H

@@ -26,8 +26,8 @@ enum kvp_io_op {
 /* What an error of a device says of the next try. */
 enum kvp_error_kind {
 	KVP_ERR_RESOURCE,	/* want of memory, tags, or space below: nothing was done, and it may be granted later */
-	KVP_ERR_TRANSPORT,	/* the way to the medium, or nobody knows what: once is no proof */
-	KVP_ERR_MEDIUM,		/* the medium: no other try is likely to say anything else */
+	KVP_ERR_TRANSPORT,	/* the way to the medium, or unknown: one error is no proof */
+	KVP_ERR_MEDIUM,		/* the medium: another try is not likely to end otherwise */
 };
 
 /** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
@@ -40,8 +40,8 @@ struct kvp_flight;
  * @leg: where to
  * @op: what
  * @background: of no urgency (scrub)
- * @urgent: someone waits for it, and it must not stand behind what nobody waits
- *	for (the log, behind destage)
+ * @urgent: a caller waits for it. It must not queue behind requests without a
+ *	waiter (the log, behind destage)
  * @on_purpose: the sender knows that the leg is out of use, and wants it all the same
  * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends. Of a group only
  * @block: first block on the leg
@@ -53,7 +53,7 @@ struct kvp_flight;
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
  * @grouped, @next, @flight: of the group, and of io/flight.c
- * @stray: of what a leg has: nobody waits for it
+ * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
  */
@@ -111,7 +111,7 @@ static inline bool kvp_error_may_be_place(int error)
 /* Requests that are waited for together. */
 struct kvp_io_group {
 	atomic_t pending;
-	struct kvp_io *ios;		/* all of it; by whoever submits */
+	struct kvp_io *ios;		/* all of it; by the submitter */
 	struct completion done;
 };
 

@@ -63,8 +63,8 @@ static u32 neighbours(struct page **pages, u32 max)
 }
 
 /*
- * From what processors have at hand, while there is memory. The reserve is kept apart from that: it must come
- * back to whoever waits for it, on whatever processor (R24).
+ * From the cache of the processor, while there is memory. The reserve is apart from that: a bio of the reserve
+ * must come back to its waiter, whatever processor that runs on (R24).
  */
 static struct bio *alloc_bio(const struct kvp_io *io, u32 nr)
 {

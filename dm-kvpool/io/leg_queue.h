@@ -2,10 +2,10 @@
 /*
  * Bios for a leg that has no room for them now.
  *
- * A device takes as many requests as it has tags, and keeps whoever has one
- * more until one of them ends: a disk behind a simple bridge has a single one.
- * Whoever submits to several legs would then wait for the slowest of them at
- * every step, while others have nothing to do. So what a leg has no room for waits
+ * A device takes as many requests as it has tags, and blocks the submitter of
+ * one more until one of them ends: a disk behind a simple bridge has a single tag.
+ * A submitter to several legs would then wait for the slowest of them at every
+ * step, while the others have nothing to do. So what a leg has no room for waits
  * in its queue, for two workers of its own, either of which sends whatever there is: one runs at
  * once, and is called for writes and for what failed as one request, the other soon, where all that waits
  * are reads. Reads and writes take turns: a reader must not wait for all that destage has
@@ -47,8 +47,8 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
 /**
  * kvp_leg_send_now() - submit @bio at once; the caller waits for the device if need be
  *
- * For what must not stand behind others. But nobody waits for a device that has not answered for a
- * second: then it is left to the workers. Of a write kvp_leg_sent() must be told.
+ * For requests that must not queue behind others. If the device has not answered for a second, the
+ * workers send it instead. The caller must tell kvp_leg_sent() of a write.
  */
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 

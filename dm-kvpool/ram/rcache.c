@@ -12,7 +12,7 @@
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 
-/* No read is worth reclaim, nor the reserves of who frees memory. */
+/* A page of the cache is not worth reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 #define EVICT_AT_ONCE	64u	/* with interrupts off */
@@ -37,8 +37,8 @@ static u32 used_by(const struct kvp_rshard *s)
 
 /*
  * The cache's own reference to a page that no block has any more. If it is the
- * only one, nobody reads from it, and whoever found it before finds that out when
- * he has taken his: so it can be filled anew.
+ * only one, the page is not being read. A reader that found it before notices
+ * that after taking its reference. So the page can be filled anew.
  */
 static void __recycle(struct kvp_rshard *s, struct page *page)
 {
@@ -212,8 +212,8 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, str
  *   full barrier                      no change counted since the token?
  *   is a block held? then lock        then it is in the cache
  *
- * Either he sees the change, or the other sees the block, waits for the lock and
- * takes it out.
+ * Either this read sees the change, or the change sees the block, waits for the
+ * lock, and takes the block out.
  */
 static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
 		   const struct kvp_rfill *fill)
@@ -276,7 +276,7 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
 
 /*
  * Unlike a fill it needs no token: entries change under the table's lock only, so
- * whoever changes this one next sees that the block is held. But it is a change
+ * the next change of this one sees that the block is held. But it is a change
  * itself, counted before it enters: a fill whose token is older must not put an older
  * page in its place.
  */
@@ -350,7 +350,7 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 	int ret;
 
 	mutex_lock(&rc->resize_lock);
-	/* Nobody has use for more than there is; to find out by trying could cost others. */
+	/* More than all memory is of no use, and trying to get it could hurt others. */
 	ret = blocks > totalram_pages() ? -ENOMEM : alloc_tables(tables, capacity);
 	if (ret)
 		goto out;

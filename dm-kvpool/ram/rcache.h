@@ -9,8 +9,8 @@
  *
  * What a block's version is, the table says, unless the write buffer has a newer
  * one. The rule: if a block is in the cache and not in the buffer, then its page is
- * the version that the table names. Whoever reads asks the buffer first, so he
- * gets what was the newest at some moment of his read. The rule holds because
+ * the version that the table names. A read asks the buffer first, so it gets
+ * the version that was the newest at some moment of the read. The rule holds because
  *
  *   - every change of an entry forgets the block, or replaces its page by the
  *     contents that the entry names from now on (kvp_rcache_forget() and
@@ -27,9 +27,9 @@
  * Readers take no lock: they find the page under RCU and take a reference to it, as
  * readers of the page cache do, then look whether it is still the block's. So a
  * page can be copied from while it is evicted; and it is free at once, to be
- * filled anew or given back to the kernel, when nobody has a reference. With RCU
+ * filled anew or given back to the kernel, when there is no reference. With RCU
  * alone each would wait for a grace period: a cache that is filled fast would hold
- * thousands of pages that nobody can use, and a shrinker would free nothing now.
+ * thousands of pages that are of no use, and a shrinker would free nothing now.
  *
  * Pages are single ones. A page is used again for the next block when its own is
  * evicted, so that a full cache allocates nothing (and the kernel, which clears
@@ -90,7 +90,7 @@ struct kvp_rcache {
 /** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
 int kvp_rcache_init(struct kvp_pool *pool);
 
-/** kvp_rcache_exit() - when nobody reads any more. Also after an init that failed, or never was. */
+/** kvp_rcache_exit() - free all; there are no reads any more. Also after an init that failed, or without one. */
 void kvp_rcache_exit(struct kvp_pool *pool);
 
 /**
@@ -144,7 +144,7 @@ void kvp_rcache_put(struct page *page);
  */
 u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count);
 
-/** struct kvp_rfill - the read that fills: its blocks, the token taken before it, and who asks */
+/** struct kvp_rfill - the read that brings a block: its blocks, the token taken before it, and whether it is favoured */
 struct kvp_rfill {
 	u64 first;
 	u32 count, token;
@@ -170,8 +170,8 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
  * kvp_rcache_forget() - the table's entry of @block has changed
  *
  * To be called between that and the moment when the version that it names leaves
- * the buffer. Whoever switches the cache on makes all tokens void, so nothing need
- * be counted while it is off. Context: any.
+ * the buffer. Switching the cache on makes all tokens void, so changes are not
+ * counted while it is off. Context: any.
  */
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
 
@@ -184,12 +184,12 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
  * long, or part of a stream), or is zeros, or there is no memory, the block is
  * forgotten.
  *
- * Context: process; does not sleep. Caller holds the table's lock, under which he has
+ * Context: process; does not sleep. Caller holds the table's lock, under which it has
  * changed the entry, and the block's range lock until @d has left the buffer.
  */
 void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
-/** kvp_rcache_check() - for tests: NULL, or what is wrong. Nobody may be using the cache. */
+/** kvp_rcache_check() - for tests: NULL, or what is wrong. The cache must not be in use. */
 const char *kvp_rcache_check(struct kvp_pool *pool);
 
 #endif /* KVP_RCACHE_H */

@@ -100,7 +100,7 @@ static void __add(struct kvp_pool *pool, struct kvp_find_run *run, u64 at)
 	run->first = run->count ? min(run->first, at) : at;
 	run->last = run->count ? max(run->last, at) : at;
 	run->count++;
-	/* A page above the leaves is found as often as somebody reads below it. */
+	/* Each read below a lost page above the leaves finds it again. */
 	if (run->kind == KVP_FIND_LOST_PAGE)
 		run->count = min(run->count, run->last - run->first + 1);
 	if (run->used)

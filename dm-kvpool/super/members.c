@@ -130,9 +130,9 @@ static void note_losses(struct kvp_pool *pool)
 }
 
 /*
- * R29: how far behind may a leg be that the next superblock says is in sync? Each has its predecessor, unless that
- * failed on a leg which the pool cannot do without, or a recovery is cut as often as it writes its first superblock, or
- * an SSD is kept whose log moves. Whoever is further behind than this says was put back to an older state.
+ * R29: note how far behind a leg may be that the next superblock calls in sync. Each leg has the superblock before,
+ * unless that failed on a leg which the pool needs, or a recovery is cut each time it writes its first superblock, or
+ * an SSD is kept whose log moves. A leg that is further behind was put back to an older state.
  */
 static void note_behind(struct kvp_pool *pool)
 {
@@ -360,8 +360,8 @@ static void pool_fault(struct kvp_pool *pool, const char *why)
 /* --- losing legs -------------------------------------------------------------------- */
 
 /*
- * Nobody uses @leg from here on. With @keeps_log the log is lost with it, which moves: nothing more
- * is acknowledged from there, and note_losses() leaves those out that go now or later.
+ * @leg is not used from here on. With @keeps_log the log is lost with it, and moves: nothing more is
+ * acknowledged from that log, and note_losses() leaves out the legs that go now or later.
  */
 static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 {
@@ -371,14 +371,14 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	if (keeps_log) {
 		WRITE_ONCE(leg->keeps_log, true);
 		WRITE_ONCE(pool->log_moving, true);
-		smp_wmb();	/* pairs with those who find the state changed: note_losses(), kvp_leg_keeps_log() */
+		smp_wmb();	/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
 	}
-	/* Before the leg is left out, so that whoever goes on without it finds that it is not recorded; */
+	/* Before the leg is left out, so that work that goes on without it sees the loss as not recorded; */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
 	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
-	/* and after, for who recorded what there was in between. */
+	/* and after, since a record may have been written in between. */
 	atomic_inc_return_release(&pool->losses);
 }
 
@@ -396,7 +396,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	if (taken)
 		__take_out(leg, state, leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
-	/* Nobody waits for what it has. */
+	/* No request waits for the leg any more. */
 	if (taken)
 		kvp_flights_kick(pool);
 	pool->members_client->left(pool);
@@ -416,7 +416,7 @@ static void leg_lost(struct kvp_leg *leg, const char *why)
 static bool leg_fail(struct kvp_leg *leg, const char *why)
 {
 	if (!take_out(leg, KVP_LEG_FAULTED))
-		/* Somebody else may have given it up already: that is as good. */
+		/* Another task may have given it up already: that is as good. */
 		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
 	leg_lost(leg, why);
 	return true;

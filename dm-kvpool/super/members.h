@@ -6,12 +6,12 @@
 #include "core/core.h"
 
 /**
- * struct kvp_members_client - who hears of superblocks, and of legs that go; registered with the pool
- * @about_to_write: a superblock is; caller holds sb_lock (kvp_log_new_check())
- * @note: put into it what has no place of its own (progress of a scrub); caller holds sb_lock
- * @recorded: a loss of a leg is; caller holds sb_lock (kvp_log_recorded())
+ * struct kvp_members_client - is told of superblocks, and of legs that go; registered with the pool
+ * @about_to_write: a superblock is about to be written; caller holds sb_lock (kvp_log_new_check())
+ * @note: put the progress of other parts (a scrub) into the superblock; caller holds sb_lock
+ * @recorded: the loss of a leg is recorded; caller holds sb_lock (kvp_log_recorded())
  * @left: a leg is out of use, or was to be. Any context.
- * @faulted: the pool is: nobody need wait for legs any longer. Any context.
+ * @faulted: the pool is faulted: waits for legs end. Any context.
  */
 struct kvp_members_client {
 	void (*about_to_write)(struct kvp_pool *pool);
@@ -34,9 +34,9 @@ extern const struct kvp_leg_client kvp_members_hear;
 int kvp_sb_commit(struct kvp_pool *pool);
 
 /**
- * kvp_sb_join() - label @nr legs from legs[@first] on as such that are about to join the pool
+ * kvp_sb_join() - label @nr legs from legs[@first] on as about to join the pool
  *
- * The label says what pool->sb says, and that nobody is to start by it. It is
+ * The label has the content of pool->sb, and says that no pool may start from it. It is
  * durable when 0 is returned; -EIO: some ring did not take it. Caller holds sb_lock.
  */
 int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);

@@ -19,9 +19,9 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 }
 
 /*
- * One SSD has the copy, so that of two there is twice the room. Which one changes when
- * one is lost or comes back: then the page is not found, or its place taken over. Of a cache
- * of which too few are left to be one, nobody is asked.
+ * One SSD has the copy, so that two SSDs have twice the room. Another SSD is chosen when one is
+ * lost or comes back: then the page is not found, or its place is taken over. NULL if too few
+ * SSDs are left for a cache.
  */
 static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 {
@@ -63,7 +63,7 @@ static void put_back(struct kvp_ssdcopy *c)
 	struct kvp_ssdcopies *all = c->all;
 	unsigned long flags;
 
-	/* Whoever finds that none is busy takes the lock for it: nobody is here then. */
+	/* kvp_ssdcopy_drain() takes the lock to see that none is busy, so that this function has left it. */
 	spin_lock_irqsave(&all->lock, flags);
 	__clear_bit(c - all->copies, all->busy);
 	wake_up_all(&all->wait);
@@ -72,13 +72,13 @@ static void put_back(struct kvp_ssdcopy *c)
 
 static void write_done(struct kvp_io *io)
 {
-	/* Whoever reads there finds something else, or nothing. Who appends to the log finds out what the SSD is worth. */
+	/* A later read finds something else there, or nothing. The next append to the log judges the SSD. */
 	if (io->error)
 		atomic64_inc(&io->leg->err_write);
 	put_back(io->private);
 }
 
-/* Nothing is written twice at a time: which of both stayed, nobody would know. */
+/* A place is written once at a time: of two writes in flight, it is unknown which one stays. */
 static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *leg, u64 place)
 {
 	u32 i;

@@ -8,9 +8,9 @@
  * (R9), by the sum that its name is part of. So nothing need be flushed, made durable or
  * forgotten; after a restart or a crash what is there is as good as before.
  *
- * What was read from disks is put there, and what a checkpoint has written. Pages on the
- * disks are what counts: nobody waits for a copy to be written, but a checkpoint, for room, while the
- * log lies on the same SSDs.
+ * Pages that were read from disks are copied there, and pages that a checkpoint has written. Only
+ * the pages on the disks count. No request waits for a copy to be written; a checkpoint does, for
+ * room, while the log lies on the same SSDs.
  */
 #ifndef KVP_TABLE_SSDCOPY_H
 #define KVP_TABLE_SSDCOPY_H
@@ -59,7 +59,7 @@ void kvp_ssdcopy_start(struct kvp_pool *pool);
 /** kvp_ssdcopy_renumber() - vdevs have got other numbers; one that has left is let go of by kvp_ssdcopy_exit() */
 void kvp_ssdcopy_renumber(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_drain() - wait until none is on its way. Nobody reads or writes the table; process. */
+/** kvp_ssdcopy_drain() - wait until no copy is in flight. The table must not be in use. Context: process. */
 void kvp_ssdcopy_drain(struct kvp_pool *pool);
 
 /** kvp_ssdcopy_exit() - drain, and use none any more */

@@ -87,7 +87,7 @@ static void free_tpage(struct kvp_tpage *tp)
 	kfree_rcu(tp, rcu);
 }
 
-/* Nobody finds the page any more, though somebody may still be looking at it: to the reserve first. */
+/* The page cannot be found any more, though a reader may still use it. It goes to the reserve first. */
 static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	bool keep;
@@ -117,8 +117,8 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 }
 
 /*
- * Forget a page that nobody uses. Its load lock keeps a reader from reading it
- * in too early. Whoever loads a page may ask for this, so it only tries.
+ * Forget a page that is not in use. Its load lock keeps a reader from reading it
+ * in too early. The load of another page may ask for this, so it only tries.
  */
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -222,7 +222,7 @@ static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
 	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
 }
 
-/* Pointers will say so with the next checkpoint; until then whoever looks for poison asks the pages. */
+/* Pointers say so from the next checkpoint on. Until then a search for poison looks into the pages. */
 static void __mark_poison(struct kvp_tpage *tp)
 {
 	for (; tp && !test_bit(KVP_TPAGE_POISON, &tp->flags); tp = tp->parent)
@@ -464,7 +464,7 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 	return n;
 }
 
-/* No leg has this page: say so once, and keep it in mind for whoever has to refuse something. */
+/* No leg has this page: say so once, and note it for a refusal that has to name it. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
 	struct kvp_table_lost *lost = &pool->table->lost, was, now;
@@ -536,9 +536,9 @@ static void fill_lost(struct kvp_tpage *tp)
 }
 
 /*
- * Something must go home below a page above the leaves that no leg has, or somebody gave it up by order: one takes its place
- * that says of all below it that it is lost. So all of it is poisoned at once, and no leaf need be written for that: each is
- * made when it is asked for. As of a lost leaf, the bad page is what counts until a checkpoint has replaced it.
+ * No leg has this page above the leaves, and a block below it must be written home, or an order gave the page up. A new
+ * page takes its place, which says that all below it is lost. So all of it is poisoned at once, and no leaf is written
+ * for that: each leaf is made when it is needed. As with a lost leaf, the bad page counts until a checkpoint has replaced it.
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -563,13 +563,13 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 
 /*
  * Read the page that the pointer names. If every leg in use answers, twice,
- * and none has it, then nobody knows any more what a leaf said of its blocks:
+ * and none has it, then the sums of the blocks below it are lost:
  * they are poisoned, each until it is overwritten or discarded (R8). The leaf
  * is dirty then, and the bad one is what counts until a checkpoint has
  * replaced it: a power cut before that finds it again.
  *
- * Too much lies below a page above the leaves: whoever reads hears EIO, and nothing changes. Who brings
- * home what was accepted has no choice (@give_up), as the log could never forget it, and would be full in the end.
+ * Too much lies below a page above the leaves: a read gets EIO, and nothing changes. A write back of accepted
+ * blocks must give the page up (@give_up), since the log could never forget these blocks, and would be full in the end.
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
@@ -628,7 +628,7 @@ static struct kvp_tpage *alloc_tpage(gfp_t gfp)
 
 /*
  * Memory is short: a page from the reserve, for which a clean one may have to
- * give up its place. Whoever found it under its old name must be done with it.
+ * give up its place. No reader that found it under its old name may still use it.
  */
 static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 {
@@ -877,8 +877,8 @@ static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 
 }
 
 /*
- * What was below a leaf that is gone, and was not looked at. All of a page that was given up was counted as poisoned.
- * Of another one nobody knows how much was written: it counts as full.
+ * Uncount the blocks of a leaf that goes without having been read. All blocks of a page that was given up were
+ * counted as poisoned. Of another leaf it is unknown how many were written: it counts as full.
  */
 static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 {
@@ -905,13 +905,13 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 }
 
 /*
- * The pointer to leaf @index, of which all is discarded, becomes null, in @parent. Nobody reads the leaf for that. Not if
- * it is in memory: it is what counts then. Nor if there is poison in it, which is to be counted.
+ * The pointer to leaf @index, which is discarded as a whole, becomes null in @parent, without reading the leaf. Not if
+ * the leaf is in memory, since the leaf counts then. Nor if there is poison in it, which must be counted.
  *
  * Until a checkpoint is durable the leaf is still what the durable root names. So it must not be written over, should it
  * be made again before: of a null pointer the slot is the one that the next page goes to.
  *
- * Who reads the leaf at this moment has its load lock, and then it is in memory.
+ * A reader of the leaf at this moment holds its load lock, and then has it in memory.
  */
 static bool discard_unread(struct kvp_vdev *v, struct kvp_tpage *parent, u64 index, u64 blocks)
 {
@@ -997,7 +997,7 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 /* --- walking ------------------------------------------------------------------------------- */
 
 /**
- * struct walk - what somebody looks for
+ * struct walk - a search through the table
  * @since: what changed in this era or later, as of the last checkpoint; 0: anything that was ever written
  * @poison: blocks that are poisoned
  * @give_up: pages above the leaves that are lost are given up
@@ -1133,7 +1133,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 		struct kvp_tpage *leaf;
 		u64 behind;
 
-		/* Whoever asks can ask again; a suspend would wait with all I/O stopped. */
+		/* The caller can ask again. A suspend would wait for it with all I/O stopped. */
 		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 			return -EINTR;
 		ret = next_of_pool(pool, block, &w, &block);
@@ -1203,7 +1203,7 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 
 /* --- snapshot ------------------------------------------------------------------------------------ */
 
-/* So that whoever brings something home does not have to wait for the whole checkpoint. */
+/* So that a write home does not wait for the whole checkpoint. */
 static bool __copy_leaf(struct kvp_tpage *tp)
 {
 	tp->fixed = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);

@@ -13,8 +13,8 @@
  * or, where there is no memory for one, the leaf itself, whose writers wait then.
  *
  * Writes that are to free memory need table pages to come home (R24). So some
- * are kept in reserve; when they are gone a clean page that nobody uses is
- * taken for another one; when there is none, -ENOMEM: whoever makes pages
+ * are kept in reserve. When they are gone, a clean page that is not in use is
+ * taken for another one. When there is none, -ENOMEM: the code that makes pages
  * dirty then finishes with those that it has and takes a checkpoint, after
  * which they are clean. So a writer that holds no page gets one.
  */
@@ -102,7 +102,7 @@ static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 #define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
 
 /**
- * struct kvp_table_client - who hears of changes of the table; registered with the pool
+ * struct kvp_table_client - is told of changes of the table; registered with the pool
  * @written_back: @d is home and the table names it (kvp_scache_came_home())
  * @changed: what was known of @block is not true any more (kvp_scache_forget())
  * @settle_poison: kvp_poison_settle()
@@ -221,8 +221,8 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
 /**
  * kvp_table_load() - the leaf of @block, read and verified if need be
  *
- * A leaf of which no copy verifies comes back with its blocks poisoned; whoever
- * answers a read by that settles it first (kvp_poison_settle()).
+ * A leaf of which no copy verifies comes back with its blocks poisoned. Before a
+ * read is answered by that, kvp_poison_settle() makes it durable.
  *
  * Return: the leaf with a reference, or an error pointer: -EIO when a leg does
  * not answer and no other has the page, when the pool is read-only, or when a
@@ -232,9 +232,9 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
 struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
 
 /**
- * kvp_table_load_home() - the same for who brings home what was accepted, and must get there
+ * kvp_table_load_home() - the same for a write back of accepted blocks, which must not fail
  *
- * A page above that is lost is given up: all below it is poisoned, but for what comes home.
+ * A lost page above the leaf is given up: all below it is poisoned, but for the blocks that are written.
  */
 struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block);
 
@@ -258,7 +258,7 @@ u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 blo
  * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.
  *
  * Unwritten: no block of the row is written, and the parity is zeros. Poisoned:
- * nobody knows what it is, until it is computed anew from the data. Valid: it
+ * it is unknown, until it is computed anew from the data. Valid: it
  * is the XOR of the row's data, in which unwritten and poisoned blocks are zeros.
  */
 u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row);
@@ -347,7 +347,7 @@ static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poiso
 	return (s32)(READ_ONCE(t->durable_poisonings) - poisonings) >= 0;
 }
 
-/** kvp_table_reclaim() - drop up to @nr clean pages that nobody uses; returns how many went. No allocation. */
+/** kvp_table_reclaim() - drop up to @nr clean pages that are not in use; returns how many went. No allocation. */
 u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
 
 /** kvp_table_shrink() - drop clean pages until the budget is kept; @all: every clean page */
