@@ -7,7 +7,7 @@
 #include "io/io.h"
 
 #define WATCH_MS	1000	/* between two looks, while legs have something */
-#define LATE_MS		1000	/* a leg that has not answered for that long gets no more of who must not wait */
+#define LATE_MS		1000	/* a leg that is silent for that long gets no more requests of tasks that must not wait */
 #define OUT_MS		30000	/* what a leg that is out was asked for on purpose, with leg_timeout=0 */
 
 #define RESOURCE_MS	10000	/* so long for want of memory, or of space below */
@@ -17,8 +17,8 @@
 
 /**
  * struct kvp_flight - a request as a leg has it
- * @pool: of it it may have a reference, as a stray
- * @io: whose it is; NULL: nobody waits for it any more; by flights.lock
+ * @pool: a stray may hold a reference to it
+ * @io: its owner's request; NULL: it has no waiter any more; by flights.lock
  * @dev: what the leg has
  * @list: on flights.list, or flights.strays; by flights.lock
  * @bdev: a stray's
@@ -86,7 +86,7 @@ static bool own_pages(struct kvp_flight *f)
 	return true;
 }
 
-/* May it come to be that nobody waits for what @leg is asked now? */
+/* True if a request to @leg may lose its waiter: the leg can be given up. */
 static bool may_be_given_up(const struct kvp_leg *leg)
 {
 	return leg->v && (!kvp_leg_usable(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
@@ -184,7 +184,7 @@ static bool unissued(const struct kvp_io *io)
  * A flush that failed may have lost whatever the leg had in its cache, and no later one would say
  * so. The sender of this one may only lose an event by that. So from here on no flush of the leg
  * ends well, and the watch gives it up (R20). What was never issued, for want of memory, has lost
- * nothing. Somebody waits for @io, so the leg is there.
+ * nothing. @io has a waiter, so the leg is there.
  */
 static void judge_flush(struct kvp_io *io)
 {
@@ -286,7 +286,7 @@ static bool rest(struct kvp_flight *f)
 	bool rests;
 
 	spin_lock_irqsave(&all->lock, flags);
-	/* Of one that nobody waits for the leg may be gone. */
+	/* If it has no waiter, the leg may be gone. */
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	rests = f->io && of_use(f);
@@ -316,7 +316,7 @@ static void stray_gone(struct work_struct *work)
 	pool->put(pool);
 }
 
-/* It has ended: whoever waits for it hears so. */
+/* It has ended: tell its waiter. */
 static void come_back(struct kvp_flight *f)
 {
 	struct kvp_flights *all = f->pool->flights;
@@ -424,8 +424,8 @@ static unsigned long leg_timeout(const struct kvp_pool *pool)
 }
 
 /*
- * Is it what nobody waits for any more? All that a leg has which was left; what it is asked on
- * purpose may take its time.
+ * True if its waiter must not wait any longer: the leg was left. A request that was sent to such a leg
+ * on purpose gets more time.
  */
 static bool __is_ripe(const struct kvp_flight *f)
 {
@@ -630,7 +630,7 @@ int kvp_flights_init(struct kvp_pool *pool)
 	atomic_set(&all->refs, 1);
 	INIT_DELAYED_WORK(&all->watch, watch_work);
 	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	/* Somebody waits for each flush behind a write. */
+	/* Each flush behind a write has a waiter. */
 	all->again_wq = alloc_workqueue("kvpool-again",
 					WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return all->watch_wq && all->again_wq ? 0 : -ENOMEM;

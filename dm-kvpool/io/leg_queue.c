@@ -21,7 +21,7 @@ struct kvp_leg_queue {
 	spinlock_t lock;		/* irqsave */
 	struct bio_list reads, writes;	/* that no worker has sent yet; by lock */
 	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
-	struct bio_list first;		/* that somebody waits for, and who must not wait for the device; by lock */
+	struct bio_list first;		/* with a waiter, whose task must not wait for the device; by lock */
 	struct work_struct soon, at_once, now; /* see kick(); and for @first alone */
 	bool wrote;			/* a write was taken last; by lock */
 	bool rotational;		/* the leg seeks; by lock */
@@ -52,8 +52,8 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 }
 
 /*
- * The one that its device has, or one that is nobody's. If there is none, one that may be
- * another's.
+ * The queue of its device, or a free one. If there is none, a queue that another device may use
+ * too.
  */
 static struct kvp_leg_queue *__find_queue(const struct kvp_leg *leg)
 {
@@ -96,10 +96,10 @@ static bool is_write(const struct bio *bio)
 }
 
 /*
- * Writes are sent before anything else is done: whoever copies or sums the next ones has the
- * processor for milliseconds, and a device that has nothing to do stands still. Reads are not:
- * those who have just been answered are about to ask for what comes next, and in one request.
- * Both may send at the same time, whatever there is.
+ * Writes are sent at once: copying or summing the next ones takes the processor for milliseconds,
+ * while an idle device stands still. Reads are sent later: readers that have just been answered
+ * are about to ask for the next blocks, which then go in one request. Both may send at the same
+ * time, whatever there is.
  */
 static void kick(struct kvp_leg_queue *q)
 {
@@ -128,8 +128,8 @@ struct run {
 };
 
 /*
- * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): whoever
- * polls looks for the request of his own bio, and this one would end when somebody happens to come by.
+ * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): a poller
+ * looks for the request of its own bio, and this one would end by chance.
  */
 struct joined {
 	struct kvp_leg_queue *q;
@@ -311,8 +311,8 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 }
 
 /*
- * While a worker had them in hand, whoever ended a request saw nothing that waits. So it
- * looks again whether there is room when they are back on the list: one sees the other.
+ * While a worker had them in hand, the end of a request saw nothing that waits. So the worker
+ * looks again for room when they are back on the list: one sees the other.
  */
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
@@ -327,8 +327,8 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 }
 
 /*
- * One at a time: the device may keep us, for what others have sent. Where it does not it gets all of them at
- * once: whoever has to wait for it hands over first what is plugged.
+ * One at a time: the device may block us because of requests of others. If it does not, it gets all of them at
+ * once: a task that has to wait for it hands over its plug first.
  */
 static void send(struct kvp_leg_queue *q)
 {
@@ -373,7 +373,7 @@ static void send_now(struct work_struct *work)
 
 /* --- what others call ----------------------------------------------------------------------- */
 
-/* Has the device all the requests that it can have? Who was counted already is one of them. */
+/* True if the device has all the requests that it can have. A request that was counted already is one of them. */
 static bool is_full(struct kvp_leg *leg)
 {
 	u32 now = atomic_read(&leg->in_flight) + atomic_read(&kvp_leg_queue(leg)->in_flight);
@@ -382,8 +382,8 @@ static bool is_full(struct kvp_leg *leg)
 }
 
 /*
- * Would it keep us until somebody who changes it, or resets it, is done? It may be frozen just
- * behind this look.
+ * True if it would block us until a change or a reset of the device is done. It may be frozen just
+ * after this look.
  */
 static bool is_frozen(const struct kvp_leg *leg)
 {
@@ -397,7 +397,7 @@ bool kvp_leg_crowded(struct kvp_leg *leg)
 	return is_frozen(leg) || is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
 }
 
-/* It was left just now, and who drops what waits may have been here already: he comes again. */
+/* It was left just now, and its waiting requests may have been dropped before: drop them again. */
 static void drop_if_left(const struct kvp_leg *leg)
 {
 	if (READ_ONCE(leg->left_at))

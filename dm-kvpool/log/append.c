@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries that take nothing from the write buffer: their payload is somebody else's, and no
- * write of a user becomes durable with them. Parity (parity.c), and clean blocks for the SSD
- * cache.
+ * Entries that take nothing from the write buffer: parity (parity.c), and clean blocks for the
+ * SSD cache. No write of a user becomes durable with them.
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
@@ -48,9 +47,9 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 }
 
 /*
- * A checkpoint comes when half of the log is used. What nobody needs may bring that about,
- * or it would never be, and the tail stay where it is; and goes on for an eighth while it is
- * on its way. No further.
+ * A checkpoint comes when half of the log is used. Clean blocks may bring that about, or there
+ * would never be one, and the tail would not move. While it is under way they may take another
+ * eighth, and no more.
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {

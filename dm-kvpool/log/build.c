@@ -26,7 +26,7 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
-#define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, if nobody has said otherwise */
+#define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, unless a tunable is set */
 
 #define ZEROS_RUN	16u	/* blocks of zeros in a row that are recorded as such, not as part of a stream */
 
@@ -185,7 +185,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
 }
 
-/* With parity: is the run of @n from @first on all that has gathered, of which nobody waits for anything? */
+/* With parity: true if the run of @n from @first on is all that has gathered, and no caller waits for any of it. */
 static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
@@ -193,8 +193,8 @@ static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * The end of a stream that has gathered, less than a slice, or than a stripe, of a bypass: nobody
- * waits for it, and with what follows it may become one.
+ * True for the gathered end of a stream that is shorter than a slice, or a stripe, of a direct write: no
+ * caller waits for it, and with the next blocks it may become a whole one.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
@@ -278,9 +278,9 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 /* --- building ---------------------------------------------------------------- */
 
 /*
- * What headers may say that is durable. A leg that lacks an entry is given up before that is durable, and
- * is as good as any until it is recorded out. Nobody was told of the entry so far: nor is who begins
- * with that leg.
+ * Note what headers may call durable. A leg that lacks an entry is given up before that entry is durable,
+ * and counts as in sync until it is recorded out. No caller was told of the entry so far, so a start from
+ * that leg alone loses nothing.
  */
 static void __witness(struct kvp_pool *pool)
 {
@@ -388,7 +388,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 			e->pages[page++] = d->page;
 			e->data++;
 		}
-		/* A checksum is a microsecond; whoever waits for a disk wants the processor sooner. */
+		/* A checksum takes a microsecond; a task that waits for a disk needs the processor sooner. */
 		if (!(i % 64))
 			cond_resched();
 	}
@@ -572,7 +572,7 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
 }
 
-/* Everything up to this seq somebody waits for. */
+/* The newest seq that a caller waits for. */
 static u64 newest_wanted(struct kvp_log *log)
 {
 	unsigned long flags;

@@ -5,7 +5,7 @@
  * One builder at a time makes entries (build.c); several may be in flight. An
  * entry counts as durable when all its copies have ended, those that failed
  * belong to legs that were given up, and every entry before it is durable.
- * Then whoever waited for its sequence numbers is answered (flush.c), from the
+ * Then the waiters for its sequence numbers are answered (flush.c), from the
  * completion itself when nothing else is in the way, and its versions move on
  * in post_work: data to destage, intents home.
  *
@@ -38,7 +38,7 @@ static u32 commit_batch(struct kvp_pool *pool)
 	return max(1u, min(kvp_wbuf_limit(pool->wbuf) / 4, limit - limit / 8));
 }
 
-/* Is nothing on its way that a FLUSH has to do with? Clean blocks are nobody's, and what is kept goes with it. */
+/* True if no entry that a FLUSH must wait for is in flight. Clean entries and kept ones do not count. */
 static bool __nothing_in_flight(struct kvp_log *log)
 {
 	struct kvp_entry_io *e;
@@ -51,8 +51,8 @@ static bool __nothing_in_flight(struct kvp_log *log)
 }
 
 /*
- * Most writes are neither waited for nor fill an entry: they need no lock to find that out. Whoever changes
- * one of these kicks after that.
+ * Most writes have no waiter and do not fill an entry. They need no lock to find that out. Code that changes
+ * one of these values kicks after that.
  */
 static bool could_be_wanted(struct kvp_pool *pool)
 {
@@ -79,14 +79,14 @@ static bool build_wanted(struct kvp_pool *pool)
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
 	/* Flushes that arrive while a commit is in flight share the next one. */
 	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
-	/* After a failure one entry at a time, and only when somebody asks. */
+	/* After a failure one entry at a time, and only for a waiter. */
 	if (!log->failed)
 		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
 }
 
-/* Decided within the lock, so that none is armed behind whoever stops the log and cancels it. */
+/* Decided within the lock, so that none is armed after kvp_log_stop() has cancelled it. */
 static void arm_interval(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -134,9 +134,8 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 			return;
 		}
 		/*
-		 * Whoever holds the lock looks again after giving it back: what
-		 * we have changed is there for it to see before we find the
-		 * lock taken.
+		 * The holder of the lock looks again after giving it back. Our
+		 * changes are visible to it before we find the lock taken.
 		 */
 		smp_mb();
 		if (!mutex_trylock(&log->build_lock))
@@ -146,11 +145,11 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 			kvp_log_send_unsent(pool);
 		mutex_unlock(&log->build_lock);
 		smp_mb();	/* pairs with the one above */
-		/* Somebody may wait for what was buffered to be committed. */
+		/* Writes may wait for buffered blocks to be committed. */
 		if (built)
 			kvp_pool_space(pool);
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
-			return;	/* whoever frees one kicks again */
+			return;	/* the end of an entry kicks again */
 	}
 }
 
@@ -203,7 +202,7 @@ static bool __advance(struct kvp_pool *pool)
 	return moved;
 }
 
-/* Is nobody here, or soon, who waits for what is made free when versions move on? */
+/* True if no caller waits, or will soon wait, for space that comes free when versions move on. */
 static bool __nobody_waits(struct kvp_pool *pool)
 {
 	const struct kvp_log *log = pool->log;
@@ -246,8 +245,8 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
 	/*
-	 * Before the answer: whoever hears it may look for what post_work does. And within the lock, so that
-	 * whoever stops the log flushes it (kvp_log_stop()): after that none is armed any more.
+	 * Before the answer, since the caller may look for the effect of post_work. And within the lock, so that
+	 * kvp_log_stop() flushes it: after that none is armed any more.
 	 */
 	if (__may_gather(pool))
 		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
@@ -365,7 +364,7 @@ static void rewind_log(struct kvp_pool *pool)
 		return;
 	kvp_event(pool, "commit_failed why=no leg took the log entry");
 	kvp_answer(&waiters, -EIO);
-	/* With failmode=wait, whoever waits goes on waiting, for 'clear'. */
+	/* With failmode=wait, waiters wait on, for 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		kvp_pool_fault(pool, "no leg took the log entry");
 	kvp_log_limit_buffered(pool);

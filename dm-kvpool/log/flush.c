@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Those who wait for durability: FLUSH, FUA, and the pool itself.
+ * Waiters for durability: FLUSH, FUA, and the pool itself.
  *
  * A FLUSH that finds intents open takes the longer way through flush_work:
  * wait until they are home, flush the legs, and commit once more, so that a
@@ -109,10 +109,10 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 }
 
 /*
- * Take those whose intents are home and for whom poison is durable, or that
+ * Take the waiters whose intents are home and whose poison is durable, or that
  * wait for membership alone; true if there are intents to flush. The others
- * stay: the bypass, or the checkpoint, starts this work again. To wait here for
- * it would not do: under memory pressure one thread may have to do all work.
+ * stay: the direct write, or the checkpoint, starts this work again. It must not
+ * wait here: under memory pressure one thread may have to do all work.
  */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
@@ -122,7 +122,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	bool intents = false;
 
 	spin_lock_irq(&log->lock);
-	/* In one piece: who comes to the list in between may wait for intents that were not there yet. */
+	/* In one piece: a waiter that joins the list in between may wait for intents that were not there yet. */
 	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && w->lsn > home.lsn)
@@ -138,7 +138,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	return intents;
 }
 
-/* All who wait are on one list. */
+/* Put all waiters on one list. */
 static void __gather_waiters(struct kvp_log *log)
 {
 	struct kvp_waiter *w, *next;
@@ -151,9 +151,9 @@ static void __gather_waiters(struct kvp_log *log)
 }
 
 /*
- * No leg is left: nobody is kept waiting but requests under failmode=wait, and
- * those are sent away if the device is being suspended without a flush. The
- * pool's own waiters are answered in any case, or it could not be suspended.
+ * No leg is left: only requests under failmode=wait go on waiting, and they go
+ * back during a noflush suspend. The pool's own waiters are answered in any case,
+ * or it could not be suspended.
  */
 static void fail_waiters(struct kvp_pool *pool)
 {
@@ -241,8 +241,8 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	__add_waiter(log, w);
 	__kvp_collect_waiters(pool, &done);
 	/*
-	 * Or on the longer way; it may be gone once others are answered. Of a log that
-	 * moves nobody is taken: if the pool is faulted by now it will not get there.
+	 * Or on the longer way; it may be gone once others are answered. While the log
+	 * moves no waiter is taken: if the pool is faulted by now, the move does not end.
 	 */
 	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->log_moving);
 	internal = w->internal;

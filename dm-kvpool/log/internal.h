@@ -64,8 +64,8 @@ void __kvp_log_joined_ended(struct kvp_entry_io *e);
  * @nr: at most KVP_ENTRY_MAX_DATA
  * @limit: of parity records; else zeros
  *
- * Then kvp_append_add() for each record, and kvp_log_send(). Whoever is to hear of it stands
- * in the entry before that. Context: process; under build_lock. Cannot fail.
+ * Then kvp_append_add() for each record, and kvp_log_send(). A waiter is put into the entry
+ * before that. Context: process; under build_lock. Cannot fail.
  */
 void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit);
@@ -81,16 +81,16 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks);
 
-/** kvp_log_is_wanted() - does somebody wait for an entry? Any context. */
+/** kvp_log_is_wanted() - true if a caller waits for an entry. Any context. */
 bool kvp_log_is_wanted(struct kvp_pool *pool);
 
 /* --- parity.c: log space that is kept for parity --- */
 
 /**
- * kvp_log_most_holes() - so many discards may be pending
+ * kvp_log_most_holes() - how many discards may be pending
  *
- * What they make necessary, rows at both ends of each, is no more than a quarter of the log: the rest is for
- * those who write meanwhile. Context: any.
+ * The rows that they make necessary, at both ends of each, take a quarter of the log at most. The rest is for
+ * writes. Context: any.
  */
 u32 kvp_log_most_holes(struct kvp_pool *pool);
 
@@ -116,7 +116,7 @@ void kvp_append_ended(struct kvp_entry_io *e, int error);
 void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);
 
-/** __kvp_collect_waiters() - who is durable goes to @done, or the longer way; caller holds log->lock */
+/** __kvp_collect_waiters() - move waiters that are durable to @done, or to the longer way; caller holds log->lock */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 
 /** kvp_answer() - call done() of all; without locks */

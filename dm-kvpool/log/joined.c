@@ -5,28 +5,28 @@
  * The records of 15 MiB are 16 blocks, for which a disk that seeks takes as long as for a MiB of data: of
  * a parity1 of three legs, where 15 MiB are 7.5 for each, a twelfth of its time. An entry cannot have
  * more, and the block layer does not join requests with FUA. So an entry that has nothing but intents,
- * that nobody waits for, and that could not go home yet since others are on their way, is sealed
+ * no waiter, and could not go home yet since others are on their way, is sealed
  * and kept (@unsent, by build_lock). The next one that is built is sent with it, if it lies behind it.
  *
  * Only the request is one. Each entry has its place, header and chain, is in flight from
  * when it was sealed, and counts by itself. The cases:
  *
- *   the power goes while one is kept: as if it were in flight, and had not arrived. Nobody was told of it.
+ *   the power goes while one is kept: as if it were in flight, and had not arrived. No caller was told of it.
  *   It goes during the request, or before a leg has flushed it: any part may be there, torn where it
  *	likes. The chain ends before the first entry, or before the second, or behind it, as it does
- *	with two requests. Each was durable on no leg that the other was not durable on, as far as anybody knew.
+ *	with two requests. No leg was known to have one durable and not the other.
  *   A leg fails the request: it lacks both. It is given up, then the first counts, then the second.
  *   All fail it: neither counts. Both go back into the buffer, and what is built anew at the first one's place
  *	has another sum, so that the second, should it be there, follows nothing.
  *   An entry before it fails: settle_failures() sends what is kept before it waits for all to end.
- *   Somebody wants what is accepted, or the interval is over: the entry that is built for him goes with it;
+ *   A caller waits for accepted blocks, or the interval is over: the entry that is built then goes with it;
  *	if there is none to build it goes alone. So does it when nothing is on its way home any more.
- *	Whoever makes that so kicks: kvp_commit_kick() looks for it. Nothing that goes home waits for what is kept.
+ *	The end of the last one kicks: kvp_commit_kick() looks for a kept entry. Nothing that goes home waits for what is kept.
  *   Pages run out: those of what is on its way home come free, which is when it goes.
  *   The pool stops: in good order everything was wanted. Else it stays where it was, in RAM.
  *   The next entry lies in another segment, or its turn is another vdev's: none is kept that
  *	would have such a one behind it. Of several vdevs turns change with nearly each entry, so hardly any is.
- *   A parity of rows, or clean blocks, are appended: as a next entry. They are for whoever waits.
+ *   A parity of rows, or clean blocks, are appended: as a next entry. They are for waiters.
  *
  * Not with the log on a cache: SSDs do not seek, and intents pass it by at the pace of the disks. What recovery reads,
  * KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by entries, of which there are no more than before.

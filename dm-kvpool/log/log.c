@@ -273,9 +273,9 @@ void kvp_direct_kick(struct kvp_pool *pool)
 
 void kvp_log_faulted(struct kvp_pool *pool)
 {
-	/* Nor does who has ordered the log to move. */
+	/* Nor does a move of the log go on. */
 	kvp_log_move_kick(pool);
-	/* Whoever waits for the legs need not wait any longer. */
+	/* Waits for legs end. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->commit_wq, &pool->log->flush_work);
 }
@@ -441,7 +441,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
 	unsigned long flags;
 
-	/* Builder and checkpoint may both be here: who is last has seen what the other moved. */
+	/* Builder and checkpoint may both be here: the last one has seen what the other moved. */
 	spin_lock_irqsave(&pool->log->lock, flags);
 	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), kvp_log_most_holes(pool));
 	spin_unlock_irqrestore(&pool->log->lock, flags);
@@ -516,7 +516,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-/* Their number is nearly used up, and some are home: true for the first who asks. */
+/* Open intents are nearly used up, and some are home: true for the first caller. */
 static bool begin_to_close(struct kvp_log *log)
 {
 	u32 home = 0;
@@ -534,7 +534,7 @@ static bool begin_to_close(struct kvp_log *log)
 }
 
 /*
- * A stream that nobody flushes uses up the places for open intents. Those that
+ * A stream without a FLUSH uses up the places for open intents. Those that
  * are home can be closed without a checkpoint, in the way of a FLUSH (R20), whose
  * cases these are: the power goes before the flush has ended, or before a header
  * is durable that does not list them: they are open, as before. After that they

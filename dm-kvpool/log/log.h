@@ -81,12 +81,12 @@ enum kvp_entry_phase {
  * @needed: so many legs must take it for it to be durable
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
- * @wanted: somebody waits for everything accepted up to here
+ * @wanted: a caller waits for all that was accepted up to here
  * @bypass: if it holds intents
  * @joined: the next entry, if that is sent with it (joined.c)
  * @due: it was built when the interval was over
  * @appended: it takes nothing from the buffer (append.c)
- * @append: if it holds parity: who waits for it
+ * @append: if it holds parity: its waiter
  * @clean: it holds blocks for the SSD cache, and nothing else
  * @again: so many of those were there before
  * @ios: one a leg of @v
@@ -148,7 +148,7 @@ struct kvp_direct {
 };
 
 /**
- * struct kvp_waiter - somebody waits for durability
+ * struct kvp_waiter - a wait for durability
  * @list: on log->waiters in order of @seq; by log->lock
  * @seq: everything accepted up to here must be durable
  * @lsn: what went past the log below it must be home and flushed; internal
@@ -232,12 +232,12 @@ struct kvp_log {
 	struct list_head flush_waiters;		/* durable but for bypass and membership */
 	bool failed;				/* a commit failed; cleared by the one that succeeds */
 	bool due;				/* the interval is over, or a close is wanted */
-	bool closing;				/* somebody is about to close intents that are home */
+	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must make some */
 	bool stopped;				/* nothing more is built */
 	bool held;				/* move.h; nothing is built while it moves in good order */
 	u64 squeeze;				/* blocks that users may have in it while it is emptied; 0: all */
-	bool requeue;				/* a noflush suspend: nobody is kept waiting for legs */
+	bool requeue;				/* a noflush suspend: no request is kept waiting for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;				/* no header says an earlier second than this; by build_lock */
 
@@ -417,7 +417,7 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
 /**
  * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
  *
- * Whoever found the lock taken relies on that (kvp_commit_kick()). Context: process; may send an entry.
+ * A caller that found the lock taken relies on that (kvp_commit_kick()). Context: process; may send an entry.
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
@@ -681,7 +681,7 @@ void __kvp_log_milestone(struct kvp_pool *pool);
 /** kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit */
 bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark);
 
-/** kvp_log_short() - does somebody wait for space, or will soon? */
+/** kvp_log_short() - true if a caller waits for space, or will soon */
 bool kvp_log_short(struct kvp_pool *pool);
 
 /** kvp_log_floor() - lower @mark to the first intent that is not yet home */
@@ -697,7 +697,7 @@ void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
 void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
 
 /**
- * kvp_log_close_some() - flush the legs and close intents, if many are open that nobody flushes
+ * kvp_log_close_some() - flush the legs and close intents, if many are open without a FLUSH
  *
  * For a bypass worker that has brought some home. Context: process, waits for I/O.
  */
@@ -734,7 +734,7 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 /** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
 void kvp_log_recorded(struct kvp_pool *pool);
 
-/** kvp_log_faulted() - the pool is: whoever waits for legs, or for the log to move, is answered. Any context. */
+/** kvp_log_faulted() - the pool is faulted: waits for legs, or for the log to move, end. Any context. */
 void kvp_log_faulted(struct kvp_pool *pool);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */

@@ -107,14 +107,14 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
-/* Has every entry ended, and its versions moved on? Nobody builds another one. */
+/* True if every entry has ended, and its versions have moved on. No other is built. */
 static bool all_entries_free(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
 	bool free = true;
 	u32 i;
 
-	/* Who was about to when that was forbidden has this lock. */
+	/* A builder that began before that was forbidden holds this lock. */
 	mutex_lock(&log->build_lock);
 	for (i = 0; free && i < KVP_ENTRIES; i++)
 		free = smp_load_acquire(&log->entries[i].phase) == KVP_ENTRY_FREE;
@@ -122,7 +122,7 @@ static bool all_entries_free(struct kvp_pool *pool)
 	return free;
 }
 
-/* Is home what the log holds? If not, see to it that somebody is at it, who kicks in the end. */
+/* True if all that the log holds is home. If not, start what brings it there, and kicks in the end. */
 static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = ~0ull };
@@ -175,14 +175,14 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
-	/* Before any answer: whoever has waited for the move finds it among the events. */
+	/* Before any answer, so that a waiter for the move finds it among the events. */
 	kvp_event(pool, "log_moved vdev=%u why=%s", to->v->index,
 		  lost || !to->by_order ? "the cache was lost" : "by order");
 	kvp_answer(&done, 0);
 	kvp_log_limit_buffered(pool);
 }
 
-/* By whoever moves the log; all who write a superblock look at it. */
+/* Set by the move of the log; read by each writer of a superblock. */
 static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	mutex_lock(&pool->sb_lock);
@@ -237,7 +237,7 @@ static int try_to_move(struct kvp_pool *pool)
 	return kvp_vdev_has_log(to->v) ? move_log(pool, to) : -ENODEV;
 }
 
-/* Whoever has ordered it hears how it went. */
+/* Tell the order how it ended. */
 static void end_plan(struct kvp_pool *pool, int error)
 {
 	struct kvp_log_new *plan = pool->log->plan;

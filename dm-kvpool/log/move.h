@@ -22,15 +22,15 @@
  * All that the log held, and that is not yet home, is in RAM. From the moment at
  * which the loss of the last SSD is noted (log->pool->log_moving):
  *
- *   - nothing is built, and nobody is answered who waits for durability, not even
- *     for what was durable in the log that is lost;
+ *   - nothing is built, and no waiter for durability is answered, not even for
+ *     entries that were durable in the log that is lost;
  *   - entries that were in flight end, well or badly: their versions go to destage,
  *     or back into the buffer;
  *   - destage and bypass bring home all that was in the log. Parity is not logged
  *     for that (R6): a cut now finds no log in any case;
  *   - a checkpoint says that all this is home. Its superblock, the same one, names
  *     an empty log on a vdev with data, under a new nonce and epoch (R11);
- *   - those who wait are answered if theirs is home, and the buffer is committed
+ *   - waiters are answered if their blocks are home, and the buffer is committed
  *     to the new log.
  *
  * That superblock is also the first that records the last SSDs out; those that were lost
@@ -56,7 +56,7 @@ struct kvp_vdev;
  * @v: whose legs will carry it; together with those of others, if they have data
  * @nonce: its own
  * @mode: what the tunable cache_mode will be; only with @by_order
- * @by_order: somebody waits for @done
+ * @by_order: an order waits for @done
  * @in_sb: pool->sb names it; by sb_lock
  * @error: how it went; valid at @done
  * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: what the superblock says otherwise
@@ -99,13 +99,13 @@ void kvp_log_move_kick(struct kvp_pool *pool);
  * kvp_log_move_to() - move the log to @plan->v, and set the cache's mode with the same superblock
  * @plan: @v and @mode are set
  *
- * Whoever waits for durability waits until then, so the log should hold little. One at a time.
+ * Waiters for durability wait until then, so the log should hold little. One at a time.
  * Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
  * -ECANCELED: the pool stops. Context: process, waits for I/O.
  */
 int kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
 
-/** kvp_log_move_cancel() - the log is stopped: nobody waits for it to move any more */
+/** kvp_log_move_cancel() - the log is stopped: waits for its move end */
 void kvp_log_move_cancel(struct kvp_pool *pool);
 
 void kvp_log_move_work(struct work_struct *work);

@@ -4,7 +4,7 @@
  *
  * Before a row is written in part at home, its new parity must be durable in
  * the log. Destage writes it when the log may be as good as full, and a recovery
- * may have to, behind the log's end. So whoever appends for users leaves room
+ * may have to, behind the log's end. So appends for users leave room
  * for the parity of every row that the log makes necessary: it is owed. Each
  * version owes one row, and a discard those of the stripes that it begins and
  * ends in. The debt is paid when parity that counts the version is durable, and

@@ -18,8 +18,8 @@
 #define SHARE	256u	/* versions that are parked at a time */
 
 /*
- * So long what does not answer may come back: a dead SSD does not, and while the log moves nobody is
- * answered. But of what a recovery has left in the log RAM never had a copy, and it may be all of it.
+ * How long to wait for an SSD that does not answer: a dead SSD stays silent, and while the log moves no read
+ * is answered. But of blocks that a recovery has left in the log RAM never had a copy, and these may be all.
  */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
@@ -76,8 +76,8 @@ void kvp_reload_free(struct kvp_reload *r)
 /* --- parking ------------------------------------------------------------------------- */
 
 /*
- * There was no memory for it. Who waits for pages may be all that would bring us here again: without entries none ends.
- * Within the lock, as in entry_ended(), since whoever stops the log flushes this.
+ * There was no memory to spill. Without entries in flight none ends, so only waiters for pages would start this again.
+ * Within the lock, as in entry_ended(), since kvp_log_stop() flushes this.
  */
 static void park_later(struct kvp_pool *pool)
 {

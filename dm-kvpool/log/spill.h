@@ -6,7 +6,7 @@
  * record is durable there need not keep its page until it is home: it is parked, and its
  * contents are read from the log when destage, or a reader, wants them. What is left of it
  * in memory is its struct kvp_version, in the same place of all orders, so that nothing else
- * about it changes: whoever comes later supersedes it, and it goes home in log order.
+ * about it changes: a later version supersedes it, and it goes home in log order.
  *
  * The oldest are parked first: wbuf->parked holds what was logged before all that is on
  * wbuf->logged. A place in the log is not written again before the tail has passed it, and
@@ -35,8 +35,8 @@ void kvp_reload_free(struct kvp_reload *r);
 /**
  * kvp_spill() - if the buffer is getting full, give back pages of what the log of a cache has
  *
- * Wakes who waits for them. Return: was it a full share, so that more is to be given back at once?
- * Context: process; does not wait.
+ * Wakes waiters for pages. Return: true if it was a full share, so that more is to be given back at
+ * once. Context: process; does not wait.
  */
 bool kvp_spill(struct kvp_pool *pool);
 

@@ -75,7 +75,7 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
  *   both twins                     is a superblock there that is newer than all that can be read? It goes by the
  *                                  place of the slot: format/sbring.h. If so the leg is in doubt, unless another
  *                                  leg's superblock is as new
- *   all of a label                 refused: the leg is there, and nobody knows what it says
+ *   all of a label                 refused: the leg is there, and its label is unknown
  *   no memory, or no answer        asked again, a few times; and then the same as any other error
  *
  * A leg in doubt may hold what no other has. That is as for one that is missing: kvp_choose(), R16. So it is
@@ -358,9 +358,9 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 /*
  * What is known of a leg that @best says is in sync, by its own label; NULL: it is not here.
  *
- * R29: in sync it cannot be if its label is further behind than a power cut, or several, can leave it. It was put back
- * to an older state: by dd of an image, or as a disk of a virtual machine. It is stale, whatever it says of itself, of
- * what it was when that label was written. The others count for what there is now; if they are too few nobody has it.
+ * R29: a leg is not in sync if its label is further behind than power cuts can leave it. It was put back to an older
+ * state: by dd of an image, or as a disk of a virtual machine. It is stale, whatever its label says of the time when
+ * it was written. The other legs have the present state; if they are too few, no leg has it.
  */
 static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const struct kvp_sb *best)
 {
@@ -609,7 +609,7 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 	return true;
 }
 
-/* Somebody may have been told of what the unreadable superblocks say: it is lost, by order. */
+/* Requests may have been answered by the state in the unreadable superblocks. It is lost, by order. */
 static void go_back(struct kvp_pool *pool)
 {
 	u32 i;

@@ -341,7 +341,7 @@ static void __supersede(struct kvp_version *old)
 	hlist_del_init(&old->hash);
 }
 
-/* Whoever found the buffer full meanwhile must learn that it is not. */
+/* A writer that found the buffer full meanwhile must learn that it is not. */
 static void give_back_spare(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -540,16 +540,16 @@ static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 }
 
 /*
- * Who reads asks for versions first, then for holes, then the table; and where there is no hole he
- * takes no lock. nr_holes is all that he looks at then, and it says so in time:
+ * A reader asks for versions first, then for holes, then the table. Without holes it takes no lock
+ * and only looks at nr_holes, which changes in time:
  *
- *   A hole is counted before any version that it covers leaves the hash table. Whoever misses the
- *   version there has been behind us at its bucket: by the bucket's lock (kvp_wbuf_find()), or, if he
- *   only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So he
- *   finds it counted, and gets zeros; not what home had before the version.
- *   It is counted no more after the table says that its blocks are unwritten. Whoever finds it gone
- *   reads the table after that, by the same barrier.
- *   Who asks before all that reads at the same time as the discard is made: old or zeros.
+ *   A hole is counted before any version that it covers leaves the hash table. A reader that misses the
+ *   version there has come after us to its bucket: by the bucket's lock (kvp_wbuf_find()), or, if it
+ *   only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So it finds
+ *   the hole counted, and gets zeros; not the block that home had before the version.
+ *   The hole is uncounted after the table says that its blocks are unwritten. A reader that finds it
+ *   gone reads the table after that, by the same barrier.
+ *   A reader that came before all that reads at the same time as the discard: old or zeros.
  */
 static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 {
@@ -684,7 +684,7 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 			}
 	smp_rmb();	/* versions, then holes: pairs with the one in kvp_wbuf_discard() */
 	found = any_hole(w, block, count);
-	smp_rmb();	/* then the table: pairs with the locks of who sets it, then drops these */
+	smp_rmb();	/* then the table: pairs with the locks of its setter, which then drops these */
 	return found;
 }
 
@@ -694,7 +694,7 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
-		/* nobody rewrites a hole */
+		/* a hole is not rewritten */
 		if (!d->hole)
 			lock = lock_next(w, lock, d->block);
 		WRITE_ONCE(d->state, state);

@@ -230,8 +230,8 @@ static inline void kvp_wbuf_assert_locked(const struct kvp_wbuf *w)
 }
 
 /*
- * Each may have changed when it is looked at, but for who holds the lists, or is alone. Context:
- * any.
+ * Each value may have changed when it is looked at, unless the caller holds the lists, or is alone.
+ * Context: any.
  */
 
 /** kvp_wbuf_limit() - pages that may exist */
@@ -382,7 +382,7 @@ void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n
 /**
  * kvp_wbuf_abandon() - kvp_wbuf_exit() is to free @versions too.
  *
- * Context: nobody else uses the buffer.
+ * Context: the buffer is not in use.
  */
 void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
 
@@ -443,7 +443,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
  * kvp_wbuf_restore() - versions that a recovery found in the log, parked from the start
  * @versions: newest of each block, in log order, from kzalloc(), LOGGED; empty then
  *
- * Return: how many. Context: nobody else uses the buffer yet.
+ * Return: how many. Context: the buffer is not in use yet.
  */
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
@@ -561,7 +561,7 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
 /** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
 void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d);
 
-/** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking who waits for space once */
+/** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking waiters for space once */
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
 
 /** kvp_wbuf_advance() - beyond COMMITTING: only the newest's age is asked for, so no lock is needed */
