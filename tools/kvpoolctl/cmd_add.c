@@ -322,6 +322,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_add = {
 	.name = "add",
+	.purpose = "make a pool larger, or add a cache",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.help = "Adds vdevs to a running pool; its device grows at once, and a filesystem on it can\n"
 		"grow after it. What is there stays where it is; what is new goes to the new vdevs\n"

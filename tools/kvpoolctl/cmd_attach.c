@@ -17,6 +17,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_attach = {
 	.name = "attach",
+	.purpose = "add one more SSD to the cache, as a copy",
 	.args = "[-n] [-f] POOL LEG NEW",
 	.help = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss of one\n"
 		"more. LEG is a path, or its UUID. As for replace, what is on the cache alone goes home\n"

@@ -21,6 +21,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_cancel = {
 	.name = "cancel",
+	.purpose = "end a drain of the cache",
 	.args = "POOL drain",
 	.help = "Ends a drain that 'remove POOL cache' or 'set POOL cache_mode=' has begun. The cache\n"
 		"is in use as before, and what has come home is home.",

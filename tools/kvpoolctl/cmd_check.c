@@ -130,6 +130,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_check = {
 	.name = "check",
+	.purpose = "verify a whole pool, offline and read-only",
 	.args = "DEV...",
 	.help = "Verifies a pool that does not run, from its legs or images of them: replays the\n"
 		"log in memory, then compares every block on every leg with the version that is\n"

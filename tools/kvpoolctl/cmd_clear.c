@@ -63,6 +63,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_clear = {
 	.name = "clear",
+	.purpose = "reset error counters, try again what failed, resume a pool",
 	.args = "POOL [DEV]",
 	.help = "Sets the error counters of all legs, or of one, to zero, tries again what failed,\n"
 		"and resumes a suspended pool. Lost blocks stay lost: only writing them anew\n"

@@ -159,6 +159,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_create = {
 	.name = "create",
+	.purpose = "make a pool of devices",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n"
 		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV...; of several, which\n"

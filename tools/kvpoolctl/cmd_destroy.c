@@ -24,6 +24,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_destroy = {
 	.name = "destroy",
+	.purpose = "stop a pool and give up its devices; import --destroyed undoes it",
 	.args = "[-n] POOL",
 	.help = "Stops a pool and marks its labels as destroyed. Data stays in place:\n"
 		"'kvpoolctl import --destroyed' undoes it until the legs are used otherwise.",

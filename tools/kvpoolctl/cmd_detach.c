@@ -16,6 +16,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_detach = {
 	.name = "detach",
+	.purpose = "take one of several SSDs out of the cache",
 	.args = "[-n] POOL LEG",
 	.help = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, or its\n"
 		"UUID, if it is missing. As for replace, what is on the cache alone goes home first. If\n"

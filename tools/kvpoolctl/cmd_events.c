@@ -112,6 +112,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_events = {
 	.name = "events",
+	.purpose = "what happened to pools, oldest first; -f follows",
 	.args = "[-f] [POOL]",
 	.help = "Prints the events that running pools keep: time, pool, name, key=value.\n\n"
 		"  -f  go on and print new ones as they come, also when the pool went and is back",

@@ -49,6 +49,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_export = {
 	.name = "export",
+	.purpose = "stop a pool, so that its devices can go to another host",
 	.args = "[-n] [-a] [--drain] [POOL]",
 	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then,\n"
 		"those of a cache included: it says which SSDs must travel along.\n\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl get: tunables of a running pool. */
+/* kvpoolctl get: tunables of a running pool, or without one their defaults. */
 #include "setting.h"
 #include "stats.h"
 
@@ -87,13 +87,17 @@ static void add_tunable(json_object *all, const struct stats *s, unsigned int id
 	char buf[64];
 
 	json_text(o, "unit", tunable_unit(id));
+	if (!s)
+		json_text(o, "value", NULL);
 	if (t->unit == KVP_UNIT_WORD) {
-		json_text(o, "value", value_of(s, id, buf, sizeof(buf)));
+		if (s)
+			json_text(o, "value", value_of(s, id, buf, sizeof(buf)));
 		kvp_tunable_print(id, t->def, buf, sizeof(buf));
 		json_text(o, "default", buf);
 		json_text(o, "words", t->words);
 	} else {
-		add_number(o, "value", value_of(s, id, buf, sizeof(buf)));
+		if (s)
+			add_number(o, "value", value_of(s, id, buf, sizeof(buf)));
 		add_limit(o, "default", id, t->def);
 		add_limit(o, "min", id, t->min);
 		add_limit(o, "max", id, t->max);
@@ -107,7 +111,7 @@ static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
 	json_object *o = json_child(all, fixed[i].key);
 
 	json_text(o, "unit", "bytes");
-	if (fixed_bytes(s, i))
+	if (s && fixed_bytes(s, i))
 		json_number(o, "value", fixed_bytes(s, i));
 	else
 		json_text(o, "value", NULL);
@@ -115,6 +119,7 @@ static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
 	json_text(o, "meaning", fixed[i].meaning);
 }
 
+/* @pool and @s are NULL if no pool is asked. */
 static void print_json(const char *pool, const struct stats *s, int only)
 {
 	json_object *root = json_root(), *all;
@@ -129,34 +134,52 @@ static void print_json(const char *pool, const struct stats *s, int only)
 		if (only < 0 || only == FIRST_FIXED + i)
 			add_fixed(all, s, (unsigned int)i);
 	if (only < 0 || only == COMMENT)
-		json_text(root, KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
+		json_text(root, KEY_COMMENT, s ? stats_text(s, KEY_COMMENT) ?: "" : NULL);
 	ctl_json(root);
 }
 
+static const char *show_limit(const struct ctl *ctl, unsigned int id, u64 value, char buf[64])
+{
+	char text[64];
+
+	kvp_tunable_print(id, value, text, sizeof(text));
+	tunable_show(ctl, id, text, buf, 64);
+	return buf;
+}
+
+static void print_row(bool values, const char *key, const char *value, const char *def,
+		      const char *range, const char *meaning)
+{
+	printf("%-20s ", key);
+	if (values)
+		printf("%-13s ", value);
+	printf("%-10s %-16s %s\n", def, range, meaning);
+}
+
+/* Without @s there is no column of values. */
 static void print_table(const struct ctl *ctl, const struct stats *s)
 {
-	char def[64], shown[64], min[64], max[64], range[160];
+	char def[64], shown[64] = "", min[64], max[64], range[160];
 	unsigned int i;
 
-	printf("%-20s %-10s %-10s %-16s %s\n", "KEY", "VALUE", "DEFAULT", "RANGE", "MEANING");
+	print_row(s, "KEY", "VALUE", "DEFAULT", "RANGE", "MEANING");
 	for (i = 0; i < KVP_TUNABLES; i++) {
 		const struct kvp_tunable *t = &kvp_tunables[i];
 
-		tunable_show(ctl, i, value_of(s, i, def, sizeof(def)), shown, sizeof(shown));
-		kvp_tunable_print(i, t->min, range, sizeof(range));
-		tunable_show(ctl, i, range, min, sizeof(min));
-		kvp_tunable_print(i, t->max, range, sizeof(range));
-		tunable_show(ctl, i, range, max, sizeof(max));
-		snprintf(range, sizeof(range), "%s%s..%s", t->by_itself ? "0, " : "", min, max);
-		kvp_tunable_print(i, t->def, def, sizeof(def));
-		tunable_show(ctl, i, def, min, sizeof(min));
-		printf("%-20s %-10s %-10s %-16s %s\n", t->key, shown, min,
-		       t->unit == KVP_UNIT_WORD ? t->words : range, t->meaning);
+		if (s)
+			tunable_show(ctl, i, value_of(s, i, def, sizeof(def)), shown, sizeof(shown));
+		snprintf(range, sizeof(range), "%s%s..%s", t->by_itself ? "0, " : "",
+			 show_limit(ctl, i, t->min, min), show_limit(ctl, i, t->max, max));
+		print_row(s, t->key, shown, show_limit(ctl, i, t->def, def),
+			  t->unit == KVP_UNIT_WORD ? t->words : range, t->meaning);
 	}
 	for (i = 0; i < FIXED; i++)
-		printf("%-20s %-10s %-10s %-16s %s\n", fixed[i].key,
-		       fixed_value(ctl, s, i, shown), "-", fixed[i].when, fixed[i].meaning);
-	printf("%-20s %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
+		print_row(s, fixed[i].key, s ? fixed_value(ctl, s, i, shown) : "", "-",
+			  fixed[i].when, fixed[i].meaning);
+	if (s)
+		printf("%-20s %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
+	else
+		print_row(s, KEY_COMMENT, "", "-", "a text", "what you like, of at most 128 bytes");
 }
 
 static void print_one(const struct ctl *ctl, const struct stats *s, int id)
@@ -174,6 +197,15 @@ static void print_one(const struct ctl *ctl, const struct stats *s, int id)
 	}
 }
 
+static int print_defaults(const struct ctl *ctl)
+{
+	if (ctl->json)
+		print_json(NULL, NULL, -1);
+	else
+		print_table(ctl, NULL);
+	return EXIT_DONE;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	int n, id = -1;
@@ -183,7 +215,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
-	n = ctl_args(ctl, argc, 1, 2);
+	n = ctl_args(ctl, argc, 0, 2);
+	if (!n)
+		return print_defaults(ctl);
 	if (n == 2) {
 		const char *key = argv[optind + 1];
 
@@ -205,9 +239,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_get = {
 	.name = "get",
-	.args = "POOL [KEY]",
+	.purpose = "show tunables, with range, default and meaning",
+	.args = "[POOL [KEY]]",
 	.help = "Shows the tunables of a running pool, or the value of one; also log_size, size and\n"
-		"chunk, which are given when a pool is made, and cache_dirty_max, with its cache.",
+		"chunk, which are given when a pool is made, and cache_dirty_max, with its cache.\n"
+		"Without POOL: all that there are, with default, range and meaning.",
 	.shorts = "",
 	.run = run,
 };

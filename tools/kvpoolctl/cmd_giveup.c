@@ -41,6 +41,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_giveup = {
 	.name = "giveup",
+	.purpose = "give up a page of checksums that is bad in every copy",
 	.args = "[-f] POOL BLOCK",
 	.help = "Gives up the page of the checksum table above BLOCK that no leg has (event table_lost).\n"
 		"All blocks below it are lost then, 1 GiB or 512 GiB: they read as errors until each is\n"

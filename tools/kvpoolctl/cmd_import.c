@@ -472,6 +472,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_import = {
 	.name = "import",
+	.purpose = "find pools and start them; without a name, list them",
 	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] "
 		"[--destroyed] [--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
 	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"

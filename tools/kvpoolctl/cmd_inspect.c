@@ -186,6 +186,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_inspect = {
 	.name = "inspect",
+	.purpose = "show labels, log and table of one device",
 	.args = "[--udev] DEV",
 	.help = "Shows labels, log and table of one leg, or of an image of it. Reads only, and\n"
 		"needs no module.\n\n"

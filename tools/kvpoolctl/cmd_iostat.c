@@ -368,6 +368,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_iostat = {
 	.name = "iostat",
+	.purpose = "what a pool does: requests, bytes, flush times, cache hits",
 	.args = "[-v] POOL [INTERVAL [COUNT]]",
 	.help = "Shows what a pool does: requests and bytes a second, how long flushes take, how\n"
 		"many reads the RAM cache answers, and what is not yet home. The first line is the\n"

@@ -195,6 +195,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_labelclear = {
 	.name = "labelclear",
+	.purpose = "remove the labels of kvpool, or signatures of others, from a device",
 	.args = "[-n] [-f | --foreign] DEV",
 	.help = "Removes the kvpool labels of a device that is not in use.\n\n"
 		"  -f         also if its pool was not destroyed: what the pool holds there is lost\n"

@@ -140,6 +140,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_list = {
 	.name = "list",
+	.purpose = "list the pools that run, one a line",
 	.args = "[-H] [-o COLUMNS]",
 	.help = "Lists the pools that run, one a line.\n\n"
 		"  -H          no titles, tabs between the columns\n"

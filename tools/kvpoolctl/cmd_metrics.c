@@ -371,6 +371,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_metrics = {
 	.name = "metrics",
+	.purpose = "all counters in the text format of Prometheus",
 	.args = "",
 	.help = "Prints what there is to know of all running pools in the text format of Prometheus,\n"
 		"for the textfile collector of its node exporter, or whatever else takes that.",

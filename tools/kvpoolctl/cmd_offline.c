@@ -102,6 +102,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_offline = {
 	.name = "offline",
+	.purpose = "take a leg out of use",
 	.args = "[-n] POOL DEV",
 	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. An SSD of a cache\n"
 		"can begin anew later (kvpoolctl online). Any other leg stays out: this version cannot\n"

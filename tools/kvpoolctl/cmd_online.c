@@ -23,6 +23,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_online = {
 	.name = "online",
+	.purpose = "bring an SSD of the cache into use again",
 	.args = "[-n] [--wait] POOL DEV",
 	.help = "Brings an SSD of the cache that failed, was taken out, or missed writes into use\n"
 		"again. DEV is a path, or the UUID of the leg. It begins anew, empty, under another\n"

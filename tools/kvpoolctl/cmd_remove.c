@@ -161,6 +161,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_remove = {
 	.name = "remove",
+	.purpose = "take the cache out",
 	.args = "[-n] POOL cache",
 	.help = "Takes the cache out of a running pool. What is on it alone goes home first, while the\n"
 		"pool is in use, and it is said how long that takes; 'kvpoolctl cancel POOL drain'\n"

@@ -25,6 +25,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_replace = {
 	.name = "replace",
+	.purpose = "put another SSD in the place of one of the cache",
 	.args = "[-n] [-f] [--wait] POOL OLD NEW",
 	.help = "Puts another SSD in the place of one of the cache, whether that is in use, missing or\n"
 		"faulted. OLD is a path, or the UUID of the leg. What is on the cache alone goes home\n"

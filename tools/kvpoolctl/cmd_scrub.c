@@ -115,6 +115,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_scrub = {
 	.name = "scrub",
+	.purpose = "verify everything that was written, and repair it",
 	.args = "[--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
 	.help = "Reads and verifies everything that was written, on every leg, and repairs what\n"
 		"can be repaired, while the pool is in use.\n\n"

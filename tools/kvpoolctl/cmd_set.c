@@ -1,21 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl set: change a tunable of a running pool. */
+#define _GNU_SOURCE
 #include "drain.h"
 #include "setting.h"
 
-static int run(struct ctl *ctl, int argc, char **argv)
+/* KEY=VALUE, or KEY and VALUE as two words. */
+static int parse(struct ctl *ctl, const char *key, const char *value, struct setting *s)
 {
-	struct dm_entry e;
-	struct setting s;
+	char *text = NULL;
 	struct err err;
 	int ret;
 
+	if (value && strchr(key, '='))
+		return ctl_usage(ctl, "too many arguments");
+	if (value && asprintf(&text, "%s=%s", key, value) < 0)
+		err_set(&err, ERR_FAILED, key, "free some memory", "no memory");
+	else if (!setting_parse(text ?: key, s, &err)) {
+		free(text);
+		return 0;
+	}
+	ret = ctl_fail(ctl, &err);
+	free(text);
+	return ret;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
 	bool force = false;
+	struct dm_entry e;
+	struct setting s;
+	struct err err;
+	int n, ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		force = true;	/* -f is the only one */
-	ctl_args(ctl, argc, 2, 2);
-	if (setting_parse(argv[optind + 1], &s, &err) || dm_find(argv[optind], &e, &err))
+	n = ctl_args(ctl, argc, 2, 3);
+	ret = parse(ctl, argv[optind + 1], n == 3 ? argv[optind + 2] : NULL, &s);
+	if (ret)
+		return ret;
+	if (dm_find(argv[optind], &e, &err))
 		return ctl_fail(ctl, &err);
 	if (force && strcmp(s.key, "cache_mode")) {
 		err_set(&err, ERR_USAGE, "-f", "leave it out", "it is for cache_mode alone");
@@ -32,9 +55,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_set = {
 	.name = "set",
-	.args = "[-f] POOL KEY=VALUE",
+	.purpose = "change a tunable; durable at once",
+	.args = "[-f] POOL KEY=VALUE|KEY VALUE",
 	.help = "Changes a tunable of a running pool. It is durable when the command returns.\n"
-		"'kvpoolctl get POOL' lists them all with range, default and meaning.\n"
+		"'kvpoolctl get' lists them all with range, default and meaning.\n"
 		"cache_mode moves the log onto the cache, or off it, and may take minutes for that;\n"
 		"the pool stays in use. If it is interrupted before the log moves, nothing has changed.\n\n"
 		"  -f            cache_mode=writeback, though the pool survives less then",

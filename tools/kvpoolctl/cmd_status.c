@@ -306,6 +306,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_status = {
 	.name = "status",
+	.purpose = "health of pools, and what to do when something is wrong",
 	.args = "[-v] [-x] [-d DIR|DEV]... [POOL]",
 	.help = "Shows the health of one or all running pools. The worst comes last, and the\n"
 		"last line is an advice when something is wrong. Without POOL also pools that do not run\n"

@@ -77,6 +77,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_trim = {
 	.name = "trim",
+	.purpose = "tell SSDs which blocks hold nothing",
 	.args = "[--wait | --stop] POOL",
 	.help = "Tells the legs that offer discards, as SSDs do, which of their blocks hold nothing,\n"
 		"because they were never written or were discarded. It goes on in the background,\n"

@@ -33,6 +33,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_version = {
 	.name = "version",
+	.purpose = "versions of the tool, the module and the on-disk format",
 	.args = "",
 	.help = "Shows the versions of tool, module and on-disk format.",
 	.shorts = "",

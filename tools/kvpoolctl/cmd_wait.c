@@ -22,6 +22,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_wait = {
 	.name = "wait",
+	.purpose = "wait until the log has left the cache, or come onto it",
 	.args = "-t drain POOL",
 	.help = "Waits until the log has left the cache of the pool, if that is on its way, and says\n"
 		"how long it will take. It fails if that was cancelled.\n\n"

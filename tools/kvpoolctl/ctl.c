@@ -11,19 +11,17 @@
 #define PROGRESS_EVERY	0.2
 #define PROGRESS_WIDTH	40
 
-enum { OPT_VERSION = 10000 };	/* above what commands use for theirs */
-
 static const struct option common[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "plain", no_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "version", no_argument, NULL, 'V' },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ NULL, 0, NULL, 0 }
 };
 
-static void print_help(const struct command *cmd)
+void ctl_help(const struct command *cmd)
 {
 	printf("Usage: kvpoolctl %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
 	       cmd->help);
@@ -31,8 +29,8 @@ static void print_help(const struct command *cmd)
 	       "  -j, --json     machine-readable output\n"
 	       "  -p, --plain    sizes in plain bytes\n"
 	       "  -q, --quiet    no messages but errors\n"
-	       "      --help     this text\n"
-	       "      --version  version of the tool\n",
+	       "  -h, --help     this text\n"
+	       "  -V, --version  version of the tool\n",
 	       cmd->dry_run ? "  -n, --dry-run  print what would be done\n" : "");
 }
 
@@ -52,9 +50,9 @@ static void common_option(struct ctl *ctl, int c)
 		ctl->dry_run = true;
 		break;
 	case 'h':
-		print_help(ctl->cmd);
+		ctl_help(ctl->cmd);
 		exit(EXIT_DONE);
-	case OPT_VERSION:
+	case 'V':
 		printf("kvpoolctl %s\n", KVPOOL_VERSION);
 		exit(EXIT_DONE);
 	}
@@ -68,7 +66,7 @@ static void all_options(const struct command *cmd, char *shorts, size_t size,
 	unsigned int i, n = 0;
 
 	/* ':' first: a missing argument is told apart from an unknown option */
-	snprintf(shorts, size, ":%sjpqh%s", cmd->shorts, cmd->dry_run ? "n" : "");
+	snprintf(shorts, size, ":%sjpqhV%s", cmd->shorts, cmd->dry_run ? "n" : "");
 	for (i = 0; i < 2; i++)
 		for (const struct option *o = lists[i]; o && o->name && n < MAX_LONGS - 1; o++)
 			if (o->val != 'n' || cmd->dry_run)
@@ -93,7 +91,7 @@ int ctl_getopt(struct ctl *ctl, int argc, char **argv)
 			exit(ctl_usage(ctl, "unknown option '%s'",
 				       optopt > ' ' && optopt < 127 ?
 				       (char[]){ '-', (char)optopt, 0 } : argv[at]));
-		if (c == 'j' || c == 'p' || c == 'q' || c == 'h' || c == OPT_VERSION ||
+		if (c == 'j' || c == 'p' || c == 'q' || c == 'h' || c == 'V' ||
 		    (c == 'n' && ctl->cmd->dry_run))
 			common_option(ctl, c);
 		else

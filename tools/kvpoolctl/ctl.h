@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What all commands share: options, output, errors. Each command is one file
- * cmd_NAME.c with one struct command, named in the table of main.c.
+ * cmd_NAME.c with one struct command, named in commands.def.
  */
 #ifndef KVPOOLCTL_H
 #define KVPOOLCTL_H
@@ -21,6 +21,7 @@ struct ctl;
 
 struct command {
 	const char *name;
+	const char *purpose;		/* what it is for, in one line */
 	const char *args;		/* as in the usage line */
 	const char *help;		/* one or more lines */
 	const char *shorts;		/* short options of its own, as for getopt() */
@@ -35,8 +36,6 @@ struct ctl {
 	bool json, plain, quiet, dry_run;
 };
 
-extern const struct command *const commands[];	/* NULL at the end */
-
 /** command_names() - of all commands, NULL at the end */
 const char *const *command_names(void);
 
@@ -47,6 +46,9 @@ const char *const *command_names(void);
  * wrong usage. Arguments are argv[optind] and on.
  */
 int ctl_getopt(struct ctl *ctl, int argc, char **argv);
+
+/** ctl_help() - print usage and options of a command */
+void ctl_help(const struct command *cmd);
 
 /** ctl_args() - the number of arguments, which must be within @min and @max; else exits */
 int ctl_args(struct ctl *ctl, int argc, int min, int max);

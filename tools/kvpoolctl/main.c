@@ -1,50 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl: finds the command and runs it. */
-#include "ctl.h"
-
-extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_check, cmd_clear, cmd_create, cmd_destroy, cmd_detach, cmd_events, cmd_export, cmd_giveup,
-	cmd_get, cmd_import, cmd_inspect, cmd_iostat, cmd_labelclear, cmd_list, cmd_metrics,
-	cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub,
-	cmd_set, cmd_status, cmd_trim, cmd_version, cmd_wait;
-
-const struct command *const commands[] = {
-	&cmd_create, &cmd_destroy, &cmd_import, &cmd_export, &cmd_list, &cmd_status, &cmd_scrub, &cmd_trim,
-	&cmd_add, &cmd_remove, &cmd_replace, &cmd_attach, &cmd_detach, &cmd_wait, &cmd_cancel, &cmd_offline, &cmd_online, &cmd_clear, &cmd_giveup, &cmd_labelclear, &cmd_get, &cmd_set, &cmd_events,
-	&cmd_iostat, &cmd_metrics,
-	&cmd_inspect, &cmd_check, &cmd_version, NULL
-};
-
-#define COMMANDS (sizeof(commands) / sizeof(*commands))
-
-const char *const *command_names(void)
-{
-	static const char *names[COMMANDS];
-	size_t i;
-
-	for (i = 0; commands[i]; i++)
-		names[i] = commands[i]->name;
-	return names;
-}
-
-static const struct command *find(const char *name)
-{
-	size_t i;
-
-	for (i = 0; commands[i]; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
-}
-
-static void print_help(void)
-{
-	size_t i;
-
-	puts("Usage: kvpoolctl COMMAND [OPTION]... [ARGUMENT]...\n");
-	for (i = 0; commands[i]; i++)
-		printf("  %-11s%s\n", commands[i]->name, commands[i]->args);
-	puts("\n'kvpoolctl COMMAND --help' tells more; so does kvpoolctl(8).");
-}
+#include "commands.h"
 
 /*
  * Is JSON asked for, wherever that stands? Whoever asks for it gets it with
@@ -71,9 +27,9 @@ static int leading_options(struct ctl *ctl, int argc, char **argv)
 
 	for (i = 1; i < argc && *argv[i] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			print_help();
+			commands_print();
 			exit(EXIT_DONE);
-		} else if (!strcmp(argv[i], "--version")) {
+		} else if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) {
 			printf("kvpoolctl %s\n", KVPOOL_VERSION);
 			exit(EXIT_DONE);
 		} else if (!strcmp(argv[i], "-n") || !strcmp(argv[i], "--dry-run")) {
@@ -98,7 +54,7 @@ int main(int argc, char **argv)
 
 	if (at >= argc)
 		return ctl_usage(&ctl, "a command is missing; 'kvpoolctl --help' lists them");
-	ctl.cmd = find(argv[at]);
+	ctl.cmd = command_find(argv[at]);
 	if (!ctl.cmd) {
 		ctl.cmd = &none;
 		return ctl_usage(&ctl, "there is no command '%.64s'; 'kvpoolctl --help' lists them",

@@ -196,6 +196,9 @@ def wanted(words, obj):
     if command == "import" and not {"--boot", "-a"} & set(words):
         return dict(root, pools=[FOUND], unusable=[dict(path=TEXT, why=TEXT)])
     if command == "get":
+        if obj.get("pool") is None:
+            unset = [dict(c, value=None) for c in SETTING.choices]
+            return dict(root, pool=None, tunables=Map(Or(*unset)), comment=None)
         want = dict(root, pool=TEXT, tunables=Map(SETTING))
         return dict(want, comment=TEXT) if "comment" in obj else want
     if command == "events":
@@ -207,6 +210,8 @@ def wanted(words, obj):
         return dict(root, inspect=INSPECT)
     if command == "check":
         return dict(root, check=CHECK)
+    if command == "help":
+        return dict(root, commands=[dict(name=TEXT, group=TEXT, purpose=TEXT, arguments=TEXT, dry_run=FLAG)])
     if command == "version":
         return dict(root, tool=TEXT, module=Or(TEXT, None), format=VERSION)
     return root

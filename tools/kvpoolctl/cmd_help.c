@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl help: all commands, or one. */
+#include "commands.h"
+
+static void print_json(const struct command *only)
+{
+	json_object *root = json_root(), *list = json_list(root, "commands"), *o;
+	const char *group = NULL;
+	const struct command_row *r;
+
+	for (r = command_rows; r->group || r->cmd; r++) {
+		if (r->group)
+			group = r->group;
+		if (!r->cmd || (only && r->cmd != only))
+			continue;
+		o = json_item(list);
+		json_text(o, "name", r->cmd->name);
+		json_text(o, "group", group);
+		json_text(o, "purpose", r->cmd->purpose);
+		json_text(o, "arguments", r->cmd->args);
+		json_flag(o, "dry_run", r->cmd->dry_run);
+	}
+	ctl_json(root);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	const struct command *cmd = NULL;
+
+	while (ctl_getopt(ctl, argc, argv) != -1)
+		;
+	if (ctl_args(ctl, argc, 0, 1)) {
+		cmd = command_find(argv[optind]);
+		if (!cmd)
+			return ctl_usage(ctl, "there is no command '%.64s'; 'kvpoolctl help' lists them",
+					 argv[optind]);
+	}
+	if (ctl->json)
+		print_json(cmd);
+	else if (cmd)
+		ctl_help(cmd);
+	else
+		commands_print();
+	return EXIT_DONE;
+}
+
+const struct command cmd_help = {
+	.name = "help",
+	.purpose = "list the commands, or explain one",
+	.args = "[COMMAND]",
+	.help = "Lists all commands and says what each is for; of COMMAND it prints what\n"
+		"'kvpoolctl COMMAND --help' does.",
+	.shorts = "",
+	.run = run,
+};

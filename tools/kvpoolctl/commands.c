@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of commands, commands.def, and what is told of them all. */
+#include "commands.h"
+
+#define GROUP(title)
+#define COMMAND(name) extern const struct command cmd_##name;
+#include "commands.def"
+#undef GROUP
+#undef COMMAND
+
+#define GROUP(title) { title, NULL },
+#define COMMAND(name) { NULL, &cmd_##name },
+const struct command_row command_rows[] = {
+#include "commands.def"
+	{ NULL, NULL }
+};
+
+#define ROWS (sizeof(command_rows) / sizeof(*command_rows))
+
+const char *const *command_names(void)
+{
+	static const char *names[ROWS];
+	size_t i, n = 0;
+
+	for (i = 0; i < ROWS; i++)
+		if (command_rows[i].cmd)
+			names[n++] = command_rows[i].cmd->name;
+	names[n] = NULL;
+	return names;
+}
+
+const struct command *command_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ROWS; i++)
+		if (command_rows[i].cmd && !strcmp(command_rows[i].cmd->name, name))
+			return command_rows[i].cmd;
+	return NULL;
+}
+
+void commands_print(void)
+{
+	const struct command_row *r;
+
+	puts("Usage: kvpoolctl COMMAND [OPTION]... [ARGUMENT]...");
+	for (r = command_rows; r->group || r->cmd; r++)
+		if (r->group)
+			printf("\n%s:\n", r->group);
+		else
+			printf("  %-11s%s\n", r->cmd->name, r->cmd->purpose);
+	puts("\nCommon options, before or behind the command:\n"
+	     "  -n, --dry-run  print what would be done; of commands that make or change a pool\n"
+	     "  -j, --json     machine-readable output\n"
+	     "  -p, --plain    sizes in plain bytes\n"
+	     "  -q, --quiet    no messages but errors\n"
+	     "  -h, --help     this text, or that of the command\n"
+	     "  -V, --version  version of the tool\n\n"
+	     "'kvpoolctl help COMMAND' tells more of a command; so does kvpoolctl(8).");
+}

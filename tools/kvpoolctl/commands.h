@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The table of commands, commands.def, and what is told of them all. */
+#ifndef KVPOOLCTL_COMMANDS_H
+#define KVPOOLCTL_COMMANDS_H
+
+#include "ctl.h"
+
+/* A command, or the title of the group that follows: the other one is NULL. */
+struct command_row {
+	const char *group;
+	const struct command *cmd;
+};
+
+extern const struct command_row command_rows[];	/* both NULL at the end */
+
+/** command_find() - the command called @name, or NULL */
+const struct command *command_find(const char *name);
+
+/** commands_print() - usage of the tool, its commands by group, and the common options */
+void commands_print(void);
+
+#endif
