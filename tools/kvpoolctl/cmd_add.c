@@ -320,21 +320,31 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "wipe foreign signatures, let the pool survive less than it does now, and have an SSD "
+	  "of less than 64 MiB in a cache" },
+	{ 'o', NULL, "KEY=VALUE",
+	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; "
+	  "of a cache, which uses all of its SSDs, only the last" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_add = {
 	.name = "add",
 	.purpose = "make a pool larger, or add a cache",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
-	.help = "Adds vdevs to a running pool; its device grows at once, and a filesystem on it can\n"
-		"grow after it. What is there stays where it is; what is new goes to the new vdevs\n"
-		"once it lies behind that. Writes wait while what is in memory goes home. VDEV is as\n"
-		"for create; a cache is added by itself, and is the only vdev that can be taken out\n"
-		"again (remove). Of a pool with a cache what is on that alone goes home first, while the\n"
-		"pool is in use.\n\n"
-		"  -f            wipe foreign signatures, let the pool survive less than it does now, and have an SSD\n"
-		"                of less than 64 MiB in a cache\n"
-		"  -o KEY=VALUE  log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as\n"
-		"                for create",
-	.shorts = "fo:",
+	.about = "Adds vdevs to a running pool; its device grows at once, and a file system on "
+		"it can grow after it (resize2fs, xfs_growfs). What is there stays where it is; "
+		"what is new goes to the new vdevs once it lies behind that. Writes wait while "
+		"what is in memory goes home. VDEV is as for create; a cache is added by itself, "
+		"and is the only vdev that can be taken out again (remove). Of a pool with a "
+		"cache what is on that alone goes home first, while the pool is in use.",
+	.more = "A cache carries the log at once if it survives what the legs do. A power cut at "
+		"any time leaves the old pool or the larger one. If a new device fails, the pool "
+		"is stopped in good order and started again as it was, which takes a moment. "
+		"From then on the pool needs the new vdevs as well.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

@@ -15,16 +15,21 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ssds_exchange(ctl, &o);
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, take it from an exported pool" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_attach = {
 	.name = "attach",
 	.purpose = "add one more SSD to the cache, as a copy",
 	.args = "[-n] [-f] POOL LEG NEW",
-	.help = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss of one\n"
-		"more. LEG is a path, or its UUID. As for replace, what is on the cache alone goes home\n"
-		"first. A cache that was write-through stays so until its mode is set. This version\n"
-		"attaches nothing to other vdevs, nor to a cache of kind parity1.\n\n"
-		"  -f            wipe foreign signatures of NEW, take it from an exported pool",
-	.shorts = "f",
+	.about = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss "
+		"of one more. LEG is a path, or its UUID. As for replace, what is on the cache "
+		"alone goes home first. A cache that was write-through stays so until its mode "
+		"is set. This version attaches nothing to other vdevs, nor to a cache of kind "
+		"parity1.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

@@ -23,8 +23,8 @@ const struct command cmd_cancel = {
 	.name = "cancel",
 	.purpose = "end a drain of the cache",
 	.args = "POOL drain",
-	.help = "Ends a drain that 'remove POOL cache' or 'set POOL cache_mode=' has begun. The cache\n"
-		"is in use as before, and what has come home is home.",
-	.shorts = "",
+	.about = "Ends a drain that 'remove POOL cache' or 'set POOL cache_mode=' has begun. The "
+		"cache is in use as before, and what has come home is home.",
+	.more = "Once the log is empty and moves, which takes a moment, it is refused.",
 	.run = run,
 };

@@ -132,11 +132,16 @@ const struct command cmd_check = {
 	.name = "check",
 	.purpose = "verify a whole pool, offline and read-only",
 	.args = "DEV...",
-	.help = "Verifies a pool that does not run, from its legs or images of them: replays the\n"
-		"log in memory, then compares every block on every leg with the version that is\n"
-		"current. Of a pool with a cache name its SSDs too: they may hold what is nowhere\n"
-		"else. Reads only, and needs no module. Exit status: 4 something is damaged or\n"
-		"missing; 5 the pool would not start.",
-	.shorts = "",
+	.about = "Verifies a pool that does not run, from its legs or images of them: replays "
+		"the log in memory, then compares every block on every leg with the version that "
+		"is current. Of a pool with a cache name its SSDs too: they may hold what is "
+		"nowhere else. Reads only, and needs no module. Exit status: 4 something is "
+		"damaged or missing; 5 the pool would not start.",
+	.more = "The parity of a parity1 is compared with its data. What a leg does not have, "
+		"because it is missing or damaged, counts as valid if the others give it, and "
+		"the leg is reported. If the log is on the cache and too few of its SSDs are "
+		"named to read it, check says which are to be named too, and verifies nothing. "
+		"What lies clean on a cache is at home as well: a rotten copy there is counted, "
+		"and is no fault.",
 	.run = run,
 };

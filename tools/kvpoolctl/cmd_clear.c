@@ -65,9 +65,9 @@ const struct command cmd_clear = {
 	.name = "clear",
 	.purpose = "reset error counters, try again what failed, resume a pool",
 	.args = "POOL [DEV]",
-	.help = "Sets the error counters of all legs, or of one, to zero, tries again what failed,\n"
-		"and resumes a suspended pool. Lost blocks stay lost: only writing them anew\n"
-		"helps.",
-	.shorts = "",
+	.about = "Sets the error counters of all legs, or of one, to zero, tries again what "
+		"failed, and resumes a suspended pool. Lost blocks stay lost: only writing them "
+		"anew helps.",
+	.more = "It fails if the pool is faulted even then. Legs that are out stay out.",
 	.run = run,
 };

@@ -157,22 +157,37 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "wipe foreign signatures (file systems, partition tables, RAID); let one SSD carry the "
+	  "log of a pool that survives more (-o cache_mode=writeback); have an SSD of less than "
+	  "64 MiB in a cache" },
+	{ 'o', NULL, "KEY=VALUE",
+	  "set a tunable, or the comment; log_size= (of the log, 4M to 64G), size= (use only so "
+	  "much of each leg), chunk= (neighbouring blocks on one leg of a parity1; 64K) and "
+	  "cache_dirty_max= (so much of the cache may be dirty, 64M to 64G; 1G) can be given "
+	  "only here" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_create = {
 	.name = "create",
 	.purpose = "make a pool of devices",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
-	.help = "Makes a pool; it is there at once, as /dev/mapper/POOL, and reads as zeros.\n"
-		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV...; of several, which\n"
-		"take turns, all are needed. cache DEV, cache mirror DEV DEV... or cache parity1 DEV DEV\n"
-		"DEV... behind them puts the log on SSDs.\n\n"
-		"  -f            wipe foreign signatures (file systems, partition tables, RAID);\n"
-		"                let one SSD carry the\n"
-		"                log of a pool that survives more (-o cache_mode=writeback);\n"
-		"                have an SSD of less than 64 MiB in a cache\n"
-		"  -o KEY=VALUE  set a tunable; log_size=, size= (use less of each leg), chunk=\n"
-		"                (of a parity1) and cache_dirty_max= (so much of the cache may be\n"
-		"                dirty; 64M to 64G, 1G) can be given only here",
-	.shorts = "fo:",
+	.about = "Makes a pool. It can be used at once, as /dev/mapper/POOL, and reads as zeros; "
+		"nothing has to be synchronised. VDEV is single DEV, mirror DEV DEV... or "
+		"parity1 DEV DEV DEV...; of several, which take turns, all are needed. cache "
+		"DEV, cache mirror DEV DEV... or cache parity1 DEV DEV DEV... behind them puts "
+		"the log on SSDs.",
+	.more = "Several vdevs take turns, so that large reads and writes use all of them, in "
+		"proportion to their sizes. The pool survives what the weakest survives.\n"
+		"Refused are devices that are mounted, held by another driver, listed twice, be "
+		"it as a disk and a partition of it, too small, or members of a pool that was "
+		"not destroyed. Of a partition that begins in the middle of a block of its disk "
+		"it is said that it does. With -f all signatures of a device go.\n"
+		"Each GiB of cache_dirty_max takes 32 MiB of memory, and it stays as it is as "
+		"long as there is the cache.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

@@ -26,9 +26,8 @@ const struct command cmd_destroy = {
 	.name = "destroy",
 	.purpose = "stop a pool and give up its devices; import --destroyed undoes it",
 	.args = "[-n] POOL",
-	.help = "Stops a pool and marks its labels as destroyed. Data stays in place:\n"
+	.about = "Stops a pool and marks its labels as destroyed. Data stays in place: "
 		"'kvpoolctl import --destroyed' undoes it until the legs are used otherwise.",
-	.shorts = "",
 	.dry_run = true,
 	.run = run,
 };

@@ -18,12 +18,12 @@ const struct command cmd_detach = {
 	.name = "detach",
 	.purpose = "take one of several SSDs out of the cache",
 	.args = "[-n] POOL LEG",
-	.help = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, or its\n"
-		"UUID, if it is missing. As for replace, what is on the cache alone goes home first. If\n"
-		"one SSD is left that is less than the legs survive, the cache is write-through then.\n"
-		"The last one leaves by 'kvpoolctl remove POOL cache'. This version detaches no other legs,\n"
-		"and none of a cache of kind parity1.",
-	.shorts = "",
+	.about = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a "
+		"path, or its UUID, if it is missing. As for replace, what is on the cache alone "
+		"goes home first. If one SSD is left that is less than the legs survive, the "
+		"cache is write-through then. The last one leaves by 'kvpoolctl remove POOL "
+		"cache'. This version detaches no other legs, and none of a cache of kind "
+		"parity1.",
 	.dry_run = true,
 	.run = run,
 };

@@ -110,12 +110,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "go on and print new ones as they come, also when the pool went and is back" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_events = {
 	.name = "events",
 	.purpose = "what happened to pools, oldest first; -f follows",
 	.args = "[-f] [POOL]",
-	.help = "Prints the events that running pools keep: time, pool, name, key=value.\n\n"
-		"  -f  go on and print new ones as they come, also when the pool went and is back",
-	.shorts = "f",
+	.about = "Prints the events that running pools keep, oldest first: time, pool, name, "
+		"key=value.",
+	.options = options,
 	.run = run,
 };

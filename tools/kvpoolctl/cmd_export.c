@@ -2,10 +2,7 @@
 /* kvpoolctl export: stop a pool, so that its legs can go elsewhere. */
 #include "stop.h"
 
-static const struct option longs[] = {
-	{ "drain", no_argument, NULL, 'd' },
-	{ NULL, 0, NULL, 0 }
-};
+enum { DRAIN = 1 };
 
 static int export_all(struct ctl *ctl, bool drain)
 {
@@ -36,7 +33,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1) {
 		all |= c == 'a';
-		drain |= c == 'd';
+		drain |= c == DRAIN;
 	}
 	if (all) {
 		ctl_args(ctl, argc, 0, 0);
@@ -47,17 +44,22 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret ?: pool_stop(ctl, &e, "exported", drain);
 }
 
+static const struct ctl_option options[] = {
+	{ 'a', NULL, NULL, "all pools" },
+	{ DRAIN, "drain", NULL,
+	  "what a cache alone holds goes home first, which may take minutes: the SSDs of a cache "
+	  "need not travel along then" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_export = {
 	.name = "export",
 	.purpose = "stop a pool, so that its devices can go to another host",
 	.args = "[-n] [-a] [--drain] [POOL]",
-	.help = "Stops a pool and marks its labels as exported. Everything is on its legs then,\n"
-		"those of a cache included: it says which SSDs must travel along.\n\n"
-		"  -a       all pools\n"
-		"  --drain  what a cache alone holds goes home first, which may take minutes: the\n"
-		"           SSDs of a cache need not travel along then",
-	.shorts = "a",
-	.longs = longs,
+	.about = "Stops a pool and marks its labels as exported, so that its legs can go to "
+		"another host. Everything is on its legs then, those of a cache included: it "
+		"says which SSDs must travel along, with -n which may have to.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

@@ -241,9 +241,11 @@ const struct command cmd_get = {
 	.name = "get",
 	.purpose = "show tunables, with range, default and meaning",
 	.args = "[POOL [KEY]]",
-	.help = "Shows the tunables of a running pool, or the value of one; also log_size, size and\n"
-		"chunk, which are given when a pool is made, and cache_dirty_max, with its cache.\n"
-		"Without POOL: all that there are, with default, range and meaning.",
-	.shorts = "",
+	.about = "Shows the tunables of a running pool, or the value of one; also log_size, size "
+		"and chunk, which are given when a pool is made, and cache_dirty_max, with its "
+		"cache. Without POOL: all that there are, with default, range and meaning.",
+	.more = "While the log is on the cache, log_size is what may be in it there, as "
+		"cache_dirty_max, and what was given is the size on the legs, which it has there "
+		"again when it returns.",
 	.run = run,
 };

@@ -39,13 +39,20 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ctl_done(ctl);
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL, "though a leg is out that may have the page" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_giveup = {
 	.name = "giveup",
 	.purpose = "give up a page of checksums that is bad in every copy",
 	.args = "[-f] POOL BLOCK",
-	.help = "Gives up the page of the checksum table above BLOCK that no leg has (event table_lost).\n"
-		"All blocks below it are lost then, 1 GiB or 512 GiB: they read as errors until each is\n"
-		"overwritten or discarded. -f: though a leg is out that may have the page.",
-	.shorts = "f",
+	.about = "Gives up the page of the checksum table above BLOCK that no leg has, as the "
+		"event table_lost names it. All blocks below it are lost then, 1 GiB or 512 GiB: "
+		"they read as errors until each is overwritten or discarded.",
+	.more = "BLOCK counts 4 KiB each. What was written there since stays. Refused while a "
+		"leg does not answer.",
+	.options = options,
 	.run = run,
 };

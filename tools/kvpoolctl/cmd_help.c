@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl help: all commands, or one. */
+#include <ctype.h>
+
 #include "commands.h"
+
+static void add_options(json_object *o, const char *key, const struct ctl_option *option)
+{
+	json_object *list = json_list(o, key), *item;
+	char letter[2] = "";
+
+	for (; option && option->text; option++) {
+		*letter = isalpha(option->val) ? (char)option->val : 0;
+		item = json_item(list);
+		json_text(item, "letter", *letter ? letter : NULL);
+		json_text(item, "name", option->name);
+		json_text(item, "argument", option->arg);
+		json_text(item, "text", option->text);
+	}
+}
 
 static void print_json(const struct command *only)
 {
@@ -19,7 +36,11 @@ static void print_json(const struct command *only)
 		json_text(o, "purpose", r->cmd->purpose);
 		json_text(o, "arguments", r->cmd->args);
 		json_flag(o, "dry_run", r->cmd->dry_run);
+		json_text(o, "about", r->cmd->about);
+		json_text(o, "more", r->cmd->more);
+		add_options(o, "options", r->cmd->options);
 	}
+	add_options(root, "common", common_options);
 	ctl_json(root);
 }
 
@@ -48,8 +69,8 @@ const struct command cmd_help = {
 	.name = "help",
 	.purpose = "list the commands, or explain one",
 	.args = "[COMMAND]",
-	.help = "Lists all commands and says what each is for; of COMMAND it prints what\n"
+	.about = "Lists all commands and says what each is for; of COMMAND it prints what "
 		"'kvpoolctl COMMAND --help' does.",
-	.shorts = "",
+	.more = "With -j, all that help, this page and the completions are made of.",
 	.run = run,
 };

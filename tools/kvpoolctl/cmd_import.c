@@ -14,18 +14,6 @@ enum {
 	READONLY = 1000, DEGRADED, TAKEOVER, DESTROYED, DISCARD_LOG, ACCEPT_FORK, BOOT, WAIT
 };
 
-static const struct option longs[] = {
-	{ "readonly", no_argument, NULL, READONLY },
-	{ "degraded", no_argument, NULL, DEGRADED },
-	{ "takeover", no_argument, NULL, TAKEOVER },
-	{ "destroyed", no_argument, NULL, DESTROYED },
-	{ "discard-log", no_argument, NULL, DISCARD_LOG },
-	{ "accept-fork", no_argument, NULL, ACCEPT_FORK },
-	{ "boot", required_argument, NULL, BOOT },
-	{ "wait", required_argument, NULL, WAIT },
-	{ NULL, 0, NULL, 0 }
-};
-
 struct request {
 	struct import_options o;
 	const char *places[MAX_PLACES];
@@ -470,28 +458,55 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ 'a', NULL, NULL, "all pools but those whose autoimport is 0" },
+	{ 'd', NULL, "DIR|DEV", "look here, not at all block devices" },
+	{ READONLY, "readonly", NULL, "write nothing to any leg" },
+	{ DEGRADED, "degraded", NULL,
+	  "start although legs are missing that may hold newer data, or are read-only" },
+	{ TAKEOVER, "takeover", NULL,
+	  "start although another host runs it, or ran it last and did not stop it" },
+	{ DESTROYED, "destroyed", NULL, "bring back a destroyed pool" },
+	{ DISCARD_LOG, "discard-log", NULL,
+	  "give up the log of a cache that is lost or damaged, and all that is not home by the "
+	  "last checkpoint; refused where nothing has to be given up" },
+	{ ACCEPT_FORK, "accept-fork", NULL,
+	  "legs disagree about their history: take the side with the newest epoch; with "
+	  "--degraded also go back to the newest superblock that can be read" },
+	{ BOOT, "boot", "LEG",
+	  "for udev, when LEG has appeared: its pool, unless its autoimport is 0 or it was "
+	  "exported or destroyed; waits for missing legs" },
+	{ WAIT, "wait", "SECONDS", "how long --boot does so, 30 by default" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_import = {
 	.name = "import",
 	.purpose = "find pools and start them; without a name, list them",
 	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] "
 		"[--destroyed] [--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
-	.help = "Starts a pool from its legs. Without POOL: lists what is there, and for each\n"
-		"pool what would be refused and why.\n\n"
-		"  -a             all pools but those whose autoimport is 0\n"
-		"  -d DIR|DEV     look here, not at all block devices\n"
-		"  --readonly     write nothing to any leg\n"
-		"  --degraded     start although legs are missing that may hold newer data, or are read-only\n"
-		"  --takeover     start although another host ran it last, and did not stop it\n"
-		"  --destroyed    bring back a destroyed pool\n"
-		"  --discard-log  give up the log of a cache that is lost or damaged, and all that is not\n"
-		"                 home by the last checkpoint; refused where nothing has to be given up\n"
-		"  --accept-fork  legs disagree about their history: take the newest epoch; with --degraded also go back\n"
-		"                 to the newest superblock that can be read\n"
-		"  --boot LEG     for udev, when LEG has appeared: its pool, unless its autoimport\n"
-		"                 is 0 or it was exported or destroyed; waits for missing legs\n"
-		"  --wait SECONDS how long it does so, 30 by default",
-	.shorts = "d:a",
-	.longs = longs,
+	.about = "Finds pools on all block devices and starts one from its legs. Without POOL: "
+		"lists what is there, and for each pool what would be refused and why. NEWNAME "
+		"renames the pool.",
+	.more = "--readonly is refused when the log holds writes that are not yet home, as after "
+		"a power cut, or after a stop if a cache has the log: then import it once "
+		"without, and export --drain.\n"
+		"A --degraded start is noted on the legs that are there: should the others be "
+		"started alone as well, the two can not be joined again without giving up one "
+		"side. That is what --accept-fork is for.\n"
+		"--discard-log loses what was written last, and not yet home. The error of an "
+		"import without it names the time of the last checkpoint. Where headers of the "
+		"log can still be read, on an SSD that was out of use before the end, or around "
+		"what is damaged, the blocks that they name and that are not home are known to "
+		"be lost: they read as errors until they are written anew, and status -v lists "
+		"them. A log that lies on the vdevs with data is needed, and is not given up: "
+		"refused.\n"
+		"Two hosts that write to the same legs destroy the pool: only give --takeover "
+		"when the other one cannot write to them any more. A host is known by its "
+		"/etc/machine-id.\n"
+		"While legs are missing that may hold newer data, --boot waits for them, and "
+		"then does what an import would do.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

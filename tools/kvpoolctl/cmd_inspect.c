@@ -3,10 +3,7 @@
 #include "format/tunables.h"
 #include "inspect.h"
 
-static const struct option longs[] = {
-	{ "udev", no_argument, NULL, 'u' },
-	{ NULL, 0, NULL, 0 }
-};
+enum { UDEV = 1 };
 
 static void print_label(json_object *o)
 {
@@ -184,14 +181,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ UDEV, "udev", NULL, "only whose leg it is, for a udev rule" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_inspect = {
 	.name = "inspect",
 	.purpose = "show labels, log and table of one device",
 	.args = "[--udev] DEV",
-	.help = "Shows labels, log and table of one leg, or of an image of it. Reads only, and\n"
-		"needs no module.\n\n"
-		"  --udev  only whose leg it is, for a udev rule",
-	.shorts = "",
-	.longs = longs,
+	.about = "Shows labels, log and table of one leg, or of an image of it. Reads only, and "
+		"needs no module.",
+	.more = "Of several vdevs it is the table of the leg's own, and the log is on the legs "
+		"of one. A leg of a parity1 has a part of either.",
+	.options = options,
 	.run = run,
 };

@@ -366,15 +366,25 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return follow(ctl, argv[optind], interval, count, &view);
 }
 
+static const struct ctl_option options[] = {
+	{ 'v', NULL, NULL, "also the cache, and each leg" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_iostat = {
 	.name = "iostat",
 	.purpose = "what a pool does: requests, bytes, flush times, cache hits",
 	.args = "[-v] POOL [INTERVAL [COUNT]]",
-	.help = "Shows what a pool does: requests and bytes a second, how long flushes take, how\n"
-		"many reads the RAM cache answers, and what is not yet home. The first line is the\n"
-		"average since the pool was started; with INTERVAL, in seconds, more lines follow,\n"
-		"each about the time since the one before, COUNT lines in all.\n\n"
-		"  -v  also the cache, and each leg",
-	.shorts = "v",
+	.about = "Shows what a pool does: requests and bytes a second, how long flushes take, "
+		"how many reads the RAM cache answers, and what is not yet home. The first line "
+		"is the average since the pool was started; with INTERVAL, in seconds, more "
+		"lines follow, each about the time since the one before, COUNT lines in all, or "
+		"without end.",
+	.more = "Flushes are requests that make durable, so each fsync is one. It is said how "
+		"long half, 99 % and 99.9 % of them took at most, in milliseconds. -j tells "
+		"more: what passed the caches by, and why, and what was written to the SSDs, and "
+		"for what. Where other tools of that name count requests that the kernel merged, "
+		"this counts what arrives at the device.",
+	.options = options,
 	.run = run,
 };

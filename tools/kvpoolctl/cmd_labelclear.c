@@ -10,11 +10,6 @@
 
 enum { FOREIGN = 1000 };
 
-static const struct option longs[] = {
-	{ "foreign", no_argument, NULL, FOREIGN },
-	{ NULL, 0, NULL, 0 }
-};
-
 static int check(const struct device *d, const struct label *l, bool force, struct err *err)
 {
 	if (!l->valid && !l->bad)
@@ -193,17 +188,24 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "also if its pool was not destroyed: what the pool holds there is lost" },
+	{ FOREIGN, "foreign", NULL,
+	  "leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning "
+	  "tool left on a leg by mistake: their signatures, where the pool has nothing. The pool "
+	  "may run" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_labelclear = {
 	.name = "labelclear",
 	.purpose = "remove the labels of kvpool, or signatures of others, from a device",
 	.args = "[-n] [-f | --foreign] DEV",
-	.help = "Removes the kvpool labels of a device that is not in use.\n\n"
-		"  -f         also if its pool was not destroyed: what the pool holds there is lost\n"
-		"  --foreign  leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning\n"
-		"             tool left on a leg by mistake: their signatures, where the pool has nothing.\n"
-		"             The pool may run",
-	.shorts = "f",
-	.longs = longs,
+	.about = "Removes the kvpool labels of a device that is not in use.",
+	.more = "A leg that was out or missing when its pool was destroyed has not heard of "
+		"that; the labels of the pool's other legs tell, if they are connected.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

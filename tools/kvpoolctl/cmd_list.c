@@ -138,14 +138,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ret;
 }
 
+static const struct ctl_option options[] = {
+	{ 'H', NULL, NULL, "no titles, tabs between the columns" },
+	{ 'o', NULL, "COLUMNS",
+	  "some of: "
+	  "name,size,written,state,losses,poisoned,scrub,readonly,uuid,checkpoint,log,ram,comment" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_list = {
 	.name = "list",
 	.purpose = "list the pools that run, one a line",
 	.args = "[-H] [-o COLUMNS]",
-	.help = "Lists the pools that run, one a line.\n\n"
-		"  -H          no titles, tabs between the columns\n"
-		"  -o COLUMNS  some of: name,size,written,state,losses,poisoned,scrub,readonly,\n"
-		"              uuid,checkpoint,log,ram,comment",
-	.shorts = "Ho:",
+	.about = "Lists the pools that run, one a line.",
+	.options = options,
 	.run = run,
 };

@@ -373,8 +373,14 @@ const struct command cmd_metrics = {
 	.name = "metrics",
 	.purpose = "all counters in the text format of Prometheus",
 	.args = "",
-	.help = "Prints what there is to know of all running pools in the text format of Prometheus,\n"
-		"for the textfile collector of its node exporter, or whatever else takes that.",
-	.shorts = "",
+	.about = "Prints what there is to know of all running pools in the text format of "
+		"Prometheus, for the textfile collector of its node exporter, or whatever else "
+		"takes that.",
+	.more = "That is all that is counted, with states and modes, those of a cache, too, and "
+		"how far the log is with leaving that. For the collector, write it to a file "
+		"beside the one that it reads, and rename that file:\n"
+		"kvpoolctl metrics > /var/lib/prometheus/node-exporter/kvpool.prom.new && mv "
+		"/var/lib/prometheus/node-exporter/kvpool.prom.new "
+		"/var/lib/prometheus/node-exporter/kvpool.prom",
 	.run = run,
 };

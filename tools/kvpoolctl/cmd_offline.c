@@ -104,10 +104,11 @@ const struct command cmd_offline = {
 	.name = "offline",
 	.purpose = "take a leg out of use",
 	.args = "[-n] POOL DEV",
-	.help = "Takes a leg out of a running pool. DEV is a path, or the leg's UUID. An SSD of a cache\n"
-		"can begin anew later (kvpoolctl online). Any other leg stays out: this version cannot\n"
-		"bring up to date a leg that missed writes.",
-	.shorts = "",
+	.about = "Takes a leg out of a running pool, and says how many more it survives the loss "
+		"of. DEV is a path, or the leg's UUID. An SSD of a cache can begin anew later "
+		"(kvpoolctl online). Any other leg stays out: this version cannot bring up to "
+		"date a leg that missed writes.",
+	.more = "The last leg in sync cannot be taken out.",
 	.dry_run = true,
 	.run = run,
 };

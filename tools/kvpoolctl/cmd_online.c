@@ -4,11 +4,6 @@
 
 enum { WAIT };
 
-static const struct option longs[] = {
-	{ "wait", no_argument, NULL, WAIT },
-	{ NULL, 0, NULL, 0 }
-};
-
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "online", .anew = true };
@@ -21,17 +16,24 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ssds_exchange(ctl, &o);
 }
 
+static const struct ctl_option options[] = {
+	{ WAIT, "wait", NULL, "until it is done, which it is when the command returns" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_online = {
 	.name = "online",
 	.purpose = "bring an SSD of the cache into use again",
 	.args = "[-n] [--wait] POOL DEV",
-	.help = "Brings an SSD of the cache that failed, was taken out, or missed writes into use\n"
-		"again. DEV is a path, or the UUID of the leg. It begins anew, empty, under another\n"
-		"UUID, and so does every other one that is out of use and connected. As for replace,\n"
-		"what is on the cache alone goes home first. This version brings no other legs online.\n\n"
-		"  --wait        until it is done, which it is when the command returns",
-	.shorts = "",
-	.longs = longs,
+	.about = "Brings an SSD of the cache that failed, was taken out, or missed writes into "
+		"use again. DEV is a path, or the UUID of the leg. It begins anew, empty, under "
+		"another UUID, and so does every other one that is out of use and connected. As "
+		"for replace, what is on the cache alone goes home first. This version brings no "
+		"other legs online.",
+	.more = "An SSD that dropped out and came back under other numbers is another device, "
+		"and is refused: labelclear -f, then replace. A power cut at any time leaves the "
+		"cache with it or without.",
+	.options = options,
 	.dry_run = true,
 	.run = run,
 };

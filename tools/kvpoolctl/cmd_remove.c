@@ -163,11 +163,12 @@ const struct command cmd_remove = {
 	.name = "remove",
 	.purpose = "take the cache out",
 	.args = "[-n] POOL cache",
-	.help = "Takes the cache out of a running pool. What is on it alone goes home first, while the\n"
-		"pool is in use, and it is said how long that takes; 'kvpoolctl cancel POOL drain'\n"
-		"ends that, and if this command is interrupted it goes on, and leaves an idle cache.\n"
-		"Then writes wait for a moment. The labels of the SSDs are wiped.",
-	.shorts = "",
+	.about = "Takes the cache out of a running pool. What is on it alone goes home first, "
+		"while the pool is in use, and it is said how long that takes; 'kvpoolctl cancel "
+		"POOL drain' ends that, and if this command is interrupted it goes on, and "
+		"leaves an idle cache. Then writes wait for a moment. The labels of the SSDs are "
+		"wiped.",
+	.more = "A power cut at any time leaves the pool with its cache, or without.",
 	.dry_run = true,
 	.run = run,
 };

@@ -9,15 +9,6 @@
 
 enum action { START, WAIT, STOP, PAUSE, RESUME, SINCE };
 
-static const struct option longs[] = {
-	{ "wait", no_argument, NULL, WAIT },
-	{ "stop", no_argument, NULL, STOP },
-	{ "pause", no_argument, NULL, PAUSE },
-	{ "resume", no_argument, NULL, RESUME },
-	{ "since", required_argument, NULL, SINCE },
-	{ NULL, 0, NULL, 0 }
-};
-
 /* The health of the pool once its scrub is over. */
 static int report(struct ctl *ctl, json_object *pool)
 {
@@ -113,21 +104,28 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return action == WAIT ? wait_for_end(ctl, e.name) : ctl_done(ctl);
 }
 
+static const struct ctl_option options[] = {
+	{ WAIT, "wait", NULL,
+	  "start it, or wait for the one that runs; exit status 4 if anything is wrong with the "
+	  "pool at its end, 5 if it is faulted" },
+	{ STOP, "stop", NULL, "end it" },
+	{ PAUSE, "pause", NULL, "interrupt it" },
+	{ RESUME, "resume", NULL, "go on" },
+	{ SINCE, "since", "CHECKPOINT",
+	  "verify only what changed since then; status -v and list -o checkpoint show the number "
+	  "of the newest one" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_scrub = {
 	.name = "scrub",
 	.purpose = "verify everything that was written, and repair it",
 	.args = "[--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
-	.help = "Reads and verifies everything that was written, on every leg, and repairs what\n"
-		"can be repaired, while the pool is in use.\n\n"
-		"  --wait    start it, or wait for the one that runs; exit status 4 if anything\n"
-		"            is wrong with the pool at its end, 5 if it is faulted\n"
-		"  --stop    end it\n"
-		"  --pause   interrupt it\n"
-		"  --resume  go on\n"
-		"  --since CHECKPOINT\n"
-		"            verify only what changed since then; status -v and list -o checkpoint\n"
-		"            show the number of the newest one",
-	.shorts = "",
-	.longs = longs,
+	.about = "Reads and verifies everything that was written, on every leg, and repairs what "
+		"can be repaired, while the pool is in use.",
+	.more = "--since verifies the pages of the table, and below them the half-mebibytes, "
+		"that hold anything written since. Interrupted by a restart, it goes on with "
+		"everything.",
+	.options = options,
 	.run = run,
 };

@@ -53,15 +53,21 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return ctl_done(ctl);
 }
 
+static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "cache_mode=writeback onto a single SSD, though the pool survives less then" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_set = {
 	.name = "set",
 	.purpose = "change a tunable; durable at once",
 	.args = "[-f] POOL KEY=VALUE|KEY VALUE",
-	.help = "Changes a tunable of a running pool. It is durable when the command returns.\n"
-		"'kvpoolctl get' lists them all with range, default and meaning.\n"
-		"cache_mode moves the log onto the cache, or off it, and may take minutes for that;\n"
-		"the pool stays in use. If it is interrupted before the log moves, nothing has changed.\n\n"
-		"  -f            cache_mode=writeback, though the pool survives less then",
-	.shorts = "f",
+	.about = "Changes a tunable of a running pool. It is durable when the command returns. "
+		"'kvpoolctl get' lists them all with range, default and meaning. cache_mode "
+		"moves the log onto the cache, or off it, and may take minutes for that; the "
+		"pool stays in use. If it is interrupted before the log moves, nothing has "
+		"changed.",
+	.options = options,
 	.run = run,
 };

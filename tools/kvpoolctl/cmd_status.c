@@ -304,17 +304,28 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return health;
 }
 
+static const struct ctl_option options[] = {
+	{ 'v', NULL, NULL,
+	  "more: sizes, which vdev has the log, UUIDs, lost blocks, and counters: how long "
+	  "flushes took, what passed the caches by and why, what was written to the SSDs and for "
+	  "what" },
+	{ 'x', NULL, NULL, "only pools with an advice" },
+	{ 'd', NULL, "DIR|DEV",
+	  "look there for pools that do not run, not at all block devices" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_status = {
 	.name = "status",
 	.purpose = "health of pools, and what to do when something is wrong",
 	.args = "[-v] [-x] [-d DIR|DEV]... [POOL]",
-	.help = "Shows the health of one or all running pools. The worst comes last, and the\n"
-		"last line is an advice when something is wrong. Without POOL also pools that do not run\n"
-		"although they were neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; 5 faulted,\n"
-		"suspended or not running.\n\n"
-		"  -v  more: sizes, where the log is, UUIDs, lost blocks, counters\n"
-		"  -x  only pools with an advice\n"
-		"  -d  look there for pools that do not run, not at all block devices",
-	.shorts = "vxd:",
+	.about = "Shows the health of one or all running pools in detail, with the legs drawn "
+		"below their vdevs. The worst comes last, and the last line is an advice when "
+		"something is wrong. Without POOL also pools that do not run although they were "
+		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or "
+		"unrepaired; 5 faulted, suspended or not running.",
+	.more = "With -x, that may be errors that were repaired, which leave the exit status at "
+		"0.",
+	.options = options,
 	.run = run,
 };

@@ -9,12 +9,6 @@
 
 enum action { START, WAIT, STOP };
 
-static const struct option longs[] = {
-	{ "wait", no_argument, NULL, WAIT },
-	{ "stop", no_argument, NULL, STOP },
-	{ NULL, 0, NULL, 0 }
-};
-
 static int report(struct ctl *ctl, const char *name, const struct stats *s)
 {
 	const char *state = stats_text(s, "trim.state");
@@ -75,16 +69,21 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return action == WAIT ? wait_for_end(ctl, e.name) : ctl_done(ctl);
 }
 
+static const struct ctl_option options[] = {
+	{ WAIT, "wait", NULL, "start it, or wait for the one that runs" },
+	{ STOP, "stop", NULL, "end it" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_trim = {
 	.name = "trim",
 	.purpose = "tell SSDs which blocks hold nothing",
 	.args = "[--wait | --stop] POOL",
-	.help = "Tells the legs that offer discards, as SSDs do, which of their blocks hold nothing,\n"
-		"because they were never written or were discarded. It goes on in the background,\n"
-		"while the pool is in use. An export ends it.\n\n"
-		"  --wait    start it, or wait for the one that runs\n"
-		"  --stop    end it",
-	.shorts = "",
-	.longs = longs,
+	.about = "Tells the legs that offer discards, as SSDs do, which of their blocks hold "
+		"nothing, because they were never written or were discarded. It goes on in the "
+		"background, while the pool is in use. An export ends it.",
+	.more = "A pool does not do that by itself, unless discard_passdown is set. What is less "
+		"than 64 KiB side by side is left out, of a parity1 what is less than a stripe.",
+	.options = options,
 	.run = run,
 };

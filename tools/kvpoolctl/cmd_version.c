@@ -35,7 +35,6 @@ const struct command cmd_version = {
 	.name = "version",
 	.purpose = "versions of the tool, the module and the on-disk format",
 	.args = "",
-	.help = "Shows the versions of tool, module and on-disk format.",
-	.shorts = "",
+	.about = "Shows the versions of tool, module and on-disk format.",
 	.run = run,
 };

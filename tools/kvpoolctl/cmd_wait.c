@@ -20,13 +20,20 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	return drain_wait(ctl, e.name, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
 }
 
+static const struct ctl_option options[] = {
+	{ 't', NULL, "drain", "what to wait for" },
+	{ 0, NULL, NULL, NULL }
+};
+
 const struct command cmd_wait = {
 	.name = "wait",
 	.purpose = "wait until the log has left the cache, or come onto it",
 	.args = "-t drain POOL",
-	.help = "Waits until the log has left the cache of the pool, if that is on its way, and says\n"
-		"how long it will take. It fails if that was cancelled.\n\n"
-		"  -t drain      what to wait for",
-	.shorts = "t:",
+	.about = "Waits until the log has left the cache of the pool, or has come onto it, if "
+		"that is on its way, and says how long it will take. It fails if that was "
+		"cancelled.",
+	.more = "If nothing is on its way it tells the same of the last time since the pool was "
+		"started.",
+	.options = options,
 	.run = run,
 };

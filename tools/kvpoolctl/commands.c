@@ -49,12 +49,7 @@ void commands_print(void)
 			printf("\n%s:\n", r->group);
 		else
 			printf("  %-11s%s\n", r->cmd->name, r->cmd->purpose);
-	puts("\nCommon options, before or behind the command:\n"
-	     "  -n, --dry-run  print what would be done; of commands that make or change a pool\n"
-	     "  -j, --json     machine-readable output\n"
-	     "  -p, --plain    sizes in plain bytes\n"
-	     "  -q, --quiet    no messages but errors\n"
-	     "  -h, --help     this text, or that of the command\n"
-	     "  -V, --version  version of the tool\n\n"
-	     "'kvpoolctl help COMMAND' tells more of a command; so does kvpoolctl(8).");
+	puts("\nCommon options, before or behind the command:");
+	ctl_print_options(common_options, true);
+	puts("\n'kvpoolctl help COMMAND' tells more of a command; so does kvpoolctl(8).");
 }

@@ -1,27 +1,218 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion of kvpoolctl for bash: commands, pools, devices.
+# Completion of kvpoolctl for bash: commands, options, pools, tunables, devices.
+
+# made of the help: commands
+_kvpoolctl_commands='create import export destroy list status iostat events metrics scrub trim clear giveup add remove replace attach detach offline online wait cancel get set inspect check labelclear help version'
+_kvpoolctl_keys='write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown log_size size chunk cache_dirty_max comment'
+_kvpoolctl_values() {
+	case $1 in
+	strict) echo '0 1' ;;
+	failmode) echo 'error wait' ;;
+	degraded_start) echo 'ask auto' ;;
+	autoimport) echo '0 1' ;;
+	cache_mode) echo 'writeback writethrough writearound' ;;
+	discard_passdown) echo '0 1' ;;
+	esac
+}
+_kvpoolctl_of() {
+	case $1 in
+	create)
+		options='-f -o -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-o:setting'
+		places='none vdev...' ;;
+	import)
+		options='-a -d --readonly --degraded --takeover --destroyed --discard-log --accept-fork --boot --wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-d:device --boot:device --wait:none'
+		places='found none' ;;
+	export)
+		options='-a --drain -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool' ;;
+	destroy)
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool' ;;
+	list)
+		options='-H -o -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-o:name,size,written,state,losses,poisoned,scrub,readonly,uuid,checkpoint,log,ram,comment'
+		places='' ;;
+	status)
+		options='-v -x -d -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-d:device'
+		places='pool' ;;
+	iostat)
+		options='-v -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool none none' ;;
+	events)
+		options='-f -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool' ;;
+	metrics)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='' ;;
+	scrub)
+		options='--wait --stop --pause --resume --since -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='--since:none'
+		places='pool' ;;
+	trim)
+		options='--wait --stop -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool' ;;
+	clear)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device' ;;
+	giveup)
+		options='-f -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool none' ;;
+	add)
+		options='-f -o -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-o:setting'
+		places='pool vdev...' ;;
+	remove)
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool cache,' ;;
+	replace)
+		options='-f --wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device device' ;;
+	attach)
+		options='-f -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device device' ;;
+	detach)
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device' ;;
+	offline)
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device' ;;
+	online)
+		options='--wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool device' ;;
+	wait)
+		options='-t -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-t:drain,'
+		places='pool' ;;
+	cancel)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool drain,' ;;
+	get)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool key' ;;
+	set)
+		options='-f -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='pool setting value' ;;
+	inspect)
+		options='--udev -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='device' ;;
+	check)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='device...' ;;
+	labelclear)
+		options='-f --foreign -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='device' ;;
+	help)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='command' ;;
+	version)
+		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		valued=''
+		places='' ;;
+	esac
+}
+# end of what is made of the help
+
+# What may stand where an argument of that kind does. Of a device it is a file, which bash completes by itself.
+_kvpoolctl_words() { # KIND WORD-BEFORE
+	case $1 in
+	pool) kvpoolctl list -H -o name 2> /dev/null ;;
+	found) kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p' ;;
+	vdev) echo 'single mirror parity1 cache' ;;
+	key) echo "$_kvpoolctl_keys" ;;
+	setting) echo "${_kvpoolctl_keys// /= }=" ;;
+	value) _kvpoolctl_values "$2" ;;
+	command) echo "$_kvpoolctl_commands" ;;
+	*,*) echo "${1//,/ }" ;;
+	esac
+}
+
+# KEY=VALUE is several words to bash: here it is one again, and $words and $cur have that.
+_kvpoolctl_join() {
+	local i glue=
+	words=()
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		if [[ $i -gt 0 && (${COMP_WORDS[i]} == = || -n $glue) ]]; then
+			words[-1]+=${COMP_WORDS[i]}
+		else
+			words+=("${COMP_WORDS[i]}")
+		fi
+		if [[ ${COMP_WORDS[i]} == = ]]; then glue=1; else glue=; fi
+	done
+	cur=${words[-1]}
+}
+
+# The kind of the last word: $kind, and the option or command that it belongs to.
+_kvpoolctl_kind() {
+	local i place=0 value='' options valued places list
+	kind='command'
+	for ((i = 1; i < ${#words[@]}; i++)); do
+		if [[ -z $cmd ]]; then
+			[[ ${words[i]} == -* || $i -eq $((${#words[@]} - 1)) ]] || { cmd=${words[i]}; _kvpoolctl_of "$cmd"; kind=; }
+			continue
+		fi
+		read -ra list <<< "$places"
+		kind=none
+		if [[ $place -lt ${#list[@]} ]]; then
+			kind=${list[place]}
+		elif [[ $places == *... ]]; then
+			kind=${list[-1]}
+		fi
+		if [[ -n $value ]]; then
+			kind=$value value=
+		elif [[ ${words[i]} == -* ]]; then
+			[[ " $valued" != *" ${words[i]}:"* ]] || { value=${valued#*"${words[i]}:"} value=${value%% *}; }
+			kind=option
+			opts=$options
+		else
+			place=$((place + 1))
+		fi
+	done
+	kind=${kind%...}
+}
 
 _kvpoolctl() {
-	local cur=${COMP_WORDS[COMP_CWORD]} cmd=${COMP_WORDS[1]} words=
-	if [ "$COMP_CWORD" -eq 1 ]; then
-		words=$(kvpoolctl --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')
-	elif [[ $cur == -* ]]; then
-		words=$(kvpoolctl "$cmd" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)
-	elif [[ $cur == /* ]]; then
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
+	local words cur cmd='' kind='' opts='-h --help -V --version -j --json -p --plain -q --quiet -n --dry-run' list
+	_kvpoolctl_join
+	_kvpoolctl_kind
+	COMPREPLY=()
+	if [[ $cur == -* && ($kind == option || $kind == command) ]]; then
+		list=$opts
+	elif [[ $kind == setting && $cur == *=* ]]; then
+		list=$(_kvpoolctl_values "${cur%%=*}")
+		cur=${cur#*=}
 	else
-		case $cmd in
-		create) words='single mirror parity1 cache' ;;
-		remove) words="$(kvpoolctl list -H -o name 2>/dev/null) cache" ;;
-		cancel) words="$(kvpoolctl list -H -o name 2>/dev/null) drain" ;;
-		metrics | version) ;;
-		import) words=$(kvpoolctl import 2>/dev/null | sed -n 's/^ *pool: //p') ;;
-		inspect | check | labelclear) ;;
-		*) words=$(kvpoolctl list -H -o name 2>/dev/null) ;;
-		esac
+		list=$(_kvpoolctl_words "$kind" "${words[-2]}")
 	fi
-	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "$list" -- "$cur")
+	if [[ $kind == device || $kind == vdev && $cur == */* ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	elif [[ ${COMPREPLY[0]-} == *= ]]; then
+		compopt -o nospace 2> /dev/null
+	fi
 }
-complete -o default -F _kvpoolctl kvpoolctl
+complete -F _kvpoolctl kvpoolctl

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options, errors and the progress bar. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,28 +11,82 @@
 #define PROGRESS_AFTER	2.0	/* seconds */
 #define PROGRESS_EVERY	0.2
 #define PROGRESS_WIDTH	40
+#define HELP_WIDTH	79
+#define LABEL_WIDTH	16	/* of an option; a longer one has a line of its own */
 
-static const struct option common[] = {
-	{ "json", no_argument, NULL, 'j' },
-	{ "plain", no_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ NULL, 0, NULL, 0 }
+const struct ctl_option common_options[] = {
+	{ 'n', "dry-run", NULL, "print what would be done" },
+	{ 'j', "json", NULL, "machine-readable output" },
+	{ 'p', "plain", NULL, "sizes in plain bytes" },
+	{ 'q', "quiet", NULL, "no messages but errors" },
+	{ 'h', "help", NULL, "this text" },
+	{ 'V', "version", NULL, "version of the tool" },
+	{ 0, NULL, NULL, NULL }
 };
+
+/* Words of @text from column @at on; further lines begin at @indent. */
+static void print_words(const char *text, int at, int indent)
+{
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (at > indent && at + 1 + n > HELP_WIDTH) {
+			printf("\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", n, text);
+		at += n;
+		text += n + !!text[n];
+	}
+	putchar('\n');
+}
+
+/* As it is written: "-n, --dry-run", "-o KEY=VALUE", "--since CHECKPOINT". Returns its length. */
+static int option_label(const struct ctl_option *o, char *buf, size_t size)
+{
+	char letter[8] = "";
+
+	if (isalpha(o->val))
+		snprintf(letter, sizeof(letter), "-%c%s", o->val, o->name ? ", " : "");
+	return snprintf(buf, size, "%s%s%s%s%s", letter, o->name ? "--" : "", o->name ?: "",
+			o->arg ? " " : "", o->arg ?: "");
+}
+
+void ctl_print_options(const struct ctl_option *options, bool dry_run)
+{
+	const struct ctl_option *o;
+	int width = 0, n;
+	char label[64];
+
+	for (o = options; o->text; o++) {
+		n = option_label(o, label, sizeof(label));
+		if (n > width && n <= LABEL_WIDTH)
+			width = n;
+	}
+	for (o = options; o->text; o++) {
+		if (o->val == 'n' && !dry_run)
+			continue;
+		n = option_label(o, label, sizeof(label));
+		printf(n > width ? "  %s\n%*s" : "  %s%*s", label, n > width ? width + 4 : width + 2 - n, "");
+		print_words(o->text, width + 4, width + 4);
+	}
+}
 
 void ctl_help(const struct command *cmd)
 {
-	printf("Usage: kvpoolctl %s%s%s\n\n%s\n", cmd->name, *cmd->args ? " " : "", cmd->args,
-	       cmd->help);
-	printf("\nCommon options:\n%s"
-	       "  -j, --json     machine-readable output\n"
-	       "  -p, --plain    sizes in plain bytes\n"
-	       "  -q, --quiet    no messages but errors\n"
-	       "  -h, --help     this text\n"
-	       "  -V, --version  version of the tool\n",
-	       cmd->dry_run ? "  -n, --dry-run  print what would be done\n" : "");
+	printf("Usage: kvpoolctl %s%s%s\n\n", cmd->name, *cmd->args ? " " : "", cmd->args);
+	print_words(cmd->about, 0, 0);
+	if (cmd->options) {
+		putchar('\n');
+		ctl_print_options(cmd->options, cmd->dry_run);
+	}
+	puts("\nCommon options:");
+	ctl_print_options(common_options, cmd->dry_run);
+	if (cmd->more)
+		puts("\nkvpoolctl(8) tells more.");
 }
 
 static void common_option(struct ctl *ctl, int c)
@@ -58,33 +113,50 @@ static void common_option(struct ctl *ctl, int c)
 	}
 }
 
-/* The options of the command and the common ones, in one list. */
-static void all_options(const struct command *cmd, char *shorts, size_t size,
-			struct option longs[MAX_LONGS])
-{
-	const struct option *lists[] = { cmd->longs, common };
-	unsigned int i, n = 0;
+/* For getopt_long(): the options of the command and the common ones, in one list. */
+struct getopt_lists {
+	char shorts[64];
+	struct option longs[MAX_LONGS];
+	size_t letters;
+	unsigned int names;
+};
 
-	/* ':' first: a missing argument is told apart from an unknown option */
-	snprintf(shorts, size, ":%sjpqhV%s", cmd->shorts, cmd->dry_run ? "n" : "");
-	for (i = 0; i < 2; i++)
-		for (const struct option *o = lists[i]; o && o->name && n < MAX_LONGS - 1; o++)
-			if (o->val != 'n' || cmd->dry_run)
-				longs[n++] = *o;
-	memset(&longs[n], 0, sizeof(longs[n]));
+static void add_option(struct getopt_lists *l, const struct ctl_option *o)
+{
+	if (isalpha(o->val) && l->letters + 3 < sizeof(l->shorts)) {
+		l->shorts[l->letters++] = (char)o->val;
+		if (o->arg)
+			l->shorts[l->letters++] = ':';
+	}
+	if (o->name && l->names < MAX_LONGS - 1)
+		l->longs[l->names++] = (struct option){
+			o->name, o->arg ? required_argument : no_argument, NULL, o->val
+		};
+}
+
+static void all_options(const struct command *cmd, struct getopt_lists *l)
+{
+	const struct ctl_option *o;
+
+	memset(l, 0, sizeof(*l));
+	l->shorts[l->letters++] = ':';	/* a missing argument is told apart from an unknown option */
+	for (o = cmd->options; o && o->text; o++)
+		add_option(l, o);
+	for (o = common_options; o->text; o++)
+		if (o->val != 'n' || cmd->dry_run)
+			add_option(l, o);
 }
 
 int ctl_getopt(struct ctl *ctl, int argc, char **argv)
 {
-	struct option longs[MAX_LONGS];
-	char shorts[64];
+	struct getopt_lists lists;
 	int c, at;
 
-	all_options(ctl->cmd, shorts, sizeof(shorts), longs);
+	all_options(ctl->cmd, &lists);
 	opterr = 0;
 	for (;;) {
 		at = optind;
-		c = getopt_long(argc, argv, shorts, longs, NULL);
+		c = getopt_long(argc, argv, lists.shorts, lists.longs, NULL);
 		if (c == ':')
 			exit(ctl_usage(ctl, "option '%s' needs a value", argv[at]));
 		if (c == '?')

@@ -19,16 +19,29 @@
 
 struct ctl;
 
+/*
+ * An option. What getopt() takes, the help, the manual page and the completions are all made of it.
+ */
+struct ctl_option {
+	int val;		/* what ctl_getopt() returns: its letter, or a number that is none */
+	const char *name;	/* in long, or NULL */
+	const char *arg;	/* what its value is called, or NULL: it takes none */
+	const char *text;	/* what it does; NULL at the end of a list */
+};
+
+/* Texts have no line breaks but between paragraphs of @more. */
 struct command {
 	const char *name;
 	const char *purpose;		/* what it is for, in one line */
 	const char *args;		/* as in the usage line */
-	const char *help;		/* one or more lines */
-	const char *shorts;		/* short options of its own, as for getopt() */
-	const struct option *longs;	/* long options of its own, or NULL */
+	const char *about;		/* what it does */
+	const char *more;		/* what only the manual page says, or NULL */
+	const struct ctl_option *options;	/* of its own, or NULL */
 	bool dry_run;			/* takes -n */
 	int (*run)(struct ctl *ctl, int argc, char **argv);
 };
+
+extern const struct ctl_option common_options[];
 
 /* One run of the tool. */
 struct ctl {
@@ -49,6 +62,9 @@ int ctl_getopt(struct ctl *ctl, int argc, char **argv);
 
 /** ctl_help() - print usage and options of a command */
 void ctl_help(const struct command *cmd);
+
+/** ctl_print_options() - a list of options for a help text, -n only with @dry_run */
+void ctl_print_options(const struct ctl_option *options, bool dry_run);
 
 /** ctl_args() - the number of arguments, which must be within @min and @max; else exits */
 int ctl_args(struct ctl *ctl, int argc, int min, int max);

@@ -147,6 +147,7 @@ IOSTAT = dict(pool=TEXT, time=TIME, milliseconds=NUMBER, io=IO, flush=FLUSH,
               log=dict(used=NUMBER, data=NUMBER, bypassed=NUMBER),
               cache=dict(SSD_COUNTS, hits=NUMBER, misses=NUMBER, fills=NUMBER, reinserted=NUMBER,
                          destage_rate=NUMBER, drain_ms=NUMBER))
+OPTION = dict(letter=Or(TEXT, None), name=Or(TEXT, None), argument=Or(TEXT, None), text=TEXT)
 VERSION = dict(version=NUMBER, compat=NUMBER, ro_compat=NUMBER, incompat=NUMBER)
 
 
@@ -211,7 +212,8 @@ def wanted(words, obj):
     if command == "check":
         return dict(root, check=CHECK)
     if command == "help":
-        return dict(root, commands=[dict(name=TEXT, group=TEXT, purpose=TEXT, arguments=TEXT, dry_run=FLAG)])
+        return dict(root, commands=[dict(name=TEXT, group=TEXT, purpose=TEXT, arguments=TEXT, dry_run=FLAG, about=TEXT,
+                                         more=Or(TEXT, None), options=[OPTION])], common=[OPTION])
     if command == "version":
         return dict(root, tool=TEXT, module=Or(TEXT, None), format=VERSION)
     return root

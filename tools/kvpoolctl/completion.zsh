@@ -1,0 +1,544 @@
+#compdef kvpoolctl
+# SPDX-License-Identifier: GPL-2.0-only
+# Completion of kvpoolctl for zsh: commands, options, pools, tunables, devices.
+
+typeset -ga _kvpoolctl_keys _kvpoolctl_commands
+# made of the help: commands
+_kvpoolctl_keys=(write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown log_size size chunk cache_dirty_max comment)
+typeset -gA _kvpoolctl_words
+_kvpoolctl_words=(
+	strict '0 1'
+	failmode 'error wait'
+	degraded_start 'ask auto'
+	autoimport '0 1'
+	cache_mode 'writeback writethrough writearound'
+	discard_passdown '0 1'
+)
+_kvpoolctl_commands=(
+	'create:make a pool of devices'
+	'import:find pools and start them'
+	'export:stop a pool'
+	'destroy:stop a pool and give up its devices'
+	'list:list the pools that run, one a line'
+	'status:health of pools, and what to do when something is wrong'
+	'iostat:what a pool does'
+	'events:what happened to pools, oldest first'
+	'metrics:all counters in the text format of Prometheus'
+	'scrub:verify everything that was written, and repair it'
+	'trim:tell SSDs which blocks hold nothing'
+	'clear:reset error counters, try again what failed, resume a pool'
+	'giveup:give up a page of checksums that is bad in every copy'
+	'add:make a pool larger, or add a cache'
+	'remove:take the cache out'
+	'replace:put another SSD in the place of one of the cache'
+	'attach:add one more SSD to the cache, as a copy'
+	'detach:take one of several SSDs out of the cache'
+	'offline:take a leg out of use'
+	'online:bring an SSD of the cache into use again'
+	'wait:wait until the log has left the cache, or come onto it'
+	'cancel:end a drain of the cache'
+	'get:show tunables, with range, default and meaning'
+	'set:change a tunable'
+	'inspect:show labels, log and table of one device'
+	'check:verify a whole pool, offline and read-only'
+	'labelclear:remove the labels of kvpool, or signatures of others, from a device'
+	'help:list the commands, or explain one'
+	'version:versions of the tool, the module and the on-disk format'
+)
+_kvpoolctl_of() {
+	case $1 in
+	create)
+		_arguments -s \
+			'-f[wipe foreign signatures]' \
+			'*-o[set a tunable, or the comment]:KEY=VALUE:_kvpoolctl_setting' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument: ' \
+			'*:argument:_kvpoolctl_vdev' ;;
+	import)
+		_arguments -s \
+			'-a[all pools but those whose autoimport is 0]' \
+			'*-d[look here, not at all block devices]:DIR|DEV:_kvpoolctl_device' \
+			'--readonly[write nothing to any leg]' \
+			'--degraded[start although legs are missing that may hold newer data, or are read-only]' \
+			'--takeover[start although another host runs it, or ran it last and did not stop it]' \
+			'--destroyed[bring back a destroyed pool]' \
+			'--discard-log[give up the log of a cache that is lost or damaged, and all that is not home by the last checkpoint]' \
+			'--accept-fork[legs disagree about their history]' \
+			'*--boot[for udev, when LEG has appeared]:LEG:_kvpoolctl_device' \
+			'*--wait[how long --boot does so, 30 by default]:SECONDS: ' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_found' \
+			'2:argument: ' ;;
+	export)
+		_arguments -s \
+			'-a[all pools]' \
+			'--drain[what a cache alone holds goes home first, which may take minutes]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	destroy)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	list)
+		_arguments -s \
+			'-H[no titles, tabs between the columns]' \
+			'*-o[some of]:COLUMNS:(name size written state losses poisoned scrub readonly uuid checkpoint log ram comment)' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' ;;
+	status)
+		_arguments -s \
+			'-v[more]' \
+			'-x[only pools with an advice]' \
+			'*-d[look there for pools that do not run, not at all block devices]:DIR|DEV:_kvpoolctl_device' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	iostat)
+		_arguments -s \
+			'-v[also the cache, and each leg]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument: ' \
+			'3:argument: ' ;;
+	events)
+		_arguments -s \
+			'-f[go on and print new ones as they come, also when the pool went and is back]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	metrics)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' ;;
+	scrub)
+		_arguments -s \
+			'--wait[start it, or wait for the one that runs]' \
+			'--stop[end it]' \
+			'--pause[interrupt it]' \
+			'--resume[go on]' \
+			'*--since[verify only what changed since then]:CHECKPOINT: ' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	trim)
+		_arguments -s \
+			'--wait[start it, or wait for the one that runs]' \
+			'--stop[end it]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	clear)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' ;;
+	giveup)
+		_arguments -s \
+			'-f[though a leg is out that may have the page]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument: ' ;;
+	add)
+		_arguments -s \
+			'-f[wipe foreign signatures, let the pool survive less than it does now, and have an SSD of less than 64 MiB in a cache]' \
+			'*-o[log_size=, size=]:KEY=VALUE:_kvpoolctl_setting' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'*:argument:_kvpoolctl_vdev' ;;
+	remove)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:(cache)' ;;
+	replace)
+		_arguments -s \
+			'-f[wipe foreign signatures of NEW, take it from an exported pool]' \
+			'--wait[until it is done, which it is when the command returns]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' \
+			'3:argument:_kvpoolctl_device' ;;
+	attach)
+		_arguments -s \
+			'-f[wipe foreign signatures of NEW, take it from an exported pool]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' \
+			'3:argument:_kvpoolctl_device' ;;
+	detach)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' ;;
+	offline)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' ;;
+	online)
+		_arguments -s \
+			'--wait[until it is done, which it is when the command returns]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_device' ;;
+	wait)
+		_arguments -s \
+			'*-t[what to wait for]:drain:(drain)' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	cancel)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:(drain)' ;;
+	get)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_key' ;;
+	set)
+		_arguments -s \
+			'-f[cache_mode=writeback onto a single SSD, though the pool survives less then]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument:_kvpoolctl_setting' \
+			'3:argument:_kvpoolctl_value' ;;
+	inspect)
+		_arguments -s \
+			'--udev[only whose leg it is, for a udev rule]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_device' ;;
+	check)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'*:argument:_kvpoolctl_device' ;;
+	labelclear)
+		_arguments -s \
+			'-f[also if its pool was not destroyed]' \
+			'--foreign[leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning tool left on a leg by mistake]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_device' ;;
+	help)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_command' ;;
+	version)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' ;;
+	esac
+}
+# end of what is made of the help
+
+_kvpoolctl_pool() {
+	compadd -- ${(f)"$(kvpoolctl list -H -o name 2> /dev/null)"}
+}
+_kvpoolctl_found() {
+	compadd -- ${(f)"$(kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p')"}
+}
+_kvpoolctl_device() { _files }
+_kvpoolctl_vdev() {
+	compadd -- single mirror parity1 cache
+	_files
+}
+_kvpoolctl_key() { compadd -- $_kvpoolctl_keys }
+_kvpoolctl_value() { compadd -- ${=_kvpoolctl_words[${words[CURRENT - 1]}]} }
+_kvpoolctl_setting() {
+	if compset -P 1 '*='; then
+		compadd -- ${=_kvpoolctl_words[${IPREFIX%=}]}
+	else
+		compadd -S = -- $_kvpoolctl_keys
+	fi
+}
+_kvpoolctl_command() { _describe -t commands command _kvpoolctl_commands }
+
+_kvpoolctl() {
+	local curcontext=$curcontext state line
+	_arguments -C '(-h --help)'{-h,--help}'[list the commands]' '(-V --version)'{-V,--version}'[version of the tool]' \
+		'1:command:_kvpoolctl_command' '*::argument:->argument'
+	[[ $state != argument ]] || _kvpoolctl_of $words[1]
+}
+
+if [[ $funcstack[1] == _kvpoolctl ]]; then
+	_kvpoolctl "$@"
+else
+	compdef _kvpoolctl kvpoolctl
+fi
