@@ -4,7 +4,7 @@
 # For the tests of the tool in virtual machines (tests/vm/t/tool-*.sh), which
 # source it after tests/vm/lib.sh. Every object that a command prints with -j,
 # and every error, is kept; check_json, at the end, holds them all against
-# docs/json-schema.md.
+# docs/json-schema.md and docs/kvpool.schema.json.
 
 install -m 755 "$KVPOOL_TOP/build/kvpoolctl" /usr/local/sbin/kvpoolctl ||
 	fail "not built: kvpoolctl (make tool)"
