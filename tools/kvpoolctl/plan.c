@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What new devices are to become: of a new pool, or of one that runs. */
 #include <stdarg.h>
+#include <uuid/uuid.h>
 
 #include "format/logplace.h"
 #include "format/regions.h"
@@ -569,8 +570,7 @@ int plan_make(struct plan *p, struct err *err)
 			       "a mapped device has this name");
 	if (plan_devices(p, err) || plan_cache_size(p, err))
 		return -1;
-	if (uuid_make(uuid))
-		return err_set(err, ERR_FAILED, p->name, "try again", "no random numbers");
+	uuid_generate_random(uuid);
 	uuid_print(uuid, p->uuid);
 	write_params(p);
 	return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading and printing of sizes, UUIDs, times and names. */
+/* Printing of sizes, UUIDs and times, and what names may be. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
+#include <uuid/uuid.h>
 
 #include "text.h"
 
@@ -85,53 +85,8 @@ bool word_escape(const char *text, char *buf, size_t size)
 
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF])
 {
-	static const char hex[] = "0123456789abcdef";
-	char *p = buf;
-	int i;
-
-	for (i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = hex[uuid[i] >> 4];
-		*p++ = hex[uuid[i] & 15];
-	}
-	*p = 0;
+	uuid_unparse_lower(uuid, buf);
 	return buf;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-int uuid_parse(const char *text, u8 uuid[16])
-{
-	int i, hi, lo;
-
-	if (strlen(text) != UUID_LEN)
-		return -EINVAL;
-	for (i = 0; i < 16; i++) {
-		if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
-			return -EINVAL;
-		hi = hex_digit(*text++);
-		lo = hex_digit(*text++);
-		if (hi < 0 || lo < 0)
-			return -EINVAL;
-		uuid[i] = (u8)(hi << 4 | lo);
-	}
-	return 0;
-}
-
-int uuid_make(u8 uuid[16])
-{
-	if (getrandom(uuid, 16, 0) != 16)
-		return -EIO;
-	uuid[6] = (uuid[6] & 0x0f) | 0x40;
-	uuid[8] = (uuid[8] & 0x3f) | 0x80;
-	return 0;
 }
 
 const char *time_print(u64 seconds, char buf[TIME_BUF])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reading and printing of sizes, UUIDs, times and names. */
+/* Printing of sizes, UUIDs and times, and what names may be. */
 #ifndef KVPOOLCTL_TEXT_H
 #define KVPOOLCTL_TEXT_H
 
@@ -28,14 +28,8 @@ const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
  */
 bool word_escape(const char *text, char *buf, size_t size);
 
-/** uuid_print() - the usual text form */
+/** uuid_print() - the usual text form, in lower case */
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF]);
-
-/** uuid_parse() - the usual text form, either case; 0 or -EINVAL */
-int uuid_parse(const char *text, u8 uuid[16]);
-
-/** uuid_make() - a random UUID (version 4); 0 or -errno */
-int uuid_make(u8 uuid[16]);
 
 /** time_print() - seconds since 1970 as RFC 3339 UTC */
 const char *time_print(u64 seconds, char buf[TIME_BUF]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Unit tests of the tool that need neither root nor the module. */
 #include <stdarg.h>
+#include <uuid/uuid.h>
 
 #include "advice.h"
 #include "cache_lines.h"
@@ -114,14 +115,11 @@ static void test_uuid(void)
 	u8 a[16], b[16];
 	char text[UUID_BUF];
 
-	expect(!uuid_make(a));
+	uuid_generate_random(a);
 	expect(!uuid_parse(uuid_print(a, text), b) && !memcmp(a, b, 16));
-	expect(text[14] == '4');
-	expect(!uuid_parse("0123456789ABCDEF0123456789abcdef01234", a) == false);
-	expect(!uuid_parse("01234567-89AB-CDEF-0123-456789abcdef", a) && a[15] == 0xef);
-	expect(uuid_parse("01234567-89AB-CDEF-0123-456789abcdeg", a));
-	expect(uuid_parse("01234567-89AB-CDEF-0123456-789abcdef", a));
-	expect(uuid_parse("", a));
+	expect(text[14] == '4' && strlen(text) == UUID_LEN);
+	expect(!uuid_parse("01234567-89AB-CDEF-0123-456789abcdef", a));
+	expect(!strcmp(uuid_print(a, text), "01234567-89ab-cdef-0123-456789abcdef"));
 }
 
 static void test_name(void)
