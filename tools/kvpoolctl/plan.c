@@ -26,7 +26,7 @@ int plan_option(struct plan *p, const char *text, struct err *err)
 		    !strncmp(text, "cache_dirty_max=", 16) ? &p->dirty_bytes : NULL;
 
 	if (size) {
-		if (size_parse(strchr(text, '=') + 1, size) || !*size)
+		if (kvp_bytes_parse(strchr(text, '=') + 1, size) || !*size)
 			return err_set(err, ERR_USAGE, text, "give bytes, or a suffix K, M, G, T",
 				       "not a size");
 		return 0;

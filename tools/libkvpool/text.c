@@ -10,31 +10,6 @@
 
 static const char suffixes[] = "KMGTPE";
 
-int size_parse(const char *text, u64 *bytes)
-{
-	const char *unit;
-	char *end;
-	unsigned long long n;
-	unsigned int shift = 0;
-
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno)
-		return -ERANGE;
-	if (*end) {
-		unit = strchr("KMGT", *end);
-		if (!unit || end[1])
-			return -EINVAL;
-		shift = 10 * (unsigned int)(strchr(suffixes, *end) - suffixes + 1);
-	}
-	if (shift && n > ~0ull >> shift)
-		return -ERANGE;
-	*bytes = n << shift;
-	return 0;
-}
-
 const char *size_print(u64 bytes, char buf[SIZE_BUF])
 {
 	int unit = -1;

@@ -12,13 +12,10 @@
 #define TIME_BUF	32
 #define SIZE_BUF	32
 
-/** size_parse() - a number of bytes with an optional suffix K, M, G, T; 0 or -EINVAL, -ERANGE */
-int size_parse(const char *text, u64 *bytes);
-
 /** size_print() - bytes for people: "1.5 GiB" */
 const char *size_print(u64 bytes, char buf[SIZE_BUF]);
 
-/** size_exact() - bytes in the form that size_parse() takes, without loss: "64M" */
+/** size_exact() - bytes in the form that kvp_bytes_parse() takes, without loss: "64M" */
 const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
 
 /**
