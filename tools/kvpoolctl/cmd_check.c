@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl check: verify a whole pool without the module. */
 #include "check.h"
+#include "columns.h"
 
 static void print_legs(json_object *legs)
 {
+	static const struct column list[] = {
+		{ .title = "LEG" }, { .title = "STATE" }, { "LOG", true, 0 }, { "TABLE", true, 0 },
+		{ "BLOCKS", true, 0 }, { "UNREAD", true, 0 }
+	};
+	struct columns *table = columns_new(list, 6);
 	json_object *l;
 	size_t i;
 
-	printf("  %-28s %-10s %8s %8s %8s %8s\n", "LEG", "STATE", "LOG", "TABLE", "BLOCKS",
-	       "UNREAD");
 	for (i = 0; i < json_object_array_length(legs); i++) {
 		l = json_object_array_get_idx(legs, i);
-		printf("  %-28s %-10s %8s %8s %8s %8s\n", json_at(l, "path") ?
-		       json_text_at(l, "path") : json_text_at(l, "uuid"),
-		       json_text_at(l, "state"), json_text_at(l, "log_bad"),
-		       json_text_at(l, "pages_bad"), json_text_at(l, "blocks_bad"),
-		       json_text_at(l, "read_errors"));
+		columns_row(table);
+		columns_text(table, json_text_at(l, json_at(l, "path") ? "path" : "uuid"));
+		columns_text(table, json_text_at(l, "state"));
+		columns_text(table, json_text_at(l, "log_bad"));
+		columns_text(table, json_text_at(l, "pages_bad"));
+		columns_text(table, json_text_at(l, "blocks_bad"));
+		columns_text(table, json_text_at(l, "read_errors"));
 	}
+	columns_print(table, "  ", stdout);
 }
 
 static void print_faults(json_object *list)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl get: tunables of a running pool, or without one their defaults. */
+#include "columns.h"
 #include "setting.h"
 #include "stats.h"
 
@@ -147,22 +148,38 @@ static const char *show_limit(const struct ctl *ctl, unsigned int id, u64 value,
 	return buf;
 }
 
-static void print_row(bool values, const char *key, const char *value, const char *def,
-		      const char *range, const char *meaning)
+/* Without @s there is no column of values. */
+static struct columns *new_table(const struct stats *s)
 {
-	printf("%-20s ", key);
-	if (values)
-		printf("%-13s ", value);
-	printf("%-10s %-16s %s\n", def, range, meaning);
+	static const struct column list[] = {
+		{ .title = "KEY" }, { .title = "VALUE" }, { .title = "DEFAULT" },
+		{ .title = "RANGE" }, { .title = "MEANING" }
+	};
+	static const struct column unset[] = {
+		{ .title = "KEY" }, { .title = "DEFAULT" }, { .title = "RANGE" }, { .title = "MEANING" }
+	};
+
+	return s ? columns_new(list, 5) : columns_new(unset, 4);
 }
 
-/* Without @s there is no column of values. */
-static void print_table(const struct ctl *ctl, const struct stats *s)
+/* @value is NULL of a table without values. */
+static void add_row(struct columns *table, const char *key, const char *value, const char *def,
+		    const char *range, const char *meaning)
 {
-	char def[64], shown[64] = "", min[64], max[64], range[160];
+	columns_row(table);
+	columns_text(table, key);
+	if (value)
+		columns_text(table, value);
+	columns_text(table, def);
+	columns_text(table, range);
+	columns_text(table, meaning);
+}
+
+static void add_tunables(const struct ctl *ctl, const struct stats *s, struct columns *table)
+{
+	char def[64], shown[64], min[64], max[64], range[160];
 	unsigned int i;
 
-	print_row(s, "KEY", "VALUE", "DEFAULT", "RANGE", "MEANING");
 	for (i = 0; i < KVP_TUNABLES; i++) {
 		const struct kvp_tunable *t = &kvp_tunables[i];
 
@@ -170,16 +187,27 @@ static void print_table(const struct ctl *ctl, const struct stats *s)
 			tunable_show(ctl, i, value_of(s, i, def, sizeof(def)), shown, sizeof(shown));
 		snprintf(range, sizeof(range), "%s%s..%s", t->by_itself ? "0, " : "",
 			 show_limit(ctl, i, t->min, min), show_limit(ctl, i, t->max, max));
-		print_row(s, t->key, shown, show_limit(ctl, i, t->def, def),
-			  t->unit == KVP_UNIT_WORD ? t->words : range, t->meaning);
+		add_row(table, t->key, s ? shown : NULL, show_limit(ctl, i, t->def, def),
+			t->unit == KVP_UNIT_WORD ? t->words : range, t->meaning);
 	}
+}
+
+static void print_table(const struct ctl *ctl, const struct stats *s)
+{
+	struct columns *table = new_table(s);
+	char shown[SIZE_BUF];
+	unsigned int i;
+
+	add_tunables(ctl, s, table);
 	for (i = 0; i < FIXED; i++)
-		print_row(s, fixed[i].key, s ? fixed_value(ctl, s, i, shown) : "", "-",
-			  fixed[i].when, fixed[i].meaning);
+		add_row(table, fixed[i].key, s ? fixed_value(ctl, s, i, shown) : NULL, "-",
+			fixed[i].when, fixed[i].meaning);
+	if (!s)
+		add_row(table, KEY_COMMENT, NULL, "-", "a text", "what you like, of at most 128 bytes");
+	columns_print(table, "", stdout);
+	/* Of any length, so that it does not make a column wide. */
 	if (s)
-		printf("%-20s %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
-	else
-		print_row(s, KEY_COMMENT, "", "-", "a text", "what you like, of at most 128 bytes");
+		printf("%s  %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
 }
 
 static void print_one(const struct ctl *ctl, const struct stats *s, int id)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl inspect: what lies on one leg, without the module. */
+#include "columns.h"
 #include "format/tunables.h"
 #include "inspect.h"
 
@@ -7,22 +8,27 @@ enum { UDEV = 1 };
 
 static void print_label(json_object *o)
 {
+	static const struct column list[] = {
+		{ .title = "OFFSET" }, { .title = "STATE" }, { "EPOCH", true, 0 }, { "SEQUENCE", true, 0 },
+		{ .title = "" }
+	};
 	json_object *slots = json_at(o, "labels"), *s;
+	struct columns *table = columns_new(list, 5);
 	size_t i;
 
-	printf("labels\n  %-14s %-12s %10s %10s\n", "OFFSET", "STATE", "EPOCH", "SEQUENCE");
 	for (i = 0; i < json_object_array_length(slots); i++) {
 		s = json_object_array_get_idx(slots, i);
 		if (!strcmp(json_text_at(s, "state"), "empty"))
 			continue;
-		printf("  %-14" PRIu64 " %-12s ", json_number_at(s, "offset"),
-		       json_text_at(s, "state"));
-		if (json_at(s, "why"))
-			printf("%s\n", json_text_at(s, "why"));
-		else
-			printf("%10" PRIu64 " %10" PRIu64 "\n", json_number_at(s, "epoch"),
-			       json_number_at(s, "sequence"));
+		columns_row(table);
+		columns_number(table, json_number_at(s, "offset"));
+		columns_text(table, json_text_at(s, "state"));
+		columns_text(table, json_text_at(s, "epoch"));
+		columns_text(table, json_text_at(s, "sequence"));
+		columns_text(table, json_at(s, "why") ? json_text_at(s, "why") : NULL);
 	}
+	puts("labels");
+	columns_print(table, "  ", stdout);
 }
 
 /* Numbers and words of an object, one a line. */

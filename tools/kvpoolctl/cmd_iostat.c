@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "columns.h"
 #include "ctl.h"
 #include "iocount.h"
 #include "flush_latency.h"
@@ -151,30 +152,54 @@ static u64 rate(u64 count, double seconds)
 	return seconds > 0 ? (u64)llround((double)count / seconds) : 0;
 }
 
-static void print_io(const struct ctl *ctl, const char *name, const struct iocount *io,
-		     double seconds)
+/* Each sample is a table of its own, as it comes: only least widths keep the columns below one another. */
+static struct columns *new_table(void)
 {
-	char r[SIZE_BUF], w[SIZE_BUF];
+	static const struct column list[] = {
+		{ NULL, false, 24 }, { NULL, true, 7 }, { NULL, true, 7 }, { NULL, true, 10 },
+		{ NULL, true, 10 }, { NULL, true, 7 }, { NULL, true, 7 }, { NULL, true, 7 },
+		{ NULL, true, 7 }, { NULL, true, 5 }, { NULL, true, 10 }
+	};
 
-	printf("%-24s %8" PRIu64 " %8" PRIu64 " %10s %10s", name, rate(io->reads, seconds),
-	       rate(io->writes, seconds), ctl_size(ctl, rate(io->read_bytes, seconds), r),
-	       ctl_size(ctl, rate(io->write_bytes, seconds), w));
+	return columns_new(list, sizeof(list) / sizeof(*list));
 }
 
-static void print_head(void)
+static void add_io(const struct ctl *ctl, struct columns *table, const char *name,
+		   const struct iocount *io, double seconds)
 {
-	printf("%-24s %8s %8s %10s %10s %8s %7s %7s %7s %6s %10s\n", "", "READS", "WRITES",
-	       "READ", "WRITTEN", "FLUSHES", "P50", "P99", "P99.9", "RAM", "DIRTY");
-	printf("%-24s %8s %8s %10s %10s %8s %7s %7s %7s %6s %10s\n", "POOL", "/s", "/s", "/s",
-	       "/s", "/s", "ms", "ms", "ms", "hits", "");
+	char size[SIZE_BUF];
+
+	columns_row(table);
+	columns_text(table, name);
+	columns_number(table, rate(io->reads, seconds));
+	columns_number(table, rate(io->writes, seconds));
+	columns_text(table, ctl_size(ctl, rate(io->read_bytes, seconds), size));
+	columns_text(table, ctl_size(ctl, rate(io->write_bytes, seconds), size));
 }
 
-static void print_ms(const struct latency *l, unsigned int permille)
+static void add_head(struct columns *table)
 {
+	static const char *const head[][2] = {
+		{ "", "POOL" }, { "READS", "/s" }, { "WRITES", "/s" }, { "READ", "/s" }, { "WRITTEN", "/s" },
+		{ "FLUSHES", "/s" }, { "P50", "ms" }, { "P99", "ms" }, { "P99.9", "ms" }, { "RAM", "hits" },
+		{ "DIRTY", "" }
+	};
+	unsigned int line, i;
+
+	for (line = 0; line < 2; line++) {
+		columns_row(table);
+		for (i = 0; i < sizeof(head) / sizeof(*head); i++)
+			columns_text(table, head[i][line]);
+	}
+}
+
+static void add_ms(struct columns *table, const struct latency *l, unsigned int permille)
+{
+	char text[32] = "-";
+
 	if (l->count)
-		printf(" %7.3f", (double)latency_quantile(l, permille) / 1e6);
-	else
-		printf(" %7s", "-");
+		snprintf(text, sizeof(text), "%.3f", (double)latency_quantile(l, permille) / 1e6);
+	columns_text(table, text);
 }
 
 /* What its SSDs do for the pool; what they do themselves is told of each. */
@@ -193,37 +218,47 @@ static void print_cache(const struct ctl *ctl, const struct sample *d)
 	       ctl_size(ctl, rate(written, d->at), write), ctl_size(ctl, d->destage_rate, home));
 }
 
+static void print_legs(const struct ctl *ctl, const struct sample *d)
+{
+	struct columns *table = new_table();
+	char name[PATH_MAX + 2];
+	unsigned int i;
+
+	for (i = 0; i < d->legs; i++) {
+		snprintf(name, sizeof(name), "  %s", d->leg[i].path);
+		add_io(ctl, table, name, &d->leg[i].io, d->at);
+	}
+	columns_print(table, "", stdout);
+}
+
 static void print_sample(const struct ctl *ctl, const char *pool, const struct sample *d,
 			 struct view *view)
 {
 	u64 asked = d->counts[HITS] + d->counts[MISSES];
-	char dirty[SIZE_BUF], name[PATH_MAX + 2];
-	unsigned int i;
+	struct columns *table = new_table();
+	char text[SIZE_BUF] = "-";
 
 	if (view->lines++ % HEAD_EVERY == 0)
-		print_head();
-	print_io(ctl, pool, &d->io, d->at);
-	printf(" %8" PRIu64, rate(d->flush.count, d->at));
-	print_ms(&d->flush, 500);
-	print_ms(&d->flush, 990);
-	print_ms(&d->flush, 999);
+		add_head(table);
+	add_io(ctl, table, pool, &d->io, d->at);
+	columns_number(table, rate(d->flush.count, d->at));
+	add_ms(table, &d->flush, 500);
+	add_ms(table, &d->flush, 990);
+	add_ms(table, &d->flush, 999);
 	if (asked)
-		printf(" %5" PRIu64 "%%", d->counts[HITS] * 100 / asked);
-	else
-		printf(" %6s", "-");
-	printf(" %10s\n", ctl_size(ctl, d->dirty, dirty));
+		snprintf(text, sizeof(text), "%" PRIu64 "%%", d->counts[HITS] * 100 / asked);
+	columns_text(table, text);
+	columns_text(table, ctl_size(ctl, d->dirty, text));
+	columns_print(table, "", stdout);
 	if (view->verbose && d->cached)
 		print_cache(ctl, d);
-	for (i = 0; view->verbose && i < d->legs; i++) {
-		snprintf(name, sizeof(name), "  %s", d->leg[i].path);
-		print_io(ctl, name, &d->leg[i].io, d->at);
-		putchar('\n');
-	}
+	if (view->verbose)
+		print_legs(ctl, d);
 }
 
 /* --- JSON ------------------------------------------------------------------------ */
 
-static void add_io(json_object *o, const struct iocount *io)
+static void json_io(json_object *o, const struct iocount *io)
 {
 	json_number(o, "reads", io->reads);
 	json_number(o, "writes", io->writes);
@@ -261,7 +296,7 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 	json_text(root, "pool", pool);
 	json_time(root, "time", (u64)time(NULL));
 	json_number(root, "milliseconds", (u64)llround(d->at * 1000));
-	add_io(json_child(root, "io"), &d->io);
+	json_io(json_child(root, "io"), &d->io);
 	latency_json(json_child(root, "flush"), &d->flush);
 	json_caches(root, d);
 	o = json_child(root, "log");
@@ -273,7 +308,7 @@ static void json_sample(const char *pool, const struct sample *d, bool verbose)
 		o = json_item(legs);
 		json_text(o, "path", d->leg[i].path);
 		json_text(o, "uuid", d->leg[i].uuid);
-		add_io(json_child(o, "io"), &d->leg[i].io);
+		json_io(json_child(o, "io"), &d->leg[i].io);
 	}
 	ctl_json(root);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl list: one line a pool. */
+#include "columns.h"
 #include "pool_object.h"
 
 enum kind { TEXT, NUMBER, SIZE, YES_NO };
 
 /* The columns: text and JSON come from the same object. */
-static const struct column {
+static const struct pool_column {
 	const char *key, *title, *path;
 	enum kind kind;
 } columns[] = {
@@ -27,9 +28,10 @@ static const struct column {
 #define COLUMNS		(sizeof(columns) / sizeof(*columns))
 #define DEFAULT_COLUMNS	7
 #define CELL		160
+#define MAX_COLUMNS	32
 
 struct layout {
-	const struct column *cols[32];
+	const struct pool_column *cols[MAX_COLUMNS];
 	unsigned int count;
 	bool bare;	/* -H: no titles, tabs between */
 };
@@ -60,7 +62,7 @@ static int parse_columns(struct ctl *ctl, struct layout *l, const char *text)
 	return l->count ? 0 : ctl_usage(ctl, "-o needs columns");
 }
 
-static void cell(const struct ctl *ctl, const struct column *c, json_object *pool, char *buf)
+static void cell(const struct ctl *ctl, const struct pool_column *c, json_object *pool, char *buf)
 {
 	char size[SIZE_BUF];
 
@@ -74,31 +76,37 @@ static void cell(const struct ctl *ctl, const struct column *c, json_object *poo
 		snprintf(buf, CELL, "%s", json_text_at(pool, c->path));
 }
 
-static void print_pools(const struct ctl *ctl, const struct layout *l, json_object *pools)
+/* For scripts. */
+static void print_bare(const struct ctl *ctl, const struct layout *l, json_object *pools)
 {
 	size_t n = json_object_array_length(pools), row, i;
-	int width[32];
 	char buf[CELL];
 
-	for (i = 0; i < l->count; i++) {
-		width[i] = l->bare ? 0 : (int)strlen(l->cols[i]->title);
-		for (row = 0; !l->bare && row < n; row++) {
-			cell(ctl, l->cols[i], json_object_array_get_idx(pools, row), buf);
-			if ((int)strlen(buf) > width[i])
-				width[i] = (int)strlen(buf);
-		}
-		if (i == l->count - 1)
-			width[i] = 0;
-		if (!l->bare)
-			printf("%-*s%s", width[i], l->cols[i]->title,
-			       i < l->count - 1 ? "  " : "\n");
-	}
 	for (row = 0; row < n; row++)
 		for (i = 0; i < l->count; i++) {
 			cell(ctl, l->cols[i], json_object_array_get_idx(pools, row), buf);
-			printf("%-*s%s", width[i], buf, i == l->count - 1 ? "\n" :
-			       l->bare ? "\t" : "  ");
+			printf("%s%c", buf, i < l->count - 1 ? '\t' : '\n');
 		}
+}
+
+static void print_pools(const struct ctl *ctl, const struct layout *l, json_object *pools)
+{
+	size_t n = json_object_array_length(pools), row, i;
+	struct column heads[MAX_COLUMNS] = { 0 };
+	struct columns *table;
+	char buf[CELL];
+
+	for (i = 0; i < l->count; i++)
+		heads[i].title = l->cols[i]->title;
+	table = columns_new(heads, l->count);
+	for (row = 0; row < n; row++) {
+		columns_row(table);
+		for (i = 0; i < l->count; i++) {
+			cell(ctl, l->cols[i], json_object_array_get_idx(pools, row), buf);
+			columns_text(table, buf);
+		}
+	}
+	columns_print(table, "", stdout);
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -130,7 +138,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	}
 	free(list);
 	if (!ctl->json) {
-		print_pools(ctl, &l, pools);
+		if (l.bare)
+			print_bare(ctl, &l, pools);
+		else
+			print_pools(ctl, &l, pools);
 		json_object_put(root);
 	} else if (!ret) {
 		ctl_json(root);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The legs of a running pool, drawn below their vdevs. */
+#include <limits.h>
 #include <string.h>
 
+#include "columns.h"
 #include "layout_tree.h"
 
-#define LEAST_WIDTH	32	/* of the first column */
 #define INDENT		2	/* for each level: pool, vdev, leg */
 
 struct tree {
 	const struct ctl *ctl;
-	FILE *out;
+	struct columns *table;
 	bool verbose;
-	int width;
 };
 
 static const char *leg_name(json_object *leg)
@@ -29,50 +29,37 @@ static size_t length(json_object *list)
 	return list ? json_object_array_length(list) : 0;
 }
 
-static int width_of_legs(json_object *legs, int width)
+/* A row for something @level deep, that far to the right. */
+static void new_row(const struct tree *t, int level, const char *name)
 {
-	size_t i;
+	char text[PATH_MAX + 16];
 
-	for (i = 0; i < length(legs); i++) {
-		int need = 3 * INDENT + (int)strlen(leg_name(item(legs, i)));
-
-		width = need > width ? need : width;
-	}
-	return width;
+	columns_row(t->table);
+	snprintf(text, sizeof(text), "%*s%s", level * INDENT, "", name);
+	columns_text(t->table, text);
 }
 
-/* So wide that the longest path has room, and states stand below one another. */
-static int width_of(json_object *pool)
-{
-	json_object *vdevs = json_at(pool, "vdevs");
-	int width = width_of_legs(json_at(pool, "cache.legs"), LEAST_WIDTH);
-	size_t v;
-
-	for (v = 0; v < length(vdevs); v++)
-		width = width_of_legs(json_at(item(vdevs, v), "legs"), width);
-	return width;
-}
-
-/* Name and state, and with -v the size, of something @level deep. */
+/* Name and state, and with -v the size. */
 static void draw_name(const struct tree *t, int level, const char *name, json_object *o)
 {
 	char size[SIZE_BUF];
 
-	fprintf(t->out, "%*s%-*s %-12s", level * INDENT, "", t->width - level * INDENT, name,
-		json_text_at(o, "state"));
+	new_row(t, level, name);
+	columns_text(t->table, json_text_at(o, "state"));
 	if (t->verbose)
-		fprintf(t->out, " %12s", json_at(o, "size") ?
-			ctl_size(t->ctl, json_number_at(o, "size"), size) : "-");
+		columns_text(t->table, json_at(o, "size") ?
+			     ctl_size(t->ctl, json_number_at(o, "size"), size) : "-");
 }
 
 static void draw_leg(const struct tree *t, json_object *leg)
 {
-	draw_name(t, 3, leg_name(leg), leg);
-	fprintf(t->out, " %6" PRIu64 " %6" PRIu64 " %8" PRIu64 " %6" PRIu64 "\n",
-		json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
-		json_number_at(leg, "errors.checksum"), json_number_at(leg, "errors.healed"));
+	draw_name(t, 2, leg_name(leg), leg);
+	columns_number(t->table, json_number_at(leg, "errors.read"));
+	columns_number(t->table, json_number_at(leg, "errors.write"));
+	columns_number(t->table, json_number_at(leg, "errors.checksum"));
+	columns_number(t->table, json_number_at(leg, "errors.healed"));
 	if (t->verbose && json_at(leg, "path"))
-		fprintf(t->out, "%*s%s\n", 4 * INDENT, "", json_text_at(leg, "uuid"));
+		new_row(t, 3, json_text_at(leg, "uuid"));
 }
 
 static void draw_group(const struct tree *t, json_object *vdev, const char *name, bool log)
@@ -80,8 +67,12 @@ static void draw_group(const struct tree *t, json_object *vdev, const char *name
 	json_object *legs = json_at(vdev, "legs");
 	size_t i;
 
-	draw_name(t, 2, name, vdev);
-	fprintf(t->out, "%s\n", t->verbose && log ? "  has the log" : "");
+	draw_name(t, 1, name, vdev);
+	if (t->verbose && log) {
+		for (i = 0; i < 4; i++)
+			columns_text(t->table, NULL);	/* the counters of a leg */
+		columns_text(t->table, "has the log");
+	}
 	for (i = 0; i < length(legs); i++)
 		draw_leg(t, item(legs, i));
 }
@@ -94,21 +85,31 @@ static void draw_vdev(const struct tree *t, json_object *vdev, size_t index)
 	draw_group(t, vdev, name, json_flag_at(vdev, "log"));
 }
 
+static struct columns *new_table(bool verbose)
+{
+	static const struct column list[] = {
+		{ .title = "LAYOUT" }, { .title = "STATE" }, { "READ", true, 0 }, { "WRITE", true, 0 },
+		{ "CHECKSUM", true, 0 }, { "HEALED", true, 0 }
+	};
+	static const struct column more[] = {
+		{ .title = "LAYOUT" }, { .title = "STATE" }, { "SIZE", true, 0 }, { "READ", true, 0 },
+		{ "WRITE", true, 0 }, { "CHECKSUM", true, 0 }, { "HEALED", true, 0 }, { .title = "" }
+	};
+
+	return verbose ? columns_new(more, 8) : columns_new(list, 6);
+}
+
 void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *out)
 {
 	json_object *vdevs = json_at(pool, "vdevs");
-	struct tree t = { ctl, out, verbose, width_of(pool) };
+	struct tree t = { ctl, new_table(verbose), verbose };
 	size_t v;
 
-	fprintf(out, "%*s%-*s %-12s", INDENT, "", t.width - INDENT, "LAYOUT", "STATE");
-	if (verbose)
-		fprintf(out, " %12s", "SIZE");
-	fprintf(out, " %6s %6s %8s %6s\n", "READ", "WRITE", "CHECKSUM", "HEALED");
-	draw_name(&t, 1, json_text_at(pool, "name"), pool);
-	fputc('\n', out);
+	draw_name(&t, 0, json_text_at(pool, "name"), pool);
 	for (v = 0; v < length(vdevs); v++)
 		draw_vdev(&t, item(vdevs, v), v);
 	if (json_at(pool, "cache"))
 		draw_group(&t, json_at(pool, "cache"), json_text_at(pool, "cache.kind"),
 			   !strcmp(json_text_at(pool, "log.on"), "cache"));
+	columns_print(t.table, "  ", out);
 }

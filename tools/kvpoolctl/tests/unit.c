@@ -6,6 +6,7 @@
 #include "advice.h"
 #include "cache_lines.h"
 #include "check.h"
+#include "columns.h"
 #include "event.h"
 #include "flush_latency.h"
 #include "foreign.h"
@@ -1237,6 +1238,51 @@ static void test_unasked(void)
 	json_object_put(pool);
 }
 
+/* --- tables ---------------------------------------------------------------------------- */
+
+static bool printed(struct columns *c, const char *want)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	bool same;
+
+	columns_print(c, " ", f);
+	fclose(f);
+	same = !strcmp(text, want);
+	if (!same)
+		printf("printed:\n%s", text);
+	free(text);
+	return same;
+}
+
+/* Letters count, not bytes; what is no text cannot break a line, and no line ends in spaces. */
+static void test_columns(void)
+{
+	static const struct column titles[] = { { .title = "NAME" }, { "SIZE", true, 0 }, { .title = "NOTE" } };
+	static const struct column none[] = { { NULL, false, 6 }, { NULL, true, 6 } };
+	struct columns *c = columns_new(titles, 3);
+
+	columns_row(c);
+	columns_text(c, "  m\xc3\xbcll");
+	columns_number(c, 123456);
+	columns_text(c, "last");
+	columns_row(c);
+	columns_text(c, "a\nb\xc3");
+	columns_text(c, NULL);
+	columns_row(c);
+	columns_text(c, "c");
+	columns_text(c, "7");
+	expect(printed(c, " NAME          SIZE  NOTE\n   m\xc3\xbcll      123456  last\n"
+		       " a\\x0ab\\xc3\n c                7\n"));
+	expect(printed(columns_new(titles, 3), " NAME  SIZE  NOTE\n"));
+	c = columns_new(none, 2);
+	columns_row(c);
+	columns_text(c, "a");
+	columns_number(c, 1);
+	expect(printed(c, " a            1\n"));
+}
+
 /* --- the drawing of status ------------------------------------------------------------- */
 
 #define TREE_LEG(path, uuid, state, healed) "{\"path\":" path ",\"uuid\":\"" uuid	\
@@ -1252,24 +1298,24 @@ static const char tree_pool[] =
 	"\"legs\":[" TREE_LEG("null", "uuid-c", "missing", "0") "]}]}";
 
 static const char tree_short[] =
-	"  LAYOUT                         STATE          READ  WRITE CHECKSUM HEALED\n"
-	"  tank                           degraded    \n"
-	"    mirror-0                     online      \n"
-	"      /dev/a                     online            1      2        3      4\n"
-	"      /dev/b                     online            1      2        3 123456\n"
-	"    single-1                     degraded    \n"
-	"      uuid-c                     missing           1      2        3      0\n";
+	"  LAYOUT      STATE     READ  WRITE  CHECKSUM  HEALED\n"
+	"  tank        degraded\n"
+	"    mirror-0  online\n"
+	"      /dev/a  online       1      2         3       4\n"
+	"      /dev/b  online       1      2         3  123456\n"
+	"    single-1  degraded\n"
+	"      uuid-c  missing      1      2         3       0\n";
 
 static const char tree_long[] =
-	"  LAYOUT                         STATE                SIZE   READ  WRITE CHECKSUM HEALED\n"
-	"  tank                           degraded         3.00 MiB\n"
-	"    mirror-0                     online           1.00 MiB  has the log\n"
-	"      /dev/a                     online           1.00 MiB      1      2        3      4\n"
+	"  LAYOUT        STATE         SIZE  READ  WRITE  CHECKSUM  HEALED\n"
+	"  tank          degraded  3.00 MiB\n"
+	"    mirror-0    online    1.00 MiB                                 has the log\n"
+	"      /dev/a    online    1.00 MiB     1      2         3       4\n"
 	"        uuid-a\n"
-	"      /dev/b                     online           1.00 MiB      1      2        3 123456\n"
+	"      /dev/b    online    1.00 MiB     1      2         3  123456\n"
 	"        uuid-b\n"
-	"    single-1                     degraded         2.00 MiB\n"
-	"      uuid-c                     missing          1.00 MiB      1      2        3      0\n";
+	"    single-1    degraded  2.00 MiB\n"
+	"      uuid-c    missing   1.00 MiB     1      2         3       0\n";
 
 /* A cache has room whether it carries the log or not. */
 #define TREE_CACHE(on) "{\"name\":\"tank\",\"state\":\"online\",\"size\":1048576,\"vdevs\":[],"	\
@@ -1277,10 +1323,10 @@ static const char tree_long[] =
 	"\"legs\":[" TREE_LEG("\"/dev/s\"", "uuid-s", "online", "0") "]}}"
 
 static const char tree_cache[] =
-	"  LAYOUT                         STATE                SIZE   READ  WRITE CHECKSUM HEALED\n"
-	"  tank                           online           1.00 MiB\n"
-	"    cache                        online           2.00 MiB%s\n"
-	"      /dev/s                     online           1.00 MiB      1      2        3      0\n"
+	"  LAYOUT        STATE       SIZE  READ  WRITE  CHECKSUM  HEALED\n"
+	"  tank          online  1.00 MiB\n"
+	"    cache       online  2.00 MiB%s\n"
+	"      /dev/s    online  1.00 MiB     1      2         3       0\n"
 	"        uuid-s\n";
 
 static bool drawn(json_object *pool, bool verbose, const char *want)
@@ -1312,9 +1358,9 @@ static void test_layout_of_cache(void)
 {
 	json_object *carries = json_tokener_parse(TREE_CACHE("cache"));
 	json_object *idle = json_tokener_parse(TREE_CACHE("legs"));
-	char want[sizeof(tree_cache) + 16];
+	char want[sizeof(tree_cache) + 64];
 
-	snprintf(want, sizeof(want), tree_cache, "  has the log");
+	snprintf(want, sizeof(want), tree_cache, "                                 has the log");
 	expect(drawn(carries, true, want));
 	snprintf(want, sizeof(want), tree_cache, "");
 	expect(drawn(idle, true, want));
@@ -1436,6 +1482,7 @@ int main(void)
 	test_inspect();
 	test_advice();
 	test_unasked();
+	test_columns();
 	test_layout_tree();
 	test_layout_of_cache();
 	test_cache_lines();
