@@ -9,8 +9,8 @@ enum { UDEV = 1 };
 static void print_label(json_object *o)
 {
 	static const struct column list[] = {
-		{ .title = "OFFSET" }, { .title = "STATE" }, { "EPOCH", true, 0 }, { "SEQUENCE", true, 0 },
-		{ .title = "" }
+		{ .title = "OFFSET" }, { .title = "STATE" }, { "EPOCH", true, 0 },
+		{ "SEQUENCE", true, 0 }, { .title = "" }
 	};
 	json_object *slots = json_at(o, "labels"), *s;
 	struct columns *table = columns_new(list, 5);

@@ -152,7 +152,10 @@ static u64 rate(u64 count, double seconds)
 	return seconds > 0 ? (u64)llround((double)count / seconds) : 0;
 }
 
-/* Each sample is a table of its own, as it comes: only least widths keep the columns below one another. */
+/*
+ * Each sample is a table of its own, as it comes: only least widths keep the
+ * columns below one another.
+ */
 static struct columns *new_table(void)
 {
 	static const struct column list[] = {
@@ -180,9 +183,9 @@ static void add_io(const struct ctl *ctl, struct columns *table, const char *nam
 static void add_head(struct columns *table)
 {
 	static const char *const head[][2] = {
-		{ "", "POOL" }, { "READS", "/s" }, { "WRITES", "/s" }, { "READ", "/s" }, { "WRITTEN", "/s" },
-		{ "FLUSHES", "/s" }, { "P50", "ms" }, { "P99", "ms" }, { "P99.9", "ms" }, { "RAM", "hits" },
-		{ "DIRTY", "" }
+		{ "", "POOL" }, { "READS", "/s" }, { "WRITES", "/s" }, { "READ", "/s" },
+		{ "WRITTEN", "/s" }, { "FLUSHES", "/s" }, { "P50", "ms" }, { "P99", "ms" },
+		{ "P99.9", "ms" }, { "RAM", "hits" }, { "DIRTY", "" }
 	};
 	unsigned int line, i;
 

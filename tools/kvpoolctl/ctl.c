@@ -70,7 +70,10 @@ void ctl_print_options(const struct ctl_option *options, bool dry_run)
 		if (o->val == 'n' && !dry_run)
 			continue;
 		n = option_label(o, label, sizeof(label));
-		printf(n > width ? "  %s\n%*s" : "  %s%*s", label, n > width ? width + 4 : width + 2 - n, "");
+		if (n > width)
+			printf("  %s\n%*s", label, width + 4, "");
+		else
+			printf("  %-*s  ", width, label);
 		print_words(o->text, width + 4, width + 4);
 	}
 }

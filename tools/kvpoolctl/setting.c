@@ -65,7 +65,7 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 			       "it can be given only when a pool is made");
 	id = kvp_tunable_find(s->key);
 	if (id < 0)
-		return err_set(err, ERR_USAGE, text, "kvpoolctl(8) lists the tunables",
+		return err_set(err, ERR_USAGE, text, "kvpoolctl get lists the tunables",
 			       "there is no such tunable");
 	why.text[0] = 0;
 	ret = kvp_tunable_parse((unsigned int)id, value, &number, &why);
