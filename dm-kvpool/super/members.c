@@ -428,6 +428,11 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 
 	if (kvp_leg_fail(leg, "a flush failed"))
 		return true;
+	/* It was never issued, for want of memory: all is where it was, and a later one can make it durable. */
+	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
+		kvp_pool_fault(pool, "a flush could not be issued on the last leg");
+		return false;
+	}
 	/* Writes that it lost cannot be told: nothing more may be acknowledged. */
 	set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
 	kvp_pool_fault(pool, "a flush failed on the last leg");

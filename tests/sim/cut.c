@@ -128,7 +128,8 @@ static void end_flush(struct cutter *c, const struct trace_request *f)
 {
 	u32 i = 0;
 
-	if (f->lost)
+	/* For want of memory it was never issued. */
+	if (f->lost || f->error == -ENOMEM)
 		return;
 	while (i < c->nr) {
 		struct pending *p = &c->p[i];

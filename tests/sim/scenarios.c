@@ -522,6 +522,26 @@ static void flush_that_fails_on_the_last_leg_stays_failed(struct scenario *s)
 		sim_fail("a checkpoint behind a flush that failed");
 }
 
+/* It was never issued, so nothing is lost: the pool stands until one is, and needs no restart. */
+static void flush_that_is_not_issued_on_the_last_leg(struct scenario *s)
+{
+	struct host *h = &s->host;
+	struct fault *f = disks_fault(FAULT_FLUSH_EIO, 0, 0, ~0ull);
+
+	f->error = -ENOMEM;
+	f->times = 1;
+	host_write(h, 64, 40, false);
+	h->may_fail = true;
+	if (!host_flush(h) || !kvp_pool_faulted(h->pool))
+		sim_fail("FLUSH succeeded, and no flush was issued");
+	kvp_pool_clear(h->pool, -1);
+	h->may_fail = false;
+	host_flush(h);
+	host_write(h, 5, 1, true);
+	host_checkpoint(h);
+	host_flush(h);
+}
+
 /* The other one is good: it goes on, and the one that failed is out, for good. */
 static void leg_whose_flush_failed_is_given_up(struct scenario *s)
 {
@@ -1832,6 +1852,7 @@ void run_scenarios(void)
 		 failed_commit_keeps_flush_failing_until_durable, 1, false, 3);
 	scenario(NAMED(failed_commit_with_intents), 2, false, 3);
 	scenario(NAMED(flush_that_fails_on_the_last_leg_stays_failed), 1, false, 2);
+	scenario(NAMED(flush_that_is_not_issued_on_the_last_leg), 1, false, 2);
 	scenario(NAMED(leg_whose_flush_failed_is_given_up), 2, false, 2);
 	scenario(NAMED(entry_that_failed_is_overwritten_by_the_next), 2, false, 2);
 	scenario("entry_that_failed_is_overwritten_by_the_next_on_a_single",
