@@ -636,6 +636,36 @@ static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
 	host_checkpoint(h);
 }
 
+/* The next superblock names the roots of before, and the counts of those. */
+static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
+{
+	struct host *h = &s->host;
+	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end, written;
+	const struct kvp_sb *sb = h->pool->sb;
+
+	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+	host_discard(h, 0, (u32)sb->pool_blocks);
+	host_write(h, 2, 3, false);
+	host_checkpoint(h);
+	written = sb->written_blocks;
+	host_write(h, 20, 5, false);
+	host_flush(h);
+	host_home_without_checkpoint(h);
+	fail_writes(s, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1, 1);
+	fail_writes(s, end, end + ring - 1, 1);
+	h->may_fail = true;
+	if (!host_checkpoint(h))
+		sim_fail("no superblock failed: the scenario is not what it says");
+	h->may_fail = false;
+	if (kvp_pool_mark(h->pool, 0, 0) || written != 3 || sb->written_blocks != written)
+		sim_fail("a superblock says that %llu blocks are written, and its roots have %llu", sb->written_blocks,
+			 written);
+	kvp_pool_clear(h->pool, -1);
+	host_checkpoint(h);
+	if (sb->written_blocks != 8)
+		sim_fail("%llu blocks are written, not 8", sb->written_blocks);
+}
+
 static void fail_superblocks(struct scenario *s)
 {
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
@@ -1865,6 +1895,7 @@ void run_scenarios(void)
 	scenario("checkpoint_beside_an_open_intent_on_a_single", checkpoint_beside_an_open_intent, 1,
 		 false, 2);
 	scenario(NAMED(superseded_version_goes_home_before_its_record_dies), 2, false, 2);
+	scenario(NAMED(counts_of_a_checkpoint_that_failed_are_not_told), 1, false, 2);
 	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 2);
 	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
