@@ -90,9 +90,14 @@ static void print_counts(const struct ctl *ctl, json_object *pool)
 static void print_head(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF];
+	uint64_t uncounted = json_number_at(pool, "uncounted");
 
-	printf("     size: %s, written %s\n", ctl_size(ctl, json_number_at(pool, "size"), a),
+	printf("     size: %s, written %s", ctl_size(ctl, json_number_at(pool, "size"), a),
 	       ctl_size(ctl, json_number_at(pool, "written"), b));
+	/* Of what was discarded unread it is not known how much had been written. */
+	if (uncounted)
+		printf(", or up to %s more", ctl_size(ctl, uncounted, a));
+	printf("\n");
 	printf(" survives: loss of %" PRIu64 " leg(s)\n",
 	       json_number_at(pool, "losses_survivable"));
 	printf("   memory: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "ram.used"), a),
