@@ -25,6 +25,7 @@ struct kvp_leg_queue {
 	struct work_struct soon, at_once, now; /* see kick(); and for @first alone */
 	bool wrote;			/* a write was taken last; by lock */
 	bool rotational;		/* the leg seeks; by lock */
+	struct kvp_leg *leg;		/* for which a bio came last; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
 	atomic_t sent;			/* requests of the workers that have not ended */
 	struct kvp_leg_queues *all;
@@ -203,6 +204,20 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
 	bio_list_add(&run->bios, bio);
 }
 
+/* It was left just now, and who drops what waits may have been here already: he comes again. */
+static void drop_if_left(const struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->left_at))
+		kvp_flights_kick(leg->pool);
+}
+
+/* Nobody waits for what it has, as in drop_unsent(); or another device is the leg by now. */
+static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
+{
+	return leg->bdev != bdev ||
+	       (READ_ONCE(leg->left_at) && !kvp_leg_usable(leg) && !kvp_leg_keeps_log(leg));
+}
+
 static void joined_done(struct bio *bio)
 {
 	struct joined *j = container_of(bio, struct joined, bio);
@@ -213,12 +228,13 @@ static void joined_done(struct bio *bio)
 	unsigned long flags;
 
 	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
-	if (status && parts.head != parts.tail) {
+	if (status && parts.head != parts.tail && !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
 		/* Which of them is bad, or only what lies between, is not known. */
 		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &parts);
 		kick(q);
+		drop_if_left(q->leg);
 		spin_unlock_irqrestore(&q->lock, flags);
 		return;
 	}
@@ -397,13 +413,6 @@ bool kvp_leg_crowded(struct kvp_leg *leg)
 	return is_frozen(leg) || is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
 }
 
-/* It was left just now, and its waiting requests may have been dropped before: drop them again. */
-static void drop_if_left(const struct kvp_leg *leg)
-{
-	if (READ_ONCE(leg->left_at))
-		kvp_flights_kick(leg->pool);
-}
-
 static void enqueue(struct kvp_leg *leg, struct bio *bio)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
@@ -414,6 +423,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	bio->bi_opf &= ~REQ_NOWAIT;
 	spin_lock_irqsave(&q->lock, flags);
 	q->rotational = leg->rotational;
+	WRITE_ONCE(q->leg, leg);
 	bio_list_add(is_write(bio) ? &q->writes : &q->reads, bio);
 	spin_unlock_irqrestore(&q->lock, flags);
 	kick(q);
