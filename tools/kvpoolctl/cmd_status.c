@@ -202,7 +202,7 @@ static void print_all(const struct ctl *ctl, json_object *pools, json_object *id
 	size_t i, n = json_object_array_length(pools), stopped = idle ? json_object_array_length(idle) : 0;
 
 	if (!n)
-		ctl_say(ctl, all_is_well(stopped, running, view->only_troubled));
+		ctl_say(ctl, "%s", all_is_well(stopped, running, view->only_troubled));
 	json_object_array_sort(pools, by_health);
 	for (i = 0; i < n; i++) {
 		if (i)
