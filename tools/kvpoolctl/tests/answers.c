@@ -10,6 +10,8 @@
  * every command that asks is run on them, up to where it would change
  * something. Under the sanitizers any misstep aborts, and an alarm ends a loop
  * over a count that was told; the seed is printed before.
+ *
+ * tests/fuzz/answers.c includes this file, and has libFuzzer choose in place of chance.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -25,8 +27,7 @@
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export, cmd_get, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_remove, cmd_replace, cmd_scrub, cmd_status;
 
-static u64 state;
-static unsigned long current_seed, sent, statuses[EXIT_FAULTED + 1];
+static unsigned long sent, statuses[EXIT_FAULTED + 1];
 
 const char *const *command_names(void)
 {
@@ -34,6 +35,12 @@ const char *const *command_names(void)
 
 	return none;
 }
+
+#ifdef FUZZ_INPUT
+static u64 rnd(u64 below);
+#else
+static u64 state;
+static unsigned long current_seed;
 
 /* xorshift64*: the same on every machine. */
 static u64 rnd(u64 below)
@@ -54,6 +61,7 @@ static void on_abort(int sig)
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
+#endif
 
 /* --- sound answers -------------------------------------------------------------- */
 
@@ -331,7 +339,8 @@ static const struct trial {
 	{ &cmd_scrub, { "scrub", "p" }, false },
 };
 
-static void run_one(void)
+/* Return: the exit status. */
+static int run_one(void)
 {
 	const struct trial *t = &trials[rnd(sizeof(trials) / sizeof(*trials))];
 	struct ctl ctl = { .cmd = t->cmd, .json = rnd(2), .plain = rnd(2), .dry_run = t->dry };
@@ -347,8 +356,10 @@ static void run_one(void)
 	if (status < 0 || status > EXIT_FAULTED)
 		abort();
 	statuses[status]++;
+	return status;
 }
 
+#ifndef FUZZ_INPUT
 int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
@@ -374,3 +385,4 @@ int main(int argc, char **argv)
 	       runs, statuses[0], statuses[1], statuses[2], statuses[3], statuses[4], statuses[5], sent);
 	return runs >= 1000 && (!statuses[0] || !statuses[3] || !statuses[4] || !statuses[5] || !sent);
 }
+#endif

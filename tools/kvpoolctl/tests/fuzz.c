@@ -9,6 +9,8 @@
  * restores it. Under the sanitizers any misstep aborts; the seed is printed
  * before. A count of outcomes at the end shows that the runs reached what they
  * are meant to reach.
+ *
+ * tests/fuzz/image.c includes this file, and has libFuzzer choose in place of chance.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -36,8 +38,6 @@ struct undo {
 
 static struct undo undos[MAX_UNDO];
 static unsigned int undo_count;
-static u64 state;
-static unsigned long current_seed;
 static struct ctl ctl = { .quiet = true, .json = true };
 static unsigned long usable, refused, exits[6];
 
@@ -47,6 +47,13 @@ const char *const *command_names(void)
 
 	return none;
 }
+
+#ifdef FUZZ_INPUT
+static u64 state;	/* how far the input was read */
+static u64 rnd(u64 below);
+#else
+static u64 state;
+static unsigned long current_seed;
 
 /* xorshift64*: the same on every machine. */
 static u64 rnd(u64 below)
@@ -67,6 +74,7 @@ static void on_abort(int sig)
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
+#endif
 
 /* Writes, remembering what was there. */
 static void put(struct image *m, unsigned int leg, u64 at, const void *buf, size_t bytes)
@@ -627,6 +635,20 @@ static void make_images(struct image *images)
 	}
 }
 
+/* One of them is spoilt, looked at, and restored. */
+static void run_one(struct image *images)
+{
+	struct image *m = &images[rnd(FUZZ_LARGE) ? 1 + rnd(IMAGES - 1) : 0];
+
+	mutate(m);
+	if (rnd(8) < 5)
+		look_at_pool(m);
+	else
+		look_at_leg(m, (unsigned int)rnd(m->legs));
+	restore(m);
+}
+
+#ifndef FUZZ_INPUT
 int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
@@ -637,18 +659,10 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_abort);
 	make_images(images);
 	for (i = 0; i < runs; i++) {
-		struct image *m;
-
 		current_seed = first + i;
 		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
-		m = &images[rnd(FUZZ_LARGE) ? 1 + rnd(IMAGES - 1) : 0];
 		alarm(60);	/* a parser that hangs is broken too */
-		mutate(m);
-		if (rnd(8) < 5)
-			look_at_pool(m);
-		else
-			look_at_leg(m, (unsigned int)rnd(m->legs));
-		restore(m);
+		run_one(images);
 	}
 	for (i = 0; i < IMAGES; i++)
 		image_free(&images[i]);
@@ -657,3 +671,4 @@ int main(int argc, char **argv)
 	return runs >= 1000 && (!exits[EXIT_DONE] || !exits[EXIT_DEGRADED] ||
 				!exits[EXIT_FAULTED] || !refused);
 }
+#endif
