@@ -204,14 +204,14 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
 	bio_list_add(&run->bios, bio);
 }
 
-/* It was left just now, and who drops what waits may have been here already: he comes again. */
+/* It was left just now, and its waiting requests may have been dropped before: drop them again. */
 static void drop_if_left(const struct kvp_leg *leg)
 {
 	if (READ_ONCE(leg->left_at))
 		kvp_flights_kick(leg->pool);
 }
 
-/* Nobody waits for what it has, as in drop_unsent(); or another device is the leg by now. */
+/* True if the requests of @leg have no waiter any more, as in drop_unsent(), or it is another device by now. */
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
 {
 	return leg->bdev != bdev ||
