@@ -136,39 +136,66 @@ static bool refused(struct tale *t)
 	return false;
 }
 
-/* Cuts of the last life's trace: @look says of each image what must hold. */
-static bool each_cut(struct tale *t, u32 positions,
-		     bool (*look)(struct tale *t, const struct image *img))
+static struct trace take_trace(void)
 {
-	struct cutter *cut = malloc(sizeof(*cut));
-	struct rng rng = { mix64(t->seed, 4711) };
 	struct trace trace = disks.trace;
-	bool good = true;
-	u32 p, i, k;
 
 	memset(&disks.trace, 0, sizeof(disks.trace));
-	for (p = 0; good && p < positions; p++) {
-		u32 at = p ? rng_below(&rng, trace.nr + 1) : trace.nr, which[MAX_PENDING], n;
-		struct image img[MAX_DISKS];
-		u8 fates[MAX_PENDING];
+	return trace;
+}
 
-		cutter_init(cut, &trace);
-		cutter_seek(cut, at);
-		n = cutter_majors(cut, which);
-		for (k = 0; k < n; k++)
-			fates[k] = rng_below(&rng, 3);
-		cutter_images(cut, fates, &rng, img);
-		cutter_free(cut);
+static void free_images(const struct tale *t, struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < t->legs; i++)
+		image_free(&img[i]);
+}
+
+/* A start of @img, without @missing, is cut as well: @img is what that leaves. */
+static bool cut_start(struct tale *t, struct image *img, u32 missing, bool discard, struct rng *rng)
+{
+	struct image again[MAX_DISKS];
+	struct trace trace;
+	bool good;
+
+	t->start.missing = missing;
+	t->start.discard_log = discard;
+	good = run_on(t, img, NULL, NULL);
+	trace = take_trace();
+	cut_trace(&trace, rng_below(rng, trace.nr + 1), rng_below(rng, 4), rng, again);
+	trace_free(&trace);
+	free_images(t, img);
+	memcpy(img, again, t->legs * sizeof(*img));
+	return good;
+}
+
+/*
+ * Cuts of the last life's trace: @look says of each image what must hold. Of every third the next
+ * start, without @missing, is cut, too.
+ */
+static bool each_cut(struct tale *t, u32 positions, bool (*look)(struct tale *t, const struct image *img),
+		     u32 missing, bool discard)
+{
+	struct rng rng = { mix64(t->seed, 4711) };
+	struct trace trace = take_trace();
+	bool good = true, twice;
+	u32 p;
+
+	for (p = 0; good && p < positions; p++) {
+		u32 at = p ? rng_below(&rng, trace.nr + 1) : trace.nr;
+		struct image img[MAX_DISKS];
+
+		cut_trace(&trace, at, p, &rng, img);
 		t->at = at;
 		t->last = at == trace.nr;
-		good = look(t, img);
+		twice = p % 3 == 2;
+		good = (!twice || cut_start(t, img, missing, discard, &rng)) && look(t, img);
 		if (!good)
-			fprintf(stderr, "  ^ cut at %u of %u\n", at, trace.nr);
-		for (i = 0; i < t->legs; i++)
-			image_free(&img[i]);
+			fprintf(stderr, "  ^ cut at %u of %u%s\n", at, trace.nr, twice ? ", and in the next start" : "");
+		free_images(t, img);
 	}
 	trace_free(&trace);
-	free(cut);
 	return good;
 }
 
@@ -258,7 +285,7 @@ static bool given_up_log_does_not_come_back(struct tale *t)
 	bool good;
 
 	if (!life(t, 0, false, live_and_log, NULL) ||
-	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again))
+	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again, ssds(t), true))
 		return false;
 	all = t->o;
 	oracle_copy(&t->o, &t->old);
@@ -383,7 +410,7 @@ static bool outdated_ssd_tells_what_is_lost(struct tale *t)
 	if (!life(t, BIT(t->legs - 1), true, NULL, &t->old))
 		return false;
 	t->nr_gone = 0;
-	return each_cut(t, 40, given_up_or_not) &&
+	return each_cut(t, 40, given_up_or_not, BIT(t->legs - 1), true) &&
 	       starts_with(t, t->img, 0, false, &t->old, NR_KNOWN);
 }
 
@@ -444,7 +471,7 @@ static bool damaged_log_tells_what_is_lost(struct tale *t)
 	if (!life(t, 0, true, NULL, &t->old))
 		return false;
 	t->nr_gone = 0;
-	if (!each_cut(t, 40, again_by_order) ||
+	if (!each_cut(t, 40, again_by_order, 0, true) ||
 	    !starts_with(t, t->img, 0, false, &t->old, NR_KNOWN))
 		return false;
 	oracle_free(&t->o);
@@ -634,20 +661,20 @@ static bool all_there_or_refused(struct tale *t, const struct image *img)
 static bool log_moves_to_the_legs(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_the_ssds, NULL) &&
-	       each_cut(t, 60, all_there_or_refused) &&
+	       each_cut(t, 54, all_there_or_refused, 0, false) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o) && life(t, 0, false, stale_ssds, &t->o);
 }
 
 static bool log_moves_by_order(struct tale *t)
 {
 	return life(t, 0, false, live_and_take_the_ssds_out, NULL) &&
-	       each_cut(t, 40, all_there_or_refused) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 36, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool log_moves_after_its_intents(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
-	       each_cut(t, 40, all_there_or_refused) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 36, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool all_is_lost_at_once(struct tale *t)

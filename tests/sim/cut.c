@@ -244,3 +244,24 @@ u64 cutter_images(const struct cutter *c, const u8 *fates, struct rng *rng, stru
 	}
 	return hash;
 }
+
+void cutter_mixed(const struct cutter *c, u32 turn, struct rng *rng, struct image *out)
+{
+	u8 fates[MAX_PENDING];
+	u32 i;
+
+	for (i = 0; i < c->nr; i++)
+		fates[i] = turn % 4 == 0 ? FATE_KEPT : turn % 4 == 1 ? FATE_DROPPED : rng_below(rng, 3);
+	cutter_images(c, fates, rng, out);
+}
+
+void cut_trace(const struct trace *t, u32 at, u32 turn, struct rng *rng, struct image *out)
+{
+	struct cutter *c = malloc(sizeof(*c));
+
+	cutter_init(c, t);
+	cutter_seek(c, at);
+	cutter_mixed(c, turn, rng, out);
+	cutter_free(c);
+	free(c);
+}

@@ -44,5 +44,12 @@ u32 cutter_majors(const struct cutter *c, u32 *which);
  * Returns a hash of what matters of them.
  */
 u64 cutter_images(const struct cutter *c, const u8 *fates, struct rng *rng, struct image *out);
+/**
+ * cutter_mixed() - images after a cut here, for who makes one after the other
+ * @turn: of four turns one has all kept, one all dropped, and two any mixture, with tears
+ */
+void cutter_mixed(const struct cutter *c, u32 turn, struct rng *rng, struct image *out);
+/** cut_trace() - the same after a cut of @t at @at */
+void cut_trace(const struct trace *t, u32 at, u32 turn, struct rng *rng, struct image *out);
 
 #endif

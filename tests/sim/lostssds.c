@@ -22,6 +22,7 @@ struct loss {
 	u64 seed;
 	u64 log_start;		/* on each SSD */
 	u32 at;
+	bool cut;		/* the next start is the one that is cut: its nonces are no other's */
 	bool again;		/* it is the second life: what was acknowledged was so before */
 	bool fails;		/* the first SSD takes no log writes, from the start on */
 	u32 from;		/* position of the trace from which on the power may go */
@@ -255,7 +256,7 @@ static bool live(struct loss *l, const struct image *img, void (*play)(struct lo
 	struct sim_config config;
 	bool good;
 
-	check_seed_config(&config, mix64(l->seed, play == look));
+	check_seed_config(&config, mix64(l->seed, l->cut ? 2 : play == look));
 	l->play = play;
 	disks_begin(img, l->start.legs);
 	good = sim_run(&config, loss_main, l) == SIM_RETURNED;
@@ -274,7 +275,8 @@ static bool may_be_refused(const struct loss *l, u32 missing)
 	return true;
 }
 
-static bool without_some(struct loss *l, const struct image *img)
+/* @gone: there was a recovery without these, or it was cut; so they may know less */
+static bool without_some(struct loss *l, const struct image *img, u32 gone)
 {
 	u32 missing = 0;
 	bool good;
@@ -283,14 +285,47 @@ static bool without_some(struct loss *l, const struct image *img)
 		l->start.missing = missing;
 		good = live(l, img, look);
 		if (good && l->refused) {
-			good = l->refused == -ENOTCONN && may_be_refused(l, missing);
+			good = l->refused == -ENOTCONN && may_be_refused(l, missing | gone);
 			snprintf(sim_failure, sizeof(sim_failure), "refused: %s", l->host.refusal.why);
 		}
 		if (!good)
-			fprintf(stderr, "  ^ cut at %u, without the legs %#x: %s\n", l->at, missing, sim_failure);
+			fprintf(stderr, "  ^ cut at %u, without the legs %#x, before that without %#x: %s\n", l->at,
+				missing, gone, sim_failure);
 		check_stats.images++;
 		missing = (missing - ssds(l)) & ssds(l);	/* the next one that is part of it */
 	} while (good && missing);
+	return good;
+}
+
+static void free_images(const struct loss *l, struct image *img)
+{
+	u32 i;
+
+	for (i = 0; i < l->start.legs; i++)
+		image_free(&img[i]);
+}
+
+/* The recovery is cut as well, with some SSDs or all; and others of them are there afterwards. */
+static bool cut_recovery(struct loss *l, const struct image *img, struct rng *rng)
+{
+	u32 gone = rng_next(rng) & ssds(l), at;
+	struct image again[MAX_DISKS];
+	struct trace trace;
+	bool good;
+
+	l->start.missing = gone;
+	l->cut = true;
+	good = live(l, img, look);
+	l->cut = false;
+	trace = disks.trace;
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	at = rng_below(rng, trace.nr + 1);
+	cut_trace(&trace, at, rng_below(rng, 4), rng, again);
+	good = good && without_some(l, again, gone);
+	if (!good)
+		fprintf(stderr, "  ^ second cut at %u of %u, without the legs %#x\n", at, trace.nr, gone);
+	trace_free(&trace);
+	free_images(l, again);
 	return good;
 }
 
@@ -300,25 +335,20 @@ static bool cut_losses(struct loss *l)
 	struct cutter *cut = malloc(sizeof(*cut));
 	struct rng rng = { mix64(l->seed, 815) };
 	struct trace trace = disks.trace;
+	u32 i, turn = 0;
 	bool good = true;
-	u32 i, k;
 
 	memset(&disks.trace, 0, sizeof(disks.trace));
 	cutter_init(cut, &trace);
 	cutter_seek(cut, l->from);
 	do {
 		l->at = l->again ? ~0u : cut->at;
-		for (i = 0; good && i < (opt.images ?: 4); i++) {
-			u32 which[MAX_PENDING], n = cutter_majors(cut, which);
+		for (i = 0; good && i < (opt.images ?: 4); i++, turn++) {
 			struct image img[MAX_DISKS];
-			u8 fates[MAX_PENDING];
 
-			for (k = 0; k < n; k++)
-				fates[k] = rng_below(&rng, 3);
-			cutter_images(cut, fates, &rng, img);
-			good = without_some(l, img);
-			for (k = 0; k < l->start.legs; k++)
-				image_free(&img[k]);
+			cutter_mixed(cut, turn, &rng, img);
+			good = turn % 4 == 3 ? cut_recovery(l, img, &rng) : without_some(l, img, 0);
+			free_images(l, img);
 		}
 	} while (good && cutter_step(cut));
 	cutter_free(cut);
