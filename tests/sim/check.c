@@ -205,7 +205,7 @@ static void expect_old(const struct look *l)
 static void look_main(void *arg)
 {
 	struct look *l = arg;
-	u64 healed, unrepaired, block, held = 0;
+	u64 healed, unrepaired, block, uncounted, held = 0;
 	u8 *data;
 
 	l->refused = host_start(&l->host, l->crash->o, &l->start);
@@ -243,6 +243,10 @@ static void look_main(void *arg)
 		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) && memchr_inv(data, 0, KVP_BLOCK_SIZE);
 	}
 	kfree(data);
+	uncounted = l->host.pool->table->uncounted;
+	if (kvp_has_data(l->host.pool->log_vdev->g) && held > l->written + uncounted * KVP_PTRS_PER_PAGE)
+		sim_fail("%llu blocks hold data; %llu are counted as written, and %llu leaves are not counted", held,
+			 l->written, uncounted);
 	/* What is left in the log of a cache the table does not know of, nor what leaves had that it has not counted. */
 	if (!kvp_has_data(l->host.pool->log_vdev->g) || l->host.pool->table->uncounted)
 		l->written = held;
