@@ -410,7 +410,7 @@ static bool outdated_ssd_tells_what_is_lost(struct tale *t)
 	if (!life(t, BIT(t->legs - 1), true, NULL, &t->old))
 		return false;
 	t->nr_gone = 0;
-	return each_cut(t, 40, given_up_or_not, BIT(t->legs - 1), true) &&
+	return each_cut(t, 34, given_up_or_not, BIT(t->legs - 1), true) &&
 	       starts_with(t, t->img, 0, false, &t->old, NR_KNOWN);
 }
 
@@ -471,7 +471,7 @@ static bool damaged_log_tells_what_is_lost(struct tale *t)
 	if (!life(t, 0, true, NULL, &t->old))
 		return false;
 	t->nr_gone = 0;
-	if (!each_cut(t, 40, again_by_order, 0, true) ||
+	if (!each_cut(t, 34, again_by_order, 0, true) ||
 	    !starts_with(t, t->img, 0, false, &t->old, NR_KNOWN))
 		return false;
 	oracle_free(&t->o);
@@ -661,20 +661,20 @@ static bool all_there_or_refused(struct tale *t, const struct image *img)
 static bool log_moves_to_the_legs(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_the_ssds, NULL) &&
-	       each_cut(t, 54, all_there_or_refused, 0, false) &&
+	       each_cut(t, 46, all_there_or_refused, 0, false) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o) && life(t, 0, false, stale_ssds, &t->o);
 }
 
 static bool log_moves_by_order(struct tale *t)
 {
 	return life(t, 0, false, live_and_take_the_ssds_out, NULL) &&
-	       each_cut(t, 36, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 32, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool log_moves_after_its_intents(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
-	       each_cut(t, 36, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 32, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool all_is_lost_at_once(struct tale *t)

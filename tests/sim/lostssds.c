@@ -347,7 +347,7 @@ static bool cut_losses(struct loss *l)
 			struct image img[MAX_DISKS];
 
 			cutter_mixed(cut, turn, &rng, img);
-			good = turn % 4 == 3 ? cut_recovery(l, img, &rng) : without_some(l, img, 0);
+			good = turn % 8 == 3 ? cut_recovery(l, img, &rng) : without_some(l, img, 0);
 			free_images(l, img);
 		}
 	} while (good && cutter_step(cut));
