@@ -818,6 +818,18 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
+bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn)
+{
+	struct kvp_version *d;
+	bool waits;
+
+	spin_lock(&w->lock);
+	d = __kvp_wbuf_oldest(w);
+	waits = d && d->lsn < lsn;
+	spin_unlock(&w->lock);
+	return waits;
+}
+
 /* To the end of @parked: @p in the place of @d, or itself. */
 static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
 {

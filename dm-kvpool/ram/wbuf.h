@@ -432,6 +432,13 @@ static inline bool kvp_version_after(const struct kvp_version *a, const struct k
 struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
 
 /**
+ * kvp_wbuf_waits_below() - true if a version below @lsn waits for destage
+ *
+ * Versions that a round has taken do not count: the caller keeps rounds away. Context: process.
+ */
+bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn);
+
+/**
  * kvp_wbuf_spill_oldest() - the oldest version on @logged goes to @parked, without its page
  *
  * A discard goes there as it is. Return: false if there is none, or no memory.
