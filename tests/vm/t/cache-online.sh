@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a cache joins, its mode is changed, it leaves dirty, under a mounted filesystem that is written to; and power cuts amid that
 # timeout: 500
-# turn: cache-joins */pool/add.c */pool/remove.c */cachemode.c
+# turn: ssds-come-and-go */pool/add.c */pool/remove.c */cachemode.c
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a cache of kind parity1 without the log: made so, it has what was written and read, also without one of its SSDs; after a power cut, in writearound, nothing older; the log comes and leaves
 # timeout: 150
-# turn: cache-joins */cachemode.c
+# turn: ssds-come-and-go */cachemode.c
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

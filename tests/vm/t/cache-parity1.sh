@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a cache of kind parity1 on three SSDs: a filesystem, power cuts, one SSD that dies or is missing, a second one; SSDs are replaced, and brought online; it is removed and added; beside a parity1
 # timeout: 400
-# turn: cache-joins */log/rows.c */logstripe.c */recovery/stripes.c
+# turn: ssds-come-and-go */log/rows.c */logstripe.c */recovery/stripes.c
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what other caches can do, as docs/coming-from.md has it, under a file system that is in use
 # timeout: 400
-# turn: cache-reads */cache/admission.c
+# turn: cache-in-use */cache/admission.c
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: more is dirty on the SSDs than RAM holds: read, overwritten, discarded, power cut, one SSD, rot, both SSDs dead
 # timeout: 300
-# turn: cache-writes */spill.c
+# turn: full-cache */spill.c
 # needs: gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what an SSD cache holds stays there over stops and power cuts: a file system on it, in several generations of the log
 # timeout: 400
-# turn: cache-writes */cache/rebuild.c */format/summary.c */recovery/retain.c
+# turn: full-cache */cache/rebuild.c */format/summary.c */recovery/retain.c
 # needs: mkfs.ext4 e2fsck gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write|EXT4-fs (error|warning)
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what came home, or was read, is read from the SSD: after writes, overwrites, discards, with rot there, without SSDs, the log coming round, under a file system
 # timeout: 360
-# turn: cache-reads */cache/scache.c */cache/reinsert.c
+# turn: cache-in-use */cache/scache.c */cache/reinsert.c
 # needs: gcc fio mkfs.ext4
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

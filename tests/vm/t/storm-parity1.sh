@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: four times what a cache of kind parity1 holds is written at random while the disks are slow, with the log on it and without; all of it is read back, after a power cut, and without one SSD, too
-# turn: storm */log/rows.c */stripes.c */logstripe.c
+# turn: full-cache */log/rows.c */stripes.c */logstripe.c
 # timeout: 420
 # needs: fio
 . "$KVPOOL_TOP/tests/vm/storm.sh"

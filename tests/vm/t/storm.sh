@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: four times what a cache holds is written at random while the disks are slow, in every mode; all of it is read back, after a power cut, too; ext4 on it
-# turn: storm */pacing.c */spill.c */elevator.c
+# turn: full-cache */pacing.c */spill.c */elevator.c
 # timeout: 420
 # needs: fio,mkfs.ext4
 . "$KVPOOL_TOP/tests/vm/storm.sh"

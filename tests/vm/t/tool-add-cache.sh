@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a pool of several vdevs with a cache is made; vdevs are added beside a cache, under a mounted filesystem; with the power cut at many steps
-# turn: tool-add */add.c */cachemode.c
+# turn: ssds-come-and-go */add.c */cachemode.c
 # timeout: 500
 # needs: gcc python3 mkfs.ext4 resize2fs fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: vdevs are added under a mounted filesystem; with the power cut at many steps; to legs that fail
-# turn: tool-add */add.c */cmd_add.c
+# turn: ssds-come-and-go */add.c */cmd_add.c
 # timeout: 300
 # needs: gcc python3 mkfs.ext4 resize2fs fio
 # kmsg-allow: I/O error

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a cache that is missing at the start: refused, given up, not needed
 # timeout: 300
-# turn: tool-caches */recovery/discard_log.c
+# turn: cache-in-use */recovery/discard_log.c
 # needs: gcc python3
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

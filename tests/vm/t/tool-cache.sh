@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: the log on one SSD and on two: power cuts, SSDs that die and come back
 # timeout: 300
-# turn: tool-caches */recovery/*.c
+# turn: cache-in-use */recovery/*.c
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

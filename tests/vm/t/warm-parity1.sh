@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what is clean on a cache of kind parity1 is read there again after a stop and after a power cut, and with one SSD missing what the others have
-# turn: warm */log/rows.c */stripes.c */logstripe.c
+# turn: full-cache */log/rows.c */stripes.c */logstripe.c
 # timeout: 200
 # needs: gcc
 # kmsg-allow: I/O error

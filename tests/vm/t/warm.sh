@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: what is clean on an SSD cache is read there again after a stop and after a power cut, in the log and in the ring; not what has changed since
-# turn: warm */rebuild.c */summary.c
+# turn: full-cache */rebuild.c */summary.c
 # timeout: 300
 # needs: gcc
 # kmsg-allow: I/O error|lost (a?sync )?page write
