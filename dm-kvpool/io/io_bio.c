@@ -145,10 +145,23 @@ static void doom(struct kvp_io *io)
 	io->error = -EIO;
 }
 
-/* What a stacked device says of FUA holds for itself; what is below may make two requests of one. */
+/* True if the device sends its requests on to others: device-mapper, md, bcache. */
+static bool is_stacked(const struct block_device *bdev)
+{
+#ifdef CONFIG_BLOCK_HOLDER_DEPRECATED
+	return !list_empty(&bdev->bd_disk->slave_bdevs);
+#else
+	return !queue_is_mq(bdev_get_queue(bdev));
+#endif
+}
+
+/*
+ * A stacked device may offer FUA where the device below has none, and makes two requests of one. A disk with FUA
+ * of its own gets a single command, and one that fails has lost nothing but its own data.
+ */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg)
 {
-	return bdev_write_cache(leg->bdev) && !(bdev_fua(leg->bdev) && queue_is_mq(bdev_get_queue(leg->bdev)));
+	return bdev_write_cache(leg->bdev) && (!bdev_fua(leg->bdev) || is_stacked(leg->bdev));
 }
 
 bool kvp_io_fua_apart(const struct kvp_leg *leg)
