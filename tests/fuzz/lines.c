@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uuid/uuid.h>
+
 #include "event.h"
 #include "flush_latency.h"
+#include "format/tunables.h"
 #include "fuzz.h"
 #include "iocount.h"
 #include "pool_object.h"
@@ -102,10 +105,10 @@ static void read_numbers(const char *text)
 	u64 bytes, back;
 
 	iocount_parse(text, &c);
-	if (size_parse(text, &bytes))
+	if (kvp_bytes_parse(text, &bytes))
 		return;
 	reached(true);
-	sure(!size_parse(size_exact(bytes, buf), &back) && back == bytes, "a size, printed and read");
+	sure(!kvp_bytes_parse(size_exact(bytes, buf), &back) && back == bytes, "a size, printed and read");
 }
 
 static void read_words(const char *text)

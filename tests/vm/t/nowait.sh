@@ -34,7 +34,7 @@ expect_eq "$(oracle show $dev 200 8 nowait)" "200 8 EAGAIN" "from a leg that wou
 before=$(stat_of p io.write_blocks)
 taken=$(oracle write $dev 1024 6144 3 nowait)
 echo "$taken blocks were taken"
-[ "$taken" -gt 0 ] && [ "$taken" -lt 6144 ] || fail "the buffer took $taken blocks"
+((taken > 0 && taken < 6144)) || fail "the buffer took $taken blocks"
 expect_eq $(($(stat_of p io.write_blocks) - before)) "$taken" "blocks that were written"
 expect_eq "$(oracle write $dev 7300 1 3 nowait)" 0 "blocks taken by the full buffer"
 expect_eq "$(oracle show $dev 1024 "$taken" nowait)" "1024 $taken v3" "from the buffer"
