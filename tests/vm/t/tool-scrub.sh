@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl scrub waits, pauses, resumes and stops, over restarts too; events follow; set lasts over a power cut
 # timeout: 300
-# turn: tool-watch */cmd_scrub.c */work/scrub.c
+# turn: tool-watch */cmd_scrub.c */scrub.c
 # needs: python3 gcc script
 # kmsg-allow: I/O error|lost (a?sync )?page write
 . "$KVPOOL_TOP/tests/vm/lib.sh"
