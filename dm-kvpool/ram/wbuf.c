@@ -464,7 +464,8 @@ void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct
 	list_bulk_move_tail(to, w->buffered.next, &last->list);
 }
 
-void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions)
+/* @versions before all others on @list, of which there are @nr. */
+static void put_first(struct kvp_wbuf *w, struct list_head *versions, struct list_head *list, u32 *nr)
 {
 	struct kvp_version *d;
 	u32 n = 0;
@@ -472,9 +473,14 @@ void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions)
 	list_for_each_entry(d, versions, list)
 		n++;
 	spin_lock(&w->lock);
-	list_splice_init(versions, &w->buffered);
-	w->nr_buffered += n;
+	list_splice_init(versions, list);
+	*nr += n;
 	spin_unlock(&w->lock);
+}
+
+void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions)
+{
+	put_first(w, versions, &w->buffered, &w->nr_buffered);
 }
 
 void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n)
@@ -950,15 +956,7 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
 
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
 {
-	struct kvp_version *d;
-	u32 n = 0;
-
-	list_for_each_entry(d, versions, list)
-		n++;
-	spin_lock(&w->lock);
-	list_splice_init(versions, &w->parked);
-	w->nr_parked += n;
-	spin_unlock(&w->lock);
+	put_first(w, versions, &w->parked, &w->nr_parked);
 }
 
 u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first)
