@@ -62,7 +62,10 @@ static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks
 	this_cpu_add(pool->stats->ssd_refused[why], blocks);
 }
 
-/* Count a refused block from home. A reinsertion that is refused does not count: its block leaves the cache. */
+/*
+ * Count a refused block from home. A reinsertion that is refused does not count: its block leaves
+ * the cache.
+ */
 static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const struct kvp_candidate *c)
 {
 	refuse(pool, why, c->from == KVP_FROM_HOME);
@@ -264,7 +267,10 @@ void kvp_admit_kick(struct kvp_pool *pool)
 
 	if (!in_use(f))
 		return;
-	/* An adder looks after adding; the end of an entry looks after ending. One of them sees the other. */
+	/*
+	 * An adder looks after adding; the end of an entry looks after ending. One of them sees the
+	 * other.
+	 */
 	smp_mb();
 	waiting = READ_ONCE(f->nr_waiting);
 	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))

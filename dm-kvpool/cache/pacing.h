@@ -42,16 +42,16 @@ struct kvp_pacing {
 void kvp_pacing_init(struct kvp_pool *pool);
 
 /**
- * kvp_pacing_note_waiting() - somebody is kept waiting, or nobody is any more.
+ * kvp_pacing_note_waiting() - note whether any write is kept waiting.
  *
- * Context: whoever keeps him.
+ * Context: the code that keeps writes.
  */
 static inline void kvp_pacing_note_waiting(struct kvp_pacing *p, bool waiting)
 {
 	WRITE_ONCE(p->waiting, waiting);
 }
 
-/** kvp_pacing_any_waits() - is somebody? Any context. */
+/** kvp_pacing_any_waits() - true if a write is kept waiting. Any context. */
 static inline bool kvp_pacing_any_waits(const struct kvp_pacing *p)
 {
 	return READ_ONCE(p->waiting);

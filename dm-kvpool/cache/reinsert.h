@@ -3,13 +3,13 @@
  * Before the log of an SSD cache, or the ring of one without it, comes round to a segment, what is worth it there is
  * written again.
  *
- * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which blocks are
- * to stay; each is read from the SSD, verified against the table, and goes the way of a fill: a clean
- * record, when no request waits for the log and the log has room. When that is durable, the index learns the new
- * place, if nothing has changed since before the block was read.
+ * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which
+ * blocks are to stay; each is read from the SSD, verified against the table, and goes the way of a
+ * fill: a clean record, when no request waits for the log and the log has room. When that is
+ * durable, the index learns the new place, if nothing has changed since before the block was read.
  *
- * No request waits for any of this, and nothing is reserved for it. A block that is not done when the log gets
- * there is lost to the cache, and lies at home.
+ * No request waits for any of this, and nothing is reserved for it. A block that is not done when
+ * the log gets there is lost to the cache, and lies at home.
  */
 #ifndef KVP_REINSERT_H
 #define KVP_REINSERT_H

@@ -45,8 +45,8 @@ static u32 places_wanted(struct kvp_pool *pool)
 }
 
 /*
- * Until there is memory, blocks that are written back are not noted. A suspend waits for this function
- * (kvp_rebuild_stop()). So reclaim here must not write to the device that is suspended.
+ * Until there is memory, blocks that are written back are not noted. A suspend waits for this
+ * function (kvp_rebuild_stop()). So reclaim here must not write to the device that is suspended.
  */
 static void grow(struct kvp_scache *s)
 {
@@ -68,7 +68,10 @@ static void grow_work(struct work_struct *work)
 	grow(container_of(work, struct kvp_scache, grow_work));
 }
 
-/* The highest lsn that an append since the durable tail can have reached, in this start or the one before. */
+/*
+ * The highest lsn that an append since the durable tail can have reached, in this start or the one
+ * before.
+ */
 static u64 most_written(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
@@ -157,8 +160,8 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 }
 
 /*
- * Places keep their numbers, since the base moves on by whole rounds. A read of an old place finds that
- * the log has gone beyond it, since the log jumps by more than a round.
+ * Places keep their numbers, since the base moves on by whole rounds. A read of an old place finds
+ * that the log has gone beyond it, since the log jumps by more than a round.
  */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 {
@@ -322,7 +325,10 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	/* All of it is in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
-	/* A read that finds a block there has not seen this yet. It looks again when the block has come. */
+	/*
+	 * A read that finds a block there has not seen this yet. It looks again when the block has
+	 * come.
+	 */
 	if (lsn + nr > s->wiped)
 		smp_store_release(&s->wiped, lsn + nr);
 	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(pool)));
@@ -544,7 +550,10 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
-	/* It is noted nowhere. While the log is there, recovery finds it; it counts once the log has left. */
+	/*
+	 * It is noted nowhere. While the log is there, recovery finds it; it counts once the log
+	 * has left.
+	 */
 	if (kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g))
 		return most_written(pool);
 	return 0;

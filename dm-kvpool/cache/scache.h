@@ -99,7 +99,10 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 /** kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under log->build_lock. */
 void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
 
-/** kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. The pool must be quiesced. */
+/**
+ * kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. The pool must be
+ * quiesced.
+ */
 void kvp_scache_renumber(struct kvp_pool *pool);
 
 /** kvp_scache_exit() - forget everything. The pool must not be in use; may sleep. */
@@ -142,8 +145,8 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
  * @e: where it lies
  * @entry: its entry in the table
  *
- * Return: 0 if @page is that version. Else it is not there any more, or cannot be read; no error of the SSD
- * is counted, since a read by a user does that. Context: process, waits for I/O.
+ * Return: 0 if @page is that version. Else it is not there any more, or cannot be read; no error of
+ * the SSD is counted, since a read by a user does that. Context: process, waits for I/O.
  */
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page);

@@ -359,8 +359,8 @@ static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
 /**
  * kvp_leg_flush_failed() - a flush of a leg failed: what it had in its cache may be lost (R20)
  *
- * It is given up. If the pool cannot do without it the pool stands, and only a restart helps, unless the flush was
- * never issued: returns false. Context: any.
+ * It is given up. If the pool cannot do without it the pool stands, and only a restart helps,
+ * unless the flush was never issued: returns false. Context: any.
  */
 static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 {

@@ -39,13 +39,14 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 /**
  * kvp_log_stays() - may the log keep its data over a restart, and bring it home later?
  *
- * True for the log of a cache. False for a pool with a parity1: its rows may be half written at home, and
- * without a leg one would have to know which (R6).
+ * True for the log of a cache. False for a pool with a parity1: its rows may be half written at
+ * home, and without a leg one would have to know which (R6).
  */
 bool kvp_log_stays(const struct kvp_sb *sb);
 
 /**
- * kvp_log_by_headers() - true if a recovery reads headers only, and payload is verified when it is read
+ * kvp_log_by_headers() - true if a recovery reads headers only, and payload is verified when it is
+ * read
  *
  * Of a log that stays; but not of one of full stripes, where no SSD has a header by itself.
  */

@@ -122,9 +122,9 @@ u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);
 u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 i);
 
 /*
- * The row of a block of payload in one byte, relative to the block's lsn: its parity and the other blocks
- * of its row, to make it from. High half: so many blocks before it the row begins, with its parity; low
- * half: so many it has, less one. 0: it has none.
+ * The row of a block of payload in one byte, relative to the block's lsn: its parity and the other
+ * blocks of its row, to make it from. High half: so many blocks before it the row begins, with its
+ * parity; low half: so many it has, less one. 0: it has none.
  */
 
 /** kvp_log_row() - that of block @at of the entry @h of the log of @g, which is payload */

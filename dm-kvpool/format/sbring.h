@@ -58,13 +58,15 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
  * writes to two legs. @best says if it may be more, because not all legs took the ones before
  * (kvp_sb.behind); an older module does not say, and then nothing is concluded.
  *
- * A superblock with the number of @best and an older epoch was cut: it is on this leg. The next start, of an older
- * module, could not read it, and gave its number to another superblock. No request was answered because of
- * it, since not all legs had it, and the leg has all that came before it. So it is as good as the one before @best.
- * Or @best was cut, and torn: the next start did not know it, its own first superblock was torn as well, and the
- * parts that @best lacked are alike in both. A start writes nothing but copies of entries before all legs have its
- * first superblock. A leg that was used by itself shows that by its fork ids, and by the legs that it says are out.
- * A higher number under an older epoch is more than a cut leaves: the leg has gone its own way.
+ * A superblock with the number of @best and an older epoch was cut: it is on this leg. The next
+ * start, of an older module, could not read it, and gave its number to another superblock. No
+ * request was answered because of it, since not all legs had it, and the leg has all that came
+ * before it. So it is as good as the one before @best. Or @best was cut, and torn: the next start
+ * did not know it, its own first superblock was torn as well, and the parts that @best lacked are
+ * alike in both. A start writes nothing but copies of entries before all legs have its first
+ * superblock. A leg that was used by itself shows that by its fork ids, and by the legs that it
+ * says are out. A higher number under an older epoch is more than a cut leaves: the leg has gone
+ * its own way.
  *
  * Return: 0 if it may be in sync; else by how many superblocks it is behind, at least 1.
  */

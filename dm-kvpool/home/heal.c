@@ -101,8 +101,8 @@ static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 /*
  * True if @d was written home in an earlier start of the pool, and the log still had it. Its table
  * entry says so, and a reader of the block verifies it. The entry's era tells no more: the log does
- * not say in which era @d was written, and it may have come home in the same. So the sum decides, as
- * for every reader.
+ * not say in which era @d was written, and it may have come home in the same. So the sum decides,
+ * as for every reader.
  */
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
 {

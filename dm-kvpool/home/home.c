@@ -111,8 +111,9 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
- * Add the locked versions to the batch, as runs; @n: number of blocks. finish() comes before the batch could be full.
- * False if it is full all the same: then the locked versions must not be taken for home.
+ * Add the locked versions to the batch, as runs; @n: number of blocks. finish() comes before the
+ * batch could be full. False if it is full all the same: then the locked versions must not be taken
+ * for home.
  */
 static bool fill_batch(struct kvp_home *h, u32 *n)
 {

@@ -424,8 +424,8 @@ static unsigned long leg_timeout(const struct kvp_pool *pool)
 }
 
 /*
- * True if its waiter must not wait any longer: the leg was left. A request that was sent to such a leg
- * on purpose gets more time.
+ * True if its waiter must not wait any longer: the leg was left. A request that was sent to such a
+ * leg on purpose gets more time.
  */
 static bool __is_ripe(const struct kvp_flight *f)
 {

@@ -24,18 +24,19 @@
  * leg_timeout like any; and what still waits in its queue (io/leg_queue.h) is not sent then, and
  * asked of another leg.
  *
- * And what a leg refuses is tried again, here and nowhere else, as far as that is of use (kvp_error_kind()): writes,
- * and flushes that were never issued. If a flush failed on its way or on the medium, it is unknown what was
- * lost (R20). So no later flush of that leg ends well, whatever the device says, and the leg is
- * given up, even where the sender could do without what it sent.
+ * And what a leg refuses is tried again, here and nowhere else, as far as that is of use
+ * (kvp_error_kind()): writes, and flushes that were never issued. If a flush failed on its way or
+ * on the medium, it is unknown what was lost (R20). So no later flush of that leg ends well,
+ * whatever the device says, and the leg is given up, even where the sender could do without what it
+ * sent.
  *
  * Most disks have a volatile cache and no FUA. There the block layer makes a write and a flush of a
  * write with FUA, and says of an error only that there was one. So here a flight sends the two
  * itself: first the write; when that has ended well, the flush. The error of the write is tried
  * again by its kind; that of the flush is one of a flush. The cases:
  *
- *  - The power goes between the two: no request was answered. The write may be there or not, as of any
- *    that was in flight.
+ *  - The power goes between the two: no request was answered. The write may be there or not, as of
+ *    any that was in flight.
  *  - The write fails, and is tried again: no flush was sent. Other flights of the leg may have sent
  *    theirs meanwhile: those cover what had ended, and this write had not.
  *  - The flush fails: all that had ended on this leg since its last good flush may be lost, of

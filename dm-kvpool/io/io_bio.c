@@ -63,8 +63,8 @@ static u32 neighbours(struct page **pages, u32 max)
 }
 
 /*
- * From the cache of the processor, while there is memory. The reserve is apart from that: a bio of the reserve
- * must come back to its waiter, whatever processor that runs on (R24).
+ * From the cache of the processor, while there is memory. The reserve is apart from that: a bio of
+ * the reserve must come back to its waiter, whatever processor that runs on (R24).
  */
 static struct bio *alloc_bio(const struct kvp_io *io, u32 nr)
 {
@@ -156,8 +156,9 @@ static bool is_stacked(const struct block_device *bdev)
 }
 
 /*
- * A stacked device may offer FUA where the device below has none, and makes two requests of one. A disk with FUA
- * of its own gets a single command, and one that fails has lost nothing but its own data.
+ * A stacked device may offer FUA where the device below has none, and makes two requests of one. A
+ * disk with FUA of its own gets a single command, and one that fails has lost nothing but its own
+ * data.
  */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg)
 {

@@ -129,8 +129,8 @@ struct run {
 };
 
 /*
- * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): a poller
- * looks for the request of its own bio, and this one would end by chance.
+ * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): a
+ * poller looks for the request of its own bio, and this one would end by chance.
  */
 struct joined {
 	struct kvp_leg_queue *q;
@@ -211,7 +211,10 @@ static void drop_if_left(const struct kvp_leg *leg)
 		kvp_flights_kick(leg->pool);
 }
 
-/* True if the requests of @leg have no waiter any more, as in drop_unsent(), or it is another device by now. */
+/*
+ * True if the requests of @leg have no waiter any more, as in drop_unsent(), or it is another
+ * device by now.
+ */
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
 {
 	return leg->bdev != bdev ||
@@ -343,8 +346,8 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 }
 
 /*
- * One at a time: the device may block us because of requests of others. If it does not, it gets all of them at
- * once: a task that has to wait for it hands over its plug first.
+ * One at a time: the device may block us because of requests of others. If it does not, it gets all
+ * of them at once: a task that has to wait for it hands over its plug first.
  */
 static void send(struct kvp_leg_queue *q)
 {
@@ -389,7 +392,10 @@ static void send_now(struct work_struct *work)
 
 /* --- what others call ----------------------------------------------------------------------- */
 
-/* True if the device has all the requests that it can have. A request that was counted already is one of them. */
+/*
+ * True if the device has all the requests that it can have. A request that was counted already is
+ * one of them.
+ */
 static bool is_full(struct kvp_leg *leg)
 {
 	u32 now = atomic_read(&leg->in_flight) + atomic_read(&kvp_leg_queue(leg)->in_flight);
@@ -418,7 +424,10 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 	unsigned long flags;
 
-	/* A worker sends it later, and may wait; perhaps as part of a request, which ends by an interrupt. */
+	/*
+	 * A worker sends it later, and may wait; perhaps as part of a request, which ends by an
+	 * interrupt.
+	 */
 	bio_clear_polled(bio);
 	bio->bi_opf &= ~REQ_NOWAIT;
 	spin_lock_irqsave(&q->lock, flags);

@@ -185,7 +185,10 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
 }
 
-/* With parity: true if the run of @n from @first on is all that has gathered, and no caller waits for any of it. */
+/*
+ * With parity: true if the run of @n from @first on is all that has gathered, and no caller waits
+ * for any of it.
+ */
 static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
@@ -193,8 +196,8 @@ static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * True for the gathered end of a stream that is shorter than a slice, or a stripe, of a direct write: no
- * caller waits for it, and with the next blocks it may become a whole one.
+ * True for the gathered end of a stream that is shorter than a slice, or a stripe, of a direct
+ * write: no caller waits for it, and with the next blocks it may become a whole one.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
@@ -278,9 +281,9 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 /* --- building ---------------------------------------------------------------- */
 
 /*
- * Note what headers may call durable. A leg that lacks an entry is given up before that entry is durable,
- * and counts as in sync until it is recorded out. No caller was told of the entry so far, so a start from
- * that leg alone loses nothing.
+ * Note what headers may call durable. A leg that lacks an entry is given up before that entry is
+ * durable, and counts as in sync until it is recorded out. No caller was told of the entry so far,
+ * so a start from that leg alone loses nothing.
  */
 static void __witness(struct kvp_pool *pool)
 {
@@ -388,7 +391,10 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 			e->pages[page++] = d->page;
 			e->data++;
 		}
-		/* A checksum takes a microsecond; a task that waits for a disk needs the processor sooner. */
+		/*
+		 * A checksum takes a microsecond; a task that waits for a disk needs the processor
+		 * sooner.
+		 */
 		if (!(i % 64))
 			cond_resched();
 	}

@@ -109,9 +109,10 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 }
 
 /*
- * A leg that is given up is recorded out before intents are closed, as long as it may be taken for a leg in sync: it
- * may still have the old blocks, and after a header that calls the new ones home, nothing looks for these. A recovery
- * builds no headers, and its superblock must not be durable yet.
+ * A leg that is given up is recorded out before intents are closed, as long as it may be taken for
+ * a leg in sync: it may still have the old blocks, and after a header that calls the new ones home,
+ * nothing looks for these. A recovery builds no headers, and its superblock must not be durable
+ * yet.
  */
 static int flush_homes(struct kvp_pool *pool)
 {

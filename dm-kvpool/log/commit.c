@@ -38,7 +38,10 @@ static u32 commit_batch(struct kvp_pool *pool)
 	return max(1u, min(kvp_wbuf_limit(pool->wbuf) / 4, limit - limit / 8));
 }
 
-/* True if no entry that a FLUSH must wait for is in flight. Clean entries and kept ones do not count. */
+/*
+ * True if no entry that a FLUSH must wait for is in flight. Clean entries and kept ones do not
+ * count.
+ */
 static bool __nothing_in_flight(struct kvp_log *log)
 {
 	struct kvp_entry_io *e;
@@ -51,8 +54,8 @@ static bool __nothing_in_flight(struct kvp_log *log)
 }
 
 /*
- * Most writes have no waiter and do not fill an entry. They need no lock to find that out. Code that changes
- * one of these values kicks after that.
+ * Most writes have no waiter and do not fill an entry. They need no lock to find that out. Code
+ * that changes one of these values kicks after that.
  */
 static bool could_be_wanted(struct kvp_pool *pool)
 {
@@ -245,8 +248,8 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
 	/*
-	 * Before the answer, since the caller may look for the effect of post_work. And within the lock, so that
-	 * kvp_log_stop() flushes it: after that none is armed any more.
+	 * Before the answer, since the caller may look for the effect of post_work. And within the
+	 * lock, so that kvp_log_stop() flushes it: after that none is armed any more.
 	 */
 	if (__may_gather(pool))
 		queue_delayed_work(pool->commit_wq, &log->post_work, 1);

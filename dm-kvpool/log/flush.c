@@ -122,7 +122,10 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	bool intents = false;
 
 	spin_lock_irq(&log->lock);
-	/* In one piece: a waiter that joins the list in between may wait for intents that were not there yet. */
+	/*
+	 * In one piece: a waiter that joins the list in between may wait for intents that were not
+	 * there yet.
+	 */
 	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && w->lsn > home.lsn)

@@ -89,8 +89,8 @@ bool kvp_log_is_wanted(struct kvp_pool *pool);
 /**
  * kvp_log_most_holes() - how many discards may be pending
  *
- * The rows that they make necessary, at both ends of each, take a quarter of the log at most. The rest is for
- * writes. Context: any.
+ * The rows that they make necessary, at both ends of each, take a quarter of the log at most. The
+ * rest is for writes. Context: any.
  */
 u32 kvp_log_most_holes(struct kvp_pool *pool);
 
@@ -116,7 +116,10 @@ void kvp_append_ended(struct kvp_entry_io *e, int error);
 void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);
 
-/** __kvp_collect_waiters() - move waiters that are durable to @done, or to the longer way; caller holds log->lock */
+/**
+ * __kvp_collect_waiters() - move waiters that are durable to @done, or to the longer way; caller
+ * holds log->lock
+ */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 
 /** kvp_answer() - call done() of all; without locks */

@@ -417,7 +417,8 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
 /**
  * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
  *
- * A caller that found the lock taken relies on that (kvp_commit_kick()). Context: process; may send an entry.
+ * A caller that found the lock taken relies on that (kvp_commit_kick()). Context: process; may send
+ * an entry.
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
@@ -734,7 +735,10 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 /** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
 void kvp_log_recorded(struct kvp_pool *pool);
 
-/** kvp_log_faulted() - the pool is faulted: waits for legs, or for the log to move, end. Any context. */
+/**
+ * kvp_log_faulted() - the pool is faulted: waits for legs, or for the log to move, end. Any
+ * context.
+ */
 void kvp_log_faulted(struct kvp_pool *pool);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */

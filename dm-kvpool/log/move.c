@@ -122,7 +122,9 @@ static bool all_entries_free(struct kvp_pool *pool)
 	return free;
 }
 
-/* True if all that the log holds is home. If not, start what brings it there, and kicks in the end. */
+/*
+ * True if all that the log holds is home. If not, start what brings it there, and kicks in the end.
+ */
 static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = ~0ull };

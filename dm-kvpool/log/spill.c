@@ -18,8 +18,9 @@
 #define SHARE	256u	/* versions that are parked at a time */
 
 /*
- * How long to wait for an SSD that does not answer: a dead SSD stays silent, and while the log moves no read
- * is answered. But of blocks that a recovery has left in the log RAM never had a copy, and these may be all.
+ * How long to wait for an SSD that does not answer: a dead SSD stays silent, and while the log
+ * moves no read is answered. But of blocks that a recovery has left in the log RAM never had a
+ * copy, and these may be all.
  */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
@@ -76,8 +77,8 @@ void kvp_reload_free(struct kvp_reload *r)
 /* --- parking ------------------------------------------------------------------------- */
 
 /*
- * There was no memory to spill. Without entries in flight none ends, so only waiters for pages would start this again.
- * Within the lock, as in entry_ended(), since kvp_log_stop() flushes this.
+ * There was no memory to spill. Without entries in flight none ends, so only waiters for pages
+ * would start this again. Within the lock, as in entry_ended(), since kvp_log_stop() flushes this.
  */
 static void park_later(struct kvp_pool *pool)
 {

@@ -38,8 +38,9 @@ struct kvp_wide_discard {
 };
 
 /*
- * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is cut into
- * as few of those as possible. So a lookup of a block looks at one stretch a level, however many discards there are.
+ * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is
+ * cut into as few of those as possible. So a lookup of a block looks at one stretch a level,
+ * however many discards there are.
  */
 struct kvp_wide_cover {
 	struct kvp_wide_cover *older;

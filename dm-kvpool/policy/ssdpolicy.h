@@ -118,24 +118,26 @@ bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
 bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
 
 /**
- * kvp_ssd_cutoff_write() - how many blocks of a stream of writes enter the cache before the rest bypasses it
+ * kvp_ssd_cutoff_write() - how many blocks of a stream of writes enter the cache before the rest
+ * bypasses it
  * @set: the tunable, in blocks; 0 if it is not set
  * @slow: true if writers are slowed down, kvp_ssd_slows()
  *
- * By default 4 MiB: a disk that seeks writes that with some twenty requests. But 256 KiB while writers are
- * slowed down: they go on as fast as blocks go home anyway, and large writes go home with the least seeking.
- * Context: any.
+ * By default 4 MiB: a disk that seeks writes that with some twenty requests. But 256 KiB while
+ * writers are slowed down: they go on as fast as blocks go home anyway, and large writes go home
+ * with the least seeking. Context: any.
  */
 u32 kvp_ssd_cutoff_write(u32 set, bool slow);
 
 /**
- * kvp_ssd_least_run() - how many blocks of such a stream must lie together in the buffer to bypass the cache
+ * kvp_ssd_least_run() - how many blocks of such a stream must lie together in the buffer to bypass
+ * the cache
  * @set: as above
  * @wanted: true if a caller waits for them to be durable
  *
- * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its requests. If a
- * caller waits for less than 256 KiB, the SSD is faster: an intent is not durable before it is home.
- * Context: any.
+ * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its
+ * requests. If a caller waits for less than 256 KiB, the SSD is faster: an intent is not durable
+ * before it is home. Context: any.
  */
 u32 kvp_ssd_least_run(u32 set, bool wanted);
 

@@ -21,10 +21,9 @@ u32 kvp_add_at(const struct kvp_sb *sb);
 /**
  * kvp_pool_add() - take in the new vdevs, durably
  *
- * The pool is quiesced, without requests and messages. What a stop has left in the log of a cache is
- * written back first. Return: 0; or -errno with @r filled in, and then the pool is as it was, on disk
- * too, unless it is faulted now.
- * Context: process, waits for I/O.
+ * The pool is quiesced, without requests and messages. What a stop has left in the log of a cache
+ * is written back first. Return: 0; or -errno with @r filled in, and then the pool is as it was, on
+ * disk too, unless it is faulted now. Context: process, waits for I/O.
  */
 int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
 

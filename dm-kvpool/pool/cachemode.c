@@ -91,7 +91,10 @@ static int drain(struct kvp_pool *pool)
 		if (!freed)
 			continue;
 		tail += freed;
-		/* The room before the tail moved for the first time: no writer was held back until then. */
+		/*
+		 * The room before the tail moved for the first time: no writer was held back until
+		 * then.
+		 */
 		if (!kvp_log_is_squeezed(pool->log))
 			most = kvp_log_used(pool) + freed;
 		/* Shrink by half of what went home. The other half of that room is for writers. */
@@ -230,8 +233,8 @@ static int busy_draining(struct kvp_refusal *r)
 }
 
 /*
- * The lock is not held during a drain: that may take hours, in which a waiter could not be killed. It is
- * held for a moment before the drain begins, and when it has ended.
+ * The lock is not held during a drain: that may take hours, in which a waiter could not be killed.
+ * It is held for a moment before the drain begins, and when it has ended.
  */
 static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 {

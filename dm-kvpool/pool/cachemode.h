@@ -90,14 +90,16 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 /**
  * kvp_drain_cancel() - end a drain, and change nothing
  *
- * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty and moves, which goes on. Context: any.
+ * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty and moves, which goes on.
+ * Context: any.
  */
 int kvp_drain_cancel(struct kvp_pool *pool);
 
 /**
  * kvp_drain_stop() - make a drain end soon, with -ECANCELED, and let no other begin. Context: any.
  *
- * kvp_drain_quiesce() - the same, and wait for one in the background. kvp_drain_unquiesce() - drains may begin again.
+ * kvp_drain_quiesce() - the same, and wait for one in the background. kvp_drain_unquiesce() -
+ * drains may begin again.
  */
 void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);

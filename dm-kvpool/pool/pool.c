@@ -658,7 +658,9 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
 	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
 		return;
-	/* Waiting requests wait on until this has ended. A read that met the old legs would fail. */
+	/*
+	 * Waiting requests wait on until this has ended. A read that met the old legs would fail.
+	 */
 	set_bit(KVP_POOL_CLEARING, &pool->flags);
 	smp_mb__after_atomic();	/* before they can see that it is not faulted */
 	go_on(pool);

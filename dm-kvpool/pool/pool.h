@@ -61,11 +61,11 @@ void kvp_pool_suspending(struct kvp_pool *pool);
 void kvp_pool_not_suspending(struct kvp_pool *pool);
 
 /**
- * kvp_pool_write_back() - do, while requests are served, most of what kvp_pool_quiesce() would do later
+ * kvp_pool_write_back() - do, while requests are served, most of what kvp_pool_quiesce() would do
+ * later
  *
- * Makes durable what was accepted before, and writes back what a stop needs at home. Failures are left to
- * kvp_pool_quiesce().
- * Context: process, waits for I/O.
+ * Makes durable what was accepted before, and writes back what a stop needs at home. Failures are
+ * left to kvp_pool_quiesce(). Context: process, waits for I/O.
  */
 void kvp_pool_write_back(struct kvp_pool *pool);
 

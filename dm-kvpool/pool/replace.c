@@ -17,8 +17,9 @@
  * an empty log, so that none of them is missed. A superblock of 2 names the new ones, which
  * have labels, because of 1. One that has left is then no leg of the pool any more.
  *
- * One that begins anew was recorded out. Nothing is read from it, so its labels can go before 2, and have to:
- * behind them the superblock of 2 would not be the only one that says what it is. It gets another UUID.
+ * One that begins anew was recorded out. Nothing is read from it, so its labels can go before 2,
+ * and have to: behind them the superblock of 2 would not be the only one that says what it is. It
+ * gets another UUID.
  *
  * What was known of the SSDs is forgotten: a new one has none of it.
  */
@@ -77,7 +78,9 @@ static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev)
 	return NEW;
 }
 
-/* The missing leg that has this UUID. Of several missing legs, the user chooses which one leaves. */
+/*
+ * The missing leg that has this UUID. Of several missing legs, the user chooses which one leaves.
+ */
 static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, const u8 *uuid)
 {
 	u32 i;

@@ -358,9 +358,10 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 /*
  * What is known of a leg that @best says is in sync, by its own label; NULL: it is not here.
  *
- * R29: a leg is not in sync if its label is further behind than power cuts can leave it. It was put back to an older
- * state: by dd of an image, or as a disk of a virtual machine. It is stale, whatever its label says of the time when
- * it was written. The other legs have the present state; if they are too few, no leg has it.
+ * R29: a leg is not in sync if its label is further behind than power cuts can leave it. It was put
+ * back to an older state: by dd of an image, or as a disk of a virtual machine. It is stale,
+ * whatever its label says of the time when it was written. The other legs have the present state;
+ * if they are too few, no leg has it.
  */
 static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const struct kvp_sb *best)
 {
@@ -585,11 +586,12 @@ static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork,
 }
 
 /*
- * A leg that is used may have newer superblocks, which cannot be read, and might be again one day. So what follows is
- * newer than all of those: each may have raised the epoch twice, by a loss and by an activation. The next number is one
- * whose slot is that of the first of them, so that those which can be read are written over last (R13). This holds
- * whether or not anybody was told of them: a superblock that the last leg of another vdev did not take is written
- * again under the next number, so that one leg alone may have several.
+ * A leg that is used may have newer superblocks, which cannot be read, and might be again one day.
+ * So what follows is newer than all of those: each may have raised the epoch twice, by a loss and
+ * by an activation. The next number is one whose slot is that of the first of them, so that those
+ * which can be read are written over last (R13). This holds whether or not a request was answered
+ * by them: a superblock that the last leg of another vdev did not take is written again under the
+ * next number, so that one leg alone may have several.
  *
  * Return: true if there is such a leg.
  */
@@ -609,7 +611,9 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 	return true;
 }
 
-/* Requests may have been answered by the state in the unreadable superblocks. It is lost, by order. */
+/*
+ * Requests may have been answered by the state in the unreadable superblocks. It is lost, by order.
+ */
 static void go_back(struct kvp_pool *pool)
 {
 	u32 i;

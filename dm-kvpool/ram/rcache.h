@@ -90,7 +90,10 @@ struct kvp_rcache {
 /** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
 int kvp_rcache_init(struct kvp_pool *pool);
 
-/** kvp_rcache_exit() - free all; there are no reads any more. Also after an init that failed, or without one. */
+/**
+ * kvp_rcache_exit() - free all; there are no reads any more. Also after an init that failed, or
+ * without one.
+ */
 void kvp_rcache_exit(struct kvp_pool *pool);
 
 /**
@@ -144,7 +147,10 @@ void kvp_rcache_put(struct page *page);
  */
 u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count);
 
-/** struct kvp_rfill - the read that brings a block: its blocks, the token taken before it, and whether it is favoured */
+/**
+ * struct kvp_rfill - the read that brings a block: its blocks, the token taken before it, and
+ * whether it is favoured
+ */
 struct kvp_rfill {
 	u64 first;
 	u32 count, token;

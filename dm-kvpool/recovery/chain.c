@@ -286,7 +286,10 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* Find out whether at least one leg has the whole chain, up to its last entry. -errno: it cannot be read. */
+/*
+ * Find out whether at least one leg has the whole chain, up to its last entry. -errno: it cannot be
+ * read.
+ */
 static int find_last(struct kvp_recovery *rec, bool *complete)
 {
 	struct kvp_log_at limit;

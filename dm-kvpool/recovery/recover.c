@@ -227,8 +227,8 @@ static void read_anew(struct kvp_recovery *rec)
 }
 
 /*
- * Read the log. If it stays, each read of a block verifies that block later. If it cannot stay, for want of
- * memory or of generations, all of it is verified now, before anything goes home.
+ * Read the log. If it stays, each read of a block verifies that block later. If it cannot stay, for
+ * want of memory or of generations, all of it is verified now, before anything goes home.
  */
 static int read_log(struct kvp_recovery *rec)
 {

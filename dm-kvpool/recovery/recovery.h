@@ -130,8 +130,8 @@ void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 /**
  * kvp_asked_in_vain() - true if the leg that was asked does not answer, rather than has bad sectors
  *
- * True if an error is not one of a place, or if more than half of the blocks did not come, and more than one
- * block. False if the medium has lost all of it for good: no later start can read it.
+ * True if an error is not one of a place, or if more than half of the blocks did not come, and more
+ * than one block. False if the medium has lost all of it for good: no later start can read it.
  */
 bool kvp_asked_in_vain(const struct kvp_asked *a);
 

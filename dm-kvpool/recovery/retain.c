@@ -17,7 +17,10 @@
 #include "ram/wbuf.h"
 #include "recovery/recovery.h"
 
-/* There may be very many, and no process must be killed for them: the log can be written back instead. */
+/*
+ * There may be very many, and no process must be killed for them: the log can be written back
+ * instead.
+ */
 static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
 	struct kvp_version *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);

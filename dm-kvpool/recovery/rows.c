@@ -378,7 +378,10 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
-/* No source has the newest version, nor an older one. See whether a write that was cut short left it (R5). */
+/*
+ * No source has the newest version, nor an older one. See whether a write that was cut short left
+ * it (R5).
+ */
 static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
 {
 	struct piece *p = &r->p[i];

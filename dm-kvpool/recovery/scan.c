@@ -96,8 +96,9 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unre
 }
 
 /*
- * The payload of the entry in rec->hdr. One block with another sum says more than all that could not be read: what is durable
- * has none. Clean blocks do not count: one of them that is rotten or torn must not end the log (R10).
+ * The payload of the entry in rec->hdr. One block with another sum says more than all that could
+ * not be read: what is durable has none. Clean blocks do not count: one of them that is rotten or
+ * torn must not end the log (R10).
  */
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
@@ -376,7 +377,10 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 		if (leg != -ENOENT)
 			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
-	/* The other place has nothing, so the next entry may be in the place that could not be read. */
+	/*
+	 * The other place has nothing, so the next entry may be in the place that could not be
+	 * read.
+	 */
 	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") : -ENOENT;
 }
 

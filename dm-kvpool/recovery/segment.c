@@ -113,7 +113,10 @@ static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	begin_copies(a, lsn, 0, blocks);
 }
 
-/* Take what was read ahead; false if it is not what is needed now. A leg that has left meanwhile is no source (R17). */
+/*
+ * Take what was read ahead; false if it is not what is needed now. A leg that has left meanwhile is
+ * no source (R17).
+ */
 static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	struct kvp_segment *seg = &rec->seg, *a = &rec->ahead;

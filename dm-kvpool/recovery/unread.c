@@ -2,8 +2,8 @@
 /*
  * What cannot be read now is not absent (R27).
  *
- * A recovery reads with patience, and notes the places that it could not read. Before it concludes something, it
- * looks what that rests on:
+ * A recovery reads with patience, and notes the places that it could not read. Before it concludes
+ * something, it looks what that rests on:
  *
  *   a place in the log   Durable is what all legs in sync have (R15). So one of them that was read, and has
  *                        nothing there of an entry that would come next, is an answer, whatever the others say
@@ -80,7 +80,10 @@ int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, 
 			break;
 		if (kvp_error_may_be_place(error))
 			continue;
-		/* If a leg has used up its patience, the recovery does not wait for each of its blocks. */
+		/*
+		 * If a leg has used up its patience, the recovery does not wait for each of its
+		 * blocks.
+		 */
 		*deaf |= tries >= TRIES;
 		if (*deaf)
 			break;

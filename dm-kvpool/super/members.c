@@ -130,9 +130,10 @@ static void note_losses(struct kvp_pool *pool)
 }
 
 /*
- * R29: note how far behind a leg may be that the next superblock calls in sync. Each leg has the superblock before,
- * unless that failed on a leg which the pool needs, or a recovery is cut each time it writes its first superblock, or
- * an SSD is kept whose log moves. A leg that is further behind was put back to an older state.
+ * R29: note how far behind a leg may be that the next superblock calls in sync. Each leg has the
+ * superblock before, unless that failed on a leg which the pool needs, or a recovery is cut each
+ * time it writes its first superblock, or an SSD is kept whose log moves. A leg that is further
+ * behind was put back to an older state.
  */
 static void note_behind(struct kvp_pool *pool)
 {
@@ -190,9 +191,10 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 }
 
 /*
- * R13: the newest two superblocks of a leg are not written over in both rings at once. They would be, if the leg lacks
- * so many that the next one has the same slot: superblocks failed on it, or starts were cut before it had theirs. Of a
- * leg whose history was given up it is not known what it has.
+ * R13: the newest two superblocks of a leg are not written over in both rings at once. They would
+ * be, if the leg lacks so many that the next one has the same slot: superblocks failed on it, or
+ * starts were cut before it had theirs. Of a leg whose history was given up it is not known what it
+ * has.
  */
 static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
@@ -203,10 +205,10 @@ static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * To such a leg: the back ring only if the front ring has it. After an error nobody knows what is in that slot of the
- * front ring. The back ring may have the only copy of the newest superblock then, and stays as it is. If the leg can
- * be spared it is given up, as it has lacked superblocks for long. If not, the next attempt has the next number, and
- * so another slot.
+ * To such a leg: the back ring only if the front ring has it. After an error it is unknown what is
+ * in that slot of the front ring. The back ring may have the only copy of the newest superblock
+ * then, and stays as it is. If the leg can be spared it is given up, as it has lacked superblocks
+ * for long. If not, the next attempt has the next number, and so another slot.
  */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
 {
@@ -360,8 +362,8 @@ static void pool_fault(struct kvp_pool *pool, const char *why)
 /* --- losing legs -------------------------------------------------------------------- */
 
 /*
- * @leg is not used from here on. With @keeps_log the log is lost with it, and moves: nothing more is
- * acknowledged from that log, and note_losses() leaves out the legs that go now or later.
+ * @leg is not used from here on. With @keeps_log the log is lost with it, and moves: nothing more
+ * is acknowledged from that log, and note_losses() leaves out the legs that go now or later.
  */
 static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 {
@@ -373,7 +375,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 		WRITE_ONCE(pool->log_moving, true);
 		smp_wmb();	/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
 	}
-	/* Before the leg is left out, so that work that goes on without it sees the loss as not recorded; */
+	/* Before the leg is left out, so that work without it sees the loss as not recorded; */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
 	WRITE_ONCE(leg->left_at, jiffies | 1);
@@ -428,7 +430,10 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 
 	if (kvp_leg_fail(leg, "a flush failed"))
 		return true;
-	/* It was never issued, for want of memory: all is where it was, and a later one can make it durable. */
+	/*
+	 * It was never issued, for want of memory: all is where it was, and a later one can make it
+	 * durable.
+	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
 		kvp_pool_fault(pool, "a flush could not be issued on the last leg");
 		return false;

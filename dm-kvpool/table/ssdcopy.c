@@ -63,7 +63,10 @@ static void put_back(struct kvp_ssdcopy *c)
 	struct kvp_ssdcopies *all = c->all;
 	unsigned long flags;
 
-	/* kvp_ssdcopy_drain() takes the lock to see that none is busy, so that this function has left it. */
+	/*
+	 * kvp_ssdcopy_drain() takes the lock to see that none is busy, so that this function has
+	 * left it.
+	 */
 	spin_lock_irqsave(&all->lock, flags);
 	__clear_bit(c - all->copies, all->busy);
 	wake_up_all(&all->wait);
@@ -72,7 +75,10 @@ static void put_back(struct kvp_ssdcopy *c)
 
 static void write_done(struct kvp_io *io)
 {
-	/* A later read finds something else there, or nothing. The next append to the log judges the SSD. */
+	/*
+	 * A later read finds something else there, or nothing. The next append to the log judges
+	 * the SSD.
+	 */
 	if (io->error)
 		atomic64_inc(&io->leg->err_write);
 	put_back(io->private);

@@ -59,7 +59,10 @@ void kvp_ssdcopy_start(struct kvp_pool *pool);
 /** kvp_ssdcopy_renumber() - vdevs have got other numbers; one that has left is let go of by kvp_ssdcopy_exit() */
 void kvp_ssdcopy_renumber(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_drain() - wait until no copy is in flight. The table must not be in use. Context: process. */
+/**
+ * kvp_ssdcopy_drain() - wait until no copy is in flight. The table must not be in use. Context:
+ * process.
+ */
 void kvp_ssdcopy_drain(struct kvp_pool *pool);
 
 /** kvp_ssdcopy_exit() - drain, and use none any more */

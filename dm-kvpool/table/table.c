@@ -87,7 +87,10 @@ static void free_tpage(struct kvp_tpage *tp)
 	kfree_rcu(tp, rcu);
 }
 
-/* The page cannot be found any more, though a reader may still use it. It goes to the reserve first. */
+/*
+ * The page cannot be found any more, though a reader may still use it. It goes to the reserve
+ * first.
+ */
 static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	bool keep;
@@ -222,7 +225,9 @@ static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
 	WRITE_ONCE(t->nr_dirty, t->nr_dirty + 1);
 }
 
-/* Pointers say so from the next checkpoint on. Until then a search for poison looks into the pages. */
+/*
+ * Pointers say so from the next checkpoint on. Until then a search for poison looks into the pages.
+ */
 static void __mark_poison(struct kvp_tpage *tp)
 {
 	for (; tp && !test_bit(KVP_TPAGE_POISON, &tp->flags); tp = tp->parent)
@@ -536,9 +541,10 @@ static void fill_lost(struct kvp_tpage *tp)
 }
 
 /*
- * No leg has this page above the leaves, and a block below it must be written home, or an order gave the page up. A new
- * page takes its place, which says that all below it is lost. So all of it is poisoned at once, and no leaf is written
- * for that: each leaf is made when it is needed. As with a lost leaf, the bad page counts until a checkpoint has replaced it.
+ * No leg has this page above the leaves, and a block below it must be written home, or an order
+ * gave the page up. A new page takes its place, which says that all below it is lost. So all of it
+ * is poisoned at once, and no leaf is written for that: each leaf is made when it is needed. As
+ * with a lost leaf, the bad page counts until a checkpoint has replaced it.
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -568,8 +574,9 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
  * is dirty then, and the bad one is what counts until a checkpoint has
  * replaced it: a power cut before that finds it again.
  *
- * Too much lies below a page above the leaves: a read gets EIO, and nothing changes. A write back of accepted
- * blocks must give the page up (@give_up), since the log could never forget these blocks, and would be full in the end.
+ * Too much lies below a page above the leaves: a read gets EIO, and nothing changes. A write back
+ * of accepted blocks must give the page up (@give_up), since the log could never forget these
+ * blocks, and would be full in the end.
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
@@ -877,8 +884,9 @@ static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 
 }
 
 /*
- * Uncount the blocks of a leaf that goes without having been read. All blocks of a page that was given up were
- * counted as poisoned. Of another leaf it is unknown how many were written: it counts as full.
+ * Uncount the blocks of a leaf that goes without having been read. All blocks of a page that was
+ * given up were counted as poisoned. Of another leaf it is unknown how many were written: it counts
+ * as full.
  */
 static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 {
@@ -905,8 +913,9 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 }
 
 /*
- * The pointer to leaf @index, which is discarded as a whole, becomes null in @parent, without reading the leaf. Not if
- * the leaf is in memory, since the leaf counts then. Nor if there is poison in it, which must be counted.
+ * The pointer to leaf @index, which is discarded as a whole, becomes null in @parent, without
+ * reading the leaf. Not if the leaf is in memory, since the leaf counts then. Nor if there is
+ * poison in it, which must be counted.
  *
  * Until a checkpoint is durable the leaf is still what the durable root names. So it must not be written over, should it
  * be made again before: of a null pointer the slot is the one that the next page goes to.

@@ -234,7 +234,8 @@ struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
 /**
  * kvp_table_load_home() - the same for a write back of accepted blocks, which must not fail
  *
- * A lost page above the leaf is given up: all below it is poisoned, but for the blocks that are written.
+ * A lost page above the leaf is given up: all below it is poisoned, but for the blocks that are
+ * written.
  */
 struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block);
 
@@ -347,7 +348,10 @@ static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poiso
 	return (s32)(READ_ONCE(t->durable_poisonings) - poisonings) >= 0;
 }
 
-/** kvp_table_reclaim() - drop up to @nr clean pages that are not in use; returns how many went. No allocation. */
+/**
+ * kvp_table_reclaim() - drop up to @nr clean pages that are not in use; returns how many went. No
+ * allocation.
+ */
 u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
 
 /** kvp_table_shrink() - drop clean pages until the budget is kept; @all: every clean page */

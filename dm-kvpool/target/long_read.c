@@ -263,7 +263,10 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	if (!kvp_stripe_read_begin(&c.read, leaf, bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT, c.count))
 		return false;
 	while (!cut_for_legs(&c)) {
-		/* With less memory: without the blocks of the leg that is out. read_anew() makes them. */
+		/*
+		 * With less memory: without the blocks of the leg that is out. read_anew() makes
+		 * them.
+		 */
 		if (!c.read.rebuild)
 			return false;
 		c.read.rebuild = false;

@@ -72,7 +72,10 @@ int kvp_orders_init(struct kvp_orders *orders)
 {
 	init_waitqueue_head(&orders->wait);
 	orders->ending = false;
-	/* Any number at once, since one may wait for another. No reclaim of memory waits for an order. */
+	/*
+	 * Any number at once, since one may wait for another. No reclaim of memory waits for an
+	 * order.
+	 */
 	orders->wq = alloc_workqueue("kvpool-orders", WQ_UNBOUND, 0);
 	return orders->wq ? 0 : -ENOMEM;
 }

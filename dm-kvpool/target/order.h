@@ -47,7 +47,10 @@ struct kvp_order {
 /** kvp_orders_init() - 0 or -ENOMEM */
 int kvp_orders_init(struct kvp_orders *orders);
 
-/** kvp_orders_exit() - wait for all orders, and free; none may be started any more. Does nothing if all is zero. */
+/**
+ * kvp_orders_exit() - wait for all orders, and free; none may be started any more. Does nothing if
+ * all is zero.
+ */
 void kvp_orders_exit(struct kvp_orders *orders);
 
 /** kvp_order_start() - begin with @order, whose act and release are set, for kvp_order_wait() */
@@ -71,7 +74,9 @@ void kvp_orders_end(struct kvp_orders *orders);
 void kvp_orders_settle(struct kvp_orders *orders);
 void kvp_orders_again(struct kvp_orders *orders);
 
-/** kvp_order_wait_killable() - kvp_order_wait() for the caller of kvp_orders_end(): ignores @ending */
+/**
+ * kvp_order_wait_killable() - kvp_order_wait() for the caller of kvp_orders_end(): ignores @ending
+ */
 bool kvp_order_wait_killable(struct kvp_order *order);
 
 #endif /* KVP_ORDER_H */

@@ -38,8 +38,8 @@ int kvp_registry_check(struct mapped_device *md,
 
 	mutex_lock(&lock);
 	/*
-	 * Reclaim must not write to a pool here. The pool may be suspended, and the task that resumes
-	 * it may wait for this lock.
+	 * Reclaim must not write to a pool here. The pool may be suspended, and the task that
+	 * resumes it may wait for this lock.
 	 */
 	noio = memalloc_noio_save();
 	list_for_each_entry(inst, &instances, list)

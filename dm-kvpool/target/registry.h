@@ -69,7 +69,8 @@ void kvp_registry_started(struct kvp_instance *inst);
 bool kvp_registry_put(struct kvp_instance *inst);
 
 /**
- * kvp_registry_linger() - keep the legs of a pool that stops, but has requests in flight, from other pools
+ * kvp_registry_linger() - keep the legs of a pool that stops, but has requests in flight, from
+ * other pools
  *
  * These requests may still reach the legs. kvp_registry_gone() follows when all have ended.
  */

@@ -222,7 +222,10 @@ static bool must_fail(struct kvp_pool *pool)
 	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
 }
 
-/* True if a request that finds the buffer full would wait in vain: commits fail, so no page comes free. */
+/*
+ * True if a request that finds the buffer full would wait in vain: commits fail, so no page comes
+ * free.
+ */
 static bool waits_in_vain(struct kvp_pool *pool)
 {
 	return must_fail(pool) || (kvp_log_failed(pool->log) &&
@@ -306,7 +309,10 @@ static void relieve_memory(struct kvp_pool *pool)
 		kvp_commit_now(pool);
 		kvp_destage_kick(pool, true);
 	}
-	/* Blocks that a cache has need not be in memory. Spilling them may have failed for want of memory. */
+	/*
+	 * Blocks that a cache has need not be in memory. Spilling them may have failed for want of
+	 * memory.
+	 */
 	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
 		kvp_post_kick(pool);
 	kvp_commit_kick(pool, true);
@@ -420,10 +426,10 @@ static void space_came_free(struct kvp_pool *pool)
 }
 
 /*
- * Device-mapper takes bios back only while it suspends. If the suspend is interrupted, it ends later
- * ones with an error, and tells the target only after that. So it is asked each time. In map the answer
- * holds, since a suspend waits for map before it gives up. A worker may be too late by an instruction,
- * as in every target.
+ * Device-mapper takes bios back only while it suspends. If the suspend is interrupted, it ends
+ * later ones with an error, and tells the target only after that. So it is asked each time. In map
+ * the answer holds, since a suspend waits for map before it gives up. A worker may be too late by
+ * an instruction, as in every target.
  */
 bool kvp_requests_give_back(struct kvp_requests *r)
 {
@@ -482,9 +488,10 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 /*
  * --- discard and write-zeroes ---------------------------------------------------------------
  *
- * The buffer takes a limited number of discards. Those beyond wait in a list of their own until some
- * are home, which costs a table page each. No write waits behind them. Requests that are in flight
- * together have no order, as on any disk: to write after a discard, wait until the discard has ended.
+ * The buffer takes a limited number of discards. Those beyond wait in a list of their own until
+ * some are home, which costs a table page each. No write waits behind them. Requests that are in
+ * flight together have no order, as on any disk: to write after a discard, wait until the discard
+ * has ended.
  */
 
 static int map_discard(struct kvp_requests *r, struct bio *bio)
@@ -664,7 +671,10 @@ static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 	struct kvp_bio *k = data_of(bio);
 
 	k->requests = r;
-	/* A poller cannot drive a worker. Device-mapper completes the bio when the worker has ended it. */
+	/*
+	 * A poller cannot drive a worker. Device-mapper completes the bio when the worker has ended
+	 * it.
+	 */
 	bio_clear_polled(bio);
 	bio->bi_opf &= ~REQ_NOWAIT;
 	INIT_WORK(&k->work, how);
@@ -916,7 +926,9 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	}
 }
 
-/* The number of blocks from the first on that are served the same way; @buffered: from the buffer. */
+/*
+ * The number of blocks from the first on that are served the same way; @buffered: from the buffer.
+ */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 {
 	struct kvp_spot at = kvp_locate(pool, block);

@@ -77,7 +77,10 @@ struct kvp_bio {
 int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
 void kvp_requests_exit(struct kvp_requests *r);
 
-/** kvp_requests_settle() - wait for workers of reads that were answered; no other requests may be in flight */
+/**
+ * kvp_requests_settle() - wait for workers of reads that were answered; no other requests may be in
+ * flight
+ */
 void kvp_requests_settle(struct kvp_requests *r);
 
 /** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
@@ -86,10 +89,16 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
 /** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
 
-/** kvp_requests_nowait() - true if @bio must end with kvp_requests_again() where it would wait. Context: map. */
+/**
+ * kvp_requests_nowait() - true if @bio must end with kvp_requests_again() where it would wait.
+ * Context: map.
+ */
 bool kvp_requests_nowait(const struct bio *bio);
 
-/** kvp_requests_again() - end @bio, of @count blocks, of which none was taken; DM_MAPIO_SUBMITTED. Context: map. */
+/**
+ * kvp_requests_again() - end @bio, of @count blocks, of which none was taken; DM_MAPIO_SUBMITTED.
+ * Context: map.
+ */
 int kvp_requests_again(struct kvp_requests *r, struct bio *bio, u32 count);
 
 /** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */

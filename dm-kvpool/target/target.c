@@ -495,7 +495,9 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 
 	if (!inst)
 		return new_instance(ti, t);
-	/* Messages that the old table got after it was suspended. The new table has had none yet. */
+	/*
+	 * Messages that the old table got after it was suspended. The new table has had none yet.
+	 */
 	kvp_orders_settle(&inst->orders);
 	ret = rebind(ti, t, inst);
 	if (ret && kvp_registry_put(inst))
@@ -504,9 +506,9 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 }
 
 /*
- * Writes of whole stripes of a parity1 need no reads. The labels tell how long a stripe is, and they
- * are not read yet when device-mapper asks for limits; so the queue learns it here. If vdevs have
- * stripes of different sizes, or none, no address of the pool is a multiple of all of them.
+ * Writes of whole stripes of a parity1 need no reads. The labels tell how long a stripe is, and
+ * they are not read yet when device-mapper asks for limits; so the queue learns it here. If vdevs
+ * have stripes of different sizes, or none, no address of the pool is a multiple of all of them.
  */
 static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 {
@@ -622,7 +624,10 @@ static void kvp_postsuspend(struct dm_target *ti)
 
 	if (!inst)
 		return;
-	/* Orders were told to end, and end soon. While the pool is quiesced nothing else may use it. */
+	/*
+	 * Orders were told to end, and end soon. While the pool is quiesced nothing else may use
+	 * it.
+	 */
 	kvp_orders_settle(&inst->orders);
 	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_quiesce(inst->pool);

@@ -61,7 +61,10 @@ static bool log_half_full(struct kvp_pool *pool)
 	/* Space that is reserved for parity is free for nothing else. */
 	if (pool->parity)
 		used += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
-	/* Little of it is ever used. On a cache, records that are not needed reach that far, and wait for a checkpoint. */
+	/*
+	 * Little of it is ever used. On a cache, records that are not needed reach that far, and
+	 * wait for a checkpoint.
+	 */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
@@ -176,8 +179,9 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* --- a round ------------------------------------------------------------------- */
 
 /*
- * Fewer while a writer waits for the space that the round makes free, if the log is small; and fewer at a slow
- * pace. Of many versions more are neighbours, and the checkpoint behind them writes each leaf for more of them.
+ * Fewer while a writer waits for the space that the round makes free, if the log is small; and
+ * fewer at a slow pace. Of many versions more are neighbours, and the checkpoint behind them writes
+ * each leaf for more of them.
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
@@ -303,10 +307,10 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 }
 
 /*
- * A discard of 1 GiB changes 512 pages, and it may be larger. A turn takes as many pages as the table has room for
- * beside others, and puts the rest of the discard back. So pages are written before they outgrow the budget, and
- * a checkpoint can run in between. Returns 1 if something is left; this is not an errno, since a device may end
- * a request with any errno.
+ * A discard of 1 GiB changes 512 pages, and it may be larger. A turn takes as many pages as the
+ * table has room for beside others, and puts the rest of the discard back. So pages are written
+ * before they outgrow the budget, and a checkpoint can run in between. Returns 1 if something is
+ * left; this is not an errno, since a device may end a request with any errno.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
@@ -408,7 +412,10 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	kvp_log_floor(pool, mark);
 }
 
-/* True if a writer waits for space in the log, or a stream past a cache will soon need its old intents gone. */
+/*
+ * True if a writer waits for space in the log, or a stream past a cache will soon need its old
+ * intents gone.
+ */
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
 	return kvp_log_short(pool) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
@@ -523,9 +530,10 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 /*
  * All below @mark should be home, for good or before the log moved: then this is no tail any more.
  *
- * A round that takes nothing does not prove that. Versions may be spilled between its looks at the two
- * lists, and then it finds neither. So the lists are asked here, under the lock that keeps rounds away
- * (R2). Return: 1 if something below @mark still waits, and the tail stays; 0; or -errno.
+ * A round that takes nothing does not prove that. Versions may be spilled between its looks at the
+ * two lists, and then it finds neither. So the lists are asked here, under the lock that keeps
+ * rounds away (R2). Return: 1 if something below @mark still waits, and the tail stays; 0; or
+ * -errno.
  */
 static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 {
@@ -674,8 +682,8 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 }
 
 /*
- * Have the worker write back all below @target, or as much as it can in one run, which may take minutes.
- * The worker goes on after the caller gives up, since all I/O would wait for the caller.
+ * Have the worker write back all below @target, or as much as it can in one run, which may take
+ * minutes. The worker goes on after the caller gives up, since all I/O would wait for the caller.
  */
 static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
 {

@@ -60,7 +60,7 @@ static inline struct kvp_home *kvp_destage_swap_home(struct kvp_destage *dg, str
 	return home;
 }
 
-/** kvp_destage_look() - whoever waits for destage looks whether he still has to. Any context. */
+/** kvp_destage_look() - make waiters for destage test their condition again. Any context. */
 static inline void kvp_destage_look(struct kvp_destage *dg)
 {
 	wake_up_all(&dg->wait);
@@ -75,7 +75,8 @@ int kvp_destage_all(struct kvp_pool *pool);
 /**
  * kvp_destage_beside() - the same beside writers: does not wait for what they write meanwhile
  *
- * kvp_destage_order() - the same for an order: returns -EINTR as soon as the pool is about to be suspended
+ * kvp_destage_order() - the same for an order: returns -EINTR as soon as the pool is about to be
+ * suspended
  */
 int kvp_destage_beside(struct kvp_pool *pool);
 int kvp_destage_order(struct kvp_pool *pool);

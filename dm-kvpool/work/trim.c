@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A block that a leg was told to discard may read as anything from then on: as before, as zeros, as data that
- * never was there, and differently on each leg. So a leg is only told of blocks that the pool will not read,
- * whatever happens next: the table says that they are unwritten, in memory and in the durable root, and stays so
- * until the leg has answered. A batch is
+ * A block that a leg was told to discard may read as anything from then on: as before, as zeros, as
+ * data that never was there, and differently on each leg. So a leg is only told of blocks that the
+ * pool will not read, whatever happens next: the table says that they are unwritten, in memory and
+ * in the durable root, and stays so until the leg has answered. A batch is
  *
  *   checkpoint_lock, so that no checkpoint is under way, and no discard is being applied;
  *   range locks, as far as they are free: nothing is written home there, and no entry changes;
@@ -11,9 +11,10 @@
  *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
  *   the legs are told; when all have answered, the locks are given back.
  *
- * Passing a discard down does the same: it does not take a range for unwritten because it was discarded. It waits
- * for the next checkpoint, since mostly nothing is dirty right after one. On a busy pool some page is dirty even
- * then, and each batch takes a checkpoint of its own. So a batch has as many ranges as there is room for.
+ * Passing a discard down does the same: it does not take a range for unwritten because it was
+ * discarded. It waits for the next checkpoint, since mostly nothing is dirty right after one. On a
+ * busy pool some page is dirty even then, and each batch takes a checkpoint of its own. So a batch
+ * has as many ranges as there is room for.
  *
  * The cases are in docs/cases/destage.md.
  */
@@ -41,7 +42,10 @@ struct stretch {
 	u32 count;
 };
 
-/* @pass: to be passed down, so only SSDs are told. @skipped: blocks that were in use, or whose table page was unreadable. */
+/*
+ * @pass: to be passed down, so only SSDs are told. @skipped: blocks that were in use, or whose
+ * table page was unreadable.
+ */
 struct batch {
 	bool pass;
 	u32 nr, leaves, nr_ios;
@@ -196,8 +200,8 @@ static void begin_batch(struct batch *b)
 }
 
 /*
- * What comes at *@cursor, before @end, into the batch. -ENOMEM: not now, and the batch is empty. What cannot be read of
- * the table is left out.
+ * What comes at *@cursor, before @end, into the batch. -ENOMEM: not now, and the batch is empty.
+ * What cannot be read of the table is left out.
  */
 static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
 {
@@ -511,7 +515,10 @@ static bool __lies_over(const struct kvp_passdown *p, u32 n)
 	return false;
 }
 
-/* How far a batch came: @done ranges wholly, and of the next one, if @begun is more, all before @block. */
+/*
+ * How far a batch came: @done ranges wholly, and of the next one, if @begun is more, all before
+ * @block.
+ */
 struct progress {
 	u32 done, begun;
 	u64 block;
@@ -548,7 +555,10 @@ static bool pass_some(struct kvp_pool *pool, struct batch *b)
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, p->ready));
 		__drop_first(p, p->ready, 0);
 	} else if (collect_ranges(pool, b, &at) || tell(pool, b, &p->blocks)) {
-		/* Passing down is a hint: it waits neither for memory nor for a checkpoint that fails. */
+		/*
+		 * Passing down is a hint: it waits neither for memory nor for a checkpoint that
+		 * fails.
+		 */
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, at.begun));
 		__drop_first(p, at.begun, 0);
 	} else {

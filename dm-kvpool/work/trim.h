@@ -48,7 +48,8 @@ struct kvp_trim {
  * @ranges: blocks of the pool, @nr of them, the oldest first; a checkpoint was taken since the first @ready
  *	came home. By pool->checkpoint_lock
  * @blocks: of the pool, of which legs were told
- * @dropped: blocks for which there was no place, or no checkpoint, or which were in use; trim is there for them
+ * @dropped: blocks for which there was no place, or no checkpoint, or which were in use; trim is
+ *	there for them
  */
 struct kvp_passdown {
 	struct kvp_pool *pool;

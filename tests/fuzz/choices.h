@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For the tool's tests that spoil things by chance: their choices are read from the input. Included once. */
+/*
+ * For the tool's tests that spoil things by chance: their choices are read from the input. Included
+ * once.
+ */
 #ifndef KVPOOL_FUZZ_CHOICES_H
 #define KVPOOL_FUZZ_CHOICES_H
 
@@ -7,7 +10,9 @@
 
 static struct input all;
 
-/* The number below @below at @at of the input, which is moved on; behind its end there are zeros. */
+/*
+ * The number below @below at @at of the input, which is moved on; behind its end there are zeros.
+ */
 static u64 choose(u64 *at, u64 below)
 {
 	u64 from = *at < all.left ? *at : all.left;

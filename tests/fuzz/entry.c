@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries of a log, one behind the other, patched and mostly sealed again. What decodes must be safe to
- * use, and its records go through the replay, which is held against a plain reading of them.
- * Input: shape, place of the first failing allocation, then entries: flags, number of records, records,
- * number of patches, patches.
+ * Entries of a log, one behind the other, patched and mostly sealed again. What decodes must be
+ * safe to use, and its records go through the replay, which is held against a plain reading of
+ * them. Input: shape, place of the first failing allocation, then entries: flags, number of
+ * records, records, number of patches, patches.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ void *sim_alloc(size_t size, gfp_t gfp)
 	if (!(gfp & __GFP_NOFAIL) && fuzz_memory_fails_at && !--fuzz_memory_fails_at)
 		return NULL;
 	p = malloc(size);
-	/* Not zeros: nobody may count on them. */
+	/* Not zeros: no caller may rely on them. */
 	return memset(p, gfp & __GFP_ZERO ? 0 : 0x5a, size);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A new pool of any vdevs and sizes, and one that gets a vdev later: what is laid out must be what the
- * decoder takes for sound. Input: number of vdevs, and of each: kind, legs, size, log, chunk, window.
+ * A new pool of any vdevs and sizes, and one that gets a vdev later: what is laid out must be what
+ * the decoder takes for sound. Input: number of vdevs, and of each: kind, legs, size, log, chunk,
+ * window.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lines of text that the tool takes apart: the module's answers, tables, counters of the kernel, settings.
- * Input: what it is to be, and the text.
+ * Lines of text that the tool takes apart: the module's answers, tables, counters of the kernel,
+ * settings. Input: what it is to be, and the text.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@ struct counts {
 	unsigned long taken, refused;
 };
 
-extern struct counts *counts;		/* NULL: nobody counts */
+extern struct counts *counts;		/* NULL: not counted */
 extern const char *seed_folder;		/* for seed() */
 
 #endif

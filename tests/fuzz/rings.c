@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was seen of the rings of superblocks of a leg, and what follows from it. Input: the newest sequence,
- * the state and sequence of each slot, then two superblocks' numbers.
+ * What was seen of the rings of superblocks of a leg, and what follows from it. Input: the newest
+ * sequence, the state and sequence of each slot, then two superblocks' numbers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	sb.sequence = newest;
 	lag = kvp_sb_lag(&best, &sb, newest);
 	lag_of_newer = kvp_sb_lag(&best, &sb, may);
-	sure(lag_of_newer <= lag, "who may have more is further behind");
+	sure(lag_of_newer <= lag, "a leg that may have more is further behind");
 	sure(lag <= best.sequence || lag == 1, "behind by more than there were");
 	return 0;
 }

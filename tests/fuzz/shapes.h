@@ -13,7 +13,10 @@ const struct kvp_sb *shape(u32 which);
 /** shape_disk() - the same as it is on disk */
 const struct kvp_disk_sb *shape_disk(u32 which);
 
-/** shape_fill() - what a superblock has besides its vdevs, which are laid out; where its log begins follows from them */
+/**
+ * shape_fill() - what a superblock has besides its vdevs, which are laid out; where its log begins
+ * follows from them
+ */
 void shape_fill(struct kvp_sb *sb);
 
 #endif

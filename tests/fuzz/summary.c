@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A summary of a segment of an SSD cache, patched and mostly sealed again. Input: shape, flags, patches.
+ * A summary of a segment of an SSD cache, patched and mostly sealed again. Input: shape, flags,
+ * patches.
  */
 #include <stdlib.h>
 #include <string.h>

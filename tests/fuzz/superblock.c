@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A superblock of a pool of some shape, patched and mostly sealed again. One that is taken must be
- * safe to use: whatever follows from it lies where it may. Input: shape, flags, [size of the leg,] patches.
+ * safe to use: whatever follows from it lies where it may. Input: shape, flags, [size of the leg,]
+ * patches.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Table lines. The words, each in memory of its own size, are read as the simulator's test has them read:
- * what is taken must be what another reading of them says. Input: the line.
+ * Table lines. The words, each in memory of its own size, are read as the simulator's test has them
+ * read: what is taken must be what another reading of them says. Input: the line.
  */
 #include <stdlib.h>
 #include <string.h>

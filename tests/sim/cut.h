@@ -45,7 +45,7 @@ u32 cutter_majors(const struct cutter *c, u32 *which);
  */
 u64 cutter_images(const struct cutter *c, const u8 *fates, struct rng *rng, struct image *out);
 /**
- * cutter_mixed() - images after a cut here, for who makes one after the other
+ * cutter_mixed() - images after a cut here, for a caller that makes one after the other
  * @turn: of four turns one has all kept, one all dropped, and two any mixture, with tears
  */
 void cutter_mixed(const struct cutter *c, u32 turn, struct rng *rng, struct image *out);

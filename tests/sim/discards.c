@@ -508,7 +508,10 @@ static void passed_down_in_part(struct discards *t)
 		sim_fail("%u ranges are left", pool->passdown->nr);
 }
 
-/* Writes that come home while passing down has batches in hand: there is always a dirty page of the table. */
+/*
+ * Writes that come home while passing down has batches in hand: there is always a dirty page of the
+ * table.
+ */
 static void keep_busy(void *arg)
 {
 	struct discards *t = arg;
@@ -523,8 +526,9 @@ static void keep_busy(void *arg)
 }
 
 /*
- * On a busy pool something is always dirty in the table. Two of the ranges lie over one another, so there are two batches,
- * and two checkpoints are enough. What somebody has locked is not told, and counted.
+ * On a busy pool something is always dirty in the table. Two of the ranges lie over one another, so
+ * there are two batches, and two checkpoints are enough. Locked blocks are not told, and are
+ * counted.
  */
 static void passed_down_together(struct discards *t)
 {

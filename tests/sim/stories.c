@@ -1223,8 +1223,8 @@ static bool pool_goes_back_by_order(struct story *s)
 }
 
 /*
- * And the slot of one ring cannot be written over: the first superblock that follows has that slot, and the other ring
- * takes it. None of the last two is there, so both rings are tried.
+ * And the slot of one ring cannot be written over: the first superblock that follows has that slot,
+ * and the other ring takes it. None of the last two is there, so both rings are tried.
  */
 static bool pool_goes_back_over_a_bad_slot(struct story *s)
 {
@@ -1248,7 +1248,10 @@ static bool pool_goes_back_over_a_bad_slot(struct story *s)
 	return true;
 }
 
-/* Superblocks that all legs but the first fail: they count for nothing, and are tried again under the next number. */
+/*
+ * Superblocks that all legs but the first fail: they count for nothing, and are tried again under
+ * the next number.
+ */
 static void live_superblocks_of_leg_0(struct story *s)
 {
 	u64 last = disks.img[0].blocks - 1;
@@ -1274,8 +1277,8 @@ static void live_beside_unreadable(struct story *s)
 }
 
 /*
- * Those cannot be read at the next start. The leg is in use, as nobody was told of them. When they can be read again
- * they do not count: what was acknowledged meanwhile is there.
+ * Those cannot be read at the next start. The leg is in use, as no request was answered by them. When they
+ * can be read again they do not count: what was acknowledged meanwhile is there.
  */
 static bool leg_in_doubt_is_passed_by(struct story *s)
 {
@@ -1433,9 +1436,9 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 }
 
 /*
- * The first superblock of a start comes to one leg alone, which does not give it to the next start. That one passes by
- * its number, and records an SSD out that is missing. The leg has all that was acknowledged, and without it and
- * another one the legs are too few.
+ * The first superblock of a start comes to one leg alone, which does not give it to the next start.
+ * That one passes by its number, and records an SSD out that is missing. The leg has all that was
+ * acknowledged, and without it and another one the legs are too few.
  */
 static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
 {

@@ -2,9 +2,10 @@
 /*
  * The trip of one 4 KiB write with fdatasync through the files of the engine, for `make trip`.
  *
- * There the engine is compiled with -finstrument-functions. Between trip_from() and trip_to() each call of an engine
- * function, and each return, is noted: first the function, then the place that called it. The script `trip` turns
- * these addresses into files. Elsewhere the same test only sees that the write becomes durable.
+ * There the engine is compiled with -finstrument-functions. Between trip_from() and trip_to() each
+ * call of an engine function, and each return, is noted: first the function, then the place that
+ * called it. The script `trip` turns these addresses into files. Elsewhere the same test only sees
+ * that the write becomes durable.
  */
 #include <stdlib.h>
 

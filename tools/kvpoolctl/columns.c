@@ -75,7 +75,10 @@ static void print_line(const char *indent, const char *line, FILE *out)
 
 void columns_print(struct columns *c, const char *indent, FILE *out)
 {
-	/* Of a table without rows it prints no titles either: here they are, and the row that is none is not. */
+	/*
+	 * Of a table without rows it prints no titles either: here they are, and the row that is
+	 * none is not.
+	 */
 	bool empty = !scols_table_get_nlines(c->table);
 	char *text = NULL, *rest, *line;
 

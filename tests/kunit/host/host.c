@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs the suites that are linked in; the last line is "N passed, N failed". A case with parameters counts each. */
+/*
+ * Runs the suites that are linked in; the last line is "N passed, N failed". A case with parameters
+ * counts each.
+ */
 #include <stdlib.h>
 
 #include <kunit/test.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stand-in for the kernel's KUnit, as much of it as the suites of pure code use. Each suite registers itself
- * before main() (host.c) runs all of them. An expectation that fails is printed; an assertion also ends its case.
+ * Stand-in for the kernel's KUnit, as much of it as the suites of pure code use. Each suite
+ * registers itself before main() (host.c) runs all of them. An expectation that fails is printed;
+ * an assertion also ends its case.
  */
 #ifndef HOST_KUNIT_TEST_H
 #define HOST_KUNIT_TEST_H
