@@ -299,9 +299,9 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 json_object *pool_unasked(const struct dm_entry *e)
 {
 	static const char *const unknown[] = {
-		"size", "written", "checkpoint", "epoch", "comment", "features", "losses_survivable", "vdevs",
-		"spares", "cache", "ram", "log", "memory", "flush", "scrub", "trim", "resilver", "recovery",
-		"poisoned_total", "poisoned",
+		"size", "written", "uncounted", "checkpoint", "epoch", "comment", "features",
+		"losses_survivable", "vdevs", "spares", "cache", "ram", "log", "memory", "flush", "scrub",
+		"trim", "resilver", "recovery", "poisoned_total", "poisoned",
 	};
 	json_object *pool = json_object_new_object();
 	char advice[ADVICE_BUF];

@@ -1438,8 +1438,23 @@ static void test_foreign_places(void)
 	free(sb);
 }
 
-int main(void)
+/* The status of a pool that does not run, as kvpoolctl prints it: for schema.py. */
+static void print_unasked(void)
 {
+	static const struct dm_entry e = { .name = "tank", .suspended = true,
+					   .uuid = "85ee7ac4-4661-4655-a262-12162eefcaf4" };
+	json_object *pool = pool_unasked(&e);
+
+	printf("{\"version\":1,\"pools\":[%s]}\n", json_object_to_json_string_ext(pool, JSON_C_TO_STRING_PLAIN));
+	json_object_put(pool);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "unasked")) {
+		print_unasked();
+		return 0;
+	}
 	test_crc32c();
 	test_size();
 	test_features();
