@@ -56,8 +56,9 @@ static void answer_late(void *arg)
 		host_sleep(100);
 	if (l->trouble == BRIEFLY)
 		host_sleep(5000);
-	/* While who has gone on without it may be using the same pages. */
-	while (l->trouble == IS_LATE && kvp_leg_usable(host_leg(&l->host, l->victim)))
+	/* As soon as the leg is out, or the pool has stopped: others may be using the same pages. */
+	while (l->trouble == IS_LATE && l->host.pool &&
+	       kvp_leg_usable(host_leg(&l->host, l->victim)))
 		host_sleep(5);
 	disks_wake(l->victim);
 }
@@ -132,6 +133,18 @@ static void live(struct life *l)
 	host_flush(h);
 }
 
+/*
+ * What hung may be nothing that live() waits for: the pool's own work, late. Its time runs all the
+ * same.
+ */
+static void wait_for_trouble(struct life *l)
+{
+	u32 waits = l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT ? 600 : 1;
+
+	while (waits-- && kvp_leg_usable(host_leg(&l->host, l->victim)))
+		host_sleep(100);
+}
+
 static void check_leg(struct life *l)
 {
 	bool usable = kvp_leg_usable(host_leg(&l->host, l->victim));
@@ -164,7 +177,7 @@ static void life_main(void *arg)
 	l->requests = l->fault->seen;
 	l->from = disks.trace.nr;
 	if (l->fault->hit)
-		host_sleep(100);
+		wait_for_trouble(l);
 	check_leg(l);
 	if (l->trouble == FAILS_ONCE || l->trouble == BRIEFLY)
 		disks.nr_faults = 0;
