@@ -123,7 +123,8 @@ u32 kvp_pacing_left(const struct kvp_pool *pool)
 	return (u32)div64_u64(100 * (most - min(most, used_of(pool, most))), most);
 }
 
-bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+/* kvp_pacing_stream() of a pool whose log is on a cache. */
+bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 	struct kvp_pacing *p = pool->pacing;
@@ -131,7 +132,7 @@ bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 	u32 run;
 
 	/* To look for a stream takes a microsecond: not for a write that could not use it. */
-	if (!kvp_ssd_may_bypass(ask, true, blocks) || !kvp_pool_logs_on_cache(pool))
+	if (!kvp_ssd_may_bypass(ask, true, blocks))
 		return false;
 	spin_lock_irqsave(&p->lock, flags);
 	/* What overlaps the end of another write counts once there; by itself it counts whole. */

@@ -16,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "core/core.h"
 #include "policy/runs.h"
 #include "policy/ssdpolicy.h"
 
@@ -79,6 +80,8 @@ bool kvp_pacing_is_slow(const struct kvp_pool *pool);
 /** kvp_pacing_left() - per cent of what may be buffered that is left. Any context. */
 u32 kvp_pacing_left(const struct kvp_pool *pool);
 
+bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+
 /**
  * kvp_pacing_stream() - there is a write of @blocks from @first on: is it to go home by intent, past a cache?
  * @ask: KVP_ASK_*
@@ -88,7 +91,10 @@ u32 kvp_pacing_left(const struct kvp_pool *pool);
  * log on a cache never: then what counts is how it lies in the buffer (log/build.c).
  * Context: any; once for each write.
  */
-bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+static inline bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+{
+	return kvp_pool_logs_on_cache(pool) && kvp_pacing_joins_stream(pool, first, blocks, ask);
+}
 
 /**
  * kvp_pacing_passes() - are writes of streams let in without delay?

@@ -431,8 +431,28 @@ static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
  */
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks);
 
+/** kvp_log_pos() - block within the log region of @lsn */
+static inline u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn)
+{
+	return lsn % kvp_log_blocks(g);
+}
+
 /** kvp_log_place() - where copy @copy, of kvp_log_copies(), of the log's @lsn lies */
-struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy);
+static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
+{
+	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
+	u32 n = g->leg_count;
+
+	if (kvp_log_striped(g))
+		return (struct kvp_place){ (u32)(pos % n), g->log_start + pos / n };
+	if (!kvp_is_parity1(g))
+		return (struct kvp_place){ copy, g->log_start + pos };
+	return (struct kvp_place){
+		(u32)((segment + copy) % n),
+		g->log_start + (segment / n * 2 + copy) * g->segment_blocks +
+			pos % g->segment_blocks,
+	};
+}
 
 /**
  * kvp_layout() - lay out a vdev
@@ -686,9 +706,6 @@ static inline u32 kvp_log_hdr_blocks(u32 records)
 	return (KVP_LOG_HDR_SIZE + records * (u32)sizeof(struct kvp_disk_rec) +
 		KVP_BLOCK_SIZE - 1) >> KVP_BLOCK_SHIFT;
 }
-
-/** kvp_log_pos() - block within the log region of @lsn */
-u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn);
 
 /** kvp_log_segment_end() - first lsn after the segment that holds @lsn */
 static inline u64 kvp_log_segment_end(const struct kvp_geometry *g, u64 lsn)

@@ -111,27 +111,6 @@ u64 kvp_log_region(const struct kvp_geometry *g)
 	return ((u64)g->segments + g->leg_count - 1) / g->leg_count * 2 * g->segment_blocks;
 }
 
-u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn)
-{
-	return lsn % kvp_log_blocks(g);
-}
-
-struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
-{
-	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
-	u32 n = g->leg_count;
-
-	if (kvp_log_striped(g))
-		return (struct kvp_place){ (u32)(pos % n), g->log_start + pos / n };
-	if (!kvp_is_parity1(g))
-		return (struct kvp_place){ copy, g->log_start + pos };
-	return (struct kvp_place){
-		(u32)((segment + copy) % n),
-		g->log_start + (segment / n * 2 + copy) * g->segment_blocks +
-			pos % g->segment_blocks,
-	};
-}
-
 u64 kvp_striped_index(const struct kvp_geometry *g, u64 block)
 {
 	u32 leaf = kvp_leaf_blocks(g);

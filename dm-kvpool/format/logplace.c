@@ -56,18 +56,6 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track)
 			track->vdev[track->nr++] = (u8)v;
 }
 
-/*
- * The smallest entries have a block or two, a header of a long stream's intents has 16, and two of
- * the largest begin in each segment. Each is a prime number of turns, 1, 11 and 353, or such
- * numbers of it are, so that no vdev is passed over.
- */
-u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)
-{
-	u64 turn = lsn / 2 + lsn / 16 * 3 + lsn / 512;
-
-	return track->vdev[track->nr > 1 ? turn % track->nr : 0];
-}
-
 bool kvp_log_stays(const struct kvp_sb *sb)
 {
 	u32 v;

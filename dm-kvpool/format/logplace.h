@@ -71,9 +71,16 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
  * kvp_log_turn() - the vdev that has the entry whose header is at @lsn, all of it
  *
  * Where there, kvp_log_place() says. Small entries and large ones, and headers of a long
- * stream's intents, come to all of them alike.
+ * stream's intents, come to all of them alike. The smallest entries have a block or two, a header of
+ * a long stream's intents has 16, and two of the largest begin in each segment. Each is a prime
+ * number of turns, 1, 11 and 353, or such numbers of it are, so that no vdev is passed over.
  */
-u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn);
+static inline u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)
+{
+	u64 turn = lsn / 2 + lsn / 16 * 3 + lsn / 512;
+
+	return track->vdev[track->nr > 1 ? turn % track->nr : 0];
+}
 
 /**
  * kvp_log_mates() - the vdevs that may carry a log together with @vdev, a bit each

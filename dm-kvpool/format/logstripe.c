@@ -75,13 +75,6 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
 	return (struct kvp_place){ (u32)(at % legs), at / legs };
 }
 
-u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload)
-{
-	const struct kvp_log_stripe s = { g->leg_count, hdr_blocks, payload };
-
-	return kvp_log_striped(g) ? kvp_log_stripe_blocks(&s) : hdr_blocks + payload;
-}
-
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room)
 {
 	if (kvp_log_striped(g))

@@ -113,7 +113,12 @@ static inline u32 kvp_ring_at(u32 legs, u32 nr, u32 i)
 }
 
 /** kvp_log_entry_blocks() - so many lsns an entry takes in the log of @g, whatever its kind */
-u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload);
+static inline u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload)
+{
+	const struct kvp_log_stripe s = { g->leg_count, hdr_blocks, payload };
+
+	return kvp_log_striped(g) ? kvp_log_stripe_blocks(&s) : hdr_blocks + payload;
+}
 
 /** kvp_log_entry_most() - the most payload for which an entry with so long a header takes at most @room lsns there */
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);

@@ -26,6 +26,18 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
+/* Rows whose parity @d makes necessary, at most. */
+static u32 owed_by(struct kvp_pool *pool, const struct kvp_version *d)
+{
+	return pool->parity ? kvp_log_owed_by(pool, d) : 0;
+}
+
+/* May an entry of @blocks, whose records owe @owed rows, begin where @budget is left (R24)? */
+static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
+{
+	return !pool->parity || kvp_log_leaves_room(pool, budget, blocks, owed);
+}
+
 #define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, unless a tunable is set */
 
 #define ZEROS_RUN	16u	/* blocks of zeros in a row that are recorded as such, not as part of a stream */
@@ -97,7 +109,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 			break;
 		n++;
 	}
-	return __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n);
+	return kvp_wbuf_nr_holes(pool->wbuf) ? __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n) : n;
 }
 
 /*
@@ -156,8 +168,8 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		e->last_seq = d->seq;
 		if (!intent && !d->hole)
 			e->data++;
-		if (pool->parity && !intent)
-			e->owed += kvp_log_owed_by(pool, d);
+		if (!intent)
+			e->owed += owed_by(pool, d);
 		last = d;
 		d = __kvp_wbuf_next(pool->wbuf, d);
 	}
@@ -172,7 +184,7 @@ static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32
 {
 	u32 blocks = entry_blocks(pool, e->records + n, e->data);
 
-	return blocks <= cap && kvp_log_leaves_room(pool, e->budget, blocks, e->owed);
+	return blocks <= cap && leaves_room(pool, e->budget, blocks, e->owed);
 }
 
 /* The same with @d as data, or a discard. */
@@ -182,7 +194,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
 
 	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS && blocks <= cap &&
-	       kvp_log_leaves_room(pool, e->budget, blocks, e->owed + kvp_log_owed_by(pool, d));
+	       leaves_room(pool, e->budget, blocks, e->owed + owed_by(pool, d));
 }
 
 /*
@@ -453,7 +465,8 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 		log->nr_bypass++;
 	}
 	list_add_tail(&e->list, &log->in_flight);
-	__kvp_log_owe(pool, e);
+	if (e->owed)
+		__kvp_log_owe(pool, e);
 	log->built_seq = e->last_seq;
 	if (!e->appended)
 		WRITE_ONCE(log->due, false);
@@ -557,8 +570,14 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
-	pool->log_client->overwrites(pool, e->hdr.lsn, e->hdr.blocks);
-	kvp_log_send_or_keep(pool, e);
+	if (!kvp_has_data(pool->log_vdev->g))
+		pool->log_client->overwrites(pool, e->hdr.lsn, e->hdr.blocks);
+	e->joined = NULL;
+	/* Only entries of intents are joined. */
+	if (e->bypass || pool->log->unsent)
+		kvp_log_send_or_keep(pool, e);
+	else
+		kvp_log_submit(pool, e);
 }
 
 /* May anything at all be appended now, with room left for the parity of what must come first? */
@@ -572,10 +591,10 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;
-		owed = kvp_log_owed_by(pool, d);
+		owed = owed_by(pool, d);
 	}
 	kvp_wbuf_unlock_lists(w);
-	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
+	return leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
 }
 
 /* The newest seq that a caller waits for. */

@@ -124,12 +124,20 @@ void kvp_interval_work(struct work_struct *work)
 	kvp_commit_kick(pool, true);
 }
 
+/* Is an entry kept that must not be kept any longer? */
+static bool unsent_must_go(struct kvp_pool *pool)
+{
+	const struct kvp_entry_io *e = READ_ONCE(pool->log->unsent);
+
+	return e && kvp_log_must_go(pool, e);
+}
+
 void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 {
 	struct kvp_log *log = pool->log;
 
 	arm_interval(pool);
-	while (build_wanted(pool) || kvp_log_unsent_must_go(pool)) {
+	while (build_wanted(pool) || unsent_must_go(pool)) {
 		bool built;
 
 		if (!may_build) {
@@ -144,7 +152,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		if (!mutex_trylock(&log->build_lock))
 			return;
 		built = build_wanted(pool) && kvp_log_build_entry(pool);
-		if (kvp_log_unsent_must_go(pool))
+		if (unsent_must_go(pool))
 			kvp_log_send_unsent(pool);
 		mutex_unlock(&log->build_lock);
 		smp_mb();	/* pairs with the one above */
@@ -205,6 +213,12 @@ static bool __advance(struct kvp_pool *pool)
 	return moved;
 }
 
+/* Clean blocks go to a cache only. */
+static bool clean_waits(const struct kvp_pool *pool)
+{
+	return pool->nr_vdevs > pool->nr_with_data && pool->log_client->clean_waits(pool);
+}
+
 /* True if no caller waits, or will soon wait, for space that comes free when versions move on. */
 static bool __nobody_waits(struct kvp_pool *pool)
 {
@@ -213,7 +227,7 @@ static bool __nobody_waits(struct kvp_pool *pool)
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !pool->log_client->clean_waits(pool) &&
+	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !clean_waits(pool) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
@@ -244,7 +258,8 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 	spin_lock_irqsave(&log->lock, flags);
 	e->phase = KVP_ENTRY_ENDED;
-	__kvp_log_joined_ended(e);
+	if (e->joined)
+		__kvp_log_joined_ended(e);
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
 	/*

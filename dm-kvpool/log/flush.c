@@ -48,16 +48,6 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	}
 }
 
-void kvp_answer(struct list_head *waiters, int error)
-{
-	struct kvp_waiter *w, *next;
-
-	list_for_each_entry_safe(w, next, waiters, list) {
-		list_del(&w->list);
-		w->done(w, error);
-	}
-}
-
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
 /* A leg that the flush gives up is recorded out before headers say that all is home: see kvp_log_close_some(). */

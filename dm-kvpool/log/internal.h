@@ -51,10 +51,10 @@ void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e);
 /** kvp_log_send_unsent() - if one is kept send it by itself; by build_lock */
 void kvp_log_send_unsent(struct kvp_pool *pool);
 
-/** kvp_log_unsent_must_go() - is one kept that must not be any longer? Any context. */
-bool kvp_log_unsent_must_go(struct kvp_pool *pool);
+/** kvp_log_must_go() - must @e, which is kept, be kept no longer? Any context. */
+bool kvp_log_must_go(struct kvp_pool *pool, const struct kvp_entry_io *e);
 
-/** __kvp_log_joined_ended() - @e has ended: so has what went with it, in the same way; caller holds log->lock */
+/** __kvp_log_joined_ended() - @e has ended: so has e->joined, in the same way; caller holds log->lock */
 void __kvp_log_joined_ended(struct kvp_entry_io *e);
 
 /* --- append.c: entries that take nothing from the write buffer --- */
@@ -84,7 +84,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks);
 /** kvp_log_is_wanted() - true if a caller waits for an entry. Any context. */
 bool kvp_log_is_wanted(struct kvp_pool *pool);
 
-/* --- parity.c: log space that is kept for parity --- */
+/* --- parity.c: log space that is kept for parity, of a pool that has a parity1 --- */
 
 /**
  * kvp_log_most_holes() - how many discards may be pending
@@ -123,7 +123,15 @@ void kvp_entry_io_done(struct kvp_io *io);
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 
 /** kvp_answer() - call done() of all; without locks */
-void kvp_answer(struct list_head *waiters, int error);
+static inline void kvp_answer(struct list_head *waiters, int error)
+{
+	struct kvp_waiter *w, *next;
+
+	list_for_each_entry_safe(w, next, waiters, list) {
+		list_del(&w->list);
+		w->done(w, error);
+	}
+}
 
 /** kvp_commit_fail_internal() - the log has stopped: answer the pool's own waiters with -EIO */
 void kvp_commit_fail_internal(struct kvp_pool *pool);

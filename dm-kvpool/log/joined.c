@@ -92,7 +92,6 @@ void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e)
 	struct kvp_entry_io *first = log->unsent;
 
 	lockdep_assert_held(&log->build_lock);
-	e->joined = NULL;
 	if (first && lies_behind(first, e)) {
 		first->joined = e;
 		kvp_log_send_unsent(pool);
@@ -105,12 +104,9 @@ void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e)
 		kvp_log_submit(pool, e);
 }
 
-bool kvp_log_unsent_must_go(struct kvp_pool *pool)
+bool kvp_log_must_go(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
-	const struct kvp_entry_io *e = READ_ONCE(log->unsent);
-
-	return e && !READ_ONCE(log->stopped) && must_go(log, e);
+	return !READ_ONCE(pool->log->stopped) && must_go(pool->log, e);
 }
 
 void __kvp_log_joined_ended(struct kvp_entry_io *e)
@@ -118,8 +114,6 @@ void __kvp_log_joined_ended(struct kvp_entry_io *e)
 	struct kvp_entry_io *second = e->joined;
 
 	lockdep_assert_held(&e->pool->log->lock);
-	if (!second)
-		return;
 	second->v = e->v;
 	second->needed = e->needed;
 	second->sent = e->sent;

@@ -35,11 +35,6 @@ static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	return 0;
 }
 
-struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
-{
-	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
-}
-
 u32 kvp_direct_slice(const struct kvp_pool *pool)
 {
 	u32 i, legs = 0;
@@ -439,11 +434,12 @@ u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
+	u32 holes = pool->parity ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
 	unsigned long flags;
 
 	/* Builder and checkpoint may both be here: the last one has seen what the other moved. */
 	spin_lock_irqsave(&pool->log->lock, flags);
-	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), kvp_log_most_holes(pool));
+	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), holes);
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 

@@ -286,7 +286,10 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_geom
 		     const struct kvp_log_hdr *h, struct page **pages, struct kvp_io *ios);
 
 /** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */
-struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn);
+static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
+{
+	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
+}
 
 /**
  * struct kvp_log_memory - what the log has in memory that depends on the vdevs of the pool

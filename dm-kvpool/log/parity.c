@@ -42,8 +42,6 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	if (!pool->parity)
-		return 0;
 	/* Of the vdevs between its ends a discard has whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
@@ -55,15 +53,12 @@ u32 kvp_log_most_holes(struct kvp_pool *pool)
 	const struct kvp_geometry *g = pool->log_vdev->g;
 	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->max_chunk;
 
-	if (!pool->parity)
-		return KVP_WBUF_MAX_HOLES;
 	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
 }
 
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
-	return !pool->parity ||
-	       blocks + kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed) + owed) <= budget;
+	return blocks + kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed) + owed) <= budget;
 }
 
 static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
@@ -78,8 +73,6 @@ void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_version *d;
 
-	if (!e->owed)
-		return;
 	*__owed_at(pool, e->hdr.lsn) += e->owed;
 	WRITE_ONCE(pool->log->owed, pool->log->owed + e->owed);
 	list_for_each_entry(d, &e->versions, list)
@@ -121,7 +114,7 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_log *log = pool->log;
-	u32 rows = kvp_log_owed_by(pool, d);
+	u32 rows = pool->parity ? kvp_log_owed_by(pool, d) : 0;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
