@@ -39,6 +39,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "core/failure.h"
 #include "core/range_lock.h"
 #include "core/trace.h"
 #include "core/vdev.h"
@@ -133,12 +134,12 @@ struct kvp_leg {
  * struct kvp_leg_client - is told of legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
- * @fault: kvp_pool_fault()
+ * @faulted: kvp_fail() made the pool faulted, or it needs a restart from here on; any context
  */
 struct kvp_leg_client {
 	bool (*fail)(struct kvp_leg *leg, const char *why);
 	bool (*flush_failed)(struct kvp_leg *leg);
-	void (*fault)(struct kvp_pool *pool, const char *why);
+	void (*faulted)(struct kvp_pool *pool, const char *why);
 };
 
 /** kvp_wait_for_memory() - before another try; Context: process, may sleep */
@@ -211,10 +212,6 @@ enum kvp_pool_flags {
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
-	KVP_POOL_FAULTED,	/* no leg left, or the superblock cannot be written; read it by kvp_pool_faulted() */
-	KVP_POOL_CLEARING,	/* 'clear' is finding out whether the legs take a commit again */
-	KVP_POOL_FLUSH_LOST,	/* the last leg failed a flush: only a restart helps */
-	KVP_POOL_SB_FAILED,	/* a superblock may be on some leg that we do not know of */
 };
 
 struct kvp_recovery_info {
@@ -240,6 +237,7 @@ struct kvp_pool {
 	bool plain;			/* some vdev with data has none */
 	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
+	atomic_t failure;		/* bits of enum kvp_fail_reason; only of core/failure.c */
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
 	/*
@@ -320,22 +318,31 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_READONLY, &pool->flags);
 }
 
-/*
- * Each reason has a bit of its own, and the pool stands as long as one is set. An order to go on says
- * nothing of a superblock that some leg may have and the next start may believe. It says nothing of
- * what a flush lost either.
- */
+/** kvp_pool_failure() - how the pool fails at present. Context: any. */
+static inline enum kvp_failure_mode kvp_pool_failure(const struct kvp_pool *pool)
+{
+	return kvp_failure_mode_of((u32)atomic_read(&pool->failure));
+}
+
+/** kvp_failed_by() - does @reason hold? Context: any. */
+static inline bool kvp_failed_by(const struct kvp_pool *pool, enum kvp_fail_reason reason)
+{
+	return (u32)atomic_read(&pool->failure) >> reason & 1;
+}
+
+/** kvp_pool_faulted() - does nothing become durable until `clear`, or any more? Context: any. */
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->flags) &
-	       (BIT(KVP_POOL_FAULTED) | BIT(KVP_POOL_SB_FAILED) | BIT(KVP_POOL_FLUSH_LOST));
+	return kvp_pool_failure(pool) >= KVP_FAULTED;
 }
 
 /* Do requests wait, rather than fail, for want of legs? Also until it is known whether some are back. */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
+	u32 failure = (u32)atomic_read(&pool->failure);
+
 	return READ_ONCE(pool->tunables[KVP_T_FAILMODE]) &&
-	       (kvp_pool_faulted(pool) || test_bit(KVP_POOL_CLEARING, &pool->flags));
+	       (kvp_failure_mode_of(failure) >= KVP_FAULTED || failure >> KVP_FAIL_CLEARING & 1);
 }
 
 /* Is there a loss that is not yet recorded on the survivors? */
@@ -365,12 +372,6 @@ static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
 static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 {
 	return leg->pool->leg_client->flush_failed(leg);
-}
-
-/** kvp_pool_fault() - no leg is left that works; see the tunable failmode. Any context. */
-static inline void kvp_pool_fault(struct kvp_pool *pool, const char *why)
-{
-	pool->leg_client->fault(pool, why);
 }
 
 /** kvp_pool_space() - buffer pages or log space came free: tell the request path, if there is one */

@@ -607,7 +607,7 @@ static int write_home(struct kvp_row_home *h)
 	kvp_batch_reset(h->batch);
 	/* Half a row may be at home now, which only the log can tell: a recovery's work. */
 	if (ret)
-		set_bit(KVP_POOL_FLUSH_LOST, &h->pool->flags);
+		kvp_fail(h->pool, KVP_FAIL_LOST, "a row may be half at home");
 	return ret;
 }
 

@@ -148,7 +148,7 @@ static int retry_failed(struct kvp_batch *b)
 			continue;
 		atomic64_inc(&io->leg->err_write);
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
-			kvp_pool_fault(b->pool, "a write failed on the last leg");
+			kvp_fail(b->pool, KVP_FAIL_LEGS, "a write failed on the last leg");
 			return -EIO;
 		}
 	}

@@ -83,7 +83,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	/* Flushes that arrive while a commit is in flight share the next one. */
 	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
 	/* After a failure one entry at a time, and only for a waiter. */
-	if (!log->failed)
+	if (!kvp_log_failed(log))
 		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
@@ -205,9 +205,10 @@ static bool __advance(struct kvp_pool *pool)
 		log->commits++;
 		if (e->append)
 			kvp_append_ended(e, 0);
-		if (log->failed)
+		if (kvp_log_failed(log)) {
 			kvp_event(pool, "resumed");
-		log->failed = false;
+			kvp_fail_ended(pool, KVP_FAIL_COMMIT);
+		}
 		moved = true;
 	}
 	return moved;
@@ -373,7 +374,7 @@ static void rewind_log(struct kvp_pool *pool)
 	spin_lock_irqsave(&log->lock, flags);
 	log->head = log->durable;
 	log->built_seq = log->durable_seq;
-	log->failed = true;
+	kvp_fail(pool, KVP_FAIL_COMMIT, "no leg took the log entry");
 	WRITE_ONCE(log->due, false);
 	if (!moves && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
@@ -384,7 +385,7 @@ static void rewind_log(struct kvp_pool *pool)
 	kvp_answer(&waiters, -EIO);
 	/* With failmode=wait, waiters wait on, for 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
-		kvp_pool_fault(pool, "no leg took the log entry");
+		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the log entry");
 	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);
 }

@@ -183,7 +183,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 
 	log->redo = 0;
 	log->unsent = NULL;
-	log->failed = false;
+	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
 	WRITE_ONCE(log->pool->log_moving, false);
 	WRITE_ONCE(log->owed, 0);
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));

@@ -230,7 +230,6 @@ struct kvp_log {
 	u32 nr_bypass;
 	struct list_head waiters;
 	struct list_head flush_waiters;		/* durable but for bypass and membership */
-	bool failed;				/* a commit failed; cleared by the one that succeeds */
 	bool due;				/* the interval is over, or a close is wanted */
 	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must make some */
@@ -649,7 +648,7 @@ static inline void kvp_log_wake(struct kvp_log *log)
  */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
-	return READ_ONCE(log->failed);
+	return kvp_failed_by(log->pool, KVP_FAIL_COMMIT);
 }
 
 /**

@@ -165,7 +165,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->witnessed = head->lsn;
 	log->tail = head->lsn;
 	log->redo = 0;
-	log->failed = false;
+	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
 	log->tail_intents = head->intents;
 	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
@@ -273,7 +273,7 @@ void kvp_log_move_work(struct work_struct *work)
 		return;
 	}
 	if (ret && lost)
-		kvp_pool_fault(pool, "the log cannot be moved off the cache");
+		kvp_fail(pool, KVP_FAIL_LEGS, "the log cannot be moved off the cache");
 	/* Of a log that was just lost again there is more to do. */
 	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);

@@ -457,8 +457,7 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	if (!w->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	if (!kvp_sb_commit(pool))
-		clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	kvp_unfault(pool, true);
 }
 
 /* Events go to all legs there are, without a lock: wait for those that saw more. */

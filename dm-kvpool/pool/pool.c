@@ -608,21 +608,6 @@ int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear)
 	return ret;
 }
 
-/*
- * After one that failed: a superblock that says what counts. It may be on some leg all the same, and say that the log
- * is empty, or begins elsewhere: if anything were acknowledged before a newer one is durable, and the power went, the
- * next start would not look for that. So until then the pool stands (kvp_pool_faulted()).
- */
-static bool superblock_settled(struct kvp_pool *pool)
-{
-	bool settled;
-
-	mutex_lock(&pool->sb_lock);
-	settled = !test_bit(KVP_POOL_SB_FAILED, &pool->flags) || !kvp_sb_commit(pool);
-	mutex_unlock(&pool->sb_lock);
-	return settled;
-}
-
 static void zero_counters(struct kvp_leg *leg)
 {
 	atomic64_set(&leg->err_read, 0);
@@ -631,15 +616,18 @@ static void zero_counters(struct kvp_leg *leg)
 	atomic64_set(&leg->healed, 0);
 }
 
-/* A pool that stood goes on if it can: a commit finds out. */
+/* A faulted pool goes on if it can: a commit finds out. */
 static void go_on(struct kvp_pool *pool)
 {
 	/* Of a log that failed and does not any more, the first entry that counts tells. */
 	bool stood = kvp_pool_faulted(pool) && !kvp_log_failed(pool->log);
+	int ret;
 
-	if (!superblock_settled(pool))
+	mutex_lock(&pool->sb_lock);
+	ret = kvp_unfault(pool, false);
+	mutex_unlock(&pool->sb_lock);
+	if (ret)
 		return;
-	clear_bit(KVP_POOL_FAULTED, &pool->flags);
 	kvp_direct_kick(pool);
 	kvp_flush_kick(pool);
 	kvp_destage_kick(pool, true);
@@ -656,15 +644,13 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 		if (only < 0 || (u32)only == i)
 			zero_counters(&pool->legs[i]);
 	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
-	if (test_bit(KVP_POOL_FLUSH_LOST, &pool->flags))
+	if (kvp_pool_failure(pool) == KVP_NEEDS_RESTART)
 		return;
 	/*
 	 * Waiting requests wait on until this has ended. A read that met the old legs would fail.
 	 */
-	set_bit(KVP_POOL_CLEARING, &pool->flags);
-	smp_mb__after_atomic();	/* before they can see that it is not faulted */
+	kvp_fail_clearing(pool, true);
 	go_on(pool);
-	clear_bit(KVP_POOL_CLEARING, &pool->flags);
-	smp_mb__after_atomic();	/* pairs with the barrier in hold_read() */
+	kvp_fail_clearing(pool, false);
 	kvp_pool_space(pool);
 }

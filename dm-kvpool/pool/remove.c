@@ -88,8 +88,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 {
 	kvp_take_shape(pool, old);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	if (!kvp_sb_commit(pool))
-		clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	kvp_unfault(pool, true);
 }
 
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)

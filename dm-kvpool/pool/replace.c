@@ -387,8 +387,7 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	/* The last of those that there were to be may have failed. */
 	WRITE_ONCE(pool->log_moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	if (!kvp_sb_commit(pool))
-		clear_bit(KVP_POOL_FAULTED, &pool->flags);
+	kvp_unfault(pool, true);
 }
 
 static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,

@@ -275,11 +275,11 @@ int kvp_sb_commit(struct kvp_pool *pool)
 			note_eras(pool);
 	} while (ok && losses != atomic_read(&pool->losses));
 	if (!ok) {
-		set_bit(KVP_POOL_SB_FAILED, &pool->flags);
-		kvp_pool_fault(pool, "no leg took the superblock");
+		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, "no leg took the superblock");
+		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the superblock");
 		return -EIO;
 	}
-	clear_bit(KVP_POOL_SB_FAILED, &pool->flags);
+	kvp_fail_ended(pool, KVP_FAIL_SUPERBLOCK);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	if (atomic_xchg(&pool->recorded, losses) != losses && test_bit(KVP_POOL_RUNNING, &pool->flags))
 		pool->members_client->recorded(pool);
@@ -350,10 +350,25 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 	pool->sb_write = NULL;
 }
 
-static void pool_fault(struct kvp_pool *pool, const char *why)
+/*
+ * A superblock that failed may be on some leg all the same, and say that the log is empty, or begins
+ * elsewhere. If anything were acknowledged before a newer superblock is durable, and the power went, the
+ * next start would not look for that. So the superblock comes first.
+ */
+int kvp_unfault(struct kvp_pool *pool, bool anew)
 {
-	if (test_and_set_bit(KVP_POOL_FAULTED, &pool->flags))
-		return;
+	int ret = 0;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (anew || kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK))
+		ret = kvp_sb_commit(pool);
+	if (!ret)
+		kvp_fail_ended(pool, KVP_FAIL_LEGS);
+	return ret;
+}
+
+static void pool_faulted(struct kvp_pool *pool, const char *why)
+{
 	kvp_event(pool, "suspended why=%s", why);
 	pool->members_client->faulted(pool);
 	kvp_pool_space(pool);
@@ -435,12 +450,11 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	 * durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
-		kvp_pool_fault(pool, "a flush could not be issued on the last leg");
+		kvp_fail(pool, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
 		return false;
 	}
 	/* Writes that it lost cannot be told: nothing more may be acknowledged. */
-	set_bit(KVP_POOL_FLUSH_LOST, &pool->flags);
-	kvp_pool_fault(pool, "a flush failed on the last leg");
+	kvp_fail(pool, KVP_FAIL_LOST, "a flush failed on the last leg");
 	return false;
 }
 
@@ -518,5 +532,5 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 const struct kvp_leg_client kvp_members_hear = {
 	.fail = leg_fail,
 	.flush_failed = leg_flush_failed,
-	.fault = pool_fault,
+	.faulted = pool_faulted,
 };

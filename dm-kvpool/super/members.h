@@ -34,6 +34,16 @@ extern const struct kvp_leg_client kvp_members_hear;
 int kvp_sb_commit(struct kvp_pool *pool);
 
 /**
+ * kvp_unfault() - a faulted pool goes on: the only way back from KVP_FAIL_LEGS
+ * @anew: write a superblock in any case, as pool->sb has changed
+ *
+ * First a superblock becomes durable that is newer than any that may be on some leg; the reason ends only
+ * then. Where a restart is needed, the pool stays faulted. Caller holds sb_lock. Return: 0, or -EIO: no
+ * superblock became durable, and the pool stays faulted.
+ */
+int kvp_unfault(struct kvp_pool *pool, bool anew);
+
+/**
  * kvp_sb_join() - label @nr legs from legs[@first] on as about to join the pool
  *
  * The label has the content of pool->sb, and says that no pool may start from it. It is

@@ -38,7 +38,7 @@ static void come_back(struct kvp_requests *r, u64 ns)
 /* True if no space will come free. Then writes do not wait here: failmode decides about them. */
 static bool in_vain(const struct kvp_pool *pool)
 {
-	return kvp_pool_faulted(pool) || kvp_log_failed(pool->log);
+	return kvp_pool_failure(pool) != KVP_WORKS;
 }
 
 /* False: they are all given back. */

@@ -86,7 +86,7 @@ static const char *pool_state(const struct kvp_pool *pool)
 	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return "suspended";
 	/* No leg takes the log: nothing more becomes durable until one does. */
-	if (kvp_pool_faulted(pool) || kvp_log_failed(pool->log))
+	if (kvp_pool_failure(pool) != KVP_WORKS)
 		return "faulted";
 	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
 }

@@ -13,6 +13,7 @@
 #include "suite.h"
 #include "home/heal.h"
 #include "io/io.h"
+#include "io/mirror.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
@@ -673,6 +674,31 @@ static void fail_superblocks(struct scenario *s)
 	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
 	fail_writes(s, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1, 0);
 	fail_writes(s, end, end + ring - 1, 0);
+}
+
+/* Once for each step: faulted, then in need of a restart. What fails after that is no news. */
+static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	fail_superblocks(s);
+	for (i = 0; i < 3; i++)
+		if (!kvp_pool_mark(pool, 0, 0))
+			sim_fail("no superblock failed: the scenario is not what it says");
+	if (kvp_pool_failure(pool) != KVP_FAULTED || events_of(pool, "suspended why=no leg took the superblock") != 1)
+		sim_fail("a pool that is faulted does not say so once");
+	cure_all();
+	disks_fault(FAULT_FLUSH_EIO, 0, 0, ~0ull)->times = 1;
+	for (i = 0; i < 3; i++) {
+		if (!kvp_legs_flush(pool))
+			sim_fail("flush %u ended well behind one that failed", i);
+		kvp_pool_clear(pool, -1);
+		kvp_fail(pool, KVP_FAIL_LEGS, "a test");
+	}
+	if (kvp_pool_failure(pool) != KVP_NEEDS_RESTART || events_of(pool, "suspended why=a test") ||
+	    events_of(pool, "suspended why=a flush failed on the last leg") != 1)
+		sim_fail("a pool that needs a restart does not say so once");
 }
 
 static void stall_superblocks(struct scenario *s)
@@ -1883,6 +1909,7 @@ void run_scenarios(void)
 	scenario(NAMED(failed_commit_with_intents), 2, false, 3);
 	scenario(NAMED(flush_that_fails_on_the_last_leg_stays_failed), 1, false, 2);
 	scenario(NAMED(flush_that_is_not_issued_on_the_last_leg), 1, false, 2);
+	scenario(NAMED(a_failure_is_told_when_it_gets_worse), 1, false, 2);
 	scenario(NAMED(leg_whose_flush_failed_is_given_up), 2, false, 2);
 	scenario(NAMED(entry_that_failed_is_overwritten_by_the_next), 2, false, 2);
 	scenario("entry_that_failed_is_overwritten_by_the_next_on_a_single",

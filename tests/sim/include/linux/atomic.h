@@ -27,6 +27,10 @@ typedef atomic64_t atomic_long_t;
 #define atomic_sub_return(v, a)	((a)->counter -= (v))
 #define atomic_fetch_inc(a)	((a)->counter++)
 #define atomic_fetch_add(v, a)	(((a)->counter += (v)) - (v))
+#define atomic_fetch_or(v, a)	({ __typeof__((a)->counter) __o = (a)->counter;	\
+				   (a)->counter |= (v); __o; })
+#define atomic_or(v, a)		((void)((a)->counter |= (v)))
+#define atomic_andnot(v, a)	((void)((a)->counter &= ~(v)))
 #define atomic_dec_and_test(a)	(!--(a)->counter)
 #define atomic_inc_not_zero(a)	((a)->counter ? (a)->counter++, true : false)
 #define atomic_add_unless(a, v, u) ((a)->counter != (u) ? (a)->counter += (v), true : false)

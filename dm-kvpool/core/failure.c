@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How a pool fails: see failure.h. No other file changes pool->failure. */
+#include "core/core.h"
+#include "core/failure.h"
+
+void kvp_fail(struct kvp_pool *pool, enum kvp_fail_reason reason, const char *why)
+{
+	u32 before = (u32)atomic_fetch_or(1 << reason, &pool->failure);
+	enum kvp_failure_mode mode = kvp_failure_mode_of(before | 1u << reason);
+
+	if (mode >= KVP_FAULTED && mode > kvp_failure_mode_of(before))
+		pool->leg_client->faulted(pool, why);
+}
+
+void kvp_fail_ended(struct kvp_pool *pool, enum kvp_fail_reason reason)
+{
+	atomic_andnot(1 << reason, &pool->failure);
+}
+
+void kvp_fail_clearing(struct kvp_pool *pool, bool begins)
+{
+	if (begins)
+		atomic_or(1 << KVP_FAIL_CLEARING, &pool->failure);
+	else
+		atomic_andnot(1 << KVP_FAIL_CLEARING, &pool->failure);
+	smp_mb__after_atomic();	/* pairs with the barrier in hold_read() */
+}
