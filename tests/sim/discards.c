@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 
 #include "suite.h"
+#include "log/log.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/trim.h"
@@ -401,6 +402,46 @@ static void trim_after_checkpoint(struct discards *t)
 			 pool->sb->checkpoint - checkpoints);
 }
 
+static void write_directly(void *arg)
+{
+	struct discards *t = arg;
+
+	host_sleep(2 * t->begun);
+	host_write(&t->host, 104, 48, false);
+	kvp_commit_now(t->host.pool);
+	kvp_commit_kick(t->host.pool, true);
+	host_sleep(1500);
+	complete(&t->busy);
+}
+
+/* What trim saw unwritten is written by intent before trim has its lock, in some of the rounds. */
+static void trim_looks_again(struct discards *t)
+{
+	struct host *h = &t->host;
+	struct kvp_pool *pool = h->pool;
+	u32 i;
+
+	t->positions = 4;
+	for (i = 0; i < 24; i++) {
+		host_discard(h, 0, pool->sb->pool_blocks);
+		host_checkpoint(h);
+		kvp_trim_quiesce(pool);
+		if (kvp_trim_start(pool))
+			sim_fail("trim does not start");
+		flush_work(&pool->trim->work);
+		pool->trim->cursor = 8;	/* as if it had begun: it waits for no write */
+		init_completion(&t->busy);
+		t->begun = i;
+		sim_slow = "kvpool-scrub";
+		sim_spawn("direct", write_directly, t);
+		kvp_trim_unquiesce(pool);
+		flush_work(&pool->trim->work);
+		sim_slow = NULL;
+		wait_for_completion(&t->busy);
+		read_range(t, 96, 64);
+	}
+}
+
 /* --- passing down ------------------------------------------------------------------------------------ */
 
 /* So many blocks of the legs, since the last look; of those that seek none. */
@@ -605,5 +646,7 @@ void run_discards(void)
 	ON("parity", 3, true, trim_beside_writers);
 	ON("mirror", 2, false, trim_holds_homes_up);
 	ON("parity", 3, true, trim_holds_homes_up);
+	ON("mirror", 2, false, trim_looks_again);
+	ON("parity", 3, true, trim_looks_again);
 	ON("mirror", 2, false, trim_after_checkpoint);
 }

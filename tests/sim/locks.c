@@ -63,6 +63,9 @@ bool sim_spin_trylock(spinlock_t *lock, const char *where)
 
 void sim_spin_lock(spinlock_t *lock, bool irq_off, const char *where)
 {
+	/* On another processor a task may be held up here as anywhere. */
+	if (sim_slow)
+		sim_maybe_preempt();
 	/* Nobody is switched away with a spinlock held, so it can only be ours. */
 	if (lock->owner)
 		sim_fail("%s: deadlock on a spinlock held by %s", where, lock->owner->name);
