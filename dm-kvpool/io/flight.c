@@ -217,11 +217,8 @@ static void start_bare(struct kvp_io *io)
 	kvp_io_start(io);
 }
 
-/*
- * Is it for a leg that was left, by a sender that did not know it? What is read of an SSD that has
- * the only copy of the log is read on purpose.
- */
-static bool is_too_late(const struct kvp_io *io)
+/* What is read of an SSD that has the only copy of the log is read on purpose. */
+bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
 
@@ -236,8 +233,8 @@ void kvp_io_submit(struct kvp_io *io)
 
 	io->error = 0;
 	io->flight = NULL;
-	io->doomed = false;
-	if (is_too_late(io)) {
+	io->doomed = io->stray = false;
+	if (kvp_io_too_late(io)) {
 		io->error = -ETIMEDOUT;
 		io->done(io);
 		return;
@@ -434,7 +431,7 @@ static bool __is_ripe(const struct kvp_flight *f)
 
 	if (kvp_leg_usable(leg) || !leg->bdev)
 		return false;
-	return is_too_late(&f->dev) || time_after(jiffies, f->since + most);
+	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);
 }
 
 static struct kvp_io *__stray(struct kvp_flight *f)
@@ -443,7 +440,7 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	u32 i;
 
 	f->io = NULL;
-	f->dev.stray = true;
+	WRITE_ONCE(f->dev.stray, true);
 	f->bdev = f->dev.leg->bdev;
 	list_move(&f->list, &f->pool->flights->strays);
 	for (i = 0; !f->own && i < f->nr; i++)

@@ -14,8 +14,9 @@
  *    sum that names its place, and what was being written has changed since the leg was left.
  *  - A leg that answers late must not change memory that has another use by now. So reads go
  *    into pages of the flight, and their waiter copies them (kvp_io_group_wait()).
- *  - It holds the device, the module, and struct kvp_pool with its reserves of bios: kvp_pool_free() leaves all
- *    of that to the last stray. While there is one, no pool may start on that device.
+ *  - It holds the device, the module, and struct kvp_pool with its bios: kvp_pool_free() leaves all of
+ *    that to the last stray. While there is one, no pool may start on that device.
+ *  - It may have a bio of the reserve, but only of its device's share (io/share.h).
  *
  * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
  * no leg to spare has no pages of its own, nor has one for which there is no memory: it is waited for.
@@ -106,6 +107,13 @@ void kvp_flights_kick(struct kvp_pool *pool);
  * after it. Any context.
  */
 void kvp_flights_watch(struct kvp_pool *pool);
+
+/**
+ * kvp_io_too_late() - is @io for a leg that was left, by a sender that did not know it? Any context.
+ *
+ * @io has a waiter, so the leg is there.
+ */
+bool kvp_io_too_late(const struct kvp_io *io);
 
 /** kvp_io_land() - what a read of a group has read goes where it was to; no effect on others. Context: process. */
 void kvp_io_land(struct kvp_io *io);

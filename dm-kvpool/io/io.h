@@ -80,8 +80,8 @@ struct kvp_io {
  *
  * A write that fails is tried again, as far as that is of use; and it ends, with -ETIMEDOUT, when its leg is
  * left, whether that has answered or not (io/flight.h). Of a read so does one of a group.
- * Context: may sleep for memory (mempool), unless called from map, where the
- * bios are queued on the submitter's list. Never waits for I/O.
+ * Context: process; also from map, where the bios are queued on the submitter's list. Without memory
+ * it may wait for what @io's leg has, until that is left (io/share.h). Else it never waits for I/O.
  */
 void kvp_io_submit(struct kvp_io *io);
 

@@ -11,12 +11,9 @@
 #include "io/io.h"
 #include "io/io_bio.h"
 #include "io/leg_queue.h"
+#include "io/share.h"
 
-#define BIO_RESERVE	128
 #define BIOS_AT_HAND	4
-
-/* Of pool->bios. */
-enum { RESERVE, AT_HAND, BIO_SETS };
 
 static void io_put(struct kvp_io *io)
 {
@@ -27,13 +24,14 @@ static void io_put(struct kvp_io *io)
 static void bio_done(struct bio *bio)
 {
 	struct kvp_io *io = bio->bi_private;
+	struct kvp_leg_queue *q = io->queue;
 
 	/* The first error stays: that of another part could hide that a flush failed. */
 	if (bio->bi_status && !READ_ONCE(io->error))
 		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
 	if (op_is_write(bio_op(bio)))
-		kvp_leg_sent(io->queue);
-	bio_put(bio);
+		kvp_leg_sent(q);
+	kvp_leg_put_bio(q, bio);
 	io_put(io);
 }
 
@@ -47,6 +45,8 @@ static blk_opf_t io_flags(const struct kvp_io *io)
 		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 	case KVP_IO_WRITE_FUA:
 		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | REQ_FUA;
+	case KVP_IO_DISCARD:
+		return REQ_OP_DISCARD;
 	default:
 		return REQ_OP_WRITE | REQ_SYNC | REQ_PREFLUSH;
 	}
@@ -64,72 +64,80 @@ static u32 neighbours(struct page **pages, u32 max)
 
 /*
  * From the cache of the processor, while there is memory. The reserve is apart from that: a bio of
- * the reserve must come back to its waiter, whatever processor that runs on (R24).
+ * the reserve must come back to its waiter, whatever processor that runs on (R24). NULL: @io need
+ * not be sent any more.
  */
-static struct bio *alloc_bio(const struct kvp_io *io, u32 nr)
+static struct bio *alloc_bio(const struct kvp_io *io, struct block_device *bdev, u32 vecs)
 {
-	struct bio_set *bios = io->leg->pool->bios;
-	struct bio *bio = bio_alloc_bioset(io->leg->bdev, nr, io_flags(io) | KVP_BIO_CACHE,
-					   GFP_NOWAIT | __GFP_NOWARN, &bios[AT_HAND]);
+	struct kvp_share *share = kvp_leg_share(io->queue);
+	blk_opf_t opf = io_flags(io);
+	struct bio *bio;
 
-	return bio ?: bio_alloc_bioset(io->leg->bdev, nr, io_flags(io), GFP_NOIO, &bios[RESERVE]);
+	do {
+		bio = bio_alloc_bioset(bdev, vecs, opf | KVP_BIO_CACHE, GFP_NOWAIT | __GFP_NOWARN,
+				       io->leg->pool->bios) ?:
+		      kvp_leg_reserved_bio(io->queue, bdev, vecs, opf);
+	} while (!bio && kvp_share_wait(share, io));
+	return bio;
 }
 
-static void submit_part(struct kvp_io *io, u32 first, u32 nr)
+static void add_blocks(struct bio *bio, struct page **pages, u32 nr)
 {
-	struct bio *bio = alloc_bio(io, nr);
 	u32 i, n;
 
+	for (i = 0; i < nr; i += n) {
+		n = neighbours(&pages[i], nr - i);
+		__bio_add_page(bio, pages[i], n * KVP_BLOCK_SIZE, 0);
+	}
+}
+
+/* False: @io need not be sent any more. */
+static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
+{
+	bool discard = io->op == KVP_IO_DISCARD;
+	struct bio *bio = alloc_bio(io, io->leg->bdev, discard ? 0 : nr);
+
+	if (!bio)
+		return false;
 	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
 	/* mq-deadline, the usual scheduler of disks that seek, serves this class first. */
 	if (io->urgent)
 		bio->bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, IOPRIO_NORM);
-	for (i = first; i < first + nr; i += n) {
-		n = neighbours(&io->pages[i], first + nr - i);
-		__bio_add_page(bio, io->pages[i], n * KVP_BLOCK_SIZE, 0);
-	}
+	if (discard)
+		bio->bi_iter.bi_size = nr * KVP_BLOCK_SIZE;
+	else
+		add_blocks(bio, &io->pages[first], nr);
 	atomic_inc(&io->parts);
-	io->queue = kvp_leg_queue(io->leg);
-	if (io->urgent || io->op == KVP_IO_FLUSH)
+	/* What has no pages is no part of what is joined. */
+	if (io->urgent || io->op == KVP_IO_FLUSH || discard)
 		kvp_leg_send_now(io->leg, bio);
 	else
 		kvp_leg_send(io->leg, bio);
+	return true;
+}
+
+/* A flush is one part, of no blocks. What a device discards is cut where it wants that. */
+static void submit_parts(struct kvp_io *io)
+{
+	u32 most = io->op == KVP_IO_DISCARD ? UINT_MAX / KVP_BLOCK_SIZE : BIO_MAX_VECS;
+	u32 at = 0, nr;
+
+	io->queue = kvp_leg_queue(io->leg);
+	do {
+		nr = min(io->nr - at, most);
+		if (!submit_part(io, at, nr)) {
+			WRITE_ONCE(io->error, -ETIMEDOUT);
+			return;
+		}
+		at += nr;
+	} while (at < io->nr);
 }
 
 bool kvp_io_can_discard(const struct kvp_leg *leg)
 {
 	return leg->bdev && bdev_max_discard_sectors(leg->bdev);
-}
-
-static void discard_done(struct bio *bio)
-{
-	struct kvp_io *io = bio->bi_private;
-
-	if (bio->bi_status)
-		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
-	bio_put(bio);
-	io_put(io);
-}
-
-/* Cut as the device wants them; what is less than a granule of it is left out there. */
-static void submit_discard(struct kvp_io *io)
-{
-	struct bio *bio = NULL;
-	int ret = -EOPNOTSUPP;
-
-	if (kvp_io_can_discard(io->leg))
-		ret = __blkdev_issue_discard(io->leg->bdev, io->block << KVP_SECTORS_SHIFT,
-					     (sector_t)io->nr << KVP_SECTORS_SHIFT, GFP_NOIO, &bio);
-	if (ret)
-		WRITE_ONCE(io->error, ret);
-	if (!bio)
-		return;
-	bio->bi_private = io;
-	bio->bi_end_io = discard_done;
-	atomic_inc(&io->parts);
-	submit_bio(bio);
 }
 
 static enum kvp_fault fault_of(enum kvp_io_op op)
@@ -184,23 +192,16 @@ void kvp_io_unhold(struct block_device *bdev)
 
 void kvp_io_start(struct kvp_io *io)
 {
-	u32 at, nr;
-
 	io->error = 0;
 	atomic_set(&io->parts, 1);
 	if (!io->leg->bdev)
 		io->error = -ENODEV;
 	else if (kvp_injected(io->leg, fault_of(io->op)))
 		doom(io);
-	else if (io->op == KVP_IO_FLUSH)
-		submit_part(io, 0, 0);
-	else if (io->op == KVP_IO_DISCARD)
-		submit_discard(io);
+	else if (io->op == KVP_IO_DISCARD && !kvp_io_can_discard(io->leg))
+		io->error = -EOPNOTSUPP;
 	else
-		for (at = 0; at < io->nr; at += nr) {
-			nr = min_t(u32, io->nr - at, BIO_MAX_VECS);
-			submit_part(io, at, nr);
-		}
+		submit_parts(io);
 	io_put(io);
 }
 
@@ -228,10 +229,9 @@ void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
 }
 
 /* One that was not set up is all zeros, which is fine. */
-static void exit_bio_sets(struct kvp_pool *pool)
+static void exit_bios(struct kvp_pool *pool)
 {
-	bioset_exit(&pool->bios[AT_HAND]);
-	bioset_exit(&pool->bios[RESERVE]);
+	bioset_exit(pool->bios);
 	kfree(pool->bios);
 	pool->bios = NULL;
 }
@@ -240,15 +240,12 @@ int kvp_io_bio_init(struct kvp_pool *pool)
 {
 	int ret;
 
-	pool->bios = kcalloc(BIO_SETS, sizeof(*pool->bios), GFP_KERNEL);
+	pool->bios = kzalloc(sizeof(*pool->bios), GFP_KERNEL);
 	if (!pool->bios)
 		return -ENOMEM;
-	/* A commit may be sent from map, where earlier bios wait on the submitter's list. */
-	ret = bioset_init(&pool->bios[RESERVE], BIO_RESERVE, 0, BIOSET_NEED_BVECS | BIOSET_NEED_RESCUER);
-	if (!ret)
-		ret = bioset_init(&pool->bios[AT_HAND], BIOS_AT_HAND, 0, BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
+	ret = bioset_init(pool->bios, BIOS_AT_HAND, 0, BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
 	if (ret) {
-		exit_bio_sets(pool);
+		exit_bios(pool);
 		return ret;
 	}
 	return kvp_leg_queues_init(pool);
@@ -259,5 +256,5 @@ void kvp_io_bio_exit(struct kvp_pool *pool)
 	if (!pool->bios)
 		return;
 	kvp_leg_queues_exit(pool);
-	exit_bio_sets(pool);
+	exit_bios(pool);
 }

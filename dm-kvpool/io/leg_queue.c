@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/leg_queue.h"
+#include "io/share.h"
 
 #define JOINED_RESERVE	4
 #define SPARE_QUEUES	8	/* of devices that are no legs any more, and have not answered */
@@ -28,12 +29,13 @@ struct kvp_leg_queue {
 	struct kvp_leg *leg;		/* for which a bio came last; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
 	atomic_t sent;			/* requests of the workers that have not ended */
+	struct kvp_share share;		/* of the reserve */
 	struct kvp_leg_queues *all;
 };
 
 struct kvp_leg_queues {
 	struct workqueue_struct *wq, *urgent;
-	struct bio_set joined;
+	struct bio_set joined, reserve;
 	struct page *junk;		/* for what is read along and not looked at; 1 << @junk_order blocks */
 	unsigned int junk_order;
 	spinlock_t lock;		/* irqsave; of whose they are */
@@ -48,8 +50,9 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 	for (i = 0; i < KVP_MAX_LEGS; i++)
 		if (pool->legs[i].bdev == q->bdev)
 			return false;
-	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) && bio_list_empty(&q->reads) &&
-	       bio_list_empty(&q->writes) && bio_list_empty(&q->alone) && bio_list_empty(&q->first);
+	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) && !kvp_share_used(&q->share) &&
+	       bio_list_empty(&q->reads) && bio_list_empty(&q->writes) &&
+	       bio_list_empty(&q->alone) && bio_list_empty(&q->first);
 }
 
 /*
@@ -94,6 +97,43 @@ struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg)
 static bool is_write(const struct bio *bio)
 {
 	return op_is_write(bio_op(bio));
+}
+
+/* --- the reserve ----------------------------------------------------------------------- */
+
+/* A vector of the reserve is a full one: smaller ones are not kept for want of memory. */
+struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *bdev, u32 vecs,
+				 blk_opf_t opf)
+{
+	struct bio *bio;
+
+	if (!kvp_share_take(&q->share))
+		return NULL;
+	bio = bio_alloc_bioset(bdev, vecs ? BIO_MAX_VECS : 0, opf, GFP_NOWAIT | __GFP_NOWARN,
+			       &q->all->reserve);
+	/* The reserve is as large as all shares. */
+	if (WARN_ON_ONCE(!bio))
+		kvp_share_put(&q->share);
+	return bio;
+}
+
+static bool is_reserved(const struct kvp_leg_queue *q, const struct bio *bio)
+{
+	return bio->bi_pool == &q->all->reserve;
+}
+
+struct kvp_share *kvp_leg_share(struct kvp_leg_queue *q)
+{
+	return &q->share;
+}
+
+void kvp_leg_put_bio(struct kvp_leg_queue *q, struct bio *bio)
+{
+	bool reserved = is_reserved(q, bio);
+
+	bio_put(bio);
+	if (reserved)
+		kvp_share_put(&q->share);
 }
 
 /*
@@ -457,8 +497,12 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
-	/* A worker waits for a request to be free on the device: it may never answer, and locks are held here. */
-	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg))
+	/*
+	 * A worker waits for a request to be free on the device: it may never answer, and locks are
+	 * held here. A bio of the reserve must not wait on its sender's own list, while that waits for
+	 * another one.
+	 */
+	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg) || is_reserved(kvp_leg_queue(leg), bio))
 		enqueue_first(leg, bio);
 	else
 		submit_bio_noacct(bio);
@@ -468,7 +512,7 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio)
 {
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
-	if (READ_ONCE(leg->late) || kvp_leg_crowded(leg))
+	if (READ_ONCE(leg->late) || kvp_leg_crowded(leg) || is_reserved(kvp_leg_queue(leg), bio))
 		enqueue(leg, bio);
 	else
 		submit_bio_noacct(bio);
@@ -536,8 +580,9 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	qs->urgent = alloc_workqueue("kvpool-legs-w", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	qs->junk = alloc_junk(&qs->junk_order);
-	if (!qs->wq || !qs->urgent || !qs->junk || bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
-				   BIOSET_NEED_BVECS)) {
+	if (!qs->wq || !qs->urgent || !qs->junk ||
+	    bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio), BIOSET_NEED_BVECS) ||
+	    bioset_init(&qs->reserve, KVP_BIO_SHARE * ARRAY_SIZE(qs->leg), 0, BIOSET_NEED_BVECS)) {
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;
 	}
@@ -550,6 +595,7 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 		bio_list_init(&q->writes);
 		bio_list_init(&q->alone);
 		bio_list_init(&q->first);
+		kvp_share_init(&q->share);
 		INIT_WORK(&q->soon, send_soon);
 		INIT_WORK(&q->at_once, send_at_once);
 		INIT_WORK(&q->now, send_now);
@@ -568,7 +614,9 @@ void kvp_leg_queues_exit(struct kvp_pool *pool)
 		destroy_workqueue(qs->wq);
 	if (qs->urgent)
 		destroy_workqueue(qs->urgent);
+	/* One that was not set up is all zeros, which is fine. */
 	bioset_exit(&qs->joined);
+	bioset_exit(&qs->reserve);
 	if (qs->junk)
 		__free_pages(qs->junk, qs->junk_order);
 	kvfree(qs);

@@ -34,6 +34,7 @@ struct in_flight {
 	u32 disk, id;		/* id: in the trace, ~0 for reads */
 	int error;
 	bool redirected;
+	bool reserved;		/* it has a bio of the reserve */
 };
 
 static struct in_flight in_flight[MAX_IN_FLIGHT];
@@ -305,7 +306,26 @@ void kvp_io_unhold(struct block_device *bdev)
 	bdev->holds--;
 }
 
-void kvp_io_start(struct kvp_io *io)
+/* As io_bio.c does without memory; false: it is not sent. */
+static bool take_reserved(struct kvp_io *io, u32 disk)
+{
+	while (!kvp_share_take(&disks.share[disk]))
+		if (!kvp_share_wait(&disks.share[disk], io))
+			return false;
+	while (disks.reserved == KVP_BIO_SHARE * disks.nr)
+		sim_block(&disks.reserved, "for the reserve of bios");
+	disks.reserved++;
+	return true;
+}
+
+static void put_reserved(u32 disk)
+{
+	disks.reserved--;
+	sim_wake(&disks.reserved);
+	kvp_share_put(&disks.share[disk]);
+}
+
+static void start(struct kvp_io *io, bool reserved)
 {
 	u32 disk = io->leg->bdev->index;
 	struct in_flight *f = &in_flight[nr_in_flight];
@@ -329,7 +349,8 @@ void kvp_io_start(struct kvp_io *io)
 	disks.discarded += op == KVP_IO_DISCARD ? io->nr : 0;
 	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
 		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
-	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u, .error = hiccup_error(disks.requests++, io) };
+	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u, .error = hiccup_error(disks.requests++, io),
+				 .reserved = reserved };
 	nr_in_flight++;
 	if (disks.labels + 1 == disks.requests && io->op == KVP_IO_READ &&
 	    (io->block < KVP_LABEL_BLOCKS || io->block >= disks.img[disk].blocks - KVP_LABEL_BLOCKS))
@@ -356,6 +377,18 @@ void kvp_io_start(struct kvp_io *io)
 	if (disks.cut_at && disks.trace.nr >= disks.cut_at)
 		sim_power_cut();
 	sim_maybe_preempt();
+}
+
+void kvp_io_start(struct kvp_io *io)
+{
+	bool reserved = disks.no_memory;
+
+	if (!reserved || take_reserved(io, io->leg->bdev->index)) {
+		start(io, reserved);
+	} else {
+		io->error = -ETIMEDOUT;
+		io->done(io);
+	}
 }
 
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
@@ -481,6 +514,8 @@ void sim_io_end_one(void)
 		disks.trace.requests[f.id].ended = trace_event(&disks.trace, TRACE_END, f.id);
 		watch_end(&disks.trace.requests[f.id]);
 	}
+	if (f.reserved)
+		put_reserved(f.disk);
 	f.io->error = f.error;
 	f.io->done(f.io);
 }
@@ -500,6 +535,7 @@ void disks_begin(const struct image *images, u32 nr)
 	nr_in_flight = 0;
 	for (i = 0; i < nr; i++) {
 		disks.bdev[i].index = i;
+		kvp_share_init(&disks.share[i]);
 		image_copy(&disks.img[i], &images[i]);
 	}
 	start_trace();

@@ -9,6 +9,7 @@
 
 #include "image.h"
 #include "io/io.h"
+#include "io/share.h"
 #include "sched.h"
 
 #define MAX_DISKS	48	/* as many as a pool may have legs */
@@ -117,6 +118,9 @@ struct disks {
 	u32 discarded;			/* blocks */
 	bool no_discards;		/* the disks do not offer them */
 	enum disk_fua fua;
+	bool no_memory;			/* each request takes a bio of the reserve */
+	u32 reserved;			/* bios of it that are out; each disk has its share */
+	struct kvp_share share[MAX_DISKS];
 	u32 labels;			/* requests, until the first one beside labels */
 	struct {
 		u32 first, nr;		/* these requests, counted from 0 over all disks, end with: */

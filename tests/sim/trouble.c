@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 
+#include "io/flight.h"
 #include "suite.h"
 #include "trouble.h"
 #include "io/mirror.h"
@@ -655,8 +656,50 @@ static void leg_that_was_left_just_now(struct trouble *t)
 	__free_page(page);
 }
 
+/*
+ * Without memory each request takes a bio of the reserve. What a leg keeps that hangs, also as a
+ * stray, is not what requests to the other leg need.
+ */
+static void strays_keep_no_more_than_their_share(struct trouble *t)
+{
+	u32 i, all = KVP_BIO_SHARE * disks.nr;
+	struct host *h = &t->host;
+	struct kvp_leg *leg = host_leg(h, 1);
+	struct kvp_io_group group;
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct kvp_io ios[2 * KVP_BIO_SHARE];
+
+	spread(h);
+	disks.hung[1] = true;
+	disks.no_memory = true;
+	kvp_io_group_init(&group);
+	for (i = 0; i < all; i++) {
+		ios[i] = (struct kvp_io){ .leg = leg, .op = KVP_IO_READ, .block = disks.data_start + i,
+					  .nr = 1, .pages = &page };
+		kvp_io_group_submit(&group, &ios[i]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < all; i++)
+		if (ios[i].error != -ETIMEDOUT)
+			sim_fail("what the leg was asked ended with %d", ios[i].error);
+	host_sleep(10);
+	if (kvp_strays(h->pool) != KVP_BIO_SHARE || disks.reserved != KVP_BIO_SHARE)
+		sim_fail("%u strays, and %u bios of the reserve", kvp_strays(h->pool), disks.reserved);
+	for (i = 0; i < HELD; i++)
+		host_write(h, i * LEAF + 300, 1, i % 2);
+	host_checkpoint(h);
+	host_read_each(h, 300, 1);
+	disks_wake(1);
+	host_sleep(100);
+	if (disks.reserved)
+		sim_fail("%u bios of the reserve are not back", disks.reserved);
+	disks.no_memory = false;
+	__free_page(page);
+}
+
 void run_trouble(void)
 {
+	trouble(NAMED(strays_keep_no_more_than_their_share), 2);
 	trouble(NAMED(reads_avoid_a_leg_that_hangs), 2);
 	trouble(NAMED(leg_that_was_left_just_now), 2);
 	trouble(NAMED(scrub_since_a_checkpoint), 2);

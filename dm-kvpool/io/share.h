@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A device's share of the pool's reserve of bios.
+ *
+ * Without memory a request is sent with a bio of the reserve. A device that hangs keeps what it has,
+ * also when its leg is out. So each device has at most its share, and the reserve is as large as the
+ * shares of all: what one device keeps, no other waits for (R28). A sender whose device has its whole
+ * share waits until one of those bios is back, until there is memory, or until its request need not
+ * be sent any more.
+ */
+#ifndef KVP_SHARE_H
+#define KVP_SHARE_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct kvp_io;
+
+#define KVP_BIO_SHARE	2	/* bios of the reserve that a device may have at a time */
+
+/**
+ * struct kvp_share - of one device
+ * @out: bios of the reserve that it has
+ * @back: for its senders
+ */
+struct kvp_share {
+	atomic_t out;
+	wait_queue_head_t back;
+};
+
+void kvp_share_init(struct kvp_share *s);
+
+/** kvp_share_take() - one more; false if the device has its share. Never waits. */
+bool kvp_share_take(struct kvp_share *s);
+
+/** kvp_share_put() - one is back in the reserve. Any context. */
+void kvp_share_put(struct kvp_share *s);
+
+/** kvp_share_used() - has the device any? Any context. */
+bool kvp_share_used(const struct kvp_share *s);
+
+/**
+ * kvp_share_wait() - wait until the device may have one more, 100 ms at most
+ *
+ * False: @io need not be sent any more. Its leg was left, and its waiter has gone on, or shall.
+ * Context: process.
+ */
+bool kvp_share_wait(struct kvp_share *s, const struct kvp_io *io);
+
+#endif /* KVP_SHARE_H */
