@@ -27,18 +27,20 @@ static u32 crc_table(u32 crc, const u8 *p, size_t bytes)
 
 #ifdef __x86_64__
 /*
- * The instruction takes three cycles and one can begin in each, so three lanes of a block are summed at once. A sum
- * is linear: that of two lanes is the first one's, moved on over as many zeros as the second is long, xor the second one's.
+ * The instruction takes three cycles and one can begin in each, so three lanes of a block are
+ * summed at once. A sum is linear. The sum of two lanes is the first lane's sum, moved on over as
+ * many zeros as the second lane is long, xor the second lane's sum.
  */
-#define LANE	1360u		/* bytes, whole words; three lanes and two words are a block */
+#define LANE	1360u		/* bytes, whole words; a block is three lanes and two words */
 
-static u32 over_lane[4][256];	/* what each value of each byte of a sum becomes over a lane of zeros */
+/* effect of each byte of a sum, by its value, over a lane of zeros */
+static u32 over_lane[4][256];
 
 static void __attribute__((constructor)) make_over_lane(void)
 {
 	u32 bit, byte, value, i;
 
-	make_table();	/* which may not have been made yet */
+	make_table();	/* the table may not be made yet */
 	for (bit = 0; bit < 32; bit++) {
 		u32 crc = 1u << bit;
 

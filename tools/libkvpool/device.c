@@ -156,7 +156,7 @@ dev_t device_disk(dev_t rdev)
 	sys_path(rdev, "partition", path, sizeof(path));
 	if (access(path, F_OK))
 		return rdev;
-	/* the link's target is a folder of the disk's */
+	/* the link leads to a folder of the disk */
 	sys_path(rdev, "../dev", path, sizeof(path));
 	if (!read_line(path, text, sizeof(text)) || sscanf(text, "%u:%u", &ma, &mi) != 2)
 		return rdev;
@@ -190,7 +190,7 @@ const char *device_name(dev_t rdev, char *buf, size_t size)
 	return buf;
 }
 
-/* libdevmapper quotes backslashes in a table, so that nothing else can be quoted in it. */
+/* libdevmapper quotes backslashes in a table. Nothing else in a table can be quoted. */
 static bool is_word(const char *path)
 {
 	size_t len = strlen(path);
@@ -243,7 +243,7 @@ static bool is_swap(dev_t rdev)
 	return found;
 }
 
-/* In mountinfo blanks, tabs, newlines and backslashes are octal: \\040. */
+/* mountinfo writes blanks, tabs, newlines and backslashes in octal: \\040. */
 static void unescape(char *text)
 {
 	unsigned int code;
@@ -319,7 +319,7 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 	return *name;
 }
 
-/* 0 if it is not there; what device-mapper and md say is -1 where disks disagree. */
+/* 0 if the file is missing. Device-mapper and md report -1 where their disks disagree. */
 static long long sys_number(dev_t rdev, const char *name)
 {
 	char path[PATH_MAX], text[32];
@@ -330,7 +330,7 @@ static long long sys_number(dev_t rdev, const char *name)
 
 bool device_misaligned(dev_t rdev)
 {
-	/* Of a disk that says nothing of its physical blocks they may be of 4 KiB all the same. */
+	/* A disk that reports no size of its physical blocks may have blocks of 4 KiB. */
 	return sys_number(rdev, "alignment_offset") || sys_number(rdev, "start") % (KVP_BLOCK_SIZE / 512);
 }
 
@@ -344,7 +344,7 @@ bool device_suspended(dev_t rdev)
 
 static bool mounted_through(dev_t rdev, int depth, char *buf, size_t size);
 
-/* Looks below the folder @rest of @rdev: holders, or "" for its partitions. */
+/* Looks for mounts below @rdev: among its holders, or with "" among its partitions. */
 static bool mounted_below(dev_t rdev, const char *rest, int depth, char *buf, size_t size)
 {
 	char path[PATH_MAX];
@@ -409,7 +409,7 @@ int device_unused(const struct device *d, struct err *err)
 		return refuse_held(d, text, uuid, err);
 	fd = open(d->path, O_RDONLY | O_EXCL | O_CLOEXEC);
 	if (fd < 0 && errno == EBUSY)
-		return err_set(err, ERR_HELD, d->path, "find out who uses it: lsblk, fuser",
+		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",
 			       "another driver or program holds it");
 	if (fd < 0)
 		return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
@@ -424,7 +424,7 @@ int device_claim(const struct device *d, struct err *err)
 	if (fd >= 0)
 		return fd;
 	if (errno == EBUSY)
-		return err_set(err, ERR_HELD, d->path, "find out who uses it: lsblk, fuser",
+		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",
 			       "another driver or program holds it");
 	if (errno == EROFS || errno == EACCES || errno == EPERM)
 		return err_set(err, ERR_READ_ONLY, d->path, "make it writable: blockdev --setrw",
@@ -442,6 +442,6 @@ void device_announce(dev_t rdev)
 	if (fd < 0)
 		return;
 	if (write(fd, "change", 6) < 0)
-		errno = 0;	/* udev finds out at the next boot */
+		errno = 0;	/* udev finds the change at the next boot */
 	close(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Block devices, and image files that stand for one: what they are, who uses
- * them, and reads in whole blocks.
+ * Block devices, and image files that stand for one: their properties, their users, and reads of
+ * whole blocks.
  */
 #ifndef KVPOOLCTL_DEVICE_H
 #define KVPOOLCTL_DEVICE_H
@@ -15,7 +15,7 @@
 struct device {
 	char path[PATH_MAX];	/* as the user named it */
 	dev_t rdev;		/* 0: an image file */
-	dev_t file_dev;		/* of an image file: where it lies */
+	dev_t file_dev;		/* of an image file: the device of its file system */
 	ino_t file_ino;
 	u64 bytes;
 	u64 blocks;		/* whole 4 KiB blocks */
@@ -26,10 +26,9 @@ struct device {
 
 /**
  * device_open() - open a device for reading
- * @allow_file: an image file will do
+ * @allow_file: accept an image file
  *
- * Reads of a block device go past the page cache, which does not see what a
- * running pool writes.
+ * Reads of a block device bypass the page cache, which does not see the writes of a running pool.
  */
 int device_open(const char *path, bool allow_file, struct device *d, struct err *err);
 void device_close(struct device *d);
@@ -49,9 +48,9 @@ void *blocks_alloc(u32 count);
 void block_xor(void *to, const void *from);
 
 /**
- * device_misaligned() - does @rdev begin in the middle of one of the disk's blocks, or of 4 KiB?
+ * device_misaligned() - does @rdev begin inside a block of its disk, or inside 4 KiB?
  *
- * Then each small write has the disk read before.
+ * If so, the disk reads before each small write.
  */
 bool device_misaligned(dev_t rdev);
 
@@ -67,24 +66,25 @@ dev_t device_make(unsigned int major, unsigned int minor);
 /** device_numbers() - "MAJOR:MINOR" */
 const char *device_numbers(dev_t rdev, char buf[32]);
 
-/** device_name() - "/dev/..." of a device number, by which people know it */
+/** device_name() - "/dev/..." name of a device number, for people */
 const char *device_name(dev_t rdev, char *buf, size_t size);
 
-#define DEVICE_WORD	64	/* of a longer path the numbers; the module would remember 255 characters */
+/* longest path in a table; the module would remember 255 characters */
+#define DEVICE_WORD	64
 
 /**
  * device_word() - @d in a device-mapper table
  *
- * A path that stays valid: as the user gave it if it lies in /dev, else the
- * node's; so that people find the leg under that name, also when the device is
- * gone. Its numbers if no path will do.
+ * A path that stays valid: the user's path if it lies in /dev, else the node's path. People find
+ * the leg under that path even when the device has gone. If no path is suitable: the device's
+ * numbers.
  */
 const char *device_word(const struct device *d, char buf[DEVICE_WORD]);
 
 /** device_find() - the number of the block device at @path; 0 or -errno */
 int device_find(const char *path, dev_t *rdev);
 
-/** device_mountpoint() - where @rdev itself is mounted or that it is swap; false: nowhere */
+/** device_mountpoint() - where @rdev itself is mounted, or that it is swap; false: neither */
 bool device_mountpoint(dev_t rdev, char *buf, size_t size);
 
 /**
@@ -96,18 +96,18 @@ bool device_mountpoint(dev_t rdev, char *buf, size_t size);
  */
 bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size);
 
-/** device_suspended() - is it a mapped device that keeps whoever reads it waiting? */
+/** device_suspended() - is @rdev a suspended mapped device, on which reads would wait? */
 bool device_suspended(dev_t rdev);
 
 /**
- * device_unused() - refuse a device that anyone uses
+ * device_unused() - refuse a device that is in use
  *
- * Mounted or swap, itself or through its partitions and whatever is stacked
- * on them; held by a driver; or opened exclusively by anyone.
+ * In use means: mounted or swap, by itself, by its partitions or by devices stacked on them; held
+ * by a driver; or opened exclusively by a program.
  */
 int device_unused(const struct device *d, struct err *err);
 
-/** device_announce() - have udev look at @rdev anew: what lies on it has changed */
+/** device_announce() - have udev probe @rdev again after its contents have changed */
 void device_announce(dev_t rdev);
 
 /**

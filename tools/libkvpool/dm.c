@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The only file that knows libdevmapper. */
+/* The only file that uses libdevmapper. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <libdevmapper.h>
@@ -51,7 +51,7 @@ static struct dm_task *task_new(int type, const char *name)
 	return t;
 }
 
-/* Errno of a failed task, however little libdevmapper says. */
+/* Errno of a failed task; libdevmapper does not always set one. */
 static int task_errno(struct dm_task *t)
 {
 	int e = t ? dm_task_get_errno(t) : ENOMEM;
@@ -61,7 +61,7 @@ static int task_errno(struct dm_task *t)
 
 static int task_failed(int e, const char *name, const char *doing, struct err *err)
 {
-	/* libdevmapper makes no task then, and does not say why */
+	/* without root libdevmapper makes no task and gives no reason */
 	if (geteuid())
 		return err_set(err, ERR_PERMISSION, name, "run as root",
 			       "%s: only root may use device-mapper", doing);
@@ -72,7 +72,7 @@ static int task_failed(int e, const char *name, const char *doing, struct err *e
 		       "%s: %s", doing, strerror(e));
 }
 
-/* Not for ever: a worker of udev may have died, or have been told to stop. */
+/* Waits with a time limit: a worker of udev may have died, or was told to stop. */
 static int wait_for_udev(uint32_t cookie)
 {
 	int ready = 0, i;
@@ -88,9 +88,8 @@ static int wait_for_udev(uint32_t cookie)
 }
 
 /*
- * Runs a task that changes a device, and waits until udev has seen to its node.
- * Where no udev runs, as in a rescue shell, there is no cookie, and libdevmapper
- * itself makes the node.
+ * Runs a task that changes a device, and waits until udev has made its node. Where udev does not
+ * run, as in a rescue shell, there is no cookie: libdevmapper makes the node.
  */
 static int run_with_udev(struct dm_task *t)
 {
@@ -109,7 +108,7 @@ static int run_with_udev(struct dm_task *t)
 
 /* --- the module's reasons ---------------------------------------------- */
 
-/* So that what is there afterwards is about what we do next. */
+/* Removes an old refusal, so that a later one belongs to our next action. */
 static void clear_refusal(void)
 {
 	int fd = open(LAST_REFUSAL, O_WRONLY | O_CLOEXEC);
@@ -117,7 +116,7 @@ static void clear_refusal(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "\n", 1) < 0)
-		errno = 0;	/* the next refusal replaces it all the same */
+		errno = 0;	/* the next refusal replaces the old one in any case */
 	close(fd);
 }
 
@@ -132,7 +131,7 @@ static void read_refusal(char *buf, size_t size)
 		close(fd);
 }
 
-/* Takes apart "what | why | mend"; what it is about is @name. */
+/* Splits "what | why | mend"; the error is about @name. */
 static int refusal_set(char *text, const char *name, struct err *err)
 {
 	char *why = strstr(text, " | "), *mend = why ? strstr(why + 3, " | ") : NULL;
@@ -312,7 +311,7 @@ static int dev_remove(const char *name)
 	struct dm_task *t = task_new(DM_DEVICE_REMOVE, name);
 	int e = ENOMEM;
 
-	/* udev may be looking at the device for a moment */
+	/* udev may have the device open for a moment */
 	if (t && dm_task_retry_remove(t))
 		e = run_with_udev(t);
 	if (t)
@@ -369,7 +368,7 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 	return ret;
 }
 
-/* Is it @refusal that leg @leg is not there any more? */
+/* Does @refusal say that leg @leg is gone? */
 static bool leg_gone(const char *refusal, char leg[32])
 {
 	const char *at = strstr(refusal, "leg ");
@@ -379,7 +378,7 @@ static bool leg_gone(const char *refusal, char leg[32])
 	       (!strcmp(error, "ENXIO") || !strcmp(error, "ENODEV"));
 }
 
-/* "-" in place of the word @leg; false: there is no such word. */
+/* Puts "-" in place of the word @leg; false: there is no such word. */
 static bool leave_out(char *params, const char *leg)
 {
 	size_t len = strlen(leg);
@@ -396,8 +395,8 @@ static bool leave_out(char *params, const char *leg)
 }
 
 /*
- * A device that has gone was held open by the table that there was, and cannot be opened anew: then
- * without it. Whatever else is wrong with a leg, the user can mend.
+ * Loads the old table again. A device that has gone was held open by the running table, and cannot
+ * be opened again: the table is then loaded without it. The user can mend any other fault of a leg.
  */
 static int load_again(const char *name, u64 sectors, const char *old)
 {
@@ -419,7 +418,9 @@ static int load_again(const char *name, u64 sectors, const char *old)
 	return e;
 }
 
-/* The table that was loaded, in use: what waits, waits for that. Back to @old if it cannot be. */
+/*
+ * Resumes with the loaded table; waiting I/O continues there. Returns to @old if the resume fails.
+ */
 static int resume_or_go_back(const char *name, u64 sectors, const char *old, struct err *err)
 {
 	char refusal[1024], why[sizeof(err->why)];
@@ -432,12 +433,13 @@ static int resume_or_go_back(const char *name, u64 sectors, const char *old, str
 		refusal_set(refusal, name, err);
 	else
 		task_failed(e, name, "cannot be resumed", err);
-	/* The pool stopped in good order when its table was taken away: it starts anew. */
+	/* The pool stopped cleanly when its table was taken away, so it starts again. */
 	if (load_again(name, sectors, old) || dev_resume(name)) {
 		memcpy(why, err->why, sizeof(why));
-		return err_set(err, ERR_FAILED, name, "dmsetup resume, once that is mended; or export "
-			       "and import it", "%.200s; and it is suspended, as its old table does not start "
-			       "again: what waits for it goes on waiting", why);
+		return err_set(err, ERR_FAILED, name,
+			       "dmsetup resume, once that is mended; or export and import it",
+			       "%.200s; the pool is suspended, as its old table does not start "
+			       "again, and waiting I/O goes on waiting", why);
 	}
 	err->code = ERR_FAILED;
 	return -1;
@@ -465,7 +467,7 @@ int dm_stop(const char *name, struct err *err)
 	if (!e)
 		return 0;
 	if (e == EBUSY)
-		return err_set(err, ERR_BUSY, name, "find out who uses it: lsblk, fuser",
+		return err_set(err, ERR_BUSY, name, "see what uses it: lsblk, fuser",
 			       "the device is in use");
 	return task_failed(e, name, "cannot be removed", err);
 }
@@ -477,7 +479,7 @@ int dm_resume(const char *name, struct err *err)
 	return e ? task_failed(e, name, "cannot be resumed", err) : 0;
 }
 
-/* Why the module did not take a message. */
+/* Sets @err to the module's reason for refusing a message. */
 static int message_failed(const char *name, const char *message, int e, struct err *err)
 {
 	char refusal[1024], subject[64], doing[160];
@@ -489,7 +491,7 @@ static int message_failed(const char *name, const char *message, int e, struct e
 	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
 	if (!strncmp(refusal, subject, strlen(subject))) {
 		refusal_set(refusal, name, err);
-		/* tried, and did not succeed: nobody can say that nothing was changed */
+		/* the module tried and failed: something may have changed */
 		if (err && (e == EIO || e == ENOMEM))
 			err->code = ERR_KERNEL;
 		return -1;
@@ -507,7 +509,7 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 	const char *text;
 	int ret = 0;
 
-	/* A question, asked again and again by some, leaves alone what others may want to read. */
+	/* Some callers repeat a question. It leaves the last refusal for other readers. */
 	if (!answer)
 		clear_refusal();
 	if (!t || !dm_task_set_sector(t, 0) || !dm_task_set_message(t, message) ||
@@ -526,7 +528,7 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 
 /* --- the module ----------------------------------------------------------- */
 
-/* Device-mapper answers only root. */
+/* Device-mapper answers only root; sysfs answers everyone. */
 static bool version_in_sys(char *buf, size_t size)
 {
 	FILE *f = fopen("/sys/module/dm_kvpool/version", "re");
@@ -569,7 +571,7 @@ bool module_starts_degraded(void)
 	return yes;
 }
 
-/* The first line that comes from @fd, without the newline; the rest is read and forgotten. */
+/* The first line that comes from @fd, without the newline; the rest is read and dropped. */
 static void read_first_line(int fd, char *buf, size_t size)
 {
 	char rest[256];
@@ -584,7 +586,7 @@ static void read_first_line(int fd, char *buf, size_t size)
 		;
 }
 
-/* @said: what modprobe had to say, empty if nothing */
+/* @said: first line of modprobe's errors, empty if there is none */
 static void run_modprobe(char *said, size_t size)
 {
 	int fds[2], status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * libdevmapper and the module: pools that run.
+ * libdevmapper and the module: running pools.
  *
- * Nothing here prints; what libdevmapper has to say is left out, and the
- * module's last refusal is fetched instead.
+ * Nothing here prints. Messages of libdevmapper are dropped; the last refusal of the module is
+ * fetched instead.
  */
 #ifndef KVPOOLCTL_DM_H
 #define KVPOOLCTL_DM_H
@@ -40,15 +40,17 @@ bool dm_is_pool(dev_t rdev);
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err);
 
-/** dm_table() - the table of a mapped device; *@params, behind the target's name, is to be freed */
+/**
+ * dm_table() - the table of a mapped device; *@params, without the target's name, is to be freed
+ */
 int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
 
 /**
- * dm_reload() - a running pool goes on with another table
- * @old: the table that it has; if the new one cannot be resumed, that is started anew
+ * dm_reload() - give a running pool another table
+ * @old: its present table, which is started again if the new one cannot be resumed
  *
- * Return: 0; or -1: it has the old one, but for legs whose devices have gone meanwhile, which are missing.
- * If it was refused before anything changed, err->code says so.
+ * Return: 0; or -1: the pool has the old table. Legs whose devices have gone meanwhile are missing.
+ * If the new table was refused before anything changed, err->code says so.
  */
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err);
@@ -62,10 +64,12 @@ int dm_resume(const char *name, struct err *err);
 /** dm_message() - send a message; its answer, "" if none, is to be freed, @answer may be NULL */
 int dm_message(const char *name, const char *message, char **answer, struct err *err);
 
-/** module_load() - see to it that the target is there */
+/** module_load() - load the module unless the target is there */
 int module_load(struct err *err);
 
-/** module_starts_degraded() - was the module told to start pools without all their legs? */
+/**
+ * module_starts_degraded() - does the module's parameter let pools start without all their legs?
+ */
 bool module_starts_degraded(void);
 
 /** module_version() - of the target, false: not loaded */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An error: what it is about, why, and how to mend it. Its code decides the
- * exit status. Library functions fill one in and return -1; only the commands
- * print it.
+ * An error: its subject, its reason, and how to mend it. The code decides the exit status. Library
+ * functions fill in an error and return -1; only the commands print it.
  */
 #ifndef KVPOOLCTL_ERR_H
 #define KVPOOLCTL_ERR_H
@@ -66,9 +65,9 @@ struct err {
 
 /**
  * err_set() - fill in an error
- * @e: the error, or NULL when the caller does not care
- * @what: the thing it is about, as the user named it
- * @mend: what the user can do
+ * @e: the error, or NULL when the caller does not need it
+ * @what: the subject, as the user named it
+ * @mend: the user's next step
  * @why: printf format of the reason
  *
  * Return: -1, always, so that a function can end in it.

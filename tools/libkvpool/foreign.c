@@ -16,7 +16,10 @@ static bool inside(u64 offset, u64 bytes, u64 first_block, u64 end_block)
 	       offset <= (end_block << KVP_BLOCK_SHIFT) - bytes;
 }
 
-/* A slot that is no label: whoever wrote over it has it. One that cannot be read may be one. */
+/*
+ * A slot that holds no label belongs to the tool that wrote over it. A slot that cannot be read may
+ * hold a label.
+ */
 static bool in_dead_slot(const struct label *l, u64 offset, u64 bytes)
 {
 	unsigned int i;
@@ -42,7 +45,7 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 	if (inside(offset, bytes, 0, ring) || inside(offset, bytes, ring_end, KVP_EVENTS_BLOCK) ||
 	    inside(offset, bytes, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_LABEL_BLOCKS))
 		return true;
-	/* On a device that is larger than the leg was, the end of the leg is not the end of it. */
+	/* On a device that is larger than the leg was, the leg ends before the device does. */
 	if (!l->sb || l->sb->legs[l->sb->leg_index].size_blocks != d->blocks)
 		return false;
 	if (inside(offset, bytes, back, back + ring) || offset >= (back + ring_end) << KVP_BLOCK_SHIFT)
@@ -52,7 +55,7 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 
 /* --- without waiting for disks that hang -------------------------------------------- */
 
-/* In a process of its own, which may be left behind. */
+/* Probes in a process of its own, which can be abandoned. */
 static int ask(const char *path, pid_t *pid)
 {
 	char type[SIGNATURE_TYPE];

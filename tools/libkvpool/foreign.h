@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Signatures of others on a leg. To other tools a leg looks blank: its first 64 KiB and the end of it
- * are not used, and no label of ours is known to them. mkfs, pvcreate, mdadm, mkswap and sfdisk, run on
- * a leg by mistake, leave their magic there, which the pool never overwrites; what else they wrote the
- * pool's checksums find. At the next boot somebody may take the leg for theirs.
+ * Signatures of other tools on a leg. To other tools a leg looks blank: its first 64 KiB and its
+ * end are unused, and they do not know kvpool's labels. mkfs, pvcreate, mdadm, mkswap and sfdisk,
+ * run on a leg by mistake, leave their magic there, and the pool never overwrites it. The pool's
+ * checksums find what else these tools wrote. At the next boot another tool may take the leg for
+ * its own.
  */
 #ifndef KVPOOLCTL_FOREIGN_H
 #define KVPOOLCTL_FOREIGN_H
@@ -12,25 +13,26 @@
 #include "signature.h"
 
 /**
- * foreign_free() - do these bytes of a leg hold nothing of the pool's?
+ * foreign_free() - are these bytes of a leg unused by the pool?
  * @in_use: the pool runs, and may write any slot of its labels
  *
- * That are the parts of the label areas that are unused, and slots that are no label any more.
+ * Unused are the free parts of the label areas, and slots that hold no label any more.
  */
 bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64 bytes, bool in_use);
 
 /**
- * foreign_find() - look for signatures on devices, all at once, and for no longer than two seconds
- * @type: what was found on each, empty where there is nothing or where it did not answer
+ * foreign_find() - look for signatures on all devices at once, for two seconds at most
+ * @type: the signature found on each; empty if there is none or the device did not answer
  *
- * A disk of a running pool may hang, and whoever asks for the pool's health must not.
+ * A disk of a running pool may hang; a question about the pool's health must not.
  */
 void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE]);
 
 /**
- * foreign_wipe() - remove the signatures of others from a leg, and leave the rest of it alone
+ * foreign_wipe() - remove the signatures of other tools from a leg, and nothing else
  * @fd: open for writing; -1: only look
- * @done, @left: what was wiped, or would be; and what lies where the pool has something
+ * @done: signatures that were wiped, or would be
+ * @left: signatures that lie where the pool keeps data
  *
  * Return: 0, or -1 with @err.
  */

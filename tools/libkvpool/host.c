@@ -9,9 +9,10 @@
 
 #define ID_FILE		"/etc/machine-id"
 #define ID_DIGITS	32
-#define INITRD_FILE	"/etc/initrd-release"	/* there an ID is made up at each boot */
+/* in an initrd the machine ID is made up at each boot */
+#define INITRD_FILE	"/etc/initrd-release"
 
-/* Each half of the digest is of one half of the ID: neither can be computed back. */
+/* Each half of the digest covers half of the ID, so the ID cannot be computed from the digest. */
 static u64 digest(const char *id)
 {
 	u32 high = kvp_crc32c(~0u, id, ID_DIGITS / 2);
@@ -36,7 +37,7 @@ static u64 read_id(void)
 	return n == ID_DIGITS ? digest(id) : 0;
 }
 
-/* A name that could not stand in a table is not worth its quoting. */
+/* A name that would need quoting in a table is left out. */
 static bool is_plain(const char *name)
 {
 	for (; *name; name++)

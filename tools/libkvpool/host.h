@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * This host, as labels name it. A pool's label says which host runs the pool, or
- * ran it last, so that another one is not led to start it as well.
+ * This host, as labels name it. A pool's label names the host that runs the pool, or ran it last.
+ * So another host is not led to start it as well.
  */
 #ifndef KVPOOLCTL_HOST_H
 #define KVPOOLCTL_HOST_H
@@ -18,9 +18,9 @@ struct host {
 /**
  * host_self() - this host
  *
- * Known by a digest of /etc/machine-id, which stays when a host is renamed. The
- * digest, since that number is nobody else's business. In an initial RAM disk, and
- * without the file, the host is unknown.
+ * A host is known by a digest of /etc/machine-id, which stays when the host is renamed. The ID
+ * itself is private, so labels hold only the digest. In an initial RAM disk, and without the file,
+ * the host is unknown.
  */
 void host_self(struct host *h);
 

@@ -11,7 +11,7 @@
 
 bool iocount_parse(const char *line, struct iocount *c)
 {
-	/* reads, merged, sectors, ms, the same of writes, in flight, 2 times, discards */
+	/* fields: reads, merged, sectors, ms, the same of writes, in flight, 2 times, discards */
 	int n = sscanf(line, "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
 		       " %*u %*u %*u %*u %" SCNu64, &c->reads, &c->read_bytes, &c->writes,
 		       &c->write_bytes, &c->discards);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel counts of every block device: Documentation/block/stat.rst. */
+/* The kernel's counters of a block device: Documentation/block/stat.rst. */
 #ifndef KVPOOLCTL_IOCOUNT_H
 #define KVPOOLCTL_IOCOUNT_H
 
@@ -9,14 +9,14 @@
 #include "format/format.h"
 
 struct iocount {
-	u64 reads, writes, discards;		/* that have ended */
+	u64 reads, writes, discards;		/* completed requests */
 	u64 read_bytes, write_bytes;
 };
 
-/** iocount_load() - of a device; false, and zeros, if it is not there */
+/** iocount_load() - counters of a device; false, and zeros, if there is no such device */
 bool iocount_load(dev_t rdev, struct iocount *c);
 
-/** iocount_parse() - from the line that sysfs has; false if it is none */
+/** iocount_parse() - counters from a line of sysfs; false if the line is malformed */
 bool iocount_parse(const char *line, struct iocount *c);
 
 #endif

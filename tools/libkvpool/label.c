@@ -30,7 +30,7 @@ const char *leg_word(u32 state)
 	}
 }
 
-/* Text from a device may be anything: nothing of it may drive a terminal. */
+/* Text from a device may be anything: it must not control a terminal. */
 static void make_printable(char *text)
 {
 	for (; *text; text++)
@@ -59,8 +59,9 @@ static void note_valid(struct label *l, struct label_slot *s, struct kvp_sb **sb
 }
 
 /*
- * A label that would be sound if the device were as large as it says: a dock or a host that hides the last
- * sectors. The leg cannot be used, but it is there, and nobody should look for it elsewhere.
+ * A label that would be sound if the device were as large as the label says. The reason is a dock
+ * or a host that hides the last sectors. The leg cannot be used, but it is there: the error names
+ * it.
  */
 static void note_short(const struct device *d, struct label *l, struct label_slot *s,
 		       const struct kvp_disk_sb *raw, struct kvp_sb *sb)

@@ -10,7 +10,8 @@
 
 struct label_slot {
 	u64 offset;		/* bytes */
-	int state;		/* 0 valid; -ENODATA none; else bad (as kvp_sb_decode(), or -EIO) */
+	/* 0 valid; -ENODATA none; else bad (error of kvp_sb_decode(), or -EIO) */
+	int state;
 	u64 epoch, sequence;	/* of a valid one */
 	struct kvp_why why;	/* of a bad one */
 };
@@ -19,20 +20,23 @@ struct label {
 	struct label_slot slots[LABEL_SLOTS];	/* front ring, then back ring */
 	unsigned int valid, bad;
 	unsigned int unreadable;	/* of those that are bad */
-	u64 held;		/* the highest sequence that may be there, if some cannot be read */
+	/* if some slots cannot be read: the highest sequence that they may hold */
+	u64 held;
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
-	u64 short_by;		/* bytes that the device lacks of what it was as a leg; then no slot is valid */
-	u8 short_pool[16];	/* and the pool's UUID */
+	/* bytes that the device lacks of its size as a leg; if not 0, no slot is valid */
+	u64 short_by;
+	u8 short_pool[16];	/* if short_by: the pool's UUID */
 };
 
 /**
  * label_read() - read both rings of a device
  *
- * A device too small for labels has none. Return: 0, or -1 with @err when out
- * of memory. Slots that cannot be read count as bad, and may hold more than @held says of
- * those that can: kvp_sb_rings_may_hold().
+ * A device too small for labels has none. Slots that cannot be read count as bad. They may hold a
+ * newer superblock than the readable ones; see @held and kvp_sb_rings_may_hold().
+ *
+ * Return: 0, or -1 with @err when out of memory.
  */
 int label_read(const struct device *d, struct label *l, struct err *err);
 void label_free(struct label *l);

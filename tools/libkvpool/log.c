@@ -20,7 +20,7 @@ void log_rec(const void *buf, u32 i, struct kvp_rec *r)
 	kvp_rec_decode(&d[i], r);
 }
 
-/* What the payload of a record sums to; of parity by its vdev. */
+/* The sum that the payload of a record must have; parity sums with its vdev's seed. */
 static u32 payload_sum(const struct kvp_sb *sb, const struct kvp_rec *r, const void *data)
 {
 	return r->kind == KVP_REC_PARITY ?
@@ -33,7 +33,10 @@ u32 walker_sum(const struct walker *k, const struct kvp_rec *r, const void *data
 	return payload_sum(k->pool->sb, r, data);
 }
 
-/* Has the leg room for the log's @lsn? Then where. If it is there is a question of turns. */
+/*
+ * True if the leg has a place for the log's @lsn; @at receives the place. The rotation of vdevs
+ * decides whether the entry is there.
+ */
 static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 *at)
 {
 	u32 copy;
@@ -48,7 +51,7 @@ static bool on_leg(const struct offline_pool *p, unsigned int leg, u64 lsn, u64 
 	return false;
 }
 
-/* The same of one of a walker's. */
+/* The same for a leg of the walker. */
 static bool room_on(const struct walker *k, unsigned int leg, u64 lsn, u64 *at)
 {
 	return on_leg(k->legs[leg].pool, k->legs[leg].place, lsn, at);
@@ -61,7 +64,7 @@ static int leg_read(const struct walker *k, unsigned int leg, u64 at, u32 count,
 	return device_read(l->pool->legs[l->place], at, count, buf);
 }
 
-/* Of clean blocks nobody uses it. */
+/* Payload of clean blocks is not checked: no reader needs it. */
 static int payload_check(const struct walker *k, const struct kvp_log_hdr *h, const void *buf,
 			 struct kvp_why *why)
 {
@@ -115,7 +118,9 @@ bool walker_follows(const struct walker *k, const struct kvp_log_hdr *h, struct 
 	return false;
 }
 
-/* Reads and verifies the entry at @lsn on one leg, at @at there; with its payload if @whole. */
+/*
+ * Reads and verifies the entry at @lsn from one leg, where it lies at @at; with payload if @whole.
+ */
 static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at, bool whole,
 		      void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
 {
@@ -157,15 +162,15 @@ void walker_note_bad(struct walker *k, unsigned int leg, u64 lsn)
 {
 	unsigned int n = k->note_count[leg]++;
 
-	/* one that is pushed out was followed by many others: durable for sure */
+	/* many entries follow one that is pushed out: it was durable */
 	if (n >= LOG_BAD_NOTES)
 		k->w->bad[k->legs[leg].pool->index[k->legs[leg].place]]++;
 	k->notes[leg][n % LOG_BAD_NOTES] = lsn;
 }
 
 /*
- * The entry at @lsn, of which no leg has all that was durable: it counts if all have the same header, as in a
- * recovery (kvp_log_by_headers()). Which of its blocks are lost is seen when they are asked for.
+ * The durable entry at @lsn, of which no leg has all. It counts if all legs have the same header,
+ * as in a recovery (kvp_log_by_headers()). Readers of its blocks find out which of them are lost.
  */
 static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
 {
@@ -183,7 +188,7 @@ static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
 	return lsn < k->known && k->leg_count;
 }
 
-/* Looks for the next entry of the chain at @lsn on all legs; it is left in buf[0]. */
+/* Looks for the next entry of the chain at @lsn on all legs, and leaves it in buf[0]. */
 static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
 {
 	u32 turn = kvp_log_turn(&k->track, lsn);
@@ -256,7 +261,7 @@ static void count_entry(struct walker *k, const struct kvp_log_hdr *h)
 	k->lsn = h->lsn + h->blocks;
 }
 
-/* The generation that is being walked, if it is not the newest. */
+/* The older generation that is being walked; NULL in the newest one. */
 static const struct kvp_generation *generation(const struct walker *k)
 {
 	const struct kvp_sb *sb = k->pool->sb;
@@ -264,7 +269,7 @@ static const struct kvp_generation *generation(const struct walker *k)
 	return k->generation < sb->generation_count ? &sb->generations[k->generation] : NULL;
 }
 
-/* Where the superblock says that a generation ends the next one begins, and nowhere else. */
+/* The next generation begins only where the superblock says that one ends. */
 static void pass_generations(struct walker *k)
 {
 	const struct kvp_generation *g;
@@ -296,13 +301,13 @@ static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 		return false;
 	if (find_at(k, skip, h, &why))
 		return true;
-	/* If the log is damaged, that is what is wrong with it. */
+	/* If the log is damaged, this is the reason. */
 	if (k->near && !near)
 		k->w->end = why;
 	return false;
 }
 
-/* Does a header of this log that claims to lie at @lsn start here? Sorts out most blocks. */
+/* Does a header of this log that names @lsn start here? Most blocks are sorted out by this. */
 static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
 {
 	const struct kvp_disk_log_hdr *d = block;
@@ -323,7 +328,7 @@ void walker_saw(struct walker *k, const void *buf, u32 avail, u64 lsn)
 		k->w->watermark = h.durable;
 }
 
-/* Looks at block @i of @count that lie in buf[0]; the first is that of @lsn. */
+/* Looks at block @i of the @count blocks in buf[0]; the first of them is that of @lsn. */
 static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u64 at, u32 i, u32 count)
 {
 	const void *block = (u8 *)k->buf[0] + ((size_t)i << KVP_BLOCK_SHIFT);
@@ -359,9 +364,8 @@ static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
 }
 
 /*
- * An entry beyond the end may tell that more was durable than the entries
- * before it do: then one of those is damaged. One of a higher epoch than the
- * superblock's tells that the superblock is old.
+ * An entry beyond the end may name a higher watermark than the entries before it: then one of those
+ * is damaged. An entry with a higher epoch than the superblock's shows that the superblock is old.
  */
 static void look_beyond(struct walker *k, u64 limit)
 {
@@ -412,7 +416,9 @@ static void walker_free(struct walker *k)
 	free(k);
 }
 
-/* What the first headers of the newest generation's segments say that was durable, as in a recovery. */
+/*
+ * The watermark that the first headers of the newest generation's segments name, as in a recovery.
+ */
 static void find_known(struct walker *k, u64 limit)
 {
 	const struct kvp_sb *sb = k->pool->sb;
@@ -485,7 +491,7 @@ int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 	return ret;
 }
 
-/* Once along the chain; with @fn it is known to be complete. */
+/* One walk along the chain; with @fn the caller knows that the chain is complete. */
 static int walk_chain(struct walker *k, bool *complete, struct log_at *end, log_entry_fn fn,
 		      void *arg)
 {
@@ -519,7 +525,7 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 	int ret = 0;
 
 	*complete = false;
-	/* As long as it is being written nothing is home that it is for. */
+	/* While the chain is being written, the parity in it has not been written home. */
 	if (!pool->sb->redo_nonce || pool->sb->redo_state == KVP_REDO_BEGUN ||
 	    pool->sb->redo_state == KVP_REDO_AGAIN)
 		return 0;
@@ -551,7 +557,7 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 
 		if (!here || kvp_log_turn(&k->track, k->lsn) != pool->vdev ||
 		    read_entry(k, 0, k->lsn, at, true, k->buf[0], &h, &why)) {
-			/* The next one may be behind one that another vdev has. */
+			/* the next entry may follow one that another vdev has */
 			k->lsn = here && k->track.nr > 1 ? k->lsn + 1 : kvp_log_segment_end(pool->g, k->lsn);
 			continue;
 		}
@@ -564,7 +570,7 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 	return ret;
 }
 
-/* What lies at @lsn on a leg that has it, if that is it. */
+/* Reads the block at @lsn from the first leg on which it has its sum. */
 static bool read_copy(const struct offline_pool *p, u64 lsn, u32 crc, u32 (*sum)(void *arg, const void *data),
 		      void *arg, void *buf)
 {

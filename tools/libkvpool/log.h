@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The log, read from the legs: walked from the tail, each entry taken from
- * the first leg whose copy is sound. Where several vdevs carry it, the one that is
- * given leads to the others (offline.h).
+ * The log, read from the legs. It is walked from the tail; each entry is taken from the first leg
+ * with a sound copy. Where several vdevs carry the log, the given one leads to the others
+ * (offline.h).
  */
 #ifndef KVPOOLCTL_LOG_H
 #define KVPOOLCTL_LOG_H
@@ -10,11 +10,13 @@
 #include "offline.h"
 
 #define LOG_BAD_NOTES	64
-#define LOG_FAULTS	32	/* that are told one by one */
+#define LOG_FAULTS	32	/* faults that are reported one by one */
 
-/* A copy of a durable entry, or a block of it, that is not as it should be, though others make up for it. */
+/*
+ * A damaged copy of a durable entry, or of a block of it; another copy or parity makes up for it.
+ */
 struct log_fault {
-	u32 leg;		/* by its place in the superblock */
+	u32 leg;		/* index in the superblock */
 	u64 lsn;		/* of the entry */
 	struct kvp_why why;
 };
@@ -23,26 +25,31 @@ struct log_walk {
 	u64 entries, data, intents, discards, parity, clean;
 	u64 head;		/* lsn after the last entry */
 	u64 watermark;		/* every entry below was durable */
-	u64 max_epoch;		/* of all entries of this pool; above the superblock's: that is old */
+	/* of all entries of this pool; if above the superblock's epoch, the superblock is old */
+	u64 max_epoch;
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
-	/* By places in the superblock: entries below the watermark of which the leg's part is not sound. */
+	/*
+	 * By leg index in the superblock: entries below the watermark whose part on the leg is
+	 * damaged.
+	 */
 	u64 bad[KVP_MAX_LEGS];
 	struct log_fault faults[LOG_FAULTS];	/* the first of those */
 	unsigned int fault_count;
-	u64 by_header;		/* entries that count by their headers: no leg has all of their payload */
+	/* entries that count by their headers alone: no leg has all of their payload */
+	u64 by_header;
 	bool damaged;		/* ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
 
 enum log_state {
 	LOG_SOUND,
-	LOG_NEWER,	/* written under a superblock newer than any that is at hand */
+	LOG_NEWER,	/* written under a superblock newer than all that were found */
 	LOG_DAMAGED,
 };
 
 /*
- * Called for each entry in order, once all of it is verified, or enough. @buf holds the header
- * with its records. Nonzero ends the walk and is returned.
+ * Called for each entry in order, once it is verified as far as needed. @buf holds the header with
+ * its records. A nonzero return ends the walk and is returned.
  */
 typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *buf);
 
@@ -54,7 +61,9 @@ typedef int (*log_entry_fn)(void *arg, const struct kvp_log_hdr *h, const void *
  */
 int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
 
-/* A place in the log: of a record in its entry. Records of the same block are ordered by it. */
+/*
+ * The place of a record in the log: its entry, and its index there. It orders records of one block.
+ */
 struct log_at {
 	u64 lsn;
 	u32 rec;
@@ -67,8 +76,8 @@ static inline bool log_before(struct log_at a, struct log_at b)
 
 /**
  * log_chain() - walk the parity that an unfinished recovery has appended to the log
- * @complete: has it its last entry? Else it does not count, and @fn is not called
- * @end: if so, where that recovery saw the log end
+ * @complete: does the chain have its last entry? If not, it does not count, and @fn is not called
+ * @end: of a complete chain: where the recovery saw the log end
  *
  * Return: as log_walk().
  */
@@ -76,9 +85,9 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 	      log_entry_fn fn, void *arg);
 
 /**
- * log_part() - what of the log is on one leg of a parity1, which has some segments only, or of one vdev of several
+ * log_part() - walk the part of the log that one leg of a parity1, or one of several vdevs, has
  *
- * Entries need not follow one another, so nothing is said of its end.
+ * Entries of a part need not follow one another, so the walk says nothing about the log's end.
  */
 int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn fn, void *arg);
 
@@ -90,13 +99,14 @@ struct log_payload {
 };
 
 /**
- * log_read() - a payload block that must sum to @crc: from any leg that has it, or made of its row
- * Return: 0, or -EIO: it is not to be had.
+ * log_read() - read a payload block that must sum to @crc, from a leg or rebuilt from its row
+ *
+ * Return: 0, or -EIO: no leg has it, and the row does not give it.
  */
 int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 
-/** log_state() - what a walk found */
+/** log_state() - the verdict of a walk */
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w);
 
 /** log_rec() - record @i of a verified entry */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log in full stripes, as a recovery reads it (dm-kvpool/recovery/stripes.c): of a header either
- * copy of each block, of the payload what has its sum, or what the rest of its row makes of it.
+ * The log in full stripes, read like a recovery does (dm-kvpool/recovery/stripes.c). Each block of
+ * a header has two copies. A payload block counts if it has its sum, or if the rest of its row
+ * gives it.
  */
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ int log_rows_leg(const struct offline_pool *pool, u64 lsn)
 	return offline_leg(pool, kvp_log_place(pool->g, lsn, 0).leg);
 }
 
-/* What one leg has of the segment lies side by side there, and here by turns with the others'. */
+/* One leg's part of the segment lies side by side there; here it is spread over the rows. */
 static void load_leg(struct log_rows *r, unsigned int place)
 {
 	const struct offline_pool *p = r->pool;
@@ -88,7 +89,10 @@ void log_rows_load(struct log_rows *r, u64 lsn)
 
 /* --- a header -------------------------------------------------------------------------- */
 
-/* Of the block at @i of the header at @lsn one copy, @second or not; the other if that is not there. */
+/*
+ * One copy of block @i of the header at @lsn: @second or the first; the other copy if that one is
+ * missing.
+ */
 static bool take_copy(const struct log_rows *r, u64 lsn, u32 i, bool second, u8 *hdr)
 {
 	const void *copy = log_rows_block(r, lsn + 2 * i + second) ?:
@@ -106,7 +110,10 @@ static bool copies_differ(const struct log_rows *r, u64 lsn, u32 i)
 	return a && b && memcmp(a, b, KVP_BLOCK_SIZE);
 }
 
-/* The length that a copy of its first block claims, at most @most; 0: it is no header, or as the first copy. */
+/*
+ * The length that a copy of the first block claims, at most @most. 0: it is no header, or equals
+ * the first copy.
+ */
 static u32 claimed(const struct log_rows *r, u64 lsn, bool second, u32 most)
 {
 	const struct kvp_disk_log_hdr *d = log_rows_block(r, lsn + second);
@@ -117,7 +124,7 @@ static u32 claimed(const struct log_rows *r, u64 lsn, bool second, u32 most)
 	return second && log_rows_block(r, lsn) && !copies_differ(r, lsn, 0) ? 0 : blocks;
 }
 
-/* The most blocks for which a header at @lsn has room, with its copies. */
+/* The largest header that fits at @lsn with its copies, in blocks. */
 static u32 most_header(const struct log_rows *r, u64 lsn)
 {
 	u64 room = (kvp_log_segment_end(r->pool->g, lsn) - lsn) / 2;
@@ -125,7 +132,7 @@ static u32 most_header(const struct log_rows *r, u64 lsn)
 	return room < KVP_MAX_HDR_BLOCKS ? (u32)room : KVP_MAX_HDR_BLOCKS;
 }
 
-/* What may be the header at @lsn, put together in way @try, in @hdr: its blocks, or 0. */
+/* The possible header at @lsn, put together in way @try, in @hdr. Returns its blocks, or 0. */
 static u32 take_header(const struct log_rows *r, u64 lsn, u32 try, u8 *hdr)
 {
 	const struct kvp_geometry *g = r->pool->g;
@@ -145,7 +152,7 @@ static u32 take_header(const struct log_rows *r, u64 lsn, u32 try, u8 *hdr)
 
 /* --- an entry ---------------------------------------------------------------------------- */
 
-/* An entry that is looked at. */
+/* The entry that is checked. */
 struct entry {
 	struct walker *k;
 	struct log_rows *r;
@@ -179,7 +186,7 @@ static bool is_right(const struct entry *e, u32 at, const void *data)
 	return walker_sum(e->k, &rec, data) == rec.crc;
 }
 
-/* Nobody uses what is clean: if it is rotten, that must not end the log. */
+/* Clean blocks are not needed: a rotten one must not end the log. */
 static bool is_needed(const struct entry *e, u32 at)
 {
 	struct kvp_rec rec;
@@ -188,7 +195,10 @@ static bool is_needed(const struct entry *e, u32 at)
 	return kvp_rec_counts(&rec);
 }
 
-/* All of the row from @first to @end but @but, added up in the scratch block; false: one is not there. */
+/*
+ * Xors the row's blocks from @first to @end, without @but, into the scratch block; false: one is
+ * missing.
+ */
 static bool add_up(const struct entry *e, u32 first, u32 end, u32 but)
 {
 	u32 at;
@@ -215,7 +225,7 @@ static void say_payload(const struct entry *e, u32 at, char *text, size_t size)
 		 (unsigned long long)rec.block);
 }
 
-/* One row: false if a block that counts is lost. */
+/* Checks one row; false if a block that counts is lost. */
 static bool check_row(struct entry *e, u32 first, u32 end)
 {
 	const void *parity = log_rows_block(e->r, e->h->lsn + first);
@@ -326,7 +336,7 @@ void log_rows_look(struct walker *k, u64 lsn)
 	u32 try, blocks, most = most_header(k->rows, lsn);
 
 	log_rows_load(k->rows, lsn);
-	/* Of most blocks there is none, whichever copies are taken. */
+	/* Most blocks are no header in either copy. */
 	if (!most || (!claimed(k->rows, lsn, false, most) && !claimed(k->rows, lsn, true, most)))
 		return;
 	for (try = 0; try < KVP_LOG_STRIPE_TRIES; try++) {

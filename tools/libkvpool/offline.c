@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opening a pool to be read without the module. */
+/* Opens a pool for reading without the module. */
 #include "offline.h"
 
 void offline_init(struct offline_pool *p, const struct kvp_sb *sb, u32 vdev)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which version of a block the log makes current: its records in memory,
- * sorted, and asked for in ascending order of blocks; of a parity1 in any order.
+ * Which version of a block the log makes current. The log's records are in memory, sorted. They are
+ * asked for in ascending order of blocks; for a parity1 in any order.
  */
 #ifndef KVPOOLCTL_REPLAY_H
 #define KVPOOLCTL_REPLAY_H
@@ -17,8 +17,8 @@ struct replay_rec {
 	u32 count;
 	u32 crc;
 	u8 kind;	/* enum kvp_rec_kind */
-	u8 row;		/* of its contents: kvp_log_row() */
-	u64 payload;	/* lsn of its contents, of data */
+	u8 row;		/* kvp_log_row() of its payload */
+	u64 payload;	/* of data: lsn of its payload */
 };
 
 /* Parity of a row. */
@@ -26,8 +26,8 @@ struct replay_parity {
 	u64 row;
 	u32 vdev, crc;
 	u64 lsn, payload;
-	u8 payload_row;		/* kvp_log_row() of that */
-	struct log_at limit;	/* it counts the versions before this */
+	u8 payload_row;		/* kvp_log_row() of the payload */
+	struct log_at limit;	/* the parity counts the versions before this place */
 };
 
 struct replay {
@@ -38,15 +38,16 @@ struct replay {
 	size_t discard_count, discard_room, discard_at;
 	struct replay_parity *parity;	/* by vdev and row, newest first */
 	size_t parity_count, parity_room;
-	struct replay_rec **heap;	/* discards that reach the block asked for; newest on top */
+	/* discards that cover the block asked for, the newest on top */
+	struct replay_rec **heap;
 	size_t heap_count;
-	u64 settled;	/* where the log's newest generation begins, if there are older ones */
+	u64 settled;	/* if the log has older generations: lsn where the newest one begins */
 };
 
 /**
  * replay_settled() - is @rec an intent or a discard that a recovery has resolved?
  *
- * Then it means: what the table says, and no record that is older.
+ * Such a record means: the table has the version, and older records do not count.
  */
 static inline bool replay_settled(const struct replay *r, const struct replay_rec *rec)
 {
@@ -60,23 +61,23 @@ int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf);
 int replay_sort(struct replay *r);
 void replay_free(struct replay *r);
 
-/** replay_next() - the first block at or after @block that has a record of its own, or ~0 */
+/** replay_next() - the first block from @block on that has a record of its own, or ~0 */
 u64 replay_next(struct replay *r, u64 block);
 
 /**
  * replay_get() - records of @block, newest first; blocks must be asked for in ascending order
- * @recs: receives them
- * @discard: receives the newest discard of it, or NULL
+ * @recs: receives the records
+ * @discard: receives the newest discard of the block, or NULL
  *
- * Return: their number.
+ * Return: the number of records.
  */
 size_t replay_get(struct replay *r, u64 block, const struct replay_rec **recs,
 		  const struct replay_rec **discard);
 
-/** replay_find() - the same records, of any block: their number */
+/** replay_find() - the same, for blocks in any order */
 size_t replay_find(const struct replay *r, u64 block, const struct replay_rec **recs);
 
-/** replay_touches() - does the log say anything of a block from @first to before @end? */
+/** replay_touches() - does the log have a record of a block from @first to before @end? */
 bool replay_touches(const struct replay *r, u64 first, u64 end);
 
 /** replay_row() - the newest parity of a row, NULL if there is none */

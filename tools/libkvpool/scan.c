@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding legs, and putting them together to pools. */
+/* Finds legs, and groups them into pools. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,14 +23,14 @@ static bool known(const struct scan *s, const struct device *d)
 	return false;
 }
 
-/* Part of a stack whose top shows the same label, or a pool itself? */
+/* True for a part of a stack whose top shows the same label, and for a pool's own device. */
 static bool hidden(const struct device *d)
 {
 	char name[256], uuid[160];
 
 	if (!d->rdev)
 		return false;
-	/* Whoever reads a suspended device waits until it is resumed. */
+	/* A read of a suspended device waits until the device is resumed. */
 	if (dm_is_pool(d->rdev) || device_suspended(d->rdev))
 		return true;
 	return device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
@@ -59,8 +59,8 @@ static int keep(struct scan *s, struct found_leg *leg, struct err *err)
 }
 
 /*
- * What cannot be opened is left out: a scan looks at whatever there is. But for
- * somebody who may not look at devices it is no scan at all.
+ * Leaves out a device that cannot be opened: a scan takes all that it finds. Without the right to
+ * open any device there is no scan at all.
  */
 static int add_path(struct scan *s, const char *path, struct err *err)
 {
@@ -138,7 +138,7 @@ bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb)
 {
 	u32 i;
 
-	/* It went on without the leg that the newest superblock is on. */
+	/* This leg's side went on without the leg that has the newest superblock. */
 	if (sb->leg_index < leg->leg_count &&
 	    !memcmp(leg->legs[sb->leg_index].uuid, sb->leg_uuid, 16) &&
 	    leg->legs[sb->leg_index].state != KVP_LEG_IN_SYNC)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The only file that knows libblkid. */
+/* The only file that uses libblkid. */
 #include <blkid/blkid.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "signature.h"
 
-#define MAX_SIGNATURES	100	/* a device with more is not what it seems */
+#define MAX_SIGNATURES	100	/* a device with more signatures is not plausible */
 
 static blkid_probe probe_new(int fd, const char *path, struct err *err)
 {
@@ -31,7 +31,7 @@ static blkid_probe probe_new(int fd, const char *path, struct err *err)
 
 int signature_find(const char *path, char *type, size_t size, struct err *err)
 {
-	/* not the descriptor of struct device: libblkid's reads are not aligned */
+	/* not the descriptor of struct device: libblkid's reads are unaligned */
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
 	const char *value;
 	blkid_probe pr;
@@ -59,7 +59,7 @@ int signature_find(const char *path, char *type, size_t size, struct err *err)
 	return !ret;
 }
 
-/* What the probe found; false: nothing that has a place. */
+/* The signature that the probe found; false: it has no place. */
 static bool read_found(blkid_probe pr, struct signature *s)
 {
 	const char *type, *offset, *magic;
@@ -115,7 +115,7 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 	blkid_free_probe(pr);
 	close(reader);
 	if (pr && ret != 1)
-		err_set(err, ERR_IO, path, "check the device", "its signatures cannot be read, or wiped");
+		err_set(err, ERR_IO, path, "check the device", "its signatures cannot be read or wiped");
 	return pr && ret == 1 ? 0 : -1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* libblkid: what else lies on a device. */
+/* libblkid: signatures on a device. */
 #ifndef KVPOOLCTL_SIGNATURE_H
 #define KVPOOLCTL_SIGNATURE_H
 
@@ -12,14 +12,14 @@
  * signature_find() - which signature (file system, partition table, RAID, ...) a device has
  * @type: receives its type, empty when the device has none
  *
- * Return: 1 found, 0 none, -1 with @err when it cannot be told.
+ * Return: 1 found, 0 none, -1 with @err when the probe failed.
  */
 int signature_find(const char *path, char *type, size_t size, struct err *err);
 
-#define SIGNATURE_TYPE	64	/* bytes of the name of one */
+#define SIGNATURE_TYPE	64	/* bytes of a signature's name */
 #define SIGNATURES_MAX	16
 
-/* One, and where its magic lies. */
+/* A signature, and the place of its magic. */
 struct signature {
 	char type[SIGNATURE_TYPE];
 	unsigned long long offset, bytes;
@@ -31,9 +31,9 @@ struct signature_list {
 };
 
 /**
- * signature_each() - show all signatures of a device, one after the other
+ * signature_each() - show all signatures of a device to @wipe
  * @fd: open for writing, -1: only look
- * @wipe: is shown each; true: its magic is overwritten with zeros, and what is behind it comes to light
+ * @wipe: called for each; if true, its magic is zeroed, and a signature below it is shown next
  *
  * Return: 0, or -1 with @err.
  */

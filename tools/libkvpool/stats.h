@@ -15,15 +15,15 @@ struct stats {
 /** stats_load() - ask the pool called @name */
 int stats_load(const char *name, struct stats *s, struct err *err);
 
-/** stats_parse() - take apart @text, which is taken over; 0 or -ENOMEM */
+/** stats_parse() - split @text, which this takes over; 0 or -ENOMEM */
 int stats_parse(char *text, struct stats *s);
 void stats_free(struct stats *s);
 
-/** stats_text() - value of a key, NULL if the module does not tell it */
+/** stats_text() - value of a key, NULL if the module does not report the key */
 const char *stats_text(const struct stats *s, const char *key, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** stats_number() - value as a number, 0 if the module does not tell it */
+/** stats_number() - value as a number, 0 if the module does not report the key */
 u64 stats_number(const struct stats *s, const char *key, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Streaming the checksum table. */
+/* Streams the checksum table. */
 #include <stdlib.h>
 
 #include "format/regions.h"
@@ -65,7 +65,7 @@ static enum page_state read_page(struct table *t, u32 level, u64 index, u64 ptr)
 	return state;
 }
 
-/* What lay here was given up: everything below is poisoned. */
+/* This page was given up: everything below it is poisoned. */
 static void fill_given_up(struct kvp_disk_page *page, u32 level)
 {
 	u64 word = level ? KVP_PTR_LOST : kvp_entry(0, 0, KVP_ENTRY_POISONED);
@@ -75,7 +75,7 @@ static void fill_given_up(struct kvp_disk_page *page, u32 level)
 		page->slot[i] = cpu_to_le64(word);
 }
 
-/* Pointer to page (@level, @index); false where a page above decides already. */
+/* Pointer to page (@level, @index); false where a page above already decides the state. */
 static bool find_ptr(struct table *t, u32 level, u64 index, u64 *ptr)
 {
 	const struct table_level *up = &t->levels[level + 1];
@@ -90,7 +90,7 @@ static bool find_ptr(struct table *t, u32 level, u64 index, u64 *ptr)
 	return true;
 }
 
-/* Brings page (@level, @index) into its level; those above are there already. */
+/* Loads page (@level, @index) into its level; the pages above are loaded. */
 static void load_page(struct table *t, u32 level, u64 index)
 {
 	struct table_level *l = &t->levels[level];

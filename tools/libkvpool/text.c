@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Printing of sizes, UUIDs and times, and what names may be. */
+/* Prints sizes, UUIDs and times; checks names. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ const char *size_exact(u64 bytes, char buf[SIZE_BUF])
 	return buf;
 }
 
-/* The kernel takes 0xa0 for a space, and in UTF-8 it is part of a letter. */
+/* The kernel takes 0xa0 for a space; in UTF-8 that byte is part of a letter. */
 bool word_escape(const char *text, char *buf, size_t size)
 {
 	for (; *text; text++) {
@@ -76,13 +76,13 @@ const char *time_print(u64 seconds, char buf[TIME_BUF])
 	return buf;
 }
 
-/* Words that mean something else where a pool's name may stand, or in /dev/mapper. */
+/* Words with another meaning in place of a pool's name, or in /dev/mapper. */
 static const char *const reserved[] = {
 	"single", "mirror", "parity1", "cache", "spare", "log", "ram", "pool", "leg", "vdev",
 	"pools", "control", "kvpool", "kvpoolctl", "kvpool_member", "all", "none",
 	"online", "offline", "degraded", "faulted", "suspended", "resilvering", "stale", "missing",
 	"resilver", "drain", "poisoned", "recovery", "format", "checkpoint", "flush",
-	/* commands to come */
+	/* future commands */
 	"add", "remove", "attach", "detach", "replace", "grow", "cancel", "wait", "rename",
 	"iostat", "top", "history", "metrics", "trim", "whois", "diff", "extract", "upgrade",
 	NULL

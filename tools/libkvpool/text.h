@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Printing of sizes, UUIDs and times, and what names may be. */
+/* Prints sizes, UUIDs and times; checks names. */
 #ifndef KVPOOLCTL_TEXT_H
 #define KVPOOLCTL_TEXT_H
 
@@ -15,13 +15,13 @@
 /** size_print() - bytes for people: "1.5 GiB" */
 const char *size_print(u64 bytes, char buf[SIZE_BUF]);
 
-/** size_exact() - bytes in the form that kvp_bytes_parse() takes, without loss: "64M" */
+/** size_exact() - bytes without loss, as kvp_bytes_parse() reads them: "64M" */
 const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
 
 /**
- * word_escape() - a word of a message to device-mapper: a backslash keeps white space
+ * word_escape() - a word of a message to device-mapper: backslashes keep white space
  *
- * Return: false if it does not fit.
+ * Return: false if the word does not fit.
  */
 bool word_escape(const char *text, char *buf, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verifying a whole pool. */
+/* Verifies a whole pool. */
 #include <stdlib.h>
 
 #include "format/regions.h"
@@ -79,7 +79,7 @@ void verify_read(struct checker *c, u32 from, u32 to)
 		read_view(c, i, from, to - from);
 }
 
-/* Bit per leg whose home of @block of the pool has the sum @crc. */
+/* Bit per leg whose home of @block, a block of the pool, has the sum @crc. */
 static u32 legs_with(struct checker *c, u64 block, u32 crc)
 {
 	u32 slot = (u32)(block - c->first), match = 0;
@@ -120,7 +120,7 @@ bool verify_open(const struct checker *c, u64 lsn)
 	return false;
 }
 
-/* What the table says, when the log has nothing newer that holds. */
+/* The verdict by the table, when the log has no newer version that holds. */
 static enum verify_state by_table(struct checker *c, u64 block, u64 entry, bool intents)
 {
 	u32 match;
@@ -132,7 +132,7 @@ static enum verify_state by_table(struct checker *c, u64 block, u64 entry, bool 
 		return VERIFY_POISONED;
 	case KVP_ENTRY_VALID:
 		match = legs_with(c, block, kvp_entry_crc(entry));
-		/* with an intent pending a leg may well be ahead of the others */
+		/* under an open intent a leg may be ahead of the others */
 		if (!intents)
 			blame(c, match);
 		return match ? VERIFY_OK : VERIFY_UNREPAIRED;
@@ -152,7 +152,10 @@ static u32 sum_of(void *arg, const void *data)
 	return kvp_block_sum(at->seed, at->block, data);
 }
 
-/* A version in the log. Where entries count by their headers it may be lost there, and then it is at home or nowhere. */
+/*
+ * The verdict for a version in the log. An entry that counts by its header may have lost it; then
+ * only home can have it.
+ */
 static enum verify_state in_log(struct checker *c, u64 block, const struct replay_rec *rec)
 {
 	const struct log_payload from = { rec->lsn, rec->payload, rec->row };
@@ -163,15 +166,15 @@ static enum verify_state in_log(struct checker *c, u64 block, const struct repla
 	return legs_with(c, block, rec->crc) ? VERIFY_OK : VERIFY_UNREPAIRED;
 }
 
-/* Below intents no version was found: what a write left that was cut short, or nothing. */
+/* No version was found below intents: home has the torn rest of a write, or the block is lost. */
 static enum verify_state torn_or_lost(struct checker *c, const struct replay_rec *newest)
 {
 	return verify_open(c, newest->lsn) ? VERIFY_TORN : VERIFY_UNREPAIRED;
 }
 
 /*
- * The newest version that holds, in the order that a recovery takes. An intent that is not open was durable at
- * home: if it is not there now, nothing older can be.
+ * Finds the newest version that holds, in a recovery's order. A closed intent was durable at home:
+ * if its version is not there now, no older version counts.
  */
 static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 {
@@ -191,14 +194,14 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 	}
 	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
 		return VERIFY_UNWRITTEN;
-	/* The first @i are intents of which nothing is known yet. */
+	/* The first @i records are intents whose result is unknown. */
 	state = by_table(c, block, entry, i);
 	return state == VERIFY_UNREPAIRED && i ? torn_or_lost(c, &recs[0]) : state;
 }
 
 /* --- blocks of a single or a mirror, below one leaf ------------------------------------------- */
 
-/* First and last of them that must be read from home; false: none. */
+/* The first and last block that must be read from home; false: none. */
 static bool home_needed(struct checker *c, u32 *from, u32 *to)
 {
 	u64 next = replay_next(&c->replay, c->first);
@@ -217,7 +220,7 @@ static bool home_needed(struct checker *c, u32 *from, u32 *to)
 		if (next == c->first + slot)
 			next = replay_next(&c->replay, next + 1);
 	}
-	/* the cursor went ahead; replay_get() asks again from the first block */
+	/* the cursor went ahead; replay_get() starts again at the first block */
 	while (c->replay.at && c->replay.recs[c->replay.at - 1].block >= c->first)
 		c->replay.at--;
 	return *to > *from;
@@ -237,13 +240,16 @@ static void check_copies(struct checker *c)
 
 /* --- the whole pool ----------------------------------------------------------- */
 
-/* Has one vdev all blocks of the pool, in order? */
+/* Does one vdev have all blocks of the pool, in order? */
 static bool alone(const struct kvp_sb *sb)
 {
 	return sb->map.nr == 1 && sb->map.region[0].nr == 1;
 }
 
-/* What follows @block in the turn of its vdev, below one leaf. Returns the first block behind it. */
+/*
+ * Checks the blocks from @block to the end of the vdev's turn, below one leaf. Returns the first
+ * block after them.
+ */
 static u64 check_turn(struct checker *c, u64 block)
 {
 	const struct kvp_sb *sb = c->pools->sb;
@@ -256,7 +262,7 @@ static u64 check_turn(struct checker *c, u64 block)
 	c->own = at.block;
 	c->count = (u32)left;
 	c->state = table_leaf(c->table, at.block / kvp_leaf_blocks(c->pool->g), &next);
-	/* of one vdev with data all that is null lies together */
+	/* with one vdev with data, all unwritten blocks lie together */
 	if (c->state == PAGE_NULL && alone(sb) && at.block == block) {
 		next *= kvp_leaf_blocks(c->pool->g);
 		if (next > sb->pool_blocks)
@@ -339,7 +345,7 @@ static void count_pages(struct checker *c)
 	}
 }
 
-/* All that the log holds, an unfinished recovery's parity too. */
+/* Reads all of the log, with the parity of an unfinished recovery. */
 static int read_all_of_log(struct checker *c)
 {
 	const struct kvp_sb *sb = c->log->sb;
@@ -347,7 +353,7 @@ static int read_all_of_log(struct checker *c)
 	int ret;
 
 	c->replay.g = c->log->g;
-	/* Without as many legs as it takes to read it: whoever asks has seen that it holds nothing. */
+	/* Too few legs to read the log: the caller has checked that it holds nothing. */
 	if (c->log->leg_count < kvp_log_needs(c->log->g)) {
 		c->v->log.head = c->v->log.watermark = sb->log_tail;
 		return 0;

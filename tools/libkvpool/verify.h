@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Verifies a whole pool from its legs, without the module and without writing:
- * the log is replayed in memory, then each block is read from each leg and
- * compared with the version that is current.
+ * Verifies a whole pool from its legs, without the module and without writing. The log is replayed
+ * in memory. Then each block is read from each leg and compared with its current version.
  */
 #ifndef KVPOOLCTL_VERIFY_H
 #define KVPOOLCTL_VERIFY_H
@@ -15,10 +14,11 @@
 enum verify_state {
 	VERIFY_OK,
 	VERIFY_UNWRITTEN,
-	VERIFY_IN_LOG,		/* current version is in the log, verified there */
-	VERIFY_TORN,		/* a write was under way; a start accepts what is there */
+	VERIFY_IN_LOG,		/* the log has the current version, verified there */
+	VERIFY_TORN,		/* a write was in progress; a start accepts what home holds */
 	VERIFY_POISONED,	/* recorded as lost */
-	VERIFY_UNREPAIRED,	/* no leg holds, and no parity gives, what the table or the log names */
+	/* no leg holds, and no parity gives, the version that the table or the log names */
+	VERIFY_UNREPAIRED,
 	VERIFY_STATES,
 };
 
@@ -29,17 +29,18 @@ struct verify_range {
 
 struct verify_leg {
 	u64 pages_bad;		/* copies of table pages */
-	u64 blocks_bad;		/* home blocks that do not verify though they should */
+	u64 blocks_bad;		/* home blocks that should verify and do not */
 	u64 read_errors;
-	u64 clean_bad;		/* on a cache: what lies there clean, and does not verify. No loss */
+	u64 clean_bad;		/* of a cache: clean copies that do not verify. No loss */
 };
 
 struct verify {
 	struct log_walk log;
 	u64 pages_good, pages_lost;
-	struct verify_leg legs[KVP_MAX_LEGS];	/* by their places in the superblock */
+	struct verify_leg legs[KVP_MAX_LEGS];	/* by index in the superblock */
 	u64 blocks[VERIFY_STATES];
-	u64 clean, clean_bad;	/* blocks that the summaries of a cache name, on each leg that has them */
+	/* blocks that the summaries of a cache name, on each leg that has a copy */
+	u64 clean, clean_bad;
 	struct verify_range ranges[VERIFY_MAX_RANGES];
 	unsigned int range_count;
 	void (*progress)(void *arg, u64 done, u64 total);	/* may be NULL */
@@ -47,13 +48,13 @@ struct verify {
 };
 
 /**
- * verify_pool() - verify every block, and all parity, and what lies clean on a cache
- * @pools: one for each vdev; their legs are those in sync. If those of the log's are fewer than it takes to
- *	read it, the log holds nothing: the superblock says so
+ * verify_pool() - verify every block, all parity, and the clean blocks of a cache
+ * @pools: one for each vdev, with its legs in sync. If the log's vdev has too few legs to be read,
+ * the log holds nothing: the caller has seen that in the superblock
  * @v: zeroed but for progress
  *
- * Return: 0, or -1 with @err (out of memory, or more log records than fit).
- * What is found wrong is in @v.
+ * Return: 0, or -1 with @err (out of memory, or more log records than fit). Faults are counted in
+ * @v.
  */
 int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *err);
 

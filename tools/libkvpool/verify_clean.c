@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which summary speaks of what lies in its segment now, and of which of the blocks that it names: docs/on-disk-format.md,
- * 4.7. A block that was written since, by what the table says, is not clean any more, whatever lies there.
+ * Checks which summaries and which of their blocks still hold: docs/on-disk-format.md, 4.7. If the
+ * table says that a block was written since, its copy is not clean any more.
  */
 #include <stdlib.h>
 
@@ -11,10 +11,11 @@
 #include "logrows.h"
 #include "verify_clean.h"
 
-#define IN_FLIGHT	8u	/* entries that may be on their way at a time */
+#define IN_FLIGHT	8u	/* entries that may be in flight at a time */
 #define ENTRY_SPACE	(KVP_MAX_ENTRY_BLOCKS + 32u)
 
-#define LEAVES		1024u	/* of the table in memory: summaries name blocks in any order */
+/* leaves of the table in memory: summaries name blocks in any order */
+#define LEAVES		1024u
 
 struct leaf {
 	u64 index;		/* of the leaf */
@@ -28,10 +29,11 @@ struct cleaner {
 	struct table *tables;			/* of each vdev */
 	struct leaf *leaves;
 	struct verify *v;
-	u64 end, doubt;		/* it may have been written up to here; a place is believed only above that */
+	/* the cache may be written up to end; a place counts only above doubt */
+	u64 end, doubt;
 	struct log_rows *rows;	/* of kind parity1 */
 	struct kvp_disk_summary *summary;
-	u8 *data;		/* of another kind: a segment of one leg */
+	u8 *data;		/* of another kind: one leg's copy of a segment */
 	bool there[KVP_SEGMENT_BLOCKS];
 };
 
@@ -40,7 +42,7 @@ static u64 max_of(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Up to where the log, or whatever fills a cache without it, may have written; 0: nobody knows. */
+/* The lsn up to which the log, or admission without it, may have written; 0: unknown. */
 static u64 written_to(const struct cleaner *c)
 {
 	const struct kvp_sb *sb = c->pool->sb;
@@ -60,7 +62,7 @@ static bool has_parity(const struct kvp_sb *sb)
 	return false;
 }
 
-/* Entries that were on their way behind the end, or a recovery's chain, may have torn what lay there. */
+/* Entries in flight beyond the end, or a recovery's chain, may have overwritten blocks there. */
 static u64 doubt_from(const struct cleaner *c, u64 written)
 {
 	const struct kvp_geometry *g = c->pool->g;
@@ -75,7 +77,7 @@ static u64 doubt_from(const struct cleaner *c, u64 written)
 	return max_of(written, most);
 }
 
-/* The summary of the segment at @lsn as one leg has it. */
+/* One leg's summary of the segment at @lsn. */
 static bool read_summary(struct cleaner *c, u64 lsn, u32 copy, int *leg)
 {
 	const struct kvp_sb *sb = c->pool->sb;
@@ -99,7 +101,9 @@ static void load_leaf(struct cleaner *c, struct leaf *l, u32 vdev, u64 index)
 		l->entry[i] = state == PAGE_GOOD ? table_entry(t, i) : 0;
 }
 
-/* What the table says of a block of the pool; of one that it cannot tell, that it is unwritten. */
+/*
+ * The table's entry of a block of the pool; if it cannot be read, the entry of an unwritten block.
+ */
 static u64 entry_of(struct cleaner *c, u64 block)
 {
 	const struct kvp_sb *sb = c->pool->sb;
@@ -112,7 +116,7 @@ static u64 entry_of(struct cleaner *c, u64 block)
 	return l->entry[word % KVP_PTRS_PER_PAGE];
 }
 
-/* Is a block still what it was when the summary in memory was written? */
+/* Is a block unchanged since the summary in memory was written? */
 static bool still_so(struct cleaner *c, const struct kvp_summary_rec *r)
 {
 	u64 entry = entry_of(c, r->block);
@@ -131,7 +135,7 @@ static void count(struct cleaner *c, const struct kvp_summary_rec *r, int leg, c
 	c->v->legs[c->pool->index[leg]].clean_bad++;
 }
 
-/* All that the summary in memory names in the segment at @lsn, which is in memory too. */
+/* Checks all blocks of the segment at @lsn that the summary in memory names; both are in memory. */
 static void check_named(struct cleaner *c, u64 lsn, int of)
 {
 	const struct kvp_geometry *g = c->pool->g;
@@ -155,7 +159,7 @@ static void check_named(struct cleaner *c, u64 lsn, int of)
 	}
 }
 
-/* A segment as one leg of a cache has it that has all of it. */
+/* Loads a segment from a leg of a cache that has all of it. */
 static void load(struct cleaner *c, u64 lsn, int leg)
 {
 	u32 blocks = c->pool->g->segment_blocks, i;
@@ -167,7 +171,7 @@ static void load(struct cleaner *c, u64 lsn, int leg)
 						    c->data + ((size_t)i << KVP_BLOCK_SHIFT));
 }
 
-/* Of kind parity1 a segment has one summary, twice; else each leg has its own. */
+/* A parity1 cache has one summary for a segment, in two copies; otherwise each leg has its own. */
 static void check_segment(struct cleaner *c, u64 lsn)
 {
 	u32 copy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What lies clean on a cache: copies of what is home as well, so that nothing hangs on them. */
+/* Clean blocks of a cache: copies of home, so their loss costs no data. */
 #ifndef KVPOOLCTL_VERIFY_CLEAN_H
 #define KVPOOLCTL_VERIFY_CLEAN_H
 
@@ -7,9 +7,10 @@
 #include "verify.h"
 
 /**
- * verify_clean() - read all that the summaries of a cache say is clean, and count what has its sum
+ * verify_clean() - read all blocks that a cache's summaries call clean, and count those with the
+ * right sum
  * @pools: as for verify_pool(), which has walked the log
- * @tables: of each vdev with data; their counts of pages go on
+ * @tables: of each vdev with data; their counts of pages continue
  *
  * Return: 0, or -ENOMEM.
  */

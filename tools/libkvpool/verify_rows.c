@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verifying the rows of a parity1, as a recovery would (dm-kvpool/recovery/rows.c).
+ * Verifies the rows of a parity1, like a recovery (dm-kvpool/recovery/rows.c).
  *
- * What a row's blocks are is found first: the newest version of each in the
- * log, or else what the table says, at home. What is at home only, and cannot
- * be had there, is taken out of the row's parity: the newest in the log, with the
- * versions that it counts; or the one at home. What comes out is believed only
- * if it has its sum.
+ * First it finds the contents of a row's blocks: the newest version of each in the log, or else the
+ * version that the table names, at home. A block that only home should have, and that cannot be
+ * read there, is rebuilt from the row's parity. That is the newest parity in the log, with the
+ * versions that it counts; or the parity at home. The result counts only if it has its sum.
  */
 #include <stdlib.h>
 
@@ -17,25 +16,25 @@ enum piece_kind {
 	PIECE_POISONED,
 	PIECE_LOG,		/* the log has it */
 	PIECE_HOME,
-	PIECE_REBUILT,		/* home should have it, and does not */
-	PIECE_TORN,		/* what a write that was cut short left at home */
+	PIECE_REBUILT,		/* home should have it and does not: made from parity */
+	PIECE_TORN,		/* the torn rest of a write at home */
 	PIECE_LOST,
 };
 
 struct piece {
 	enum piece_kind kind;
-	bool logged;		/* the log says what it is */
+	bool logged;		/* the log names its version */
 	u32 crc;
 };
 
 struct row {
 	u64 row;
-	bool known;		/* the log has something of it */
-	bool in_flight;		/* it was under an intent that may have been cut short */
+	bool known;		/* the log has a record of the row */
+	bool in_flight;		/* an intent of the row may have been cut short */
 	struct piece p[KVP_MAX_MIRROR_LEGS];	/* [0]: parity */
 };
 
-/* What the log says of a block, once. */
+/* One version of a block, by a record of the log. */
 struct version {
 	struct log_at at;
 	u32 kind, crc;
@@ -71,7 +70,7 @@ void verify_rows_free(struct row_buffers *b)
 
 /* --- places ------------------------------------------------------------------------- */
 
-/* The pool's block that a piece of data is. */
+/* The block of the pool that a piece of data holds. */
 static u64 block_of(const struct checker *c, const struct row *r, u32 piece)
 {
 	return c->first + (kvp_row_block(c->pool->g, r->row, piece) - c->own);
@@ -85,7 +84,7 @@ static u64 entry_of(const struct checker *c, const struct row *r, u32 piece)
 				       kvp_parity_index(g, r->row));
 }
 
-/* The leg that has it, as a place in legs[]; -1: it may not be read. */
+/* Index in legs[] of the leg that has the piece; -1: it may not be read. */
 static int leg_of(const struct checker *c, const struct row *r, u32 piece)
 {
 	const struct kvp_geometry *g = c->pool->g;
@@ -95,7 +94,7 @@ static int leg_of(const struct checker *c, const struct row *r, u32 piece)
 	return offline_leg(c->pool, at.leg);
 }
 
-/* What is at home, whatever it is; NULL: it cannot be read. */
+/* The piece's block at home, unverified; NULL: it cannot be read. */
 static const u8 *home(const struct checker *c, const struct row *r, u32 piece)
 {
 	int leg = leg_of(c, r, piece);
@@ -150,7 +149,7 @@ static struct version version_of(const struct replay_rec *rec)
 				 { rec->lsn, rec->payload, rec->row } };
 }
 
-/* What the log says of a piece of data, last before @limit. */
+/* The last version of a piece of data that the log has before @limit. */
 static bool version_before(const struct checker *c, const struct row *r, u32 piece,
 			   struct log_at limit, struct version *v)
 {
@@ -175,7 +174,7 @@ static bool version_before(const struct checker *c, const struct row *r, u32 pie
 	return newest;
 }
 
-/* The newest parity in the log that says anything of what is at home. */
+/* The newest parity in the log that covers the blocks at home. */
 static const struct replay_parity *logged_parity(const struct checker *c, const struct row *r)
 {
 	const struct replay_parity *p = r->known ?
@@ -186,7 +185,7 @@ static const struct replay_parity *logged_parity(const struct checker *c, const 
 
 /* --- contents --------------------------------------------------------------------------- */
 
-/* Add to the sum what the parity counts of @piece; false: it cannot be told. */
+/* Xors the version of @piece that the parity counts into the sum; false: it is unknown. */
 static bool add_counted(struct checker *c, const struct row *r, u32 piece, struct log_at limit)
 {
 	u64 entry = entry_of(c, r, piece);
@@ -211,8 +210,8 @@ static bool add_counted(struct checker *c, const struct row *r, u32 piece, struc
 }
 
 /*
- * Parity that counts version @v of a piece, or with NULL what the table says of
- * it, into the sum, and the limit of what else it counts.
+ * Adds to the sum a parity that counts version @v of a piece; with NULL, the version that the table
+ * names. Sets the limit of the other versions that it counts.
  */
 static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 			const struct version *v, struct log_at *limit)
@@ -254,7 +253,7 @@ static bool rebuilt(struct checker *c, struct row *r, u32 piece, const struct ve
 	return sum_of(&at, c->rows->sum) == r->p[piece].crc;
 }
 
-/* Version @v of a piece, or with NULL what the table says, which is at home or nowhere. */
+/* Resolves version @v of a piece; NULL: the version that the table names. Only home can have it. */
 static void resolve_home(struct checker *c, struct row *r, u32 i, const struct version *v)
 {
 	u64 entry = entry_of(c, r, i);
@@ -274,7 +273,10 @@ static void resolve_home(struct checker *c, struct row *r, u32 i, const struct v
 		p->kind = PIECE_REBUILT;
 }
 
-/* The newest version; of intents that were cut short the next older one, if they are not home. */
+/*
+ * Resolves the newest version. If an intent was cut short and home lacks its version, the next
+ * older one counts.
+ */
 static void resolve_piece(struct checker *c, struct row *r, u32 i)
 {
 	struct piece *p = &r->p[i];
@@ -310,7 +312,7 @@ static const enum verify_state states[] = {
 	[PIECE_LOST] = VERIFY_UNREPAIRED,
 };
 
-/* Has a leg something else than the table says, with nothing in the log to excuse it? */
+/* Blames a leg that differs from the table although the log does not explain it. */
 static void blame_row(struct checker *c, const struct row *r)
 {
 	u32 i;
@@ -321,7 +323,7 @@ static void blame_row(struct checker *c, const struct row *r)
 			       kvp_entry_state(entry_of(c, r, i)) == KVP_ENTRY_VALID :
 			       kvp_entry_state(entry_of(c, r, 0)) == KVP_ENTRY_VALID;
 
-		/* what the log knows of is written anew, with its parity */
+		/* a recovery rewrites rows that the log knows, with their parity */
 		if (bad && !r->known && !home_is_entry(c, r, i))
 			verify_blame(c, leg_of(c, r, i));
 	}
@@ -342,7 +344,7 @@ static void check_row(struct checker *c, u64 row, bool logged, enum verify_state
 	blame_row(c, &r);
 }
 
-/* Has the row anything at home? */
+/* Has the row any valid block at home? */
 static bool row_used(const struct checker *c, u64 row)
 {
 	struct row r = { .row = row };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between verify.c, which goes through the pool, and verify_rows.c, which knows parity. */
+/* Shared by verify.c, which walks the pool, and verify_rows.c, which knows parity. */
 #ifndef KVPOOLCTL_VERIFY_ROWS_H
 #define KVPOOLCTL_VERIFY_ROWS_H
 
 #include "replay.h"
 #include "verify.h"
 
-#define LEAF_BLOCKS	KVP_PTRS_PER_PAGE	/* the most that a leaf is about */
+#define LEAF_BLOCKS	KVP_PTRS_PER_PAGE	/* the most blocks below one leaf */
 
-/* What one leg holds at home of what is below one leaf. */
+/* One leg's blocks at home below one leaf. */
 struct leg_view {
 	u8 *data;			/* LEAF_BLOCKS blocks */
 	bool failed[LEAF_BLOCKS];	/* cannot be read */
@@ -25,35 +25,37 @@ struct checker {
 	struct log_at log_end;			/* no record of a parity1 counts from there on */
 	struct leg_view *views;			/* of the legs of one vdev */
 	struct row_buffers *rows;
-	void *block;				/* of the log, to be looked at */
-	/* the leaf that is looked at */
+	void *block;				/* scratch block of the log */
+	/* the leaf being checked */
 	const struct offline_pool *pool;	/* its vdev */
 	struct table *table;
 	enum page_state state;
 	u64 first, own;		/* its first block: of the pool, and of the vdev */
 	u32 count;		/* blocks */
-	u64 base;		/* block of the data region that views begin with */
+	u64 base;		/* first block of the data region in views */
 };
 
-/** verify_read() - homes @from to before @to of a leaf, counted from c->base, on every leg */
+/**
+ * verify_read() - read homes from @from to before @to of a leaf, counted from c->base, on every leg
+ */
 void verify_read(struct checker *c, u32 from, u32 to);
 
 /** verify_note() - count a block */
 void verify_note(struct checker *c, u64 block, enum verify_state state);
 
-/** verify_blame() - the leg in legs[@leg] lacks something, though it should have it */
+/** verify_blame() - count that the leg legs[@leg] lacks something it should have */
 void verify_blame(struct checker *c, int leg);
 
-/** verify_entry() - word @word of the leaf; of one that is lost an entry in no valid state */
+/** verify_entry() - word @word of the leaf; if the leaf is lost, an entry in no valid state */
 u64 verify_entry(const struct checker *c, u64 index);
 
-/** verify_open() - may the intents of the entry at @lsn have been cut short? */
+/** verify_open() - may intents of the entry at @lsn have been cut short? */
 bool verify_open(const struct checker *c, u64 lsn);
 
 struct row_buffers *verify_rows_alloc(void);
 void verify_rows_free(struct row_buffers *b);
 
-/** verify_rows() - all blocks of a leaf of a parity1, and their parity */
+/** verify_rows() - verify all blocks of a leaf of a parity1, and their parity */
 void verify_rows(struct checker *c);
 
 #endif
