@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What to do about a pool. */
+/* Advice: what to do about a pool. */
 #include "advice.h"
 #include "pool_object.h"
 
-/* What is said of a leg that is out, by its state. */
+/* Why a leg is out, by its state. */
 static const struct {
 	const char *state, *because;
 } out[] = {
 	{ "faulted", "it failed a write, a flush or a repair" },
-	{ "offline", "it was taken out and misses what was written since" },
-	{ "stale", "it missed what was written while the pool ran without it" },
-	{ "missing", "it is not connected and misses what was written since it went" },
+	{ "offline", "it was taken out and misses later writes" },
+	{ "stale", "it missed writes while the pool ran without it" },
+	{ "missing", "it is not connected and misses later writes" },
 };
 
 static bool is_bad(json_object *leg)
@@ -24,7 +24,10 @@ static bool has_errors(json_object *leg)
 	       json_number_at(leg, "errors.checksum");
 }
 
-/* The first leg of which @is is true: a reference, or NULL. And their number. */
+/*
+ * The first leg for which @is is true: a reference, or NULL. @count receives the number of such
+ * legs.
+ */
 static json_object *find_leg(json_object *pool, bool (*is)(json_object *leg), unsigned int *count)
 {
 	json_object *legs = pool_legs(pool), *first = NULL, *leg;
@@ -54,22 +57,23 @@ enum exit_status advice_exit(json_object *pool)
 	return EXIT_DONE;
 }
 
-/* Nothing is written any more, or nothing is answered. */
+/* A pool that takes no writes, or answers no requests. */
 static bool about_state(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(pool, "state");
 
 	if (!strcmp(state, "suspended") && !json_at(pool, "vdevs"))
-		snprintf(buf, size, "all I/O waits, and the pool does not run, as the table for it could not be started: "
-			 "connect its devices, then kvpoolctl clear %s, or else dmsetup resume %s; the kernel log tells "
-			 "what is missing", name, name);
+		snprintf(buf, size,
+			 "all I/O waits, and the pool does not run: its table could not be started. "
+			 "Connect its devices, then kvpoolctl clear %s, or else dmsetup resume %s; "
+			 "the kernel log names what is missing", name, name);
 	else if (!strcmp(state, "suspended"))
-		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s lets it go on", name);
+		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s resumes it", name);
 	else if (!strcmp(state, "faulted"))
 		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "
 			 "stays faulted, dmsetup remove %s and kvpoolctl import %s",
 			 json_flag_at(pool, "log.failed") ?
-			 "no leg takes the log, what was not flushed before is in memory only" :
+			 "no leg takes the log; writes that were not flushed are in memory only" :
 			 "no leg can be written", name, name, name);
 	else
 		return false;
@@ -103,7 +107,8 @@ static bool is_ssd(json_object *pool, json_object *leg)
 	size_t i;
 
 	for (i = 0; ssds && i < json_object_array_length(ssds); i++)
-		if (!strcmp(json_text_at(json_object_array_get_idx(ssds, i), "uuid"), json_text_at(leg, "uuid")))
+		if (!strcmp(json_text_at(json_object_array_get_idx(ssds, i), "uuid"),
+			    json_text_at(leg, "uuid")))
 			return true;
 	return false;
 }
@@ -119,19 +124,26 @@ static bool any_ssd_is_online(json_object *pool)
 	return false;
 }
 
-/* It has nothing that others have not, so another one does as well. Without any the pool does, too, more slowly. */
-static void about_bad_ssd(json_object *pool, json_object *leg, const char *more, const char *because, char *buf,
-			  size_t size)
+/*
+ * The SSD holds no data that the others lack, so another SSD can replace it. The pool also runs
+ * without an SSD, but more slowly.
+ */
+static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
+			  const char *because, char *buf, size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	char again[160] = "", none[96] = "";
 
 	if (!any_ssd_is_online(pool))
-		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache goes on without", name);
+		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache runs without a cache",
+			 name);
 	if (strcmp(state, "missing"))
-		snprintf(again, sizeof(again), "; if it works again, kvpoolctl online %s %s lets it begin anew", name,
+		snprintf(again, sizeof(again),
+			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
 			 leg_name(leg));
-	snprintf(buf, size, "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its place%s%s",
+	snprintf(buf, size,
+		 "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its "
+		 "place%s%s",
 		 leg_name(leg), state, more, because, name, leg_name(leg), none, again);
 }
 
@@ -158,41 +170,47 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 		about_bad_ssd(pool, leg, more, because, buf, size);
 		return;
 	}
-	snprintf(buf, size, "leg %s is %s and stays out%s: %s; the loss of %" PRIu64 " more would be "
-		 "survived. Copy the data to a new pool: kvpoolctl create -n NEW mirror DEV DEV; "
+	snprintf(buf, size,
+		 "leg %s is %s and stays out%s: %s; the pool would survive the loss of %" PRIu64
+		 " more. Copy the data to a new pool: kvpoolctl create -n NEW mirror DEV DEV; "
 		 "kvpoolctl(8), LEGS THAT ARE OUT", leg_name(leg), state, more, because, survives);
 }
 
-/* It works, and yet its disks are not as they should be. */
+/* A leg in use whose device had errors. */
 static void about_errors(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
-	char what[256] = "the disk is failing, and this version replaces only SSDs of a cache: keep a backup";
+	char what[256] =
+		"the disk is failing, and this version replaces only SSDs of a cache: keep a backup";
 
 	if (is_ssd(pool, leg))
-		snprintf(what, sizeof(what), "kvpoolctl replace %.64s %.120s NEW", name, leg_name(leg));
+		snprintf(what, sizeof(what), "kvpoolctl replace %.64s %.120s NEW", name,
+			 leg_name(leg));
 	snprintf(buf, size, "leg %s had errors (%" PRIu64 " read, %" PRIu64 " write, %" PRIu64
-		 " checksum): kvpoolctl scrub --wait %s verifies all of it, kvpoolctl clear %s "
-		 "counts anew; should they come back, %s", leg_name(leg),
+		 " checksum): kvpoolctl scrub --wait %s verifies all data, kvpoolctl clear %s "
+		 "resets the counters; if errors return, %s", leg_name(leg),
 		 json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
 		 json_number_at(leg, "errors.checksum"), name, name, what);
 }
 
 /*
- * The log belongs on the cache, and is not there, though the cache is as it should be: an exchange of its SSDs was
- * interrupted before the last step. One that was interrupted sooner, or a mode that was chosen, looks the same to the
- * pool: then it is write-through.
+ * A sound cache in write-back mode, but the log is on the legs. A change of its SSDs was
+ * interrupted before the last step. The pool cannot tell a change that was interrupted sooner from
+ * a chosen mode: in both cases it is write-through.
  */
 static void about_idle_cache(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
 
 	if (strcmp(json_text_at(pool, "cache.mode"), "writeback") ||
-	    strcmp(json_text_at(pool, "cache.state"), "online") || strcmp(json_text_at(pool, "log.on"), "legs") ||
-	    !strcmp(json_text_at(pool, "cache.drain.state"), "running") || json_flag_at(pool, "readonly"))
+	    strcmp(json_text_at(pool, "cache.state"), "online") ||
+	    strcmp(json_text_at(pool, "log.on"), "legs") ||
+	    !strcmp(json_text_at(pool, "cache.drain.state"), "running") ||
+	    json_flag_at(pool, "readonly"))
 		return;
-	snprintf(buf, size, "the cache is to have the log, which is on the legs since its SSDs were changed or lost: "
-		 "kvpoolctl set %s cache_mode=writeback puts it there", name);
+	snprintf(buf, size,
+		 "the log belongs on the cache, but is on the legs since SSDs were changed or lost: "
+		 "kvpoolctl set %s cache_mode=writeback moves it to the cache", name);
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)

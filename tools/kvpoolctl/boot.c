@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The import that udev asks for when a leg appears. */
+/* The import that udev starts when a leg appears. */
 #include <time.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ static const struct found_pool *pool_of(const struct scan *s, const char *uuid)
 	return NULL;
 }
 
-/* 1: start it; 0: for @why there is nothing to do, or, without, wait; -1 with @err. */
+/* 1: start the pool; 0: with @why, leave it alone; without @why, wait; -1 with @err. */
 static int look(const struct boot_request *b, const char *uuid, bool last, struct scan *s,
 		const struct found_pool **p, const char **why, struct err *err)
 {
@@ -66,7 +66,7 @@ static int look(const struct boot_request *b, const char *uuid, bool last, struc
 	*p = pool_of(s, uuid);
 	if (!*p)
 		ret = err_set(err, ERR_NOT_FOUND, b->leg, "see kvpoolctl import",
-			      "it is no leg by itself: another device lies on it, or it has gone");
+			      "it is only part of another device, or it is gone");
 	else if (!(*why = boot_leaves((*p)->sb)) && (last || import_complete(*p)))
 		return 1;
 	scan_free(s);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The import that udev asks for when a leg appears: of its pool, once it is whole. */
+/*
+ * The import that udev starts when a leg appears: it starts the leg's pool once the pool is whole.
+ */
 #ifndef KVPOOLCTL_BOOT_H
 #define KVPOOLCTL_BOOT_H
 
@@ -14,17 +16,17 @@ struct boot_request {
 	unsigned int patience;		/* seconds to wait for legs that are missing */
 };
 
-/** boot_leaves() - why @sb's pool is not to be started unasked; NULL: it may be */
+/** boot_leaves() - why @sb's pool must not start by itself; NULL: it may */
 const char *boot_leaves(const struct kvp_sb *sb);
 
 /**
- * boot_find() - the pool of a leg, when it is time to start it
+ * boot_find() - find the pool of a leg, and wait until it can start
  * @s: holds the result; to be released after a return of 1
  * @p: receives the pool
- * @why: receives why there is nothing to do
+ * @why: receives the reason of a return of 0
  *
- * Each leg of a pool has this called for itself, so the last one finds them
- * all. Those before wait, for that, or until what is there has to do.
+ * Each leg that appears makes udev call this, so the call for the last leg finds all of them. The
+ * earlier calls wait for that, or until the legs that are there must do.
  *
  * Return: 1 (start @p), 0 (nothing to do, for the reason @why), -1 with @err.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long it has taken so far, for whatever cannot say how far it is: one call
- * of device-mapper, in which a pool recovers, or brings home what is in memory.
- * The call may not be interrupted, so a process of its own watches the clock.
+ * Shows the elapsed time of an operation that cannot report its progress: one call of
+ * device-mapper, in which a pool recovers, or writes its memory home. The call must not be
+ * interrupted, so a process of its own watches the clock.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void __attribute__((noreturn)) watch(pid_t parent, const char *what)
 	unsigned int s;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It may have gone before that. */
+	/* the parent may end before the two seconds are over */
 	for (s = 0; getppid() == parent; s++) {
 		if (s >= SHOWN_AFTER)
 			dprintf(STDERR_FILENO, "\r%s, %u s", what, s);

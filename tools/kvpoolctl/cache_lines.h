@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What status says of the cache of a running pool. */
+/* The lines of status about the cache of a running pool. */
 #ifndef KVPOOLCTL_CACHE_LINES_H
 #define KVPOOLCTL_CACHE_LINES_H
 
@@ -7,7 +7,10 @@
 
 #include "ctl.h"
 
-/** cache_lines() - mode, what it holds, and whether the log moves; @pool has a cache, as pool_object() makes it */
+/**
+ * cache_lines() - print mode, contents and moves of the log; @pool has a cache and is made by
+ * pool_object()
+ */
 void cache_lines(const struct ctl *ctl, json_object *pool, FILE *out);
 
 #endif

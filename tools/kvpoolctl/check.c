@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A whole pool, verified without the module. */
+/* Verifies a whole pool without the module. */
 #include "format/logplace.h"
 #include "check.h"
 #include "import.h"
@@ -8,7 +8,7 @@
 
 struct check {
 	const struct found_pool *found;
-	struct offline_pool *pools;	/* of each vdev the legs that are verified */
+	struct offline_pool *pools;	/* by vdev, with the legs that are verified */
 	struct verify v;
 };
 
@@ -39,7 +39,7 @@ static const struct offline_pool *log_pool(const struct check *c)
 	return &c->pools[c->found->sb->log_vdev];
 }
 
-/* Is leg @index of the superblock among the verified ones? */
+/* Is leg @index of the superblock verified? */
 static bool verified(const struct check *c, u32 index)
 {
 	unsigned int i;
@@ -52,7 +52,7 @@ static bool verified(const struct check *c, u32 index)
 	return false;
 }
 
-/* A vdev of which too few legs are here for the pool to run; -1: there is none. */
+/* The first vdev with too few legs for the pool to run; -1: none. */
 static int incomplete(const struct check *c)
 {
 	u32 v;
@@ -63,7 +63,7 @@ static int incomplete(const struct check *c)
 	return -1;
 }
 
-/* Is there all that a pool needs to be told what it holds? */
+/* Are there enough legs to read the pool's contents? */
 static bool readable(const struct check *c)
 {
 	return incomplete(c) < 0 && !import_log_lost(c->found);
@@ -90,7 +90,7 @@ static const char *leg_state(const struct check *c, u32 i)
 	return leg_word(c->found->sb->legs[i].state);
 }
 
-/* Adds leg @i of the superblock; returns whether anything is wrong with it. */
+/* Adds leg @i of the superblock; returns true if the leg has a fault. */
 static bool add_leg(json_object *list, const struct check *c, u32 i)
 {
 	const struct found_leg *leg = c->found->legs[i];
@@ -157,7 +157,7 @@ static void add_cache(json_object *parent, const struct check *c)
 	json_number(o, "clean_bad", c->v.clean_bad);
 }
 
-/* Of the log what is bad on one leg, and good on another. */
+/* Adds the log's faults: damaged copies on a leg, though another leg has a sound one. */
 static void add_faults(json_object *log, const struct check *c)
 {
 	json_object *list = json_list(log, "bad"), *o;
@@ -175,7 +175,7 @@ static void add_faults(json_object *log, const struct check *c)
 
 #define ADVICE_LEN	400
 
-/* The SSDs that are to be named as well, of a cache whose log is needed. */
+/* Advice that names the missing SSDs, for a cache whose log is needed. */
 static const char *log_lost(const struct check *c, char buf[ADVICE_LEN])
 {
 	const struct kvp_sb *sb = c->found->sb;
@@ -185,7 +185,8 @@ static const char *log_lost(const struct check *c, char buf[ADVICE_LEN])
 	size_t len;
 	u32 i;
 
-	len = (size_t)snprintf(buf, ADVICE_LEN, "its log is on the cache and holds what may be nowhere else: "
+	len = (size_t)snprintf(buf, ADVICE_LEN,
+			       "its log is on the cache and may have the only copy of data: "
 			       "%u of %u SSDs that are in sync were given, and it needs %u; name",
 			       have, g->leg_count, kvp_log_needs(g));
 	for (i = g->first_leg; i < g->first_leg + g->leg_count && named < 3; i++) {
@@ -198,19 +199,20 @@ static const char *log_lost(const struct check *c, char buf[ADVICE_LEN])
 	return buf;
 }
 
-/* What a start would say, in one line; NULL when nothing is wrong. */
+/* The advice that a start would give, in one line; NULL if the pool has no fault. */
 static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_LEN])
 {
 	enum log_state state = log_state(log_pool(c), &c->v.log);
 	int vdev = incomplete(c);
 
 	if (c->found->doubtful)
-		return "slots of a label cannot be read, and may hold a newer superblock: what is said here may be of an older "
-		       "state; try again, nothing is lost";
+		return "slots of a label cannot be read, and may hold a newer superblock: this "
+		       "report may show an older state; try again, nothing is lost";
 	if (!legs_verified(c))
 		return "no leg that is in sync was given: find one";
 	if (vdev >= 0) {
-		snprintf(buf, ADVICE_LEN, "of vdev %d, a %s, %u of %u legs that are in sync were given, "
+		snprintf(buf, ADVICE_LEN,
+			 "vdev %d, a %s: %u of %u legs that are in sync were given, "
 			 "and it needs %u: find another", vdev, vdev_word(c->pools[vdev].g->kind),
 			 c->pools[vdev].leg_count, c->pools[vdev].g->leg_count,
 			 offline_needed(c->pools[vdev].g));
@@ -221,8 +223,8 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 	if (c->found->fork)
 		return "the legs disagree about their history: see kvpoolctl import --accept-fork";
 	if (state == LOG_DAMAGED && kvp_log_on_cache(c->found->sb))
-		return "durable log entries are damaged on every SSD given: find another SSD of the cache; "
-		       "if there is none, import --discard-log gives up what its log holds";
+		return "durable log entries are damaged on every SSD given: find another SSD of "
+		       "the cache; if there is none, import --discard-log gives up the log";
 	if (state == LOG_DAMAGED)
 		return "durable log entries are damaged on every leg given: find another leg";
 	if (state == LOG_NEWER)
@@ -284,7 +286,7 @@ static void draw(void *ctl, u64 done, u64 total)
 	ctl_progress(ctl, "check", done, total);
 }
 
-/* The devices must be legs of one pool, each of them once. */
+/* The devices must be different legs of one pool. */
 static int check_scan(const struct scan *s, struct err *err)
 {
 	unsigned int i;
@@ -305,13 +307,14 @@ static int check_scan(const struct scan *s, struct err *err)
 		return err_set(err, ERR_DUPLICATE_LEG, s->pools[0].duplicate->dev.path,
 			       "leave out the copy", "it carries the same leg UUID as another");
 	if (s->pools[0].sb->flags & KVP_SB_JOINING)
-		return err_set(err, ERR_MISSING_LEGS, s->pools[0].sb->name, "name the pool's own legs",
-			       "only legs are named that were about to be added to it");
+		return err_set(err, ERR_MISSING_LEGS, s->pools[0].sb->name,
+			       "name the pool's own legs",
+			       "the legs given are only legs that an unfinished add was to add");
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
-			       "it is no leg of pool %s%s", s->pools[0].sb->name,
+			       "it is not a leg of pool %s%s", s->pools[0].sb->name,
 			       s->pools[0].odd->label.sb->flags & KVP_SB_JOINING ?
-			       ", but was about to be added to it" : " any more");
+			       ", but an unfinished add was to add it" : " any more");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A whole pool, verified without the module. */
+/* Verifies a whole pool without the module. */
 #ifndef KVPOOLCTL_CHECK_H
 #define KVPOOLCTL_CHECK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl add: more vdevs for a pool that runs. */
+/* kvpoolctl add: more vdevs for a running pool. */
 #include "drain.h"
 #include "format/logplace.h"
 #include "format/regions.h"
@@ -10,18 +10,18 @@
 #include "reload.h"
 #include "spares.h"
 
-/* What the pool is without them. */
+/* The pool before the add. */
 struct before {
 	struct dm_entry entry;
 	u64 sectors;
 	char *params;		/* of its table */
-	int losses;		/* that it can take now */
-	u32 designed;		/* and could, with all its legs */
-	struct kvp_geometry cache;	/* of no legs: there is none */
-	bool logs_there;	/* and it carries the log */
+	int losses;		/* legs that it can lose now */
+	u32 designed;		/* legs that it could lose with all its legs */
+	struct kvp_geometry cache;	/* its cache; no legs: it has none */
+	bool logs_there;	/* the cache carries the log */
 };
 
-/* --- what there is ------------------------------------------------------------ */
+/* --- the pool as it is -------------------------------------------------------- */
 
 static u32 least_losses(const struct kvp_sb *sb, u32 first)
 {
@@ -41,9 +41,11 @@ static int find_pool(struct plan *p, struct before *b, struct err *err)
 	int ret;
 
 	if (b->entry.readonly)
-		return err_set(err, ERR_READ_ONLY, p->name, "export it and import it without --readonly",
+		return err_set(err, ERR_READ_ONLY, p->name,
+			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	if (dm_table(b->entry.name, &b->sectors, &b->params, err) || stats_load(b->entry.name, &s, err))
+	if (dm_table(b->entry.name, &b->sectors, &b->params, err) ||
+	    stats_load(b->entry.name, &s, err))
 		return -1;
 	b->losses = stats_losses(&s);
 	ret = plan_pool(p, &s, &b->cache, &b->logs_there, err);
@@ -55,7 +57,7 @@ static int find_pool(struct plan *p, struct before *b, struct err *err)
 	return 0;
 }
 
-/* --- what there is to be ----------------------------------------------------------- */
+/* --- the plan ------------------------------------------------------------------ */
 
 static int check_redundancy(const struct plan *p, const struct before *b, struct err *err)
 {
@@ -64,8 +66,9 @@ static int check_redundancy(const struct plan *p, const struct before *b, struct
 	if (after >= b->designed || p->force)
 		return 0;
 	return err_set(err, ERR_REFUSED, p->name,
-		       "add vdevs that survive as much; or -f, if that is acceptable",
-		       "it would survive the loss of %u leg(s), not of %u: all its vdevs are needed",
+			       "add vdevs that survive as much; or give -f to accept this",
+			       "it would survive the loss of %u leg(s), not of %u: all its vdevs "
+			       "are needed",
 		       after, b->designed);
 }
 
@@ -74,7 +77,8 @@ static int write_table(struct plan *p, const struct before *b, struct err *err)
 	const char *vdevs = table_vdevs(b->params), *cache;
 
 	if (!vdevs)
-		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table", "its table is unreadable");
+		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table",
+			       "its table is unreadable");
 	cache = b->cache.leg_count ? table_cache(vdevs) : vdevs + strlen(vdevs);
 	if (!cache)
 		return err_set(err, ERR_KERNEL, p->name, "see dmsetup table",
@@ -87,14 +91,14 @@ static int write_table(struct plan *p, const struct before *b, struct err *err)
 	return 0;
 }
 
-/* A cache changes nothing in that. */
+/* A cache does not change the size of the device. */
 static u64 new_sectors(const struct plan *p, const struct before *b)
 {
 	return kvp_has_data(&p->sb.vdevs[p->first_vdev]) ? plan_blocks(p) << KVP_SECTORS_SHIFT :
 							   b->sectors;
 }
 
-/* A cache that is to carry the log has to survive as well. */
+/* If the cache is to carry the log, the cache must survive losses too. */
 static int losses_after(const struct plan *p, const struct before *b)
 {
 	int after = (int)least_losses(&p->sb, p->first_vdev), cache = kvp_cache_find(&p->sb), n;
@@ -106,7 +110,10 @@ static int losses_after(const struct plan *p, const struct before *b)
 	return after < b->losses ? after : b->losses;
 }
 
-/* That of a cache that there was returns to it; that of a new one goes there unless use_cache() leaves it. */
+/*
+ * The log returns to an old cache that had it. It goes to a new cache unless use_cache() decides
+ * against it.
+ */
 static bool log_goes_on_cache(const struct plan *p, const struct before *b)
 {
 	return b->logs_there || (kvp_cache_find(&p->sb) >= 0 && !kvp_cache_lowers(&p->sb));
@@ -125,7 +132,8 @@ static json_object *plan_json(const struct plan *p, const struct before *b)
 	json_number(plan, "size", new_sectors(p, b) << 9);
 	json_number(plan, "cache_size", plan_cache_bytes(p));
 	json_number(plan, "cache_dirty_max", plan_cache_dirty(p));
-	json_text(plan, "cache_mode", kvp_cache_find(&p->sb) < 0 ? NULL : kvp_cache_lowers(&p->sb) ? "writethrough" : "writeback");
+	json_text(plan, "cache_mode", kvp_cache_find(&p->sb) < 0 ? NULL :
+		  kvp_cache_lowers(&p->sb) ? "writethrough" : "writeback");
 	json_text(plan, "log_on", log_goes_on_cache(p, b) ? "cache" : "legs");
 	json_number(plan, "cache_ram_bytes", memory_of_cache(&p->sb));
 	json_redundancy(plan, b->losses, losses_after(p, b));
@@ -151,44 +159,52 @@ static void report(struct ctl *ctl, const struct plan *p, const struct before *b
 		plan_print_vdevs(ctl, p);
 		printf("usable    %s, now %s\n", is, was);
 		if (plan_cache_bytes(p))
-			printf("cache     %s, of which %s may be dirty\nmode      %s: the log %s\nmemory    %s\n",
-			       ctl_size(ctl, plan_cache_bytes(p), is), ctl_size(ctl, plan_cache_dirty(p), was),
-			       json_text_at(plan, "cache_mode"), log_goes_on_cache(p, b) ? "moves onto it" :
-			       "stays on the legs, as one SSD is less than they survive",
+			printf("cache     %s, of which %s may be dirty\n"
+			       "mode      %s: the log %s\nmemory    %s\n",
+			       ctl_size(ctl, plan_cache_bytes(p), is),
+			       ctl_size(ctl, plan_cache_dirty(p), was),
+			       json_text_at(plan, "cache_mode"),
+			       log_goes_on_cache(p, b) ? "moves onto it" :
+			       "stays on the legs, which survive more losses than one SSD",
 			       ctl_size(ctl, memory_of_cache(&p->sb), ram));
 		printf("survives  loss of %" PRIu64 " leg(s), now %" PRIu64 "\n",
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"));
 		printf("table     %s\n", json_text_at(plan, "table"));
 	} else if (plan_cache_bytes(p)) {
-		ctl_say(ctl, "added to pool %s: a cache of %s", p->name, ctl_size(ctl, plan_cache_bytes(p), is));
+		ctl_say(ctl, "added to pool %s: a cache of %s", p->name,
+			ctl_size(ctl, plan_cache_bytes(p), is));
 	} else {
 		ctl_say(ctl, "added to pool %s: %s, was %s", p->name, is, was);
 	}
 	json_object_put(root);
 }
 
-/* --- doing it ------------------------------------------------------------------------ */
+/* --- the run ------------------------------------------------------------------------- */
 
-/* A cache that may carry the log does so, as when a pool is made with one. */
+/* A new cache that may carry the log gets it, as in a new pool. */
 static int use_cache(struct ctl *ctl, const struct plan *p, const struct before *b, struct err *err)
 {
 	if (kvp_cache_find(&p->sb) < 0)
 		return 0;
 	if (!kvp_cache_lowers(&p->sb)) {
 		if (losses_after(p, b) < b->losses && !ctl->quiet)
-			fprintf(stderr, "kvpoolctl: note: with its log on this cache the pool survives the loss of %d "
-				"leg(s), not of %d\n", losses_after(p, b), b->losses);
+			fprintf(stderr, "kvpoolctl: note: with its log on this cache the pool "
+				"survives the loss of %d leg(s), not of %d\n",
+				losses_after(p, b), b->losses);
 		return dm_message(b->entry.name, "set cache_mode writeback", NULL, err);
 	}
 	if (!ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is write-through: one SSD is less than the "
-			"legs survive; 'kvpoolctl set -f %s cache_mode=writeback' puts the log there\n",
-			p->name);
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through: the legs survive "
+			"more losses than one SSD; 'kvpoolctl set -f %s cache_mode=writeback' "
+			"moves the log there\n", p->name);
 	return 0;
 }
 
-/* What is on the cache alone goes home while the pool is in use, not while all wait. */
+/*
+ * Data that only the cache has is written home while the pool is in use, not while all requests
+ * wait.
+ */
 static int log_leaves_cache(struct ctl *ctl, const struct before *b, struct err *err)
 {
 	if (!b->logs_there)
@@ -196,7 +212,7 @@ static int log_leaves_cache(struct ctl *ctl, const struct before *b, struct err 
 	return drain_for_a_while(ctl, b->entry.name, err);
 }
 
-/* It was there before, so nobody need be asked whether it may be. */
+/* The log was on this cache before, so it returns without -f. */
 static int log_returns(const struct before *b, struct err *err)
 {
 	return b->logs_there ? drain_undo(b->entry.name, err) : 0;
@@ -214,8 +230,8 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 	ret = plan_wipe(p, err);
 	plan_close(p);
 	table_again(p->uuid, b->params, old, sizeof(old));
-	ctl_busy(ctl, "what is in memory goes home");
-	/* What can go home before the device is suspended need not be waited for then. */
+	ctl_busy(ctl, "writing memory home");
+	/* the log is off already, so the suspend has little to write home */
 	if (!ret)
 		dm_message(b->entry.name, "checkpoint", NULL, NULL);
 	if (!ret)
@@ -227,7 +243,7 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 		return log_returns(b, err) || use_cache(ctl, p, b, err) ?
 			drain_stays_off(p->name, "the vdevs were added", err) : 0;
 	log_returns(b, NULL);
-	/* a refusal would say that nothing was changed */
+	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
 	snprintf(why, sizeof(why), "%.340s (nothing was added; first and last MiB of the new "
@@ -251,7 +267,7 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	if (!p->setting_count && !*p->comment.key)
 		return 0;
 	err_set(&err, ERR_USAGE, "-o", "kvpoolctl set changes tunables",
-		"add takes only log_size=, size=, chunk= and cache_dirty_max=, of the new vdevs");
+		"add takes only log_size=, size=, chunk= and cache_dirty_max=, for the new vdevs");
 	return ctl_fail(ctl, &err);
 }
 
@@ -260,20 +276,22 @@ static int check_words(const struct plan *p, const struct before *b, struct err 
 	u32 more = !!b->cache.leg_count;
 
 	if (p->sb.vdev_count == p->first_vdev)
-		return err_set(err, ERR_USAGE, "VDEV", "name it", "there is nothing to add");
+		return err_set(err, ERR_USAGE, "VDEV", "name it", "no vdev was named");
 	if (more && kvp_cache_find(&p->sb) >= 0)
 		return err_set(err, ERR_USAGE, "cache", "kvpoolctl remove POOL cache takes it out",
-			       "a pool has one cache at most, and this one has it");
+			       "a pool has one cache at most, and this pool has one");
 	if (kvp_cache_find(&p->sb) >= 0 && p->sb.vdev_count > p->first_vdev + 1)
-		return err_set(err, ERR_USAGE, "cache", "add the others first",
-			       "a cache is added by itself");
-	if (p->sb.vdev_count + more > KVP_MAX_VDEVS || p->leg_count + b->cache.leg_count > KVP_MAX_LEGS)
+		return err_set(err, ERR_USAGE, "cache", "add the other vdevs first",
+			       "a cache must be added alone");
+	if (p->sb.vdev_count + more > KVP_MAX_VDEVS ||
+	    p->leg_count + b->cache.leg_count > KVP_MAX_LEGS)
 		return err_set(err, ERR_USAGE, p->name, "make another pool",
-			       "a pool has at most %d vdevs and %d legs", KVP_MAX_VDEVS, KVP_MAX_LEGS);
+			       "a pool has at most %d vdevs and %d legs", KVP_MAX_VDEVS,
+			       KVP_MAX_LEGS);
 	return 0;
 }
 
-/* The log of the cache has to have room for discards of what is new. */
+/* The log of the cache must have room for discards of the new vdevs. */
 static int check_cache_log(const struct plan *p, const struct before *b, struct err *err)
 {
 	u32 v;
@@ -289,7 +307,8 @@ static int check_cache_log(const struct plan *p, const struct before *b, struct 
 static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
 {
 	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
-	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) || check_cache_log(p, b, err))
+	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) ||
+	    check_cache_log(p, b, err))
 		return -1;
 	return write_table(p, b, err);
 }
@@ -322,11 +341,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "wipe foreign signatures, let the pool survive less than it does now, and have an SSD "
-	  "of less than 64 MiB in a cache" },
+	  "wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of "
+	  "less than 64 MiB in a cache" },
 	{ 'o', NULL, "KEY=VALUE",
-	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; "
-	  "of a cache, which uses all of its SSDs, only the last" },
+	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; a "
+	  "cache uses all of its SSDs and takes only the last" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -334,16 +353,16 @@ const struct command cmd_add = {
 	.name = "add",
 	.purpose = "make a pool larger, or add a cache",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
-	.about = "Adds vdevs to a running pool; its device grows at once, and a file system on "
-		"it can grow after it (resize2fs, xfs_growfs). What is there stays where it is; "
-		"what is new goes to the new vdevs once it lies behind that. Writes wait while "
-		"what is in memory goes home. VDEV is as for create; a cache is added by itself, "
-		"and is the only vdev that can be taken out again (remove). Of a pool with a "
-		"cache what is on that alone goes home first, while the pool is in use.",
-	.more = "A cache carries the log at once if it survives what the legs do. A power cut at "
-		"any time leaves the old pool or the larger one. If a new device fails, the pool "
-		"is stopped in good order and started again as it was, which takes a moment. "
-		"From then on the pool needs the new vdevs as well.",
+	.about = "Adds vdevs to a running pool. Its device grows at once; a file system on it can "
+		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place; blocks "
+		"beyond the old end go to the new vdevs. Writes wait while the pool writes its "
+		"memory home. VDEV is as for create. A cache is added alone, and is the only vdev "
+		"that can be taken out again (remove). If the pool has a cache, data that only the "
+		"cache has is written home first, while the pool is in use.",
+	.more = "A cache carries the log at once if it survives as many losses as the legs. A "
+		"power cut at any time leaves the old pool or the larger one. If a new device "
+		"fails, the pool stops cleanly and starts again with its old table, which takes a "
+		"moment. From then on the pool needs the new vdevs as well.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

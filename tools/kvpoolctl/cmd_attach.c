@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl attach: one more SSD for a cache, with the same as the others. */
+/* kvpoolctl attach: one more SSD for a cache, as a copy of another. */
 #include "ssds.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -16,7 +16,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, take it from an exported pool" },
+	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, accept an SSD of an exported pool" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -24,10 +24,10 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.purpose = "add one more SSD to the cache, as a copy",
 	.args = "[-n] [-f] POOL LEG NEW",
-	.about = "Makes NEW a copy of LEG, an SSD of the cache: so the cache survives the loss "
-		"of one more. LEG is a path, or its UUID. As for replace, what is on the cache "
-		"alone goes home first. A cache that was write-through stays so until its mode "
-		"is set. This version attaches nothing to other vdevs, nor to a cache of kind "
+	.about = "Makes NEW a copy of LEG, an SSD of the cache, so that the cache survives one "
+		"more loss. LEG is a path, or its UUID. As with replace, data that only the cache "
+		"has is written home first. A write-through cache stays write-through until its "
+		"mode is set. This version cannot attach to other vdevs, nor to a cache of kind "
 		"parity1.",
 	.options = options,
 	.dry_run = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl cancel: something that goes on in a pool is not to be done after all. */
+/* kvpoolctl cancel: stop a running operation of a pool. */
 #include "ctl.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -21,10 +21,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_cancel = {
 	.name = "cancel",
-	.purpose = "end a drain of the cache",
+	.purpose = "stop a drain of the cache",
 	.args = "POOL drain",
-	.about = "Ends a drain that 'remove POOL cache' or 'set POOL cache_mode=' has begun. The "
-		"cache is in use as before, and what has come home is home.",
-	.more = "Once the log is empty and moves, which takes a moment, it is refused.",
+	.about = "Stops a drain of the cache that 'remove POOL cache' or 'set POOL cache_mode=' "
+		"has begun. The cache is in use as before. Data that was written home stays there.",
+	.more = "Refused once the log is empty and moves, which takes a moment.",
 	.run = run,
 };

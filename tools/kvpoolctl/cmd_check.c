@@ -37,7 +37,7 @@ static void print_faults(json_object *list)
 	}
 }
 
-/* What was read, and how it is. */
+/* The log, the table, the blocks and the cache. */
 static void print_contents(json_object *o)
 {
 	json_object *damage = json_at(o, "damage"), *r;
@@ -66,7 +66,8 @@ static void print_contents(json_object *o)
 	if (json_at(o, "cache"))
 		printf("  cache: %" PRIu64 " clean copies verified, %" PRIu64 " rotten%s\n",
 		       json_number_at(o, "cache.clean"), json_number_at(o, "cache.clean_bad"),
-		       json_number_at(o, "cache.clean_bad") ? ": no loss, what is home is read instead" : "");
+		       json_number_at(o, "cache.clean_bad") ?
+		       ": no loss, home is read instead" : "");
 }
 
 static void print_result(json_object *o)
@@ -75,15 +76,15 @@ static void print_result(json_object *o)
 	if (strcmp(json_text_at(o, "log.state"), "unread"))
 		print_contents(o);
 	else
-		printf("    log: not read, and no table or block either: not enough of the legs were given\n");
-	printf("   what is bad on each leg:\n");
+		printf("    log: not read, nor the table and blocks: too few legs were given\n");
+	printf("   faults on each leg:\n");
 	print_legs(json_at(o, "legs"));
 	printf(" result: %s\n", json_text_at(o, "result"));
 	if (json_at(o, "advice"))
 		printf(" advice: %s\n", json_text_at(o, "advice"));
 }
 
-/* Each must be openable, unused, and have a label: a scan leaves out what is not. */
+/* Each device must open, be unused, and have a label: a scan leaves out other devices silently. */
 static int check_devices(char **paths, int count, struct err *err)
 {
 	struct device d;
@@ -139,16 +140,15 @@ const struct command cmd_check = {
 	.name = "check",
 	.purpose = "verify a whole pool, offline and read-only",
 	.args = "DEV...",
-	.about = "Verifies a pool that does not run, from its legs or images of them: replays "
-		"the log in memory, then compares every block on every leg with the version that "
-		"is current. Of a pool with a cache name its SSDs too: they may hold what is "
-		"nowhere else. Reads only, and needs no module. Exit status: 4 something is "
-		"damaged or missing; 5 the pool would not start.",
-	.more = "The parity of a parity1 is compared with its data. What a leg does not have, "
-		"because it is missing or damaged, counts as valid if the others give it, and "
-		"the leg is reported. If the log is on the cache and too few of its SSDs are "
-		"named to read it, check says which are to be named too, and verifies nothing. "
-		"What lies clean on a cache is at home as well: a rotten copy there is counted, "
-		"and is no fault.",
+	.about = "Verifies a pool that does not run, from its legs or images of them. It replays "
+		"the log in memory, then compares every block on every leg with its current "
+		"version. Name the SSDs of a cache too: they may have the only copy of data. It "
+		"reads only, and needs no module. Exit status: 4 data is damaged or missing; 5 the "
+		"pool would not start.",
+	.more = "The parity of a parity1 is compared with its data. A block that is damaged or "
+		"missing on one leg counts as valid if the other legs give it, and the leg is "
+		"reported. If the log is on the cache and too few of its SSDs are named, check "
+		"names the SSDs that it needs, and verifies nothing. A clean block of a cache is "
+		"at home as well: check counts a rotten copy, but does not call it a fault.",
 	.run = run,
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl clear: zero the error counters, try again what failed, resume. */
+/* kvpoolctl clear: zero the error counters, try failed parts again, resume. */
 #include "pool_object.h"
 
-/* The word for a leg of the message; without @dev none is named. */
+/* Makes the message, with the leg's word if @dev is given. */
 static int make_message(const char *pool, const char *dev, char *buf, size_t size, struct err *err)
 {
 	char uuid[UUID_BUF];
@@ -20,7 +20,7 @@ static int make_message(const char *pool, const char *dev, char *buf, size_t siz
 	return ret;
 }
 
-/* The module clears what it can, and does not say whether that was enough. */
+/* The module clears all that it can, but does not report whether that was enough. */
 static int check_state(const char *pool, struct err *err)
 {
 	struct stats s;
@@ -54,7 +54,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	if (make_message(e.name, n == 2 ? argv[optind + 1] : NULL, message, sizeof(message), &err) ||
+	if (make_message(e.name, n == 2 ? argv[optind + 1] : NULL, message, sizeof(message),
+			 &err) ||
 	    (e.suspended && dm_resume(e.name, &err)) || dm_message(e.name, message, NULL, &err) ||
 	    check_state(e.name, &err))
 		return ctl_fail(ctl, &err);
@@ -63,11 +64,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_clear = {
 	.name = "clear",
-	.purpose = "reset error counters, try again what failed, resume a pool",
+	.purpose = "reset error counters, try failed parts again, resume a pool",
 	.args = "POOL [DEV]",
-	.about = "Sets the error counters of all legs, or of one, to zero, tries again what "
-		"failed, and resumes a suspended pool. Lost blocks stay lost: only writing them "
+	.about = "Sets the error counters of all legs, or of one, to zero, tries failed "
+		"parts again, and resumes a suspended pool. Lost blocks stay lost: only writing them "
 		"anew helps.",
-	.more = "It fails if the pool is faulted even then. Legs that are out stay out.",
+	.more = "Fails if the pool is still faulted. Legs that are out stay out.",
 	.run = run,
 };

@@ -16,14 +16,16 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	plan_print_vdevs(ctl, p);
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), a));
 	if (plan_cache_bytes(p))
-		printf("cache     %s, of which %s may be dirty\n", ctl_size(ctl, plan_cache_bytes(p), a),
+		printf("cache     %s, of which %s may be dirty\n",
+		       ctl_size(ctl, plan_cache_bytes(p), a),
 		       ctl_size(ctl, plan_cache_dirty(p), b));
-	/* Of a cache of kind parity1 no leg has all of it. */
+	/* With a parity1 cache each leg has only a part of the log. */
 	printf("log       %s on %s%s, table %s on each leg\n",
 	       ctl_size(ctl, json_number_at(plan, "log_size"), a),
 	       kvp_log_striped(&p->sb.vdevs[p->sb.log_vdev]) ? "all legs" : "each leg",
 	       strcmp(json_text_at(plan, "log_on"), "cache") ? "" :
-	       kvp_log_striped(&p->sb.vdevs[p->sb.log_vdev]) ? " of the cache together" : " of the cache",
+	       kvp_log_striped(&p->sb.vdevs[p->sb.log_vdev]) ? " of the cache together" :
+	       " of the cache",
 	       ctl_size(ctl, json_number_at(plan, "table_size"), b));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), a));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
@@ -50,12 +52,12 @@ static int execute(struct plan *p, struct err *err)
 		device_announce(p->legs[i].dev.rdev);
 	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, err)) {
 		err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
-			"the pool was made, but has no comment");
+			"the pool was made, but without its comment");
 		return -1;
 	}
 	if (!ret)
 		return 0;
-	/* a refusal would say that nothing was changed */
+	/* a refusal would say that the devices are unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
 	snprintf(why, sizeof(why), "%.380s (no pool was made; first and last MiB of the legs "
@@ -87,7 +89,7 @@ static int parse(struct ctl *ctl, struct plan *p, int argc, char **argv)
 	return plan_vdevs(p, n - 1, argv + optind + 1, &err) ? ctl_fail(ctl, &err) : 0;
 }
 
-/* It may be wanted, for a trial; but nobody should learn of it from the disk. */
+/* A trial pool may share a disk on purpose, but the user should know it. */
 static void note_shared_disk(const struct ctl *ctl, const struct plan *p)
 {
 	unsigned int a, b;
@@ -97,7 +99,7 @@ static void note_shared_disk(const struct ctl *ctl, const struct plan *p)
 			"lost together\n", p->legs[b].dev.path, p->legs[a].dev.path);
 }
 
-/* Whoever mixes them may think that each vdev stands for itself. */
+/* Users of several kinds of vdev may expect each vdev to stand alone. */
 static void note_weakest(const struct ctl *ctl, const struct plan *p)
 {
 	int least = KVP_MAX_LEGS, most = 0, n;
@@ -111,18 +113,19 @@ static void note_weakest(const struct ctl *ctl, const struct plan *p)
 		most = n > most ? n : most;
 	}
 	if (!ctl->quiet && least < most)
-		fprintf(stderr, "kvpoolctl: note: some vdevs survive the loss of %d leg(s), others of %d; all are "
-			"needed, so the pool survives that of %d\n", most, least, least);
+		fprintf(stderr, "kvpoolctl: note: some vdevs survive the loss of %d leg(s), others "
+			"of %d; all vdevs are needed, so the pool survives that of %d\n", most,
+			least, least);
 }
 
-/* A cache that does nothing is not what was wanted. */
+/* A cache without the log is hardly what the user wanted. */
 static void note_idle_cache(const struct ctl *ctl, const struct plan *p)
 {
 	if (ctl->quiet || kvp_cache_find(&p->sb) < 0 || kvp_log_on_cache(&p->sb))
 		return;
 	fprintf(stderr, "kvpoolctl: note: the cache is write-through: the log stays on the "
-		"legs%s\n", kvp_cache_lowers(&p->sb) ? ", as one SSD is less than they survive; "
-		"'cache mirror DEV DEV', or -o cache_mode=writeback -f, puts it there" : "");
+		"legs%s\n", kvp_cache_lowers(&p->sb) ? ", which survive more losses than one SSD; "
+		"'cache mirror DEV DEV', or -o cache_mode=writeback -f, moves it there" : "");
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -159,9 +162,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "wipe foreign signatures (file systems, partition tables, RAID); let one SSD carry the "
-	  "log of a pool that survives more (-o cache_mode=writeback); have an SSD of less than "
-	  "64 MiB in a cache" },
+	  "wipe foreign signatures (file systems, partition tables, RAID); accept one SSD for the "
+	  "log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD of less "
+	  "than 64 MiB in a cache" },
 	{ 'o', NULL, "KEY=VALUE",
 	  "set a tunable, or the comment; log_size= (of the log, 4M to 64G), size= (use only so "
 	  "much of each leg), chunk= (neighbouring blocks on one leg of a parity1; 64K) and "
@@ -175,18 +178,19 @@ const struct command cmd_create = {
 	.purpose = "make a pool of devices",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.about = "Makes a pool. It can be used at once, as /dev/mapper/POOL, and reads as zeros; "
-		"nothing has to be synchronised. VDEV is single DEV, mirror DEV DEV... or "
-		"parity1 DEV DEV DEV...; of several, which take turns, all are needed. cache "
-		"DEV, cache mirror DEV DEV... or cache parity1 DEV DEV DEV... behind them puts "
-		"the log on SSDs.",
-	.more = "Several vdevs take turns, so that large reads and writes use all of them, in "
-		"proportion to their sizes. The pool survives what the weakest survives.\n"
-		"Refused are devices that are mounted, held by another driver, listed twice, be "
-		"it as a disk and a partition of it, too small, or members of a pool that was "
-		"not destroyed. Of a partition that begins in the middle of a block of its disk "
-		"it is said that it does. With -f all signatures of a device go.\n"
-		"Each GiB of cache_dirty_max takes 32 MiB of memory, and it stays as it is as "
-		"long as there is the cache.",
+		"no synchronisation is needed. VDEV is single DEV, mirror DEV DEV... or parity1 "
+		"DEV DEV DEV...; a pool of several vdevs needs all of them. cache DEV, cache "
+		"mirror DEV DEV... or cache parity1 DEV DEV DEV... after the vdevs puts the log on "
+		"SSDs.",
+	.more = "Several vdevs take turns, so large reads and writes use all of them, in "
+		"proportion to their sizes. The pool survives as many losses as its weakest "
+		"vdev.\n"
+		"Refused are devices that are mounted, held by another driver, too small, or "
+		"members of a pool that was not destroyed; also devices that are listed twice, "
+		"directly or as a disk and its partition. A note names each partition that begins "
+		"inside a block of its disk. With -f all signatures of a device go.\n"
+		"Each GiB of cache_dirty_max takes 32 MiB of memory. Its value is fixed for the "
+		"life of the cache.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl destroy: stop a pool and mark it destroyed. */
+/* kvpoolctl destroy: stop a pool and mark it as destroyed. */
 #include "stop.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -26,8 +26,8 @@ const struct command cmd_destroy = {
 	.name = "destroy",
 	.purpose = "stop a pool and give up its devices; import --destroyed undoes it",
 	.args = "[-n] POOL",
-	.about = "Stops a pool and marks its labels as destroyed. Data stays in place: "
-		"'kvpoolctl import --destroyed' undoes it until the legs are used otherwise.",
+	.about = "Stops a pool and marks its labels as destroyed. Data stays in place: 'kvpoolctl "
+		"import --destroyed' undoes it until the legs get another use.",
 	.dry_run = true,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl detach: a cache of several SSDs lets go of one. */
+/* kvpoolctl detach: take one SSD out of a cache that has several. */
 #include "ssds.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -18,11 +18,11 @@ const struct command cmd_detach = {
 	.name = "detach",
 	.purpose = "take one of several SSDs out of the cache",
 	.args = "[-n] POOL LEG",
-	.about = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a "
-		"path, or its UUID, if it is missing. As for replace, what is on the cache alone "
-		"goes home first. If one SSD is left that is less than the legs survive, the "
-		"cache is write-through then. The last one leaves by 'kvpoolctl remove POOL "
-		"cache'. This version detaches no other legs, and none of a cache of kind "
+	.about = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, "
+		"or its UUID if it is missing. As with replace, data that only the cache has is "
+		"written home first. If the SSDs that remain survive fewer losses than the legs, "
+		"the cache becomes write-through. 'kvpoolctl remove POOL cache' takes out the last "
+		"SSD. This version cannot detach other legs, nor an SSD of a cache of kind "
 		"parity1.",
 	.dry_run = true,
 	.run = run,

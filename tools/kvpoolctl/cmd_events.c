@@ -8,7 +8,7 @@
 #define POLL_US		500000
 #define MAX_FOLLOWED	64
 
-/* Where to go on in each pool that is followed. */
+/* The place to continue in each pool that is followed. */
 struct cursor {
 	char uuid[UUID_BUF];
 	u64 next;
@@ -61,7 +61,8 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 		return -1;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		used = 0;
-		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 || !used ||
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
+		    !used ||
 		    seq < at->next)
 			continue;
 		print_event(ctl, e->name, seq, seconds, line + used);
@@ -71,7 +72,7 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	return 0;
 }
 
-/* A pool that is followed may go and come back: it is asked again. */
+/* A pool that is followed may stop and start again: it is asked again. */
 static int print_all(struct ctl *ctl, const char *name, bool again)
 {
 	struct dm_entry *list, one;
@@ -112,13 +113,13 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "go on and print new ones as they come, also when the pool went and is back" },
+	  "print new events as they come, also after the pool was stopped and started" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_events = {
 	.name = "events",
-	.purpose = "what happened to pools, oldest first; -f follows",
+	.purpose = "events of pools, oldest first; -f follows",
 	.args = "[-f] [POOL]",
 	.about = "Prints the events that running pools keep, oldest first: time, pool, name, "
 		"key=value.",

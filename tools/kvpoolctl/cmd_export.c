@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl export: stop a pool, so that its legs can go elsewhere. */
+/* kvpoolctl export: stop a pool, so that its legs can move to another host. */
 #include "stop.h"
 
 enum { DRAIN = 1 };
@@ -47,18 +47,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 static const struct ctl_option options[] = {
 	{ 'a', NULL, NULL, "all pools" },
 	{ DRAIN, "drain", NULL,
-	  "what a cache alone holds goes home first, which may take minutes: the SSDs of a cache "
-	  "need not travel along then" },
+	  "write home first the data that only a cache has, which may take minutes: then the SSDs "
+	  "of a cache need not travel along" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_export = {
 	.name = "export",
-	.purpose = "stop a pool, so that its devices can go to another host",
+	.purpose = "stop a pool, so that its devices can move to another host",
 	.args = "[-n] [-a] [--drain] [POOL]",
-	.about = "Stops a pool and marks its labels as exported, so that its legs can go to "
-		"another host. Everything is on its legs then, those of a cache included: it "
-		"says which SSDs must travel along, with -n which may have to.",
+	.about = "Stops a pool and marks its labels as exported, so that its legs can move to "
+		"another host. All data is then on its legs, those of a cache included. It names "
+		"the SSDs that must travel along; with -n those that may have to.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl get: tunables of a running pool, or without one their defaults. */
+/* kvpoolctl get: tunables of a running pool, or without a pool their defaults. */
 #include "columns.h"
 #include "setting.h"
 #include "stats.h"
 
-/* What can be given only when a pool is made, or its cache. */
+/* Values that can be given only when a pool, or its cache, is made. */
 static const struct {
 	const char *key, *stat, *when, *meaning;
-	bool of_any;			/* the first vdev that has it; not every pool does */
+	/* taken from the first vdev that has it; not every pool has one */
+	bool of_any;
 } fixed[] = {
 	{ "log_size", "log.size", "at create", "of the log on each leg", false },
 	{ "size", "vdev.0.leg_size", "at create", "how much of each leg is used", false },
 	{ "chunk", "chunk", "at create", "neighbouring blocks on one leg of a parity1", true },
 	{ "cache_dirty_max", "cache.dirty_max", "with the cache",
-	  "so much of the cache may be dirty; fixed as long as there is the cache", false },
+	  "limit of dirty data in the cache; fixed for the life of the cache", false },
 };
 
 #define FIXED	((int)(sizeof(fixed) / sizeof(*fixed)))
 
-/* Beside the numbers of the tunables, what else has a key. */
+/* Keys beside those of the numeric tunables. */
 enum { COMMENT = KVP_TUNABLES, FIRST_FIXED };
 
 static int find_key(const char *key)
@@ -31,7 +32,7 @@ static int find_key(const char *key)
 	return strcmp(key, KEY_COMMENT) ? kvp_tunable_find(key) : COMMENT;
 }
 
-/* 0: the pool has no such thing */
+/* 0: the pool has no such value */
 static u64 fixed_bytes(const struct stats *s, unsigned int i)
 {
 	u64 bytes = 0;
@@ -64,7 +65,7 @@ static const char *value_of(const struct stats *s, unsigned int id, char *def, s
 	return def;
 }
 
-/* As it is written: with a point, where it has one. */
+/* As the number is written: with a decimal point, if it has one. */
 static void add_number(json_object *o, const char *key, const char *text)
 {
 	if (strchr(text, '.'))
@@ -120,7 +121,7 @@ static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
 	json_text(o, "meaning", fixed[i].meaning);
 }
 
-/* @pool and @s are NULL if no pool is asked. */
+/* @pool and @s are NULL if no pool was named. */
 static void print_json(const char *pool, const struct stats *s, int only)
 {
 	json_object *root = json_root(), *all;
@@ -148,7 +149,7 @@ static const char *show_limit(const struct ctl *ctl, unsigned int id, u64 value,
 	return buf;
 }
 
-/* Without @s there is no column of values. */
+/* Without @s the table has no column of values. */
 static struct columns *new_table(const struct stats *s)
 {
 	static const struct column list[] = {
@@ -156,13 +157,14 @@ static struct columns *new_table(const struct stats *s)
 		{ .title = "RANGE" }, { .title = "MEANING" }
 	};
 	static const struct column unset[] = {
-		{ .title = "KEY" }, { .title = "DEFAULT" }, { .title = "RANGE" }, { .title = "MEANING" }
+		{ .title = "KEY" }, { .title = "DEFAULT" }, { .title = "RANGE" },
+			{ .title = "MEANING" }
 	};
 
 	return s ? columns_new(list, 5) : columns_new(unset, 4);
 }
 
-/* @value is NULL of a table without values. */
+/* @value is NULL in a table without values. */
 static void add_row(struct columns *table, const char *key, const char *value, const char *def,
 		    const char *range, const char *meaning)
 {
@@ -184,7 +186,8 @@ static void add_tunables(const struct ctl *ctl, const struct stats *s, struct co
 		const struct kvp_tunable *t = &kvp_tunables[i];
 
 		if (s)
-			tunable_show(ctl, i, value_of(s, i, def, sizeof(def)), shown, sizeof(shown));
+			tunable_show(ctl, i, value_of(s, i, def, sizeof(def)), shown,
+				     sizeof(shown));
 		snprintf(range, sizeof(range), "%s%s..%s", t->by_itself ? "0, " : "",
 			 show_limit(ctl, i, t->min, min), show_limit(ctl, i, t->max, max));
 		add_row(table, t->key, s ? shown : NULL, show_limit(ctl, i, t->def, def),
@@ -203,9 +206,9 @@ static void print_table(const struct ctl *ctl, const struct stats *s)
 		add_row(table, fixed[i].key, s ? fixed_value(ctl, s, i, shown) : NULL, "-",
 			fixed[i].when, fixed[i].meaning);
 	if (!s)
-		add_row(table, KEY_COMMENT, NULL, "-", "a text", "what you like, of at most 128 bytes");
+		add_row(table, KEY_COMMENT, NULL, "-", "a text", "free text of at most 128 bytes");
 	columns_print(table, "", stdout);
-	/* Of any length, so that it does not make a column wide. */
+	/* A comment may be long, so it must not widen a column. */
 	if (s)
 		printf("%s  %s\n", KEY_COMMENT, stats_text(s, KEY_COMMENT) ?: "");
 }
@@ -251,7 +254,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 		id = find_key(key);
 		if (id < 0)
-			return ctl_usage(ctl, "there is no tunable '%.64s'", key);
+			return ctl_usage(ctl, "'%.64s' is not a tunable", key);
 	}
 	if (dm_find(argv[optind], &e, &err) || stats_load(e.name, &s, &err))
 		return ctl_fail(ctl, &err);
@@ -270,10 +273,11 @@ const struct command cmd_get = {
 	.purpose = "show tunables, with range, default and meaning",
 	.args = "[POOL [KEY]]",
 	.about = "Shows the tunables of a running pool, or the value of one; also log_size, size "
-		"and chunk, which are given when a pool is made, and cache_dirty_max, with its "
-		"cache. Without POOL: all that there are, with default, range and meaning.",
-	.more = "While the log is on the cache, log_size is what may be in it there, as "
-		"cache_dirty_max, and what was given is the size on the legs, which it has there "
-		"again when it returns.",
+		"and chunk, which are fixed when the pool is made, and cache_dirty_max, which is "
+		"fixed when its cache is made. Without POOL: all tunables, with default, range and "
+		"meaning.",
+	.more = "While the log is on the cache, log_size shows the limit of the log there, which "
+		"is cache_dirty_max. The configured size applies again once the log is back on the "
+		"legs.",
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl giveup: lose what lies below a page of the checksum table that no leg has. */
+/* kvpoolctl giveup: give up a page of the checksum table that no leg has. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static int parse_block(const char *text, uint64_t *block, struct err *err)
 	*block = strtoull(text, &end, 10);
 	if (*end || end == text || *text == '-')
 		return err_set(err, ERR_USAGE, "giveup", "see block= of the event table_lost",
-			       "'%s' is no block", text);
+			       "'%s' is not a block number", text);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ 'f', NULL, NULL, "though a leg is out that may have the page" },
+	{ 'f', NULL, NULL, "even if a leg that is out may have the page" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -48,11 +48,11 @@ const struct command cmd_giveup = {
 	.name = "giveup",
 	.purpose = "give up a page of checksums that is bad in every copy",
 	.args = "[-f] POOL BLOCK",
-	.about = "Gives up the page of the checksum table above BLOCK that no leg has, as the "
-		"event table_lost names it. All blocks below it are lost then, 1 GiB or 512 GiB: "
+	.about = "Gives up the page of the checksum table above BLOCK that no leg has. The event "
+		"table_lost names BLOCK. All blocks below the page are lost, 1 GiB or 512 GiB: "
 		"they read as errors until each is overwritten or discarded.",
-	.more = "BLOCK counts 4 KiB each. What was written there since stays. Refused while a "
-		"leg does not answer.",
+	.more = "BLOCK counts blocks of 4 KiB. Data written there after the loss stays. Refused "
+		"while a leg does not answer.",
 	.options = options,
 	.run = run,
 };

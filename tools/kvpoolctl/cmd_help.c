@@ -53,8 +53,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ctl_args(ctl, argc, 0, 1)) {
 		cmd = command_find(argv[optind]);
 		if (!cmd)
-			return ctl_usage(ctl, "there is no command '%.64s'; 'kvpoolctl help' lists them",
-					 argv[optind]);
+			return ctl_usage(ctl, "'%.64s' is not a command; "
+					 "'kvpoolctl help' lists them", argv[optind]);
 	}
 	if (ctl->json)
 		print_json(cmd);
@@ -69,8 +69,8 @@ const struct command cmd_help = {
 	.name = "help",
 	.purpose = "list the commands, or explain one",
 	.args = "[COMMAND]",
-	.about = "Lists all commands and says what each is for; of COMMAND it prints what "
-		"'kvpoolctl COMMAND --help' does.",
-	.more = "With -j, all that help, this page and the completions are made of.",
+	.about = "Lists all commands with their purpose. With COMMAND it prints the same as "
+		"'kvpoolctl COMMAND --help'.",
+	.more = "With -j: all data from which the help, this page and the completions are made.",
 	.run = run,
 };

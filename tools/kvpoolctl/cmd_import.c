@@ -18,7 +18,7 @@ struct request {
 	struct import_options o;
 	const char *places[MAX_PLACES];
 	unsigned int place_count;
-	const char *boot;	/* the leg that appeared, NULL: asked for by a person */
+	const char *boot;	/* the leg that appeared; NULL: a person asked */
 	const char *wait;	/* seconds, NULL: the default */
 	bool all;
 	const char *which;	/* name or UUID; NULL: list, or all */
@@ -26,7 +26,7 @@ struct request {
 
 /* --- listing ------------------------------------------------------------------- */
 
-/* Of each vdev; the texts are said, if anybody wants to hear them. */
+/* Sets the signatures of each vdev; the texts are printed for people only. */
 static void look_for_foreign(const struct ctl *ctl, json_object *vdevs)
 {
 	char text[FOREIGN_TEXT];
@@ -34,7 +34,8 @@ static void look_for_foreign(const struct ctl *ctl, json_object *vdevs)
 	size_t i;
 
 	for (i = 0; i < json_object_array_length(vdevs); i++)
-		if (foreign_note(json_at(json_object_array_get_idx(vdevs, i), "legs"), &leg) && !ctl->json)
+		if (foreign_note(json_at(json_object_array_get_idx(vdevs, i), "legs"), &leg) &&
+		    !ctl->json)
 			ctl_say(ctl, "note: %s", foreign_text(leg, text));
 }
 
@@ -75,7 +76,7 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 	putchar('\n');
 }
 
-/* Devices with a trace of a label that names no pool. */
+/* Devices with a trace of a label that does not name a pool. */
 static void list_unusable(struct ctl *ctl, const struct scan *s, json_object *root)
 {
 	json_object *list = json_list(root, "unusable"), *o;
@@ -122,7 +123,7 @@ static int list_pools(struct ctl *ctl, const struct scan *s, const struct reques
 
 /* --- importing ----------------------------------------------------------------- */
 
-/* The pool called @which, or with that UUID; a name must be unique. */
+/* The pool with the name or UUID @which; a name must be unique. */
 static const struct found_pool *choose(const struct scan *s, const struct request *q,
 				       struct err *err)
 {
@@ -136,7 +137,7 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 
 		if (!strcasecmp(uuid_print(sb->pool_uuid, uuid), q->which))
 			return &s->pools[i];
-		/* one that was destroyed is in nobody's way */
+		/* a destroyed pool does not make a name ambiguous */
 		if (strcmp(sb->name, q->which) ||
 		    (gone && found))
 			continue;
@@ -148,8 +149,8 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 		found = &s->pools[i];
 	}
 	if (!found)
-		err_set(err, ERR_NOT_FOUND, q->which, "'kvpoolctl import' lists what is there; "
-			"-d says where to look", "no such pool was found");
+		err_set(err, ERR_NOT_FOUND, q->which, "'kvpoolctl import' lists all pools; "
+			"-d names where to look", "no such pool was found");
 	return found;
 }
 
@@ -189,7 +190,8 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *
 	json_object_put(root);
 }
 
-static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char *name, const char *params)
+static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char *name,
+			 const char *params)
 {
 	json_object *root = import_plan(p, name, params);
 
@@ -197,7 +199,7 @@ static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char
 	json_object_put(root);
 }
 
-/* At boot each leg has its turn, and it may be another's that started the pool. */
+/* At boot each leg starts an import, and that of another leg may have started the pool. */
 static int fail(struct ctl *ctl, const struct found_pool *p, const struct request *q,
 		const struct err *err)
 {
@@ -209,7 +211,7 @@ static int fail(struct ctl *ctl, const struct found_pool *p, const struct reques
 	return ctl_fail(ctl, err);
 }
 
-/* What is lost by it, before and after. */
+/* Names the data that --discard-log loses, before and after. */
 static void note_discard(struct ctl *ctl, const struct found_pool *p, bool given_up)
 {
 	const struct kvp_sb *sb = p->sb;
@@ -217,37 +219,38 @@ static void note_discard(struct ctl *ctl, const struct found_pool *p, bool given
 
 	if (!given_up)
 		return;
-	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on: %" PRIu64 " MiB known by its last "
-		"checkpoint, %" PRIu64 " of %s, of which some may be older than that, and all that was "
-		"written since is lost; its labels were last written at %s. Blocks that "
-		"were on their way home read EIO; kvpoolctl scrub --wait %s finds them",
+	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on. Lost are the %" PRIu64
+		" MiB that its last checkpoint counted, %" PRIu64 " of %s, some of them perhaps "
+		"older, and all later writes; its labels were last written at %s. Blocks that were "
+		"being written home read EIO; kvpoolctl scrub --wait %s finds them",
 		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->log_tail,
 		kvp_log_counted_mib(sb), sb->checkpoint,
 		sb->checkpoint_time ? time_print(sb->checkpoint_time, when) : "an unknown time",
 		time_print(sb->write_time, last), sb->name);
 }
 
-/* Of some of them headers of the log may have told; all others are as old as their homes. */
+/* Some lost blocks are known from headers of the log; all others have the data of their homes. */
 static void note_lost(struct ctl *ctl, const char *name, bool given_up)
 {
 	struct stats s;
 
 	if (!given_up || stats_load(name, &s, NULL))
 		return;
-	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost and read EIO until they are written anew; "
-		"kvpoolctl status -v %s lists them", stats_number(&s, "poisoned_blocks"), name);
+	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost and read EIO until they are written "
+		"again; kvpoolctl status -v %s lists them", stats_number(&s, "poisoned_blocks"),
+		name);
 	stats_free(&s);
 }
 
-/* Legs that are missing, or there and out: nobody should learn of it when the next one goes. */
+/* Legs are missing or out. The user must know before the next leg fails. */
 static void note_degraded(struct ctl *ctl, const struct found_pool *p, const char *name)
 {
 	unsigned int out = p->sb->leg_count - scan_in_sync(p);
 
 	if (out)
-		ctl_say(ctl, "note: it is degraded: %u of its %u legs are not in use, %u of them missing; it survives the loss of "
-			"%d more. kvpoolctl status %s tells what to do", out, p->sb->leg_count, scan_missing(p),
-			import_losses(p), name);
+		ctl_say(ctl, "note: it is degraded: %u of its %u legs are not in use, %u of them "
+			"missing; it survives the loss of %d more. kvpoolctl status %s tells what to "
+			"do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
 }
 
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
@@ -265,7 +268,7 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 		return fail(ctl, p, q, &r.list[0]);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
-	/* As import_check() has found, or there would be a refusal. */
+	/* Only if import_check() found a log to give up; otherwise it refused. */
 	given_up = q->o.discard_log;
 	if (ctl->dry_run) {
 		print_plan(ctl, p, name, params);
@@ -274,7 +277,7 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	}
 	if (module_load(&err))
 		return fail(ctl, p, q, &err);
-	ctl_busy(ctl, "the pool starts; what its log holds is recovered");
+	ctl_busy(ctl, "starting the pool and recovering its log");
 	ret = dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
 		       p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err);
 	ctl_busy_end();
@@ -328,7 +331,7 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 	if (tried)
 		return ret;
 	if (!left)
-		ctl_say(ctl, "no pool is there to be imported");
+		ctl_say(ctl, "no pool can be imported");
 	return ctl_done(ctl);
 }
 
@@ -370,8 +373,9 @@ static void parse_option(struct ctl *ctl, struct request *q, int c)
 		q->boot = optarg;
 		break;
 	case WAIT:
-		if (strspn(optarg, "0123456789") != strlen(optarg) || strlen(optarg) > 5 || !*optarg)
-			exit(ctl_usage(ctl, "'%.64s' are not seconds", optarg));
+		if (strspn(optarg, "0123456789") != strlen(optarg) || strlen(optarg) > 5 ||
+		    !*optarg)
+			exit(ctl_usage(ctl, "'%.64s' is not a number of seconds", optarg));
 		q->wait = optarg;
 		break;
 	case READONLY:
@@ -413,7 +417,7 @@ static int parse(struct ctl *ctl, struct request *q, int argc, char **argv)
 	return fault ? ctl_usage(ctl, "'%.64s': %s", q->o.new_name, fault) : 0;
 }
 
-/* --degraded: what is there and cannot be written is as good as missing. */
+/* --degraded: a leg that cannot be written counts as missing. */
 static void leave_out_readonly(struct ctl *ctl, struct scan *s)
 {
 	unsigned int i, leg;
@@ -424,7 +428,7 @@ static void leave_out_readonly(struct ctl *ctl, struct scan *s)
 
 			if (!l || !l->dev.readonly)
 				continue;
-			ctl_say(ctl, "note: %s is read-only, and left out", l->dev.path);
+			ctl_say(ctl, "note: %s is read-only and left out", l->dev.path);
 			s->pools[i].legs[leg] = NULL;
 		}
 }
@@ -459,24 +463,24 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ 'a', NULL, NULL, "all pools but those whose autoimport is 0" },
-	{ 'd', NULL, "DIR|DEV", "look here, not at all block devices" },
+	{ 'a', NULL, NULL, "all pools except those whose autoimport is 0" },
+	{ 'd', NULL, "DIR|DEV", "search here, not on all block devices" },
 	{ READONLY, "readonly", NULL, "write nothing to any leg" },
 	{ DEGRADED, "degraded", NULL,
-	  "start although legs are missing that may hold newer data, or are read-only" },
+	  "start although legs are read-only, or missing and may hold newer data" },
 	{ TAKEOVER, "takeover", NULL,
 	  "start although another host runs it, or ran it last and did not stop it" },
-	{ DESTROYED, "destroyed", NULL, "bring back a destroyed pool" },
+	{ DESTROYED, "destroyed", NULL, "import a destroyed pool" },
 	{ DISCARD_LOG, "discard-log", NULL,
-	  "give up the log of a cache that is lost or damaged, and all that is not home by the "
-	  "last checkpoint; refused where nothing has to be given up" },
+	  "give up the log of a cache that is lost or damaged, with all data that is not home; "
+	  "refused where the log is sound or not needed" },
 	{ ACCEPT_FORK, "accept-fork", NULL,
 	  "legs disagree about their history: take the side with the newest epoch; with "
 	  "--degraded also go back to the newest superblock that can be read" },
 	{ BOOT, "boot", "LEG",
-	  "for udev, when LEG has appeared: its pool, unless its autoimport is 0 or it was "
+	  "for udev, when LEG has appeared: import its pool, unless its autoimport is 0 or it was "
 	  "exported or destroyed; waits for missing legs" },
-	{ WAIT, "wait", "SECONDS", "how long --boot does so, 30 by default" },
+	{ WAIT, "wait", "SECONDS", "how long --boot waits, 30 by default" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -484,28 +488,28 @@ const struct command cmd_import = {
 	.name = "import",
 	.purpose = "find pools and start them; without a name, list them",
 	.args = "[-n] [-d DIR|DEV]... [--readonly] [--degraded] [--takeover] "
-		"[--destroyed] [--discard-log] [--accept-fork] [-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
-	.about = "Finds pools on all block devices and starts one from its legs. Without POOL: "
-		"lists what is there, and for each pool what would be refused and why. NEWNAME "
-		"renames the pool.",
-	.more = "--readonly is refused when the log holds writes that are not yet home, as after "
-		"a power cut, or after a stop if a cache has the log: then import it once "
-		"without, and export --drain.\n"
-		"A --degraded start is noted on the legs that are there: should the others be "
-		"started alone as well, the two can not be joined again without giving up one "
-		"side. That is what --accept-fork is for.\n"
-		"--discard-log loses what was written last, and not yet home. The error of an "
-		"import without it names the time of the last checkpoint. Where headers of the "
-		"log can still be read, on an SSD that was out of use before the end, or around "
-		"what is damaged, the blocks that they name and that are not home are known to "
-		"be lost: they read as errors until they are written anew, and status -v lists "
-		"them. A log that lies on the vdevs with data is needed, and is not given up: "
-		"refused.\n"
-		"Two hosts that write to the same legs destroy the pool: only give --takeover "
-		"when the other one cannot write to them any more. A host is known by its "
+		"[--destroyed] [--discard-log] [--accept-fork] "
+		"[-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
+	.about = "Finds pools on all block devices, and starts one from its legs. Without POOL it "
+		"lists the pools that it finds, and the reasons for which it would refuse to "
+		"import one. NEWNAME renames the pool.",
+	.more = "--readonly is refused when the log holds writes that are not yet home, as after a "
+		"power cut, or after a stop with the log on a cache. Then import the pool once "
+		"without it, and export --drain.\n"
+		"A --degraded start is recorded on the legs that are there. If the others are also "
+		"started alone, the two sides cannot be joined again without giving up one of "
+		"them, with --accept-fork.\n"
+		"--discard-log loses the newest writes that are not yet home. Without it, the "
+		"error of an import names the time of the last checkpoint. Headers of the log may "
+		"still be readable, on an SSD that was out of use before the end, or around the "
+		"damage. The blocks that they name and that are not home are known to be lost: "
+		"they read as errors until they are written again, and status -v lists them. A "
+		"log on the vdevs with data is needed, so it is never given up.\n"
+		"Two hosts that write to the same legs destroy the pool: give --takeover only when "
+		"the other host cannot write to them any more. A host is known by its "
 		"/etc/machine-id.\n"
-		"While legs are missing that may hold newer data, --boot waits for them, and "
-		"then does what an import would do.",
+		"While legs are missing that may hold newer data, --boot waits for them. After "
+		"that it does the same as an import.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl inspect: what lies on one leg, without the module. */
+/* kvpoolctl inspect: labels, log and table of one leg, without the module. */
 #include "columns.h"
 #include "format/tunables.h"
 #include "inspect.h"
@@ -83,13 +83,14 @@ static void print_entries(json_object *log)
 		printf("  and %" PRIu64 " more\n", total - n);
 }
 
-/* The leg has none of it: where it is, or why nothing can be told of it. */
+/* The leg has no part of the log that can be read alone: says where the log is. */
 static void print_no_log(json_object *o)
 {
 	u64 vdev = json_number_at(o, "superblock.log_vdev");
 
 	if (vdev == json_number_at(o, "superblock.vdev"))
-		puts("log\n  on all SSDs of this cache together, in full stripes: see kvpoolctl check");
+		puts("log\n  on all SSDs of this cache together, in full stripes: "
+		     "see kvpoolctl check");
 	else
 		printf("log\n  on the legs of vdev %" PRIu64 "\n", vdev);
 }
@@ -115,7 +116,7 @@ static void print_leg(json_object *o)
 		puts("table\n  on the legs with data: this is an SSD of a cache");
 }
 
-/* Properties for udev, which wants nothing else on standard output. */
+/* Properties for udev, which expects no other output. */
 static void print_udev(const struct kvp_sb *sb)
 {
 	char uuid[UUID_BUF];
@@ -133,7 +134,8 @@ static int print_all(struct ctl *ctl, const struct device *d, const struct label
 	json_object *root, *o;
 
 	if (!ctl->quiet && device_unused(d, &err))
-		fprintf(stderr, "kvpoolctl: note: %s is in use, what is shown may be moving\n",
+		fprintf(stderr, "kvpoolctl: note: %s is in use, and its contents may change "
+				"meanwhile\n",
 			d->path);
 	o = inspect_object(d, l, &err);
 	if (!o)
@@ -188,7 +190,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ UDEV, "udev", NULL, "only whose leg it is, for a udev rule" },
+	{ UDEV, "udev", NULL, "only the pool of the leg, for a udev rule" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -198,8 +200,8 @@ const struct command cmd_inspect = {
 	.args = "[--udev] DEV",
 	.about = "Shows labels, log and table of one leg, or of an image of it. Reads only, and "
 		"needs no module.",
-	.more = "Of several vdevs it is the table of the leg's own, and the log is on the legs "
-		"of one. A leg of a parity1 has a part of either.",
+	.more = "The table is that of the leg's own vdev. The log of a pool may be on the legs of "
+		"another vdev. A leg of a parity1 has only a part of the table and the log.",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl iostat: what a pool and its legs do. */
+/* kvpoolctl iostat: the activity of a pool and its legs. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -14,11 +14,12 @@
 #include "ssd_counts.h"
 #include "stats.h"
 
-#define MAX_LEGS	64	/* bounds for what the module tells */
+#define MAX_LEGS	64	/* bound for numbers from the module */
 #define HEAD_EVERY	20	/* lines for people between two heads */
 
-/* What is counted of the caches from the start of the pool on, in blocks. */
-enum { HITS, MISSES, LONG, STREAM, AHEAD, SSD_HITS, SSD_MISSES, SSD_FILLS, SSD_REINSERTED, LOGGED, PAST_LOG,
+/* Counters of the caches since the start of the pool, in blocks. */
+enum { HITS, MISSES, LONG, STREAM, AHEAD, SSD_HITS, SSD_MISSES, SSD_FILLS, SSD_REINSERTED, LOGGED,
+       PAST_LOG,
        COUNTS };
 
 static const char *const keys[COUNTS] = {
@@ -40,16 +41,16 @@ struct leg_sample {
 	struct iocount io;
 };
 
-/* All that is counted, at one moment. */
+/* All counters at one moment. */
 struct sample {
-	double at;			/* seconds; of the first: since the pool's start */
+	double at;			/* seconds; in the first sample: since the pool's start */
 	struct iocount io;
 	struct latency flush;
 	u64 uptime_ms;
 	u64 counts[COUNTS];
 	struct ssd_counts ssd;
 	bool cached;
-	u64 dirty, log_used, destage_rate, drain_ms;			/* bytes, as they are */
+	u64 dirty, log_used, destage_rate, drain_ms;			/* bytes, not rates */
 	unsigned int legs;
 	struct leg_sample leg[MAX_LEGS];
 };
@@ -111,7 +112,7 @@ static int take(const char *name, struct sample *s, struct stats *stats, struct 
 	return 0;
 }
 
-/* What came between two samples. A device that is another one began anew. */
+/* Turns @c into the difference of two samples. Another device in its place starts from zero. */
 static void subtract(struct iocount *c, const struct iocount *before)
 {
 	if (c->reads < before->reads || c->writes < before->writes ||
@@ -133,7 +134,7 @@ static void difference(const struct sample *s, const struct sample *before, stru
 	d->at = s->at - before->at;
 	subtract(&d->io, &before->io);
 	latency_since(&s->flush, &before->flush, &d->flush);
-	/* A pool that was started meanwhile began anew. */
+	/* if the pool was started meanwhile, its counters began at zero */
 	if (s->uptime_ms >= before->uptime_ms) {
 		for (i = 0; i < COUNTS; i++)
 			d->counts[i] -= s->counts[i] >= before->counts[i] ? before->counts[i] : 0;
@@ -153,8 +154,7 @@ static u64 rate(u64 count, double seconds)
 }
 
 /*
- * Each sample is a table of its own, as it comes: only least widths keep the
- * columns below one another.
+ * Each sample is a table of its own, printed as it comes. Minimum widths keep the columns aligned.
  */
 static struct columns *new_table(void)
 {
@@ -205,7 +205,7 @@ static void add_ms(struct columns *table, const struct latency *l, unsigned int 
 	columns_text(table, text);
 }
 
-/* What its SSDs do for the pool; what they do themselves is told of each. */
+/* The SSD cache's work for the pool; each SSD's own counters come with the legs. */
 static void print_cache(const struct ctl *ctl, const struct sample *d)
 {
 	u64 asked = d->counts[SSD_HITS] + d->counts[SSD_MISSES], written = 0;
@@ -216,7 +216,7 @@ static void print_cache(const struct ctl *ctl, const struct sample *d)
 		written += d->ssd.written[i];
 	if (asked)
 		snprintf(hits, sizeof(hits), "%" PRIu64 "%%", d->counts[SSD_HITS] * 100 / asked);
-	printf("  cache: %s hits, %s/s filled, %s/s written to each SSD, %s/s go home\n", hits,
+	printf("  cache: %s hits, %s/s filled, %s/s written to each SSD, %s/s written home\n", hits,
 	       ctl_size(ctl, rate(d->counts[SSD_FILLS] * KVP_BLOCK_SIZE, d->at), fills),
 	       ctl_size(ctl, rate(written, d->at), write), ctl_size(ctl, d->destage_rate, home));
 }
@@ -338,7 +338,7 @@ static void wait_until(double when)
 	}
 }
 
-/* @count 0: until somebody ends it. */
+/* @count 0: until a signal ends it. */
 static int follow(struct ctl *ctl, const char *pool, double interval, unsigned long count,
 		  struct view *view)
 {
@@ -396,10 +396,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		view.verbose = true;
 	n = ctl_args(ctl, argc, 1, 3);
 	if (n > 1 && !parse_interval(argv[optind + 1], &interval))
-		return ctl_usage(ctl, "'%.64s' is no interval: seconds, 0.1 to 86400",
+		return ctl_usage(ctl, "'%.64s' is not an interval: seconds, 0.1 to 86400",
 				 argv[optind + 1]);
 	if (n > 2 && !parse_count(argv[optind + 2], &count))
-		return ctl_usage(ctl, "'%.64s' is no count: a number from 1 on",
+		return ctl_usage(ctl, "'%.64s' is not a count: a number from 1 on",
 				 argv[optind + 2]);
 	return follow(ctl, argv[optind], interval, count, &view);
 }
@@ -411,18 +411,17 @@ static const struct ctl_option options[] = {
 
 const struct command cmd_iostat = {
 	.name = "iostat",
-	.purpose = "what a pool does: requests, bytes, flush times, cache hits",
+	.purpose = "activity of a pool: requests, bytes, flush times, cache hits",
 	.args = "[-v] POOL [INTERVAL [COUNT]]",
-	.about = "Shows what a pool does: requests and bytes a second, how long flushes take, "
-		"how many reads the RAM cache answers, and what is not yet home. The first line "
-		"is the average since the pool was started; with INTERVAL, in seconds, more "
-		"lines follow, each about the time since the one before, COUNT lines in all, or "
-		"without end.",
-	.more = "Flushes are requests that make durable, so each fsync is one. It is said how "
-		"long half, 99 % and 99.9 % of them took at most, in milliseconds. -j tells "
-		"more: what passed the caches by, and why, and what was written to the SSDs, and "
-		"for what. Where other tools of that name count requests that the kernel merged, "
-		"this counts what arrives at the device.",
+	.about = "Shows the activity of a pool: requests and bytes a second, flush times, RAM cache "
+		"hits, and data that is not yet home. The first line is the average since the pool "
+		"was started. With INTERVAL, in seconds, more lines follow, each about the time "
+		"since the line before: COUNT lines in all, or until interrupted.",
+	.more = "A flush is a request for durability, so each fsync is one. The flush times are "
+		"upper bounds of half, 99 % and 99.9 % of them, in milliseconds. -j has more: data "
+		"that bypassed the caches, with the reason, and data written to the SSDs, with the "
+		"cause. Other tools called iostat count requests that the kernel merged; this one "
+		"counts requests as they arrive at the device.",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl labelclear: make a device forget the pool it was a leg of. */
+/* kvpoolctl labelclear: remove the labels of a former leg. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,9 +19,10 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 		return 0;
 	if (l->sb && !label_fault(l))
 		return err_set(err, ERR_MEMBER, d->path, "-f, if that pool is not needed any more",
-			       "it is a member of pool %s, which was not destroyed as far as the labels here say",
+			       "it is a member of pool %s, which was not destroyed as far as the "
+			       "labels here say",
 			       l->sb->name);
-	return err_set(err, ERR_MEMBER, d->path, "-f, if what it holds is not needed any more",
+	return err_set(err, ERR_MEMBER, d->path, "-f, if its data is not needed any more",
 		       "it carries a label that cannot be read: %s", label_fault(l));
 }
 
@@ -57,9 +58,9 @@ static void report(struct ctl *ctl, const struct device *d, const struct label *
 	}
 }
 
-/* --- what others have left on a leg ------------------------------------------------ */
+/* --- signatures of other tools on a leg -------------------------------------------- */
 
-/* A pool that runs has the leg: what it never writes may be wiped all the same. */
+/* A running pool holds the leg; bytes that the pool never writes may still be wiped. */
 static bool held_by_pool(const struct device *d)
 {
 	char name[256], uuid[160];
@@ -75,7 +76,8 @@ static int open_to_wipe(const struct device *d, bool in_use, struct err *err)
 	if (!in_use)
 		return device_claim(d, err);
 	fd = open(d->path, O_RDWR | O_CLOEXEC);
-	return fd >= 0 ? fd : err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+	return fd >= 0 ? fd : err_set(err, ERR_IO, d->path, "check the device", "%s",
+				      strerror(errno));
 }
 
 static void list_signatures(json_object *o, const char *key, const struct signature_list *s)
@@ -107,13 +109,14 @@ static void report_foreign(struct ctl *ctl, const struct device *d, const struct
 	}
 	json_object_put(root);
 	for (i = 0; i < done->count; i++)
-		ctl_say(ctl, "%s the signature of %s at byte %llu of %s", ctl->dry_run ? "would wipe" : "wiped",
+		ctl_say(ctl, "%s the signature of %s at byte %llu of %s",
+			ctl->dry_run ? "would wipe" : "wiped",
 			done->list[i].type, done->list[i].offset, d->path);
 	for (i = 0; i < left->count; i++)
-		ctl_say(ctl, "left the signature of %s at byte %llu of %s: it lies where the pool has something",
+		ctl_say(ctl, "left the signature of %s at byte %llu of %s: the pool uses that place",
 			left->list[i].type, left->list[i].offset, d->path);
 	if (!done->count && !left->count)
-		ctl_say(ctl, "%s carries no signature of others", d->path);
+		ctl_say(ctl, "%s carries no signature of other tools", d->path);
 }
 
 static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct label *l)
@@ -124,7 +127,8 @@ static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct la
 	int fd = -1, ret;
 
 	if (label_fault(l)) {
-		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is no leg of a pool", "%s", label_fault(l));
+		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is not a leg of a pool", "%s",
+			label_fault(l));
 		return ctl_fail(ctl, &err);
 	}
 	if ((!in_use && device_unused(d, &err)) ||
@@ -148,7 +152,7 @@ static int run_foreign(struct ctl *ctl, const char *path)
 	struct err err;
 	int ret;
 
-	/* An image will do to look at it. */
+	/* a dry run accepts an image file */
 	if (device_open(path, ctl->dry_run, &d, &err))
 		return ctl_fail(ctl, &err);
 	ret = label_read(&d, &l, &err) ? ctl_fail(ctl, &err) : wipe_foreign(ctl, &d, &l);
@@ -171,7 +175,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	}
 	ctl_args(ctl, argc, 1, 1);
 	if (foreign)
-		return force ? ctl_usage(ctl, "--foreign leaves the labels alone, and needs no -f") :
+		return force ? ctl_usage(ctl,
+					 "--foreign leaves the labels alone, and needs no -f") :
 			       run_foreign(ctl, argv[optind]);
 	if (device_open(argv[optind], false, &d, &err))
 		return ctl_fail(ctl, &err);
@@ -190,21 +195,21 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "also if its pool was not destroyed: what the pool holds there is lost" },
+	  "even if its pool was not destroyed: the pool's data there is lost" },
 	{ FOREIGN, "foreign", NULL,
-	  "leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning "
-	  "tool left on a leg by mistake: their signatures, where the pool has nothing. The pool "
-	  "may run" },
+	  "leave the labels, and wipe signatures that mkfs, pvcreate, mdadm, mkswap or a "
+	  "partitioning tool left on a leg by mistake, where the pool does not use the space. The "
+	  "pool may run" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_labelclear = {
 	.name = "labelclear",
-	.purpose = "remove the labels of kvpool, or signatures of others, from a device",
+	.purpose = "remove kvpool labels, or signatures of other tools, from a device",
 	.args = "[-n] [-f | --foreign] DEV",
 	.about = "Removes the kvpool labels of a device that is not in use.",
-	.more = "A leg that was out or missing when its pool was destroyed has not heard of "
-		"that; the labels of the pool's other legs tell, if they are connected.",
+	.more = "A leg that was out or missing when its pool was destroyed has no mark of that. "
+		"The labels of the pool's other legs have it, if they are connected.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

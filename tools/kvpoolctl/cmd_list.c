@@ -57,7 +57,7 @@ static int parse_columns(struct ctl *ctl, struct layout *l, const char *text)
 	for (; *text; text += n + !!text[n]) {
 		n = strcspn(text, ",");
 		if (!add_column(l, text, n))
-			return ctl_usage(ctl, "there is no column '%.*s'", (int)n, text);
+			return ctl_usage(ctl, "'%.*s' is not a column", (int)n, text);
 	}
 	return l->count ? 0 : ctl_usage(ctl, "-o needs columns");
 }
@@ -76,7 +76,7 @@ static void cell(const struct ctl *ctl, const struct pool_column *c, json_object
 		snprintf(buf, CELL, "%s", json_text_at(pool, c->path));
 }
 
-/* For scripts. */
+/* Output for scripts. */
 static void print_bare(const struct ctl *ctl, const struct layout *l, json_object *pools)
 {
 	size_t n = json_object_array_length(pools), row, i;

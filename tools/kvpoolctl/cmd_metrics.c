@@ -5,7 +5,7 @@
 #include "ssd_counts.h"
 #include "stats.h"
 
-#define MAX_LEGS	64	/* bounds for what the module tells */
+#define MAX_LEGS	64	/* bounds for numbers from the module */
 #define LABEL_BUF	1024
 
 struct pool {
@@ -17,114 +17,120 @@ struct pool {
 
 enum { GAUGE, COUNTER };
 
-/* @unit: by what the module's number is to be multiplied, or divided if it is below 0. */
+/* @unit: factor for the module's number; below 0: divisor. */
 static const struct metric {
 	const char *name, *key;
 	int type, unit;
 	const char *help;
 } metrics[] = {
 	{ "size_bytes", "size", GAUGE, 1, "Size of the device." },
-	{ "written_bytes", "written_blocks", GAUGE, KVP_BLOCK_SIZE, "What of it holds data." },
-	{ "uptime_seconds", "uptime_ms", GAUGE, -1000, "Since the pool was started." },
+	{ "written_bytes", "written_blocks", GAUGE, KVP_BLOCK_SIZE, "Bytes of it that hold data." },
+	{ "uptime_seconds", "uptime_ms", GAUGE, -1000, "Time since the pool was started." },
 	{ "losses_survivable", "losses_survivable", GAUGE, 1, "Legs that may still be lost." },
 	{ "poisoned_blocks", "poisoned_blocks", GAUGE, 1, "Blocks of 4 KiB that are lost." },
 	{ "dirty_bytes", "ram.dirty_blocks", GAUGE, KVP_BLOCK_SIZE,
-	  "In the write buffer, not yet home." },
+	  "Data in the write buffer that is not yet home." },
 	{ "write_buffer_bytes", "ram.write_buffer", GAUGE, 1, "Size of the write buffer." },
 	{ "ram_cache_bytes", "ram.read_cache", GAUGE, 1, "Size of the RAM cache." },
-	{ "ram_cache_used_bytes", "ram.read_cache_used", GAUGE, 1, "What it holds." },
-	{ "ram_cache_hits_total", "ram.hits", COUNTER, 1, "Blocks that were found in it." },
-	{ "ram_cache_misses_total", "ram.misses", COUNTER, 1, "Blocks that were not." },
-	{ "ram_cache_fills_total", "ram.fills", COUNTER, 1, "Blocks that it took." },
+	{ "ram_cache_used_bytes", "ram.read_cache_used", GAUGE, 1, "Bytes in the RAM cache." },
+	{ "ram_cache_hits_total", "ram.hits", COUNTER, 1, "Blocks found in the RAM cache." },
+	{ "ram_cache_misses_total", "ram.misses", COUNTER, 1,
+	  "Blocks not found in the RAM cache." },
+	{ "ram_cache_fills_total", "ram.fills", COUNTER, 1, "Blocks admitted to the RAM cache." },
 	{ "ram_cache_bypassed_long_total", "ram.bypassed_long", COUNTER, 1,
-	  "Blocks that it was not to keep: of reads over 64 KiB." },
+	  "Blocks not admitted: reads over 64 KiB." },
 	{ "ram_cache_bypassed_stream_total", "ram.bypassed_stream", COUNTER, 1,
-	  "Blocks that it was not to keep: of long streams." },
+	  "Blocks not admitted: long streams." },
 	{ "ram_cache_bypassed_ahead_total", "ram.bypassed_ahead", COUNTER, 1,
-	  "Blocks that it was not to keep: read ahead, nobody had asked for them." },
+	  "Blocks not admitted: read ahead and not requested yet." },
 	{ "ssd_cache_bytes", "ssd.size", GAUGE, 1, "Size of the SSD cache; 0: it is not in use." },
-	{ "ssd_cache_dirty_max_bytes", "cache.dirty_max", GAUGE, 1, "What of it may be dirty." },
+	{ "ssd_cache_dirty_max_bytes", "cache.dirty_max", GAUGE, 1,
+	  "Limit of dirty data in the SSD cache." },
 	{ "drain_left_bytes", "drain.left", GAUGE, 1,
-	  "What of the log is left to go home before it can move onto the SSD cache, or off it; 0: it does not." },
-	{ "drain_total_bytes", "drain.total", GAUGE, 1, "Of so much, when that began." },
-	{ "drain_rate_bytes_per_second", "drain.rate", GAUGE, 1, "Brought home meanwhile." },
+	  "Data left to write home before the log can move onto the SSD cache, or off it; "
+	  "0: no move." },
+	{ "drain_total_bytes", "drain.total", GAUGE, 1, "Data to write home when that began." },
+	{ "drain_rate_bytes_per_second", "drain.rate", GAUGE, 1,
+	  "Rate at which it is written home." },
 	{ "ssd_cache_parked_bytes", "ssd.parked", GAUGE, 1,
-	  "What is not home and has left RAM: only the cache has it." },
-	{ "ssd_cache_clean_bytes", "ssd.clean", GAUGE, 1, "What of it can be read there and is home." },
-	{ "ssd_cache_hits_total", "ssd.hits", COUNTER, 1, "Blocks that were read there." },
-	{ "ssd_cache_misses_total", "ssd.misses", COUNTER, 1, "Blocks that were not there." },
+	  "Dirty data that is not in RAM: only the cache has it." },
+	{ "ssd_cache_clean_bytes", "ssd.clean", GAUGE, 1,
+	  "Clean data that the SSD cache can serve." },
+	{ "ssd_cache_hits_total", "ssd.hits", COUNTER, 1, "Blocks read from the SSD cache." },
+	{ "ssd_cache_misses_total", "ssd.misses", COUNTER, 1,
+	  "Blocks not found in the SSD cache." },
 	{ "ssd_cache_mistrusted_total", "ssd.mistrusted", COUNTER, 1,
-	  "Blocks read there that were not what they should be, and were read from home." },
+	  "Blocks that failed verification there, and were read from home." },
 	{ "ssd_cache_fills_total", "ssd.fills", COUNTER, 1,
-	  "Blocks that were read from home, and lie there since." },
+	  "Blocks read from home and admitted." },
 	{ "ssd_cache_refused_evidence_total", "ssd.refused_evidence", COUNTER, 1,
-	  "Blocks that were read from home and seen too seldom to enter." },
+	  "Blocks not admitted: read too seldom." },
 	{ "ssd_cache_refused_stream_total", "ssd.refused_stream", COUNTER, 1,
-	  "Blocks that did not enter: of long streams." },
+	  "Blocks not admitted: long streams." },
 	{ "ssd_cache_refused_budget_total", "ssd.refused_budget", COUNTER, 1,
-	  "Blocks that did not enter: enough was written." },
+	  "Blocks not admitted: no write budget." },
 	{ "ssd_cache_refused_memory_total", "ssd.refused_memory", COUNTER, 1,
-	  "Blocks that did not enter: no memory." },
+	  "Blocks not admitted: no memory." },
 	{ "ssd_cache_refused_log_total", "ssd.refused_log", COUNTER, 1,
-	  "Blocks that did not enter: the log was short of space." },
+	  "Blocks not admitted: no log space." },
 	{ "ssd_cache_refused_changed_total", "ssd.refused_changed", COUNTER, 1,
-	  "Blocks that did not enter: they, or neighbours, changed meanwhile." },
+	  "Blocks not admitted: they, or neighbours, changed meanwhile." },
 	{ "ssd_cache_written_data_bytes_total", "ssd.written_data", COUNTER, 1,
-	  "To each SSD: what was written to the pool." },
+	  "Written to each SSD: data of users." },
 	{ "ssd_cache_written_headers_bytes_total", "ssd.written_headers", COUNTER, 1,
-	  "To each SSD: headers of the log." },
+	  "Written to each SSD: headers of the log." },
 	{ "ssd_cache_written_parity_bytes_total", "ssd.written_parity", COUNTER, 1,
 	  "To each SSD: parity." },
 	{ "ssd_cache_written_fills_bytes_total", "ssd.written_fills", COUNTER, 1,
-	  "To each SSD: what was read from home." },
+	  "Written to each SSD: admitted blocks." },
 	{ "ssd_cache_written_reinserted_bytes_total", "ssd.written_reinserted", COUNTER, 1,
-	  "To each SSD: what was hit there, before the log came round." },
+	  "Written to each SSD: reinserted blocks, which had hits before the log overwrote them." },
 	{ "ssd_cache_written_table_bytes_total", "ssd.written_table", COUNTER, 1,
-	  "To each SSD: copies of pages of the checksum table." },
+	  "Written to each SSD: copies of pages of the checksum table." },
 	{ "ssd_cache_reinserted_total", "ssd.reinserted", COUNTER, 1,
-	  "Blocks that were written there again, and stay." },
+	  "Blocks reinserted into the SSD cache." },
 	{ "ssd_cache_restored_blocks", "ssd.restored", GAUGE, 1,
-	  "Blocks that lay there before the pool was started, and were known again." },
+	  "Blocks that the cache rebuild found after the start." },
 	{ "ssd_cache_restore_seconds", "ssd.restore_ms", GAUGE, -1000,
-	  "How long that took from the start on; 0: it goes on." },
-	{ "ssd_cache_index_bytes", "ssd.ram", GAUGE, 1, "Memory to know what lies there." },
+	  "Duration of the cache rebuild; 0: it still runs." },
+	{ "ssd_cache_index_bytes", "ssd.ram", GAUGE, 1, "Memory of the SSD cache's index." },
 	{ "memory_write_buffer_bytes", "memory.write_buffer", GAUGE, 1,
-	  "In use: pages of the write buffer, with what describes them." },
+	  "In use: pages of the write buffer, with their descriptions." },
 	{ "memory_parked_bytes", "memory.parked", GAUGE, 1,
-	  "In use: versions that only the SSD cache has, and discards." },
+	  "In use: descriptions of spilled versions and of discards." },
 	{ "memory_table_bytes", "memory.table", GAUGE, 1, "In use: pages of the checksum table." },
 	{ "memory_ram_cache_bytes", "memory.ram_cache", GAUGE, 1,
-	  "In use: the RAM cache, with what finds its pages." },
-	{ "memory_index_bytes", "memory.index", GAUGE, 1, "In use: what lies on the SSD cache." },
+	  "In use: the RAM cache, with its index." },
+	{ "memory_index_bytes", "memory.index", GAUGE, 1, "In use: the SSD cache's index." },
 	{ "memory_fills_bytes", "memory.fills", GAUGE, 1,
-	  "In use: what is to enter the SSD cache, and the evidence for it." },
+	  "In use: blocks to be admitted to the SSD cache, and the ghost." },
 	{ "memory_summaries_bytes", "memory.summaries", GAUGE, 1,
-	  "In use: for summaries of what lies on the SSD cache." },
+	  "In use: summaries of the SSD cache." },
 	{ "memory_log_parity_bytes", "memory.log_parity", GAUGE, 1,
-	  "In use: parity of what is on its way to a cache of kind parity1." },
+	  "In use: parity of writes in flight to a cache of kind parity1." },
 	{ "table_cache_bytes", "ram.table_budget", GAUGE, 1, "Memory for the checksum table." },
-	{ "table_cache_used_bytes", "ram.table_used", GAUGE, 1, "What of it is in use." },
+	{ "table_cache_used_bytes", "ram.table_used", GAUGE, 1, "Part of it in use." },
 	{ "table_page_reads_total", "table.page_reads", COUNTER, 1,
 	  "Pages of the table that were read." },
 	{ "table_page_reads_from_ssd_total", "table.ssd_page_reads", COUNTER, 1,
-	  "Pages of the table that the SSD cache had." },
+	  "Pages of the table that were read from the SSD cache." },
 	{ "table_page_writes_total", "table.page_writes", COUNTER, 1,
 	  "Pages of the table that were written." },
 	{ "checkpoints_total", "table.checkpoints", COUNTER, 1, "Checkpoints taken." },
 	{ "log_size_bytes", "log.size", GAUGE, 1, "Size of the log." },
-	{ "log_used_bytes", "log.used", GAUGE, 1, "What of it is in use." },
+	{ "log_used_bytes", "log.used", GAUGE, 1, "Part of it in use." },
 	{ "log_commits_total", "log.commits", COUNTER, 1, "Entries written to the log." },
 	{ "log_data_bytes_total", "log.data_blocks", COUNTER, KVP_BLOCK_SIZE,
-	  "Data that went to the log." },
+	  "Data written to the log." },
 	{ "log_bypass_bytes_total", "log.intent_blocks", COUNTER, KVP_BLOCK_SIZE,
-	  "Data that went home past the log." },
+	  "Data written home directly, past the log." },
 	{ "log_failed", "log.failed", GAUGE, 1, "1 while no leg takes the log." },
 	{ "destaged_bytes_total", "destage.blocks", COUNTER, KVP_BLOCK_SIZE,
-	  "Data that was brought home from the log." },
+	  "Data written home from the log." },
 	{ "destage_rate_bytes_per_second", "destage.rate", GAUGE, 1,
-	  "Brought home of late." },
+	  "Recent rate of writing home." },
 	{ "destage_drain_seconds", "destage.drain_ms", GAUGE, -1000,
-	  "To bring home all that waits for it, as fast as it went of late." },
+	  "Time to write all dirty data home at the recent rate." },
 	{ "read_bytes_total", "io.read_blocks", COUNTER, KVP_BLOCK_SIZE, "Read from the device." },
 	{ "written_bytes_total", "io.write_blocks", COUNTER, KVP_BLOCK_SIZE,
 	  "Written to the device." },
@@ -133,13 +139,13 @@ static const struct metric {
 	{ "coalesced_bytes_total", "io.coalesced_blocks", COUNTER, KVP_BLOCK_SIZE,
 	  "Overwritten in the buffer before they were committed." },
 	{ "read_retries_total", "read.retries", COUNTER, 1,
-	  "Reads that had to be done once more." },
-	{ "scrub_done_blocks", "scrub.done", GAUGE, 1, "Where the scrub is." },
+	  "Reads that were repeated." },
+	{ "scrub_done_blocks", "scrub.done", GAUGE, 1, "Position of the scrub." },
 	{ "scrub_healed", "scrub.healed", GAUGE, 1, "Healed by this scrub, or the last one." },
-	{ "scrub_unrepaired", "scrub.unrepaired", GAUGE, 1, "What it could not heal." },
+	{ "scrub_unrepaired", "scrub.unrepaired", GAUGE, 1, "Blocks that it could not heal." },
 	{ "scrub_finished_timestamp_seconds", "scrub.finished", GAUGE, 1,
 	  "When the last scrub ended." },
-	{ "recovery_seconds", "recovery.last_ms", GAUGE, -1000, "What the last recovery took." },
+	{ "recovery_seconds", "recovery.last_ms", GAUGE, -1000, "Duration of the last recovery." },
 };
 
 static const char *const pool_states[] = { "online", "degraded", "faulted", "suspended", NULL };
@@ -151,7 +157,7 @@ static const char *const drain_states[] = {
 	"none", "running", "done", "cancelled", "failed", NULL
 };
 
-/* As the format wants it: backslash, quote and newline are escaped. */
+/* The format demands that backslash, quote and newline are escaped. */
 static const char *escape(const char *text, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -186,7 +192,7 @@ static void print_metric(const struct metric *m, const struct pool *pools, unsig
 	}
 }
 
-/* One line for each word there is: 1 for the one that it has. */
+/* One line for each possible word: 1 for the current one. */
 static void print_words(const char *name, const char *label, const char *key, const char *word,
 			const char *const *words)
 {
@@ -215,7 +221,7 @@ static void print_legs(const struct pool *pools, unsigned int count)
 	char label[2 * LABEL_BUF + 128];
 	unsigned int i, leg, k;
 
-	head("leg_state", "gauge", "1 for the state that a leg is in.");
+	head("leg_state", "gauge", "1 for the current state of a leg.");
 	for (i = 0; i < count; i++)
 		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
 			print_words("leg_state", label, "state",
@@ -226,7 +232,8 @@ static void print_legs(const struct pool *pools, unsigned int count)
 			for (k = 0; k < 3; k++)
 				printf("kvpool_leg_errors_total{%s,kind=\"%s\"} %" PRIu64 "\n",
 				       label, kinds[k][0],
-				       stats_number(&pools[i].stats, "leg.%u.%s", leg, kinds[k][1]));
+				       stats_number(&pools[i].stats, "leg.%u.%s", leg,
+						    kinds[k][1]));
 	head("leg_healed_total", "counter", "Blocks of a leg that were healed.");
 	for (i = 0; i < count; i++)
 		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
@@ -238,7 +245,7 @@ static void print_flushes(const struct pool *pools, unsigned int count)
 {
 	unsigned int i, b;
 
-	head("flush_seconds", "histogram", "How long FLUSH took, and writes with FUA.");
+	head("flush_seconds", "histogram", "Duration of FLUSH and of writes with FUA.");
 	for (i = 0; i < count; i++) {
 		const struct latency *l = &pools[i].flush;
 		u64 sum = 0;
@@ -261,7 +268,7 @@ static void print_amplification(const struct pool *pools, unsigned int count)
 	struct ssd_counts c;
 	unsigned int i;
 
-	head("ssd_cache_write_amplification", "gauge", "What each SSD was written since the start, "
+	head("ssd_cache_write_amplification", "gauge", "Bytes written to each SSD since the start, "
 	     "for each byte that users wrote there; 0: they wrote none.");
 	for (i = 0; i < count; i++) {
 		ssd_counts_load(&pools[i].stats, &c);
@@ -270,7 +277,7 @@ static void print_amplification(const struct pool *pools, unsigned int count)
 	}
 }
 
-/* Of pools that have a cache: its mode, its state, whether it has the log, and whether the log is about to move. */
+/* For pools with a cache: its mode, its state, the place of the log, and the move of the log. */
 static void print_caches(const struct pool *pools, unsigned int count)
 {
 	const struct stats *s;
@@ -281,7 +288,7 @@ static void print_caches(const struct pool *pools, unsigned int count)
 		if (stats_text(&pools[i].stats, "cache.vdev"))
 			print_words("ssd_cache_mode", pools[i].label, "mode",
 				    stats_text(&pools[i].stats, "cache.mode"), cache_modes);
-	head("ssd_cache_state", "gauge", "1 for the state that the SSD cache is in.");
+	head("ssd_cache_state", "gauge", "1 for the current state of the SSD cache.");
 	for (i = 0; i < count; i++) {
 		s = &pools[i].stats;
 		v = (unsigned int)stats_number(s, "cache.vdev");
@@ -289,26 +296,30 @@ static void print_caches(const struct pool *pools, unsigned int count)
 			print_words("ssd_cache_state", pools[i].label, "state",
 				    stats_text(s, "vdev.%u.state", v), pool_states);
 	}
-	head("log_on_cache", "gauge", "1 while the log is on the SSD cache, 0 while it is on the legs.");
+	head("log_on_cache", "gauge",
+	     "1 while the log is on the SSD cache, 0 while it is on the legs.");
 	for (i = 0; i < count; i++)
 		if (stats_text(&pools[i].stats, "cache.vdev"))
 			printf("kvpool_log_on_cache{%s} %d\n", pools[i].label,
 			       !strcmp(stats_text(&pools[i].stats, "log.on") ?: "-", "cache"));
-	head("drain_state", "gauge", "1 for how it is with emptying the log, so that it can move onto the SSD cache, or off it.");
+	head("drain_state", "gauge",
+	     "1 for the current state of emptying the log before it moves onto the SSD cache, or "
+	     "off it.");
 	for (i = 0; i < count; i++)
 		if (stats_text(&pools[i].stats, "cache.vdev"))
 			print_words("drain_state", pools[i].label, "state",
 				    stats_text(&pools[i].stats, "drain.state"), drain_states);
 }
 
-/* Of those behind the first @count, which cannot be asked, the state is all that is known. */
+/* For the pools behind the first @count, which cannot be asked, only the state is known. */
 static void print_all(const struct pool *pools, unsigned int count, unsigned int states)
 {
 	unsigned int i;
 
-	head("pool_state", "gauge", "1 for the state that a pool is in.");
+	head("pool_state", "gauge", "1 for the current state of a pool.");
 	for (i = 0; i < states; i++)
-		print_words("pool_state", pools[i].label, "state", pools[i].suspended ? "suspended" :
+		print_words("pool_state", pools[i].label, "state",
+			    pools[i].suspended ? "suspended" :
 			    stats_text(&pools[i].stats, "state"), pool_states);
 	print_caches(pools, count);
 	for (i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
@@ -345,11 +356,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		;
 	ctl_args(ctl, argc, 0, 0);
 	if (ctl->json)
-		return ctl_usage(ctl, "there is one format; 'status -j' tells the same as JSON");
+		return ctl_usage(ctl, "prometheus is the only format; 'status -j' has the same as "
+				      "JSON");
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	pools = calloc(count + 1, sizeof(*pools));
-	/* Of a pool that cannot be asked the others are told all the same; a suspended one has a state. */
+	/* A pool that cannot be asked must not hide the others; a suspended pool has a state. */
 	for (i = 0; pools && i < count; i++) {
 		if (!load(&list[i], &one, &err)) {
 			pools[states++] = pools[good];
@@ -373,12 +385,11 @@ const struct command cmd_metrics = {
 	.name = "metrics",
 	.purpose = "all counters in the text format of Prometheus",
 	.args = "",
-	.about = "Prints what there is to know of all running pools in the text format of "
-		"Prometheus, for the textfile collector of its node exporter, or whatever else "
-		"takes that.",
-	.more = "That is all that is counted, with states and modes, those of a cache, too, and "
-		"how far the log is with leaving that. For the collector, write it to a file "
-		"beside the one that it reads, and rename that file:\n"
+	.about = "Prints all data about running pools in the text format of Prometheus, for the "
+		"textfile collector of its node exporter, or other programs that read the format.",
+	.more = "The output has all counters, with states and modes, and the progress of a drain. "
+		"For the collector, write it to a file beside the one that it reads, and rename "
+		"that file:\n"
 		"kvpoolctl metrics > /var/lib/prometheus/node-exporter/kvpool.prom.new && mv "
 		"/var/lib/prometheus/node-exporter/kvpool.prom.new "
 		"/var/lib/prometheus/node-exporter/kvpool.prom",

@@ -16,7 +16,7 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 		       "it is the last leg that is in sync");
 }
 
-/* Only an SSD of the cache can come back. */
+/* Only an SSD of the cache can return. */
 static bool is_ssd(const struct stats *s, unsigned int leg)
 {
 	struct vdev_range ssds = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
@@ -24,7 +24,7 @@ static bool is_ssd(const struct stats *s, unsigned int leg)
 	return stats_text(s, "cache.vdev") && leg >= ssds.first && leg < ssds.end;
 }
 
-/* What taking leg @leg out does, as JSON. */
+/* The result of taking leg @leg out, as JSON. */
 static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg,
 				const char *uuid)
 {
@@ -37,7 +37,8 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "pool", e->name);
 	json_text(plan, "uuid", e->uuid);
 	json_text(plan, "leg", uuid);
-	json_text(plan, "path", path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
+	json_text(plan, "path",
+		  path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
 	json_flag(plan, "final", !is_ssd(s, leg));
 	json_redundancy(plan, stats_losses(s), losses_without_leg(s, leg));
 	return root;
@@ -45,8 +46,9 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 
 static const char *undone_by(json_object *plan)
 {
-	return json_flag_at(plan, "final") ? "nothing: this version cannot bring up to date a leg that missed writes" :
-					     "kvpoolctl online, with which the SSD begins anew";
+	return json_flag_at(plan, "final") ?
+	       "nothing: this version cannot bring up to date a leg that missed writes" :
+	       "kvpoolctl online, which starts the SSD empty";
 }
 
 static void report(struct ctl *ctl, json_object *root, const char *dev)
@@ -104,10 +106,10 @@ const struct command cmd_offline = {
 	.name = "offline",
 	.purpose = "take a leg out of use",
 	.args = "[-n] POOL DEV",
-	.about = "Takes a leg out of a running pool, and says how many more it survives the loss "
-		"of. DEV is a path, or the leg's UUID. An SSD of a cache can begin anew later "
-		"(kvpoolctl online). Any other leg stays out: this version cannot bring up to "
-		"date a leg that missed writes.",
+	.about = "Takes a leg out of a running pool, and says how many more losses the pool "
+		"survives. DEV is a path, or the leg's UUID. An SSD of a cache can start again "
+		"later, empty (kvpoolctl online). Any other leg stays out: this version cannot "
+		"bring up to date a leg that missed writes.",
 	.more = "The last leg in sync cannot be taken out.",
 	.dry_run = true,
 	.run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl online: an SSD of a cache that was out of use is in use again. */
+/* kvpoolctl online: take an SSD of a cache into use again. */
 #include "ssds.h"
 
 enum { WAIT };
@@ -9,7 +9,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	struct ssds_order o = { .action = "online", .anew = true };
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
-		;	/* it is done when it returns, in any case */
+		;	/* the operation is always finished at the return */
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
@@ -17,22 +17,22 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ WAIT, "wait", NULL, "until it is done, which it is when the command returns" },
+	{ WAIT, "wait", NULL, "accepted; the command always waits until it is done" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_online = {
 	.name = "online",
-	.purpose = "bring an SSD of the cache into use again",
+	.purpose = "take an SSD of the cache into use again",
 	.args = "[-n] [--wait] POOL DEV",
-	.about = "Brings an SSD of the cache that failed, was taken out, or missed writes into "
-		"use again. DEV is a path, or the UUID of the leg. It begins anew, empty, under "
-		"another UUID, and so does every other one that is out of use and connected. As "
-		"for replace, what is on the cache alone goes home first. This version brings no "
-		"other legs online.",
-	.more = "An SSD that dropped out and came back under other numbers is another device, "
-		"and is refused: labelclear -f, then replace. A power cut at any time leaves the "
-		"cache with it or without.",
+	.about = "Takes an SSD of the cache that failed, was taken out, or missed writes into use "
+		"again. DEV is a path, or the UUID of the leg. It starts empty, under another "
+		"UUID, and so does every other SSD that is out of use and connected. As with "
+		"replace, data that only the cache has is written home first. This version cannot "
+		"take other legs online.",
+	.more = "An SSD that dropped out and came back under other numbers is another device, and "
+		"is refused: labelclear -f, then replace. A power cut at any time leaves the cache "
+		"with it or without.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl remove: a running pool lets go of its cache. */
+/* kvpoolctl remove: take the cache out of a running pool. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,18 +9,18 @@
 #include "reload.h"
 #include "spares.h"
 
-/* What there is. */
+/* The pool before the removal. */
 struct removal {
 	struct dm_entry entry;
 	u64 sectors, dirty, drain_ms;
 	int losses, losses_after;
-	char *params;		/* of its table */
-	char after[8192];	/* and of the one without the cache */
+	char *params;		/* of the pool's table */
+	char after[8192];	/* the table without the cache */
 	dev_t ssds[KVP_MAX_MIRROR_LEGS];
 	unsigned int nr_ssds;
 };
 
-/* Whom to tell, when the labels are gone. */
+/* Notes the SSDs, so that udev can be told once their labels are gone. */
 static void note_ssds(struct removal *r, const struct stats *s)
 {
 	struct vdev_range legs = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
@@ -95,7 +95,7 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 		return -1;
 	drain_shield();
 	table_again(r->entry.uuid, r->params, old, sizeof(old));
-	ctl_busy(ctl, "what is in memory goes home");
+	ctl_busy(ctl, "writing memory home");
 	dm_message(r->entry.name, "checkpoint", NULL, NULL);
 	ret = dm_reload(r->entry.name, r->sectors, r->after, r->sectors, old, err);
 	ctl_busy_end();
@@ -103,10 +103,11 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 		device_announce(r->ssds[i]);
 	if (!ret)
 		return 0;
-	/* a refusal would say that nothing was changed */
+	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
-	snprintf(why, sizeof(why), "%.400s (the cache is there, and idle: its mode is writethrough)",
+	snprintf(why, sizeof(why),
+		 "%.400s (the cache is still there, and idle: its mode is writethrough)",
 		 err->why);
 	memcpy(err->why, why, sizeof(why));
 	return -1;
@@ -128,11 +129,13 @@ static void report(struct ctl *ctl, const struct removal *r)
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
-		printf("would take the cache out of pool %s\ndirty     %s to be brought home first, some %" PRIu64
-		       " s\nsurvives  loss of %d leg(s), now %d\ntable     %s\n", r->entry.name,
-		       ctl_size(ctl, r->dirty, dirty), (r->drain_ms + 999) / 1000, r->losses_after, r->losses, table);
+		printf("would take the cache out of pool %s\ndirty     %s to be written home "
+		       "first, some %"
+		       PRIu64 " s\nsurvives  loss of %d leg(s), now %d\ntable     %s\n",
+		       r->entry.name, ctl_size(ctl, r->dirty, dirty), (r->drain_ms + 999) / 1000,
+		       r->losses_after, r->losses, table);
 	else
-		ctl_say(ctl, "the cache is no part of pool %s any more", r->entry.name);
+		ctl_say(ctl, "the cache was taken out of pool %s", r->entry.name);
 	json_object_put(root);
 }
 
@@ -163,11 +166,11 @@ const struct command cmd_remove = {
 	.name = "remove",
 	.purpose = "take the cache out",
 	.args = "[-n] POOL cache",
-	.about = "Takes the cache out of a running pool. What is on it alone goes home first, "
-		"while the pool is in use, and it is said how long that takes; 'kvpoolctl cancel "
-		"POOL drain' ends that, and if this command is interrupted it goes on, and "
-		"leaves an idle cache. Then writes wait for a moment. The labels of the SSDs are "
-		"wiped.",
+	.about = "Takes the cache out of a running pool. Data that only the cache has is written "
+		"home first, while the pool is in use, and the command says how long that takes. "
+		"'kvpoolctl cancel POOL drain' stops it. If this command is interrupted, the drain "
+		"goes on, and leaves an idle cache. Then writes wait for a moment. The labels of "
+		"the SSDs are wiped.",
 	.more = "A power cut at any time leaves the pool with its cache, or without.",
 	.dry_run = true,
 	.run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl scrub: verify everything that was written, online. */
+/* kvpoolctl scrub: verify all written data, online. */
 #include <unistd.h>
 
 #include "advice.h"
@@ -9,7 +9,7 @@
 
 enum action { START, WAIT, STOP, PAUSE, RESUME, SINCE };
 
-/* The health of the pool once its scrub is over. */
+/* The health of the pool after its scrub. */
 static int report(struct ctl *ctl, json_object *pool)
 {
 	ctl_say(ctl, "scrub %s: healed %" PRIu64 ", unrepaired %" PRIu64,
@@ -49,7 +49,7 @@ static int wait_for_end(struct ctl *ctl, const char *name)
 	return ret;
 }
 
-/* Does a scrub run already? Then --wait only waits for it. */
+/* Does a scrub already run? Then --wait only waits for it. */
 static bool running(const char *name)
 {
 	const char *state;
@@ -106,26 +106,25 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ WAIT, "wait", NULL,
-	  "start it, or wait for the one that runs; exit status 4 if anything is wrong with the "
-	  "pool at its end, 5 if it is faulted" },
+	  "start it, or wait for the one that runs; exit status 4 if the pool has a fault at its "
+	  "end, 5 if it is faulted" },
 	{ STOP, "stop", NULL, "end it" },
 	{ PAUSE, "pause", NULL, "interrupt it" },
 	{ RESUME, "resume", NULL, "go on" },
 	{ SINCE, "since", "CHECKPOINT",
-	  "verify only what changed since then; status -v and list -o checkpoint show the number "
+	  "verify only changes since then; status -v and list -o checkpoint show the number "
 	  "of the newest one" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_scrub = {
 	.name = "scrub",
-	.purpose = "verify everything that was written, and repair it",
+	.purpose = "verify all written data, and repair it",
 	.args = "[--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
-	.about = "Reads and verifies everything that was written, on every leg, and repairs what "
-		"can be repaired, while the pool is in use.",
-	.more = "--since verifies the pages of the table, and below them the half-mebibytes, "
-		"that hold anything written since. Interrupted by a restart, it goes on with "
-		"everything.",
+	.about = "Reads and verifies all written data, on every leg, and repairs all that can be "
+		"repaired, while the pool is in use.",
+	.more = "--since verifies the pages of the table, and below them the half-mebibytes, that "
+		"hold newer data. After a restart, an interrupted scrub verifies everything.",
 	.options = options,
 	.run = run,
 };

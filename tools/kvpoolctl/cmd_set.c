@@ -33,7 +33,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	int n, ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
-		force = true;	/* -f is the only one */
+		force = true;	/* -f is the only option */
 	n = ctl_args(ctl, argc, 2, 3);
 	ret = parse(ctl, argv[optind + 1], n == 3 ? argv[optind + 2] : NULL, &s);
 	if (ret)
@@ -41,7 +41,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (dm_find(argv[optind], &e, &err))
 		return ctl_fail(ctl, &err);
 	if (force && strcmp(s.key, "cache_mode")) {
-		err_set(&err, ERR_USAGE, "-f", "leave it out", "it is for cache_mode alone");
+		err_set(&err, ERR_USAGE, "-f", "leave it out", "only cache_mode takes it");
 		return ctl_fail(ctl, &err);
 	}
 	if (!strcmp(s.key, "cache_mode"))
@@ -63,11 +63,11 @@ const struct command cmd_set = {
 	.name = "set",
 	.purpose = "change a tunable; durable at once",
 	.args = "[-f] POOL KEY=VALUE|KEY VALUE",
-	.about = "Changes a tunable of a running pool. It is durable when the command returns. "
-		"'kvpoolctl get' lists them all with range, default and meaning. cache_mode "
-		"moves the log onto the cache, or off it, and may take minutes for that; the "
-		"pool stays in use. If it is interrupted before the log moves, nothing has "
-		"changed.",
+	.about = "Changes a tunable of a running pool. The change is durable when the command "
+		"returns. 'kvpoolctl get' lists all tunables with range, default and meaning. "
+		"cache_mode moves the log onto the cache, or off it, which may take minutes; the "
+		"pool stays in use. If the command is interrupted before the log moves, nothing "
+		"has changed.",
 	.options = options,
 	.run = run,
 };

@@ -11,7 +11,8 @@
 
 struct view {
 	bool verbose, only_troubled;
-	const char *places[MAX_PLACES];	/* where to look for pools that do not run; none: everywhere */
+	/* where to search for pools that do not run; none: everywhere */
+	const char *places[MAX_PLACES];
 	unsigned int place_count;
 };
 
@@ -45,8 +46,9 @@ static void print_poisoned(json_object *pool)
 	}
 }
 
-/* Of so many blocks: in bytes, as all else is. */
-static const char *blocks_at(const struct ctl *ctl, json_object *pool, const char *path, char buf[SIZE_BUF])
+/* The number of blocks at @path, in bytes like all other sizes. */
+static const char *blocks_at(const struct ctl *ctl, json_object *pool, const char *path,
+			     char buf[SIZE_BUF])
 {
 	return ctl_size(ctl, json_number_at(pool, path) * KVP_BLOCK_SIZE, buf);
 }
@@ -55,13 +57,17 @@ static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF], e[SIZE_BUF], f[SIZE_BUF];
 
-	printf("  refused: by the SSD cache: %s seen too seldom, %s of streams, %s for want of budget, %s of memory, "
-	       "%s of log, %s changed\n", blocks_at(ctl, pool, "cache.refused.evidence", a),
-	       blocks_at(ctl, pool, "cache.refused.stream", b), blocks_at(ctl, pool, "cache.refused.budget", c),
-	       blocks_at(ctl, pool, "cache.refused.memory", d), blocks_at(ctl, pool, "cache.refused.log", e),
+	printf("  refused: by the SSD cache: %s seen too seldom, %s of streams, %s for want of "
+	       "budget, %s of memory, %s of log, %s changed\n",
+	       blocks_at(ctl, pool, "cache.refused.evidence", a),
+	       blocks_at(ctl, pool, "cache.refused.stream", b),
+	       blocks_at(ctl, pool, "cache.refused.budget", c),
+	       blocks_at(ctl, pool, "cache.refused.memory", d),
+	       blocks_at(ctl, pool, "cache.refused.log", e),
 	       blocks_at(ctl, pool, "cache.refused.changed", f));
-	printf("  written: to each SSD %s of users, %s of headers, %s of parity, %s filled, %s reinserted, %s of table; "
-	       "%.2f times what users wrote there\n", ctl_size(ctl, json_number_at(pool, "cache.written.data"), a),
+	printf("  written: to each SSD %s of users, %s of headers, %s of parity, %s filled, "
+	       "%s reinserted, %s of table; %.2f times the data of users there\n",
+	       ctl_size(ctl, json_number_at(pool, "cache.written.data"), a),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.headers"), b),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.parity"), c),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.fills"), d),
@@ -70,17 +76,19 @@ static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
 	       (double)json_number_at(pool, "cache.amplification") / 100);
 }
 
-/* What has been counted since the start. */
+/* Counters since the start. */
 static void print_counts(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF];
 
 	printf("  flushes: %" PRIu64 "; half took %.3f ms at most, 99 %% %.3f, 99.9 %% %.3f\n",
-	       json_number_at(pool, "flush.count"), (double)json_number_at(pool, "flush.p50_us") / 1e3,
+	       json_number_at(pool, "flush.count"),
+	       (double)json_number_at(pool, "flush.p50_us") / 1e3,
 	       (double)json_number_at(pool, "flush.p99_us") / 1e3,
 	       (double)json_number_at(pool, "flush.p999_us") / 1e3);
-	printf(" bypassed: the RAM cache: %s of long reads, %s of streams, %s read ahead; the log: %s of large writes\n",
-	       blocks_at(ctl, pool, "ram.bypassed.long", a), blocks_at(ctl, pool, "ram.bypassed.stream", b),
+	printf(" bypassed: the RAM cache: %s of long reads, %s of streams, %s read ahead; "
+	       "the log: %s of large writes\n", blocks_at(ctl, pool, "ram.bypassed.long", a),
+	       blocks_at(ctl, pool, "ram.bypassed.stream", b),
 	       blocks_at(ctl, pool, "ram.bypassed.ahead", c),
 	       ctl_size(ctl, json_number_at(pool, "log.bypassed"), d));
 	if (json_at(pool, "cache"))
@@ -94,7 +102,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 
 	printf("     size: %s, written %s", ctl_size(ctl, json_number_at(pool, "size"), a),
 	       ctl_size(ctl, json_number_at(pool, "written"), b));
-	/* Of what was discarded unread it is not known how much had been written. */
+	/* Some leaves were discarded unread, so the number of their written blocks is unknown. */
 	if (uncounted)
 		printf(", or up to %s more", ctl_size(ctl, uncounted, a));
 	printf("\n");
@@ -115,7 +123,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	       json_number_at(pool, "recovery.worst_case_ms"));
 }
 
-/* All that only the pool itself can tell. */
+/* Details that only the pool itself knows. */
 static void print_details(const struct ctl *ctl, json_object *pool, const struct view *view)
 {
 	u64 poisoned = json_number_at(pool, "poisoned_total");
@@ -164,7 +172,7 @@ static int collect(struct ctl *ctl, const char *name, struct dm_entry **list, un
 	return ctl_fail(ctl, &err);
 }
 
-/* The worst comes last, so that all of it ends in advice where there is any. */
+/* The worst pool comes last, so its advice ends the output. */
 static int by_health(const void *a, const void *b)
 {
 	json_object *x = *(json_object *const *)a, *y = *(json_object *const *)b;
@@ -175,7 +183,7 @@ static int by_health(const void *a, const void *b)
 	return ret ?: strcmp(json_text_at(x, "name"), json_text_at(y, "name"));
 }
 
-/* Last, as nothing is worse. @more: something stands above. */
+/* A pool that does not run comes last: that is the worst. @more: other pools stand above. */
 static void print_idle(json_object *idle, bool more)
 {
 	json_object *o;
@@ -192,14 +200,16 @@ static void print_idle(json_object *idle, bool more)
 static const char *all_is_well(size_t idle, unsigned int running, bool only_troubled)
 {
 	if (idle)
-		return running ? "nothing is wrong with the pools that run" : "no pool is active";
+		return running ? "the running pools have no faults" : "no pool is active";
 	return only_troubled && running ? "all pools are healthy" : "no pool is active";
 }
 
-static void print_all(const struct ctl *ctl, json_object *pools, json_object *idle, unsigned int running,
+static void print_all(const struct ctl *ctl, json_object *pools, json_object *idle,
+		      unsigned int running,
 		      const struct view *view)
 {
-	size_t i, n = json_object_array_length(pools), stopped = idle ? json_object_array_length(idle) : 0;
+	size_t i, n = json_object_array_length(pools);
+	size_t stopped = idle ? json_object_array_length(idle) : 0;
 
 	if (!n)
 		ctl_say(ctl, "%s", all_is_well(stopped, running, view->only_troubled));
@@ -212,7 +222,7 @@ static void print_all(const struct ctl *ctl, json_object *pools, json_object *id
 	print_idle(idle, n);
 }
 
-/* The worse of two: 5 and 4 are about a pool's health, the others about this command. */
+/* The worse of two statuses: 5 and 4 are about a pool's health, the others about this command. */
 static int worse(int a, int b)
 {
 	return a > b ? a : b;
@@ -235,7 +245,10 @@ static void parse(struct ctl *ctl, int argc, char **argv, struct view *view)
 		exit(ctl_usage(ctl, "-d is for pools that do not run, and goes with no name"));
 }
 
-/* Does another tool take a leg for its own, or for blank? Of what is worse the advice has told already. */
+/*
+ * May another tool take a leg for its own, or for blank? Skipped if a worse fault has advice
+ * already.
+ */
 static void look_for_foreign(json_object *pool)
 {
 	json_object *legs = pool_legs(pool), *leg;
@@ -246,8 +259,9 @@ static void look_for_foreign(json_object *pool)
 	json_object_put(legs);
 }
 
-/* Each pool of @list into @pools; *@failed: some of them would not tell. */
-static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int count, const struct view *view,
+/* Describes each pool of @list in @pools; *@failed: some of them could not be asked. */
+static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int count,
+		    const struct view *view,
 		    json_object *pools, bool *failed)
 {
 	json_object *pool;
@@ -311,26 +325,25 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'v', NULL, NULL,
-	  "more: sizes, which vdev has the log, UUIDs, lost blocks, and counters: how long "
-	  "flushes took, what passed the caches by and why, what was written to the SSDs and for "
-	  "what" },
+	  "more: sizes, which vdev has the log, UUIDs, lost blocks, and counters: flush times, "
+	  "data that bypassed the caches, with the reason, and data written to the SSDs, with the "
+	  "cause" },
 	{ 'x', NULL, NULL, "only pools with an advice" },
 	{ 'd', NULL, "DIR|DEV",
-	  "look there for pools that do not run, not at all block devices" },
+	  "search there for pools that do not run, not on all block devices" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_status = {
 	.name = "status",
-	.purpose = "health of pools, and what to do when something is wrong",
+	.purpose = "health of pools, and what to do about faults",
 	.args = "[-v] [-x] [-d DIR|DEV]... [POOL]",
 	.about = "Shows the health of one or all running pools in detail, with the legs drawn "
-		"below their vdevs. The worst comes last, and the last line is an advice when "
-		"something is wrong. Without POOL also pools that do not run although they were "
-		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or "
-		"unrepaired; 5 faulted, suspended or not running.",
-	.more = "With -x, that may be errors that were repaired, which leave the exit status at "
-		"0.",
+		"below their vdevs. The worst pool comes last, and the last line is advice if it "
+		"has a fault. Without POOL it also shows pools that do not run although they were "
+		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
+		"5 faulted, suspended or not running.",
+	.more = "With -x the output also has repaired errors, which leave the exit status at 0.",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl trim: tell the legs which of their blocks hold nothing. */
+/* kvpoolctl trim: discard unused blocks on the legs. */
 #include <string.h>
 #include <unistd.h>
 
@@ -16,10 +16,10 @@ static int report(struct ctl *ctl, const char *name, const struct stats *s)
 
 	if (state && !strcmp(state, "failed")) {
 		err_set(&err, ERR_FAILED, name, "see kvpoolctl status and kvpoolctl events",
-			"the legs could not be told of all that holds nothing");
+			"not all unused blocks could be discarded on the legs");
 		return ctl_fail(ctl, &err);
 	}
-	ctl_say(ctl, "trim %s: the legs were told of %" PRIu64 " MiB that hold nothing", state ?: "none",
+	ctl_say(ctl, "trim %s: %" PRIu64 " MiB of unused blocks were discarded", state ?: "none",
 		stats_number(s, "trim.blocks") / 256);
 	return ctl_done(ctl);
 }
@@ -37,7 +37,8 @@ static int wait_for_end(struct ctl *ctl, const char *name)
 		state = stats_text(&s, "trim.state");
 		if (!state || strcmp(state, "running"))
 			break;
-		ctl_progress(ctl, "trim", stats_number(&s, "trim.done"), stats_number(&s, "trim.total"));
+		ctl_progress(ctl, "trim", stats_number(&s, "trim.done"),
+			     stats_number(&s, "trim.total"));
 		stats_free(&s);
 		usleep(POLL_US);
 	}
@@ -77,13 +78,13 @@ static const struct ctl_option options[] = {
 
 const struct command cmd_trim = {
 	.name = "trim",
-	.purpose = "tell SSDs which blocks hold nothing",
+	.purpose = "discard unused blocks on SSDs",
 	.args = "[--wait | --stop] POOL",
-	.about = "Tells the legs that offer discards, as SSDs do, which of their blocks hold "
-		"nothing, because they were never written or were discarded. It goes on in the "
-		"background, while the pool is in use. An export ends it.",
-	.more = "A pool does not do that by itself, unless discard_passdown is set. What is less "
-		"than 64 KiB side by side is left out, of a parity1 what is less than a stripe.",
+	.about = "Discards unused blocks on legs that offer discards, as SSDs do. Unused blocks "
+		"were never written, or were discarded. It runs in the background, while the pool "
+		"is in use. An export ends it.",
+	.more = "A pool does not do that by itself, unless discard_passdown is set. Runs of less "
+		"than 64 KiB are left out; in a parity1, runs of less than a stripe.",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl wait: until something that goes on in a pool has ended. */
+/* kvpoolctl wait: wait until an operation of a pool has ended. */
 #include "drain.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -10,7 +10,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
-		what = optarg;	/* -t is the only one */
+		what = optarg;	/* -t is the only option */
 	if (!what || strcmp(what, "drain"))
 		return ctl_usage(ctl, "-t takes drain");
 	ctl_args(ctl, argc, 1, 1);
@@ -27,13 +27,11 @@ static const struct ctl_option options[] = {
 
 const struct command cmd_wait = {
 	.name = "wait",
-	.purpose = "wait until the log has left the cache, or come onto it",
+	.purpose = "wait until the log has left the cache, or moved onto it",
 	.args = "-t drain POOL",
-	.about = "Waits until the log has left the cache of the pool, or has come onto it, if "
-		"that is on its way, and says how long it will take. It fails if that was "
-		"cancelled.",
-	.more = "If nothing is on its way it tells the same of the last time since the pool was "
-		"started.",
+	.about = "Waits until a move of the log has ended, off the cache of the pool or onto it, "
+		"and says how long it will take. It fails if the move was cancelled.",
+	.more = "If the log does not move, it reports the last move since the pool was started.",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables for people: libsmartcols lays them out. */
+/* Tables for people, laid out by libsmartcols. */
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
 #include <locale.h>
@@ -11,7 +11,7 @@
 
 struct columns {
 	struct libscols_table *table;
-	struct libscols_line *line;	/* the row that is filled */
+	struct libscols_line *line;	/* the current row */
 	size_t next;			/* its next cell */
 };
 
@@ -30,9 +30,9 @@ struct columns *columns_new(const struct column *list, size_t count)
 	size_t i;
 
 	c->table = need(scols_new_table());
-	/* So that UTF-8 is that, wherever this runs: the library measures characters. */
+	/* the library measures characters, so UTF-8 must be known as such */
 	setlocale(LC_CTYPE, "C.UTF-8");
-	/* Nothing is cut off, on no terminal. */
+	/* nothing is cut off on any terminal */
 	scols_table_set_termforce(c->table, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_column_separator(c->table, "  ");
 	scols_table_enable_noheadings(c->table, !list[0].title);
@@ -63,7 +63,7 @@ void columns_number(struct columns *c, u64 number)
 	columns_text(c, text);
 }
 
-/* The library fills up the last column; here no line ends in spaces. */
+/* The library pads the last column; here no line ends in spaces. */
 static void print_line(const char *indent, const char *line, FILE *out)
 {
 	int len = (int)strlen(line);
@@ -76,8 +76,8 @@ static void print_line(const char *indent, const char *line, FILE *out)
 void columns_print(struct columns *c, const char *indent, FILE *out)
 {
 	/*
-	 * Of a table without rows it prints no titles either: here they are, and the row that is
-	 * none is not.
+	 * Without rows the library prints no titles either. So it gets an empty row, which is not
+	 * printed.
 	 */
 	bool empty = !scols_table_get_nlines(c->table);
 	char *text = NULL, *rest, *line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables for people: libsmartcols lays them out. */
+/* Tables for people, laid out by libsmartcols. */
 #ifndef KVPOOLCTL_COLUMNS_H
 #define KVPOOLCTL_COLUMNS_H
 
@@ -9,13 +9,15 @@
 
 struct column {
 	const char *title;	/* NULL in the first: the table has no titles */
-	bool right;		/* numbers and sizes: below one another at their ends */
+	bool right;		/* numbers and sizes: aligned at the right */
 	unsigned int width;	/* at least, in a table without titles; 0: as wide as its cells */
 };
 
 struct columns;
 
-/** columns_new() - an empty table; ends the program if there is no memory, as all of these do */
+/**
+ * columns_new() - an empty table; like all functions here it ends the program if memory runs out
+ */
 struct columns *columns_new(const struct column *list, size_t count);
 
 /** columns_row() - begin a row; cells that are not filled stay empty */

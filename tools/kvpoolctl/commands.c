@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of commands, commands.def, and what is told of them all. */
+/* The table of commands from commands.def, and the overview of all commands. */
 #include "commands.h"
 
 #define GROUP(title)
@@ -51,5 +51,5 @@ void commands_print(void)
 			printf("  %-11s%s\n", r->cmd->name, r->cmd->purpose);
 	puts("\nCommon options, before or behind the command:");
 	ctl_print_options(common_options, true);
-	puts("\n'kvpoolctl help COMMAND' tells more of a command; so does kvpoolctl(8).");
+	puts("\n'kvpoolctl help COMMAND' explains a command; so does kvpoolctl(8).");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The table of commands, commands.def, and what is told of them all. */
+/* The table of commands from commands.def, and the overview of all commands. */
 #ifndef KVPOOLCTL_COMMANDS_H
 #define KVPOOLCTL_COMMANDS_H
 
 #include "ctl.h"
 
-/* A command, or the title of the group that follows: the other one is NULL. */
+/* A command, or the title of the group that follows; the other pointer is NULL. */
 struct command_row {
 	const char *group;
 	const struct command *cmd;

@@ -20,13 +20,13 @@ _kvpoolctl_commands=(
 	'export:stop a pool'
 	'destroy:stop a pool and give up its devices'
 	'list:list the pools that run, one a line'
-	'status:health of pools, and what to do when something is wrong'
-	'iostat:what a pool does'
-	'events:what happened to pools, oldest first'
+	'status:health of pools, and what to do about faults'
+	'iostat:activity of a pool'
+	'events:events of pools, oldest first'
 	'metrics:all counters in the text format of Prometheus'
-	'scrub:verify everything that was written, and repair it'
-	'trim:tell SSDs which blocks hold nothing'
-	'clear:reset error counters, try again what failed, resume a pool'
+	'scrub:verify all written data, and repair it'
+	'trim:discard unused blocks on SSDs'
+	'clear:reset error counters, try failed parts again, resume a pool'
 	'giveup:give up a page of checksums that is bad in every copy'
 	'add:make a pool larger, or add a cache'
 	'remove:take the cache out'
@@ -34,14 +34,14 @@ _kvpoolctl_commands=(
 	'attach:add one more SSD to the cache, as a copy'
 	'detach:take one of several SSDs out of the cache'
 	'offline:take a leg out of use'
-	'online:bring an SSD of the cache into use again'
-	'wait:wait until the log has left the cache, or come onto it'
-	'cancel:end a drain of the cache'
+	'online:take an SSD of the cache into use again'
+	'wait:wait until the log has left the cache, or moved onto it'
+	'cancel:stop a drain of the cache'
 	'get:show tunables, with range, default and meaning'
 	'set:change a tunable'
 	'inspect:show labels, log and table of one device'
 	'check:verify a whole pool, offline and read-only'
-	'labelclear:remove the labels of kvpool, or signatures of others, from a device'
+	'labelclear:remove kvpool labels, or signatures of other tools, from a device'
 	'help:list the commands, or explain one'
 	'version:versions of the tool, the module and the on-disk format'
 )
@@ -67,16 +67,16 @@ _kvpoolctl_of() {
 			'*:argument:_kvpoolctl_vdev' ;;
 	import)
 		_arguments -s \
-			'-a[all pools but those whose autoimport is 0]' \
-			'*-d[look here, not at all block devices]:DIR|DEV:_kvpoolctl_device' \
+			'-a[all pools except those whose autoimport is 0]' \
+			'*-d[search here, not on all block devices]:DIR|DEV:_kvpoolctl_device' \
 			'--readonly[write nothing to any leg]' \
-			'--degraded[start although legs are missing that may hold newer data, or are read-only]' \
+			'--degraded[start although legs are read-only, or missing and may hold newer data]' \
 			'--takeover[start although another host runs it, or ran it last and did not stop it]' \
-			'--destroyed[bring back a destroyed pool]' \
-			'--discard-log[give up the log of a cache that is lost or damaged, and all that is not home by the last checkpoint]' \
+			'--destroyed[import a destroyed pool]' \
+			'--discard-log[give up the log of a cache that is lost or damaged, with all data that is not home]' \
 			'--accept-fork[legs disagree about their history]' \
 			'*--boot[for udev, when LEG has appeared]:LEG:_kvpoolctl_device' \
-			'*--wait[how long --boot does so, 30 by default]:SECONDS: ' \
+			'*--wait[how long --boot waits, 30 by default]:SECONDS: ' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -94,7 +94,7 @@ _kvpoolctl_of() {
 	export)
 		_arguments -s \
 			'-a[all pools]' \
-			'--drain[what a cache alone holds goes home first, which may take minutes]' \
+			'--drain[write home first the data that only a cache has, which may take minutes]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -141,7 +141,7 @@ _kvpoolctl_of() {
 		_arguments -s \
 			'-v[more]' \
 			'-x[only pools with an advice]' \
-			'*-d[look there for pools that do not run, not at all block devices]:DIR|DEV:_kvpoolctl_device' \
+			'*-d[search there for pools that do not run, not on all block devices]:DIR|DEV:_kvpoolctl_device' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -171,7 +171,7 @@ _kvpoolctl_of() {
 			'3:argument: ' ;;
 	events)
 		_arguments -s \
-			'-f[go on and print new ones as they come, also when the pool went and is back]' \
+			'-f[print new events as they come, also after the pool was stopped and started]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -201,7 +201,7 @@ _kvpoolctl_of() {
 			'--stop[end it]' \
 			'--pause[interrupt it]' \
 			'--resume[go on]' \
-			'*--since[verify only what changed since then]:CHECKPOINT: ' \
+			'*--since[verify only changes since then]:CHECKPOINT: ' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -244,7 +244,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	giveup)
 		_arguments -s \
-			'-f[though a leg is out that may have the page]' \
+			'-f[even if a leg that is out may have the page]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -259,7 +259,7 @@ _kvpoolctl_of() {
 			'2:argument: ' ;;
 	add)
 		_arguments -s \
-			'-f[wipe foreign signatures, let the pool survive less than it does now, and have an SSD of less than 64 MiB in a cache]' \
+			'-f[wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of less than 64 MiB in a cache]' \
 			'*-o[log_size=, size=]:KEY=VALUE:_kvpoolctl_setting' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
@@ -293,8 +293,8 @@ _kvpoolctl_of() {
 			'2:argument:(cache)' ;;
 	replace)
 		_arguments -s \
-			'-f[wipe foreign signatures of NEW, take it from an exported pool]' \
-			'--wait[until it is done, which it is when the command returns]' \
+			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
+			'--wait[accepted]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -312,7 +312,7 @@ _kvpoolctl_of() {
 			'3:argument:_kvpoolctl_device' ;;
 	attach)
 		_arguments -s \
-			'-f[wipe foreign signatures of NEW, take it from an exported pool]' \
+			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -362,7 +362,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	online)
 		_arguments -s \
-			'--wait[until it is done, which it is when the command returns]' \
+			'--wait[accepted]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -437,7 +437,7 @@ _kvpoolctl_of() {
 			'3:argument:_kvpoolctl_value' ;;
 	inspect)
 		_arguments -s \
-			'--udev[only whose leg it is, for a udev rule]' \
+			'--udev[only the pool of the leg, for a udev rule]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -464,8 +464,8 @@ _kvpoolctl_of() {
 			'*:argument:_kvpoolctl_device' ;;
 	labelclear)
 		_arguments -s \
-			'-f[also if its pool was not destroyed]' \
-			'--foreign[leaves the labels, and wipes what mkfs, pvcreate, mdadm, mkswap or a partitioning tool left on a leg by mistake]' \
+			'-f[even if its pool was not destroyed]' \
+			'--foreign[leave the labels, and wipe signatures that mkfs, pvcreate, mdadm, mkswap or a partitioning tool left on a leg by mistake, where the pool does not use the space. The pool may run]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \

@@ -44,7 +44,10 @@ static void print_words(const char *text, int at, int indent)
 	putchar('\n');
 }
 
-/* As it is written: "-n, --dry-run", "-o KEY=VALUE", "--since CHECKPOINT". Returns its length. */
+/*
+ * An option as it is written: "-n, --dry-run", "-o KEY=VALUE", "--since CHECKPOINT". Returns its
+ * length.
+ */
 static int option_label(const struct ctl_option *o, char *buf, size_t size)
 {
 	char letter[8] = "";
@@ -142,7 +145,8 @@ static void all_options(const struct command *cmd, struct getopt_lists *l)
 	const struct ctl_option *o;
 
 	memset(l, 0, sizeof(*l));
-	l->shorts[l->letters++] = ':';	/* a missing argument is told apart from an unknown option */
+	/* ':' lets getopt report a missing argument and an unknown option differently */
+	l->shorts[l->letters++] = ':';
 	for (o = cmd->options; o && o->text; o++)
 		add_option(l, o);
 	for (o = common_options; o->text; o++)
@@ -185,7 +189,7 @@ int ctl_args(struct ctl *ctl, int argc, int min, int max)
 	return n;
 }
 
-/* One line: nothing in it may break it. */
+/* Prints one line: @text must not break it. */
 static void print_line(FILE *f, const char *text)
 {
 	for (; *text; text++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all commands share: options, output, errors. Each command is one file
- * cmd_NAME.c with one struct command, named in commands.def.
+ * Shared by all commands: options, output, errors. Each command is one file cmd_NAME.c with one
+ * struct command, named in commands.def.
  */
 #ifndef KVPOOLCTL_H
 #define KVPOOLCTL_H
@@ -20,22 +20,24 @@
 struct ctl;
 
 /*
- * An option. What getopt() takes, the help, the manual page and the completions are all made of it.
+ * An option. The list for getopt(), the help, the manual page and the completions are all made from
+ * it.
  */
 struct ctl_option {
-	int val;		/* what ctl_getopt() returns: its letter, or a number that is none */
-	const char *name;	/* in long, or NULL */
-	const char *arg;	/* what its value is called, or NULL: it takes none */
-	const char *text;	/* what it does; NULL at the end of a list */
+	/* returned by ctl_getopt(): its letter, or a number that is no letter */
+	int val;
+	const char *name;	/* its long name, or NULL */
+	const char *arg;	/* the name of its value; NULL: it takes none */
+	const char *text;	/* its effect; NULL at the end of a list */
 };
 
-/* Texts have no line breaks but between paragraphs of @more. */
+/* Texts have no line breaks except between paragraphs of @more. */
 struct command {
 	const char *name;
-	const char *purpose;		/* what it is for, in one line */
-	const char *args;		/* as in the usage line */
+	const char *purpose;		/* its purpose, in one line */
+	const char *args;		/* of the usage line */
 	const char *about;		/* what it does */
-	const char *more;		/* what only the manual page says, or NULL */
+	const char *more;		/* only in the manual page, or NULL */
 	const struct ctl_option *options;	/* of its own, or NULL */
 	bool dry_run;			/* takes -n */
 	int (*run)(struct ctl *ctl, int argc, char **argv);
@@ -66,7 +68,7 @@ void ctl_help(const struct command *cmd);
 /** ctl_print_options() - a list of options for a help text, -n only with @dry_run */
 void ctl_print_options(const struct ctl_option *options, bool dry_run);
 
-/** ctl_args() - the number of arguments, which must be within @min and @max; else exits */
+/** ctl_args() - the number of arguments; exits if it is not within @min and @max */
 int ctl_args(struct ctl *ctl, int argc, int min, int max);
 
 /** ctl_usage() - report wrong usage; returns the exit status */
@@ -82,13 +84,16 @@ void ctl_say(const struct ctl *ctl, const char *format, ...)
 /** ctl_json() - print an object made by json_root(), and release it */
 void ctl_json(json_object *obj);
 
-/** ctl_done() - the end of a command that has no object to print: with -j, an empty one */
+/** ctl_done() - end a command that has no object to print; with -j an empty one is printed */
 int ctl_done(const struct ctl *ctl);
 
 /** ctl_progress() - draw a progress bar, on a terminal, after two seconds; @total 0 clears it */
 void ctl_progress(const struct ctl *ctl, const char *what, u64 done, u64 total);
 
-/** ctl_busy() - until ctl_busy_end() say how long @what takes, on a terminal, after two seconds */
+/**
+ * ctl_busy() - show the time that @what takes until ctl_busy_end(), on a terminal, after two
+ * seconds
+ */
 void ctl_busy(const struct ctl *ctl, const char *what);
 void ctl_busy_end(void);
 
@@ -110,13 +115,13 @@ json_object *json_child(json_object *o, const char *key);		/* adds an object */
 json_object *json_list(json_object *o, const char *key);		/* adds an array */
 json_object *json_item(json_object *list);				/* appends an object */
 
-/** json_at() - the value at "key.key", NULL if it is not there or null */
+/** json_at() - the value at "key.key"; NULL if it is missing or null */
 json_object *json_at(json_object *o, const char *path);
 const char *json_text_at(json_object *o, const char *path);	/* "-" if not there */
 u64 json_number_at(json_object *o, const char *path);		/* 0 if not there */
 bool json_flag_at(json_object *o, const char *path);
 
-/** json_redundancy() - add losses survivable, before and after; -1: there is no pool then */
+/** json_redundancy() - add losses survivable, before and after; -1: no pool is left */
 void json_redundancy(json_object *plan, int before, int after);
 
 /** json_error() - add code, what, why and mend */

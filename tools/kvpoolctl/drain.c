@@ -8,7 +8,7 @@
 
 #define POLL_NS		200000000
 
-/* What is left, and how long that takes at the rate so far. */
+/* The data left, and the time it takes at the present rate. */
 static void progress(const struct ctl *ctl, const struct stats *s)
 {
 	u64 left = stats_number(s, "drain.left"), total = stats_number(s, "drain.total");
@@ -26,14 +26,15 @@ static int judge(const struct stats *s, const char *pool, struct err *err)
 
 	if (state && !strcmp(state, "cancelled"))
 		return err_set(err, ERR_FAILED, pool, "ask for it again",
-			       "it was cancelled, or the pool was suspended; the cache is in use as before");
+			       "the drain was cancelled, or the pool was suspended; the cache is "
+			       "in use as before");
 	if (state && !strcmp(state, "failed"))
 		return err_set(err, ERR_FAILED, pool, "see kvpoolctl status and kvpoolctl events",
-			       "not all that the log held could be brought home");
+			       "not all data of the log could be written home");
 	return 0;
 }
 
-/* Who interrupts it; not what whoever started it wants to be ignored, as nohup does. */
+/* The signals that interrupt a wait, without those that the caller had ignored, as nohup does. */
 static void interrupts(sigset_t *set)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -54,7 +55,7 @@ void drain_shield(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* For a moment; true: it was interrupted, by one of @set, which are blocked. */
+/* Sleeps for a moment; true: one of the signals in @set came, which are blocked. */
 static bool pause_unless(const sigset_t *set)
 {
 	const struct timespec t = { .tv_nsec = POLL_NS };
@@ -65,7 +66,7 @@ static bool pause_unless(const sigset_t *set)
 	return false;
 }
 
-/* With @set somebody may interrupt it: then it is given up, and @interrupted. */
+/* Waits for the drain's end. With @set a signal cancels the drain, and sets @interrupted. */
 static int wait_for_end(struct ctl *ctl, const char *pool, const sigset_t *set, bool *interrupted,
 			struct err *err)
 {
@@ -84,7 +85,7 @@ static int wait_for_end(struct ctl *ctl, const char *pool, const sigset_t *set, 
 		if (!pause_unless(set))
 			continue;
 		*interrupted = true;
-		/* Once the log moves it is too late for that: then it returns. */
+		/* refused once the log moves: then the drain ends as planned */
 		dm_message(pool, "drain cancel", NULL, NULL);
 	}
 	ctl_progress(ctl, "drain", 0, 0);
@@ -111,10 +112,10 @@ int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool for
 	if (dm_message(pool, message, NULL, err))
 		return -1;
 	ret = wait_for_end(ctl, pool, &set, &interrupted, err);
-	/* If it was too late for that, the mode is what it was to be, and that is no failure. */
+	/* if the cancel came too late, the new mode is set, and that is no failure */
 	if (ret && interrupted)
 		return err_set(err, ERR_FAILED, pool, "ask for it again",
-			       "it was interrupted; the mode is as it was");
+			       "the command was interrupted; the mode is unchanged");
 	return ret;
 }
 
@@ -123,7 +124,7 @@ int drain_undo(const char *pool, struct err *err)
 	return dm_message(pool, "set cache_mode writeback force", NULL, err);
 }
 
-/* One that an interrupted `remove` has left is as good as one's own. */
+/* A drain that an interrupted `remove` has left running is as good as a new one. */
 static int begin(const char *pool, struct err *err)
 {
 	if (!dm_message(pool, "drain start", NULL, err) || strstr(err->why, "is being drained"))
@@ -146,10 +147,13 @@ int drain_for_a_while(struct ctl *ctl, const char *pool, struct err *err)
 	if (!interrupted)
 		return ret;
 	if (!ret && drain_undo(pool, &why))
-		return err_set(err, ERR_FAILED, pool, "kvpoolctl set -f POOL cache_mode=writeback, once that is mended",
-			       "it was interrupted, and the cache is write-through: %.300s", why.why);
+		return err_set(err, ERR_FAILED, pool,
+			       "kvpoolctl set -f POOL cache_mode=writeback, once that is mended",
+			       "the command was interrupted, and the cache is write-through: %.300s",
+			       why.why);
 	return err_set(err, ERR_FAILED, pool, "ask for it again",
-		       "it was interrupted; nothing has changed, and the cache is in use as before");
+		       "the command was interrupted; nothing has changed, and the cache is in use "
+		       "as before");
 }
 
 int drain_stays_off(const char *pool, const char *done, struct err *err)
@@ -158,8 +162,10 @@ int drain_stays_off(const char *pool, const char *done, struct err *err)
 	char why[sizeof(err->why)], mend[sizeof(err->mend)];
 
 	memcpy(why, err->why, sizeof(why));
-	snprintf(mend, sizeof(mend), "see kvpoolctl status; then kvpoolctl set %s%.80s cache_mode=writeback",
+	snprintf(mend, sizeof(mend),
+		 "see kvpoolctl status; then kvpoolctl set %s%.80s cache_mode=writeback",
 		 force ? "-f " : "", pool);
-	/* a refusal would say that nothing was changed */
-	return err_set(err, ERR_FAILED, pool, mend, "%s, but the cache is write-through: %.300s", done, why);
+	/* a refusal would say that the pool is unchanged */
+	return err_set(err, ERR_FAILED, pool, mend, "%s, but the cache is write-through: %.300s",
+		       done, why);
 }

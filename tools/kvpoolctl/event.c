@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The text of an event, taken apart. */
+/* Splits the text of an event. */
 #include "event.h"
 
 /* The blank before the next "key=", NULL: @field is the last one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text of an event, taken apart. */
+/* Splits the text of an event. */
 #ifndef KVPOOLCTL_EVENT_H
 #define KVPOOLCTL_EVENT_H
 
@@ -7,9 +7,9 @@
 
 /**
  * event_fields() - add "event" and "fields" of @text to @o
- * @text: "name key=value key=value", as the module tells it; is changed
+ * @text: "name key=value key=value" from the module; modified
  *
- * A value goes up to the next key, so it may have blanks.
+ * A value ends before the next key, so it may contain blanks.
  */
 void event_fields(json_object *o, char *text);
 

@@ -8,7 +8,7 @@
 
 static void add_bucket(struct latency *l, u64 bound, u64 count)
 {
-	/* Bounds that do not grow are not the module's. */
+	/* bounds that do not grow are not from the module */
 	if (l->buckets == LATENCY_BUCKETS ||
 	    (l->buckets && bound <= l->bucket[l->buckets - 1].bound))
 		return;
@@ -71,7 +71,7 @@ void latency_since(const struct latency *l, const struct latency *before, struct
 	}
 }
 
-/* A bucket is a quarter of the power of two that it lies in; it may end with it. */
+/* A bucket is a quarter of a power of two wide; @bound may be the end of that power. */
 static u64 width(u64 bound)
 {
 	u64 power = 1ull << (63 - __builtin_clzll(bound));

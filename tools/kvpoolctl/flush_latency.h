@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module's histogram of how long flushes took: its answer to the message "latency". */
+/* The module's histogram of flush times: its answer to the message "latency". */
 #ifndef KVPOOLCTL_FLUSH_LATENCY_H
 #define KVPOOLCTL_FLUSH_LATENCY_H
 
@@ -7,7 +7,7 @@
 
 #define LATENCY_BUCKETS	256	/* at most; the module has fewer */
 
-/* Buckets in the order of their bounds; those that were empty need not be there. */
+/* Buckets in ascending order of their bounds; empty buckets may be missing. */
 struct latency {
 	u64 sum;			/* ns */
 	u64 count;			/* of all buckets */
@@ -18,19 +18,21 @@ struct latency {
 	} bucket[LATENCY_BUCKETS];
 };
 
-/** latency_load() - ask the pool called @name; a module that does not know it has none */
+/**
+ * latency_load() - ask the pool called @name; a module without the message gives an empty histogram
+ */
 int latency_load(const char *name, struct latency *l, struct err *err);
 
-/** latency_parse() - from lines "flush sum NS" and "flush BOUND COUNT"; others are left out */
+/** latency_parse() - read lines "flush sum NS" and "flush BOUND COUNT"; skip others */
 void latency_parse(const char *text, struct latency *l);
 
-/** latency_since() - what came to @l since @before was taken; all of it if it began anew */
+/** latency_since() - the growth of @l since @before; all of @l if its counters began at zero */
 void latency_since(const struct latency *l, const struct latency *before, struct latency *diff);
 
 /**
- * latency_quantile() - what @permille of all took no longer than, in ns; 0 if there were none
+ * latency_quantile() - upper bound, in ns, of the times of @permille of all; 0 if there were none
  *
- * Within a bucket, a quarter of a power of two wide, they are taken to be spread evenly.
+ * Within a bucket, a quarter of a power of two wide, times count as evenly spread.
  */
 u64 latency_quantile(const struct latency *l, unsigned int permille);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What else lies on the legs of a pool, in words. */
+/* Signatures of other tools on the legs of a pool, in words. */
 #ifndef KVPOOLCTL_FOREIGN_NOTE_H
 #define KVPOOLCTL_FOREIGN_NOTE_H
 
 #include "ctl.h"
 
 /**
- * foreign_note() - set "foreign" of each leg in @legs that has a path to the signature that it carries
- * @leg: gets the last such leg, or NULL
+ * foreign_note() - set "foreign" of each leg in @legs that has a path to the signature on it
+ * @leg: receives the last such leg, or NULL
  *
- * Return: number of them. @leg is owned by @legs.
+ * Return: number of legs with a signature. @leg is owned by @legs.
  */
 unsigned int foreign_note(json_object *legs, json_object **leg);
 

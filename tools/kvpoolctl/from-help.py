@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes what is made of the help: from-help.py [--check] KVPOOLCTL.
+"""Writes the files that are made from the help: from-help.py [--check] KVPOOLCTL.
 
-`kvpoolctl help -j` has each command with its options and what they do, and `get -j` the
-tunables. Made of them are the parts between marks of docs/kvpoolctl.8, completion.bash and
-completion.zsh; what lies outside the marks is written by hand. With --check nothing is
-written: it fails if a part is not what it should be.
+`kvpoolctl help -j` has each command with its options and texts, and `get -j` the tunables.
+The parts between marks of docs/kvpoolctl.8, completion.bash and completion.zsh are made from
+them; all outside the marks is written by hand. With --check it writes nothing, and fails if
+a part differs.
 """
 
 import json
@@ -27,13 +27,13 @@ def ask(ctl, *args):
 # --- the manual page ---------------------------------------------------------------
 
 def roff(text, names=()):
-    """Options and quoted commands in bold, what stands for something in italics."""
+    """Options and quoted commands in bold, placeholders in italics."""
     text = text.replace("\\", "\\e")
     text = re.sub(r"(?<![\w-])(--?[A-Za-z][a-z-]*)", r"\\fB\1\\fR", text)
     text = re.sub(r"'(kvpoolctl [^']*)'", lambda m: f"\\fB{plain(m[1])}\\fR", text)
     if names:
         text = re.sub(rf"\b(?:{'|'.join(names)})\b", r"\\fI\g<0>\\fR", text)
-    # The hyphens of options are to be found, and copied, as they are typed.
+    # Hyphens of options must be found, and copied, as they are typed.
     text = re.sub(r"\\fB.*?\\fR", lambda m: m[0].replace("-", "\\-"), text)
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.M)
 
@@ -43,7 +43,7 @@ def plain(text):
 
 
 def names_of(command):
-    """Words in capitals of the usage, which stand for something."""
+    """Words in capitals of the usage: the placeholders."""
     return sorted(set(re.findall(r"\b[A-Z]{2,}\b", command["arguments"])), key=len, reverse=True)
 
 
@@ -89,23 +89,23 @@ def described(commands):
 
 # --- the completions ---------------------------------------------------------------
 
-# What may stand where a word of the usage is.
+# The kind of each placeholder of a usage line.
 KINDS = {"POOL": "pool", "POOL|UUID": "found", "DEV": "device", "LEG": "device", "OLD": "device", "NEW": "device",
          "DIR|DEV": "device", "VDEV": "vdev", "KEY": "key", "KEY=VALUE": "setting", "KEY=VALUE|KEY": "setting",
          "VALUE": "value", "COMMAND": "command"}
 
 
 def kind(word, text=""):
-    """Of an argument: a kind of the completions, "a,b" for one of these words, or "none"."""
+    """The kind of an argument: one of the completions, "a,b" for one of these words, or "none"."""
     listed = re.search(r"some of: ([\w,]+)", text)
     if listed:
         return listed[1]
-    # One word is told from a kind by the comma.
+    # A comma tells a single word from a kind.
     return KINDS.get(word, word + "," if word.islower() else "none")
 
 
 def places(command):
-    """The kinds of the arguments, in their order; "..." behind one that repeats."""
+    """The kinds of the arguments, in order; "..." after one that repeats."""
     usage = command["arguments"]
     for o in command["options"]:
         if o["argument"]:
@@ -150,7 +150,7 @@ def bash(commands, common, tunables):
 
 
 def brief(text):
-    """The first clause, without what zsh gives a meaning."""
+    """The first clause, without characters that zsh would interpret."""
     return re.split(r"[;:(]| so that ", text)[0].strip(" ,").replace("'", "").replace("[", "").replace("]", "")
 
 
@@ -216,7 +216,7 @@ def main():
         new = filled_in(text, mark, parts)
         if check == ["--check"]:
             if new != text:
-                print(f"{path.name} is not what the help says: run make -C tools/kvpoolctl texts")
+                print(f"{path.name} differs from the help: run make -C tools/kvpoolctl texts")
                 stale = 1
         elif new != text:
             path.write_text(new)

@@ -2,14 +2,15 @@
 #include "idle.h"
 #include "import.h"
 
-/* Should it run on this host? */
+/* Should the pool run on this host? */
 static bool is_wanted(const struct found_pool *p, const struct host *self)
 {
 	char uuid[UUID_BUF];
 	struct dm_entry e;
 
 	return !(p->sb->flags & (KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_JOINING)) &&
-	       !host_has_other(self, p->sb) && dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL);
+	       !host_has_other(self, p->sb) && dm_find(uuid_print(p->sb->pool_uuid, uuid), &e,
+						       NULL);
 }
 
 static void add_pool(json_object *list, const struct found_pool *p, const struct import_options *o)
@@ -23,7 +24,8 @@ static void add_pool(json_object *list, const struct found_pool *p, const struct
 	snprintf(mend, sizeof(mend), "kvpoolctl import %.64s", p->sb->name);
 	json_text(idle, "name", p->sb->name);
 	json_text(idle, "uuid", uuid_print(p->sb->pool_uuid, uuid));
-	json_text(idle, "why", r.count ? r.list[0].why : import_automatic(p->sb) ? "it was not started" :
+	json_text(idle, "why", r.count ? r.list[0].why : import_automatic(p->sb) ?
+		  "it was not started" :
 		  "it was not started; its autoimport is 0");
 	json_text(idle, "mend", r.count ? r.list[0].mend : mend);
 }

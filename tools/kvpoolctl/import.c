@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which pools could be imported, and what speaks against it. */
+/* Which pools can be imported, and the reasons against it. */
 #include <stdarg.h>
 
 #include "format/logplace.h"
@@ -31,7 +31,7 @@ static void check_name(const struct found_pool *p, const char *name, struct refu
 
 	if (fault)
 		refuse(r, p->sb->name, ERR_REFUSED, "import it by UUID under a new name",
-		       "it cannot be called so: %s", fault);
+		       "this name is not allowed: %s", fault);
 	else if (dm_name_used(name))
 		refuse(r, p->sb->name, ERR_NAME_IN_USE, "import it under a new name",
 		       "a mapped device called %s exists", name);
@@ -69,7 +69,7 @@ bool import_complete(const struct found_pool *p)
 	return true;
 }
 
-/* As it was set, else its default. */
+/* The value that was set, or the default. */
 static u64 tunable_of(const struct kvp_sb *sb, enum kvp_tunable_id id)
 {
 	return sb->tunable_mask >> id & 1 ? sb->tunables[id] : kvp_tunables[id].def;
@@ -86,7 +86,7 @@ static bool starts_degraded(const struct kvp_sb *sb)
 	return module_starts_degraded() || tunable_of(sb, KVP_T_DEGRADED_START) == 1;
 }
 
-/* Legs of the vdev that are there and in sync. */
+/* The number of the vdev's legs that are there and in sync. */
 static unsigned int in_sync(const struct found_pool *p, const struct kvp_geometry *g)
 {
 	unsigned int n = 0;
@@ -97,7 +97,7 @@ static unsigned int in_sync(const struct found_pool *p, const struct kvp_geometr
 	return n;
 }
 
-/* A vdev of which there are too few, or NULL. */
+/* The first vdev with too few legs, or NULL. */
 static const struct kvp_geometry *incomplete_vdev(const struct found_pool *p)
 {
 	u32 i;
@@ -108,7 +108,10 @@ static const struct kvp_geometry *incomplete_vdev(const struct found_pool *p)
 	return NULL;
 }
 
-/* Could the missing legs have gone on by themselves? Only if of every vdev enough are missing. */
+/*
+ * Could the missing legs have run the pool without the others? Only if enough of every vdev are
+ * missing.
+ */
 static bool may_have_gone_on(const struct found_pool *p)
 {
 	u32 i, l;
@@ -125,7 +128,7 @@ static bool may_have_gone_on(const struct found_pool *p)
 	return true;
 }
 
-/* So many more legs may be lost, whichever they are. */
+/* The number of legs that may still be lost, whichever they are. */
 int import_losses(const struct found_pool *p)
 {
 	int least = KVP_MAX_LEGS, left;
@@ -152,16 +155,18 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 
 	if (p->duplicate)
 		refuse(r, name, ERR_DUPLICATE_LEG, "take away the copy, or clear its label",
-		       "%.200s carries the UUID of a leg that is there already",
+		       "%.200s carries the same UUID as another leg",
 		       p->duplicate->dev.path);
 	if (p->fork && !o->accept_fork)
 		refuse(r, name, ERR_FORK, "decide which legs are right; --accept-fork takes those "
-		       "with the newest epoch, and what the others alone hold is lost",
-		       "%.200s was written by itself: its history is not part of the others'",
+		       "with the newest epoch, and loses the data that only the others have",
+		       "%.200s was written alone: its history is not part of the others'",
 		       p->fork->dev.path);
 	if (p->outdated && (!scan_in_sync(p) || g))
-		refuse(r, name, ERR_MISSING_LEGS, "connect it as it was in use last, or the legs that are missing",
-		       "%.200s was put back to an older state: its label is behind that of the others, and without it they do not suffice",
+		refuse(r, name, ERR_MISSING_LEGS,
+		       "connect it in its newest state, or the legs that are missing",
+		       "%.200s was put back to an older state: its label is behind the others, "
+		       "and without it they do not suffice",
 		       p->outdated->dev.path);
 	else if (!scan_in_sync(p))
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg that was in sync",
@@ -172,15 +177,16 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       in_sync(p, g), g->leg_count);
 	else if (g)
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg of it that was in sync",
-		       "of vdev %u no leg that is in sync was found", (unsigned int)(g - p->sb->vdevs));
+		       "of vdev %u no leg that is in sync was found",
+		       (unsigned int)(g - p->sb->vdevs));
 	else if (may_have_gone_on(p) && !starts_degraded(p->sb) && !o->degraded)
-		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if what they "
-		       "alone may hold can be given up",
+		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if data that "
+		       "only they have can be given up",
 		       "%u of %u legs are missing and may hold newer data", scan_missing(p),
 		       p->sb->leg_count);
 }
 
-/* One that is missing is there after all: say so where it is said that it is missing. */
+/* A missing leg is there, but its device is too small: the refusal says so. */
 static void name_small(const struct found_pool *p, struct refusals *r)
 {
 	struct err *e;
@@ -190,10 +196,12 @@ static void name_small(const struct found_pool *p, struct refusals *r)
 		if (e->code != ERR_MISSING_LEGS)
 			continue;
 		n = strlen(e->why);
-		snprintf(e->why + n, sizeof(e->why) - n, "; %.200s is a leg of it, but %llu bytes smaller than when it became one",
+		snprintf(e->why + n, sizeof(e->why) - n,
+			 "; %.200s is a leg of it, but %llu bytes smaller than when it became one",
 			 p->small->dev.path, (unsigned long long)p->small->label.short_by);
-		snprintf(e->mend, sizeof(e->mend), "connect that so that all of it is seen: another dock or controller, no "
-			 "host protected area, a partition as large as it was");
+		snprintf(e->mend, sizeof(e->mend), "connect that so that its full size is seen: "
+			 "another dock or controller, no host protected area, a partition as large "
+			 "as it was");
 	}
 }
 
@@ -201,7 +209,8 @@ bool import_log_lost(const struct found_pool *p)
 {
 	const struct kvp_geometry *g = &p->sb->vdevs[p->sb->log_vdev];
 
-	return kvp_log_on_cache(p->sb) && !(p->sb->flags & KVP_SB_CLEAN) && in_sync(p, g) < kvp_log_needs(g);
+	return kvp_log_on_cache(p->sb) && !(p->sb->flags & KVP_SB_CLEAN) &&
+	       in_sync(p, g) < kvp_log_needs(g);
 }
 
 bool import_log_damaged(const struct found_pool *p)
@@ -220,7 +229,7 @@ bool import_log_damaged(const struct found_pool *p)
 	return damaged;
 }
 
-/* Is the log of a cache there, or need it not be? (R14) */
+/* Is the log of a cache there, or not needed? (R14) */
 static void check_cache(const struct found_pool *p, const struct import_options *o,
 			struct refusals *r)
 {
@@ -229,23 +238,27 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 	int cache = kvp_cache_find(p->sb);
 
 	if (cache >= 0 && in_sync(p, &p->sb->vdevs[cache]))
-		snprintf(missing, sizeof(missing), "of its cache are only %u of %u SSDs there, one too few",
+		snprintf(missing, sizeof(missing),
+			 "only %u of %u SSDs of its cache are there, one too few",
 			 in_sync(p, &p->sb->vdevs[cache]), p->sb->vdevs[cache].leg_count);
 	if (!o->discard_log && import_log_lost(p))
 		refuse(r, name, ERR_NO_CACHE, "connect an SSD of it; if none will come back, "
-		       "--discard-log gives up what its log holds: some of it may be older than that checkpoint",
-		       "%s, whose log, from lsn %llu on, holds what may be nowhere else: "
-		       "%llu MiB known by the last checkpoint, at %s, and all since", missing,
+		       "--discard-log gives up the log: some of its data may be older than that "
+		       "checkpoint",
+		       "%s, whose log, from lsn %llu on, may have the only copy of data: "
+		       "%llu MiB that the last checkpoint counted, at %s, and all later writes",
+		       missing,
 		       (unsigned long long)p->sb->log_tail,
 		       (unsigned long long)kvp_log_counted_mib(p->sb),
-		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) : "an unknown time");
+		       p->sb->checkpoint_time ? time_print(p->sb->checkpoint_time, when) :
+		       "an unknown time");
 	if (o->discard_log && kvp_cache_find(p->sb) < 0)
-		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log; what an import "
-		       "without it refuses, kvpoolctl check explains",
-		       "it has no cache: its log lies on its legs, and what it holds is needed");
+		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log; if the import is refused "
+		       "without it, kvpoolctl check explains why",
+		       "it has no cache: its log lies on its legs, and is needed");
 	else if (o->discard_log && !import_log_lost(p) && !import_log_damaged(p))
 		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log",
-		       "nothing has to be given up: its log is there and sound, or empty");
+		       "its log need not be given up: it is there and sound, or empty");
 }
 
 static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
@@ -254,7 +267,7 @@ static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
 	return 1;
 }
 
-/* Would a start have to write? After an orderly stop the log is not even looked at. */
+/* Would a start have to write? After a clean stop the log is not read. */
 static bool log_holds_writes(const struct found_pool *p)
 {
 	struct offline_pool *pools;
@@ -266,7 +279,8 @@ static bool log_holds_writes(const struct found_pool *p)
 	if (p->sb->flags & KVP_SB_CLEAN)
 		return false;
 	pools = calloc(p->sb->vdev_count, sizeof(*pools));
-	while (pools && opened < p->sb->vdev_count && !offline_open(&pools[opened], p, opened, NULL))
+	while (pools && opened < p->sb->vdev_count && !offline_open(&pools[opened], p, opened,
+		NULL))
 		opened++;
 	if (pools && opened == p->sb->vdev_count) {
 		log = offline_link_log(pools);
@@ -288,7 +302,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	if (p->sb->flags & KVP_SB_JOINING) {
 		refuse(r, p->sb->name, ERR_MISSING_LEGS, "connect the pool's own legs; if it runs "
 		       "without these: kvpoolctl labelclear -f DEV",
-		       "only legs are here that were about to be added to it");
+		       "only legs are here that an unfinished add was to add");
 		return;
 	}
 	if (p->sb->flags & KVP_SB_DESTROYED && !o->destroyed)
@@ -310,7 +324,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
-/* One leg that is there: false if it cannot be had. */
+/* Checks a leg that is there: false if it cannot be used. */
 static bool check_device(const struct device *d, const struct import_options *o, struct err *err)
 {
 	if (!d->rdev)
@@ -318,7 +332,8 @@ static bool check_device(const struct device *d, const struct import_options *o,
 			"an image file");
 	else if (d->readonly && !o->readonly)
 		err_set(err, ERR_READ_ONLY, d->path,
-			"make it writable: blockdev --setrw; or import the pool --readonly, or --degraded, without it",
+			"make it writable: blockdev --setrw; or import the pool --readonly, or "
+			"--degraded, without it",
 			"it is read-only");
 	else
 		return !device_unused(d, err);
@@ -401,7 +416,8 @@ static void add_vdev(json_object *vdevs, const struct found_pool *p, const struc
 		json_text(leg, "path", p->legs[i] ? p->legs[i]->dev.path : NULL);
 		json_text(leg, "uuid", uuid_print(p->sb->legs[i].uuid, uuid));
 		json_text(leg, "state", p->legs[i] ? leg_word(p->sb->legs[i].state) : "missing");
-		json_text(leg, "foreign", NULL);	/* nobody has looked yet: foreign_note() */
+		/* null until foreign_note() has probed the leg */
+		json_text(leg, "foreign", NULL);
 	}
 }
 

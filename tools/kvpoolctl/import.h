@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which pools could be imported, and what speaks against it. */
+/* Which pools can be imported, and the reasons against it. */
 #ifndef KVPOOLCTL_IMPORT_H
 #define KVPOOLCTL_IMPORT_H
 
@@ -10,7 +10,7 @@
 struct import_options {
 	bool readonly, degraded, takeover, destroyed, discard_log, accept_fork;
 	const char *new_name;		/* NULL: keep it */
-	struct host self;		/* that imports */
+	struct host self;		/* the importing host */
 };
 
 #define PARAMS_MAX	4096	/* of a table line */
@@ -21,34 +21,34 @@ struct refusals {
 	unsigned int count;
 };
 
-/** import_check() - everything that speaks against importing @p with these options */
+/** import_check() - all reasons against importing @p with these options */
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r);
 
-/** import_check_devices() - after that: legs that are there, and cannot be had */
+/** import_check_devices() - after import_check(): legs that are there and cannot be used */
 void import_check_devices(const struct found_pool *p, const struct import_options *o,
 			  struct refusals *r);
 
 /** import_log_lost() - is the log on a cache that is missing, and not empty? */
 bool import_log_lost(const struct found_pool *p);
 
-/** import_log_damaged() - is it there, and damaged on every SSD? Reads all of it. */
+/** import_log_damaged() - is the log there, and damaged on every SSD? Reads all of it. */
 bool import_log_damaged(const struct found_pool *p);
 
-/** import_losses() - so many more legs may be lost, whichever they are */
+/** import_losses() - number of legs that may still be lost, whichever they are */
 int import_losses(const struct found_pool *p);
 
-/** import_complete() - is every leg here that may hold something newer than the others? */
+/** import_complete() - are all legs here that may hold newer data than the others? */
 bool import_complete(const struct found_pool *p);
 
-/** import_automatic() - is the pool to be started without its name being given? */
+/** import_automatic() - may the pool start without its name being given? */
 bool import_automatic(const struct kvp_sb *sb);
 
 /** import_params() - the device-mapper table of @p; false if it does not fit */
 bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
 		   size_t size);
 
-/** import_plan() - what importing @p as @name would start, as JSON */
+/** import_plan() - the pool that importing @p as @name would start, as JSON */
 json_object *import_plan(const struct found_pool *p, const char *name, const char *params);
 
 /** import_object() - a pool that was found, as JSON */

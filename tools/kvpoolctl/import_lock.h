@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One import of a pool at a time: at boot each leg that appears asks for one. */
+/* One import of a pool at a time: at boot each leg that appears starts one. */
 #ifndef KVPOOLCTL_IMPORT_LOCK_H
 #define KVPOOLCTL_IMPORT_LOCK_H
 
@@ -10,13 +10,13 @@
 #define IMPORT_LOCK_DIR	"/run"
 
 /**
- * import_lock() - wait until no other import of the pool is at work
+ * import_lock() - wait until no other import of the pool runs
  *
- * What looks whether a leg is free holds it for a moment, and what starts a pool needs all of them; so two at
- * once could both fail, where each alone would start it. Without IMPORT_LOCK_DIR, or the right to write there,
- * there is nothing to wait for: the module lets one start at most.
+ * A check whether a leg is free holds the leg for a moment, and a start of the pool needs all legs.
+ * So two imports at once could both fail, where one alone would succeed. Without IMPORT_LOCK_DIR,
+ * or the right to write there, there is no waiting: the module lets at most one start.
  *
- * Return: to be closed when the pool has started, or has not; or -1 without a lock.
+ * Return: a descriptor, to be closed when the import has ended; or -1 without a lock.
  */
 int import_lock(const struct ctl *ctl, const u8 uuid[16]);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One leg, described without the module. */
+/* Describes one leg without the module. */
 #include "format/tunables.h"
 #include "host.h"
 #include "inspect.h"
@@ -219,7 +219,10 @@ json_object *log_object(json_object *parent, const struct offline_pool *p,
 	return o;
 }
 
-/* Of a parity1 a leg has some segments of the log only, of several vdevs some entries: of its chain nothing can be said. */
+/*
+ * A leg of a parity1 has only some segments of the log. One of several vdevs has only some entries.
+ * So the leg's part is no chain that could be judged.
+ */
 static int add_log(json_object *parent, const struct offline_pool *p)
 {
 	json_object *list = json_object_new_array(), *o;
@@ -227,8 +230,9 @@ static int add_log(json_object *parent, const struct offline_pool *p)
 	struct log_walk w;
 	int ret;
 
-	/* Of one in full stripes no leg has all of any entry. */
-	if (kvp_log_striped(p->g) || (p->vdev != p->sb->log_vdev && !(p->sb->log_others >> p->vdev & 1))) {
+	/* in full stripes no leg has a whole entry */
+	if (kvp_log_striped(p->g) || (p->vdev != p->sb->log_vdev &&
+				      !(p->sb->log_others >> p->vdev & 1))) {
 		json_object_put(list);
 		json_text(parent, "log", NULL);
 		return 0;
@@ -244,7 +248,7 @@ static int add_log(json_object *parent, const struct offline_pool *p)
 struct table_sum {
 	const struct table *t;
 	u64 count[4];		/* blocks, by enum kvp_entry_state */
-	u64 elsewhere;		/* blocks whose pages are on other legs */
+	u64 elsewhere;		/* blocks whose pages are on other legs only */
 };
 
 /* A table_step_fn. */

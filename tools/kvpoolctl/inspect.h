@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One leg, described without the module. */
+/* Describes one leg without the module. */
 #ifndef KVPOOLCTL_INSPECT_H
 #define KVPOOLCTL_INSPECT_H
 
@@ -15,7 +15,7 @@
  */
 json_object *inspect_object(const struct device *d, const struct label *l, struct err *err);
 
-/** log_object() - add what a walk of the log found, as member "log", which is returned */
+/** log_object() - add the result of a walk of the log, as member "log", which is returned */
 json_object *log_object(json_object *parent, const struct offline_pool *p,
 			const struct log_walk *w);
 

@@ -29,7 +29,7 @@ static size_t length(json_object *list)
 	return list ? json_object_array_length(list) : 0;
 }
 
-/* A row for something @level deep, that far to the right. */
+/* A row at depth @level, indented by it. */
 static void new_row(const struct tree *t, int level, const char *name)
 {
 	char text[PATH_MAX + 16];
@@ -88,12 +88,15 @@ static void draw_vdev(const struct tree *t, json_object *vdev, size_t index)
 static struct columns *new_table(bool verbose)
 {
 	static const struct column list[] = {
-		{ .title = "LAYOUT" }, { .title = "STATE" }, { "READ", true, 0 }, { "WRITE", true, 0 },
+		{ .title = "LAYOUT" }, { .title = "STATE" }, { "READ", true, 0 },
+			{ "WRITE", true, 0 },
 		{ "CHECKSUM", true, 0 }, { "HEALED", true, 0 }
 	};
 	static const struct column more[] = {
-		{ .title = "LAYOUT" }, { .title = "STATE" }, { "SIZE", true, 0 }, { "READ", true, 0 },
-		{ "WRITE", true, 0 }, { "CHECKSUM", true, 0 }, { "HEALED", true, 0 }, { .title = "" }
+		{ .title = "LAYOUT" }, { .title = "STATE" }, { "SIZE", true, 0 },
+			{ "READ", true, 0 },
+		{ "WRITE", true, 0 }, { "CHECKSUM", true, 0 }, { "HEALED", true, 0 },
+			{ .title = "" }
 	};
 
 	return verbose ? columns_new(more, 8) : columns_new(list, 6);

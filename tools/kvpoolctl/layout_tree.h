@@ -7,7 +7,7 @@
 
 /**
  * layout_tree() - draw pool, vdevs and legs with their states, legs with their errors
- * @pool: of pool_object()
+ * @pool: made by pool_object()
  * @verbose: also sizes, UUIDs, and which vdev carries the log
  */
 void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *out);

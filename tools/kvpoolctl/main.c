@@ -3,8 +3,8 @@
 #include "commands.h"
 
 /*
- * Is JSON asked for, wherever that stands? Whoever asks for it gets it with
- * every failure, also of what stands before.
+ * Is JSON asked for, anywhere on the line? Then every failure is printed as JSON, also one of an
+ * earlier word.
  */
 static bool asks_for_json(int argc, char **argv)
 {
@@ -20,7 +20,7 @@ static bool asks_for_json(int argc, char **argv)
 	return false;
 }
 
-/* Options before the command: the common ones only. Returns the place of the command. */
+/* Parses options before the command: the common ones only. Returns the index of the command. */
 static int leading_options(struct ctl *ctl, int argc, char **argv)
 {
 	int i;
@@ -39,7 +39,8 @@ static int leading_options(struct ctl *ctl, int argc, char **argv)
 		} else if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "--quiet")) {
 			ctl->quiet = true;
 		} else if (strcmp(argv[i], "-j") && strcmp(argv[i], "--json")) {
-			exit(ctl_usage(ctl, "'%.64s' is no option that stands before the command",
+			exit(ctl_usage(ctl, "'%.64s' is not an option that can stand before the "
+					    "command",
 				       argv[i]));
 		}
 	}
@@ -57,7 +58,7 @@ int main(int argc, char **argv)
 	ctl.cmd = command_find(argv[at]);
 	if (!ctl.cmd) {
 		ctl.cmd = &none;
-		return ctl_usage(&ctl, "there is no command '%.64s'; 'kvpoolctl --help' lists them",
+		return ctl_usage(&ctl, "'%.64s' is not a command; 'kvpoolctl --help' lists them",
 				 argv[at]);
 	}
 	if (ctl.dry_run && !ctl.cmd->dry_run)

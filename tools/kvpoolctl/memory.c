@@ -4,7 +4,11 @@
 #include "format/regions.h"
 #include "memory.h"
 
-#define CACHE_RAM	17	/* bytes for each 4 KiB of a cache, at most: 15.1 of the index (more of a small one), 0.9 of the ghost */
+/*
+ * bytes for each 4 KiB of a cache, at most: 15.1 of the index (more of a small one), 0.9 of the
+ * ghost
+ */
+#define CACHE_RAM	17
 
 u64 memory_of_cache(const struct kvp_sb *sb)
 {

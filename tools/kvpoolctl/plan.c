@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What new devices are to become: of a new pool, or of one that runs. */
+/* The plan of new devices: for a new pool, or for one that runs. */
 #include <stdarg.h>
 #include <uuid/uuid.h>
 
@@ -13,9 +13,12 @@
 #include "scan.h"
 #include "signature.h"
 
-#define CACHE_LEAST	(64ull << 20)	/* bytes of an SSD of a cache: with less it is more likely a slip */
+/* bytes of an SSD of a cache; a smaller one is more likely a mistake */
+#define CACHE_LEAST	(64ull << 20)
 
-static const char vdev_mend[] = "give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, and 'cache [mirror|parity1] DEV...' behind them";
+static const char vdev_mend[] =
+	"give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, "
+	"and 'cache [mirror|parity1] DEV...' after them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
@@ -45,9 +48,9 @@ int plan_option(struct plan *p, const char *text, struct err *err)
 	return 0;
 }
 
-/* --- a pool that runs -------------------------------------------------------------- */
+/* --- a running pool --------------------------------------------------------------- */
 
-/* The label of a leg in use: it tells the layout. */
+/* Reads the label of a used leg, which has the layout. */
 static int read_label(struct plan *p, const struct stats *s, struct err *err)
 {
 	const char *state, *path;
@@ -62,7 +65,8 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 			break;
 	path = state ? stats_text(s, "leg.%u.path", i) : NULL;
 	if (!path)
-		return err_set(err, ERR_MISSING_LEGS, p->name, "see kvpoolctl status; mend that first",
+		return err_set(err, ERR_MISSING_LEGS, p->name,
+			       "see kvpoolctl status; mend that first",
 			       "no leg of it is online");
 	if (device_open(leg_path(path, name, sizeof(name)), false, &dev, err))
 		return -1;
@@ -78,7 +82,7 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 	return ret;
 }
 
-/* A cache stays the last of the vdevs: the plan is made of those before it. */
+/* Keeps the cache apart: it stays the last vdev, and the plan is made of the vdevs before it. */
 static int set_cache_aside(struct plan *p, struct kvp_geometry *aside, bool *logs_there,
 			   struct err *err)
 {
@@ -89,13 +93,14 @@ static int set_cache_aside(struct plan *p, struct kvp_geometry *aside, bool *log
 		return 0;
 	if ((u32)cache + 1 < sb->vdev_count)
 		return err_set(err, ERR_REFUSED, p->name, "make another pool",
-			       "its cache is not the last of its vdevs, so nothing of that can change");
+			       "its cache is not the last of its vdevs, so this version cannot "
+			       "change it");
 	*logs_there = kvp_log_on_cache(sb);
 	*aside = sb->vdevs[--sb->vdev_count];
 	memset(&sb->vdevs[sb->vdev_count], 0, sizeof(sb->vdevs[0]));
 	sb->leg_count = aside->first_leg;
 	sb->log_vdev = 0;
-	/* What the pool was told of it is not asked for anew. */
+	/* the mode that the pool was given is not asked for again */
 	sb->tunable_mask &= ~(1ull << KVP_T_CACHE_MODE);
 	return 0;
 }
@@ -144,17 +149,21 @@ static int check_leg_count(const struct kvp_geometry *g, struct err *err)
 	return 0;
 }
 
-/* Alone, or as a mirror, or a parity1: then that word stands between. */
+/* One leg; or several, if the word mirror or parity1 stands before them. */
 static int check_cache_legs(const struct kvp_geometry *g, bool mirror, struct err *err)
 {
 	if (kvp_log_striped(g))
-		return g->leg_count >= KVP_STRIPE_MIN_LEGS && g->leg_count <= KVP_STRIPE_MAX_LEGS ? 0 :
+		return g->leg_count >= KVP_STRIPE_MIN_LEGS &&
+		       g->leg_count <= KVP_STRIPE_MAX_LEGS ? 0 :
 		       err_set(err, ERR_USAGE, "cache", "give 'cache parity1 DEV DEV DEV...'",
-			       "a cache of kind parity1 has %d to %d legs, not %u", KVP_STRIPE_MIN_LEGS,
+			       "a cache of kind parity1 has %d to %d legs, not %u",
+			       KVP_STRIPE_MIN_LEGS,
 			       KVP_STRIPE_MAX_LEGS, g->leg_count);
 	if (mirror ? g->leg_count >= 2 && g->leg_count <= KVP_MAX_MIRROR_LEGS : g->leg_count == 1)
 		return 0;
-	return err_set(err, ERR_USAGE, "cache", "give 'cache DEV', 'cache mirror DEV DEV...' or 'cache parity1 DEV DEV DEV...'",
+	return err_set(err, ERR_USAGE, "cache",
+		       "give 'cache DEV', 'cache mirror DEV DEV...' or 'cache parity1 DEV DEV "
+		       "DEV...'",
 		       "a cache has one leg, a mirrored cache has 2 to %d; this has %u",
 		       KVP_MAX_MIRROR_LEGS, g->leg_count);
 }
@@ -179,12 +188,12 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 
 	if (!kind)
 		return err_set(err, ERR_USAGE, word, vdev_mend,
-			       "this version does not make vdevs of this kind");
+			       "this version cannot make vdevs of this kind");
 	if (kind == KVP_VDEV_CACHE && begin_cache(p, err))
 		return -1;
 	if (kind != KVP_VDEV_CACHE && kvp_cache_find(&p->sb) >= 0)
 		return err_set(err, ERR_USAGE, word, "name the cache last",
-			       "a vdev with data cannot come behind the cache");
+			       "a vdev with data cannot follow the cache");
 	if (p->sb.vdev_count == KVP_MAX_VDEVS)
 		return err_set(err, ERR_USAGE, word, "make fewer, of more legs",
 			       "a pool has at most %d vdevs", KVP_MAX_VDEVS);
@@ -193,7 +202,10 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 	return 0;
 }
 
-/* The word behind cache: how it lies on its SSDs. False: it is a device. */
+/*
+ * Takes the word after cache, which says how the cache lies on its SSDs. False: the word is a
+ * device.
+ */
 static bool cache_lies(struct plan *p, const char *word, bool *mirror)
 {
 	struct kvp_geometry *g = &p->sb.vdevs[p->sb.vdev_count - 1];
@@ -209,7 +221,8 @@ static int add_leg(struct plan *p, const char *word, struct err *err)
 	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, word, vdev_mend, strchr(word, '/') ?
 			       "a device needs the kind of its vdev before it" :
-			       "this is no kind of vdev (as RAID 5 or raidz1 there is parity1, as RAID 1 mirror)");
+			       "not a kind of vdev (for RAID 5 or raidz1 use parity1, for RAID 1 "
+			       "mirror)");
 	if (p->leg_count == KVP_MAX_LEGS)
 		return err_set(err, ERR_USAGE, word, "use fewer, larger devices",
 			       "a pool has at most %d legs", KVP_MAX_LEGS);
@@ -242,14 +255,14 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 	}
 	if ((p->log_bytes || p->use_bytes) && !data && v > p->first_vdev)
 		return err_set(err, ERR_USAGE, p->log_bytes ? "log_size" : "size",
-			       "leave it out, and give cache_dirty_max= if less of the cache, or more, is to be dirty",
-			       "it is of a vdev with data; a cache uses all of its SSDs");
+			       "leave it out; cache_dirty_max= limits the dirty data of a cache",
+			       "it applies to a vdev with data; a cache uses all of its SSDs");
 	if (p->chunk_bytes && !parity)
 		return err_set(err, ERR_USAGE, "chunk", "leave it out",
 			       "only a parity1 has chunks");
 	if (p->dirty_bytes && kvp_cache_find(&p->sb) < 0)
 		return err_set(err, ERR_USAGE, "cache_dirty_max", "leave it out, or name a cache",
-			       "it is of a cache, and none is named");
+			       "it applies to a cache, and none is named");
 	return 0;
 }
 
@@ -264,7 +277,7 @@ static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 		if (device_same(other, d))
 			return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
 				       "the same device as %.200s", other->path);
-		/* of two partitions neither is the disk */
+		/* two partitions may share a disk; a disk and its partition may not be two legs */
 		if (disk == other->rdev || device_disk(other->rdev) == d->rdev)
 			return err_set(err, ERR_LISTED_TWICE, d->path,
 				       "name the disk, or its partitions",
@@ -274,7 +287,7 @@ static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 	return 0;
 }
 
-/* Left behind by an add that did not get to its end: that pool may try again. */
+/* A leg that an interrupted add has left: the same pool may try again. */
 static int check_joining(const struct plan *p, const struct kvp_sb *sb, const char *path,
 			 struct err *err)
 {
@@ -285,14 +298,18 @@ static int check_joining(const struct plan *p, const struct kvp_sb *sb, const ch
 			break;
 	if (p->first_leg && i == p->first_leg)
 		return 0;
-	return err_set(err, ERR_MEMBER, path, "if that pool runs without it: kvpoolctl labelclear -f DEV",
-		       "it was about to be added to the pool %s", sb->name);
+	return err_set(err, ERR_MEMBER, path,
+		       "if that pool runs without it: kvpoolctl labelclear -f DEV",
+		       "an unfinished add was to add it to the pool %s", sb->name);
 }
 
-/* A label of another pool: fine if that pool was destroyed. -f is for signatures of others, not for this. */
+/*
+ * Checks for a label of another pool. It is fine if that pool was destroyed. -f does not override
+ * this; it is only for foreign signatures.
+ */
 static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 {
-	static const char mend[] = "to give up what it holds: kvpoolctl labelclear -f DEV";
+	static const char mend[] = "to give up its data: kvpoolctl labelclear -f DEV";
 	const char *path = leg->dev.path;
 	struct label l;
 	int ret = 0;
@@ -310,7 +327,8 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 		snprintf(leg->old_pool, sizeof(leg->old_pool), "%s", l.sb->name);
 	else
 		ret = err_set(err, ERR_MEMBER, path, mend,
-			      "it is a member of %spool %s, which was not destroyed as far as the labels here say",
+			      "it is a member of %spool %s, which was not destroyed as far as the "
+			      "labels here say",
 			      l.sb->flags & KVP_SB_EXPORTED ? "the exported " : "", l.sb->name);
 	label_free(&l);
 	return ret;
@@ -323,7 +341,7 @@ static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err
 
 	if (found > 0 && !p->force)
 		return err_set(err, ERR_SIGNATURE, leg->dev.path,
-			       "-f, if what is there is not needed any more",
+			       "-f, if its data is not needed any more",
 			       "it holds a signature: %s", leg->signature);
 	return found < 0 ? -1 : 0;
 }
@@ -375,14 +393,16 @@ static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)
 			       "use larger devices, or a smaller log: -o log_size=4M", "%s",
 			       why.text);
 	if (ret == -ERANGE)
-		return err_set(err, ERR_USAGE, "cache_dirty_max", "give 64M to 64G", "%s", why.text);
+		return err_set(err, ERR_USAGE, "cache_dirty_max", "give 64M to 64G", "%s",
+			       why.text);
 	if (ret)
-		return err_set(err, ERR_USAGE, p->chunk_bytes && !p->log_bytes ? "chunk" : "log_size",
+		return err_set(err, ERR_USAGE, p->chunk_bytes &&
+			       !p->log_bytes ? "chunk" : "log_size",
 			       "give a size that fits", "%s", why.text);
 	return 0;
 }
 
-/* What -o says of cache_mode, as the module will know it. */
+/* Takes cache_mode from -o, as the module will see it. */
 static void note_cache_mode(struct plan *p)
 {
 	struct kvp_why why;
@@ -404,30 +424,33 @@ static int check_cache(const struct plan *p, struct err *err)
 				       "the pool has no cache") : 0;
 	if (kvp_log_on_cache(&p->sb) && kvp_cache_lowers(&p->sb) && !p->force)
 		return err_set(err, ERR_REFUSED, "cache_mode",
-			       "make the cache a mirror; or -f, if that is acceptable",
-			       "with its log on one SSD the pool would not survive the loss of that and a power cut");
+			       "make the cache a mirror; or give -f to accept this",
+			       "with its log on one SSD the pool would not survive the loss of that "
+			       "SSD and a power cut");
 	return 0;
 }
 
-/* As the module does it. */
+/* Lays out the vdevs like the module does. */
 static int lay_out(struct plan *p, struct err *err)
 {
 	u32 v;
 
 	if (p->chunk_bytes % KVP_BLOCK_SIZE)
 		return err_set(err, ERR_USAGE, "chunk", "give a multiple of 4K",
-			       "chunks have whole blocks of 4 KiB");
+			       "chunks consist of whole blocks of 4 KiB");
 	p->max_roots = (KVP_MAX_ROOTS - p->roots) / (p->sb.vdev_count - p->first_vdev);
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		if (lay_out_vdev(p, &p->sb.vdevs[v], err))
 			return -1;
 	note_cache_mode(p);
 	if (p->first_vdev ? kvp_regions_add(&p->sb, p->first_vdev) : kvp_regions_lay_out(&p->sb))
-		return err_set(err, ERR_USAGE, p->name, "use fewer vdevs, or less of each leg: -o size=",
+		return err_set(err, ERR_USAGE, p->name,
+			       "use fewer vdevs, or less of each leg: -o size=",
 			       "the vdevs are too large together, or their sizes too different");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
 		if (!kvp_logs_hold_discard(&p->sb, p->sb.vdevs[v].chunk_blocks))
-			return err_set(err, ERR_USAGE, "log_size", "give a larger one, or smaller chunks",
+			return err_set(err, ERR_USAGE, "log_size",
+				       "give a larger one, or smaller chunks",
 				       "the log is too small for chunks of %u KiB",
 				       p->sb.vdevs[v].chunk_blocks * 4);
 	return check_cache(p, err);
@@ -556,7 +579,8 @@ int plan_cache_size(const struct plan *p, struct err *err)
 		if (p->legs[i].dev.bytes < CACHE_LEAST)
 			return err_set(err, ERR_TOO_SMALL, p->legs[i].dev.path,
 				       "use a larger one; or -f, for a trial",
-				       "an SSD of a cache has 64 MiB at least, this one %" PRIu64 " bytes: a moment's writes would fill it",
+				       "an SSD of a cache needs 64 MiB, and this one has %" PRIu64
+				       " bytes: it would be full in a moment",
 				       p->legs[i].dev.bytes);
 	return 0;
 }
@@ -582,8 +606,9 @@ void plan_note_alignment(const struct ctl *ctl, const struct plan *p)
 
 	for (i = p->first_leg; i < p->leg_count && !ctl->quiet; i++)
 		if (device_misaligned(p->legs[i].dev.rdev))
-			fprintf(stderr, "kvpoolctl: note: %s begins in the middle of a block of its disk, so that each "
-				"small write has the disk read before; let partitions begin at multiples of 1 MiB\n",
+			fprintf(stderr, "kvpoolctl: note: %s begins inside a block of its disk, so "
+				"the disk reads before each small write; let partitions begin at "
+				"multiples of 1 MiB\n",
 				p->legs[i].dev.path);
 }
 
@@ -622,7 +647,7 @@ void plan_close(struct plan *p)
 		device_close(&p->legs[i].dev);
 }
 
-/* What a tunable will be: as given, else its default. */
+/* The value that a tunable will have: as given, else its default. */
 static u64 tunable_value(const struct plan *p, unsigned int id)
 {
 	unsigned int i = p->setting_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create, an add, or of what replaces an SSD: every refusal is checked while it is made, and
- * the run does what it says and nothing else.
+ * The plan of a create, an add, or a change of SSDs. Every refusal is checked while the plan is
+ * made; the run follows the plan and does nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
 #define KVPOOLCTL_PLAN_H
@@ -13,21 +13,21 @@
 
 struct plan_leg {
 	struct device dev;
-	char signature[64];	/* what is there and will be wiped; empty: nothing */
-	char old_pool[KVP_NAME_LEN + 1];	/* label of a pool that is gone; empty: none */
+	char signature[64];	/* a signature that will be wiped; empty: none */
+	char old_pool[KVP_NAME_LEN + 1];	/* the former pool of a label; empty: none */
 };
 
 struct plan {
 	const char *name;
 	char uuid[UUID_BUF];
 	struct kvp_sb sb;	/* vdevs and regions, as the module will lay them out */
-	struct plan_leg legs[KVP_MAX_LEGS];	/* of one vdev behind those of the other */
+	struct plan_leg legs[KVP_MAX_LEGS];	/* the legs of each vdev in turn */
 	unsigned int leg_count;
-	u32 first_vdev, first_leg, roots;	/* of an add: what the pool has without them */
+	u32 first_vdev, first_leg, roots;	/* of an add: the numbers before it */
 	u32 max_roots;		/* for each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];
 	unsigned int setting_count;
-	struct setting comment;	/* as the module takes it in a message; empty key: none */
+	struct setting comment;	/* in the module's form; empty key: none */
 	char comment_text[KVP_COMMENT_LEN + 1];
 	u64 log_bytes, use_bytes, chunk_bytes;	/* 0: default, all, default */
 	u64 dirty_bytes;	/* of a new cache; 0: default */
@@ -39,9 +39,9 @@ struct plan {
 int plan_option(struct plan *p, const char *text, struct err *err);
 
 /**
- * plan_pool() - begin with the vdevs with data of a pool that runs
- * @cache: receives its cache, which is kept out of the plan; of no legs: it has none
- * @logs_there: receives whether that carries the log
+ * plan_pool() - begin with the data vdevs of a running pool
+ * @cache: receives its cache, which stays out of the plan; without legs: the pool has none
+ * @logs_there: receives whether the cache carries the log
  */
 int plan_pool(struct plan *p, const struct stats *s, struct kvp_geometry *cache, bool *logs_there,
 	      struct err *err);
@@ -58,11 +58,11 @@ int plan_devices(struct plan *p, struct err *err);
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** plan_write_sizes(), plan_write_vdevs() - the options for sizes, and the new vdevs, likewise */
+/** plan_write_sizes(), plan_write_vdevs() - append the options for sizes, and the new vdevs */
 void plan_write_sizes(struct plan *p);
 void plan_write_vdevs(struct plan *p);
 
-/** plan_wipe() - make the new devices blank, as the module wants them */
+/** plan_wipe() - make the new devices blank, as the module demands */
 int plan_wipe(const struct plan *p, struct err *err);
 
 /** plan_print_vdevs() - the new vdevs, for people */
@@ -74,28 +74,28 @@ void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_ge
 /** plan_blocks() - size of the device */
 u64 plan_blocks(const struct plan *p);
 
-/** plan_cache_size() - is every SSD of a new cache as large as one should be? Not asked with -f */
+/** plan_cache_size() - refuse SSDs of a new cache that are too small; -f skips the check */
 int plan_cache_size(const struct plan *p, struct err *err);
 
-/** plan_sizes() - how many options plan_write_sizes() writes */
+/** plan_sizes() - number of options that plan_write_sizes() writes */
 unsigned int plan_sizes(const struct plan *p);
 
 /**
- * plan_cache_bytes(), plan_cache_dirty() - so much can lie on its cache, and so much of that may be dirty; 0: there is none
+ * plan_cache_bytes() - capacity of the cache's log; 0: no cache
+ * plan_cache_dirty() - the part of it that may be dirty
  *
- * Of its log, with all that goes into that, headers and a parity1's parity included: as the module counts, whose
- * ssd.size and cache.dirty_max they will be.
+ * Both count headers, and the parity of a parity1, like the module's ssd.size and cache.dirty_max.
  */
 u64 plan_cache_bytes(const struct plan *p);
 u64 plan_cache_dirty(const struct plan *p);
 
-/** plan_losses() - so many legs may be lost, whichever they are */
+/** plan_losses() - number of legs that may be lost, whichever they are */
 int plan_losses(const struct plan *p);
 
 /** plan_shares_disk() - are two legs, *@a and *@b, partitions of one disk? After plan_make(). */
 bool plan_shares_disk(const struct plan *p, unsigned int *a, unsigned int *b);
 
-/** plan_note_alignment() - say which new devices begin off the blocks of their disk */
+/** plan_note_alignment() - name the new devices that begin inside a block of their disk */
 void plan_note_alignment(const struct ctl *ctl, const struct plan *p);
 
 /** plan_object() - the plan as JSON */

@@ -7,7 +7,7 @@
 #include "spares.h"
 #include "ssd_counts.h"
 
-#define MAX_LEGS	64	/* bounds for what the module tells */
+#define MAX_LEGS	64	/* bounds for numbers from the module */
 #define MAX_VDEVS	16
 
 /* "MAJOR:MINOR", or 0. */
@@ -46,7 +46,7 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 		  leg_path(path, buf, sizeof(buf)) : NULL);
 	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
 	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
-	json_text(leg, "foreign", NULL);	/* nobody has looked yet: foreign_note() */
+	json_text(leg, "foreign", NULL);	/* null until foreign_note() has probed the leg */
 	json_number(leg, "size", stats_number(s, "leg.%u.size", i));
 	errors = json_child(leg, "errors");
 	json_number(errors, "read", stats_number(s, "leg.%u.err_read", i));
@@ -83,7 +83,7 @@ static void add_vdevs(json_object *pool, const struct stats *s)
 	}
 }
 
-/* What is in the log of a cache and is not home yet is dirty, and what came home and is known is clean. */
+/* Dirty: in the log of a cache and not home yet. Clean: home, and known in the cache. */
 static void add_cache(json_object *pool, const struct stats *s)
 {
 	const char *on = stats_text(s, "log.on");
@@ -256,7 +256,8 @@ static void add_head(json_object *pool, const struct dm_entry *e, const struct s
 	json_flag(pool, "readonly", e->readonly || (mode && !strcmp(mode, "ro")));
 	json_number(pool, "size", stats_number(s, "size"));
 	json_number(pool, "written", stats_number(s, "written_blocks") * KVP_BLOCK_SIZE);
-	json_number(pool, "uncounted", stats_number(s, "uncounted_leaves") * KVP_PTRS_PER_PAGE * KVP_BLOCK_SIZE);
+	json_number(pool, "uncounted",
+		    stats_number(s, "uncounted_leaves") * KVP_PTRS_PER_PAGE * KVP_BLOCK_SIZE);
 	json_number(pool, "checkpoint", stats_number(s, "era"));
 	json_number(pool, "epoch", stats_number(s, "epoch"));
 	json_text(pool, "comment", comment ?: "");
@@ -275,7 +276,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 
 	if (stats_load(e->name, &s, err))
 		return NULL;
-	/* To be stopped a pool need not tell this. */
+	/* a pool can be stopped without this answer */
 	latency_load(e->name, &flush, &ignored);
 	pool = json_object_new_object();
 	add_head(pool, e, &s);
@@ -300,7 +301,8 @@ json_object *pool_unasked(const struct dm_entry *e)
 {
 	static const char *const unknown[] = {
 		"size", "written", "uncounted", "checkpoint", "epoch", "comment", "features",
-		"losses_survivable", "vdevs", "spares", "cache", "ram", "log", "memory", "flush", "scrub",
+		"losses_survivable", "vdevs", "spares", "cache", "ram", "log", "memory", "flush",
+		"scrub",
 		"trim", "resilver", "recovery", "poisoned_total", "poisoned",
 	};
 	json_object *pool = json_object_new_object();
@@ -329,7 +331,7 @@ json_object *pool_legs(json_object *pool)
 	json_object *all = json_object_new_array(), *vdevs = json_at(pool, "vdevs"), *legs;
 	size_t v, i, n = vdevs ? json_object_array_length(vdevs) : 0;
 
-	/* and the cache, if there is one */
+	/* also the cache, if there is one */
 	for (v = 0; v <= n; v++) {
 		legs = v < n ? json_at(json_object_array_get_idx(vdevs, v), "legs") :
 			       json_at(pool, "cache.legs");
@@ -349,8 +351,9 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 
 	for (i = 0; i < MAX_LEGS && (leg = stats_text(s, "leg.%u.uuid", i)); i++) {
 		path = stats_text(s, "leg.%u.path", i) ?: "-";
-		/* the path by which the pool knows it will do when the device has gone */
-		if (strcasecmp(leg, dev) && !(want && want == leg_device(path)) && strcmp(path, dev))
+		/* if the device has gone, the pool's own path for it is accepted */
+		if (strcasecmp(leg, dev) && !(want && want == leg_device(path)) &&
+		    strcmp(path, dev))
 			continue;
 		snprintf(uuid, UUID_BUF, "%s", leg);
 		*index = i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A running pool as a JSON object: what list and status print, as text or as it is. */
+/* A running pool as a JSON object, which list and status print as text or as JSON. */
 #ifndef KVPOOLCTL_POOL_OBJECT_H
 #define KVPOOLCTL_POOL_OBJECT_H
 
@@ -12,22 +12,28 @@
 json_object *pool_object(const struct dm_entry *e, struct err *err);
 
 /**
- * pool_unasked() - what is known of a suspended pool that cannot be asked: as pool_object(), most of it null
+ * pool_unasked() - the known facts of a suspended pool that cannot be asked, like pool_object()
+ * with mostly nulls
  *
- * Such a pool does not run: the table that it was to go on with could not be started.
+ * Such a pool does not run: its next table could not be started.
  */
 json_object *pool_unasked(const struct dm_entry *e);
 
-/** pool_describe() - pool_object(), or pool_unasked() if that is all there is; NULL with @err */
+/**
+ * pool_describe() - pool_object(), or pool_unasked() if the pool cannot be asked; NULL with @err
+ */
 json_object *pool_describe(const struct dm_entry *e, struct err *err);
 
 /** pool_legs() - array of a pool's legs, of all its vdevs; to be released */
 json_object *pool_legs(json_object *pool);
 
-/** leg_device() - of what the module calls @path, or a person: a path or MAJOR:MINOR; 0: there is none */
+/**
+ * leg_device() - device number of @path, the module's or a person's: a path or MAJOR:MINOR; 0: no
+ * device
+ */
 dev_t leg_device(const char *path);
 
-/** leg_path() - how people know the device that the module calls @path */
+/** leg_path() - the name by which people know the device that the module calls @path */
 const char *leg_path(const char *path, char *buf, size_t size);
 
 /**

@@ -6,7 +6,7 @@
 #include "host.h"
 #include "reload.h"
 
-/* Before them: UUID, number of options, options. */
+/* the words before the vdevs: UUID, number of options, options */
 const char *table_vdevs(const char *params)
 {
 	unsigned int n;

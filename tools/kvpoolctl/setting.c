@@ -57,21 +57,23 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 	if (!strcmp(s->key, KEY_COMMENT))
 		return parse_comment(value, s, err);
 	if (!strcmp(s->key, "cache_dirty_max"))
-		return err_set(err, ERR_USAGE, text, "take the cache out, if there is one (kvpoolctl remove "
-			       "POOL cache); then kvpoolctl add -o cache_dirty_max=SIZE POOL cache DEV...",
-			       "it is given with a cache, and fixed as long as there is that");
+		return err_set(err, ERR_USAGE, text,
+			       "take the cache out, if there is one (kvpoolctl remove "
+			       "POOL cache); then kvpoolctl add -o cache_dirty_max=SIZE POOL "
+			       "cache DEV...",
+			       "it is set when a cache is made, and fixed for the cache's life");
 	if (!strcmp(s->key, "log_size") || !strcmp(s->key, "size") || !strcmp(s->key, "chunk"))
 		return err_set(err, ERR_USAGE, text, "make a pool with it: kvpoolctl create -o",
 			       "it can be given only when a pool is made");
 	id = kvp_tunable_find(s->key);
 	if (id < 0)
 		return err_set(err, ERR_USAGE, text, "kvpoolctl get lists the tunables",
-			       "there is no such tunable");
+			       "not a tunable");
 	why.text[0] = 0;
 	ret = kvp_tunable_parse((unsigned int)id, value, &number, &why);
 	if (ret)
 		return err_set(err, ERR_USAGE, text, why.text, "%s", ret == -ERANGE ?
-			       "the value is out of range" : "this is no value for it");
+			       "the value is out of range" : "not a value of this tunable");
 	kvp_tunable_print((unsigned int)id, number, s->value, sizeof(s->value));
 	return 0;
 }

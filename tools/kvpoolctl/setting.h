@@ -11,16 +11,19 @@
 
 struct setting {
 	char key[32];
-	char value[VALUE_LEN];		/* as the module takes it: plain bytes, words escaped */
+	char value[VALUE_LEN];		/* in the module's form: plain bytes, words escaped */
 };
 
 /** setting_parse() - check KEY=VALUE; -1 with @err (wrong usage) */
 int setting_parse(const char *text, struct setting *s, struct err *err);
 
-/** setting_apply() - have the module take it; durable when it returns. Of cache_mode: drain_set_mode() */
+/**
+ * setting_apply() - send it to the module; durable at the return. For cache_mode use
+ * drain_set_mode()
+ */
 int setting_apply(const char *pool, const struct setting *s, struct err *err);
 
-/** tunable_show() - the value that the module tells, for people: sizes with a suffix */
+/** tunable_show() - the module's value, for people: sizes with a suffix */
 void tunable_show(const struct ctl *ctl, unsigned int id, const char *value, char *buf,
 		  size_t size);
 

@@ -6,7 +6,8 @@
 
 struct vdev_range vdev_range(const struct stats *s, unsigned int v)
 {
-	u64 first = stats_number(s, "vdev.%u.first_leg", v), legs = stats_number(s, "vdev.%u.legs", v);
+	u64 first = stats_number(s, "vdev.%u.first_leg", v),
+		legs = stats_number(s, "vdev.%u.legs", v);
 
 	if (first > KVP_MAX_LEGS || legs > KVP_MAX_LEGS - first)
 		return (struct vdev_range){ 0, 0 };
@@ -23,7 +24,8 @@ int vdev_spares(const struct stats *s, unsigned int v)
 		state = stats_text(s, "leg.%u.state", i);
 		used += state && !strcmp(state, "online");
 	}
-	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")) && legs.end > legs.first)
+	if (kind && (!strcmp(kind, "parity1") || !strcmp(kind, "cache-parity1")) &&
+	    legs.end > legs.first)
 		needed = legs.end - legs.first - 1;
 	return used > needed ? (int)(used - needed) : 0;
 }
@@ -35,7 +37,7 @@ int stats_losses(const struct stats *s)
 	return losses < KVP_MAX_LEGS ? (int)losses : 0;
 }
 
-/* Does the cache carry the log? With another one nothing is lost. */
+/* Does the cache carry the log? Otherwise losing the cache loses no data. */
 static bool carries_log(const struct stats *s)
 {
 	const char *on = stats_text(s, "log.on");
@@ -79,7 +81,7 @@ int losses_without_leg(const struct stats *s, unsigned int leg)
 	    (is_cache(s, v) && !carries_log(s)))
 		return now;
 	spares = vdev_spares(s, v);
-	/* Too few are left of it: the log goes to the legs. */
+	/* with too few SSDs left, the log moves to the legs */
 	if (is_cache(s, v) && !spares)
 		return losses_without_cache(s);
 	return spares - 1 < now ? spares - 1 : now;

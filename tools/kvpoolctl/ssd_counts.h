@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What did not enter the SSD cache, by reason, and what was written to it, by cause. */
+/* Blocks not admitted to the SSD cache, by reason, and bytes written to it, by cause. */
 #ifndef KVPOOLCTL_SSD_COUNTS_H
 #define KVPOOLCTL_SSD_COUNTS_H
 
@@ -11,16 +11,19 @@
 
 struct ssd_counts {
 	u64 refused[SSD_REASONS];	/* blocks */
-	u64 written[SSD_CAUSES];	/* bytes, to each SSD; the first is what users wrote */
+	u64 written[SSD_CAUSES];	/* bytes, to each SSD; the first cause is data of users */
 };
 
-/** ssd_counts_load() - as the module tells; all 0 without a cache */
+/** ssd_counts_load() - the module's counts; all 0 without a cache */
 void ssd_counts_load(const struct stats *s, struct ssd_counts *c);
 
-/** ssd_counts_since() - take off what was counted @before; a count that shrank began anew */
+/** ssd_counts_since() - subtract the counts of @before; a count that shrank began at zero */
 void ssd_counts_since(struct ssd_counts *c, const struct ssd_counts *before);
 
-/** ssd_amplification() - what an SSD was written for each byte that users wrote there; 0: they wrote none */
+/**
+ * ssd_amplification() - bytes written to an SSD for each byte that users wrote there; 0: they wrote
+ * none
+ */
 double ssd_amplification(const struct ssd_counts *c);
 
 /** ssd_counts_json() - add "refused", "written", and "amplification" in per cent */

@@ -14,23 +14,26 @@ struct exchange {
 	const struct ssds_order *o;
 	struct dm_entry entry;
 	u64 sectors;
-	char *params;			/* of its table */
-	char after[8192];		/* and of the one with the other SSDs */
-	struct plan plan;		/* of the new one */
+	char *params;			/* of the pool's table */
+	char after[8192];		/* the table with the changed SSDs */
+	struct plan plan;		/* of the new SSD */
 	struct kvp_geometry cache;
-	char held[KVP_MAX_MIRROR_LEGS][32];	/* numbers of the devices that the pool holds as its SSDs; "-" */
+	/* numbers of the devices that the pool holds as its SSDs; "-" if missing */
+	char held[KVP_MAX_MIRROR_LEGS][32];
 	bool logs_there;		/* the cache carries the log */
-	bool writeback;			/* or it should, and none of its SSDs could */
-	bool stays_off;			/* but too few are left for that, or it would survive less */
-	unsigned int leg;		/* it is about */
+	/* the mode is write-back; without logs_there, no SSD could take the log */
+	bool writeback;
+	/* the log does not return: too few SSDs are left, or the pool would survive less */
+	bool stays_off;
+	unsigned int leg;		/* the SSD in question */
 	dev_t old;			/* its device; 0: it is missing */
 	char uuid[UUID_BUF];
 	int losses, losses_after;
 };
 
-/* --- what it survives ----------------------------------------------------------- */
+/* --- losses that it survives ------------------------------------------------------ */
 
-/* So many SSDs are in use afterwards. */
+/* The number of SSDs in use after the change. */
 static int count_used(const struct exchange *x, const struct stats *s)
 {
 	const char *state = stats_text(s, "leg.%u.state", x->leg), *path;
@@ -39,7 +42,7 @@ static int count_used(const struct exchange *x, const struct stats *s)
 
 	for (i = first; i < first + x->cache.leg_count; i++) {
 		path = stats_text(s, "leg.%u.path", i);
-		/* Where one begins anew all do that are connected. */
+		/* online starts all connected SSDs again */
 		if (x->o->anew ? path && strcmp(path, "-") :
 				 !strcmp(stats_text(s, "leg.%u.state", i) ?: "", "online"))
 			used++;
@@ -49,31 +52,35 @@ static int count_used(const struct exchange *x, const struct stats *s)
 	return used + !!x->o->new;
 }
 
-/* Where the pool survives no loss as it is the log is forced there, if an SSD has come for that. */
+/* If the pool survives no loss anyway, an SSD that was added justifies forcing the log there. */
 static bool log_forced(const struct exchange *x)
 {
 	return (!x->o->leaves || x->o->new) && !x->losses;
 }
 
-/* What the pool survives then: of the cache only what the log needs counts, if that is to be there. */
+/*
+ * The losses that the pool survives after the change. Of the cache only the needs of the log count,
+ * if the log is to be there.
+ */
 static int losses_after(struct exchange *x, const struct stats *s)
 {
 	int legs = (int)x->cache.leg_count + !!x->o->new - x->o->leaves;
 	int least = losses_without_cache(s);
 	int spare = count_used(x, s) - (kvp_log_striped(&x->cache) ? legs - 1 : 1);
 
-	/* On too few SSDs it does not return: log_returns(). */
-	x->stays_off = spare < 0 || (!spare && !log_forced(x) && (least || (legs == 1 && plan_losses(&x->plan))));
+	/* too few SSDs: the log does not return, see log_returns() */
+	x->stays_off = spare < 0 || (!spare && !log_forced(x) &&
+				     (least || (legs == 1 && plan_losses(&x->plan))));
 	if (!x->writeback || x->stays_off)
 		return least;
 	return spare < least ? spare : least;
 }
 
-/* --- what there is ------------------------------------------------------------ */
+/* --- the pool as it is -------------------------------------------------------- */
 
 /*
- * Is it the device that the pool holds which @leg's path names? One that dropped out may be back under
- * other numbers: that is another device.
+ * Does @leg's path name the device that the pool holds? An SSD that dropped out may have returned
+ * under other numbers: then it is another device.
  */
 static bool path_holds(const struct exchange *x, const struct stats *s, unsigned int leg)
 {
@@ -83,10 +90,11 @@ static bool path_holds(const struct exchange *x, const struct stats *s, unsigned
 	return path && held && leg_device(path) == held;
 }
 
-/* Only one that the pool holds, and does not use, can begin anew; and all of those do. */
+/* Only an SSD that the pool holds and does not use can start again; and all such SSDs do. */
 static int check_out(const struct exchange *x, const struct stats *s, struct err *err)
 {
-	static const char mend[] = "connect it, kvpoolctl labelclear -f DEV, then kvpoolctl replace POOL UUID DEV";
+	static const char mend[] = "connect it, kvpoolctl labelclear -f DEV, "
+				   "then kvpoolctl replace POOL UUID DEV";
 	const char *state = stats_text(s, "leg.%u.state", x->leg);
 	unsigned int i;
 
@@ -96,14 +104,18 @@ static int check_out(const struct exchange *x, const struct stats *s, struct err
 		return err_set(err, ERR_REFUSED, x->o->leg, mend, "it is missing");
 	if (!path_holds(x, s, x->leg))
 		return err_set(err, ERR_REFUSED, x->o->leg, mend,
-			       "the device that the pool holds (%s) has gone; if it is back, it is another one now",
+			       "the device that the pool holds (%s) has gone; if it is back, it has "
+			       "other numbers now",
 			       x->held[x->leg - x->cache.first_leg]);
 	for (i = x->cache.first_leg; i < x->cache.first_leg + x->cache.leg_count; i++) {
 		state = stats_text(s, "leg.%u.state", i);
-		if (state && strcmp(state, "online") && leg_device(x->held[i - x->cache.first_leg]) &&
+		if (state && strcmp(state, "online") &&
+		    leg_device(x->held[i - x->cache.first_leg]) &&
 		    !path_holds(x, s, i))
-			return err_set(err, ERR_REFUSED, x->o->leg, "kvpoolctl replace or detach that first; status -v "
-				       "shows its UUID", "%.200s is out of use as well, and its device has gone",
+			return err_set(err, ERR_REFUSED, x->o->leg,
+				       "kvpoolctl replace or detach that first; status -v shows "
+				       "its UUID",
+				       "%.200s is out of use as well, and its device has gone",
 				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
 	}
 	return 0;
@@ -115,7 +127,8 @@ static int note_held(struct exchange *x, struct err *err)
 	unsigned int i;
 
 	for (i = 0; i < x->cache.leg_count; i++)
-		if (!vdevs || !table_leg(vdevs, x->cache.first_leg + i, x->held[i], sizeof(x->held[i])))
+		if (!vdevs || !table_leg(vdevs, x->cache.first_leg + i, x->held[i],
+					 sizeof(x->held[i])))
 			return err_set(err, ERR_KERNEL, x->entry.name, "see dmsetup table",
 				       "its table is unreadable");
 	return 0;
@@ -129,19 +142,23 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 		return -1;
 	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
 		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
-			       "a leg with data; this version can %s only SSDs of a cache",
+			       "it is a leg with data; this version can %s only SSDs of a cache",
 			       !strcmp(x->o->action, "online") ? "bring online" : x->o->action);
 	if (kvp_log_striped(c) && !x->o->anew && !(x->o->leaves && x->o->new))
 		return err_set(err, ERR_REFUSED, x->o->leg,
-			       "kvpoolctl remove POOL cache; then add it anew, with those that there are to be",
-			       "a cache of kind parity1 has as many SSDs as it was made with");
+			       "kvpoolctl remove POOL cache; then add it again, with the new set "
+			       "of SSDs",
+			       "the number of SSDs of a parity1 cache is fixed");
 	if (x->o->new && !x->o->leaves && c->leg_count == KVP_MAX_MIRROR_LEGS)
-		return err_set(err, ERR_REFUSED, x->o->leg, "detach one first", "a cache has at most %d SSDs",
+		return err_set(err, ERR_REFUSED, x->o->leg, "detach one first",
+			       "a cache has at most %d SSDs",
 			       KVP_MAX_MIRROR_LEGS);
 	if ((x->o->new || x->o->anew) && c->first_leg + c->leg_count == KVP_MAX_LEGS)
-		return err_set(err, ERR_REFUSED, x->o->leg, c->leg_count == 1 || kvp_log_striped(c) ?
+		return err_set(err, ERR_REFUSED, x->o->leg, c->leg_count == 1 ||
+			       kvp_log_striped(c) ?
 			       "kvpoolctl remove POOL cache; then add another" : "detach one first",
-			       "the pool has %d legs, and no room for one more, even for a moment", KVP_MAX_LEGS);
+			       "the pool has %d legs, and no room for one more, even for a moment",
+			       KVP_MAX_LEGS);
 	if (x->o->leaves && !x->o->new && c->leg_count == 1)
 		return err_set(err, ERR_LAST_LEG, x->o->leg, "kvpoolctl remove POOL cache",
 			       "it is the only SSD of the cache");
@@ -179,7 +196,7 @@ static int look(struct exchange *x, struct err *err)
 	return ret;
 }
 
-/* --- what there is to be ----------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------- */
 
 static int plan_new(struct exchange *x, struct err *err)
 {
@@ -201,8 +218,8 @@ static int plan_new(struct exchange *x, struct err *err)
 		return -1;
 	if (kvp_geometry_check(&x->cache, leg->dev.blocks, &why))
 		return err_set(err, ERR_TOO_SMALL, leg->dev.path,
-			       "use a larger one; or take the cache out, and add it anew",
-			       "it is smaller than what the cache uses of its SSDs");
+			       "use a larger one; or take the cache out, and add it again",
+			       "it is smaller than the space that the cache uses of its SSDs");
 	return 0;
 }
 
@@ -216,23 +233,25 @@ static unsigned int count_missing(const struct exchange *x)
 }
 
 /*
- * The SSD that stays, or begins anew; by numbers where its path leads to something else, or nowhere. Of
- * several that are missing one may be what is to go: "-" would not say which.
+ * The word of an SSD that stays, or starts again: numbers, if its path leads elsewhere or nowhere.
+ * If several SSDs are missing, "-" would not say which one is to leave.
  */
 static const char *ssd_word(const struct exchange *x, const struct stats *s, unsigned int leg)
 {
 	if (!strcmp(x->held[leg - x->cache.first_leg], "-") && count_missing(x) > 1)
 		return stats_text(s, "leg.%u.uuid", leg) ?: "-";
-	return path_holds(x, s, leg) ? stats_text(s, "leg.%u.path", leg) : x->held[leg - x->cache.first_leg];
+	return path_holds(x, s, leg) ? stats_text(s, "leg.%u.path", leg) :
+	       x->held[leg - x->cache.first_leg];
 }
 
-/* The vdevs with data as they are, then the SSDs that there are to be. */
+/* The data vdevs as they are, then the SSDs of the changed cache. */
 static int write_table(struct exchange *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
 	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
 	char word[DEVICE_WORD];
-	const char *new = x->o->new ? device_word(&x->plan.legs[x->plan.first_leg].dev, word) : NULL;
+	const char *new = x->o->new ? device_word(&x->plan.legs[x->plan.first_leg].dev, word) :
+		NULL;
 	unsigned int n = c->leg_count + !!new - x->o->leaves, i;
 	size_t at;
 
@@ -243,7 +262,8 @@ static int write_table(struct exchange *x, const struct stats *s, struct err *er
 			      (int)(cache - vdevs), vdevs, vdev_word(c->kind), n);
 	for (i = c->first_leg; i < c->first_leg + c->leg_count; i++) {
 		if ((i != x->leg || !x->o->leaves) && at < sizeof(x->after))
-			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", ssd_word(x, s, i));
+			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s",
+					       ssd_word(x, s, i));
 		if (i == x->leg && new && at < sizeof(x->after))
 			at += (size_t)snprintf(x->after + at, sizeof(x->after) - at, " %s", new);
 	}
@@ -265,11 +285,12 @@ static int make_table(struct exchange *x, struct err *err)
 	return ret;
 }
 
-/* --- doing it ------------------------------------------------------------------------ */
+/* --- the run ------------------------------------------------------------------------- */
 
 /*
- * Where too few are left the pool goes on without: that was to be expected, and is said. It survives as
- * much as it did, so the log is forced there only if it would have survived no loss either.
+ * Returns the log to the cache. If too few SSDs are left, the pool continues without that, as the
+ * plan said. The pool survives as many losses as before, so the log is forced there only if it
+ * survived none before.
  */
 static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
 {
@@ -282,19 +303,21 @@ static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *er
 		return 0;
 	mend = strstr(err->mend, "set -f") ? "set -f" : "set";
 	if (!x->stays_off || err->code != ERR_REFUSED)
-		return drain_stays_off(x->entry.name, "the cache has the SSDs that it is to have", err);
+		return drain_stays_off(x->entry.name, "the cache has its new set of SSDs", err);
 	if (!ctl->quiet)
 		fprintf(stderr, "kvpoolctl: note: the cache is write-through: %s; 'kvpoolctl %s %s "
-			"cache_mode=writeback' puts the log there\n", err->why, mend, x->entry.name);
+			"cache_mode=writeback' moves the log there\n", err->why, mend,
+			x->entry.name);
 	return 0;
 }
 
-/* It may be so because an earlier command did not come to its end: nobody can tell. */
+/* An earlier command may have been interrupted; the pool cannot tell. */
 static void note_idle(struct ctl *ctl, const struct exchange *x)
 {
 	if (!x->writeback && !ctl->quiet)
-		fprintf(stderr, "kvpoolctl: note: the cache is write-through, as it was before; 'kvpoolctl set %s "
-			"cache_mode=writeback' puts the log there\n", x->entry.name);
+		fprintf(stderr, "kvpoolctl: note: the cache is write-through, as before; "
+			"'kvpoolctl set %s cache_mode=writeback' moves the log there\n",
+			x->entry.name);
 }
 
 static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
@@ -308,7 +331,7 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
 	plan_close(&x->plan);
 	table_again(x->entry.uuid, x->params, old, sizeof(old));
-	ctl_busy(ctl, "what is in memory goes home");
+	ctl_busy(ctl, "writing memory home");
 	if (!ret)
 		dm_message(x->entry.name, "checkpoint", NULL, NULL);
 	if (!ret)
@@ -324,10 +347,10 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	}
 	if (x->logs_there)
 		drain_undo(x->entry.name, NULL);
-	/* a refusal would say that nothing was changed */
+	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
-	snprintf(why, sizeof(why), "%.340s (the cache has the SSDs that it had%s)", err->why,
+	snprintf(why, sizeof(why), "%.340s (the cache has its old SSDs%s)", err->why,
 		 x->o->new ? "; first and last MiB of the new device may be overwritten" : "");
 	memcpy(err->why, why, sizeof(why));
 	return -1;
@@ -336,12 +359,14 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 static void print_plan(const struct exchange *x, const char *table)
 {
 	if (x->o->anew)
-		printf("would bring %s online, empty, in the cache of pool %s\n", x->o->leg, x->entry.name);
+		printf("would bring %s online, empty, in the cache of pool %s\n", x->o->leg,
+		       x->entry.name);
 	else
 		printf("would %s %s%s%s, of the cache of pool %s\n", x->o->action, x->o->leg,
 		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
 		       x->entry.name);
-	printf("survives  loss of %d leg(s), now %d\ntable     %s\n", x->losses_after, x->losses, table);
+	printf("survives  loss of %d leg(s), now %d\ntable     %s\n", x->losses_after, x->losses,
+	       table);
 }
 
 static void report(struct ctl *ctl, const struct exchange *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A running pool's cache gets other SSDs, or has one begin anew: replace, attach, detach, online. */
+/* Changes of a running pool's cache SSDs: replace, attach, detach, online. */
 #ifndef KVPOOLCTL_SSDS_H
 #define KVPOOLCTL_SSDS_H
 
@@ -8,21 +8,21 @@
 #include "ctl.h"
 
 /**
- * struct ssds_order - what is to be done
+ * struct ssds_order - the requested change
  * @action: word of the command
  * @pool: name or UUID
- * @leg: the SSD that it is about: a path, or its UUID
- * @new: one that takes its place, or joins it; NULL: none
- * @leaves: @leg is none of the cache's any more
- * @anew: @leg is out of use, and begins anew
- * @force: foreign signatures on @new are no matter
+ * @leg: the SSD in question: a path, or its UUID
+ * @new: an SSD that takes its place, or joins it; NULL: none
+ * @leaves: @leg leaves the cache
+ * @anew: @leg is out of use, and starts again empty
+ * @force: ignore foreign signatures on @new
  */
 struct ssds_order {
 	const char *action, *pool, *leg, *new;
 	bool leaves, anew, force;
 };
 
-/** ssds_exchange() - do it, or say what would be done; the exit status */
+/** ssds_exchange() - make the change, or print the plan; returns the exit status */
 int ssds_exchange(struct ctl *ctl, const struct ssds_order *o);
 
 #endif

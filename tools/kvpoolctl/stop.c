@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What destroy and export share. */
+/* Shared by destroy and export. */
 #include <unistd.h>
 
 #include "device.h"
@@ -9,7 +9,7 @@
 
 #define PATIENCE	10		/* tenths of a second, for udev to close the device */
 
-/* Who uses the pool's device, as far as it can be told at no cost. */
+/* Names the users of the pool's device, as far as that costs nothing. */
 static int refuse_open(const struct dm_entry *e, struct err *err)
 {
 	char where[300], uuid[160], mend[200];
@@ -20,7 +20,7 @@ static int refuse_open(const struct dm_entry *e, struct err *err)
 	if (device_holder(e->rdev, where, sizeof(where), uuid, sizeof(uuid)))
 		return err_set(err, ERR_BUSY, e->name, "stop what is stacked on it first",
 			       "held by %s", where);
-	snprintf(mend, sizeof(mend), "find out who uses it: fuser -v /dev/mapper/%s", e->name);
+	snprintf(mend, sizeof(mend), "see what uses it: fuser -v /dev/mapper/%s", e->name);
 	return err_set(err, ERR_BUSY, e->name, mend,
 		       "the device is open (%u time%s)", e->open_count,
 		       e->open_count == 1 ? "" : "s");
@@ -40,7 +40,8 @@ static int refuse_in_use(struct dm_entry *e, struct err *err)
 	return e->open_count ? refuse_open(e, err) : 0;
 }
 
-static json_object *plan_object(const struct dm_entry *e, json_object *pool, const char *action, json_object *travel)
+static json_object *plan_object(const struct dm_entry *e, json_object *pool, const char *action,
+				json_object *travel)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
 
@@ -55,7 +56,8 @@ static json_object *plan_object(const struct dm_entry *e, json_object *pool, con
 	return root;
 }
 
-static void print_plan(const struct dm_entry *e, json_object *pool, const char *action, json_object *travel)
+static void print_plan(const struct dm_entry *e, json_object *pool, const char *action,
+		       json_object *travel)
 {
 	json_object *legs = pool_legs(pool), *leg;
 	size_t i;
@@ -66,12 +68,15 @@ static void print_plan(const struct dm_entry *e, json_object *pool, const char *
 		printf("  %s\n", json_text_at(leg, json_at(leg, "path") ? "path" : "uuid"));
 	}
 	for (i = 0; travel && i < json_object_array_length(travel); i++)
-		printf("%s must travel along, unless all is home by then (--drain brings it home first)\n",
+		printf("%s must travel along, unless all data is home by then (--drain writes it "
+		       "home first)\n",
 		       json_object_get_string(json_object_array_get_idx(travel, i)));
 	json_object_put(legs);
 }
 
-/* Was the log empty when the pool stopped? The label of this SSD says so, if any does; not read, it has not said so. */
+/*
+ * Was the log empty when the pool stopped? The SSD's label tells; an unreadable label counts as no.
+ */
 static bool label_is_clean(const char *path)
 {
 	struct device d;
@@ -90,7 +95,7 @@ static bool label_is_clean(const char *path)
 	return clean;
 }
 
-/* With a parity1 in the pool all goes home at a stop. */
+/* With a parity1 in the pool all data is written home at a stop. */
 static bool has_parity(json_object *pool)
 {
 	json_object *vdevs = json_at(pool, "vdevs");
@@ -103,8 +108,9 @@ static bool has_parity(json_object *pool)
 }
 
 /*
- * Paths of the SSDs that hold what is nowhere else: once it has @stopped, by their labels, and before that those that may.
- * @pool, as it was while it ran; NULL: nothing is known.
+ * Paths of the SSDs that have the only copy of data. Once the pool has @stopped, their labels tell;
+ * before that, all that may have some.
+ * @pool: the pool as it ran; NULL: unknown
  */
 static json_object *must_travel(json_object *pool, bool stopped, bool drain)
 {
@@ -112,7 +118,8 @@ static json_object *must_travel(json_object *pool, bool stopped, bool drain)
 	json_object *list = json_object_new_array(), *ssds = json_at(pool, "cache.legs");
 	size_t i;
 
-	if (!stopped && (drain || has_parity(pool) || strcmp(json_text_at(pool, "log.on"), "cache")))
+	if (!stopped && (drain || has_parity(pool) || strcmp(json_text_at(pool, "log.on"),
+							     "cache")))
 		may = false;
 	for (i = 0; may && ssds && i < json_object_array_length(ssds); i++) {
 		json_object *leg = json_object_array_get_idx(ssds, i), *path = json_at(leg, "path");
@@ -129,11 +136,13 @@ static void say_what_travels(struct ctl *ctl, json_object *travel)
 	size_t i;
 
 	for (i = 0; travel && i < json_object_array_length(travel); i++)
-		ctl_say(ctl, "%s must travel along: it holds what is not yet home (--drain brings it home first)",
+		ctl_say(ctl, "%s must travel along: it holds data that is not yet home (--drain "
+			"writes it home first)",
 			json_object_get_string(json_object_array_get_idx(travel, i)));
 }
 
-static int stop(const struct dm_entry *e, const char *mark, bool drain, bool readonly, struct err *err)
+static int stop(const struct dm_entry *e, const char *mark, bool drain, bool readonly,
+		struct err *err)
 {
 	char message[64];
 
@@ -142,9 +151,9 @@ static int stop(const struct dm_entry *e, const char *mark, bool drain, bool rea
 
 	snprintf(message, sizeof(message), "mark %s", mark);
 	if (!readonly && dm_message(e->name, message, NULL, err)) {
-		/* a pool whose legs are gone must be stoppable all the same */
-		snprintf(err->mend, sizeof(err->mend), "kvpoolctl status %.64s tells what is "
-			 "wrong; to stop it without a mark: dmsetup remove %.64s", e->name, e->name);
+		/* a pool without its legs must be stoppable too */
+		snprintf(err->mend, sizeof(err->mend), "kvpoolctl status %.64s names the fault; "
+			 "to stop it without a mark: dmsetup remove %.64s", e->name, e->name);
 		return -1;
 	}
 	if (!dm_stop(e->name, err))
@@ -169,7 +178,7 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool 
 	if (!pool && (ctl->dry_run || ctl->json))
 		return ctl_fail(ctl, &err);
 	if (!ctl->dry_run) {
-		ctl_busy(ctl, "what is in memory goes home");
+		ctl_busy(ctl, "writing memory home");
 		ret = stop(e, mark, drain, now.readonly, &err);
 		ctl_busy_end();
 	}

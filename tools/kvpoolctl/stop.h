@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What destroy and export share: mark the labels, remove the device. */
+/* Shared by destroy and export: mark the labels, remove the device. */
 #ifndef KVPOOLCTL_STOP_H
 #define KVPOOLCTL_STOP_H
 
@@ -8,9 +8,9 @@
 /**
  * pool_stop() - mark a pool's labels and remove its device
  * @mark: "destroyed" or "exported"
- * @drain: what only a cache holds goes home first
+ * @drain: write home first the data that only a cache has
  *
- * With -n, prints what would be done. Return: the exit status.
+ * With -n, prints the plan. Return: the exit status.
  */
 int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain);
 

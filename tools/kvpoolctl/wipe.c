@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Devices are made blank before they become legs. */
+/* Makes devices blank before they become legs. */
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static int wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err
 	if (!ret && fsync(fd))
 		ret = err_set(err, ERR_IO, leg->dev.path, "check the device", "%s",
 			      strerror(errno));
-	/* partitions that are gone; one that is not a whole disk has none */
+	/* forget the partitions; a device that is not a whole disk has none */
 	if (!ret && *leg->signature && ioctl(fd, BLKRRPART))
 		errno = 0;
 	close(fd);

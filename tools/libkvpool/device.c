@@ -331,7 +331,8 @@ static long long sys_number(dev_t rdev, const char *name)
 bool device_misaligned(dev_t rdev)
 {
 	/* A disk that reports no size of its physical blocks may have blocks of 4 KiB. */
-	return sys_number(rdev, "alignment_offset") || sys_number(rdev, "start") % (KVP_BLOCK_SIZE / 512);
+	return sys_number(rdev, "alignment_offset") || sys_number(rdev,
+		"start") % (KVP_BLOCK_SIZE / 512);
 }
 
 bool device_suspended(dev_t rdev)

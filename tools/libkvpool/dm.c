@@ -66,7 +66,8 @@ static int task_failed(int e, const char *name, const char *doing, struct err *e
 		return err_set(err, ERR_PERMISSION, name, "run as root",
 			       "%s: only root may use device-mapper", doing);
 	if (e == ETIME)
-		return err_set(err, ERR_KERNEL, name, "look after udev: systemctl status systemd-udevd",
+		return err_set(err, ERR_KERNEL, name,
+			       "look after udev: systemctl status systemd-udevd",
 			       "%s: udev has not answered for %d s", doing, UDEV_PATIENCE);
 	return err_set(err, ERR_KERNEL, name, "check that device-mapper works: dmsetup version",
 		       "%s: %s", doing, strerror(e));
@@ -363,7 +364,8 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 		*params = strdup(text);
 	*sectors = length;
 	if (!*params)
-		ret = err_set(err, ERR_KERNEL, name, "see dmsetup table", "it has no table of a pool");
+		ret = err_set(err, ERR_KERNEL, name, "see dmsetup table",
+			      "it has no table of a pool");
 	dm_task_destroy(t);
 	return ret;
 }
@@ -485,7 +487,8 @@ static int message_failed(const char *name, const char *message, int e, struct e
 	char refusal[1024], subject[64], doing[160];
 
 	if (e == EROFS)
-		return err_set(err, ERR_READ_ONLY, name, "export it and import it without --readonly",
+		return err_set(err, ERR_READ_ONLY, name,
+			       "export it and import it without --readonly",
 			       "it was imported read-only");
 	read_refusal(refusal, sizeof(refusal));
 	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
@@ -624,6 +627,7 @@ int module_load(struct err *err)
 	return err_set(err, ERR_MODULE, "dm-kvpool",
 		       "install it for this kernel (make install or DKMS), with Secure Boot signed, "
 		       "then modprobe dm-kvpool",
-		       "the module is not loaded and modprobe cannot load it%s%s", *said ? ": " : "",
+		       "the module is not loaded and modprobe cannot load it%s%s",
+		       *said ? ": " : "",
 		       said);
 }

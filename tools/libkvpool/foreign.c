@@ -40,7 +40,8 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 	u64 ring_end = ring + KVP_SB_RING * KVP_SB_BLOCKS;
 	u64 back = d->blocks - KVP_LABEL_BLOCKS;
 
-	if (d->blocks < 2 * KVP_LABEL_BLOCKS || !bytes || offset > d->bytes || bytes > d->bytes - offset)
+	if (d->blocks < 2 * KVP_LABEL_BLOCKS || !bytes || offset > d->bytes ||
+	    bytes > d->bytes - offset)
 		return false;
 	if (inside(offset, bytes, 0, ring) || inside(offset, bytes, ring_end, KVP_EVENTS_BLOCK) ||
 	    inside(offset, bytes, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_LABEL_BLOCKS))
@@ -48,7 +49,8 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 	/* On a device that is larger than the leg was, the leg ends before the device does. */
 	if (!l->sb || l->sb->legs[l->sb->leg_index].size_blocks != d->blocks)
 		return false;
-	if (inside(offset, bytes, back, back + ring) || offset >= (back + ring_end) << KVP_BLOCK_SHIFT)
+	if (inside(offset, bytes, back, back + ring) ||
+	    offset >= (back + ring_end) << KVP_BLOCK_SHIFT)
 		return true;
 	return !in_use && in_dead_slot(l, offset, bytes);
 }

@@ -18,7 +18,8 @@
  *
  * Unused are the free parts of the label areas, and slots that hold no label any more.
  */
-bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64 bytes, bool in_use);
+bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64 bytes,
+		  bool in_use);
 
 /**
  * foreign_find() - look for signatures on all devices at once, for two seconds at most

@@ -79,7 +79,8 @@ static void note_short(const struct device *d, struct label *l, struct label_slo
 	make_printable(sb->name);
 	l->short_by = (blocks << KVP_BLOCK_SHIFT) - d->bytes;
 	memcpy(l->short_pool, sb->pool_uuid, sizeof(l->short_pool));
-	snprintf(s->why.text, sizeof(s->why.text), "%llu bytes smaller than when it became a leg of pool %s",
+	snprintf(s->why.text, sizeof(s->why.text),
+		 "%llu bytes smaller than when it became a leg of pool %s",
 		 (unsigned long long)l->short_by, sb->name);
 }
 

@@ -97,15 +97,18 @@ static u32 claimed_blocks(const struct kvp_disk_log_hdr *d, u64 nonce, u32 most)
 	return blocks < most ? blocks : most;
 }
 
-int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn,
+		  struct kvp_log_hdr *h,
 		  struct kvp_why *why)
 {
 	const struct kvp_sb *sb = k->pool->sb;
-	int ret = kvp_log_decode(k->pool->g, buf, avail, sb->nonce, k->nonce, lsn, sb->pool_blocks, h, why);
+	int ret = kvp_log_decode(k->pool->g, buf, avail, sb->nonce, k->nonce, lsn, sb->pool_blocks,
+				 h, why);
 
 	if (ret || kvp_log_rows_known(sb, buf, h))
 		return ret;
-	snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record", (unsigned long long)lsn);
+	snprintf(why->text, sizeof(why->text), "log entry %llu: bad row of a record",
+		 (unsigned long long)lsn);
 	return -EUCLEAN;
 }
 
@@ -180,8 +183,10 @@ static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
 	u64 at;
 
 	for (i = 0; lsn < k->known && i < k->leg_count; i++) {
-		if (!room_on(k, i, lsn, &at) || read_entry(k, i, lsn, at, false, k->buf[0], &h, &why) ||
-		    !walker_follows(k, &h, &why) || (i && h.csum != found->csum) || h.lsn + h.blocks > k->known)
+		if (!room_on(k, i, lsn, &at) || read_entry(k, i, lsn, at, false, k->buf[0], &h,
+							   &why) ||
+		    !walker_follows(k, &h, &why) || (i && h.csum != found->csum) ||
+		    h.lsn + h.blocks > k->known)
 			return false;
 		*found = h;
 	}
@@ -422,8 +427,10 @@ static void walker_free(struct walker *k)
 static void find_known(struct walker *k, u64 limit)
 {
 	const struct kvp_sb *sb = k->pool->sb;
-	const struct kvp_generation *last = sb->generation_count ? &sb->generations[sb->generation_count - 1] : NULL;
-	u64 lsn = last ? last->next_lsn : kvp_log_segment_end(k->pool->g, sb->log_tail), nonce = k->nonce, at;
+	const struct kvp_generation *last = sb->generation_count ?
+		&sb->generations[sb->generation_count - 1] : NULL;
+	u64 lsn = last ? last->next_lsn : kvp_log_segment_end(k->pool->g, sb->log_tail),
+		nonce = k->nonce, at;
 	struct kvp_log_hdr h;
 	struct kvp_why why;
 	unsigned int i;
@@ -432,7 +439,8 @@ static void find_known(struct walker *k, u64 limit)
 	k->nonce = sb->log_nonce;
 	for (; lsn < limit; lsn += k->pool->g->segment_blocks)
 		for (i = 0; i < k->leg_count; i++)
-			if (room_on(k, i, lsn, &at) && !read_entry(k, i, lsn, at, false, k->buf[0], &h, &why) &&
+			if (room_on(k, i, lsn, &at) && !read_entry(k, i, lsn, at, false, k->buf[0],
+				&h, &why) &&
 			    h.durable > k->known)
 				k->known = h.durable;
 	k->nonce = nonce;
@@ -558,7 +566,8 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 		if (!here || kvp_log_turn(&k->track, k->lsn) != pool->vdev ||
 		    read_entry(k, 0, k->lsn, at, true, k->buf[0], &h, &why)) {
 			/* the next entry may follow one that another vdev has */
-			k->lsn = here && k->track.nr > 1 ? k->lsn + 1 : kvp_log_segment_end(pool->g, k->lsn);
+			k->lsn = here && k->track.nr > 1 ? k->lsn + 1 :
+				kvp_log_segment_end(pool->g, k->lsn);
 			continue;
 		}
 		count_entry(k, &h);
@@ -571,14 +580,16 @@ int log_part(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 }
 
 /* Reads the block at @lsn from the first leg on which it has its sum. */
-static bool read_copy(const struct offline_pool *p, u64 lsn, u32 crc, u32 (*sum)(void *arg, const void *data),
+static bool read_copy(const struct offline_pool *p, u64 lsn, u32 crc,
+		      u32 (*sum)(void *arg, const void *data),
 		      void *arg, void *buf)
 {
 	unsigned int i;
 	u64 at;
 
 	for (i = 0; i < p->leg_count; i++)
-		if (on_leg(p, i, lsn, &at) && !device_read(p->legs[i], at, 1, buf) && sum(arg, buf) == crc)
+		if (on_leg(p, i, lsn, &at) && !device_read(p->legs[i], at, 1, buf) &&
+		    sum(arg, buf) == crc)
 			return true;
 	return false;
 }
@@ -594,5 +605,6 @@ int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 
 		p = p->log_next;
 	if (p && read_copy(p, at->lsn, crc, sum, arg, buf))
 		return 0;
-	return p && at->row && !log_rows_make(p, at->lsn, at->row, buf) && sum(arg, buf) == crc ? 0 : -EIO;
+	return p && at->row && !log_rows_make(p, at->lsn, at->row, buf) &&
+	       sum(arg, buf) == crc ? 0 : -EIO;
 }

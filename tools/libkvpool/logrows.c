@@ -169,7 +169,8 @@ static void blame(struct entry *e, u32 at, const char *what)
 	if (leg < 0)
 		return;
 	e->bad_legs |= 1u << leg;
-	snprintf(why.text, sizeof(why.text), "log entry %llu: %s", (unsigned long long)e->h->lsn, what);
+	snprintf(why.text, sizeof(why.text), "log entry %llu: %s", (unsigned long long)e->h->lsn,
+		 what);
 	walker_fault(e->k, (unsigned int)leg, e->h->lsn, &why);
 }
 
@@ -293,7 +294,8 @@ static void check_copies(struct entry *e)
 	for (at = 0; at < 2 * e->h->hdr_blocks; at++) {
 		const void *copy = log_rows_block(e->r, e->h->lsn + at);
 
-		if (!copy || memcmp(copy, hdr + ((size_t)(at / 2) << KVP_BLOCK_SHIFT), KVP_BLOCK_SIZE))
+		if (!copy || memcmp(copy, hdr + ((size_t)(at / 2) << KVP_BLOCK_SHIFT),
+				    KVP_BLOCK_SIZE))
 			blame(e, at, "a bad copy of its header");
 	}
 }
@@ -307,7 +309,8 @@ bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_
 
 	k->near = false;
 	log_rows_load(k->rows, lsn);
-	snprintf(why->text, sizeof(why->text), "log entry %llu: none here", (unsigned long long)lsn);
+	snprintf(why->text, sizeof(why->text), "log entry %llu: none here",
+		 (unsigned long long)lsn);
 	for (try = 0; try < KVP_LOG_STRIPE_TRIES; try++) {
 		k->w->fault_count = faults;
 		e.bad_legs = 0;
@@ -358,7 +361,8 @@ int log_rows_make(const struct offline_pool *pool, u64 lsn, u8 row, void *buf)
 
 		if (at == lsn)
 			continue;
-		if (leg < 0 || device_read(pool->legs[leg], kvp_log_place(pool->g, at, 0).block, 1, block))
+		if (leg < 0 || device_read(pool->legs[leg], kvp_log_place(pool->g, at, 0).block, 1,
+					   block))
 			ret = -EIO;
 		else
 			block_xor(buf, block);

@@ -39,7 +39,8 @@ struct walker {
 /**
  * walker_decode() - decode the header in @buf, @avail blocks read at @lsn; 0 or an error with @why
  */
-int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn,
+		  struct kvp_log_hdr *h,
 		  struct kvp_why *why);
 
 /** walker_follows() - does the header name the entry before? */

@@ -41,7 +41,8 @@ static int append_parity(struct replay *r, const struct kvp_rec *d, const struct
 	}
 	r->parity[r->parity_count++] = (struct replay_parity) {
 		.row = d->block, .vdev = d->vdev, .crc = d->crc, .lsn = h->lsn,
-		.payload = payload, .payload_row = payload_row, .limit = { h->limit_lsn, h->limit_rec },
+		.payload = payload, .payload_row = payload_row,
+			.limit = { h->limit_lsn, h->limit_rec },
 	};
 	return 0;
 }

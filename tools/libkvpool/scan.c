@@ -298,7 +298,8 @@ bool scan_was_destroyed(const struct kvp_sb *sb)
 	if (scan_run(NULL, 0, &s, &err))
 		return false;
 	p = pool_of(&s, sb->pool_uuid);
-	gone = p && p->sb->flags & KVP_SB_DESTROYED && kvp_sb_newer(p->sb, sb) && !p->fork && !p->duplicate &&
+	gone = p && p->sb->flags & KVP_SB_DESTROYED && kvp_sb_newer(p->sb, sb) && !p->fork &&
+		!p->duplicate &&
 	       !p->doubtful;
 	scan_free(&s);
 	return gone;

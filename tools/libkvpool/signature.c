@@ -115,7 +115,8 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 	blkid_free_probe(pr);
 	close(reader);
 	if (pr && ret != 1)
-		err_set(err, ERR_IO, path, "check the device", "its signatures cannot be read or wiped");
+		err_set(err, ERR_IO, path, "check the device",
+			"its signatures cannot be read or wiped");
 	return pr && ret == 1 ? 0 : -1;
 }
 

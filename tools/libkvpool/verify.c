@@ -47,7 +47,8 @@ u64 verify_entry(const struct checker *c, u64 index)
 {
 	if (c->state == PAGE_NULL)
 		return 0;
-	return c->state == PAGE_GOOD ? table_entry(c->table, (u32)(index % KVP_PTRS_PER_PAGE)) : ~0ull;
+	return c->state == PAGE_GOOD ? table_entry(c->table, (u32)(index % KVP_PTRS_PER_PAGE)) :
+	       ~0ull;
 }
 
 /* --- home ---------------------------------------------------------------- */

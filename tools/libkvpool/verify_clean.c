@@ -86,7 +86,8 @@ static bool read_summary(struct cleaner *c, u64 lsn, u32 copy, int *leg)
 	*leg = offline_leg(c->pool, at.leg);
 	return *leg >= 0 &&
 	       !device_read(c->pool->legs[*leg], at.block, KVP_SUMMARY_BLOCKS, c->summary) &&
-	       kvp_summary_valid(c->summary, sb->nonce, sb->legs[c->pool->index[*leg]].uuid, lsn, sb->era + 1);
+	       kvp_summary_valid(c->summary, sb->nonce, sb->legs[c->pool->index[*leg]].uuid, lsn,
+				 sb->era + 1);
 }
 
 static void load_leaf(struct cleaner *c, struct leaf *l, u32 vdev, u64 index)
@@ -146,7 +147,8 @@ static void check_named(struct cleaner *c, u64 lsn, int of)
 		const void *data;
 		int leg = of;
 
-		if (!kvp_summary_get(c->summary, at, c->pool->sb->pool_blocks, &r) || !still_so(c, &r))
+		if (!kvp_summary_get(c->summary, at, c->pool->sb->pool_blocks, &r) ||
+		    !still_so(c, &r))
 			continue;
 		if (c->rows) {
 			leg = log_rows_leg(c->pool, lsn + at);

@@ -225,7 +225,8 @@ static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 		if (v ? has && counted.at.lsn == v->at.lsn && counted.at.rec == v->at.rec : !has) {
 			*limit = lp->limit;
 			return read_log(c, r, 0,
-					&(struct log_payload){ lp->lsn, lp->payload, lp->payload_row },
+					&(struct log_payload){ lp->lsn, lp->payload,
+							       lp->payload_row },
 					lp->crc, c->rows->sum);
 		}
 	}

@@ -15,7 +15,7 @@ blank
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
 mode_is writethrough legs
 refused 3 refused 'on one SSD' set tank cache_mode=writeback
-refused 2 usage 'cache_mode alone' set -f tank strict=1
+refused 2 usage 'only cache_mode' set -f tank strict=1
 
 echo "--- it leaves, idle; the SSD is blank; it joins, and one SSD stays idle"
 run 0 remove -n tank cache; has out 'would take the cache out'; has out '^survives +loss of 1 leg.s., now 1$'
@@ -40,7 +40,7 @@ dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
 sum=$(sha256sum < /tmp/m/kept)
 begin_load
 run 0 set -f tank cache_mode=writeback; mode_is writeback cache
-run 0 remove -n tank cache; has out '^dirty .* brought home first, some [0-9]+ s$'; has out '^survives +loss of 1 leg.s., now 0$'
+run 0 remove -n tank cache; has out '^dirty .* written home first, some [0-9]+ s$'; has out '^survives +loss of 1 leg.s., now 0$'
 run 0 set tank cache_mode=writearound; mode_is writearound legs
 run 0 set tank cache_mode=writethrough; mode_is writethrough legs
 run 0 set -f tank cache_mode=writeback; mode_is writeback cache

@@ -24,7 +24,7 @@ run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 small=$(size)
 refused 2 usage 'kind of its vdev' add tank /dev/c
 refused 2 usage 'is missing' add tank
-refused 2 usage 'by itself' add tank mirror /dev/c /dev/d cache /dev/e
+refused 2 usage 'must be added alone' add tank mirror /dev/c /dev/d cache /dev/e
 refused 2 usage 'log_size=, size=, chunk= and cache_dirty_max=' add -o failmode=error tank mirror /dev/c /dev/d
 refused 1 not_found 'no such pool' add nix mirror /dev/c /dev/d
 refused 3 refused 'not of 1: all its vdevs are needed' add tank single /dev/c
@@ -101,8 +101,8 @@ for k in 1 5 8 11 17; do
 	simset all power_restore 1
 	if kvpoolctl inspect -j /dev/c 2> /dev/null | grep -q '"joining":true'; then
 		joining=$((joining + 1))
-		refused 3 missing_legs 'about to be added' import -d /dev/c -d /dev/d tank
-		refused 3 missing_legs 'about to be added' check /dev/c
+		refused 3 missing_legs 'unfinished add' import -d /dev/c -d /dev/d tank
+		refused 3 missing_legs 'unfinished add' check /dev/c
 	fi
 	run 0 import tank
 	expect_eq "$(oracle show /dev/mapper/tank 0 256)" "0 256 v$k"

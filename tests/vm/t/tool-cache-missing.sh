@@ -18,7 +18,7 @@ oracle write /dev/mapper/tank 0 256 2 fsync bs=4
 cut_power
 refused 3 no_cache 'cache is missing.* MiB known by the last checkpoint, at 20.*and all since' import -d /dev/a -d /dev/b tank
 expect_refusal "discard[_-]log" start tank "$len kvpool $uuid 0 mirror 2 /dev/a /dev/b cache 1 -"
-refused 3 no_cache 'nothing has to be given up' import --discard-log tank
+refused 3 no_cache 'its log need not be given up' import --discard-log tank
 run 0 import -d /dev/a -d /dev/b; has out 'refused: its cache is missing'
 run 0 import tank
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v2,256 256 v1,"
@@ -76,7 +76,7 @@ refused 3 no_cache 'cache is missing' import -d /dev/a tank
 run 0 import -d /dev/a -d /dev/e tank
 all_is v1
 run 0 export --drain tank; hasnt out 'must travel'
-refused 3 no_cache 'nothing has to be given up' import --discard-log -d /dev/a tank
+refused 3 no_cache 'its log need not be given up' import --discard-log -d /dev/a tank
 run 0 import -d /dev/a tank
 all_is v1
 expect_stat tank log.on legs

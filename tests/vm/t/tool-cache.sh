@@ -71,7 +71,7 @@ run 0 status -j tank
 expect_eq "$(json pools.0.cache.written.data)" "$data"
 [ "$(json pools.0.log.data)" -ge $((4 << 20)) ] || fail "through the log: $(json pools.0.log.data)"
 run 0 status tank; has out '[0-9] [KM]?i?B are dirty; '; hasnt out 'to each SSD'
-run 0 status -v tank; has out '^  flushes: [1-9][0-9]*; half took [0-9.]+ ms'; has out '^  written: to each SSD [1-9].* times what users wrote'
+run 0 status -v tank; has out '^  flushes: [1-9][0-9]*; half took [0-9.]+ ms'; has out '^  written: to each SSD [1-9].* times the data of users'
 has out '^ bypassed: the RAM cache: '; has out '^  refused: by the SSD cache: '
 run 0 iostat -v tank; has out '^  cache: .* hits, .* written to each SSD'
 run 0 metrics

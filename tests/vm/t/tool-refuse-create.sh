@@ -155,7 +155,7 @@ create 2 usage 'needs the kind' tank /dev/c
 create 2 usage 'argument is missing' tank
 create 2 usage 'parity1 has 3 to 16' tank parity1 /dev/c /dev/d
 refused 2 usage 'only a parity1 has chunks' create -o chunk=64K tank mirror /dev/c /dev/d
-create 2 usage 'does not make' tank spare /dev/a
+create 2 usage 'cannot make' tank spare /dev/a
 create 2 usage 'vdev before it' tank cache /dev/a
 create 2 usage 'mirror has 2 to 16' tank single /dev/c mirror /dev/d
 create 2 usage 'has one leg' tank mirror /dev/c /dev/d cache /dev/a /dev/b
@@ -179,7 +179,7 @@ done
 refused 2 usage 'needs a value' create -o
 refused 2 usage 'unknown option' create -x tank single /dev/c
 refused 2 usage 'unknown option' create --force-all tank single /dev/c
-refused 2 usage 'no command' make tank single /dev/c
+refused 2 usage 'not a command' make tank single /dev/c
 expect_eq "$(checksums /dev/{a,b,c,d,tiny})" "$before" "devices"
 
 echo "--- the name is taken; the device is another pool's"

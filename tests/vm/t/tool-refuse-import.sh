@@ -62,7 +62,7 @@ refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
 refused 3 refused 'still to come' scrub --since 99 tank
 for c in grow rename top history trim whois diff extract upgrade; do
-	refused 2 usage "no command '$c'" $c tank
+	refused 2 usage "'$c' is not a command" $c tank
 done
 for c in remove attach detach replace online cancel; do
 	refused 2 usage 'an argument is missing' $c tank
@@ -73,7 +73,7 @@ refused 3 refused . cancel tank drain
 refused 2 usage 'unknown option' import --discard-data tank
 refused 2 usage 'unknown option' status --frob
 refused 2 usage 'too many' status tank tank
-refused 2 usage 'no column' list -o frob
+refused 2 usage 'not a column' list -o frob
 unchanged
 
 echo "--- without a leg"
@@ -103,7 +103,7 @@ echo "--- destroyed"
 run 0 import tank; run 0 destroy tank
 changed
 refused 3 destroyed 'destroyed -- --destroyed' import tank
-run 0 import -a; expect_eq "$(cat /tmp/out)" "no pool is there to be imported"
+run 0 import -a; expect_eq "$(cat /tmp/out)" "no pool can be imported"
 unchanged
 run 0 import --destroyed tank
 run 0 export tank

@@ -59,7 +59,7 @@ until is_suspended || ! kill -0 $replacer 2> /dev/null; do :; done
 simset e dead 1
 expect_status 1 wait $replacer
 for d in a b e; do simset $d delay_us 0; done
-has err 'tank: .*(label|superblock|failed|cannot be read).*the cache has the SSDs that it had'
+has err 'tank: .*(label|superblock|failed|cannot be read).*the cache has its old SSDs'
 hasnt err 'suspended'
 simset e dead 0
 blank_ssd e

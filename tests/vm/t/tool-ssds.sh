@@ -76,7 +76,7 @@ echo "--- a new one that fails: the cache is what it was"
 blank_ssds d
 simset d fail_after 300
 begin_load
-run 1 replace tank /dev/c /dev/d; has err 'that it had'
+run 1 replace tank /dev/c /dev/d; has err 'its old SSDs'
 mode_is writeback cache
 ssds '/dev/c /dev/e'
 end_load

@@ -24,7 +24,8 @@
 
 #define ANSWER_MAX	(64u << 10)
 
-extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export, cmd_get, cmd_iostat,
+extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
+	cmd_get, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_remove, cmd_replace, cmd_scrub, cmd_status;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
@@ -68,7 +69,8 @@ static void on_abort(int sig)
 #define UUID	"0f0e0d0c-0b0a-0908-0706-050403020100"
 
 static const char *const stats[] = {
-	"name=p\nuuid=" UUID "\nstate=online\nmode=rw\nsize=1073741824\ncomment=no comment\nfeatures=vdevs,cache\n",
+	"name=p\nuuid=" UUID "\nstate=online\nmode=rw\nsize=1073741824\ncomment=no "
+			     "comment\nfeatures=vdevs,cache\n",
 	"epoch=5\nera=7\nuptime_ms=100000\nwritten_blocks=1000\npoisoned_blocks=3\nlosses_survivable=1\nlegs=7\n"
 	"vdevs=3\n",
 	"vdev.0.kind=mirror\nvdev.0.state=online\nvdev.0.first_leg=0\nvdev.0.legs=2\nvdev.0.leg_size=1\nvdev.0.size=1\n",
@@ -93,8 +95,10 @@ static const char latency[] = "flush sum 123456\nflush 1000 4\nflush 2000 5\nflu
 	"flush 18446744073709551615 1\n";
 static const char poisoned[] = "17 1\n100 2\n4096 8\n";
 static const char events[] = "1 1700000000 recovered replayed=0 kept=0 torn_accepted=0 ms=4\n"
-	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 block=77\n";
-static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 8:80 -";
+	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 "
+	"block=77\n";
+static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 "
+				 "8:80 -";
 
 static void write_stats(char *buf)
 {
@@ -104,7 +108,8 @@ static void write_stats(char *buf)
 	for (i = 0; i < sizeof(stats) / sizeof(*stats); i++)
 		n += (size_t)snprintf(buf + n, ANSWER_MAX - n, "%s", stats[i]);
 	for (i = 0; i < 7; i++)
-		n += (size_t)snprintf(buf + n, ANSWER_MAX - n, "leg.%u.path=/dev/none%u\nleg.%u.uuid=0f0e0d0c-0b0a-0908-"
+		n += (size_t)snprintf(buf + n, ANSWER_MAX - n,
+				      "leg.%u.path=/dev/none%u\nleg.%u.uuid=0f0e0d0c-0b0a-0908-"
 				      "0706-05040302010%u\nleg.%u.state=online\nleg.%u.err_read=0\nleg.%u.err_write=0\n"
 				      "leg.%u.err_checksum=0\nleg.%u.healed=0\nleg.%u.size=1073741824\n",
 				      i, i, i, i, i, i, i, i, i, i);
@@ -115,11 +120,15 @@ static void write_stats(char *buf)
 static const char *some_text(void)
 {
 	static const char *const texts[] = {
-		"0", "1", "2", "7", "47", "48", "49", "64", "65", "2147483647", "2147483648", "4294967295", "4294967296",
+		"0", "1", "2", "7", "47", "48", "49", "64", "65", "2147483647", "2147483648",
+		"4294967295", "4294967296",
 		"4294967294", "9223372036854775807", "9223372036854775808", "18446744073709551615",
-		"18446744073709551616", "99999999999999999999999", "-1", "-9223372036854775808", "", " ", "-", "1e999",
-		"nan", "0x10", "online", "faulted", "missing", "stale", "suspended", "mirror", "parity1", "cache",
-		"cache-parity1", "legs", "writeback", "4294967295:4294967295", "8:0", ",,,", "\xff\xfe", "%s%n", "=", "\t",
+		"18446744073709551616", "99999999999999999999999", "-1", "-9223372036854775808", "",
+		" ", "-", "1e999",
+		"nan", "0x10", "online", "faulted", "missing", "stale", "suspended", "mirror",
+		"parity1", "cache",
+		"cache-parity1", "legs", "writeback", "4294967295:4294967295", "8:0", ",,,",
+		"\xff\xfe", "%s%n", "=", "\t",
 	};
 
 	return texts[rnd(sizeof(texts) / sizeof(*texts))];
@@ -170,7 +179,8 @@ static void spoil(char *buf)
 	case 3:		/* or is there twice */
 		at = rnd(size + 1);
 		length = strcspn(buf + at, "\n");
-		snprintf(text, sizeof(text), "\n%.*s\n", (int)(length < 500 ? length : 500), buf + at);
+		snprintf(text, sizeof(text), "\n%.*s\n", (int)(length < 500 ? length : 500),
+			 buf + at);
 		replace(buf, at, 0, text);
 		break;
 	case 4:		/* a long one */
@@ -225,7 +235,8 @@ int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 int dm_find(const char *name, struct dm_entry *e, struct err *err)
 {
 	*e = entry();
-	return strcmp(name, "p") ? err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active") : 0;
+	return strcmp(name, "p") ? err_set(err, ERR_NOT_FOUND, name, "-",
+					   "no such pool is active") : 0;
 }
 
 int dm_message(const char *name, const char *message, char **text, struct err *err)
@@ -265,13 +276,15 @@ static int not_now(const char *name, struct err *err)
 	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
 }
 
-int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly, struct err *err)
+int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
+	     struct err *err)
 {
 	(void)uuid, (void)sectors, (void)params, (void)readonly;
 	return not_now(name, err);
 }
 
-int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old, struct err *err)
+int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
+	      struct err *err)
 {
 	(void)sectors, (void)params, (void)old_sectors, (void)old;
 	return not_now(name, err);
@@ -316,7 +329,8 @@ bool module_version(char *buf, size_t size)
 
 /* --- the commands ------------------------------------------------------------------------ */
 
-#define EMPTY	"@"		/* stands for a folder that is empty: devices are not what this is about */
+/* stands for a folder that is empty: devices are not what this is about */
+#define EMPTY	"@"
 
 static char empty[] = "/tmp/answers.XXXXXX";
 
@@ -325,17 +339,20 @@ static const struct trial {
 	const char *words[6];
 	bool dry;
 } trials[] = {
-	{ &cmd_status, { "status", "-d", EMPTY }, false }, { &cmd_status, { "status", "-v", "p" }, false },
+	{ &cmd_status, { "status", "-d", EMPTY }, false },
+		{ &cmd_status, { "status", "-v", "p" }, false },
 	{ &cmd_status, { "status", "-x", "-d", EMPTY }, false }, { &cmd_list, { "list" }, false },
 	{ &cmd_get, { "get", "p" }, false }, { &cmd_get, { "get", "p", "chunk" }, false },
 	{ &cmd_metrics, { "metrics" }, false }, { &cmd_iostat, { "iostat", "-v", "p" }, false },
 	{ &cmd_events, { "events", "p" }, false }, { &cmd_offline, { "offline", "p", UUID }, true },
-	{ &cmd_offline, { "offline", "p", "/dev/none1" }, false }, { &cmd_remove, { "remove", "p", "cache" }, true },
+	{ &cmd_offline, { "offline", "p", "/dev/none1" }, false },
+		{ &cmd_remove, { "remove", "p", "cache" }, true },
 	{ &cmd_detach, { "detach", "p", "/dev/none5" }, true },
 	{ &cmd_replace, { "replace", "p", "/dev/none6", "/dev/none8" }, true },
 	{ &cmd_attach, { "attach", "p", "/dev/none6", "/dev/none8" }, true },
 	{ &cmd_add, { "add", "p", "mirror", "/dev/none8", "/dev/none9" }, true },
-	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" }, false },
+	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
+						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false },
 };
 
@@ -348,7 +365,8 @@ static int run_one(void)
 	int argc = 0, status;
 
 	for (; argc < 6 && t->words[argc]; argc++) {
-		snprintf(words[argc], sizeof(words[argc]), "%s", strcmp(t->words[argc], EMPTY) ? t->words[argc] : empty);
+		snprintf(words[argc], sizeof(words[argc]), "%s",
+			 strcmp(t->words[argc], EMPTY) ? t->words[argc] : empty);
 		argv[argc] = words[argc];
 	}
 	optind = 0;
@@ -371,7 +389,8 @@ int main(int argc, char **argv)
 	dup2(null, STDOUT_FILENO);
 	if (!mkdtemp(empty))
 		return 2;
-	stderr = fdopen(null, "w");	/* what the commands say; the sanitizers have the descriptor */
+	/* what the commands say; the sanitizers have the descriptor */
+	stderr = fdopen(null, "w");
 	for (i = 0; i < runs; i++) {
 		current_seed = first + i;
 		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
@@ -381,8 +400,11 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	rmdir(empty);
-	printf("answers: %lu runs: done %lu, failed %lu, usage %lu, refused %lu, degraded %lu, faulted %lu; %lu messages\n",
-	       runs, statuses[0], statuses[1], statuses[2], statuses[3], statuses[4], statuses[5], sent);
-	return runs >= 1000 && (!statuses[0] || !statuses[3] || !statuses[4] || !statuses[5] || !sent);
+	printf("answers: %lu runs: done %lu, failed %lu, usage %lu, refused %lu, degraded %lu, "
+	       "faulted %lu; %lu messages\n",
+	       runs, statuses[0], statuses[1], statuses[2], statuses[3], statuses[4], statuses[5],
+	       sent);
+	return runs >= 1000 && (!statuses[0] || !statuses[3] || !statuses[4] || !statuses[5] ||
+				!sent);
 }
 #endif

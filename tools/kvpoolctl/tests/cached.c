@@ -64,7 +64,8 @@ static const char *fault(json_object *o, const char *key)
 {
 	json_object *list = json_at(o, "log.bad");
 
-	return json_object_array_length(list) ? json_text_at(json_object_array_get_idx(list, 0), key) : "";
+	return json_object_array_length(list) ? json_text_at(json_object_array_get_idx(list, 0),
+							     key) : "";
 }
 
 /* A standard image without poison. */
@@ -109,7 +110,8 @@ static u64 payload_at(const struct image *m, u32 i, unsigned int *leg)
 static void test_whole(void)
 {
 	static const u64 clean[IMAGE_CACHES] = {
-		[IMAGE_ONE_SSD] = 1, [IMAGE_TWO_SSDS] = 2, [IMAGE_THREE_SSDS] = 1, [IMAGE_TWO_SSDS_READ] = 2,
+		[IMAGE_ONE_SSD] = 1, [IMAGE_TWO_SSDS] = 2, [IMAGE_THREE_SSDS] = 1,
+			[IMAGE_TWO_SSDS_READ] = 2,
 	};
 	struct image m;
 	json_object *o;
@@ -123,8 +125,10 @@ static void test_whole(void)
 	expect(status == EXIT_DONE && !json_at(o, "advice"));
 	expect_whole(o);
 	expect(!bad_parts(&m, o) && !*fault(o, "why"));
-	expect(!strcmp(json_text_at(o, "cache.log_on"), cache == IMAGE_TWO_SSDS_READ ? "legs" : "cache"));
-	expect(json_number_at(o, "cache.clean") == clean[cache] && !json_number_at(o, "cache.clean_bad"));
+	expect(!strcmp(json_text_at(o, "cache.log_on"), cache == IMAGE_TWO_SSDS_READ ? "legs" :
+		       "cache"));
+	expect(json_number_at(o, "cache.clean") == clean[cache] &&
+	       !json_number_at(o, "cache.clean_bad"));
 	json_object_put(o);
 	image_free(&m);
 }
@@ -180,10 +184,16 @@ static void test_rotten_durable(void)
 	for (leg = m.data_legs; leg < m.legs; leg++)
 		image_flip(&m, leg, at + 99, 2);
 	o = check(&m, 0, &status);
-	expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "some blocks are lost"));
-	expect(!strcmp(json_text_at(o, "log.state"), "sound") && json_number_at(o, "log.entries") == 4);
-	/* And blocks 2 and 3: the later entry does not list their intents as open, so they should be home, and are not. */
-	expect(json_number_at(o, "blocks.unrepaired") == 3 && json_number_at(o, "blocks.in_log") == 3);
+	expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"),
+						 "some blocks are lost"));
+	expect(!strcmp(json_text_at(o, "log.state"), "sound") &&
+	       json_number_at(o, "log.entries") == 4);
+	/*
+	 * And blocks 2 and 3: the later entry does not list their intents as open, so they should
+	 * be home, and are not.
+	 */
+	expect(json_number_at(o, "blocks.unrepaired") == 3 &&
+	       json_number_at(o, "blocks.in_log") == 3);
 	expect(strstr(fault(o, "why"), "bad payload of block 1"));
 	json_object_put(o);
 	image_flip(&m, m.data_legs, at - KVP_BLOCK_SIZE + 40, 1);
@@ -211,11 +221,13 @@ static void test_torn_end(void)
 							   kvp_log_striped(g) ? 0 : i);
 
 			if (!i || !kvp_log_striped(g))
-				image_flip(&m, g->first_leg + p.leg, (p.block << KVP_BLOCK_SHIFT) + 40, 1);
+				image_flip(&m, g->first_leg + p.leg,
+					   (p.block << KVP_BLOCK_SHIFT) + 40, 1);
 		}
 	}
 	o = check(&m, 0, &status);
-	expect(!strcmp(json_text_at(o, "log.state"), "sound") && json_number_at(o, "log.entries") == 2);
+	expect(!strcmp(json_text_at(o, "log.state"), "sound") &&
+	       json_number_at(o, "log.entries") == 2);
 	json_object_put(o);
 	m.sb.log_commit = m.lsn;
 	image_seal(&m);
@@ -253,7 +265,10 @@ static void test_rotten_clean(void)
 	image_free(&m);
 }
 
-/* What the table says of a block goes before a summary: if that has changed since, the copy is neither clean nor rotten. */
+/*
+ * What the table says of a block goes before a summary: if that has changed since, the copy is
+ * neither clean nor rotten.
+ */
 static void test_changed_clean(void)
 {
 	struct image m;
@@ -282,7 +297,10 @@ static void test_changed_clean(void)
 	image_free(&m);
 }
 
-/* An intent that the last entry does not list as open was home: if it is not there now, older data does not count. */
+/*
+ * An intent that the last entry does not list as open was home: if it is not there now, older data
+ * does not count.
+ */
 static void test_closed_intent(void)
 {
 	static const struct image_rec recs[] = {
@@ -333,9 +351,11 @@ static void test_missing(void)
 		o = check(&m, without << m.data_legs, &status);
 		for (i = 0; i < ssds; i++)
 			if (without >> i & 1)
-				expect(!strcmp(leg_word_of(o, m.data_legs + i, "state"), "missing"));
+				expect(!strcmp(leg_word_of(o, m.data_legs + i, "state"),
+					       "missing"));
 		if (have >= needed[cache]) {
-			expect(status == EXIT_DEGRADED && strstr(json_text_at(o, "advice"), "bring the others back"));
+			expect(status == EXIT_DEGRADED &&
+			       strstr(json_text_at(o, "advice"), "bring the others back"));
 			expect_whole(o);
 			expect(!bad_parts(&m, o));
 		} else {
@@ -343,7 +363,8 @@ static void test_missing(void)
 			expect(status == EXIT_FAULTED);
 			expect(!strcmp(json_text_at(o, "log.state"), "unread"));
 			expect(strstr(json_text_at(o, "advice"), "log is on the cache"));
-			expect(strstr(json_text_at(o, "advice"), uuid_print(m.sb.legs[m.data_legs + i].uuid, uuid)));
+			expect(strstr(json_text_at(o, "advice"),
+				      uuid_print(m.sb.legs[m.data_legs + i].uuid, uuid)));
 		}
 		json_object_put(o);
 	}
@@ -401,7 +422,8 @@ static void test_rotten_and_missing(void)
 		expect(other != leg && status == EXIT_FAULTED);
 		expect(strstr(json_text_at(o, "log.why"), "bad payload of block"));
 	} else {	/* of copies the first leg is named: without it the others are sound */
-		expect(other == leg && status == (cache == IMAGE_ONE_SSD ? EXIT_FAULTED : EXIT_DEGRADED));
+		expect(other == leg && status == (cache == IMAGE_ONE_SSD ? EXIT_FAULTED :
+						  EXIT_DEGRADED));
 	}
 	json_object_put(o);
 	image_free(&m);
@@ -429,7 +451,10 @@ static bool refused(const struct image *m, const struct import_options *o, const
 	return found;
 }
 
-/* A log on a cache is given up only if it is damaged; and a pool whose log holds writes is not read only. */
+/*
+ * A log on a cache is given up only if it is damaged; and a pool whose log holds writes is not read
+ * only.
+ */
 static void test_import(void)
 {
 	const struct import_options give_up = { .discard_log = true };
@@ -441,7 +466,7 @@ static void test_import(void)
 	make(&m);
 	lsn = kvp_log_segment_end(&m.sb.vdevs[m.sb.log_vdev], m.sb.log_tail);
 	expect(!refused(&m, &plain, "log"));
-	expect(refused(&m, &give_up, "nothing has to be given up"));
+	expect(refused(&m, &give_up, "its log need not be given up"));
 	expect(refused(&m, &readonly, "holds writes") && refused(&m, &readonly, "export --drain"));
 	for (i = 0; i < 2 && cache != IMAGE_TWO_SSDS_READ; i++) {
 		unsigned int leg;
@@ -453,7 +478,7 @@ static void test_import(void)
 			image_flip(&m, leg, at + 40, 1);
 	}
 	if (cache != IMAGE_TWO_SSDS_READ)
-		expect(!refused(&m, &give_up, "nothing has to be given up"));
+		expect(!refused(&m, &give_up, "its log need not be given up"));
 	image_free(&m);
 }
 
@@ -491,7 +516,8 @@ static void test_stripes(void)
 		image_flip(&m, leg, at + 40, 4);
 	}
 	for (i = 3; i < 5; i++)
-		image_flip(&m, m.data_legs + (unsigned int)((lsn + i) % 3), image_log_at(&m, lsn + i, NULL) + 3, 1);
+		image_flip(&m, m.data_legs + (unsigned int)((lsn + i) % 3),
+			   image_log_at(&m, lsn + i, NULL) + 3, 1);
 	o = check(&m, 0, &status);
 	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
 	json_object_put(o);

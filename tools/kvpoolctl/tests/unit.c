@@ -223,14 +223,16 @@ static void test_stats(void)
 }
 
 /* A mirror of two, and a cache of @ssds with so many in use; the last leg that is, is taken out. */
-static int losses_without_ssd(const char *kind, const char *log, unsigned int ssds, unsigned int used, int now)
+static int losses_without_ssd(const char *kind, const char *log, unsigned int ssds,
+			      unsigned int used, int now)
 {
 	char text[512];
 	struct stats s;
 	unsigned int i;
 	int at, n;
 
-	at = snprintf(text, sizeof(text), "losses_survivable=%d\nlog.on=%s\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
+	at = snprintf(text, sizeof(text),
+		      "losses_survivable=%d\nlog.on=%s\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
 		      "vdev.0.legs=2\nleg.0.state=online\nleg.1.state=online\nvdev.1.kind=%s\nvdev.1.first_leg=2\n"
 		      "vdev.1.legs=%u\n", now, log, kind, ssds);
 	for (i = 0; i < ssds; i++)
@@ -265,7 +267,8 @@ static bool event_is(const char *text, const char *want)
 	bool same;
 
 	event_fields(o, copy);
-	same = !strcmp(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+	same = !strcmp(json_object_to_json_string_ext(o,
+						      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
 		       want);
 	free(copy);
 	json_object_put(o);
@@ -279,13 +282,17 @@ static void test_events(void)
 			"{\"event\":\"healed\",\"fields\":{\"leg\":\"1\",\"block\":\"77\"}}"));
 	/* What comes last may have blanks, and what looks like a key but is none. */
 	expect(event_is("leg_lost leg=2 why=a log write failed",
-			"{\"event\":\"leg_lost\",\"fields\":{\"leg\":\"2\",\"why\":\"a log write failed\"}}"));
+			"{\"event\":\"leg_lost\",\"fields\":{\"leg\":\"2\",\"why\":\"a log write "
+			"failed\"}}"));
 	expect(event_is("commit_failed why=no leg took the log entry",
-			"{\"event\":\"commit_failed\",\"fields\":{\"why\":\"no leg took the log entry\"}}"));
+			"{\"event\":\"commit_failed\",\"fields\":{\"why\":\"no leg took the log "
+			"entry\"}}"));
 	expect(event_is("drain_ended error=-5 why=it took 5 = five",
-			"{\"event\":\"drain_ended\",\"fields\":{\"error\":\"-5\",\"why\":\"it took 5 = five\"}}"));
+			"{\"event\":\"drain_ended\",\"fields\":{\"error\":\"-5\",\"why\":\"it "
+			"took 5 = five\"}}"));
 	expect(event_is("log_moved why=the cache is missing vdev=0",
-			"{\"event\":\"log_moved\",\"fields\":{\"why\":\"the cache is missing\",\"vdev\":\"0\"}}"));
+			"{\"event\":\"log_moved\",\"fields\":{\"why\":\"the cache is "
+			"missing\",\"vdev\":\"0\"}}"));
 	expect(event_is("", "{\"event\":\"\",\"fields\":{}}"));
 }
 
@@ -303,7 +310,8 @@ static void test_latency(void)
 	expect(latency_quantile(&l, 500) > 917504 && latency_quantile(&l, 500) < 1048576);
 	expect(latency_quantile(&l, 990) == 1048576);
 	expect(latency_quantile(&l, 999) > 939524096 && latency_quantile(&l, 1000) == 1073741824);
-	latency_parse("flush sum 1200000000\nflush 1048576 99\nflush 5242880 3\nflush 1073741824 2\n",
+	latency_parse("flush sum 1200000000\nflush 1048576 99\nflush 5242880 3\nflush 1073741824 "
+		      "2\n",
 		      &later);
 	latency_since(&later, &l, &diff);
 	expect(diff.count == 4 && diff.sum == 101000000);
@@ -386,15 +394,20 @@ static void test_vdevs(void)
 	expect(vdevs(6, "single", "/dev/a", "cache", "/dev/b", "cache", "/dev/c") == EXIT_USAGE);
 	expect(vdevs(7, "single", "/dev/a", "cache", "parity1", "/dev/b", "/dev/c", "/dev/d") == 0);
 	expect(vdevs(6, "single", "/dev/a", "cache", "parity1", "/dev/b", "/dev/c") == EXIT_USAGE);
-	expect(vdevs(20, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
+	expect(vdevs(20, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7",
+		     "8", "9", "10",
 		     "11", "12", "13", "14", "15", "16") == 0);
-	expect(vdevs(21, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
+	expect(vdevs(21, "single", "/dev/a", "cache", "parity1", "1", "2", "3", "4", "5", "6", "7",
+		     "8", "9", "10",
 		     "11", "12", "13", "14", "15", "16", "17") == EXIT_USAGE);
 	expect(vdevs(18, "mirror", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
 		     "13", "14", "15", "16", "17") == EXIT_USAGE);
 }
 
-/* What -o says is of a vdev that is named, or refused: of a cache alone, as for add, there is no log_size. */
+/*
+ * What -o says is of a vdev that is named, or refused: of a cache alone, as for add, there is no
+ * log_size.
+ */
 static int add_cache_with(const char *option, const char *said)
 {
 	char *cache[] = { (char *)"cache", (char *)"/dev/b" };
@@ -434,7 +447,10 @@ static void scan(const struct image *m, struct scan *s)
 	expect(!scan_run(paths, m->legs, s, &err));
 }
 
-/* What a plan says of a cache of @kind is what a pool with it will say: all that may lie in its log. */
+/*
+ * What a plan says of a cache of @kind is what a pool with it will say: all that may lie in its
+ * log.
+ */
 static void cache_counts(u32 kind, u32 legs, u64 leg_mib, u64 ask_mib, u64 dirty_mib)
 {
 	struct plan *p = calloc(1, sizeof(*p));
@@ -469,7 +485,8 @@ static void test_window_refused(void)
 	struct kvp_geometry g = { .log_window = (64 << 8) - 1 };
 	struct kvp_why why;
 
-	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ERANGE);
+	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g,
+			      &why) == -ERANGE);
 	g.log_window = 64 << 8;
 	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why));
 	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ENOSPC);
@@ -481,14 +498,16 @@ static bool chunk_refused(u64 bytes)
 	struct kvp_geometry g = { .chunk_blocks = kvp_chunk_asked(bytes) };
 	struct kvp_why why = { "" };
 
-	return kvp_layout_one(KVP_VDEV_PARITY1, 3, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -EINVAL &&
+	return kvp_layout_one(KVP_VDEV_PARITY1, 3, 3072 << 8, 0, 0, KVP_MAX_ROOTS, &g,
+			      &why) == -EINVAL &&
 	       strstr(why.text, "a chunk must be a power of two, of 4 KiB to 680 KiB for 3 legs");
 }
 
 static void test_chunk(void)
 {
 	expect(!chunk_refused(0) && !chunk_refused(4096) && !chunk_refused(512 << 10));
-	expect(chunk_refused(1) && chunk_refused(4097) && chunk_refused(12288) && chunk_refused(1 << 20));
+	expect(chunk_refused(1) && chunk_refused(4097) && chunk_refused(12288) &&
+	       chunk_refused(1 << 20));
 	expect(chunk_refused(16ull << 40) && chunk_refused(~0ull) && chunk_refused(~0ull << 12));
 }
 
@@ -669,7 +688,9 @@ static void test_import_fork(void)
 	image_free(&m);
 }
 
-/* One leg is of an older superblock than the other: by one it is in sync, by more it was put back. */
+/*
+ * One leg is of an older superblock than the other: by one it is in sync, by more it was put back.
+ */
 static void test_import_put_back(void)
 {
 	struct import_options o = { .readonly = false };
@@ -855,7 +876,8 @@ static void test_check_standard(u64 blocks)
 static void test_check_clean(void)
 {
 	const struct image_rec recs[] = {
-		{ KVP_REC_CLEAN, 2, 0, 7 }, { KVP_REC_CLEAN, 40, 0, 1 }, { KVP_REC_CLEAN, 900, 0, 1 },
+		{ KVP_REC_CLEAN, 2, 0, 7 }, { KVP_REC_CLEAN, 40, 0, 1 },
+			{ KVP_REC_CLEAN, 900, 0, 1 },
 		{ KVP_REC_DATA, 700, 0, 3 },
 	};
 	struct image m;
@@ -872,7 +894,8 @@ static void test_check_clean(void)
 	image_log(&m, (struct image_rec[]){ { KVP_REC_DATA, 701, 0, 3 } }, 1);
 	image_seal(&m);
 	for (i = 0; i < 2; i++)
-		image_flip(&m, i, ((m.sb.vdevs[0].log_start + kvp_log_pos(&m.sb.vdevs[0], m.prev_lsn)) <<
+		image_flip(&m, i, ((m.sb.vdevs[0].log_start + kvp_log_pos(&m.sb.vdevs[0],
+			m.prev_lsn)) <<
 				   KVP_BLOCK_SHIFT) - 3 * KVP_BLOCK_SIZE + 9, 1);
 	o = check(&m, &status);
 	expect(status == EXIT_DONE && !strcmp(json_text_at(o, "log.state"), "sound"));
@@ -1006,7 +1029,9 @@ static void test_check_stale_root(void)
 	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "newer"));
 	json_object_put(o);
 	image_free(&m);
-	/* or one at the very end, whose payload was torn: it does not count, but its header tells */
+	/*
+	 * or one at the very end, whose payload was torn: it does not count, but its header tells
+	 */
 	image_standard(&m, 1, IMAGE_SMALL);
 	image_seal(&m);
 	m.sb.epoch++;
@@ -1031,7 +1056,10 @@ static void end_generation(struct image *m, struct kvp_generation *g)
 	m->sb.log_nonce += 0x1111;
 }
 
-/* The log of @m, if the superblock names @count of its generations; the labels do not, as no cache has it. */
+/*
+ * The log of @m, if the superblock names @count of its generations; the labels do not, as no cache
+ * has it.
+ */
 static enum log_state walk_as(const struct image *m, u32 count, struct verify *v)
 {
 	struct offline_pool pool;
@@ -1057,10 +1085,14 @@ static enum log_state walk_as(const struct image *m, u32 count, struct verify *v
 
 static void test_log_generations(void)
 {
-	/* 10: data, then an intent of which the table has the version before; 20: a discard, not in the table. */
+	/*
+	 * 10: data, then an intent of which the table has the version before; 20: a discard, not in
+	 * the table.
+	 */
 	const struct image_rec first[] = {
 		{ KVP_REC_DATA, 10, 0, 2 }, { KVP_REC_DATA, 11, 0, 2 }, { KVP_REC_DATA, 30, 0, 2 },
-		{ KVP_REC_INTENT, 10, 0, 3 }, { KVP_REC_DISCARD, 20, 2, 0 }, { KVP_REC_DATA, 21, 0, 2 },
+		{ KVP_REC_INTENT, 10, 0, 3 }, { KVP_REC_DISCARD, 20, 2, 0 },
+			{ KVP_REC_DATA, 21, 0, 2 },
 	};
 	const struct image_rec second = { KVP_REC_DATA, 12, 0, 2 };
 	const struct image_rec third = { KVP_REC_DISCARD, 30, 1, 0 };
@@ -1150,7 +1182,7 @@ static const struct {
 	{ "{\"name\":\"tank\",\"state\":\"suspended\",\"vdevs\":null}", 5, "the pool does not run",
 	  "kvpoolctl clear tank, or else dmsetup resume tank" },
 	{ POOL("faulted", ",\"log\":{\"failed\":true}", ""), 5,
-	  "not flushed before is in memory only", "kvpoolctl clear tank" },
+	  "were not flushed are in memory only", "kvpoolctl clear tank" },
 	{ POOL("faulted", "", ""), 5, "no leg can be written", "kvpoolctl clear tank" },
 	{ POOL("faulted", ",\"poisoned_total\":3", B_IS("faulted")), 5, "no leg can be written",
 	  "dmsetup remove tank and kvpoolctl import tank" },
@@ -1160,7 +1192,8 @@ static const struct {
 	  "kvpoolctl scrub --wait tank" },
 	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
 	  "2 blocks are lost, as the last scrub found", "kvpoolctl scrub --wait tank" },
-	{ POOL("degraded", "", B_IS("faulted")), 4, "leg /dev/b is faulted and stays out: it failed",
+	{ POOL("degraded", "", B_IS("faulted")), 4,
+	  "leg /dev/b is faulted and stays out: it failed",
 	  "kvpoolctl create -n NEW mirror DEV DEV" },
 	{ POOL("degraded", "", B_IS("offline")), 4, "is offline and stays out: it was taken out",
 	  "kvpoolctl create -n NEW" },
@@ -1172,12 +1205,16 @@ static const struct {
 	  "leg /dev/b is stale and stays out (and 1 more)", "the loss of 1 more" },
 	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
 	  "leg uuid-b is missing: kvpoolctl export tank", "kvpoolctl import tank" },
-	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "faulted"), ""), 4, "SSD /dev/c of the cache is faulted: it failed",
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "faulted"), ""), 4,
+	  "SSD /dev/c of the cache is faulted: it failed",
 	  "kvpoolctl replace tank /dev/c NEW" },
-	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "stale"), ""), 4, "if it works again", "kvpoolctl online tank /dev/c" },
-	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "offline"), ""), 4, "/dev/c NEW puts another in its place, ",
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "stale"), ""), 4, "if it works again",
+	  "kvpoolctl online tank /dev/c" },
+	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "offline"), ""), 4,
+	  "/dev/c NEW puts another in its place, ",
 	  "kvpoolctl remove tank cache" },
-	{ POOL("degraded", WITH_SSD("null", "missing"), ""), 4, "SSD uuid-b of the cache is missing",
+	{ POOL("degraded", WITH_SSD("null", "missing"), ""), 4,
+	  "SSD uuid-b of the cache is missing",
 	  "kvpoolctl replace tank uuid-b NEW" },
 	{ POOL("degraded", "", ""), 4, "the pool is degraded", "kvpoolctl events tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"checksum\":7,\"healed\":7")), 0,
@@ -1187,16 +1224,20 @@ static const struct {
 	/* No command that would be refused. */
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "replaces only SSDs of a cache: keep a backup" },
-	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0, "leg /dev/c had errors",
-	  "should they come back, kvpoolctl replace tank /dev/c NEW" },
-	{ POOL("online", IDLE("writeback", "legs", "none", ""), ""), 0, "the cache is to have the log",
+	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0,
+	  "leg /dev/c had errors",
+	  "if errors return, kvpoolctl replace tank /dev/c NEW" },
+	{ POOL("online", IDLE("writeback", "legs", "none", ""), ""), 0,
+	  "the log belongs on the cache",
 	  "kvpoolctl set tank cache_mode=writeback" },
-	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0, "leg /dev/c had errors",
+	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0,
+	  "leg /dev/c had errors",
 	  "kvpoolctl scrub --wait tank" },
 	{ POOL("online", IDLE("writeback", "cache", "none", ""), ""), 0, NULL, NULL },
 	{ POOL("online", IDLE("writeback", "legs", "running", ""), ""), 0, NULL, NULL },
 	{ POOL("online", IDLE("writethrough", "legs", "none", ""), ""), 0, NULL, NULL },
-	{ POOL("online", ",\"readonly\":true" IDLE("writeback", "legs", "none", ""), ""), 0, NULL, NULL },
+	{ POOL("online", ",\"readonly\":true" IDLE("writeback", "legs", "none", ""), ""), 0, NULL,
+	  NULL },
 	{ POOL("online", ",\"log\":{\"on\":\"legs\"},\"cache\":null", ""), 0, NULL, NULL },
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
 };
@@ -1226,12 +1267,15 @@ static void test_advice(void)
 /* Of a suspended pool that cannot be asked what is known is told, and what to do. */
 static void test_unasked(void)
 {
-	static const struct dm_entry e = { .name = "tank", .uuid = "uuid", .suspended = true, .readonly = true };
+	static const struct dm_entry e = { .name = "tank", .uuid = "uuid", .suspended = true,
+					   .readonly = true };
 	json_object *pool = pool_unasked(&e), *legs = pool_legs(pool);
 
-	expect(!strcmp(json_text_at(pool, "name"), "tank") && !strcmp(json_text_at(pool, "uuid"), "uuid"));
+	expect(!strcmp(json_text_at(pool, "name"), "tank") &&
+	       !strcmp(json_text_at(pool, "uuid"), "uuid"));
 	expect(!strcmp(json_text_at(pool, "state"), "suspended") && json_flag_at(pool, "readonly"));
-	expect(advice_exit(pool) == EXIT_FAULTED && strstr(json_text_at(pool, "advice"), "kvpoolctl clear tank"));
+	expect(advice_exit(pool) == EXIT_FAULTED && strstr(json_text_at(pool, "advice"),
+							   "kvpoolctl clear tank"));
 	expect(!json_at(pool, "size") && json_object_object_get_ex(pool, "size", NULL));
 	expect(!json_object_array_length(legs));
 	json_object_put(legs);
@@ -1259,7 +1303,8 @@ static bool printed(struct columns *c, const char *want)
 /* Letters count, not bytes; what is no text cannot break a line, and no line ends in spaces. */
 static void test_columns(void)
 {
-	static const struct column titles[] = { { .title = "NAME" }, { "SIZE", true, 0 }, { .title = "NOTE" } };
+	static const struct column titles[] = { { .title = "NAME" }, { "SIZE", true, 0 },
+						{ .title = "NOTE" } };
 	static const struct column none[] = { { NULL, false, 6 }, { NULL, true, 6 } };
 	struct columns *c = columns_new(titles, 3);
 
@@ -1393,15 +1438,19 @@ static bool says(const char *pool, const char *text)
 
 static void test_cache_lines(void)
 {
-	expect(says(MOVING_CACHE("cache", "running"), "the log leaves it: 1.00 MiB of 2.00 MiB left, 1.00 KiB/s\n"));
-	expect(says(MOVING_CACHE("legs", "running"), "the log moves onto it: 1.00 MiB of 2.00 MiB left"));
-	expect(!says(MOVING_CACHE("legs", "done"), "the log moves") && !says(MOVING_CACHE("cache", "none"), "leaves"));
+	expect(says(MOVING_CACHE("cache", "running"),
+		    "the log leaves it: 1.00 MiB of 2.00 MiB left, 1.00 KiB/s\n"));
+	expect(says(MOVING_CACHE("legs", "running"),
+		    "the log moves onto it: 1.00 MiB of 2.00 MiB left"));
+	expect(!says(MOVING_CACHE("legs", "done"), "the log moves") &&
+	       !says(MOVING_CACHE("cache", "none"), "leaves"));
 	expect(says(MOVING_CACHE("cache", "none"), "cache: write-back: carries the log;"));
 	/* Where nothing goes home nobody can tell how long that would take. */
-	expect(says(MOVING_CACHE("cache", "none"), "nothing has gone home of late\n") &&
-	       !says(MOVING_CACHE("cache", "none"), "0 B/s") && !says(MOVING_CACHE("cache", "none"), "would be in"));
-	expect(says(BUSY_CACHE("1024", "0"), "1.00 KiB/s go home\n"));
-	expect(says(BUSY_CACHE("1024", "2500"), "1.00 KiB/s go home; all would be in 3 s\n"));
+	expect(says(MOVING_CACHE("cache", "none"), "no recent writes home\n") &&
+	       !says(MOVING_CACHE("cache", "none"), "0 B/s") &&
+	       !says(MOVING_CACHE("cache", "none"), "all in"));
+	expect(says(BUSY_CACHE("1024", "0"), "1.00 KiB/s written home\n"));
+	expect(says(BUSY_CACHE("1024", "2500"), "1.00 KiB/s written home; all in 3 s\n"));
 }
 
 /* Where a signature of others may be wiped: nowhere where the pool has, or may have, something. */
@@ -1417,18 +1466,29 @@ static void test_foreign_places(void)
 	for (i = 0; i < LABEL_SLOTS; i++)
 		l.slots[i].offset = kvp_sb_slot_offset(d.blocks, i / KVP_SB_RING, i % KVP_SB_RING);
 	expect(foreign_free(&d, &l, 0, 512, true) && foreign_free(&d, &l, 64 * kib - 8, 8, true));
-	expect(!foreign_free(&d, &l, 64 * kib - 8, 9, false) && !foreign_free(&d, &l, 64 * kib + 64, 8, false));
-	expect(!foreign_free(&d, &l, 320 * kib - 1, 2, false) && foreign_free(&d, &l, 320 * kib, 8, true));
-	expect(!foreign_free(&d, &l, 512 * kib - 4, 8, false) && !foreign_free(&d, &l, 600 * kib, 8, false));
-	expect(foreign_free(&d, &l, 1024 * kib - 8, 8, true) && !foreign_free(&d, &l, 1024 * kib - 8, 9, true));
-	expect(!foreign_free(&d, &l, 5000 * kib, 8, false) && !foreign_free(&d, &l, (back << 12) - 1, 2, false));
-	expect(foreign_free(&d, &l, back << 12, 8, true) && !foreign_free(&d, &l, (back + 16) << 12, 8, true));
+	expect(!foreign_free(&d, &l, 64 * kib - 8, 9, false) &&
+	       !foreign_free(&d, &l, 64 * kib + 64, 8, false));
+	expect(!foreign_free(&d, &l, 320 * kib - 1, 2, false) &&
+	       foreign_free(&d, &l, 320 * kib, 8, true));
+	expect(!foreign_free(&d, &l, 512 * kib - 4, 8, false) &&
+	       !foreign_free(&d, &l, 600 * kib, 8, false));
+	expect(foreign_free(&d, &l, 1024 * kib - 8, 8, true) &&
+	       !foreign_free(&d, &l, 1024 * kib - 8, 9, true));
+	expect(!foreign_free(&d, &l, 5000 * kib, 8, false) &&
+	       !foreign_free(&d, &l, (back << 12) - 1, 2, false));
+	expect(foreign_free(&d, &l, back << 12, 8, true) &&
+	       !foreign_free(&d, &l, (back + 16) << 12, 8, true));
 	expect(foreign_free(&d, &l, end - 8, 8, true) && !foreign_free(&d, &l, end - 8, 9, true));
-	expect(!foreign_free(&d, &l, ~0ull - 3, 8, false) && !foreign_free(&d, &l, 0, ~0ull, false) &&
+	expect(!foreign_free(&d, &l, ~0ull - 3, 8, false) &&
+	       !foreign_free(&d, &l, 0, ~0ull, false) &&
 	       !foreign_free(&d, &l, 0, 0, false));
-	/* A slot that is no label any more, while no pool may write it; one that cannot be read may be one. */
+	/*
+	 * A slot that is no label any more, while no pool may write it; one that cannot be read may
+	 * be one.
+	 */
 	l.slots[0].state = -ENODATA;
-	expect(foreign_free(&d, &l, 64 * kib + 64, 8, false) && !foreign_free(&d, &l, 64 * kib + 64, 8, true));
+	expect(foreign_free(&d, &l, 64 * kib + 64, 8, false) &&
+	       !foreign_free(&d, &l, 64 * kib + 64, 8, true));
 	expect(!foreign_free(&d, &l, 80 * kib - 4, 8, false));
 	l.slots[0].state = -EIO;
 	expect(!foreign_free(&d, &l, 64 * kib + 64, 8, false));
@@ -1445,7 +1505,8 @@ static void print_unasked(void)
 					   .uuid = "85ee7ac4-4661-4655-a262-12162eefcaf4" };
 	json_object *pool = pool_unasked(&e);
 
-	printf("{\"version\":1,\"pools\":[%s]}\n", json_object_to_json_string_ext(pool, JSON_C_TO_STRING_PLAIN));
+	printf("{\"version\":1,\"pools\":[%s]}\n", json_object_to_json_string_ext(pool,
+		JSON_C_TO_STRING_PLAIN));
 	json_object_put(pool);
 }
 

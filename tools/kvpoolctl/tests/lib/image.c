@@ -83,7 +83,8 @@ static void add_cache(struct image *m, enum image_cache cache)
 	struct kvp_why why;
 
 	g->first_leg = m->data_legs;
-	check_layout(kvp_layout_cache(cache == IMAGE_THREE_SSDS ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE,
+	check_layout(kvp_layout_cache(cache == IMAGE_THREE_SSDS ? KVP_VDEV_CACHE_PARITY1 :
+				      KVP_VDEV_CACHE,
 				      m->legs - m->data_legs, m->blocks, g, &why), &why);
 	m->sb.vdev_count++;
 }
@@ -99,7 +100,10 @@ static void place_log(struct image *m, enum image_cache cache)
 		return;
 	kvp_log_carry(&m->sb, log ? m->cache : 0, 0);
 	m->clean = kvp_log_blocks(g);
-	/* Behind what a summary speaks of; with the log elsewhere it is the last segment written to. */
+	/*
+	 * Behind what a summary speaks of; with the log elsewhere it is the last segment written
+	 * to.
+	 */
 	m->sb.cache_lsn = log ? 0 : m->clean + g->segment_blocks;
 }
 
@@ -266,7 +270,8 @@ static void put_lsn(struct image *m, const struct kvp_geometry *g, u64 lsn, cons
 	for (copy = 0; copy < kvp_log_copies(g); copy++) {
 		struct kvp_place at = kvp_log_place(g, lsn, copy);
 
-		image_write(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, block, KVP_BLOCK_SIZE);
+		image_write(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, block,
+			    KVP_BLOCK_SIZE);
 	}
 }
 

@@ -48,7 +48,8 @@ struct image {
 	unsigned int legs;
 	unsigned int data_legs;		/* the first of them; the others are SSDs of a cache */
 	u32 cache;			/* its vdev; 0: there is none */
-	u64 clean;			/* lsn of a segment of the cache with clean blocks; 0: it has none */
+	/* lsn of a segment of the cache with clean blocks; 0: it has none */
+	u64 clean;
 	u64 blocks;			/* of a leg */
 	u32 seed;
 	int fd[IMAGE_MAX_LEGS];
