@@ -2,16 +2,15 @@
 /*
  * Hostile answers of device-mapper, to commands:
  *
- *	answers [RUNS [FIRST_SEED]]
+ * answers [RUNS [FIRST_SEED]]
  *
- * What the module says is not to be trusted more than what a device says: a
- * module of another version may run, or one that is broken. libkvpool/dm.c is
- * replaced by functions that give sound answers, spoilt in a few places, and
- * every command that asks is run on them, up to where it would change
- * something. Under the sanitizers any misstep aborts, and an alarm ends a loop
- * over a count that was told; the seed is printed before.
+ * The tool trusts the module's answers no more than a device's data: the module may be of another
+ * version, or broken. Functions with sound answers replace libkvpool/dm.c. The answers are spoilt
+ * in a few places, and every command that asks the module runs on them, up to its first change.
+ * Under the sanitizers any misstep aborts. An alarm ends a loop over a count from an answer. The
+ * seed is printed on a failure.
  *
- * tests/fuzz/answers.c includes this file, and has libFuzzer choose in place of chance.
+ * tests/fuzz/answers.c includes this file; there libFuzzer chooses instead of chance.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -115,7 +114,7 @@ static void write_stats(char *buf)
 				      i, i, i, i, i, i, i, i, i, i);
 }
 
-/* --- and spoilt ones --------------------------------------------------------------- */
+/* --- spoilt answers ------------------------------------------------------------------ */
 
 static const char *some_text(void)
 {
@@ -134,7 +133,7 @@ static const char *some_text(void)
 	return texts[rnd(sizeof(texts) / sizeof(*texts))];
 }
 
-/* Where a value begins, behind a '=' or a blank, and how long it is. */
+/* The start of a value, after a '=' or a blank, and its length. */
 static size_t some_value(const char *buf, size_t *length)
 {
 	size_t size = strlen(buf), at;
@@ -165,25 +164,25 @@ static void spoil(char *buf)
 	char text[600];
 
 	switch (rnd(8)) {
-	case 0:		/* ends early */
+	case 0:		/* the answer ends early */
 		buf[rnd(size + 1)] = 0;
 		break;
-	case 1:		/* a byte */
+	case 1:		/* a byte changes */
 		if (size)
 			buf[rnd(size)] = (char)(1 + rnd(255));
 		break;
-	case 2:		/* a line goes */
+	case 2:		/* a line is missing */
 		at = rnd(size + 1);
 		replace(buf, at, strcspn(buf + at, "\n"), "");
 		break;
-	case 3:		/* or is there twice */
+	case 3:		/* a line is doubled */
 		at = rnd(size + 1);
 		length = strcspn(buf + at, "\n");
 		snprintf(text, sizeof(text), "\n%.*s\n", (int)(length < 500 ? length : 500),
 			 buf + at);
 		replace(buf, at, 0, text);
 		break;
-	case 4:		/* a long one */
+	case 4:		/* a long value */
 		at = some_value(buf, &length);
 		memset(text, 'a' + (int)rnd(26), sizeof(text) - 1);
 		text[sizeof(text) - 1] = 0;
@@ -205,7 +204,7 @@ static char *answer(const char *sound)
 	snprintf(buf, ANSWER_MAX, "%s", sound);
 	while (times--)
 		spoil(buf);
-	exact = strdup(buf);	/* so that reading behind its end is noticed */
+	exact = strdup(buf);	/* so that the sanitizers notice a read beyond its end */
 	free(buf);
 	return exact;
 }
@@ -329,7 +328,7 @@ bool module_version(char *buf, size_t size)
 
 /* --- the commands ------------------------------------------------------------------------ */
 
-/* stands for a folder that is empty: devices are not what this is about */
+/* stands for an empty folder: this test is not about devices */
 #define EMPTY	"@"
 
 static char empty[] = "/tmp/answers.XXXXXX";
@@ -389,7 +388,7 @@ int main(int argc, char **argv)
 	dup2(null, STDOUT_FILENO);
 	if (!mkdtemp(empty))
 		return 2;
-	/* what the commands say; the sanitizers have the descriptor */
+	/* for the output of the commands; the sanitizers keep the descriptor */
 	stderr = fdopen(null, "w");
 	for (i = 0; i < runs; i++) {
 		current_seed = first + i;

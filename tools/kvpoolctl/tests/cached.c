@@ -18,7 +18,9 @@ static unsigned int passed, failed;
 } while (0)
 
 static struct ctl ctl = { .quiet = true, .json = true };
-/* Of the test that runs: enum image_cache, or IMAGE_CACHES and the number of an image_shapes[]. */
+/*
+ * The cache of the running test: enum image_cache, or IMAGE_CACHES plus an index of image_shapes[].
+ */
 static int cache;
 
 /* main.c is not linked in. */
@@ -59,7 +61,9 @@ static const char *leg_word_of(json_object *o, size_t leg, const char *key)
 	return json_text_at(json_object_array_get_idx(json_at(o, "legs"), leg), key);
 }
 
-/* What it says first of a fault of the log that it can do without; "" if there is none. */
+/*
+ * The first fault that check reports for the log although it can do without that part; "" if none.
+ */
 static const char *fault(json_object *o, const char *key)
 {
 	json_object *list = json_at(o, "log.bad");
@@ -76,7 +80,7 @@ static void make(struct image *m)
 	image_seal(m);
 }
 
-/* As much as image_standard() has put in, and as it says. */
+/* The counts that image_standard() documents. */
 static void expect_whole(json_object *o)
 {
 	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
@@ -97,7 +101,7 @@ static unsigned int bad_parts(const struct image *m, json_object *o)
 	return n;
 }
 
-/* The second entry, of blocks 1 and 40: its payload, on one leg. */
+/* The payload of the second entry, of blocks 1 and 40, on one leg. */
 static u64 payload_at(const struct image *m, u32 i, unsigned int *leg)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[m->sb.log_vdev];
@@ -118,7 +122,7 @@ static void test_whole(void)
 	int status;
 
 	make(&m);
-	/* Homes beneath what the log has are out of date, or worse. */
+	/* Homes of blocks that the log has may be old or damaged. */
 	image_flip(&m, 0, (m.sb.vdevs[0].data_start + 1) << KVP_BLOCK_SHIFT, 1);
 	image_flip(&m, 1, (m.sb.vdevs[0].data_start + 1) << KVP_BLOCK_SHIFT, 1);
 	o = check(&m, 0, &status);
@@ -133,7 +137,10 @@ static void test_whole(void)
 	image_free(&m);
 }
 
-/* One bit of a dirty block: found and named, and no loss where there is a second copy, or a row. */
+/*
+ * One bit of a dirty block is wrong. The fault is named; with a second copy or a row no data is
+ * lost.
+ */
 static void test_rotten_dirty(void)
 {
 	unsigned int leg;
@@ -162,8 +169,8 @@ static void test_rotten_dirty(void)
 }
 
 /*
- * The same on all SSDs, of a block that a later segment says was durable: a start needs no more than the header, and it is
- * that block which is lost. If the header is not the same on all, the start is refused, and says so.
+ * The same on all SSDs, in a block that a later segment names as durable. A start needs only the
+ * header, so only that block is lost. If the headers differ, the start is refused with that reason.
  */
 static void test_rotten_durable(void)
 {
@@ -203,7 +210,7 @@ static void test_rotten_durable(void)
 	image_free(&m);
 }
 
-/* Of the last entry nobody was told that it is durable: what is torn there ends the log. */
+/* The last entry was not acknowledged as durable: if it is torn, the log ends before it. */
 static void test_torn_end(void)
 {
 	struct image m;
@@ -254,7 +261,7 @@ static void test_rotten_clean(void)
 	expect_whole(o);
 	expect(json_number_at(o, "cache.clean_bad") == 1 && leg_number(o, leg, "clean_bad") == 1);
 	json_object_put(o);
-	/* Where the log has come since, or may have, the summary says nothing. */
+	/* the log may have overwritten the segment, so its summary does not count */
 	if (cache == IMAGE_TWO_SSDS_READ) {
 		m.sb.cache_lsn += kvp_log_blocks(&m.sb.vdevs[1]);
 		image_seal(&m);
@@ -266,8 +273,8 @@ static void test_rotten_clean(void)
 }
 
 /*
- * What the table says of a block goes before a summary: if that has changed since, the copy is
- * neither clean nor rotten.
+ * The table takes precedence over a summary. If its entry has changed since, the copy is neither
+ * clean nor rotten.
  */
 static void test_changed_clean(void)
 {
@@ -298,8 +305,8 @@ static void test_changed_clean(void)
 }
 
 /*
- * An intent that the last entry does not list as open was home: if it is not there now, older data
- * does not count.
+ * An intent that the last entry does not list as open was home. If its version is not there now, no
+ * older version counts.
  */
 static void test_closed_intent(void)
 {
@@ -318,12 +325,12 @@ static void test_closed_intent(void)
 		image_home(&m, 90, 3);
 		image_log(&m, &recs[0], 1);
 		image_log(&m, &recs[1], 1);
-		/* As long as nothing follows it is open, and what is older counts. */
+		/* with no later entry the intent is open, and the older version counts */
 		if (i)
 			image_log(&m, &recs[2], 1);
 		image_seal(&m);
 		o = check(&m, 0, &status);
-		/* The intents of blocks 2 and 3, which are not home, are closed in both cases. */
+		/* in both cases the intents of blocks 2 and 3, which are not home, are closed */
 		expect(json_number_at(o, "blocks.unrepaired") == (i ? 3 : 2));
 		expect(json_number_at(o, "blocks.in_log") == 4);
 		json_object_put(o);
@@ -331,7 +338,7 @@ static void test_closed_intent(void)
 	}
 }
 
-/* SSDs that are not given: fewer than it takes are a clear refusal, and else nothing is missed. */
+/* SSDs are not given: with too few, check refuses clearly; otherwise nothing is missed. */
 static void test_missing(void)
 {
 	static const unsigned int needed[IMAGE_CACHES] = {
@@ -368,7 +375,7 @@ static void test_missing(void)
 		}
 		json_object_put(o);
 	}
-	/* After an orderly stop there is nothing in it that is needed. */
+	/* after a clean stop the log holds nothing that is needed */
 	m.sb.flags |= KVP_SB_CLEAN;
 	m.sb.log_tail = m.sb.log_commit = m.lsn;
 	m.sb.log_prev_lsn = m.prev_lsn;
@@ -381,7 +388,7 @@ static void test_missing(void)
 	image_free(&m);
 }
 
-/* One that was recorded out: of no use, however well it looks. */
+/* An SSD that was recorded out is not used, even if it looks sound. */
 static void test_outdated(void)
 {
 	struct image m;
@@ -404,7 +411,7 @@ static void test_outdated(void)
 	image_free(&m);
 }
 
-/* Without one SSD, and a block of another rotten: lost where it was in need of both. */
+/* One SSD is not given, and a block of another is rotten: the block is lost if it needs both. */
 static void test_rotten_and_missing(void)
 {
 	unsigned int leg, other;
@@ -421,7 +428,7 @@ static void test_rotten_and_missing(void)
 	if (cache == IMAGE_THREE_SSDS) {
 		expect(other != leg && status == EXIT_FAULTED);
 		expect(strstr(json_text_at(o, "log.why"), "bad payload of block"));
-	} else {	/* of copies the first leg is named: without it the others are sound */
+	} else {	/* with copies the first leg is blamed; without it the others are sound */
 		expect(other == leg && status == (cache == IMAGE_ONE_SSD ? EXIT_FAULTED :
 						  EXIT_DEGRADED));
 	}
@@ -452,8 +459,8 @@ static bool refused(const struct image *m, const struct import_options *o, const
 }
 
 /*
- * A log on a cache is given up only if it is damaged; and a pool whose log holds writes is not read
- * only.
+ * A log on a cache is given up only if it is damaged. A pool whose log holds writes cannot be
+ * imported read-only.
  */
 static void test_import(void)
 {
@@ -484,7 +491,7 @@ static void test_import(void)
 
 /* --- full stripes ------------------------------------------------------------------------ */
 
-/* Parity, and copies of a header: what does not fit is said, and nothing is lost. */
+/* Damaged parity, or a damaged copy of a header, is reported; no data is lost. */
 static void test_stripes(void)
 {
 	static const struct { u32 at; const char *what; } parts[] = {
@@ -508,7 +515,7 @@ static void test_stripes(void)
 		expect_whole(o);
 		expect(bad_parts(&m, o) == 1 && strstr(fault(o, "why"), parts[i].what));
 		json_object_put(o);
-		/* All others have what it takes. */
+		/* the other legs suffice */
 		o = check(&m, 1u << leg, &status);
 		expect(status == EXIT_DEGRADED && !bad_parts(&m, o));
 		expect_whole(o);
@@ -526,7 +533,7 @@ static void test_stripes(void)
 
 /* --- other shapes -------------------------------------------------------------------------- */
 
-/* Valid blocks of whose row the log says nothing; where there are rows, of the same. */
+/* A valid block whose row has no record in the log; BESIDE lies in the same row. */
 #define ALONE	300u
 #define BESIDE	316u
 
@@ -550,8 +557,8 @@ static bool has_rows(const struct image *m)
 }
 
 /*
- * As much as image_standard_shaped() has put in. Of what was under way when the power went, each
- * may be there or not.
+ * The counts that image_standard_shaped() documents. Writes in progress at the power cut may be
+ * there or not.
  */
 static void expect_shape(const struct image *m, json_object *o)
 {
@@ -567,7 +574,7 @@ static void expect_shape(const struct image *m, json_object *o)
 	expect(!bad_parts(m, o));
 }
 
-/* Whole, and without any one leg that its vdev can lose. */
+/* With all legs, and without any one leg that its vdev can lose. */
 static void test_shape_whole(void)
 {
 	struct image m;
@@ -579,7 +586,7 @@ static void test_shape_whole(void)
 	o = check(&m, 0, &status);
 	expect(status == EXIT_DONE && !json_at(o, "advice"));
 	expect_shape(&m, o);
-	/* What is torn at home is made of its row. */
+	/* a torn block at home is rebuilt from its row */
 	expect(json_number_at(o, "blocks.torn") ==
 	       !kvp_is_parity1(&m.sb.vdevs[kvp_map_find(&m.sb.map, STD_INTENT_TORN).vdev]));
 	json_object_put(o);
@@ -601,7 +608,7 @@ static void test_shape_whole(void)
 	image_free(&m);
 }
 
-/* A home that rots: another leg has it, or the rest of its row, or nobody. */
+/* A home block rots: another leg has it, the rest of its row gives it, or it is lost. */
 static void test_shape_rotten(void)
 {
 	struct kvp_map_place in;

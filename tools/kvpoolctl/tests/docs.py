@@ -75,7 +75,7 @@ def check_manual():
 def check_events():
     sources = "".join(p.read_text() for p in (TOP / "dm-kvpool").rglob("*.c"))
     raised = set(re.findall(r'\bkvp_event\([^;"]*"(\w+)', sources))
-    # Those that stand in tables: of finds, of marks, and the two that a start has.
+    # Names that stand in tables: of finds, of marks, and the two of a start.
     raised |= set(re.findall(r'\[KVP_FIND_\w+\] = \{ "(\w+)"', sources))
     raised |= set(re.findall(r'^\t\t\{ "\w+", "(\w+)", (?:KVP_SB_\w+|0) \}', sources, re.M))
     raised |= set(re.findall(r'\? "(created)" : "(imported)"', sources)[0])
@@ -85,7 +85,7 @@ def check_events():
 
 
 def check_table():
-    """What admin-guide.md has of dm-interface.md."""
+    """Compares the parts of admin-guide.md that repeat dm-interface.md."""
     guide, interface = read("docs/admin-guide.md"), read("docs/dm-interface.md")
     listed = re.search(r"^Options of the table line: (.*?)\.\s+Messages: (.*?)\.\n", guide, re.M | re.S)
     rows = interface.split("## Table", 1)[1].split("## Status", 1)[0]
@@ -100,13 +100,13 @@ def check_table():
     expect(len(fields) == len(shown), "admin-guide.md: the status line has other fields than in dm-interface.md")
 
 
-# What tunables.c counts ranges in.
+# The units of tunables.c, as on-disk-format.md writes them.
 UNITS = {"bytes": "BYTES", "ms": "MS", "seconds": "S", "bytes per second": "BYTES_PER_S", "word": "WORD",
          "hundredths of drive writes a day": "DWPD"}
 
 
 def check_tunables_on_disk():
-    """Number, name and unit of each, and the words."""
+    """Compares number, name, unit and words of each tunable."""
     order = re.search(r"enum kvp_tunable_id \{(.*?)KVP_TUNABLES", read("dm-kvpool/format/tunables.h"), re.S)[1]
     known = {place: (key, unit, words) for place, key, unit, words in re.findall(
         r'\[(KVP_T_\w+)\] = \{ "([a-z_]+)", KVP_UNIT_(\w+),[^"]*?(?:NULL|"([^"]*)"),', read("dm-kvpool/format/tunables.c"))}
@@ -192,7 +192,7 @@ def check_cases():
             return (TOP / f"tests/vm/t/{name[3:]}.sh").exists()
         if (TOP / f"tests/sim/breaks/{name}.patch").exists() or name in tool:
             return True
-        # Names of tests are put together: kind, pool, case.
+        # A test's name is put together: kind, pool, case.
         return all(re.sub(r"^deep\d-", "", part) in simulator for part in name.split(":"))
 
     rows = 0

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mutation run over what inspect, check and import read from devices:
+ * Mutated images, read by inspect, check and import:
  *
- *	fuzz [RUNS [FIRST_SEED]]
+ * fuzz [RUNS [FIRST_SEED]]
  *
- * Each run spoils a sound image in a few places, mostly with the sums made
- * right again so that the damage gets past them, looks at it in every way, and
- * restores it. Under the sanitizers any misstep aborts; the seed is printed
- * before. A count of outcomes at the end shows that the runs reached what they
- * are meant to reach.
+ * Each run spoils a sound image in a few places, reads it in every way, and restores it. Most
+ * damage has matching sums, so that it passes them. Under the sanitizers any misstep aborts. The
+ * seed is printed on a failure. Counts of outcomes at the end show that the runs reached their
+ * targets.
  *
- * tests/fuzz/image.c includes this file, and has libFuzzer choose in place of chance.
+ * tests/fuzz/image.c includes this file; there libFuzzer chooses instead of chance.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -24,10 +23,10 @@
 #include "inspect.h"
 
 #define MAX_UNDO	512
-#define FUZZ_LARGE	16	/* one run in so many on the large image */
+#define FUZZ_LARGE	16	/* one of 16 runs uses the large image */
 /* Images of a single or a mirror, and of one with each kind of cache. */
 #define COPIED		(2 + IMAGE_CACHES)
-#define IMAGES		(COPIED + 2 * IMAGE_SHAPES)	/* those of a shape dirty and clean */
+#define IMAGES		(COPIED + 2 * IMAGE_SHAPES)	/* each shape dirty and clean */
 
 struct undo {
 	unsigned int leg;
@@ -49,7 +48,7 @@ const char *const *command_names(void)
 }
 
 #ifdef FUZZ_INPUT
-static u64 state;	/* how far the input was read */
+static u64 state;	/* position in the input */
 static u64 rnd(u64 below);
 #else
 static u64 state;
@@ -76,7 +75,7 @@ static void on_abort(int sig)
 }
 #endif
 
-/* Writes, remembering what was there. */
+/* Writes bytes, and keeps the old ones. */
 static void put(struct image *m, unsigned int leg, u64 at, const void *buf, size_t bytes)
 {
 	struct undo *u = &undos[undo_count];
@@ -99,7 +98,7 @@ static void restore(struct image *m)
 	}
 }
 
-/* Values that parsers stumble over, in the place of 1, 4 or 8 bytes. */
+/* Puts values that parsers stumble over in place of 1, 4 or 8 bytes. */
 static void spoil(u8 *buf, size_t from, size_t to)
 {
 	static const u64 nasty[] = { 0, 1, 2, 3, 16, 17, 0x7f, 0xff, 0xffff, 0x10000, 0x7fffffff,
@@ -130,20 +129,20 @@ static void mutate_label(struct image *m, unsigned int leg, u64 at)
 
 	image_read(m, leg, at, &d, sizeof(d));
 	while (times--) {
-		/* most fields lie in front; vdevs, legs and roots behind */
+		/* most fields lie in front; vdevs, legs and roots follow */
 		if (rnd(2))
 			spoil((u8 *)&d, 16, 1024);
 		else
 			spoil((u8 *)&d, 16, sizeof(d));
 	}
 	if (rnd(2))
-		d.epoch = cpu_to_le64(100);	/* so that it wins */
+		d.epoch = cpu_to_le64(100);	/* so that this superblock is the newest */
 	if (rnd(8))
 		seal_superblock(&d);
 	put(m, leg, at, &d, sizeof(d));
 }
 
-/* One label, or the same lie in the newest one of every leg. */
+/* Spoils one label, or the newest one of every leg in the same way. */
 static void mutate_superblock(struct image *m)
 {
 	unsigned int end = (unsigned int)rnd(2), leg;
@@ -161,7 +160,7 @@ static void mutate_superblock(struct image *m)
 	}
 }
 
-/* The sum of kvp_log_seal(), over what is in the buffer already. */
+/* Sets the sum as kvp_log_seal() does, over the present contents of the buffer. */
 static void seal_entry(const struct image *m, u8 *buf, size_t size)
 {
 	struct kvp_disk_log_hdr *d = (struct kvp_disk_log_hdr *)buf;
@@ -174,11 +173,11 @@ static void seal_entry(const struct image *m, u8 *buf, size_t size)
 					 bytes < size ? bytes : size));
 }
 
-/* --- entries that lie ---------------------------------------------------------------- */
+/* --- false entries --------------------------------------------------------------------- */
 
 struct entry {
 	u64 lsn;
-	const struct kvp_geometry *g;	/* of the vdev that has it */
+	const struct kvp_geometry *g;	/* of the vdev with the entry */
 	u8 buf[KVP_BLOCK_SIZE] __attribute__((aligned(8)));	/* its header */
 };
 
@@ -218,7 +217,10 @@ static void read_entry(const struct image *m, u64 lsn, struct entry *e)
 	image_read(m, leg, at, e->buf, sizeof(e->buf));
 }
 
-/* One block on all legs that have it, or on one; in full stripes a header is there twice. */
+/*
+ * Writes one block to one leg, or to all legs that have it; in full stripes a header has two
+ * copies.
+ */
 static void put_copies(struct image *m, const struct entry *e, u64 lsn, bool header,
 		       const void *data, bool all)
 {
@@ -234,7 +236,7 @@ static void put_copies(struct image *m, const struct entry *e, u64 lsn, bool hea
 	}
 }
 
-/* A place in the log that means something. */
+/* A used place of the log. */
 static u64 some_lsn(const struct image *m)
 {
 	u64 lsn = m->logged[rnd(m->logged_count)].lsn;
@@ -261,7 +263,7 @@ static u64 some_block(const struct image *m)
 			m->sb.pool_blocks - 1 - rnd(3) + rnd(2);
 }
 
-/* One field of the header, that each check of it has to see. */
+/* Changes one field of the header; the checks of it must notice. */
 static void lie_in_header(const struct image *m, struct entry *e)
 {
 	struct kvp_disk_log_hdr *d = hdr_of(e);
@@ -345,7 +347,7 @@ static void lie_in_payload(struct image *m, struct entry *e)
 	put_copies(m, e, lsn, false, data, rnd(2));
 }
 
-/* The lengths that follow from the records, and the sums of what lies where they say. */
+/* Sets the lengths that follow from the records, and the sums of the payload. */
 static void make_fit(const struct image *m, struct entry *e)
 {
 	struct kvp_disk_log_hdr *d = hdr_of(e);
@@ -374,7 +376,7 @@ static void make_fit(const struct image *m, struct entry *e)
 	}
 }
 
-/* The entries behind it follow on it again. */
+/* Links the following entries to this one again. */
 static void make_follow(struct image *m, const struct entry *first)
 {
 	u32 csum = le32_to_cpu(hdr_of((struct entry *)first)->csum);
@@ -392,7 +394,7 @@ static void make_follow(struct image *m, const struct entry *first)
 	}
 }
 
-/* A copy of the last entry behind the end, which says that it is the next. */
+/* Puts a copy of the last entry behind the end, as if it were the next one. */
 static bool move_behind(const struct image *m, struct entry *e)
 {
 	struct kvp_disk_log_hdr *d = hdr_of(e);
@@ -436,7 +438,7 @@ static void mutate_log(struct image *m)
 		make_follow(m, &e);
 }
 
-/* --- tables that lie ------------------------------------------------------------------- */
+/* --- false tables ---------------------------------------------------------------------- */
 
 /* Replaces a root in the newest superblocks of a leg. */
 static void put_root(struct image *m, unsigned int leg, u32 root, u64 ptr, bool wins)
@@ -477,7 +479,10 @@ static void read_page(const struct image *m, const struct kvp_geometry *g, u32 l
 	image_read(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, page, KVP_BLOCK_SIZE);
 }
 
-/* Spoils a page, and seals those above it and the root again: on all legs, or on one that wins. */
+/*
+ * Spoils a page, and seals it, the pages above and the root: on all legs, or on one that is the
+ * newest.
+ */
 static void mutate_table(struct image *m)
 {
 	static struct kvp_disk_page page;
@@ -508,7 +513,7 @@ static void mutate_table(struct image *m)
 			put_root(m, i, first, ptr, !all);
 }
 
-/* The sum of kvp_summary_seal() comes out right again, or does not. */
+/* Sets the sum as kvp_summary_seal() does, or leaves it wrong. */
 static void mutate_summary(struct image *m)
 {
 	static struct kvp_disk_summary d;
@@ -635,7 +640,7 @@ static void make_images(struct image *images)
 	}
 }
 
-/* One of them is spoilt, looked at, and restored. */
+/* Spoils one of the images, reads it, and restores it. */
 static void run_one(struct image *images)
 {
 	struct image *m = &images[rnd(FUZZ_LARGE) ? 1 + rnd(IMAGES - 1) : 0];
@@ -661,7 +666,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < runs; i++) {
 		current_seed = first + i;
 		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
-		alarm(60);	/* a parser that hangs is broken too */
+		alarm(60);	/* a hanging parser is a fault too */
 		run_one(images);
 	}
 	for (i = 0; i < IMAGES; i++)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes the standard image to files, one a leg: mkimage [OPTION] FILE...
- * -s: without poison; -m: not to be imported without its name (autoimport=0);
- * -x: exported; -d: destroyed; -r: with a feature that only readers may ignore;
- * -i: with one that nobody may; -u: another pool, of the same name; -h: run by
- * another host, which did not stop it; -H: which did; -1, -2, -3: without
- * poison, and with a cache of so many SSDs, which are the last files; three are
- * a parity1; -l: with one of two, and the log on the legs
+ * -s: without poison
+ * -m: not imported unless named (autoimport=0)
+ * -x: exported; -d: destroyed
+ * -r: with a feature that readers may ignore; -i: with one that no program may ignore
+ * -u: another pool of the same name
+ * -h: run by another host, which did not stop it; -H: which did
+ * -1, -2, -3: without poison, with a cache of that many SSDs, which are the last files; three SSDs
+ * are a parity1
+ * -l: with a cache of two SSDs, and the log on the legs
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -74,7 +77,7 @@ static void apply(struct image *m, char option)
 		m->sb.flags |= KVP_SB_DESTROYED;
 		break;
 	}
-	/* no older superblock says otherwise */
+	/* so that no older superblock differs */
 	for (i = 0; i < KVP_SB_RING; i++)
 		image_seal(m);
 }

@@ -17,17 +17,17 @@ import re
 import sys
 from pathlib import Path
 
-# Virtual machines start Python without this, to be quicker.
+# Virtual machines start Python without this folder, to be quicker.
 sys.path.append("/usr/lib/python3/dist-packages")
 from jsonschema import Draft202012Validator  # noqa: E402
 from jsonschema.exceptions import best_match  # noqa: E402
 
-# The keys below these are not the schema's.
+# The schema does not fix the keys below these.
 FREE = ("superblock", "fields", "tunables", "list")
 
 
 def closed(schema):
-    """The schema, with no field allowed but those that it has."""
+    """The schema, changed so that it allows no other fields."""
     if isinstance(schema, list):
         return [closed(s) for s in schema]
     if not isinstance(schema, dict):
@@ -46,7 +46,7 @@ class Schema:
         self.validators = {}
 
     def validator(self, name, tight=True):
-        """Of one of the definitions, or "" of all that there may be."""
+        """The validator of one definition, or with "" of all of them."""
         if (name, tight) not in self.validators:
             root = self.closed if tight else self.schema
             one = {"$defs": root["$defs"], "$ref": f"#/$defs/{name}"} if name else root
@@ -54,7 +54,7 @@ class Schema:
         return self.validators[name, tight]
 
     def fault(self, name, obj):
-        """Why the object is not what the definition says, or None."""
+        """The reason why the object violates the definition, or None."""
         error = best_match(self.validator(name).iter_errors(obj))
         if error:
             return f"{name}: {'.'.join(str(p) for p in error.absolute_path) or 'object'}: {error.message[:300]}"
@@ -65,7 +65,7 @@ class Schema:
 
 
 def wanted(words, obj):
-    """The name of what the command must print."""
+    """The definition of the object that the command must print."""
     if "error" in obj:
         return "error"
     command = next(w for w in words if not w.startswith("-"))
@@ -112,7 +112,7 @@ def undocumented(obj, words):
 
 
 def places(obj, at=()):
-    """The paths of all fields that the schema knows; of arrays those of the first member."""
+    """The paths of all fields in the schema; of arrays those of the first member."""
     if isinstance(obj, list):
         yield from places(obj[0], (*at, 0)) if obj else ()
     elif isinstance(obj, dict):
@@ -123,7 +123,7 @@ def places(obj, at=()):
 
 
 def spoiled(obj):
-    """Copies of the object, each with one fault, and what that is."""
+    """Copies of the object, each with one fault, and the fault's name."""
     for *way, key in places(obj):
         for fault in ("without", "with another type of", "with a field beside"):
             new = copy.deepcopy(obj)
@@ -164,7 +164,7 @@ def check(record, schema, statuses, doc_words):
 
 
 def spoil(records, schema):
-    """Objects with a fault that the schema takes all the same: of each kind the first one is tried."""
+    """Objects with a fault that the schema accepts; the first object of each kind is tried."""
     seen, tried = set(), 0
     for _, command, text, _ in records:
         obj = json.loads(text)

@@ -46,7 +46,9 @@ const char *const *command_names(void)
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* Long data is summed in lanes: as byte by byte, whatever its length and place. */
+/*
+ * Long data is summed in lanes. The sum equals that of single bytes, for any length and alignment.
+ */
 static void test_crc32c_lanes(void)
 {
 	static const u32 lengths[] = { 4079, 4080, 4081, 4096, 8160, 12300 };
@@ -190,13 +192,13 @@ static void test_device_word(void)
 	struct device d = { .fd = -1 };
 	char buf[DEVICE_WORD], name[64];
 
-	/* no such device: its numbers, whatever the path */
+	/* no such device: the word is its numbers, whatever the path */
 	d.rdev = device_make(4095, 7);
 	snprintf(d.path, sizeof(d.path), "/dev/null");
 	expect(!strcmp(device_word(&d, buf), "4095:7"));
 	if (device_find("/dev/vda", &d.rdev) && device_find("/dev/sda", &d.rdev))
 		return;
-	/* a path outside /dev may go away: the node's */
+	/* a path outside /dev may go away: the word is the node's path */
 	device_name(d.rdev, name, sizeof(name));
 	snprintf(d.path, sizeof(d.path), "/tmp/link");
 	expect(!strcmp(device_word(&d, buf), name));
@@ -222,7 +224,10 @@ static void test_stats(void)
 	stats_free(&s);
 }
 
-/* A mirror of two, and a cache of @ssds with so many in use; the last leg that is, is taken out. */
+/*
+ * The losses without one SSD: a mirror of two, and a cache of @ssds with @used in use. The last
+ * used SSD is taken out.
+ */
 static int losses_without_ssd(const char *kind, const char *log, unsigned int ssds,
 			      unsigned int used, int now)
 {
@@ -247,19 +252,19 @@ static int losses_without_ssd(const char *kind, const char *log, unsigned int ss
 static void test_spares(void)
 {
 	expect(losses_without_ssd("cache", "cache", 2, 2, 1) == 0);
-	/* The log goes to the mirror. */
+	/* the log goes to the mirror */
 	expect(losses_without_ssd("cache", "cache", 2, 1, 0) == 1);
 	expect(losses_without_ssd("cache", "cache", 1, 1, 0) == 1);
 	expect(losses_without_ssd("cache", "legs", 1, 1, 1) == 1);
 	expect(losses_without_ssd("cache-parity1", "cache", 3, 3, 1) == 0);
 	expect(losses_without_ssd("cache-parity1", "cache", 3, 2, 0) == 1);
-	/* A leg of the mirror. */
+	/* a leg of the mirror is taken out */
 	expect(losses_without_ssd("cache", "cache", 1, 0, 1) == 0);
 }
 
 /* --- events ---------------------------------------------------------------------------- */
 
-/* Is the event @text told as @want? */
+/* Is the event @text printed as @want? */
 static bool event_is(const char *text, const char *want)
 {
 	json_object *o = json_object_new_object();
@@ -280,7 +285,7 @@ static void test_events(void)
 	expect(event_is("scrub_stopped", "{\"event\":\"scrub_stopped\",\"fields\":{}}"));
 	expect(event_is("healed leg=1 block=77",
 			"{\"event\":\"healed\",\"fields\":{\"leg\":\"1\",\"block\":\"77\"}}"));
-	/* What comes last may have blanks, and what looks like a key but is none. */
+	/* the last value may contain blanks, and text that only looks like a key */
 	expect(event_is("leg_lost leg=2 why=a log write failed",
 			"{\"event\":\"leg_lost\",\"fields\":{\"leg\":\"2\",\"why\":\"a log write "
 			"failed\"}}"));
@@ -296,7 +301,7 @@ static void test_events(void)
 	expect(event_is("", "{\"event\":\"\",\"fields\":{}}"));
 }
 
-/* --- what is counted ----------------------------------------------------------------- */
+/* --- counters ------------------------------------------------------------------------ */
 
 static void test_latency(void)
 {
@@ -304,7 +309,7 @@ static void test_latency(void)
 	unsigned int i;
 	char *text, *p;
 
-	/* 99 that took from 896 to 1024 us, one that took a second */
+	/* 99 flushes took 896 to 1024 us, one took a second */
 	latency_parse("flush sum 1099000000\nflush 1048576 99\nread 1 7\nflush 1073741824 1\n", &l);
 	expect(l.count == 100 && l.buckets == 2 && l.sum == 1099000000);
 	expect(latency_quantile(&l, 500) > 917504 && latency_quantile(&l, 500) < 1048576);
@@ -319,7 +324,7 @@ static void test_latency(void)
 	/* the pool was started again */
 	latency_since(&l, &later, &diff);
 	expect(diff.count == 100 && diff.sum == l.sum);
-	/* none, no bound, no sense, too many */
+	/* no bucket, no bound, nonsense, too many buckets */
 	latency_parse("", &l);
 	expect(!l.count && !latency_quantile(&l, 500));
 	latency_parse("flush 18446744073709551615 5", &l);
@@ -405,8 +410,8 @@ static void test_vdevs(void)
 }
 
 /*
- * What -o says is of a vdev that is named, or refused: of a cache alone, as for add, there is no
- * log_size.
+ * An option of -o must apply to a named vdev, or it is refused. For a cache alone, as for add,
+ * there is no log_size.
  */
 static int add_cache_with(const char *option, const char *said)
 {
@@ -448,8 +453,8 @@ static void scan(const struct image *m, struct scan *s)
 }
 
 /*
- * What a plan says of a cache of @kind is what a pool with it will say: all that may lie in its
- * log.
+ * The plan for a cache of @kind shows the same capacity as a pool with it: all that its log can
+ * hold.
  */
 static void cache_counts(u32 kind, u32 legs, u64 leg_mib, u64 ask_mib, u64 dirty_mib)
 {
@@ -473,13 +478,13 @@ static void test_cache_counts(void)
 	cache_counts(KVP_VDEV_CACHE, 1, 3072, 0, 1024);
 	cache_counts(KVP_VDEV_CACHE, 2, 3072, 2048, 2048);
 	cache_counts(KVP_VDEV_CACHE, 1, 64, 0, 0);
-	/* All of it may be dirty, and that is not more than there is. */
+	/* all of it may be dirty; the limit does not exceed the capacity */
 	cache_counts(KVP_VDEV_CACHE_PARITY1, 3, 64, 0, 0);
 	cache_counts(KVP_VDEV_CACHE_PARITY1, 3, 3072, 0, 1024);
 	cache_counts(KVP_VDEV_CACHE_PARITY1, 4, 3072, 9000, 9000);
 }
 
-/* Create and add tell a window that may not be from a device that is too small by this. */
+/* Create and add tell an invalid window from a device that is too small by this error. */
 static void test_window_refused(void)
 {
 	struct kvp_geometry g = { .log_window = (64 << 8) - 1 };
@@ -492,7 +497,7 @@ static void test_window_refused(void)
 	expect(kvp_layout_one(KVP_VDEV_CACHE, 1, 3 << 8, 0, 0, KVP_MAX_ROOTS, &g, &why) == -ENOSPC);
 }
 
-/* A chunk that is cut to 32 bits would be none at all, which means the default. */
+/* A chunk that was cut to 32 bits could become 0, which means the default. */
 static bool chunk_refused(u64 bytes)
 {
 	struct kvp_geometry g = { .chunk_blocks = kvp_chunk_asked(bytes) };
@@ -525,13 +530,13 @@ static void test_label(void)
 	expect(l.valid == 6 && !l.bad && l.sb && l.sb->sequence == 3);
 	expect(!label_fault(&l));
 	label_free(&l);
-	/* the newest is damaged in front: the ring at the end has it too */
+	/* the newest superblock is damaged in front: the ring at the end has it too */
 	newest = kvp_sb_slot_offset(m.blocks, 0, 3);
 	image_flip(&m, 0, newest + 5000, 1);
 	expect(!label_read(&d, &l, &err));
 	expect(l.valid == 5 && l.bad == 1 && l.sb->sequence == 3);
 	label_free(&l);
-	/* and there: the one before is left */
+	/* and there: the one before it counts */
 	image_flip(&m, 0, kvp_sb_slot_offset(m.blocks, 1, 3) + 5000, 1);
 	expect(!label_read(&d, &l, &err));
 	expect(l.valid == 4 && l.bad == 2 && l.sb->sequence == 2);
@@ -583,7 +588,7 @@ static void test_import_whole(void)
 	image_free(&m);
 }
 
-/* Which hosts are asked about: known ones that are not this one and did not stop the pool. */
+/* The question is asked only about other known hosts that did not stop the pool. */
 static void test_import_host(void)
 {
 	static const struct {
@@ -669,7 +674,7 @@ static void test_import_fork(void)
 	struct scan s;
 
 	image_standard(&m, 2, IMAGE_SMALL);
-	/* each half was started by force once, alone */
+	/* each half was started alone once, by force */
 	m.sb.fork_count = 1;
 	m.sb.forks[0] = 111;
 	m.sb.epoch = 4;
@@ -689,7 +694,8 @@ static void test_import_fork(void)
 }
 
 /*
- * One leg is of an older superblock than the other: by one it is in sync, by more it was put back.
+ * One leg has an older superblock than the other. One step behind it is in sync; more than one
+ * means that it was put back.
  */
 static void test_import_put_back(void)
 {
@@ -704,7 +710,7 @@ static void test_import_put_back(void)
 		image_standard(&m, 2, IMAGE_SMALL);
 		m.legs = 1;
 		m.sb.sequence += behind - 1;
-		/* As superblocks say that failed on the other. */
+		/* as if superblocks had reported that writes to the other leg failed */
 		m.sb.behind = behind == 3 ? 2 : 0;
 		m.sb.behind_known = true;
 		image_seal(&m);
@@ -718,7 +724,7 @@ static void test_import_put_back(void)
 	}
 }
 
-/* Each went on without the other, and nobody forced anything. */
+/* Each leg went on without the other, and no start was forced. */
 static void test_import_parted(void)
 {
 	struct import_options o = { .readonly = false };
@@ -742,7 +748,7 @@ static void test_import_parted(void)
 	image_free(&m);
 }
 
-/* An unclean stop with nothing in the log is no obstacle to reading. */
+/* After an unclean stop with an empty log the pool can be read. */
 static void test_import_readonly(void)
 {
 	struct import_options o = { .readonly = true };
@@ -774,7 +780,7 @@ static void test_import_duplicate(void)
 	image_standard(&b, 2, IMAGE_SMALL);
 	paths[0] = a.path[0];
 	paths[1] = b.path[0];
-	paths[2] = a.path[0];	/* the same file again is no duplicate */
+	paths[2] = a.path[0];	/* the same file again is not a duplicate */
 	expect(!scan_run(paths, 3, &s, &err) && s.leg_count == 2);
 	expect(refused(&s, &o, ERR_DUPLICATE_LEG));
 	scan_free(&s);
@@ -872,7 +878,7 @@ static void test_check_standard(u64 blocks)
 	image_free(&m);
 }
 
-/* Clean records, of versions that are not the newest, one with a payload that rots: passed over. */
+/* Clean records of old versions, one with a rotten payload, are skipped. */
 static void test_check_clean(void)
 {
 	const struct image_rec recs[] = {
@@ -955,7 +961,7 @@ static void test_check_table_damage(void)
 	image_flip(&m, 1, page + 9, 1);
 	o = check(&m, &status);
 	expect(status == EXIT_DEGRADED && json_number_at(o, "table.pages_lost") == 1);
-	/* all of the leaf but what the log has, and two blocks under open intents */
+	/* the whole leaf except blocks in the log and two blocks under open intents */
 	expect(json_number_at(o, "blocks.unrepaired") == 512 - 5);
 	expect(json_number_at(o, "blocks.in_log") == 3);
 	json_object_put(o);
@@ -981,13 +987,13 @@ static void test_check_log_damage(void)
 	expect(status == EXIT_DEGRADED && leg_number(o, 0, "log_bad") == 1);
 	expect(json_number_at(o, "log.entries") == 3);
 	json_object_put(o);
-	/* both copies: later entries tell that it was durable */
+	/* both copies: later entries name it as durable */
 	image_flip(&m, 1, log_at(&m, m.sb.log_tail) + KVP_BLOCK_SIZE + 40, 1);
 	o = check(&m, &status);
 	expect(status == EXIT_FAULTED && !strcmp(json_text_at(o, "log.state"), "damaged"));
 	json_object_put(o);
 	image_free(&m);
-	/* the last entry torn on all legs: nobody was told that it is durable */
+	/* the last entry is torn on all legs: it was not acknowledged as durable */
 	image_standard(&m, 2, IMAGE_SMALL);
 	m.entries[STD_POISONED] = 0;
 	image_seal(&m);
@@ -996,7 +1002,7 @@ static void test_check_log_damage(void)
 	o = check(&m, &status);
 	expect(json_number_at(o, "log.entries") == 2);
 	expect(!strcmp(json_text_at(o, "log.state"), "sound"));
-	/* unless the superblock says so */
+	/* unless the superblock says that it was durable */
 	json_object_put(o);
 	m.sb.log_commit = m.lsn;
 	image_seal(&m);
@@ -1057,8 +1063,8 @@ static void end_generation(struct image *m, struct kvp_generation *g)
 }
 
 /*
- * The log of @m, if the superblock names @count of its generations; the labels do not, as no cache
- * has it.
+ * Walks the log of @m as if the superblock named @count of its generations. The labels do not, as
+ * the log is not on a cache.
  */
 static enum log_state walk_as(const struct image *m, u32 count, struct verify *v)
 {
@@ -1112,7 +1118,7 @@ static void test_log_generations(void)
 	expect(walk_as(&m, 2, &v) == LOG_SOUND && v.log.entries == 3 && v.log.head == m.lsn);
 	expect(v.blocks[VERIFY_IN_LOG] == 3);	/* 11, 12, 21 */
 	expect(v.blocks[VERIFY_OK] == 2 && !v.blocks[VERIFY_UNREPAIRED]);
-	/* It ends where it is said to: not later, and damaged if not there. */
+	/* the generation ends exactly where the superblock says; another end is damage */
 	m.sb.generations[0].last_csum++;
 	expect(walk_as(&m, 2, &v) == LOG_DAMAGED && v.log.entries == 1);
 	expect(walk_as(&m, 0, &v) == LOG_DAMAGED && !v.log.entries);
@@ -1242,7 +1248,7 @@ static const struct {
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
 };
 
-/* Each thing that can be wrong has its own advice, with a command in it, in one line. */
+/* Each fault has its own advice, with a command, in one line. */
 static void test_advice(void)
 {
 	char text[ADVICE_BUF];
@@ -1264,7 +1270,7 @@ static void test_advice(void)
 	}
 }
 
-/* Of a suspended pool that cannot be asked what is known is told, and what to do. */
+/* The status of a suspended pool that cannot be asked shows the known facts and advice. */
 static void test_unasked(void)
 {
 	static const struct dm_entry e = { .name = "tank", .uuid = "uuid", .suspended = true,
@@ -1300,7 +1306,10 @@ static bool printed(struct columns *c, const char *want)
 	return same;
 }
 
-/* Letters count, not bytes; what is no text cannot break a line, and no line ends in spaces. */
+/*
+ * Widths count letters, not bytes. Control characters cannot break a line, and no line ends in
+ * spaces.
+ */
 static void test_columns(void)
 {
 	static const struct column titles[] = { { .title = "NAME" }, { "SIZE", true, 0 },
@@ -1362,7 +1371,7 @@ static const char tree_long[] =
 	"    single-1    degraded  2.00 MiB\n"
 	"      uuid-c    missing   1.00 MiB     1      2         3       0\n";
 
-/* A cache has room whether it carries the log or not. */
+/* A cache has a size whether it carries the log or not. */
 #define TREE_CACHE(on) "{\"name\":\"tank\",\"state\":\"online\",\"size\":1048576,\"vdevs\":[],"	\
 	"\"log\":{\"on\":\"" on "\"},\"cache\":{\"kind\":\"cache\",\"state\":\"online\",\"size\":2097152,"	\
 	"\"legs\":[" TREE_LEG("\"/dev/s\"", "uuid-s", "online", "0") "]}}"
@@ -1419,7 +1428,7 @@ static void test_layout_of_cache(void)
 #define BUSY_CACHE(rate, ms) "{\"name\":\"tank\",\"log\":{\"on\":\"cache\"},\"cache\":{\"state\":\"online\"," \
 	"\"mode\":\"writeback\",\"destage_rate\":" rate ",\"drain_ms\":" ms ",\"drain\":{\"state\":\"none\"}}}"
 
-/* What status says of the cache of @pool has @text in it. */
+/* Do the lines of status about the cache of @pool contain @text? */
 static bool says(const char *pool, const char *text)
 {
 	json_object *o = json_tokener_parse(pool);
@@ -1445,7 +1454,7 @@ static void test_cache_lines(void)
 	expect(!says(MOVING_CACHE("legs", "done"), "the log moves") &&
 	       !says(MOVING_CACHE("cache", "none"), "leaves"));
 	expect(says(MOVING_CACHE("cache", "none"), "cache: write-back: carries the log;"));
-	/* Where nothing goes home nobody can tell how long that would take. */
+	/* without a rate there is no estimate of the time */
 	expect(says(MOVING_CACHE("cache", "none"), "no recent writes home\n") &&
 	       !says(MOVING_CACHE("cache", "none"), "0 B/s") &&
 	       !says(MOVING_CACHE("cache", "none"), "all in"));
@@ -1453,7 +1462,7 @@ static void test_cache_lines(void)
 	expect(says(BUSY_CACHE("1024", "2500"), "1.00 KiB/s written home; all in 3 s\n"));
 }
 
-/* Where a signature of others may be wiped: nowhere where the pool has, or may have, something. */
+/* Where a foreign signature may be wiped: only where the pool has no data. */
 static void test_foreign_places(void)
 {
 	const u64 kib = 1024, back = 10000 - KVP_LABEL_BLOCKS, end = 10000 * 4 * kib;
@@ -1492,13 +1501,13 @@ static void test_foreign_places(void)
 	expect(!foreign_free(&d, &l, 80 * kib - 4, 8, false));
 	l.slots[0].state = -EIO;
 	expect(!foreign_free(&d, &l, 64 * kib + 64, 8, false));
-	/* On another device than the leg was made on nobody knows what its end is. */
+	/* the device differs from the one that the leg was made on, so its end is unknown */
 	sb->legs[0].size_blocks = 9999;
 	expect(!foreign_free(&d, &l, end - 8, 8, false) && foreign_free(&d, &l, 512, 8, false));
 	free(sb);
 }
 
-/* The status of a pool that does not run, as kvpoolctl prints it: for schema.py. */
+/* Prints the status of a pool that does not run, for schema.py. */
 static void print_unasked(void)
 {
 	static const struct dm_entry e = { .name = "tank", .suspended = true,

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For the tests of the tool in virtual machines (tests/vm/t/tool-*.sh), which
-# source it after tests/vm/lib.sh. Every object that a command prints with -j,
-# and every error, is kept; check_json, at the end, holds them all against
-# docs/json-schema.md and docs/kvpool.schema.json.
+# For the tests of the tool in virtual machines (tests/vm/t/tool-*.sh), which source it
+# after tests/vm/lib.sh. It keeps every object that a command prints with -j, and every
+# error. check_json, at the end, checks all of them against docs/json-schema.md and
+# docs/kvpool.schema.json.
 
 install -m 755 "$KVPOOL_TOP/build/kvpoolctl" /usr/local/sbin/kvpoolctl ||
 	fail "not built: kvpoolctl (make tool)"
 PATH=/usr/local/sbin:$PATH
 _records=/tmp/json-records
-# The quickest to start: under emulation it is seconds each time.
+# The interpreter that starts fastest: under emulation each start takes seconds.
 _python=$(PATH=/usr/bin:$PATH command -v python3)
 : > $_records
 
@@ -19,7 +19,8 @@ _python=$(PATH=/usr/bin:$PATH command -v python3)
 run() {
 	local want=$1 got=0
 	shift
-	# udev looks at a pool that was written to whenever it comes to that, and a second is all that these wait for it.
+	# udev probes a written pool at some later time; these commands wait only a second
+	# for it.
 	case " $* " in
 	*' destroy '* | *' export '*) udevadm settle ;;
 	esac
@@ -51,10 +52,10 @@ hasnt() {
 	fail "'$2' in std$1"
 }
 
-# refused STATUS CODE PATTERN ARG...: refused with that status and code; the one
-# line on standard error says what, why and the mend, and matches; and nothing
-# was sent to any disk of simdisk. A pool that runs may write something meanwhile,
-# such as what its cache is to have: then once more, when that has ended.
+# refused STATUS CODE PATTERN ARG...: the command is refused with that status and code.
+# The one line on standard error has reason and mend, and matches. No disk of simdisk was
+# written. A running pool may write meanwhile, for instance what its cache admits: then it
+# is tried once more, when that has ended.
 refused() {
 	local status=$1 code=$2 pattern=$3 before after
 	shift 3
@@ -78,7 +79,7 @@ _write_counters() {
 		/sys/kernel/config/simdisk/*/stats
 }
 
-# checksums DEV...: of all that lies on them, read past the caches.
+# checksums DEV...: of all their bytes, read past the caches.
 checksums() {
 	local dev
 	for dev; do
@@ -86,22 +87,22 @@ checksums() {
 	done
 }
 
-# json PATH [FILE]: the value there in the last object, as JSON; a text bare.
+# json PATH [FILE]: the value at PATH in the last object, as JSON; a text without quotes.
 helper json -ljson-c
 
-# check_json: every object printed so far is as docs/json-schema.md says.
+# check_json: every object printed so far matches docs/json-schema.md.
 check_json() {
 	"$_python" -IS "$KVPOOL_TOP/tools/kvpoolctl/tests/schema.py" "$KVPOOL_TOP/docs/json-schema.md" $_records
 }
 
-# settle POOL: everything home, so that nothing is written without a reason.
+# settle POOL: write everything home, so that nothing is written later without a cause.
 settle() {
 	dmsetup message "$1" 0 checkpoint
 	udevadm settle
 	quiet
 }
 
-# quiet: until nothing is written any more; events go to the legs in their own time.
+# quiet: wait until nothing is written; events reach the legs in their own time.
 quiet() {
 	local before=
 	until [ "$before" = "$(_write_counters)" ]; do
@@ -110,13 +111,13 @@ quiet() {
 	done
 }
 
-# stop POOL: as if by a careless hand, without a mark in the labels.
+# stop POOL: remove it without a mark in the labels, as a careless user would.
 stop() {
 	udevadm settle
 	dmsetup remove --retry "$1"
 }
 
-# cut_power POOL: and its device is removed; the power is back then.
+# cut_power POOL: cut the power, remove the device, and restore the power.
 cut_power() {
 	simset all power_cut now
 	udevadm settle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pools made for tests. */
+/* Pools for tests. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ void image_flip(struct image *m, unsigned int leg, u64 at, unsigned int bit)
 	image_write(m, leg, at, &byte, 1);
 }
 
-/* What is to be at the home of @block of the pool, on each leg that has it. */
+/* Writes @data to the home of @block of the pool, on each leg that has it. */
 static void write_home(struct image *m, u64 block, const void *data)
 {
 	struct kvp_map_place in = kvp_map_find(&m->sb.map, block);
@@ -76,7 +76,7 @@ static const unsigned int ssds[IMAGE_CACHES] = {
 	[IMAGE_TWO_SSDS_READ] = 2,
 };
 
-/* The vdev of the cache. */
+/* Adds the vdev of the cache. */
 static void add_cache(struct image *m, enum image_cache cache)
 {
 	struct kvp_geometry *g = &m->sb.vdevs[m->cache];
@@ -89,13 +89,13 @@ static void add_cache(struct image *m, enum image_cache cache)
 	m->sb.vdev_count++;
 }
 
-/* Where the log is, and what is clean on the cache. */
+/* Sets the place of the log, and of the clean blocks on the cache. */
 static void place_log(struct image *m, enum image_cache cache)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[m->cache];
 	bool log = cache != IMAGE_TWO_SSDS_READ;
 
-	/* Without a cache the log stays with those vdevs that a new pool chooses. */
+	/* without a cache the log stays on the vdevs that a new pool chooses */
 	if (!m->cache)
 		return;
 	kvp_log_carry(&m->sb, log ? m->cache : 0, 0);
@@ -107,7 +107,7 @@ static void place_log(struct image *m, enum image_cache cache)
 	m->sb.cache_lsn = log ? 0 : m->clean + g->segment_blocks;
 }
 
-/* The vdevs, and what each of them holds. */
+/* Lays out the vdevs. */
 static void lay_out(struct image *m, const struct image_shape *shape)
 {
 	struct kvp_sb *sb = &m->sb;
@@ -156,7 +156,7 @@ static void make_superblock(struct image *m, const struct image_shape *shape)
 		sb->legs[i].state = KVP_LEG_IN_SYNC;
 		sb->legs[i].size_blocks = m->blocks;
 	}
-	/* the second time round, and close to the end of a segment */
+	/* in the log's second round, close to the end of a segment */
 	g = &sb->vdevs[sb->log_vdev];
 	sb->log_tail = kvp_log_blocks(g) + g->segment_blocks -
 		       (kvp_has_data(g) ? 3 : kvp_log_kept(g) + 4);
@@ -262,7 +262,7 @@ u64 image_log_at(const struct image *m, u64 lsn, unsigned int *leg)
 	return at.block << KVP_BLOCK_SHIFT;
 }
 
-/* One block of the log of @g, on each leg that has it. */
+/* Writes one block of the log of @g to each leg that has it. */
 static void put_lsn(struct image *m, const struct kvp_geometry *g, u64 lsn, const void *block)
 {
 	u32 copy;
@@ -275,7 +275,7 @@ static void put_lsn(struct image *m, const struct kvp_geometry *g, u64 lsn, cons
 	}
 }
 
-/* The parity of @row of vdev @v, of the versions that @versions has of its blocks. */
+/* The parity of @row of vdev @v, for the versions @versions of its blocks. */
 static void row_parity(const struct image *m, u32 v, u64 row, const u8 *versions, u64 *sum)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[v];
@@ -298,7 +298,7 @@ static u32 parity_sum(const struct image *m, u32 v, u64 row, const void *data)
 	return kvp_block_sum(kvp_sum_seed(m->sb.nonce, v), kvp_parity_addr(row), data);
 }
 
-/* What the record says, but for its sum, and its contents if it has any. */
+/* Makes the record without its sum, and its payload if it has one. */
 static struct kvp_rec make_record(struct image *m, const struct image_rec *r, void *data)
 {
 	struct kvp_rec rec = { .block = r->block, .kind = r->kind, .count = 1 };
@@ -334,7 +334,7 @@ static void put_record(struct image *m, u8 *hdr, u8 *payload, struct kvp_log_hdr
 	kvp_rec_encode(&rec, (struct kvp_disk_rec *)(hdr + KVP_LOG_HDR_SIZE) + i);
 }
 
-/* Rows of parity, of a log that has them. */
+/* Adds parity of rows, in a log that has it. */
 static void put_parity(struct image *m, const struct kvp_geometry *g, const struct kvp_log_hdr *h,
 		       const u8 *payload)
 {
@@ -360,7 +360,10 @@ static void note_entry(struct image *m, u64 lsn, bool chain)
 		m->logged[m->logged_count++] = (struct image_entry){ lsn, chain };
 }
 
-/* An entry where @h says, on each leg that has it; what follows from the records gets into @h. */
+/*
+ * Writes an entry at the place in @h to each leg that has it, and sets the fields of @h that follow
+ * from the records.
+ */
 static void put_entry(struct image *m, struct kvp_log_hdr *h, const struct image_rec *recs,
 		      unsigned int count)
 {
@@ -446,7 +449,7 @@ void image_clean(struct image *m, u64 block)
 	free(d);
 }
 
-/* Writes page (@level, @index) of vdev @v; its pointer, null for a page of zeros. */
+/* Writes page (@level, @index) of vdev @v. Returns its pointer, null for a page of zeros. */
 static u64 write_page(struct image *m, u32 v, u32 level, u64 index, const u64 *slots)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[v];
@@ -471,7 +474,7 @@ static u64 write_page(struct image *m, u32 v, u32 level, u64 index, const u64 *s
 		       false);
 }
 
-/* The parity of each row that has something valid, at home, and what the table says of it. */
+/* Writes home the parity of each row with a valid block, and sets its words of the table. */
 static void write_parity(struct image *m, u32 v, u64 *words)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[v];
@@ -513,7 +516,7 @@ static u64 *leaf_words(struct image *m, u32 v)
 	return words;
 }
 
-/* The table of vdev @v; its roots go to @roots. */
+/* Writes the table of vdev @v; its roots go to @roots. */
 static void write_table(struct image *m, u32 v, u64 *roots)
 {
 	const struct kvp_geometry *g = &m->sb.vdevs[v];
@@ -582,7 +585,7 @@ void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum 
 	image_standard_shaped(m, &shape, blocks);
 }
 
-/* A block that a parity1 has, of those that the log says something of; ~0: there is none. */
+/* A block of a parity1 that the log has a record of; ~0: none. */
 static u64 in_row(const struct image *m)
 {
 	u64 block;
@@ -594,7 +597,7 @@ static u64 in_row(const struct image *m)
 	return ~0ull;
 }
 
-/* Three entries, of all kinds of records, and where there are rows a fourth and a chain. */
+/* Appends three entries with all kinds of records; with rows also a fourth entry and a chain. */
 static void standard_log(struct image *m)
 {
 	static const unsigned int logged[] = STD_LOGGED;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Pools made for tests: legs in memory, written with the codecs and nothing
- * else, as a module would have left them.
- */
+/* Pools for tests: legs in memory, written only with the codecs, as a module would leave them. */
 #ifndef KVPOOL_TEST_IMAGE_H
 #define KVPOOL_TEST_IMAGE_H
 
@@ -14,7 +11,7 @@
 #define IMAGE_MAX_VDEVS	4
 #define IMAGE_MAX_LOGGED 8
 
-/* What cache an image has. */
+/* The cache of an image. */
 enum image_cache {
 	IMAGE_NO_CACHE,
 	IMAGE_ONE_SSD,
@@ -24,7 +21,7 @@ enum image_cache {
 	IMAGE_CACHES,
 };
 
-/* What vdevs a pool has: those with data, up to one of kind 0, and a cache behind them. */
+/* The vdevs of a pool: those with data, ended by one of kind 0, and a cache after them. */
 struct image_shape {
 	struct {
 		u32 kind;		/* enum kvp_vdev_kind */
@@ -34,7 +31,7 @@ struct image_shape {
 };
 
 #define IMAGE_SHAPES	8
-/* With parity1, several vdevs, a log that goes by turns, and caches beside these. */
+/* Shapes with parity1, several vdevs, a log that rotates over vdevs, and caches beside these. */
 extern const struct image_shape image_shapes[IMAGE_SHAPES];
 
 /* An entry of the log, or of a recovery's chain, with a header of one block. */
@@ -44,9 +41,9 @@ struct image_entry {
 };
 
 struct image {
-	struct kvp_sb sb;		/* what image_seal() writes */
+	struct kvp_sb sb;		/* the superblock that image_seal() writes */
 	unsigned int legs;
-	unsigned int data_legs;		/* the first of them; the others are SSDs of a cache */
+	unsigned int data_legs;		/* number of legs before the SSDs of the cache */
 	u32 cache;			/* its vdev; 0: there is none */
 	/* lsn of a segment of the cache with clean blocks; 0: it has none */
 	u64 clean;
@@ -54,7 +51,7 @@ struct image {
 	u32 seed;
 	int fd[IMAGE_MAX_LEGS];
 	char path[IMAGE_MAX_LEGS][32];	/* by which the legs can be opened */
-	u64 *entries;			/* what the table says, by block of the pool */
+	u64 *entries;			/* the table's entries, by block of the pool */
 	u8 *home, *now;			/* by block: the version that is valid; the newest one */
 	/* of the log: where the next entry goes */
 	u64 lsn, prev_lsn;
@@ -70,7 +67,7 @@ struct image_rec {
 	unsigned int version;		/* of data and intents: what is written */
 };
 
-/* What image_standard() puts in. */
+/* Contents that image_standard() writes. */
 #define STD_VALID	{ 0, 1, 2, 3, 511, 512, 600 }	/* in the table, version 1 */
 #define STD_POISONED	700u
 #define STD_LOGGED	{ 1, 40 }		/* data in the log, version 2 */
@@ -79,7 +76,7 @@ struct image_rec {
 #define STD_INTENT_TORN	3u			/* intent, home holds a mixture */
 #define STD_DISCARDED	512u			/* 100 blocks from here */
 
-#define STD_CLEAN	511u			/* lies on the cache as well, by a summary */
+#define STD_CLEAN	511u			/* also clean on the cache, by a summary */
 
 void image_make(struct image *m, unsigned int legs, u64 blocks);
 /** image_make_cached() - the same with a cache, whose SSDs come behind @legs */
@@ -98,28 +95,34 @@ void image_home(struct image *m, u64 block, unsigned int version);
 /** image_valid() - the same, and enter it in the table */
 void image_valid(struct image *m, u64 block, unsigned int version);
 
-/** image_log() - append an entry; parity in it counts all entries before */
+/** image_log() - append an entry; its parity counts all entries before it */
 void image_log(struct image *m, const struct image_rec *recs, unsigned int count);
 
-/** image_chain() - the parity of @block's row as a recovery's chain, behind the log's end */
+/** image_chain() - append the parity of @block's row as a recovery's chain, after the log's end */
 void image_chain(struct image *m, u64 block);
 
-/** image_skip() - go on at the start of the next segment */
+/** image_skip() - continue at the start of the next segment */
 void image_skip(struct image *m);
 
-/** image_clean() - the cache has version 1 of @block clean, by the summary of the segment at m->clean */
+/**
+ * image_clean() - make version 1 of @block clean on the cache, by the summary of the segment at
+ * m->clean
+ */
 void image_clean(struct image *m, u64 block);
 
-/** image_log_at() - byte on a leg of the log's @lsn, or of the first copy; and @leg, unless it is NULL */
+/**
+ * image_log_at() - byte on a leg of the log's @lsn, or of its first copy; @leg, if not NULL,
+ * receives the leg
+ */
 u64 image_log_at(const struct image *m, u64 lsn, unsigned int *leg);
 
 /** image_log_vdev() - the vdev that has the entry at @lsn */
 const struct kvp_geometry *image_log_vdev(const struct image *m, u64 lsn);
 
-/** image_seal() - write table and superblocks; again: with a higher sequence */
+/** image_seal() - write table and superblocks; each call raises the sequence */
 void image_seal(struct image *m);
 
-/** image_standard() - some of everything, sealed */
+/** image_standard() - all kinds of contents, sealed */
 void image_standard(struct image *m, unsigned int legs, u64 blocks);
 
 void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum image_cache cache);
@@ -127,7 +130,7 @@ void image_standard_cached(struct image *m, unsigned int legs, u64 blocks, enum 
 /** image_standard_shaped() - the same; with rows there is parity in the log, and a chain */
 void image_standard_shaped(struct image *m, const struct image_shape *shape, u64 blocks);
 
-/** image_stop() - the log holds nothing that counts, as after an orderly stop; sealed */
+/** image_stop() - empty the log, as after a clean stop; sealed */
 void image_stop(struct image *m);
 
 /** image_read(), image_write() - bytes of a leg */
