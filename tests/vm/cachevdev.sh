@@ -11,7 +11,7 @@ for d in c d e; do mksim $d 32; done
 # shellcheck disable=SC2034 # for the tests
 log=(-o log_size=8M)
 all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1)" "0 512 $1"; }
-# The power goes, and comes back; what is dead stays so.
+# Cuts the power and restores it. Dead disks stay dead.
 cut_power() {
 	simset all cut_mode random
 	simset all power_cut now
@@ -20,10 +20,10 @@ cut_power() {
 	simset all power_cut none
 	simset all power_restore 1
 }
-# The same under a file system with a load on it. What runs as PID is to end then.
-# The load may have ended by itself, as the disks are gone; what does its work is
-# a child, which has files open. If the power went amid an exchange of tables, neither table starts: the pool stays
-# suspended, and its file system frozen, which lets nobody die who writes there.
+# The same under a file system with a load, whose process PID is to end. The load may have
+# ended by itself, as the disks are gone. A child of it does its work, and has files open.
+# If the power went during an exchange of tables, neither table starts. The pool then
+# stays suspended and its file system frozen, and a program that writes there cannot die.
 cut_power_mounted() { # PID
 	local job
 	simset all cut_mode random
@@ -42,7 +42,7 @@ cut_power_mounted() { # PID
 	simset all power_restore 1
 }
 is_suspended() { [[ $(dmsetup info -c --noheadings -o suspended tank) = Suspended ]]; }
-# For good: what was discarded and not flushed may be back after a power cut.
+# Zeros the disks durably: a discard without a flush may be undone by a power cut.
 blank() {
 	for d in a b c d e; do
 		simset $d faults clear
@@ -51,12 +51,12 @@ blank() {
 		dd if=/dev/zero of=/dev/$d bs=4K count=1 oflag=direct conv=fsync status=none
 	done
 }
-# Writes and reads back what it wrote, for as long as it takes.
+# Writes, and reads its data back, until end_load.
 begin_load() {
 	fio --name=load --filename=/tmp/m/load --rw=randrw --bs=4k --size=8m --fdatasync=4 --verify=crc32c \
 		--verify_backlog=64 --time_based --runtime=86400 --output=/tmp/load.log --minimal &
 	load=$!
-	# Before it has a child it takes no signal: end_load would be ignored, and wait for ever.
+	# without a child fio ignores signals: end_load would wait for ever
 	until pgrep -P "$load" > /dev/null; do
 		kill -0 "$load" || fail "fio ended by itself: $(cat /tmp/load.log)"
 		sleep 0.2

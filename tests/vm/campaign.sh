@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The power-cut campaign, for the tests powercut*. It prints what replays one
+# The power-cut campaign, for the tests powercut*. It prints the command that replays a
 # cut: campaign SEED CUTS does cuts SEED, SEED+1, ...
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 
 _campaign_legs=()
 
-# cut_power OPS SEED: at that many operations from now.
+# cut_power OPS SEED: cut the power after that many more operations.
 cut_power() {
 	local modes=(random random torn drop_all keep_all)
 	simset all cut_mode "${modes[$2 % 5]}"
@@ -29,7 +29,7 @@ restart() {
 	local pool=$1 table=$2 seed=$3 depth
 	for ((depth = seed % 4; depth > 0; depth--)); do
 		cut_power $((1 + (seed * 7 + depth * 13) % 40)) $((seed + depth))
-		# It may be through before the power goes.
+		# the start may succeed before the power goes
 		if dmsetup create "$pool" --table "$table" 2> /tmp/cut-start; then
 			dmsetup message "$pool" 0 checkpoint 2> /tmp/cut-start || true
 			power_is_off || simset all power_cut now
@@ -58,7 +58,7 @@ one_cut() {
 	oracle check "$state" /dev/mapper/p || fail "seed $seed: wrong after recovery"
 }
 
-# after_cut SEED: what else must hold.
+# after_cut SEED: the other conditions that must hold.
 after_cut() {
 	local leg
 	expect_stat p state online

@@ -28,7 +28,7 @@ stop_etcd() {
 }
 
 has_written() { grep -q '^done ' /tmp/acked; }
-# Both write until nothing works any more, with the power gone after OPS.
+# Both write until every call fails; the power goes after OPS operations.
 write_on() { # OPS
 	: > /tmp/acked
 	rocks put /tmp/mnt/rocks $((last + 1)) > /tmp/acked 2> /tmp/rocks.err & rocks_pid=$!
@@ -76,7 +76,7 @@ databases() { # CUTS
 	stop_etcd
 	umount /tmp/mnt
 	e2fsck -fn /dev/mapper/p
-	# What nobody read is still rotten.
+	# blocks that were not read are still rotten
 	dmsetup message p 0 scrub start
 	wait_stat p scrub.state finished 120
 	expect_stat p scrub.unrepaired 0

@@ -4,8 +4,8 @@
 # Hostile images, for the tests hostile*: hostile SEED COUNT.
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 
-# An image as a power cut leaves it: a log with data, intents and discards that
-# are not yet home, and a table of several pages.
+# An image as after a power cut: a log with data, intents and discards that are not yet
+# home, and a table of several pages.
 _make_image() { # SEED
 	mksim h0 16; mksim h1 16
 	state=/dev/shm/state
@@ -21,7 +21,7 @@ _make_image() { # SEED
 	dmsetup remove --retry p
 	simset all power_restore 1
 	for l in h0 h1; do leg save /dev/$l /dev/shm/$l; done
-	# The image itself is good.
+	# the image itself is sound
 	cp "$state" "$state.tmp"; at_exit "rm -f $state.tmp"
 	dmsetup create p --table "$table"
 	oracle check "$state.tmp" /dev/mapper/p
@@ -29,7 +29,7 @@ _make_image() { # SEED
 	dmsetup remove --retry p
 }
 
-# damage SEED: prints how it is to be judged.
+# damage SEED: prints how to judge the result.
 _damage() {
 	local seed=$1 l=h$(($1 / 8 % 2))
 	case $((seed % 8)) in
@@ -58,15 +58,16 @@ hostile() {
 			refused=$((refused + 1))
 			echo "seed $seed: refused: $(last_refusal)"
 			[[ $(last_refusal) == *?' | '?*' | '?* ]] || fail "seed $seed: no reason: $(last_refusal)"
-			# An error number is no reason, and these legs answer: it is known what is wrong.
+			# these legs answer, so a refusal must name the reason, not an
+			# error number
 			[[ $(last_refusal) != *'(error '* ]] || fail "seed $seed: a vague reason: $(last_refusal)"
 			[ "$kind" = both ] || [ $((seed % 8)) = 0 ] || [ $((seed % 8)) = 3 ] ||
 				fail "seed $seed: refused, though one leg is whole: $(last_refusal)"
 			continue
 		fi
 		started=$((started + 1))
-		# With one whole leg, all of it is right. Where both were forged, what
-		# is read must still be something that was written there.
+		# With one whole leg all data is right. If both were forged, a read must
+		# still return data that was written there.
 		options=()
 		[ "$kind" = one ] || options=(eio-ok old-ok)
 		oracle check "$state.tmp" /dev/mapper/p "${options[@]}" || fail "seed $seed: wrong data"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * json PATH [FILE]: the value there (names and numbers, dots between) in the
- * object in FILE, /tmp/out by default, as JSON; a text bare. A test asks that
- * often, and an interpreter takes a second to start under emulation.
+ * json PATH [FILE]: the value at PATH (names and numbers with dots between) in the object in FILE,
+ * /tmp/out by default. It is printed as JSON; a text without quotes. Tests ask for values often,
+ * and an interpreter takes a second to start under emulation.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static json_object *child(json_object *of, const char *name)
 	return json_object_object_get_ex(of, name, &v) ? v : NULL;
 }
 
-/* Is there something called @name, if only null? */
+/* Has the object a member @name, even a null? */
 static int has(json_object *of, const char *name)
 {
 	return json_object_is_type(of, json_type_object) ? json_object_object_get_ex(of, name, NULL)

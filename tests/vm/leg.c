@@ -188,7 +188,7 @@ static void label(void)
 	printf("\n");
 }
 
-/* Sixteen pages' slots 0, then their slots 1. */
+/* Slots 0 of sixteen pages come first, then their slots 1. */
 static uint64_t leaf_page(uint64_t block)
 {
 	uint64_t index = block >> KVP_PTRS_SHIFT, ptr, slot;
@@ -273,8 +273,8 @@ static void restore(const char *path)
 }
 
 /*
- * A block that is not all zeros, if there is one to be found. Where a forged
- * label has the log may be nowhere: then any block.
+ * A block that is not all zeros, if one can be found. With a forged label the log may be anywhere:
+ * then any block.
  */
 static uint64_t used_block(uint64_t first, uint64_t n, uint64_t *buf)
 {
@@ -315,7 +315,7 @@ static void mutate(const char *where)
 			b = used_block(leg.log_start, leg.log_blocks, (uint64_t *)buf);
 		printf("%s %s block %llu:", leg.path, place, (unsigned long long)b);
 		for (unsigned int i = 0; i < bytes; i++) {
-			/* Headers are at the start of a block. */
+			/* headers are at the start of a block */
 			unsigned int at = rnd(2) ? rnd(512) : rnd(KVP_BLOCK_SIZE);
 
 			if (i < 4)
@@ -343,7 +343,7 @@ static uint64_t odd_value(uint64_t old)
 
 static void forge_label(void)
 {
-	/* Offset and size of fields worth lying about. */
+	/* offset and size of the fields to be forged */
 	static const struct { size_t at; int size; const char *name; } fields[] = {
 #define F(f) { offsetof(struct kvp_disk_sb, f), sizeof(((struct kvp_disk_sb *)0)->f), #f }
 		F(version), F(compat), F(ro_compat), F(incompat), F(self_offset), F(epoch),
@@ -391,7 +391,7 @@ static uint32_t hdr_sum(struct kvp_disk_log_hdr *h)
 	return c;
 }
 
-/* An entry whose sum we can make: else the forgery is one more random change. */
+/* Forges an entry if its sum can be computed; otherwise one more random change. */
 static bool forge_entry(void)
 {
 	static const struct { size_t at; int size; const char *name; } fields[] = {

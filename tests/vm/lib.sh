@@ -14,10 +14,10 @@
 #	. "$KVPOOL_TOP/tests/vm/lib.sh"
 #
 # A test fails on the first command that fails. It runs as root in a guest of
-# its own kernel; /tmp is writable and forgotten.
+# its own kernel; /tmp is writable, and lost afterwards.
 
 set -euo pipefail
-# Without it, a failure inside a function or $(...) would go unnoticed by the trap.
+# without it the trap misses a failure inside a function or $(...)
 set -E
 shopt -s inherit_errexit
 
@@ -31,12 +31,12 @@ _skipped=
 
 # Verdicts --------------------------------------------------------------------
 
-# _where FRAME: "lib.sh:100 test.sh:10", from that many callers up.
+# _where FRAME: "lib.sh:100 test.sh:10", from FRAME callers up.
 _where() {
 	local i file where=
 	for ((i = $1; i < ${#BASH_SOURCE[@]}; i++)); do
 		file=${BASH_SOURCE[i]##*/}
-		# The harness gives bash the test itself as /dev/fd/NUMBER.
+		# the harness gives bash the test itself as /dev/fd/NUMBER
 		[[ $file != [0-9]* ]] || file=$KVPOOL_TEST.sh
 		where+=" $file:${BASH_LINENO[i - 1]}"
 	done
@@ -57,7 +57,7 @@ skip() {
 	exit 0
 }
 
-# The harness appends a call of this to every test.
+# The harness appends a call of this function to every test.
 reached_the_end() {
 	_reached_the_end=1
 	exit 0
@@ -79,8 +79,8 @@ expect_status() {
 	[ "$got" = "$want" ] || fail "status $got, expected $want: $*"
 }
 
-# expect_fail COMMAND...: the command fails, by itself and not by a signal or
-# for not being there. Use this: under set -e, "! command" asserts nothing.
+# expect_fail COMMAND...: the command fails, not by a signal and not because it is
+# missing. Use this: under set -e, "! command" asserts nothing.
 expect_fail() {
 	local got=0
 	"$@" || got=$?
@@ -88,12 +88,12 @@ expect_fail() {
 	[ "$got" -lt 126 ] || fail "status $got, expected an ordinary failure: $*"
 }
 
-# _end SECONDS: when they are over, on a host that may be slow.
+# _end SECONDS: the end of that time, longer on a slow host.
 _end() {
 	echo $((SECONDS + $1 * ${KVPOOL_SLOWNESS:-1}))
 }
 
-# retry SECONDS COMMAND...: until it succeeds.
+# retry SECONDS COMMAND...: repeat the command until it succeeds.
 retry() {
 	local end
 	end=$(_end "$1")
@@ -104,16 +104,18 @@ retry() {
 	done
 }
 
-# patient SECONDS COMMAND...: it ends within that time, on a host that may be slow.
+# patient SECONDS COMMAND...: the command ends within that time, which is longer on a slow
+# host.
 patient() {
 	local seconds=$(($1 * ${KVPOOL_SLOWNESS:-1}))
 	shift
 	timeout "$seconds" "$@" || fail "status $? within $seconds s: $*"
 }
 
-# waits_in PID FUNCTION [COMMAND]: it or a child of it (one of that name) sleeps in the kernel, inside a function
-# whose name has FUNCTION in it. "It still waits" proves nothing of a program that has not come so far: first
-# retry 60 waits_in PID FUNCTION.
+# waits_in PID FUNCTION [COMMAND]: the process, or a child of it called COMMAND, sleeps in
+# the kernel inside a function with FUNCTION in its name. "It still waits" proves nothing
+# about a program that has not reached its wait yet: so first retry 60 waits_in PID
+# FUNCTION.
 waits_in() {
 	local pid
 	for pid in "$1" $(pgrep -P "$1" || :); do
@@ -123,15 +125,15 @@ waits_in() {
 	return 1
 }
 
-# asks_disk PID: it waits for the answer of a block device.
+# asks_disk PID: the process waits for the answer of a block device.
 asks_disk() {
 	waits_in "$1" blkdev_
 }
 
-# end_fio PID LOG: one that would have gone on for ever ends now, and has seen no error.
+# end_fio PID LOG: end a fio that would run for ever, and check that it has seen no error.
 end_fio() {
 	kill -0 "$1" || fail "fio ended by itself: $(cat "$2")"
-	# It takes no signal before it is at work.
+	# fio ignores signals until it is at work
 	kill -INT "$1"
 	wait "$1" || [ $? -le 130 ] || fail "fio: $(cat "$2")"
 	grep -q 'err= 0' "$2" || fail "fio: $(cat "$2")"
@@ -140,15 +142,15 @@ end_fio() {
 
 # Setting up ------------------------------------------------------------------
 
-# at_exit COMMAND: run when the test ends, the last one first. Background jobs,
-# mounts, swap and device-mapper devices are gone by then, without asking;
-# loop devices and the modules go by themselves afterwards.
+# at_exit COMMAND: run the command when the test ends, the last one first. Background
+# jobs, mounts, swap and device-mapper devices are removed before, by themselves; loop
+# devices and the modules afterwards.
 at_exit() {
 	_exit_commands+=("$*")
 }
 
-# load_modules [PARAMETER]...: dm-kvpool, and simdisk where it is built; the
-# parameters are for dm-kvpool.
+# load_modules [PARAMETER]...: load dm-kvpool with the parameters, and simdisk where it is
+# built.
 load_modules() {
 	local ko dep
 	for ko in simdisk dm-kvpool; do
@@ -164,8 +166,8 @@ load_modules() {
 	done
 }
 
-# mknull NAME SIZE_MIB [KEY=VALUE]...: /dev/NAME, kept in RAM by null_blk; KEY
-# is an attribute of null_blk's configfs folder.
+# mknull NAME SIZE_MIB [KEY=VALUE]...: make /dev/NAME, kept in RAM by null_blk. KEY is an
+# attribute of null_blk's configfs folder.
 mknull() {
 	local name=$1 dir=/sys/kernel/config/nullb/$1 attr
 	modprobe null_blk nr_devices=0
@@ -180,7 +182,7 @@ mknull() {
 	done
 	echo 1 > "$dir/power"
 	at_exit "rm -f /dev/$name"
-	# Older kernels name the device by number.
+	# older kernels name the device by number
 	[ -b "/dev/$name" ] || ln -s "nullb$(cat "$dir/index")" "/dev/$name"
 }
 
@@ -188,8 +190,8 @@ mknull() {
 
 _sim=/sys/kernel/config/simdisk
 
-# mksim NAME SIZE_MIB [KEY=VALUE]...: /dev/NAME on simdisk; KEY is an attribute
-# of its folder (tests/simdisk/README.md). It is new, and blank.
+# mksim NAME SIZE_MIB [KEY=VALUE]...: make a new, blank /dev/NAME on simdisk. KEY is an
+# attribute of its folder (tests/simdisk/README.md).
 mksim() {
 	local dir=$_sim/$1 attr
 	mkdir "$dir"
@@ -202,7 +204,7 @@ mksim() {
 	echo 1 > "$dir/power"
 }
 
-# simset NAME KEY VALUE..., simget NAME KEY; NAME "all": the power of all disks.
+# simset NAME KEY VALUE..., simget NAME KEY. NAME "all" means the power of all disks.
 simset() {
 	local name=$1 key=$2
 	shift 2
@@ -213,23 +215,23 @@ simget() {
 	if [ "$1" = all ]; then cat "$_sim/$2"; else cat "$_sim/$1/$2"; fi
 }
 
-# simstat NAME KEY: one of the counters.
+# simstat NAME KEY: print one of the counters.
 simstat() {
 	awk -v k="$2" '$1 == k { print $2 }' "$_sim/$1/stats"
 }
 
-# no_udev: it looks at every new device, which costs more time than most tests
-# have, reads it while its power is off, and keeps it from being removed.
+# no_udev: stop udev, which probes every new device. That costs more time than most tests
+# have. It also reads a device while its power is off, and keeps it from being removed.
 no_udev() {
 	udevadm control --exit
-	# A new one knows nothing of what went on. Its queue stopped, it would
-	# remember, and make up for it in the time of the tests to come.
+	# A new udev does not know what it missed. With a stopped queue it would make up
+	# for it later, during other tests.
 	at_exit "/lib/systemd/systemd-udevd --daemon"
 	export DM_DISABLE_UDEV=1
 }
 
-# helper NAME [LIBRARY]...: builds tests/vm/NAME.c, once for all machines and
-# runs, and defines a command of that name.
+# helper NAME [LIBRARY]...: build tests/vm/NAME.c, once for all machines and runs, and
+# define a command of that name.
 helper() {
 	local src=$KVPOOL_TOP/tests/vm/$1.c sum bin
 	sum=$(cat "$src" "$KVPOOL_TOP/include/kvpool_format.h" | sha256sum | cut -c1-16)
@@ -243,7 +245,7 @@ helper() {
 	eval "$1() { /tmp/$1.bin \"\$@\"; }"
 }
 
-# stat_of POOL KEY: of its message "stats".
+# stat_of POOL KEY: a value of the pool's message "stats".
 stat_of() {
 	local all
 	all=$(dmsetup message "$1" 0 stats)
@@ -255,7 +257,7 @@ expect_stat() {
 	expect_eq "$(stat_of "$1" "$2")" "$3" "$1: $2"
 }
 
-# wait_stat POOL KEY VALUE [SECONDS]: until it has that value.
+# wait_stat POOL KEY VALUE [SECONDS]: wait until the key has that value.
 wait_stat() {
 	local end
 	end=$(_end "${4:-60}")
@@ -265,20 +267,20 @@ wait_stat() {
 	done
 }
 
-# stat_over POOL KEY VALUE: it is more than that.
+# stat_over POOL KEY VALUE: the key's value is more than VALUE.
 stat_over() {
 	[ "$(stat_of "$1" "$2")" -gt "$3" ]
 }
 
-# wait_more POOL KEY [N]: until that counter has grown by N, or 1, from now on. That a load was started does not
-# mean that it is at work, nor that it still is.
+# wait_more POOL KEY [N]: wait until the counter has grown by N, or 1, from now on. A load
+# that was started may not be at work yet, or may have ended.
 wait_more() {
 	local now
 	now=$(stat_of "$1" "$2")
 	retry 60 stat_over "$1" "$2" $((now + ${3:-1} - 1))
 }
 
-# scrub POOL [HEALED [UNREPAIRED]]: a whole scrub, and what it must find.
+# scrub POOL [HEALED [UNREPAIRED]]: run a whole scrub, and compare its results.
 scrub() {
 	dmsetup message "$1" 0 scrub start
 	wait_stat "$1" scrub.state finished 120
@@ -290,8 +292,8 @@ last_refusal() {
 	cat /sys/module/dm_kvpool/parameters/last_refusal
 }
 
-# expect_refusal PATTERN COMMAND...: the command fails, and last_refusal says
-# so in three parts: what, why, mend; the whole matches the pattern.
+# expect_refusal PATTERN COMMAND...: the command fails, and last_refusal has three parts:
+# what, why, mend. The whole text matches the pattern.
 expect_refusal() {
 	local pattern=$1 got
 	shift
@@ -302,7 +304,7 @@ expect_refusal() {
 	grep -Eiq -- "$pattern" <<< "$got" || fail "refusal does not match '$pattern': $got"
 }
 
-# start POOL TABLE: a failed start leaves no device behind.
+# start POOL TABLE: a failed start leaves no device.
 start() {
 	dmsetup create "$1" --table "$2" && return 0
 	[ ! -e "/dev/mapper/$1" ] || dmsetup remove --retry "$1"
@@ -314,14 +316,14 @@ sectors_of() {
 	echo $(($1 * 2048))
 }
 
-# event_count POOL NAME: how many events of that name the ring holds.
+# event_count POOL NAME: number of events of that name in the ring.
 event_count() {
 	local all
 	all=$(dmsetup message "$1" 0 events)
 	awk -v n="$2" '$3 == n { c++ } END { print c + 0 }' <<< "$all"
 }
 
-# Cleaning up, and finding what does not let itself be cleaned up --------------
+# Cleaning up, and finding devices that cannot be removed -----------------------
 
 _complain() {
 	echo "FAIL $KVPOOL_TEST, cleaning up: $*" >&2
@@ -340,7 +342,7 @@ _unmount_all() {
 	return "$result"
 }
 
-# Devices stack, so it takes several rounds.
+# Devices stack, so removal takes several rounds.
 _remove_dm_devices() {
 	local round name
 	[ -d /sys/module/dm_mod ] || return 0
@@ -356,12 +358,12 @@ _remove_dm_devices() {
 
 _unload() { # MODULE
 	[ -d "/sys/module/$1" ] || return 0
-	udevadm settle # it may have a disk open that is gone
+	udevadm settle # udev may hold a disk that is gone open
 	rmmod "$1"
 }
 
-# Objects younger than five seconds are never reported; what is found goes to
-# the kernel log, which fails the test.
+# The scan never reports objects younger than five seconds. Its results go to the kernel
+# log, which fails the test.
 _scan_for_leaks() {
 	local kmemleak=/sys/kernel/debug/kmemleak
 	[ -e "$kmemleak" ] || return 0

@@ -171,9 +171,9 @@ static void describe(const uint64_t *w, uint64_t sector, uint64_t seed)
 /* --- memory ------------------------------------------------------------ */
 
 /*
- * Versions of a block count up for ever. Those above base were issued since
- * the last check; of these, the ones below durable are gone for good. While
- * durable is 0, what the last check saw is allowed too.
+ * Versions of a block count up for ever. Versions above base were issued since the last check. Of
+ * these, versions below durable are gone for good. While durable is 0, the contents seen at the
+ * last check are allowed too.
  */
 struct block {
 	uint32_t base;		/* newest version issued before the last check */
@@ -247,15 +247,18 @@ static int cmd_new(int argc, char **argv)
 
 enum op { OP_WRITE, OP_DSYNC, OP_FLUSH, OP_DISCARD, OP_ZEROOUT, OP_ZEROS, OP_READ, OPS };
 
-/* Of 100 operations; the last two columns: of 100 writes, how many are above 128 and 16 KiB. */
+/*
+ * Shares of 100 operations. The last two columns: shares of 100 writes above 128 KiB and above 16
+ * KiB.
+ */
 static const struct profile {
 	int weight[OPS];
 	int large, medium;
 } profiles[] = {
-	{ { 52, 12, 12, 5, 3, 4, 12 }, 8, 25 },	/* all sorts */
+	{ { 52, 12, 12, 5, 3, 4, 12 }, 8, 25 },	/* all kinds */
 	{ { 40, 30, 20, 2, 1, 2, 5 }, 0, 5 },	/* a database's log */
 	{ { 70, 2, 10, 4, 2, 2, 10 }, 40, 30 },	/* streams */
-	{ { 40, 8, 12, 16, 9, 5, 10 }, 10, 30 },	/* much discarding */
+	{ { 40, 8, 12, 16, 9, 5, 10 }, 10, 30 },	/* many discards */
 	{ { 64, 10, 16, 0, 0, 0, 10 }, 15, 20 },	/* writes only */
 };
 
@@ -640,7 +643,7 @@ static int cmd_check(int argc, char **argv)
 
 /* --- write and show ---------------------------------------------------- */
 
-/* The buffer begins so many bytes behind a page's start: then no block lies in one segment. */
+/* The buffer begins @shift bytes after a page's start, so that no block lies in one segment. */
 static char *shifted_buffer(uint64_t blocks, uint64_t shift)
 {
 	if (shift >= BLOCK || shift % SECTOR)

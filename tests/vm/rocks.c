@@ -76,7 +76,7 @@ static void put(const char *dir, uint64_t key)
 	}
 }
 
-/* Keys sort as numbers do, and there is no other. */
+/* Keys are in numeric order, and there is no other key. */
 static int verify(const char *dir, uint64_t last)
 {
 	rocksdb_readoptions_t *options = rocksdb_readoptions_create();
@@ -108,7 +108,7 @@ static int verify(const char *dir, uint64_t last)
 		return 1;
 	}
 	printf("%" PRIu64 "\n", next - 1);
-	/* Not closed: the database is as a crash would leave it. */
+	/* not closed: the database is left as after a crash */
 	fflush(stdout);
 	_Exit(0);
 }

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For the tests storm*: four times what a cache holds is written at random, while the disks are slow. The
-# pool p is on the disks a and b; the tests make its SSDs.
+# For the tests storm*: random writes of four times the cache's capacity, while the disks
+# are slow. The pool p is on the disks a and b; the tests make its SSDs.
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 load_modules
 no_udev
 for d in a b; do mksim $d 192; done
 dev=/dev/mapper/p
 slow() { for d in a b; do simset $d delay_us "$1"; done; }
-# storm SEED MIB OPTION...: every byte says where it is and which storm it is of. (A checksum in each
-# block would not: fio takes that of any storm.)
+# storm SEED MIB OPTION...: every byte holds its place and its storm's seed. A checksum in
+# each block would not do: fio accepts a block of any storm.
 storm() {
 	local seed=$1 size=$2
 	shift 2
@@ -55,12 +55,13 @@ _cut_behind_flush() {
 	is_there "$2" 16
 }
 
-# storms MIB MODES CACHE...: in the first mode the cache is empty, and what is read enters.
+# storms MIB MODES CACHE...: in the first mode the cache begins empty, and admits the
+# blocks that are read.
 storms() {
 	local mib=$1 modes mode table cache share=1 seed=0
 	read -ra modes <<< "$2"
 	shift 2
-	# Each SSD has all that the log has, or with a parity1 one of so many blocks.
+	# each SSD has the whole log; in a parity1 one of SHARE blocks
 	[ "$1" != cache-parity1 ] || share=$2
 	dmsetup create p --table "0 $(sectors_of 160) kvpool - 6 format name=p log_size=8M ram_cache=2M write_buffer=4M cache_mode=${modes[0]} mirror 2 /dev/a /dev/b $*"
 	table=$(dmsetup table p)
@@ -70,7 +71,7 @@ storms() {
 	for mode in "${modes[@]}"; do
 		echo "--- $mode: a storm"
 		_read_back "$mode" "$mib" $((++seed))
-		echo "--- $mode: what a FLUSH has seen stays, when the power goes right after it"
+		echo "--- $mode: a power cut right after a FLUSH loses no data that was flushed"
 		_cut_behind_flush "$mode" $((++seed)) "$table"
 	done
 }

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For the tests swap*, which make a pool p of 352 MiB and then call swap_on_it: two programs with more than
-# there is memory for run, and find what they left; nothing of the pool has an error.
+# For the tests swap*, which make a pool p of 352 MiB and call swap_on_it. Two programs
+# with more memory than the machine has run, and find their data unchanged. The pool
+# reports no error.
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle
 load_modules
@@ -14,14 +15,15 @@ swap_on_it() {
 	dmsetup message p 0 checkpoint
 	mkswap /dev/mapper/p
 	swapon /dev/mapper/p
-	# Huge pages cannot be swapped: they leave about 150 MiB to everyone else.
+	# Huge pages cannot be swapped: they leave about 150 MiB for everything else.
 	at_exit "echo 0 > /proc/sys/vm/nr_hugepages"
 	sync; echo 3 > /proc/sys/vm/drop_caches
 	free_mib=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
 	echo $(((free_mib - 150) / 2)) > /proc/sys/vm/nr_hugepages
 	grep -E 'Mem(Free|Available)|HugePages_Total' /proc/meminfo
 	before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
-	# Two at once, a third more than there is free, each with less than swap has room for beside the other.
+	# Two at once, together a third more than the free memory. Each takes less than
+	# swap can hold beside the other.
 	free_mib=$(awk '/^MemFree/ { print int($2 / 1024) }' /proc/meminfo)
 	[ "$free_mib" -le 320 ] || free_mib=320
 	oracle hog $((free_mib * 2 / 3)) 3 & one=$!

@@ -1,19 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For the tests of what is clean on a cache after a restart: the pool p, on the disks a and b and some SSDs.
+# For the tests of clean blocks on a cache after a restart: the pool p, on the disks a and
+# b and some SSDs.
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle
 load_modules
 no_udev
 for d in a b; do mksim $d 96; done
 dev=/dev/mapper/p
-show() { # FIRST COUNT: what the blocks hold, on one line
+show() { # FIRST COUNT: the contents of the blocks, on one line
 	local seen
 	seen=$(oracle show $dev "$1" "$2" bs=4)
 	echo "${seen//$'\n'/,}"
 }
-# sealed: until the summaries of segments that were left are written, as they are in their own time.
+# sealed: wait until the summaries of full segments are written; they are written in their
+# own time.
 sealed() { wait_stat p ssd.unsealed 0; }
 home_reads() { echo $(($(simstat a reads) + $(simstat b reads))); }
 hits() { stat_of p ssd.hits; }
@@ -44,7 +46,7 @@ cut_power() {
 known_after_a_stop() {
 	dmsetup create p --table "0 $(sectors_of 64) kvpool - 6 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 $*"
 	table=$(dmsetup table p)
-	# Fewer than go home by intent whatever the cutoff is.
+	# less than a direct write needs, whatever the cutoff
 	for b in 0 1024; do oracle write $dev $b 1024 1 fsync bs=4; done
 	dmsetup message p 0 checkpoint
 	from_ssd "before" 0 2048 "0 2048 v1"

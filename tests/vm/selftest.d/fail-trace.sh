@@ -1,6 +1,5 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: fails: a second trace, which nothing that is allowed has left
 # kmsg-allow: vmalloc error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 

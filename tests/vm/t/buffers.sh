@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: buffers that change in flight, of a reader and of a writer, cost no device an error and leave both legs alike
+# test: buffers of a reader and of a writer that change in flight cause no device error and leave both legs equal
 # timeout: 240
 # turn: ram */target/request.c
 # needs: gcc
@@ -61,7 +61,7 @@ kill -0 $reader || fail "the reader ended by itself: $(cat /tmp/reader)"
 simset all cut_mode random; simset all power_cut now
 expect_fail wait $writer
 grep -q 'Input/output error' /tmp/writer || fail "the writer: $(cat /tmp/writer)"
-# What is in RAM is still read.
+# data in RAM can still be read
 pkill -P $reader || :
 wait $reader || :
 dmsetup remove --retry p

@@ -14,7 +14,7 @@ dmsetup create p --table "0 $(sectors_of 96) kvpool - 3 format name=p log_size=8
 table=$(dmsetup table p)
 dev=/dev/mapper/p
 oracle write $dev 0 2048 1 fsync bs=256
-load() { # NAME [FIO OPTION]...: until it is ended
+load() { # NAME [FIO OPTION]...: until it is killed
 	local name=$1
 	shift
 	fio --name="$name" --filename=$dev --direct=1 --rw=randrw --bsrange=4k-512k --offset=16m --size=64m \
@@ -22,7 +22,7 @@ load() { # NAME [FIO OPTION]...: until it is ended
 		--time_based --runtime=86400 --output="/tmp/$name.log" "$@" &
 	fio=$!
 }
-# A status that needs I/O or a lock would hang now.
+# A status that needs I/O or a lock would hang.
 echo "--- status while the legs hang"
 oracle write $dev 0 8 2 bs=1
 for l in a b; do simset $l stall 1; done
@@ -92,7 +92,7 @@ wait $waiter || fail "dmsetup wait: $?"
 wait_stat p scrub.state finished
 
 echo "--- events and tunables over a power cut"
-dmsetup suspend p; dmsetup resume p # events so far are on the legs
+dmsetup suspend p; dmsetup resume p # writes the events so far to the legs
 dmsetup message p 0 set strict 1
 dmsetup message p 0 set scrub_rate 123M
 finished=$(event_count p scrub_finished)
@@ -128,7 +128,7 @@ before=$(stat_of p io.write_blocks)
 load two 2> /tmp/two.err
 at_work() { [ "$(stat_of p io.write_blocks)" -gt $((before + 256)) ]; }
 retry 60 at_work
-# The error table takes its place at once.
+# the error table takes its place at once
 dmsetup remove --force p || true
 wait $fio && fail "fio noticed nothing"
 for l in a b; do simset $l delay_us 0; done
@@ -138,7 +138,7 @@ expect_eq "$(oracle show $dev 0 2048)" "0 2048 v4"
 expect_stat p state online
 scrub p
 
-echo "--- a suspend waits for no message, and nobody for one that he was killed in"
+echo "--- a suspend does not wait for messages, and a killed process does not wait for its message"
 mksim d 96; mksim c 128
 dmsetup create q --table "0 $(sectors_of 64) kvpool - 6 format name=q log_size=8M ram_cache=0 seq_cutoff_write=1G destage_idle_ms=86400000 single 1 /dev/d cache 1 /dev/c"
 expect_stat q log.on cache

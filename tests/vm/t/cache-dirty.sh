@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache of which 2 GiB may be dirty: more than 1 GiB is, and survives a power cut
+# test: a cache with a limit of 2 GiB of dirty data: more than 1 GiB is dirty, and survives a power cut
 # timeout: 600
 # long: several minutes where that is emulated
 # needs: fio
@@ -13,11 +13,12 @@ dmsetup create p --table "0 $(sectors_of 2800) kvpool - 8 format name=p log_size
 expect_stat p features vdevs,cache,log-window
 table=$(dmsetup table p)
 expect_stat p log.size $((2 << 30))
-# The disk answers after a long time, or at once: until then destage has one round in hand. On a busy host what
-# is written below takes minutes, and of each round that ends meanwhile there is less on the SSD.
+# The disk answers after a long time, or at once. So destage has only one round in hand at
+# first. On a busy host the writes below take minutes; each round that ends meanwhile
+# leaves less on the SSD.
 slow() { simset a delay_us 20000000; }
 fast() { simset a delay_us 0; }
-# Every block says where it is.
+# every block holds its own address
 data() {
 	fio --name=f --filename=$dev --ioengine=libaio --direct=1 --bs=256k --iodepth=8 --size=1200m --verify=pattern \
 		--verify_pattern="%o0x00000007" --verify_fatal=1 --verify_state_save=0 "$@" > /tmp/fio.txt 2>&1 || fail "$*: $(cat /tmp/fio.txt)"
@@ -25,7 +26,7 @@ data() {
 
 echo "--- 1200 MiB are on the SSD, and nearly nothing at home; the power goes"
 slow
-# In two runs: one of more than 1 GiB passes the cache.
+# in two runs: a run of more than 1 GiB would bypass the cache
 data --rw=write --do_verify=0 --end_fsync=1 --offset=600m --size=600m
 data --rw=write --do_verify=0 --end_fsync=1 --size=600m
 [ "$(stat_of p log.used)" -gt $((1 << 30)) ] || fail "only $(stat_of p log.used) bytes of the log are in use"
@@ -41,7 +42,7 @@ expect_stat p log.size $((2 << 30))
 echo "recovery: $(stat_of p recovery.kept) blocks, $(stat_of p recovery.last_ms) ms"
 data --rw=read
 
-echo "--- it goes home"
+echo "--- it is written home"
 dmsetup message p 0 checkpoint
 expect_stat p log.used 0
 expect_stat p poisoned_blocks 0

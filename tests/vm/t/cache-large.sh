@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache of 8 TiB, the most there may be: made, read from, imported; memory for what the log has passed, and not for the SSD
+# test: a cache of 8 TiB, the maximum: made, read from, imported; its memory grows with the data written, not with the SSD
 # timeout: 400
 # long: two minutes where that is emulated
 # needs: python3 fio
@@ -10,20 +10,22 @@
 load_modules
 no_udev
 sync; echo 1 > /proc/sys/vm/drop_caches
-# More than the index can number, with what the copies of the table take.
+# More than the index can number, with the copies of the table.
 mksim a 160; mksim b 160; mksim c $((9 << 20))
 dev=/dev/mapper/tank
 mib=1048576
 available() { awk '$1 == "MemAvailable:" { printf "%d", $2 * 1024 }' /proc/meminfo; }
-# costs WHAT PASSED: so many bytes at most went through the log.
+# costs WHAT PASSED: at most PASSED bytes went through the log.
 costs() {
 	local ram most taken
 	ram=$(stat_of tank ssd.ram)
-	# A pointer for each 16 MiB of the SSD, the locks, and 16 bytes for each block, in chunks.
+	# a pointer for each 16 MiB of the SSD, the locks, and 16 bytes for each block, in
+	# chunks
 	most=$((8 * (1 << 19) + 128 * 1024 + (($2 >> 24) + 2) * 64 * 1024))
 	echo "$1: $ram bytes of index, at most $most"
 	[ "$ram" -le $most ] || fail "$1: the index takes $ram bytes, after $2 bytes of log; at most $most"
-	# With the disks, which are in RAM, and the pool's buffers; the ghost is as large as it may be from the start.
+	# with the disks, which are in RAM, and the pool's buffers; the ghost has its full
+	# size from the start
 	taken=$((before - $(available) - $(stat_of tank memory.fills)))
 	[ $taken -le $((512 * mib)) ] || fail "$1: $((taken / mib)) MiB of memory are gone"
 }
@@ -32,7 +34,8 @@ passed() {
 	for key in data headers parity fills reinserted; do n=$((n + $(stat_of tank ssd.written_$key))); done
 	echo $n
 }
-# Every byte says where it is and which SEED it was written with. SEED FROM MIB, the latter two in MiB
+# Every byte holds its place and the SEED of its write. SEED FROM MIB, the latter two in
+# MiB.
 random() {
 	local rw=$1 seed=$2 from=$3 size=$4
 	shift 4
@@ -42,7 +45,8 @@ random() {
 }
 put() { random randwrite "$@" --do_verify=0 --end_fsync=1; }
 is_there() { random randread "$@"; }
-# from_ssd BLOCKS SEED FROM MIB: it is there, and so many blocks of it at least come from the SSD.
+# from_ssd BLOCKS SEED FROM MIB: the data is right, and at least BLOCKS blocks come from
+# the SSD.
 from_ssd() {
 	local least=$1 hits
 	shift
@@ -62,7 +66,7 @@ first=$(stat_of tank ssd.ram)
 ghost=$(stat_of tank memory.fills)
 [[ $ghost -ge $((1024 * mib)) && $ghost -le $((1026 * mib)) ]] || fail "fills of so large a cache take $ghost bytes, not their most, 1 GiB"
 
-echo "--- written, brought home, and read from there"
+echo "--- written, written home, and read from the SSD"
 put 1 0 32
 dmsetup message tank 0 checkpoint
 log=$(passed)
@@ -80,13 +84,13 @@ simset all power_restore 1
 run 0 import tank
 expect_stat tank log.on cache
 expect_stat tank ssd.size $((8 << 40))
-# By two segments at most, when the log goes on.
+# by at most two segments, when the log goes on
 costs "imported" $((log + 4 * mib))
 is_there 1 0 8
 is_there 2 8 4
 is_there 1 12 20
 
-echo "--- and read from there again"
+echo "--- and read from the SSD again"
 put 3 0 8
 dmsetup message tank 0 checkpoint
 costs "written again" $((log + 4 * mib + $(passed)))

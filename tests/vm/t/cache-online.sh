@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache joins, its mode is changed, it leaves dirty, under a mounted filesystem that is written to; and power cuts amid that
+# test: a cache joins, its mode is changed, it leaves dirty, under writes to a mounted filesystem; and power cuts during these
 # timeout: 500
 # turn: ssds-come-and-go */pool/add.c */pool/remove.c */cachemode.c
 # needs: gcc python3 mkfs.ext4 fio
@@ -64,7 +64,7 @@ echo 3 > /proc/sys/vm/drop_caches
 expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
 expect_eq "$(event_count tank cache_removed)" 2 "events cache_removed"
 
-echo "--- the power goes while it leaves: it has left, or it has not"
+echo "--- the power goes while the cache leaves: it is in the pool, or out"
 begin_load
 kvpoolctl remove tank cache > /dev/null 2>&1 &
 remover=$!
@@ -79,7 +79,7 @@ for d in d e; do dd if=/dev/zero of=/dev/$d bs=1M count=32 oflag=direct status=n
 run 0 add -f tank cache /dev/c
 run 0 set -f tank cache_mode=writeback
 
-echo "--- the power goes while it is set, off the cache and onto it"
+echo "--- the power goes while the mode is set, off the cache and onto it"
 for mode in writethrough writeback; do
 	begin_load
 	kvpoolctl set -f tank cache_mode=$mode > /dev/null 2>&1 &
@@ -95,8 +95,8 @@ umount /tmp/m
 fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
 scrub tank
 
-echo "--- without the log it is read from: what was read, and what was written, but in writearound"
-# What finds no page, or is on its way, is read from the SSD the next time.
+echo "--- without the log the cache serves blocks that were read, and those written unless in writearound"
+# A block that finds no page, or is in flight, is read from the SSD the next time.
 is_read_there() {
 	local hits
 	hits=$(stat_of tank ssd.hits)
@@ -114,7 +114,7 @@ oracle write /dev/mapper/tank 0 256 4 fsync bs=4
 dmsetup message tank 0 checkpoint
 expect_eq "$(oracle show /dev/mapper/tank 0 256 bs=1)" "0 256 v4"
 
-echo "--- it stays so over export and import, and without the SSD that is not needed"
+echo "--- the same after export and import, and without an SSD that is not needed"
 run 0 set tank cache_mode=writethrough
 run 0 export tank
 run 0 import tank

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache of kind parity1 without the log: made so, it has what was written and read, also without one of its SSDs; after a power cut, in writearound, nothing older; the log comes and leaves
+# test: a cache of kind parity1 without the log: it has blocks that were written and read, also without one of its SSDs; after a power cut in writearound nothing older; the log comes and leaves
 # timeout: 150
 # turn: ssds-come-and-go */cachemode.c
 # needs: gcc
@@ -8,7 +8,7 @@
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 ssds=(/dev/c /dev/d /dev/e)
 is_in() { expect_eq "$(kvpoolctl get tank cache_mode)" "$1"; expect_stat tank log.on "$2"; }
-# read_there BLOCKS: so many are read from the SSDs. What is not enters.
+# read_there BLOCKS: that many blocks are read from the SSDs. All others are admitted.
 read_there() {
 	local before
 	dmsetup message tank 0 drop_caches
@@ -17,7 +17,7 @@ read_there() {
 	[ $(($(stat_of tank ssd.hits) - before)) -ge "$1" ]
 }
 
-echo "--- made without the log: what is written and read is there"
+echo "--- made without the log: written and read blocks are on the SSDs"
 run 0 create -f "${log[@]}" -o cache_mode=writethrough tank mirror /dev/a /dev/b cache parity1 "${ssds[@]}"
 has err 'the cache is write-through: the log stays on the legs'
 mode_is writethrough legs

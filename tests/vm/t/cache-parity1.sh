@@ -10,14 +10,14 @@ for d in f g h; do mksim $d 64; done
 ssds=(/dev/c /dev/d /dev/e)
 blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
 is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /tmp/degraded; }
-# is_whole SSD SSD SSD: these carry the log, and any one may be lost
+# is_whole SSD SSD SSD: these SSDs carry the log, and any one may be lost.
 is_whole() {
 	mode_is writeback cache
 	expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path) $(json pools.0.cache.legs.2.path)" "$*"
 	expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
 }
 
-echo "--- what it cannot be"
+echo "--- layouts that are refused"
 refused 2 usage 'has 3 to 16 legs, not 2' create -f "${log[@]}" tank mirror /dev/a /dev/b cache parity1 /dev/c /dev/d
 expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format name=tank single 1 /dev/a cache-parity1 2 /dev/c /dev/d"
 
@@ -83,7 +83,7 @@ expect_eq "$(sha256sum < /tmp/m/kept)" "$sum"
 umount /tmp/m
 e2fsck -fn /dev/mapper/tank > /tmp/fsck.txt 2>&1 || fail "$(cat /tmp/fsck.txt)"
 
-echo "--- what it does not let be done"
+echo "--- changes that are refused"
 refused 3 refused 'as many SSDs' attach tank /dev/c /dev/f
 refused 3 refused 'as many SSDs' detach tank /dev/c
 refused 3 refused 'it is in use' online tank /dev/c
@@ -136,7 +136,7 @@ run 0 import tank
 all_is v7
 expect_stat tank log.on cache
 
-echo "--- a second one dies: the log moves to the legs, and nothing is lost"
+echo "--- a second one dies: the log moves to the legs, and no data is lost"
 oracle write /dev/mapper/tank 0 512 8 fsync bs=4
 moved=$(event_count tank log_moved)
 simset d dead 1
@@ -156,7 +156,7 @@ expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v9,256
 scrub tank
 run 0 destroy tank
 
-echo "--- beside a parity1: the power takes a disk and an SSD along, while parts of rows are on their way"
+echo "--- beside a parity1: a power cut kills a disk and an SSD, while parts of rows are in flight"
 blank_ssds c d e
 run 0 create -f "${log[@]}" tank parity1 /dev/f /dev/g /dev/h cache parity1 "${ssds[@]}"; hasnt err note
 [[ $(dmsetup table tank) = *" parity1 3 "*" cache-parity1 3 "* ]] || fail "table line: $(dmsetup table tank)"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what other caches can do, as docs/coming-from.md has it, under a file system that is in use
+# test: features of other caches, by docs/coming-from.md, under a file system in use
 # timeout: 400
 # turn: cache-in-use */cache/admission.c
 # needs: gcc python3 mkfs.ext4 fio
@@ -14,7 +14,7 @@ kept() {
 	expect_eq "$(sha256sum < /tmp/m/kept)" "$sum" "$1"
 }
 mkdir -p /tmp/m
-# file_system MIB: mounted, with so much in a file
+# file_system MIB: make and mount it, with a file of that size.
 file_system() {
 	mkfs.ext4 -q -E nodiscard,lazy_itable_init=0 /dev/mapper/tank
 	mount /dev/mapper/tank /tmp/m
@@ -22,7 +22,7 @@ file_system() {
 	sum=$(sha256sum < /tmp/m/kept)
 }
 
-echo "--- FlashCache, flashcache_create -p: made in the mode that is asked for"
+echo "--- FlashCache, flashcache_create -p: made in a given mode"
 for mode in thru:writethrough around:writearound; do
 	run 0 create -f "${log[@]}" -o cache_mode=${mode#*:} tank mirror /dev/a /dev/b cache /dev/c
 	mode_is ${mode#*:} legs
@@ -38,7 +38,7 @@ run 0 create -f "${log[@]}" tank single /dev/a single /dev/b cache /dev/c
 mode_is writeback cache
 file_system 8
 
-echo "--- bcache, FlashCache: what is sequential passes by; how fast it is written back"
+echo "--- bcache, FlashCache: sequential I/O bypasses the cache; the rate of writing home"
 for setting in seq_cutoff_read=512K seq_cutoff_write=512K destage_min_rate=1M fill_dwpd=0.25; do
 	run 0 set tank $setting
 done
@@ -58,12 +58,13 @@ for mode in writethrough:legs writearound:legs writeback:cache; do
 	mode_is ${mode%:*} ${mode#*:}
 done
 
-echo "--- dm-writecache: everything home, now"
+echo "--- dm-writecache: write everything home now"
 dmsetup message tank 0 checkpoint
 
-echo "--- dm-cache, lvconvert --uncache: not after all"
-# So that there is a drain to be cancelled, however long the tools take: nothing comes home by itself, and the disks are
-# slow from when much is dirty, not before, as what a round had sent then would come home in the middle of all this.
+echo "--- dm-cache, lvconvert --uncache: cancelled"
+# A drain must be there to cancel, however slow the tools are. So no data is written home
+# in idle time. The disks become slow only once much is dirty: a round that was sent
+# before would end in the middle of this part.
 idle=$(kvpoolctl get -p tank destage_idle_ms)
 run 0 set tank destage_idle_ms=86400000
 for _ in {1..10}; do
@@ -130,7 +131,7 @@ done
 run 0 iostat -j tank
 run 0 metrics; has out kvpool_
 
-echo "--- and all that was written is there"
+echo "--- all written data is there"
 end_load
 kept "in the end"
 umount /tmp/m

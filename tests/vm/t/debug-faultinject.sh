@@ -21,8 +21,8 @@ set_faults() { # CAPABILITY KEY=VALUE...
 	for kv; do echo "${kv#*=}" > "$dir/${kv%%=*}"; done
 }
 
-# Only allocations with a function of the module on the stack, whatever the task, but not
-# those of the disk below it: one without memory fails its writes, and that costs it the pool.
+# Only allocations with a function of the module on the stack fail, in any task. Those of
+# the disk below are spared: without memory it fails its writes, and the pool loses it.
 text_of() { # MODULE FILE: from, to
 	local from bytes
 	from=$(cat "/sys/module/$1/sections/.text")
@@ -37,7 +37,7 @@ for c in $memory; do
 done
 set_faults fail_page_alloc ignore-gfp-highmem=N min-order=0
 set_faults fail_make_request verbose=0 times=-1 probability=0
-memory_fails() { # INTERVAL: each so-manieth allocation; 0: none
+memory_fails() { # INTERVAL: each INTERVALth allocation; 0: none
 	local c
 	for c in $memory; do
 		set_faults "$c" interval="$1" probability=$(($1 ? 100 : 0))
@@ -45,7 +45,8 @@ memory_fails() { # INTERVAL: each so-manieth allocation; 0: none
 }
 at_exit 'memory_fails 0; set_faults fail_make_request probability=0'
 
-# with_fault N COMMAND...: its Nth allocation fails. Adds to $injected whether there was one.
+# with_fault N COMMAND...: the Nth allocation of the command fails. Counts in $injected if
+# there was one.
 with_fault() {
 	local n=$1 status=0 c
 	shift
@@ -59,8 +60,8 @@ with_fault() {
 	return $status
 }
 
-# each_allocation TABLE PREPARE: a start in which one allocation fails, for
-# ever later ones; PREPARE makes the legs what they were. Up to one without.
+# each_allocation TABLE PREPARE: starts in which one allocation fails, a later one each
+# time, up to a start without a failure. PREPARE restores the legs.
 each_allocation() {
 	local n=1 tries=0 refused=0 injected=1
 	while [ $injected -gt 0 ]; do
@@ -101,7 +102,8 @@ dmsetup create p --table "$table"
 oracle check $state $dev
 
 echo "--- I/O"
-# What needs a page of the table may fail for want of memory, and says so; it is never wrong.
+# A request that needs a page of the table may fail without memory, with an error. Data is
+# never wrong.
 run_may_stop() { # SEED PROFILE WHAT
 	local status=0
 	oracle run $state $dev "$1" 4 60 "$2" || status=$?

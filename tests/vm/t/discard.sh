@@ -55,13 +55,13 @@ dmsetup message p 0 checkpoint
 cut drop_all
 expect_eq "$(oracle show $dev 98 14 | lines)" "98 2 v1,100 12 zero,"
 
-echo "--- a discard nobody flushed: old or zeros"
+echo "--- a discard without a flush: old data or zeros"
 blkdiscard -o $((3000 * 4096)) -l $((64 * 4096)) $dev
 cut drop_all
 seen=$(oracle show $dev 3000 64 | awk '{ print $3 }' | sort -u | lines)
 [[ $seen = "v1," || $seen = "zero," || $seen = "v1,zero," ]] || fail "unflushed discard: $seen"
 
-echo "--- a MiB of zeros is not written, though it would go home by intent"
+echo "--- a MiB of zeros is not written, although it is large enough for a direct write"
 dmsetup message p 0 checkpoint
 before=$(stat_of p written_blocks)
 dd if=/dev/zero of=$dev bs=1M seek=5 count=1 oflag=direct status=none

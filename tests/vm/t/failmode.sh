@@ -17,20 +17,20 @@ dmsetup message p 0 checkpoint
 simset a corrupt "$(((home + 700) * 8)) 8 9"
 expect_eq "$(oracle show /dev/mapper/p 700 1)" "700 1 EIO"
 
-echo "--- the leg dies: what is written makes the pool faulted, and then reads wait, too"
+echo "--- the leg dies: a write makes the pool faulted, and then reads wait, too"
 simset a dead 1
 oracle write /dev/mapper/p 10 1 2 fsync & writer=$!
 wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
 for pid in $reader $writer; do retry 60 asks_disk "$pid"; done
-# Whoever asks after them is answered, and they still wait.
+# Status queries are answered, and the requests still wait.
 both_wait() { # WHEN
 	expect_eq "$(oracle show /dev/mapper/p 700 1)" "700 1 EIO" "a lost block"
 	asks_disk $reader || fail "a read did not wait $1: $(cat /tmp/read)"
 	asks_disk $writer || fail "a write did not wait $1"
 }
 both_wait "for a leg"
-# It tries the legs by itself before it returns, and nobody else does where none answers.
+# clear tries the legs before it returns; nothing else does while no leg answers
 dmsetup message p 0 clear
 expect_stat p state faulted
 both_wait "after a clear with no leg"
@@ -63,13 +63,14 @@ simset a dead 0
 dmsetup message p 0 clear
 dmsetup remove --retry p
 
-echo "--- a suspend without a flush that somebody interrupts costs nobody his request"
+echo "--- an interrupted suspend without a flush loses no request"
 mksim b 96
 dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M write_buffer=8M ram_cache=0 single 1 /dev/b"
 oracle write /dev/mapper/p 8192 64 1 fsync bs=16
 dmsetup message p 0 checkpoint
 simset b stall 1
-# More than the buffer holds, so that many wait for room in it; and a read that waits for the leg.
+# More writes than the buffer holds, so that many wait for room in it; and a read that
+# waits for the leg.
 fio --name=w --filename=/dev/mapper/p --direct=1 --rw=write --bs=64k --size=24m --ioengine=libaio --iodepth=256 \
 	--verify=crc32c --verify_state_save=0 --output=/tmp/fio.log & writer=$!
 oracle show /dev/mapper/p 8192 64 > /tmp/read & reader=$!

@@ -36,7 +36,7 @@ check_files() { # DIR LIST
 	[ "$n" -gt 3 ] || fail "only $n files were written"
 	echo "$n files intact"
 }
-# some_more N: until that many more files are durable.
+# some_more N: wait until N more files are durable.
 some_more() {
 	local lines
 	lines=$(wc -l < /tmp/list)
@@ -70,7 +70,7 @@ for fs in ext4 xfs; do
 		simset all power_restore 1
 		dmsetup create p --table "$table"
 	done
-	# The journal is replayed by a mount; then all must be in order.
+	# a mount replays the journal; then the file system must be consistent
 	mount /dev/mapper/p /tmp/mnt
 	check_files /tmp/mnt /tmp/list
 	umount /tmp/mnt
@@ -106,11 +106,11 @@ for l in a b; do simset $l faults "add write_error 0 860160"; done
 has_failed() { [ "$(simstat "$1" injected)" -gt 0 ]; }
 for l in a b; do retry 60 has_failed $l; done
 for l in a b; do simset $l faults clear; done
-# Until one more file is durable, or an error has ended it.
+# until one more file is durable, or an error has ended the writer
 at=$(wc -l < /tmp/list)
 has_gone_on() { ! kill -0 $pid 2> /dev/null || test_lines $((at + 1)); }
 retry 60 has_gone_on
-touch /tmp/enough # killed, it would leave a program behind that has a file open
+touch /tmp/enough # a killed writer would leave a program with an open file
 wait $pid || true
 umount /tmp/mnt
 dmsetup message p 0 clear || true

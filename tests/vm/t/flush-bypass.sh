@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a FLUSH while a bypass write supersedes acknowledged blocks, beside a checkpoint, cut at every operation
+# test: a FLUSH while a direct write supersedes acknowledged blocks, beside a checkpoint, cut at every operation
 # turn: flush */log/flush.c */direct.c
 # timeout: 240
 # needs: gcc
@@ -20,7 +20,7 @@ for ((k = 1; k <= ${KVPOOL_CUTS:-10}; k++)); do
 	oracle write $dev 0 1024 $old fsync bs=32
 	[ $((k % 3)) != 0 ] || dmsetup message p 0 checkpoint
 	simset all cut_mode "${modes[k % 3]}"; simset all seed $k
-	# Writes that linger, so that the flush meets them.
+	# slow writes, so that the flush meets them
 	for l in a b; do simset $l delay_us $((k % 2 * 3000)); done
 	simset all power_cut in $((2 * k))
 	oracle write $dev 0 1024 $new bs=256 2>/dev/null & writer=$!
@@ -35,7 +35,7 @@ for ((k = 1; k <= ${KVPOOL_CUTS:-10}; k++)); do
 	dmsetup remove --retry p
 	simset all power_restore 1
 	dmsetup create p --table "$table" || fail "cut $k: $(last_refusal)"
-	# By sectors of 512 bytes: a torn block is "bad" here and right there.
+	# by sectors of 512 bytes: a torn block is "bad" for show, and right here
 	oracle sectors $dev 0 1024 > /tmp/seen
 	echo "cut $k: acked $acked durable $durable: $(tr '\n' ' ' < /tmp/seen)"
 	if [ $durable = 1 ]; then

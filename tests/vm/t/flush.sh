@@ -29,7 +29,7 @@ reset_costs() {
 	echo > "$trace"
 	for l in a b; do simset "$l" stats 0; done
 }
-# cut: whatever was not durable is gone.
+# cut: cut the power; data that was not durable is gone.
 cut() {
 	simset all cut_mode drop_all; simset all power_cut now
 	dmsetup remove --retry p
@@ -38,12 +38,12 @@ cut() {
 }
 oracle write $dev 0 2048 1 fsync bs=64
 dmsetup message p 0 checkpoint
-# Nothing that runs by itself may be counted.
+# Background work would be counted too, so it is off.
 dmsetup message p 0 set commit_interval_ms 600000
 dmsetup message p 0 set destage_idle_ms 86400000
 dmsetup message p 0 checkpoint
 
-echo "--- what it costs"
+echo "--- the cost of a write"
 reset_costs
 for i in 1 2 3 4 5 6 7 8; do oracle write $dev $((i * 40)) 1 2 fsync; done
 costs 8
@@ -81,18 +81,19 @@ expect_status 3 oracle sync $dev
 [ "$(event_count p commit_failed)" -ge 1 ] || fail "no event 'commit_failed'"
 for l in a b; do simset $l faults clear; done
 dmsetup message p 0 clear
-# These disks have FUA of their own, so no flush failed, and nothing else is lost.
+# these disks have FUA, so no flush failed, and no other data is lost
 retry 60 oracle sync $dev
 before=$(oracle show $dev 690 40)
 cut
 expect_eq "$(oracle show $dev 690 40)" "$before" "what fdatasync acknowledged at last"
-# The buffered write was accepted: 16 requests of a block, and none failed by itself, unless refused.
+# The buffered write was accepted: 16 requests of a block. None failed unless it was
+# refused.
 echo "$before"
 expect_eq "$(oracle show $dev 2000 48)" "2000 48 v1"
 
 set -- a b
 if [ "$(stat_of p state)" != online ]; then
-	# What failed above cost a leg. A new pool, for two to choose from.
+	# the failures above cost a leg; a new pool has two legs again
 	dmsetup remove --retry p
 	mksim c 128; mksim d 128
 	dmsetup create p --table "0 $(sectors_of 64) kvpool - 3 format name=p log_size=32M mirror 2 /dev/c /dev/d"
@@ -100,7 +101,7 @@ if [ "$(stat_of p state)" != online ]; then
 	set -- c d
 fi
 
-echo "--- a flush that fails: what went home by intent is written again, or its leg is given up"
+echo "--- a flush that fails: a direct write is written again, or its leg is given up"
 oracle write $dev 0 2048 6 fsync bs=256
 simset "$1" flush_fault fail 1
 oracle write $dev 0 2048 7 bs=256 fsync

@@ -19,11 +19,11 @@ sick() {
 	if [ "$2" = corrupt ]; then simset "$1" corrupt "$sectors 9"; else simset "$1" faults "add $2 $sectors"; fi
 }
 restart_pool() { dmsetup remove --retry p; dmsetup create p --table "$table"; }
-# same_home BLOCK COUNT: both legs hold the same.
+# same_home BLOCK COUNT: both legs hold the same data.
 same_home() {
 	expect_eq "$(leg sum /dev/a $((home + $1)) "$2")" "$(leg sum /dev/b $((home + $1)) "$2")" "home of $1 on a and b"
 }
-# read_often BLOCK COUNT: one block a request, so that every copy has its turn.
+# read_often BLOCK COUNT: one block a request, so that every copy is read.
 read_often() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -109,7 +109,8 @@ dmsetup message p 0 clear
 sick a corrupt 200 1; sick b corrupt 200 1
 expect_eq "$(oracle show /dev/mapper/p 199 3 | tr '\n' ,)" "199 1 v1,200 1 EIO,201 1 v1,"
 [ "$(event_count p unrepaired)" -ge 1 ] || fail "no event 'unrepaired'"
-# That was answered, so it is durable; and the right bytes, once back, change nothing.
+# that write was acknowledged, so it is durable; the old right bytes, once back, change
+# nothing
 simset all cut_mode drop_all; simset all power_cut now
 dmsetup remove --retry p
 simset all power_restore 1
@@ -131,7 +132,7 @@ expect_eq "$(oracle show /dev/mapper/p 199 3 | tr '\n' ,)" "199 1 v1,200 1 v3,20
 expect_stat p poisoned_blocks 0
 expect_eq "$(dmsetup message p 0 poisoned)" "" "poisoned"
 
-echo "--- a scrub finds what nobody reads; a discard ends poison too"
+echo "--- a scrub finds rot that no read has met; a discard ends poison too"
 sick a corrupt 300 2; sick b corrupt 300 2
 scrub p 0 2
 expect_eq "$(oracle show /dev/mapper/p 299 4 | tr '\n' ,)" "299 1 v1,300 2 EIO,302 1 v1,"
@@ -152,7 +153,7 @@ if dmsetup create p --table "$table"; then
 	expect_eq "$(oracle show /dev/mapper/p 512 512)" "512 512 v1"
 	expect_stat p poisoned_blocks 512
 	[ "$(event_count p table_lost)" = 1 ] || fail "no event 'table_lost', or more than one"
-	# The pool goes on, and what is written there is good again.
+	# the pool goes on, and a new write there is good again
 	oracle write /dev/mapper/p 0 8 4 fsync
 	dmsetup message p 0 checkpoint
 	expect_stat p state online

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: faults by order: a read that is done once more, a write and a flush that cost a leg, and what is refused
+# test: injected faults: a read that is repeated, a write and a flush that cost a leg, and refusals
 # timeout: 180
 # turn: legs */io/inject.c */io/io.c
 # needs: gcc
@@ -22,7 +22,7 @@ expect_refusal "too large" dmsetup message p 0 inject /dev/a read 3000000000
 expect_refusal "number of words" dmsetup message p 0 inject /dev/a read
 
 echo "--- reads"
-# one: a second could be the read that looks whether a heal has held, which costs the leg
+# one only: a second one could hit the read that verifies a heal, which costs the leg
 dmsetup message p 0 inject /dev/a read 1
 expect_eq "$(event_count p fault_injected)" 1 "events"
 for _ in 1 2 3 4; do expect_eq "$(oracle show $dev 0 2048)" "0 2048 v1"; done

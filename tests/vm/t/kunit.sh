@@ -15,7 +15,7 @@ for ko in "${modules[@]}"; do
 		[ -d "/sys/module/${dep//-/_}" ] || modprobe "$dep" || insmod "$KVPOOL_BUILD/$dep.ko"
 	done
 	insmod "$ko"
-	# The results go away with the module.
+	# the results vanish with the module
 	results=(/sys/kernel/debug/kunit/*/results)
 	[ ${#results[@]} -gt 0 ] || fail "no suite in ${ko##*/}"
 	cat "${results[@]}"

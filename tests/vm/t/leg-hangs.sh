@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a leg that hangs: offline frees who waits for it, and so does leg_timeout, also if it only keeps reads; the pool is suspended and removed meanwhile
+# test: a leg that hangs: offline frees waiting requests, and so does leg_timeout, also if only reads hang; the pool is suspended and removed meanwhile
 # timeout: 120
 # turn: legs */io/flight.c */io/io.c
 # needs: gcc
@@ -57,7 +57,7 @@ wait_stat p unanswered 0
 expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v3" "contents"
 dmsetup remove --retry p
 
-echo "--- it keeps nothing but reads"
+echo "--- only its reads hang"
 dd if=/dev/zero of=/dev/a bs=1M oflag=direct status=none || :
 dd if=/dev/zero of=/dev/b bs=1M oflag=direct status=none || :
 dmsetup create p --table "$len kvpool - 4 format name=p log_size=8M ram_cache=0 mirror 2 /dev/mapper/slow /dev/b"

@@ -10,7 +10,7 @@ helper oracle
 load_modules
 no_udev
 modprobe loop
-# A loop device has a cache and no FUA, as most SATA disks.
+# A loop device has a cache and no FUA, like most SATA disks.
 for d in a b; do
 	mksim $d 64
 	loop=$(losetup --direct-io=on -b 4096 -f --show /dev/$d)
@@ -23,19 +23,19 @@ table=$(dmsetup table p)
 dev=/dev/mapper/p
 oracle write $dev 0 512 1 fsync bs=32
 dmsetup message p 0 checkpoint
-# Nothing that runs by itself may be counted.
+# Background work would be counted too, so it is off.
 dmsetup message p 0 set commit_interval_ms 600000
 dmsetup message p 0 set destage_idle_ms 86400000
 dmsetup message p 0 checkpoint
 
-echo "--- what it costs"
+echo "--- the cost of a write"
 for d in a b; do simset $d stats 0; done
 for i in 1 2 3 4 5 6 7 8; do oracle write $dev $((i * 40)) 1 2 fsync; done
 for d in a b; do
 	expect_eq "$(simstat $d writes) writes $(simstat $d flushes) flushes $(simstat $d fua) fua" "8 writes 8 flushes 0 fua" "leg $d"
 done
 
-echo "--- what was answered is there after a cut"
+echo "--- acknowledged data is there after a cut"
 simset all cut_mode drop_all
 simset all power_cut now
 dmsetup remove --retry p

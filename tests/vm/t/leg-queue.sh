@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: neighbours that wait for a busy leg go as one request; what is bad among them, and a leg that fails them, costs no data
+# test: neighbours that wait for a busy leg go as one request; a bad block among them, and a leg that fails them, cost no data
 # timeout: 240
 # turn: legs */io/leg_queue.c
 # needs: gcc fio losetup
@@ -10,14 +10,15 @@ helper leg
 load_modules
 no_udev
 modprobe loop
-# A loop device keeps who sends it more than it has requests, as a disk does; simdisk takes any number.
+# A loop device makes a sender wait that exceeds its number of requests, as a disk does;
+# simdisk takes any number.
 for d in a b c; do
 	mksim $d 64
 	loop=$(losetup --direct-io=on -b 4096 -f --show /dev/$d)
 	at_exit "losetup -d $loop"
 	queue=/sys/block/${loop#/dev/}/queue
 	echo none > "$queue/scheduler"
-	echo 2 > "$queue/nomerges" # what is joined, we joined
+	echo 2 > "$queue/nomerges" # so that only kvpool joins requests
 	echo 4 > "$queue/nr_requests"
 	loops+=("$loop")
 done
@@ -29,7 +30,7 @@ busy() { # FIO-OPTION...
 	fio --name=busy --filename=/dev/mapper/p --size=24M --direct=1 --ioengine=libaio --iodepth=256 \
 		--verify=crc32c --randrepeat=1 --verify_state_save=0 --output=/tmp/fio.log "$@" || { cat /tmp/fio.log; fail "fio $*"; }
 }
-# So long that fio has sent what it may in the time of a request, on a host that has much else to do, too.
+# One request takes so long that fio has sent all it may meanwhile, even on a busy host.
 delay() { for d in a b c; do simset $d delay_us "$1"; done; }
 
 echo "--- reads, one after the other"
@@ -42,7 +43,7 @@ reads=$(($(counted reads) - before))
 echo "$reads requests for 6144 blocks"
 [ $reads -lt 4500 ] || fail "$reads requests: next to none were joined"
 
-echo "--- a stream that skips parity: where the legs seek, it is read along"
+echo "--- a stream that skips parity: legs that seek read the parity along"
 stream() { # sets reads
 	before=$(counted reads)
 	fio --name=stream --filename=/dev/mapper/p --size=24M --direct=1 --ioengine=libaio --iodepth=128 --rw=read \
@@ -76,7 +77,7 @@ busy --rw=write --bs=4k --verify_only=1
 expect_stat p leg.1.state online
 expect_stat p leg.0.err_read 0
 expect_stat p poisoned_blocks 0
-scrub p $parity # which nobody has read
+scrub p $parity # which was not read
 scrub p
 busy --rw=write --bs=4k --verify_only=1
 
@@ -97,7 +98,7 @@ busy --rw=randwrite --bs=64k --verify_only=1 --verify_pattern=0x5a --verify=patt
 delay 0
 dmsetup remove --retry p
 
-echo "--- what is bad between them is nobody's: on a disk of which there is no other"
+echo "--- a bad block in a gap blames no request, on the only disk"
 mksim d 64
 loop=$(losetup --direct-io=on -b 4096 -f --show /dev/d)
 at_exit "losetup -d $loop"
@@ -107,7 +108,7 @@ echo 4 > "$queue/nr_requests"
 echo 1 > "$queue/rotational"
 dmsetup create p --table "0 $(sectors_of 32) kvpool - 4 format name=p log_size=8M ram_cache=0 single 1 $loop"
 home=$(leg label /dev/d | sed -n 's/^data_start=//p')
-# 16 KiB of every 32 are written.
+# 16 KiB of every 32 are written
 every_second() {
 	fio --name=gaps --filename=/dev/mapper/p --size=32M --direct=1 --ioengine=libaio --iodepth=128 --rw=write --bs=16k \
 		--zonemode=strided --zonesize=16k --zoneskip=16k --verify=crc32c --verify_state_save=0 --output=/tmp/fio.log "$@" ||
@@ -126,8 +127,8 @@ expect_stat p poisoned_blocks 0
 simset d delay_us 0
 dmsetup remove --retry p
 
-echo "--- polled reads that are joined: none is one that nobody polls for"
-# Its polled requests end when somebody polls for them, and else never.
+echo "--- polled reads that are joined: each is polled to its end"
+# Polled requests of the disk end only when they are polled for.
 mknull n 64 submit_queues=1 poll_queues=1 hw_queue_depth=4
 queue=/sys/block/$(basename "$(readlink -f /dev/n)")
 echo none > "$queue/queue/scheduler"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: legs that fail, vanish, are missing, come back or have diverged; what starts by itself and what is refused
+# test: legs that fail, vanish, are missing, come back or have diverged; automatic starts, and refusals
 # timeout: 240
 # turn: legs-lost */pool/start.c */super/*.c
 # needs: gcc fio
@@ -55,7 +55,7 @@ dmsetup remove --retry p
 expect_refusal "missing" start p "$(table_with "" /dev/a -)"
 expect_refusal "degraded" start p "$(table_with "" /dev/a -)"
 
-echo "--- back, it is stale: written to or not, never read"
+echo "--- back again, the leg is stale: it is never read"
 dmsetup create p --table "$(table_with "" /dev/b /dev/a)"
 [[ $(letters) = [FS]A ]] || fail "letters $(letters)"
 oracle write /dev/mapper/p 0 256 3 fsync bs=32
@@ -72,7 +72,7 @@ dmsetup message p 0 offline /dev/a
 expect_eq "$(event_count p leg_offline)" 1 "events leg_offline"
 expect_fail dmsetup message p 0 offline /dev/b
 oracle write /dev/mapper/p 0 512 2 fsync bs=32
-# It is not read even where it was not written past.
+# it is not read even for blocks that it has not missed
 for i in a b; do simset $i stats 0; done
 all_is v2
 [ "$(simstat a reads)" = 0 ] || fail "an offline leg was read"
@@ -92,7 +92,7 @@ fio --name=pull --filename=/dev/mapper/p --direct=1 --rw=randrw --bsrange=4k-256
 fio=$!
 wait_more p io.write_blocks 1024
 simset c remove 1
-# It has noticed, and the load goes on.
+# the pool has noticed it, and the load goes on
 wait_stat p state degraded
 wait_more p io.write_blocks 1024
 wait_more p io.read_blocks 256
@@ -119,7 +119,7 @@ expect_stat p state degraded
 all_is v1
 oracle write /dev/mapper/p 0 256 4 fsync bs=32
 dmsetup remove --retry p
-# Now f is recorded out, on e.
+# f is recorded out, on e
 dmsetup create p --table "$(table_with "" /dev/e -)"
 dmsetup remove --retry p
 dmsetup create p --table "$(table_with "" /dev/e /dev/f)"
@@ -127,7 +127,7 @@ expect_stat p state degraded
 expect_eq "$(oracle show /dev/mapper/p 0 512 bs=1 | tr '\n' ,)" "0 256 v4,256 256 v1,"
 dmsetup remove --retry p
 
-echo "--- both halves were written: refused, until someone chooses"
+echo "--- both halves were written: refused until the user chooses"
 leg restore /dev/e /dev/shm/e; leg restore /dev/f /dev/shm/f
 dmsetup create p --table "$(table_with degraded /dev/e -)"
 oracle write /dev/mapper/p 0 512 5 fsync bs=32

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: REQ_NOWAIT: what would have to wait ends with EAGAIN at once and has done nothing; all else is served; io_uring never shows it
+# test: REQ_NOWAIT: a request that would have to wait ends with EAGAIN at once and without effect; others are served; io_uring hides it
 # timeout: 120
 # turn: stacked */target/request.c */target/paced.c
 # needs: gcc fio
@@ -26,7 +26,7 @@ oracle write $dev 3 1 2
 expect_eq "$(oracle show $dev 0 8 bs=8 nowait)" "0 8 EAGAIN" "partly buffered"
 expect_eq "$(oracle show $dev 0 8 bs=1 nowait | tr '\n' ,)" "0 3 v1,3 1 v2,4 4 v1,"
 
-echo "--- the disk hangs: what needs none of it is served"
+echo "--- the disk hangs: requests that do not need it are served"
 dmsetup message p 0 set leg_timeout 0
 dmsetup suspend --noflush slow
 expect_eq "$(oracle show $dev 0 8 bs=1 nowait | tr '\n' ,)" "0 3 v1,3 1 v2,4 4 v1," "from RAM"
@@ -38,7 +38,7 @@ echo "$taken blocks were taken"
 expect_eq $(($(stat_of p io.write_blocks) - before)) "$taken" "blocks that were written"
 expect_eq "$(oracle write $dev 7300 1 3 nowait)" 0 "blocks taken by the full buffer"
 expect_eq "$(oracle show $dev 1024 "$taken" nowait)" "1024 $taken v3" "from the buffer"
-# A writer of io_uring, which asks by NOWAIT first, and then waits.
+# A writer of io_uring, which tries NOWAIT first, and then waits.
 fio --name=uring --filename=$dev --offset=30M --size=8M --direct=1 --ioengine=io_uring --iodepth=32 --rw=randwrite --bs=32k \
 	--verify=crc32c --verify_state_save=0 --output=/tmp/fio.log &
 writer=$!
@@ -47,7 +47,7 @@ kill -0 $writer || fail "fio has not waited: $(cat /tmp/fio.log)"
 dmsetup resume slow
 wait $writer || { cat /tmp/fio.log; fail "fio"; }
 
-echo "--- what was taken is there, and what was not has left nothing behind"
+echo "--- accepted writes are there, and the others left no trace"
 dmsetup message p 0 checkpoint
 dmsetup message p 0 drop_caches
 expect_eq "$(oracle show $dev 1024 $((taken + 1)) | tr '\n' ,)" "1024 $taken v3,$((1024 + taken)) 1 zero,"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: without a leg a parity1 makes what it had, many blocks at once, whatever part of stripes is read and whatever is wrong
+# test: without a leg a parity1 rebuilds its blocks, many at once, for any part of stripes and with any fault
 # timeout: 300
 # turn: parity */home/row.c */home/stripe_read.c
 # needs: gcc python3
@@ -21,9 +21,10 @@ start() { dmsetup create p --table "$(awk -v leg=$out '{ $(NF - 3 + leg) = "-"; 
 start
 expect_stat p state degraded
 
-# Stripes have 12 blocks of data, in chunks of 4; the parity of stripe s is on leg s mod 4.
+# Stripes have 12 blocks of data, in chunks of 4. The parity of stripe s is on leg s mod
+# 4.
 leg_of() { echo $(((1 + $1 % 12 / 4 + $1 / 12) % 4)); }
-missing() { # FIRST COUNT: how many blocks of those were on the leg that is out
+missing() { # FIRST COUNT: the number of those blocks on the leg that is out
 	local b n=0
 	for ((b = $1; b < $1 + $2; b++)); do n=$((n + ((1 + b % 12 / 4 + b / 12) % 4 == out))); done
 	echo $n
@@ -35,7 +36,7 @@ rot() { # LEG BLOCK: in the row of that block
 rot_block() { rot "$(leg_of "$1")" "$1"; }
 rot_parity() { rot $(($1 / 12 % 4)) "$1"; }
 requests() { local d n=0; for d in a b c d; do n=$((n + $(simstat $d reads))); done; echo $n; }
-reads() { # FIRST COUNT WHAT [MADE]: as one request, and so many blocks are made at once; default all that are missing
+reads() { # FIRST COUNT WHAT [MADE]: as one request that rebuilds MADE blocks at once; default: all that are missing
 	local before
 	before=$(stat_of p read.rebuilt_blocks)
 	expect_eq "$(oracle show $dev "$1" "$2" bs="$2")" "$3"
@@ -79,7 +80,7 @@ oracle write $dev 36 30 1 fsync bs=1
 dmsetup message p 0 checkpoint
 reads 0 240 "0 240 v1"
 
-echo "--- what is in the buffer, and rows beside it"
+echo "--- blocks in the buffer, and rows beside them"
 oracle write $dev 100 1 2 fsync
 expect_eq "$(oracle show $dev 0 240 bs=240)" "0 100 v1
 100 1 v2
@@ -97,12 +98,13 @@ expect_eq "$(oracle show $dev 0 240 bs=240)" "0 240 v1"
 expect_eq $(($(stat_of p read.retries) - retries)) 1 "reads done once more"
 reads 0 240 "0 240 v1"
 
-echo "--- rot on the legs that are left: what it takes is lost, and all else is there"
-# Of the row of 96, which is on the leg that is out, the parity; of the row of 128, which is there too, block 120.
+echo "--- rot on the remaining legs: only blocks that need the rotten ones are lost"
+# In the row of 96, a block of the leg that is out, the parity rots. In the row of 128,
+# also a block of that leg, block 120 rots.
 expect_eq "$(leg_of 96) $(leg_of 128) $((128 % 4 == 120 % 4))" "$out $out 1" "the test is what it says"
 rot_parity 96; rot_block 120
 lost="96 120 128"
-holes() { # what a read shows of 0 to 240, EIO at those blocks
+holes() { # the result of a read of 0 to 240, with EIO at those blocks
 	local from=0 b
 	for b in $lost; do
 		[ "$b" = "$from" ] || echo "$from $((b - from)) v1"
@@ -114,14 +116,14 @@ holes() { # what a read shows of 0 to 240, EIO at those blocks
 expect_fail dd if=$dev of=/dev/null bs=960K count=1 iflag=direct status=none
 expect_eq "$(oracle show $dev 0 240 bs=1)" "$(holes)"
 expect_stat p poisoned_blocks 3
-# the parity of both rows is not known any more, and that is no reason to believe anything
+# the parity of both rows is unknown now; that must not make a read trust other data
 expect_eq "$(oracle show $dev 0 240 bs=1)" "$(holes)"
 oracle write $dev 96 36 1 fsync bs=36
 dmsetup message p 0 checkpoint
 expect_stat p poisoned_blocks 0
 reads 0 240 "0 240 v1"
 
-echo "--- a reader that changes its buffer in flight costs nobody anything"
+echo "--- a reader that changes its buffer in flight harms no data"
 dmsetup message p 0 clear
 oracle scribble-read $dev 0 4096 3 240
 expect_stat p poisoned_blocks 0

@@ -19,7 +19,8 @@ expect_stat p vdev.0.kind parity1
 expect_stat p losses_survivable 1
 home=$(leg label /dev/a | sed -n 's/^data_start=//p')
 
-# Stripes have 12 blocks of data, in chunks of 4; the parity of stripe s is on leg s mod 4.
+# Stripes have 12 blocks of data, in chunks of 4. The parity of stripe s is on leg s mod
+# 4.
 rot() { # LEG BLOCK: in the row of that block
 	local row=$((($2 - $2 % 12) / 3 + $2 % 4))
 	simset "$(tr 0123 abcd <<< "$1")" corrupt "$(((home + row) * 8)) 8 9"
@@ -33,7 +34,7 @@ restart_without() { # LEG, or none
 	dmsetup create p --table "$t" || fail "start without leg '$1': $(last_refusal)"
 }
 
-echo "--- the device tells its stripes, also where only labels know them; what is measured of it names the legs"
+echo "--- the device tells its stripes, also if only labels have them; statistics name the legs"
 tells() { # MINIMUM OPTIMUM
 	local queue
 	queue=/sys/block/$(dmsetup info -c --noheadings -o blkdevname p)/queue
@@ -44,7 +45,7 @@ tells 16384 49152
 dmsetup remove --retry p
 ima=/sys/kernel/security/ima
 [ -e $ima ] || mount -t securityfs none /sys/kernel/security
-# It takes one policy, and never another.
+# A device takes one policy, and never another.
 [ ! -w $ima/policy ] || echo "measure func=CRITICAL_DATA label=device-mapper" > $ima/policy
 dmsetup create p --table "$table"
 tells 16384 49152
@@ -58,7 +59,7 @@ expect_fail bash -c 'echo disk > /sys/power/state'
 [[ $(last_refusal) == "hibernation | the pool 'p' runs"* ]] || fail "refused: $(last_refusal)"
 oracle write /dev/mapper/p 0 64 1
 before=$(stat_of p log.commits)
-echo freezer > /sys/power/pm_test # and no further: the machine lives on a disk that does not sleep
+echo freezer > /sys/power/pm_test # test mode only: the machine's own disk cannot sleep
 echo 1 > /sys/module/suspend/parameters/pm_test_delay
 echo freeze > /sys/power/state
 [ "$(stat_of p log.commits)" -gt "$before" ] || fail "nothing was committed before sleep"
@@ -73,7 +74,7 @@ dmsetup message p 0 checkpoint
 all_is v2
 scrub p
 
-echo "--- long reads: one request to each leg that seeks, else one for what lies between two chunks of parity"
+echo "--- long reads: one request to each leg that seeks, otherwise one for each part between two chunks of parity"
 requests() { local d n=0; for d in a b c d; do n=$((n + $(simstat $d reads))); done; echo $n; }
 long_reads() { # 0 OR 1: do the legs say that they rotate? HOW-MANY-REQUESTS for 20 stripes
 	local d before
@@ -103,7 +104,7 @@ scrub p 2
 scrub p
 expect_stat p poisoned_blocks 0
 
-echo "--- two bad blocks in a row are lost, they alone, until they are overwritten"
+echo "--- two bad blocks in a row are lost, and no others, until they are overwritten"
 rot_block 600; rot_block 604
 scrub p 0 2
 expect_stat p poisoned_blocks 2

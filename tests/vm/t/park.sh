@@ -20,10 +20,11 @@ show() { # FIRST COUNT [BLOCKS]: so many blocks a request, on one line
 	echo "${seen//$'\n'/,}"
 }
 parked() { echo $(($(stat_of p ssd.parked) / 4096)); }
-# Nothing comes home from now on, however long the rest takes, but one round is on its way for ever.
+# From now on no data is written home, however long the rest takes. One round of destage
+# never ends.
 hold() { for d in a b; do simset $d stall write; done; }
 let_go() { for d in a b; do simset $d stall 0; done; }
-# 8192 blocks are written, of which the buffer holds 1024, and that round 2048 at most.
+# 8192 blocks are written. The buffer holds 1024 of them, and that round 2048 at most.
 park() { # VERSION
 	hold
 	oracle write $dev 10000 4096 "$1" fsync bs=4
@@ -72,12 +73,12 @@ home
 expect_eq "$(show 0 4096 4)" "0 4096 v5"
 expect_stat p poisoned_blocks 0
 
-echo "--- both die: what was parked is lost and listed, what RAM had is not"
+echo "--- both die: spilled versions are lost and listed, versions in RAM are not"
 hold
 oracle write $dev 0 8192 6 fsync bs=4
 expect_stat p log.on cache
 for d in c d; do simset $d dead 1; done
-# More than destage may have in hand.
+# more than destage may have in hand
 [ "$(parked)" -gt 4096 ] || fail "only $(parked) versions are parked"
 let_go
 oracle write $dev 9000 1 6 fsync

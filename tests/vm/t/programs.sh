@@ -36,8 +36,8 @@ enough() { [ "$(grep -c "done" /tmp/acked)" -ge 40 ]; }
 for journal in wal delete; do
 	mount $dev /tmp/mnt
 	[ "$base" != 0 ] || sqlite3 /tmp/mnt/db "create table t(i integer primary key, s text);"
-	# Prints a number once its commit has returned. "extra", because "full" does
-	# not sync the directory after the journal is deleted, which is the commit.
+	# Prints a number once its commit has returned. "extra", because "full" does not
+	# sync the directory after the journal is deleted; that deletion is the commit.
 	{
 		echo "pragma journal_mode=$journal; pragma synchronous=extra;"
 		for ((i = base + 1; i < base + 3000; i++)); do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: the RAM cache: hits without a read, what is written is there when it is home, never out of date, streams, size at run time and over restarts, memory given back
+# test: the RAM cache: hits without a read, written blocks enter once they are home, never stale, streams, size at run time and over restarts, memory given back
 # timeout: 300
 # turn: ram */ram/rcache.c */ram/wbuf.c
 # needs: gcc fio
@@ -9,7 +9,8 @@
 helper oracle; helper leg
 load_modules
 no_udev
-# What earlier tests left in the page cache would have the kernel ask for memory back in the middle of this one.
+# Pages of earlier tests in the page cache would make the kernel ask for memory back in
+# the middle of this one.
 sync; echo 1 > /proc/sys/vm/drop_caches
 mksim a 96; mksim b 96
 dmsetup create p --table "0 $(sectors_of 64) kvpool - 5 format name=p log_size=8M ram_cache=8M seq_cutoff_read=1G mirror 2 /dev/a /dev/b"
@@ -22,7 +23,7 @@ show() { # FIRST COUNT: a block a request, on one line
 	seen=$(oracle show $dev "$1" "$2" bs=1)
 	echo "${seen//$'\n'/,}"
 }
-# look: all figures at once, in st[KEY], and the reads of both legs in st[reads].
+# look: all counters at once, in st[KEY], and the reads of both legs in st[reads].
 declare -A st
 look() {
 	local key value leg
@@ -34,11 +35,12 @@ look() {
 		done < "$_sim/$leg/stats"
 	done
 }
-is() { # KEY VALUE, as of the last look
+is() { # KEY VALUE, by the last look
 	expect_eq "${st[$1]}" "$2" "$1"
 }
-# cached FIRST COUNT VERSION: comes from there: each is a hit, none a miss, and the legs are left
-# alone. Somebody else in this machine may look at a disk meanwhile: a few reads are his.
+# cached FIRST COUNT VERSION: read from the cache. Each block is a hit, none a miss, and
+# the legs are not read. Another program in this machine may read a disk meanwhile: a few
+# reads are allowed.
 cached() {
 	local reads hits misses key
 	look
@@ -53,7 +55,7 @@ cached() {
 	is ram.hits $((hits + $2))
 	[ $reads -le $(($2 / 32)) ] || fail "$reads reads of the legs for $2 blocks that are cached"
 }
-# Whatever else it was, to be seen in the log: figures that differ, and who has sent what.
+# For the log: the counters that differ, and the programs that sent requests.
 who_read() { # COUNT
 	local key
 	for key in "${!st[@]}"; do
@@ -69,7 +71,7 @@ if [ -e $bios ]; then
 	at_exit "echo 0 > $bios"
 fi
 
-echo "--- what was written is there when it is home, but for streams"
+echo "--- written blocks are there once they are home, except streams"
 oracle write $dev 0 1024 1 fsync bs=16
 dmsetup message p 0 checkpoint
 look
@@ -92,7 +94,7 @@ is ram.written "$written"
 blkdiscard -o $((1024 * 4096)) -l $((512 * 4096)) $dev
 dmsetup message p 0 checkpoint
 
-echo "--- what was read once is there"
+echo "--- blocks that were read once are there"
 dmsetup message p 0 drop_caches
 look
 is ram.read_cache_used 0
@@ -110,7 +112,7 @@ expect_eq "$(oracle show $dev 0 512 bs=16)" "0 512 v1"
 look
 is ram.hits $((hits + 1024))
 
-echo "--- what is written, discarded or lost is not what was there"
+echo "--- written, discarded or lost blocks are never stale"
 oracle write $dev 100 50 2 fsync
 expect_eq "$(show 90 70)" "90 10 v1,100 50 v2,150 10 v1"
 dmsetup message p 0 checkpoint
@@ -120,7 +122,7 @@ blkdiscard -o $((120 * 4096)) -l $((10 * 4096)) $dev
 expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2"
 dmsetup message p 0 checkpoint
 expect_eq "$(show 110 30)" "110 10 v2,120 10 zero,130 10 v2"
-# Large ones go home by intent.
+# large writes go home directly
 oracle write $dev 0 512 3 fsync bs=256
 expect_eq "$(show 0 512)" "0 512 v3"
 dmsetup message p 0 checkpoint
@@ -164,7 +166,7 @@ is ram.fills $((fills + 16))
 is ram.bypassed_stream $((bypassed + 496))
 dmsetup message p 0 set seq_cutoff_read 1G
 
-echo "--- long reads do, and what nobody has asked for yet"
+echo "--- long reads bypass the cache, and blocks read ahead"
 dmsetup message p 0 drop_caches
 look; fills=${st[ram.fills]} bypassed=${st[ram.bypassed_long]}
 expect_eq "$(oracle show $dev 0 512 bs=256)" "0 512 v3"
@@ -205,9 +207,9 @@ is ram.read_cache $((4 << 20))
 
 echo "--- readers, writers and discards at once, and a small cache that changes"
 state=/tmp/state
-blkdiscard $dev	# it begins with nothing written
+blkdiscard $dev	# begin with nothing written
 oracle new $state 2048 1 2048 7
-load() { # until there is /tmp/enough
+load() { # until /tmp/enough exists
 	local seed=7
 	until [ -e /tmp/enough ]; do
 		oracle run $state $dev $((seed++)) 4 150 1 || return
@@ -230,7 +232,8 @@ oracle check $state $dev keep
 oracle check $state $dev
 fio --name=v --filename=$dev --direct=1 --rw=randrw --bsrange=4k-64k --offset=16m --size=4m --io_size=6m \
 	--verify=crc32c --verify_backlog=32 --ioengine=libaio --iodepth=8 --output=/tmp/fio.log || fail "fio: $(cat /tmp/fio.log)"
-# What was just written comes from the buffer: now from the cache, or from home and then from the cache.
+# Blocks that were just written came from the buffer. Now they come from the cache, or
+# from home and then from the cache.
 dd if=/dev/urandom of=$dev bs=4k seek=4096 count=64 oflag=direct conv=notrunc status=none
 dmsetup message p 0 checkpoint
 dmsetup message p 0 set ram_cache 2M

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what is refused, with what, why and the mend: second devices, copies of legs, wrong tables, legs not blank
+# test: refusals, with subject, reason and mend: second devices, copies of legs, wrong tables, legs not blank
 # timeout: 180
 # turn: labels */pool/start.c */target/registry.c
 # needs: gcc addpart
@@ -49,7 +49,7 @@ expect_refusal "cache_dirty_max is no number" number cache_dirty_max=1
 expect_refusal "write_buffer takes" number write_buffer=17592186044480M
 expect_refusal "number of legs" number log_size=8M 4294967298
 
-# Data elsewhere is nobody's label.
+# data of other programs is no label
 leg garble /dev/a 5000 4
 format /dev/a /dev/b
 table=$(dmsetup table p)
@@ -58,7 +58,7 @@ uuid=$(awk '{ print $4 }' <<< "$table")
 [[ $uuid =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]] || fail "no uuid in the table: $table"
 oracle write /dev/mapper/p 0 512 1 fsync bs=64
 
-echo "--- one device on a pool, whatever its legs are called"
+echo "--- one device on a pool, by any names of its legs"
 expect_refusal "use|active|already" dmsetup create q --table "$table"
 expect_refusal "use|active|already" dmsetup create q --table "$len kvpool - 0 mirror 2 /dev/b /dev/a"
 expect_refusal "use|active|already" dmsetup create q --table "$len kvpool - 0 mirror 2 - /dev/b"
@@ -116,7 +116,7 @@ expect_refusal "blank|label|not empty|already" dmsetup create p --table "$len kv
 dmsetup create x --table "$len kvpool - 3 format name=x log_size=4M mirror 2 /dev/d /dev/e"
 dmsetup remove --retry x
 expect_refusal "pool|uuid" start p "$len kvpool - 0 mirror 2 /dev/a /dev/d"
-# A leg that is too short for its label.
+# a leg that is too short for its label
 mksim short 40
 dd if=/dev/shm/a of=/dev/short bs=1M count=40 oflag=direct status=none
 expect_refusal "." start p "$len kvpool $uuid 0 mirror 2 /dev/short /dev/b"
@@ -128,7 +128,7 @@ expect_eq "$(blockdev --getss --getsz /dev/mapper/p | tr '\n' ' ')" "4096 $(sect
 dmsetup create y --table "$len kvpool - 0 mirror 2 /dev/d /dev/e"
 dmsetup remove --retry y
 
-echo "--- labels say more"
+echo "--- sizes and names that only labels have"
 dmsetup message p 0 mark destroyed
 dmsetup remove --retry p
 expect_refusal "destroyed" start p "$table"
@@ -140,7 +140,7 @@ dmsetup message p 0 mark exported
 dmsetup message p 0 mark none
 dmsetup remove --retry p
 
-echo "--- read only means that"
+echo "--- a read-only start writes nothing"
 expect_refusal "read-only.*add the option readonly" dmsetup create p --readonly --table "$table"
 for l in a b; do simset $l stats 0; done
 dmsetup create p --readonly --table "$len kvpool $uuid 1 readonly mirror 2 /dev/a /dev/b"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what an SSD cache holds stays there over stops and power cuts: a file system on it, in several generations of the log
+# test: the contents of an SSD cache stay there over stops and power cuts: a file system on it, in several generations of the log
 # timeout: 400
 # turn: full-cache */cache/rebuild.c */format/summary.c */recovery/retain.c
 # needs: mkfs.ext4 e2fsck gcc
@@ -23,10 +23,11 @@ cut_power() {
 	simset all power_cut none
 	simset all power_restore 1
 }
-# The disks answer after seconds, or at once: until then destage has one round in hand, and the rest stays dirty.
+# The disks answer after seconds, or at once. So destage has one round in hand, and the
+# rest stays dirty.
 slow() { for d in a b; do simset $d delay_us 4000000; done; }
 fast() { for d in a b; do simset $d delay_us 0; done; }
-# kept BLOCKS: the start has left that much in the log, or more.
+# kept BLOCKS: the start has left at least that much in the log.
 kept() { [ "$(stat_of p recovery.kept)" -ge "$1" ] || fail "$(stat_of p recovery.kept) blocks were kept, not $1"; }
 fill() { # FILE MIB
 	head -c $(($2 << 20)) /dev/urandom > "/tmp/m/$1"
@@ -55,7 +56,7 @@ e2fsck -fn $dev
 mount $dev /tmp/m
 check_files
 
-echo "--- overwritten, deleted, discarded; by intent, too; stopped once more"
+echo "--- overwritten, deleted, discarded; also by direct writes; stopped once more"
 slow
 dd if=/dev/urandom of=/tmp/m/one bs=64K seek=20 count=192 conv=notrunc,fsync status=none
 sums[one]=$(md5sum < /tmp/m/one)
@@ -74,7 +75,7 @@ e2fsck -fn $dev
 mount $dev /tmp/m
 check_files
 
-echo "--- the power goes, twice; one SSD has its log alone"
+echo "--- the power goes twice; only one SSD has its log"
 slow
 fill four 12
 cut_power

@@ -18,7 +18,7 @@ dmsetup status p
 echo 3 > /proc/sys/vm/drop_caches
 cmp -n $((24 << 20)) /tmp/data /dev/mapper/p
 table=$(dmsetup table p)
-udevadm settle # it looks at what was written to
+udevadm settle # it probes devices that were written to
 dmsetup remove --retry p
 dmsetup create p --table "$table"
 dmsetup status p

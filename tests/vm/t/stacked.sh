@@ -21,7 +21,7 @@ dmsetup remove --retry r
 
 echo "--- a pool on a pool"
 dmsetup create q --table "0 $(sectors_of 96) kvpool - 4 format name=q log_size=8M write_buffer=4M single 1 /dev/mapper/p"
-# Both have to bring home much at the same time, and to flush.
+# both must write much home at the same time, and flush
 for g in 1 2 3; do
 	oracle write /dev/mapper/q 0 $((96 * 256)) $g bs=16 fsync & one=$!
 	dmsetup message q 0 checkpoint; dmsetup message p 0 checkpoint

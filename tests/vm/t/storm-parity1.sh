@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: four times what a cache of kind parity1 holds is written at random while the disks are slow, with the log on it and without; all of it is read back, after a power cut, and without one SSD, too
+# test: random writes of four times a parity1 cache's capacity while the disks are slow, with the log on it and without; all data is read back, also after a power cut and without one SSD
 # turn: full-cache */log/rows.c */stripes.c */logstripe.c
 # timeout: 420
 # needs: fio
@@ -9,7 +9,8 @@ for d in c d e; do mksim $d 8; done
 storms 72 "writethrough writeback" cache-parity1 3 /dev/c /dev/d /dev/e
 
 echo "--- one SSD less in the middle of a storm"
-# More than the cache takes: it is not over before much has come home, a second for each request.
+# More than the cache takes: the storm ends only after much was written home, a second for
+# each request.
 slow 1000000
 before=$(stat_of p io.write_blocks)
 written 7 24 &
@@ -23,5 +24,5 @@ wait $writer
 is_there 7 24
 expect_fail storm 8 24 --verify_only
 
-echo "--- quiet: all of it comes home"
+echo "--- quiet: all of it is written home"
 quiet

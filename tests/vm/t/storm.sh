@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: four times what a cache holds is written at random while the disks are slow, in every mode; all of it is read back, after a power cut, too; ext4 on it
+# test: random writes of four times a cache's capacity while the disks are slow, in every mode; all data is read back, also after a power cut; ext4 on it
 # turn: full-cache */pacing.c */spill.c */elevator.c
 # timeout: 420
 # needs: fio,mkfs.ext4
@@ -18,5 +18,5 @@ fio --directory=/tmp/mnt --ioengine=libaio --direct=1 --iodepth=8 --verify=crc32
 umount /tmp/mnt
 fsck.ext4 -fn $dev > /tmp/fsck.txt 2>&1 || fail "$(cat /tmp/fsck.txt)"
 
-echo "--- quiet: all of it comes home"
+echo "--- quiet: all of it is written home"
 quiet

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a pool of several vdevs with a cache is made; vdevs are added beside a cache, under a mounted filesystem; with the power cut at many steps
+# test: a pool of several vdevs with a cache is made; vdevs are added beside a cache, under a mounted filesystem; with power cuts at many steps
 # turn: ssds-come-and-go */add.c */cachemode.c
 # timeout: 500
 # needs: gcc python3 mkfs.ext4 resize2fs fio
@@ -8,7 +8,7 @@
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 for d in f g h; do mksim $d 64; done
 size() { blockdev --getsize64 /dev/mapper/tank; }
-# The labels, durably: what is on them of the pool before must not come back with a power cut.
+# Clears the labels durably: labels of the pool before must not return after a power cut.
 blank_new() {
 	for d in f g h; do
 		dd if=/dev/zero of=/dev/$d bs=1M count=1 oflag=direct status=none
@@ -37,7 +37,7 @@ run 0 remove tank cache
 expect_eq "$(oracle show /dev/mapper/tank 0 4096 bs=1)" "0 4096 v1"
 run 0 destroy tank
 
-echo "--- a cache that survives less than the legs do"
+echo "--- a cache that survives fewer losses than the legs"
 blank; blank_new
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b /dev/f
 run 0 add -n -f -j tank cache mirror /dev/c /dev/d
@@ -50,7 +50,7 @@ run 0 remove -n -j tank cache
 expect_eq "$(json plan.redundancy.before) $(json plan.redundancy.after)" "1 2"
 run 0 destroy tank
 
-echo "--- added under a filesystem that is written to, beside a cache with the log"
+echo "--- added under a filesystem in use, beside a cache with the log"
 blank; blank_new
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 small=$(size)
@@ -59,7 +59,7 @@ mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 dd if=/dev/urandom of=/tmp/m/kept bs=1M count=8 conv=fsync status=none
 sum=$(sha256sum < /tmp/m/kept)
 begin_load
-# A pool that was told so once is not asked whether it has a cache.
+# a mode that was set once is kept when the cache comes
 run 0 set tank cache_mode=writeback
 run 0 add -n -j tank parity1 /dev/f /dev/g /dev/h; large=$(json plan.size)
 expect_eq "$(json plan.size_before)" "$small"
@@ -98,7 +98,7 @@ umount /tmp/m
 scrub tank
 run 0 destroy tank
 
-echo "--- the power goes at a step of it: the old pool, or the new one, with its cache"
+echo "--- the power goes at a step of the add: the old pool, or the new one, with its cache"
 old=0 new=0
 for k in 1 7 16 22 25; do
 	blank; blank_new
@@ -107,7 +107,8 @@ for k in 1 7 16 22 25; do
 	grown=$(json plan.size)
 	json plan.table > /tmp/table
 	dmsetup message tank 0 checkpoint
-	# Fewer than go home by themselves: which step is the Kth is for the pool that grows to say.
+	# Less data than is written home by itself, so that the add alone decides which
+	# step is the Kth.
 	oracle write /dev/mapper/tank 0 100 $k fsync bs=2
 	quiet
 	dmsetup load tank < /tmp/table

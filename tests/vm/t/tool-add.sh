@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: vdevs are added under a mounted filesystem; with the power cut at many steps; to legs that fail
+# test: vdevs are added under a mounted filesystem; with power cuts at many steps; to legs that fail
 # turn: ssds-come-and-go */add.c */cmd_add.c
 # timeout: 300
 # needs: gcc python3 mkfs.ext4 resize2fs fio
@@ -74,11 +74,11 @@ e2fsck -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "e2fsck: $(cat /tmp/fsc
 mount /dev/mapper/tank /tmp/m
 expect_eq "$(md5sum < /tmp/m/large)" "$sum"
 umount /tmp/m
-dmsetup message tank 0 checkpoint # nothing is left to be written
+dmsetup message tank 0 checkpoint # so that no other write is pending
 refused 3 refused 'not of 1' add tank single /dev/f
 run 0 destroy tank
 
-echo "--- the power goes at a step of it: the old pool, or the new one"
+echo "--- the power goes at a step of the add: the old pool, or the new one"
 old=0 new=0 joining=0
 for k in 1 5 8 11 17; do
 	blank a b c d
@@ -117,7 +117,7 @@ done
 echo "the old pool $old times, the grown one $new times, labels left behind $joining times"
 [ $((old * new * joining)) -gt 0 ] || fail "there was no cut of some kind"
 
-echo "--- a leg that another pool has got meanwhile"
+echo "--- a leg that another pool has taken meanwhile"
 blank a b c d
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 oracle write /dev/mapper/tank 0 256 80 fsync
@@ -136,7 +136,7 @@ expect_eq "$(oracle show /dev/mapper/pond 0 256)" "0 256 v81"
 run 0 destroy tank
 dmsetup remove --retry pond
 
-echo "--- a new leg that fails: the pool goes on as it was, and takes others, or the same ones"
+echo "--- a new leg that fails: the pool goes on unchanged, and takes others, or the same ones later"
 blank a b c d
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 oracle write /dev/mapper/tank 0 256 90 fsync

@@ -7,7 +7,7 @@
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 
-echo "--- one SSD, by order; missing, the pool is refused as long as its log is needed"
+echo "--- one SSD, forced; without it the pool is refused while its log is needed"
 run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache /dev/c
 expect_stat tank losses_survivable 0
 uuid=$(dmsetup table tank | awk '{ print $4 }')
@@ -23,13 +23,14 @@ run 0 import -d /dev/a -d /dev/b; has out 'refused: its cache is missing'
 run 0 import tank
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 256 v2,256 256 v1,"
 
-echo "--- given up: what the last checkpoint has, and the SSD that comes back is not replayed"
+echo "--- given up: the data of the last checkpoint; the SSD that comes back is not replayed"
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 128 3 fsync bs=4
 cut_power
 run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn.* MiB'
 run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*is lost'
-# The version before, or an error where the lost one was home already; never the lost one.
+# The version before, or an error for a lost one that was home already; never the lost
+# version.
 oracle show /dev/mapper/tank 0 128 bs=1 > /tmp/shown
 ! grep -vE ' (v2|EIO)$' /tmp/shown || fail "after the log was given up: $(cat /tmp/shown)"
 expect_eq "$(oracle show /dev/mapper/tank 128 384 bs=1 | tr '\n' ,)" "128 128 v2,256 256 v1,"
@@ -43,7 +44,7 @@ run 4 status -j tank; expect_eq "$(json pools.0.cache.legs.0.state)" stale
 run 0 destroy tank
 blank
 
-echo "--- an SSD that was out before the end knows of some that are lost"
+echo "--- an SSD that was out before the end names some lost blocks"
 run 0 create -f "${log[@]}" -o destage_idle_ms=86400000 tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 dmsetup message tank 0 checkpoint
@@ -66,10 +67,10 @@ expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 v
 run 0 destroy tank
 blank
 
-echo "--- missing, but nothing was in its log: it starts, and the log is on the legs"
+echo "--- missing, but its log was empty: the pool starts, with the log on the legs"
 run 0 create -f "${log[@]}" -o cache_mode=writeback -o destage_idle_ms=86400000 tank single /dev/a cache /dev/e
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
-# What was written at once went home by intent.
+# large writes went home directly
 for b in 3 90 200; do oracle write /dev/mapper/tank $b 1 1 fsync; done
 run 0 export tank; has out '/dev/e must travel along'
 refused 3 no_cache 'cache is missing' import -d /dev/a tank

@@ -7,7 +7,7 @@
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 
-echo "--- one SSD under a mirror: idle, unless it is asked for twice"
+echo "--- one SSD under a mirror: idle unless forced"
 refused 3 refused 'survive' create "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b cache /dev/c
 refused 2 usage 'no cache' create "${log[@]}" -o cache_mode=writeback tank mirror /dev/a /dev/b
 refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /dev/b
@@ -56,7 +56,7 @@ fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync
 [ "$(simstat c writes)" -gt "$(simstat a writes)" ] || fail "writes to a: $(simstat a writes), to c: $(simstat c writes)"
 umount /tmp/m
 
-echo "--- what was written to the SSDs, and for what"
+echo "--- bytes written to the SSDs, by cause"
 run 0 iostat -j tank 0.1 2
 head -n 1 /tmp/out > /tmp/first
 sed -n 2p /tmp/out > /tmp/last
@@ -88,7 +88,7 @@ run 0 import tank
 all_is v2
 scrub tank
 
-echo "--- it goes elsewhere, and the SSDs travel along"
+echo "--- the pool moves to another host, and the SSDs travel along"
 dmsetup message tank 0 set destage_idle_ms 86400000
 oracle write /dev/mapper/tank 0 512 2 fsync bs=4
 run 0 export -n tank; has out '^/dev/c must travel along, unless'; has out '^/dev/d must travel along, unless'
@@ -102,7 +102,7 @@ run 0 import tank
 all_is v2
 dmsetup message tank 0 set destage_idle_ms 5000
 
-echo "--- an SSD dies, and the power goes: the other one has it all"
+echo "--- an SSD dies, and the power goes: the other one has all data"
 oracle write /dev/mapper/tank 0 512 3 fsync bs=4
 simset c dead 1
 oracle write /dev/mapper/tank 0 512 4 fsync bs=4
@@ -116,7 +116,7 @@ all_is v4
 run 4 status -j tank
 expect_eq "$(json pools.0.cache.mode) $(json pools.0.losses_survivable)" "writeback 0"
 
-echo "--- the last SSD dies: the log moves to the legs, and nothing is lost"
+echo "--- the last SSD dies: the log moves to the legs, and no data is lost"
 oracle write /dev/mapper/tank 0 512 5 fsync bs=4
 simset d dead 1
 oracle write /dev/mapper/tank 0 256 6 fsync bs=4
@@ -131,7 +131,7 @@ oracle write /dev/mapper/tank 0 512 7 fsync bs=4
 cut_power
 simset d dead 0
 
-echo "--- the old SSDs come back, and what they hold does not"
+echo "--- the old SSDs come back, but their old data does not"
 run 0 import tank
 all_is v7
 scrub tank

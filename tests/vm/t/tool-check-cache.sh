@@ -7,13 +7,13 @@
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"
 helper leg
-no_udev # it would read, and so heal
+no_udev # udev would read, and so heal
 check() { # STATUS DEV...
 	run "$1" check -j "${@:2}"
 	cp /tmp/out /tmp/check
 }
 checked() { expect_eq "$(json "check.$1" /tmp/check)" "$2" "check: $1"; }
-# bad: all that it finds fault with, on all legs together.
+# bad: the number of faults that it finds, on all legs together.
 bad() {
 	"$_python" -IS - /tmp/check <<-'END'
 		import json, sys
@@ -21,19 +21,20 @@ bad() {
 		print(sum(l.get(k, 0) for l in legs for k in ("log_bad", "pages_bad", "blocks_bad", "read_errors")))
 	END
 }
-# whole DIRTY: nothing is lost, nothing bad, and so many blocks are in the log only.
+# whole DIRTY: no loss, no fault, and DIRTY blocks are only in the log.
 whole() {
 	checked log.state sound; checked blocks.unrepaired 0; checked blocks.poisoned 0; checked blocks.torn 0
 	checked blocks.in_log "$1"; checked blocks.valid $((512 - $1))
 	expect_eq "$(bad)" 0 "what is bad"
 }
-# In entries with one block of header each.
+# in entries with one block of header each
 write_all() {
 	local b
 	for b in {0..7}; do oracle write /dev/mapper/tank $((64 * b)) 64 1 fsync bs=4; done
 }
 next_lsn() { run 0 status -j tank; json pools.0.log.lsn; }
-# place LSN: of the log on the cache, as "DEVICE BLOCK"; of copies the first
+# place LSN: the place of the cache's log at LSN, as "DEVICE BLOCK"; with copies, on the
+# first.
 place() {
 	run 0 inspect -j /dev/c
 	local g=inspect.superblock.geometry at
@@ -44,9 +45,10 @@ place() {
 		echo "/dev/c $(($(json $g.log_start) + at))"
 	fi
 }
-# payload LSN: the first block of data of the entry there; of kind parity1 behind two headers and the parity
+# payload LSN: the first block of data of the entry at LSN; for kind parity1 it follows
+# two headers and the parity.
 payload() { if [ "$kind" = parity1 ]; then place $(($1 + 3)); else place $(($1 + 1)); fi; }
-# damage DEVICE BLOCK, and mend: as it was
+# damage DEVICE BLOCK, and mend: restore it.
 damage() {
 	dd if="$1" of=/tmp/block bs=4K skip="$2" count=1 iflag=direct status=none
 	leg garble "$1" "$2" 1
@@ -82,7 +84,7 @@ what() {
 	run 0 import tank
 	dirty=$(next_lsn)
 	oracle write /dev/mapper/tank 8 60 2 fsync bs=4
-	# Only what a later entry calls durable is known not to have been cut short.
+	# only blocks that a later entry calls durable are known to be complete
 	oracle write /dev/mapper/tank 68 4 2 fsync bs=4
 	cut_power
 	before=$(checksums "${all[@]}")
@@ -118,7 +120,7 @@ what() {
 		whole 64; checked legs.3.state missing
 	fi
 
-	echo "--- $kind: as the module sees it; exported, with much in the log of two activations"
+	echo "--- $kind: the module agrees; exported, with much in the log of two activations"
 	run 0 import tank
 	expect_stat tank written_blocks 512
 	expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 64 v2,72 440 v1,"
@@ -136,7 +138,7 @@ what one /dev/c
 what mirror /dev/c /dev/d
 what parity1 /dev/c /dev/d /dev/e
 
-echo "--- a cache that is read from only: the log is on the legs, and no SSD is needed"
+echo "--- a cache without the log, which is on the legs: no SSD is needed"
 all=(/dev/a /dev/b /dev/c)
 run 0 create -f "${log[@]}" -o cache_mode=writethrough tank mirror /dev/a /dev/b cache /dev/c
 write_all

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl check of a parity1 finds what the module finds: whole, damaged, without a leg, after power cuts
+# test: kvpoolctl check of a parity1 agrees with the module: whole, damaged, without a leg, after power cuts
 # timeout: 400
 # needs: python3 gcc
 # long: many checks after power cuts
@@ -9,14 +9,14 @@
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 helper leg
 load_modules
-no_udev # it would read, and so heal
+no_udev # udev would read, and so heal
 for d in a b c; do mksim $d 32; done
 pool=/dev/mapper/tank
 legs=(/dev/a /dev/b /dev/c)
 write() { # BLOCK COUNT [MORE]
 	dd if=/dev/urandom of=$pool bs=4K seek="$1" count="$2" oflag=direct conv=fsync status=none
 }
-check() { # STATUS DEV...: which are not written to
+check() { # STATUS DEV...: which it must not write
 	local before
 	before=$(checksums "${legs[@]}")
 	run "$1" check -j "${@:2}"
@@ -24,13 +24,13 @@ check() { # STATUS DEV...: which are not written to
 	cp /tmp/out /tmp/check
 }
 checked() { expect_eq "$(json "check.$1" /tmp/check)" "$2" "check: $1"; }
-# total: of the blocks that it found written.
+# total: of the written blocks that it found.
 total() {
 	local n=0 state
 	for state in valid in_log torn; do n=$((n + $(json check.blocks.$state /tmp/check))); done
 	echo $n
 }
-two_legs() { # without each one in turn nothing is lost
+two_legs() { # without any one leg no data is lost
 	local want=$1 i
 	for i in 0 1 2; do
 		check 4 "${legs[@]:0:i}" "${legs[@]:i+1}"
@@ -54,11 +54,11 @@ run 0 inspect -j /dev/b; start=$(json inspect.superblock.geometry.data_start)
 table=$(json inspect.superblock.geometry.table_start)
 expect_eq "$(json inspect.log.state)" partial
 
-echo "--- damage that the others mend"
-# Every row of these has a block on each leg: data or parity.
+echo "--- damage that the other legs mend"
+# Every row of these blocks has data or parity on each leg.
 leg garble /dev/b $((start + 500)) 3
 leg garble /dev/c $((start + 610)) 2
-leg garble /dev/c $((start + 1490)) 5 # unwritten: nobody's
+leg garble /dev/c $((start + 1490)) 5 # unwritten: no fault
 check 4 "${legs[@]}"
 checked legs.1.blocks_bad 3; checked legs.2.blocks_bad 2; checked legs.0.blocks_bad 0
 checked blocks.unrepaired 0; checked blocks.valid "$written"
@@ -97,7 +97,7 @@ run 0 scrub --wait tank
 run 0 export tank
 check 0 "${legs[@]}"
 
-echo "--- after a power cut: what is in the log counts, also without a leg"
+echo "--- after a power cut: blocks in the log count, also without a leg"
 simset all seed 11
 for mode in keep_all drop_all random torn; do
 	simset all cut_mode $mode
@@ -122,7 +122,7 @@ for mode in keep_all drop_all random torn; do
 	check 0 "${legs[@]}"
 done
 
-echo "--- whole stripes by intent, and nothing acknowledged"
+echo "--- whole stripes by direct writes, none acknowledged"
 run 0 import tank
 run 0 set tank strict=0
 for mode in random torn; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl check and inspect say of real legs what the module's scrub says: clean, damaged, after a power cut
+# test: kvpoolctl check and inspect agree on real legs with the module's scrub: clean, damaged, after a power cut
 # timeout: 400
 # long: five minutes under emulation
 # needs: python3 gcc
@@ -14,7 +14,7 @@ pool=/dev/mapper/tank
 write() { # BLOCK COUNT
 	dd if=/dev/urandom of=$pool bs=4K seek="$1" count="$2" oflag=direct conv=fsync status=none
 }
-check() { # STATUS: of both legs, which are not written to
+check() { # STATUS: of both legs, which it must not write
 	local before
 	before=$(checksums /dev/a /dev/b)
 	run "$1" check -j /dev/a /dev/b
@@ -22,7 +22,7 @@ check() { # STATUS: of both legs, which are not written to
 	cp /tmp/out /tmp/check
 }
 checked() { expect_eq "$(json "check.$1" /tmp/check)" "$2" "check: $1"; }
-# agrees: it counted the blocks that the pool then has.
+# agrees: it counted the same blocks as the pool has later.
 agrees() {
 	local written
 	written=$(stat_of tank written_blocks)
@@ -62,10 +62,10 @@ run 4 check -j /dev/a; expect_eq "$(json check.legs.1.state)" missing; expect_eq
 run 4 check /dev/b; has out 'advice: .*not every leg'
 
 echo "--- damage that another leg mends"
-# Where nobody who looks at a new device would read, and so heal, it.
+# in a place that programs that probe a new device do not read, and so heal
 leg garble /dev/a $((start + 1010)) 3
 leg garble /dev/b $((start + 3050)) 2
-leg garble /dev/b $((start + 2000)) 5 # unwritten: nobody's
+leg garble /dev/b $((start + 2000)) 5 # unwritten: no fault
 check 4
 checked result degraded; checked legs.0.blocks_bad 3; checked legs.1.blocks_bad 2; checked blocks.unrepaired 0
 checked blocks.valid "$written"
@@ -95,7 +95,7 @@ run 0 inspect /dev/a; has out '^superblock'
 run 0 import tank
 run 0 export tank
 
-echo "--- after a power cut: what is in the log counts"
+echo "--- after a power cut: blocks in the log count"
 simset all seed 11
 for mode in keep_all drop_all random torn; do
 	simset all cut_mode $mode
@@ -123,7 +123,7 @@ for mode in keep_all drop_all random torn; do
 done
 simset all cut_mode random
 
-echo "--- damage that nothing mends"
+echo "--- damage that cannot be mended"
 leg garble /dev/a $((start + 77)) 2
 leg garble /dev/b $((start + 78)) 2
 check 4; checked blocks.unrepaired 1; checked damage '[{"lba":78,"blocks":1,"state":"unrepaired"}]'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl iostat and metrics count what a pool does
+# test: kvpoolctl iostat and metrics count the work of a pool
 # timeout: 300
 # turn: tool-watch */cmd_iostat.c */cmd_metrics.c
 # needs: fio python3
@@ -15,7 +15,7 @@ write_fua() { # COUNT: blocks, each made durable
 		--fdatasync=1 --ioengine=psync --output=/dev/null
 }
 
-echo "--- a pool that did nothing"
+echo "--- an idle pool"
 run 0 iostat tank
 expect_eq "$(wc -l < /tmp/out)" 3
 has out '^tank .* - +- +- '
@@ -23,9 +23,9 @@ run 0 iostat -j tank
 expect_eq "$(json flush.count)" 0
 expect_eq "$(json flush.p99_us)" null
 
-echo "--- what was done is what is counted"
+echo "--- the counters match the work"
 write_fua 40
-# A read is cut where a block is still on its way home, and counted by its parts.
+# A read is split where a block is still being written home, and counted by its parts.
 dmsetup message tank 0 checkpoint
 dd if=/dev/mapper/tank of=/dev/null bs=64K count=2 iflag=direct status=none
 dd if=/dev/mapper/tank of=/dev/null bs=128K count=1 iflag=direct status=none
@@ -42,7 +42,7 @@ expect_eq "$(json legs.1.path)" /dev/b
 [ "$(json legs.0.io.writes)" -ge 40 ] || fail "writes of a leg: $(json legs.0.io.writes)"
 
 echo "--- line by line, each about its own time"
-# udev reads what fio has closed.
+# udev reads the device that fio has closed
 udevadm settle
 run 0 iostat -j tank 0.1 3
 expect_eq "$(wc -l < /tmp/out)" 3
@@ -63,7 +63,7 @@ refused_usage metrics
 run 1 iostat nothing
 
 echo "--- metrics"
-# What comes home between two commands would be in the second only.
+# data written home between two commands would be in the second only
 dmsetup message tank 0 checkpoint
 run 0 metrics
 cp /tmp/out /tmp/metrics
@@ -96,7 +96,7 @@ assert of("ram_cache_bypassed_long_total") >= 32
 assert of("ssd_cache_write_amplification") == 0
 assert not any(n in ("kvpool_ssd_cache_mode", "kvpool_ssd_cache_state", "kvpool_drain_state", "kvpool_log_on_cache") for n, _ in values)
 assert of("memory_table_bytes") > 0
-# A rate tells the time in its unit, as nothing else does.
+# a rate is the only metric with a time in its unit
 rates = {n for n, _ in values if "_rate_" in n}
 assert rates == {"kvpool_drain_rate_bytes_per_second", "kvpool_destage_rate_bytes_per_second"}, rates
 buckets = [v for (n, _), v in values.items() if n == "kvpool_flush_seconds_bucket"]

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl makes, stops and starts pools where no udev runs, as in a rescue shell, and waits for nobody
+# test: kvpoolctl makes, stops and starts pools without udev, as in a rescue shell, and does not wait for udev
 # turn: tool-udev */boot.c
 # needs: python3
 . "$KVPOOL_TOP/tests/vm/lib.sh"
@@ -8,7 +8,7 @@
 load_modules
 for d in a b; do mksim $d 16; done
 no_udev
-rm -f /run/udev/control	# what is left of one that was ended; where none ever ran it is not there
+rm -f /run/udev/control	# the socket of a udev that was ended; where udev never ran there is none
 run 0 create -o log_size=4M tank mirror /dev/a /dev/b
 [ -b /dev/mapper/tank ] || fail "there is no node of the pool"
 dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=16 oflag=direct conv=fsync status=none

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl create refuses what is in use, holds something, does not fit or is misspelt, and changes nothing
+# test: kvpoolctl create refuses devices in use, with data, or of a wrong size, and misspelt words, and changes nothing
 # timeout: 400
 # long: minutes of udev and of programs that start slowly where that is emulated
 # needs: python3 gcc mkfs.ext4 sfdisk mkswap addpart
@@ -84,7 +84,7 @@ retry 60 test -e "$held"
 create 3 held 'program holds it' tank single /dev/c
 kill %1; wait %1 || true
 
-echo "--- listed twice, by whatever name"
+echo "--- listed twice, by any names"
 ln -s /dev/c /tmp/link
 ln -s ../tmp/link /dev/linked; at_exit "rm -f /dev/linked"
 mknod /tmp/node b $((0x$(stat -c %t /dev/c))) $((0x$(stat -c %T /dev/c)))
@@ -97,7 +97,8 @@ run 0 create -n "${log[@]}" tank mirror '/tmp/two words/c' /dev/a; has out 'mirr
 
 echo "--- a partition beside its disk"
 loop=$(losetup -f --show -P /dev/c)
-# udev leaves locked disks alone. Else it has the kernel read the table of partitions again, and there is none.
+# udev leaves locked disks alone. Otherwise it has the kernel read the partition table
+# again, and there is none.
 exec 9< "$loop"; flock 9
 addpart "$loop" 1 0 16384; addpart "$loop" 2 16384 16384
 retry 60 test -b "${loop}p1"; retry 60 test -b "${loop}p2"

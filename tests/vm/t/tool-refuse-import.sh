@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl refuses to start, stop or change a pool where that would lose something, and changes nothing
+# test: kvpoolctl refuses to start, stop or change a pool where data would be lost, and changes nothing
 # timeout: 400
 # long: minutes where that is emulated
 # needs: python3 mkswap
@@ -12,7 +12,7 @@ for d in a b c d; do mksim $d 16; done
 all=(/dev/a /dev/b /dev/c /dev/d)
 log=(-o log_size=4M)
 fill() { dd if=/dev/urandom of="/dev/mapper/$1" bs=4K count=64 oflag=direct conv=fsync status=none; }
-# unchanged: the devices are as they were at the last call of changed
+# unchanged: the devices are unchanged since the last call of changed
 changed() { before=$(checksums "${all[@]}"); }
 unchanged() { expect_eq "$(checksums "${all[@]}")" "$before" "devices"; }
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
@@ -42,7 +42,7 @@ swapon /dev/mapper/tank
 refused 3 mounted 'swap' destroy tank
 swapoff /dev/mapper/tank
 
-echo "--- words that mean nothing to a pool"
+echo "--- unknown words"
 settle tank
 changed
 for c in status export destroy scrub 'get' 'clear' events; do
@@ -148,11 +148,11 @@ refused 3 read_only 'read-only' scrub tank
 expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct status=none
 run 0 export tank
 unchanged
-run 0 import tank # its log is still to be recovered, by the host that had it
+run 0 import tank # its log must still be recovered, by its own host
 run 0 export tank
 
 echo "--- another host"
-be() { # HOST DIGIT: this machine is called so, and has an ID of such digits
+be() { # HOST DIGIT: this machine gets that name, and an ID of those digits
 	echo "$1" > /proc/sys/kernel/hostname
 	printf '%032d\n' "$2" > /etc/machine-id
 }
@@ -190,7 +190,7 @@ refused 3 last_leg 'last leg' offline tank /dev/a
 unchanged
 stop tank
 
-echo "--- a leg that cannot be had"
+echo "--- a leg that cannot be opened"
 run 0 import -d /dev/a tank
 run 4 status tank; has out 'missing'
 run 0 destroy tank
@@ -224,11 +224,12 @@ unchanged
 run 0 import --accept-fork tank
 run 4 status tank; has out 'stale'; has out 'advice: .*is stale and stays out'
 run 0 export tank
-# The leg that was given up is no part of the pool's history: no second question.
+# The leg that was given up is not part of the pool's history: it does not cause a
+# refusal.
 run 0 import tank
 run 0 export tank
 
-echo "--- labels that make no sense"
+echo "--- labels that contradict themselves"
 for d in a b; do run 0 labelclear -f /dev/$d; done
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b
 run 0 export tank

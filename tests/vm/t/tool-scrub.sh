@@ -10,7 +10,7 @@
 helper leg
 load_modules
 for d in a b; do mksim $d 32; done
-# A scrub of this pool takes hours at this rate, until it is set free.
+# At this rate a scrub of this pool takes hours, until the limit is removed.
 run 0 create -o log_size=4M -o scrub_rate=4K tank mirror /dev/a /dev/b
 dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=256 oflag=direct conv=fsync status=none
 settle tank
@@ -48,7 +48,7 @@ retry 60 saw scrub_stopped
 quiet
 refused 3 refused 'no such scrub' scrub --stop tank
 
-echo "--- one that runs is waited for"
+echo "--- --wait waits for a running scrub"
 run 0 scrub tank
 kvpoolctl scrub --wait tank > /tmp/waited 2>&1 &
 waiter=$!
@@ -62,7 +62,7 @@ expect_status 0 wait $on_terminal
 expect_eq "$(cat /tmp/waited)" "scrub finished: healed 0, unrepaired 0" "what it says where there is no terminal"
 retry 60 saw scrub_finished
 
-echo "--- it goes on after a restart, where it was"
+echo "--- after a restart it continues at its place"
 run 0 set tank scrub_rate=4K
 run 0 scrub tank
 began() { [ "$(stat_of tank scrub.done)" -gt 0 ]; }
@@ -86,7 +86,7 @@ run 0 scrub --wait tank; has out 'finished'
 scrub_is finished
 [[ $(json pools.0.scrub.finished) == 20* ]] || fail "no time"
 
-echo "--- what it finds decides the exit status"
+echo "--- its result decides the exit status"
 settle tank
 run 0 inspect -j /dev/a
 start=$(json inspect.superblock.geometry.data_start)
@@ -97,13 +97,13 @@ for d in a b; do leg garble /dev/$d $((start + 200)) 2; done
 run 4 scrub --wait tank; has out 'healed 0, unrepaired 2'
 run 4 scrub --wait -j tank; expect_eq "$(json pools.0.poisoned_total)" 2
 dd if=/dev/zero of=/dev/mapper/tank bs=4K seek=200 count=2 oflag=direct conv=fsync status=none
-# Lost blocks are counted until their new contents are home.
+# lost blocks are counted until their new contents are home
 settle tank
 run 0 scrub --wait tank
 run 0 clear tank
 run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.errors.healed)" 0
 
-echo "--- only what changed since a checkpoint"
+echo "--- only changes since a checkpoint"
 run 0 list -H -o checkpoint; old=$(cat /tmp/out)
 newer() { dd if=/dev/urandom of=/dev/mapper/tank bs=4K seek=3000 count=1 oflag=direct conv=fsync status=none
 	settle tank; [ "$(stat_of tank era)" -gt $((old + 1)) ]; }
@@ -148,7 +148,7 @@ for s in "${settings[@]}"; do
 	run 0 get tank "${s%%=*}"
 	expect_eq "$(cat /tmp/out)" "${s#*=}" "${s%%=*} after a power cut"
 done
-# Not before a power cut: while writes wait, so does removal.
+# before a power cut: while writes wait, removal waits too
 run 0 set tank failmode=wait
 stop tank
 run 0 import tank

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: SSDs of a cache that drop off the bus, and pools that go on without them; commands that exchange SSDs and are interrupted
+# test: SSDs of a cache that drop off the bus, and pools that go on without them; interrupted commands that exchange SSDs
 # turn: ssds-come-and-go */replace.c */remove.c */ssds.c
 # timeout: 300
 # needs: gcc python3
@@ -21,7 +21,7 @@ mode_is_degraded() {
 }
 blank_ssd() { dd if=/dev/zero of="/dev/$1" bs=1M count=32 oflag=direct conv=fsync status=none; }
 is_out() { mode_is_degraded writeback cache; [ "$(ssd "$1" state)" = faulted ]; }
-# drops NUMBER NAME: SSD NAME is pulled out and put in again, and has other numbers then.
+# drops NUMBER NAME: SSD NAME is pulled out and put in again, and then has other numbers.
 drops() {
 	local before
 	before=$(stat -c %t:%T "/dev/$2")
@@ -33,7 +33,7 @@ drops() {
 	[ "$(stat -c %t:%T "/dev/$2")" != "$before" ] || fail "/dev/$2 is back as it was"
 }
 
-echo "--- the path leads to what came back: refused before anything is touched"
+echo "--- the path leads to the device that came back: refused before any change"
 ln -s c /dev/first
 generation=1
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/first /dev/d
@@ -51,7 +51,7 @@ run 0 detach tank /dev/e; has err 'note: the cache is write-through'
 run 0 set -f tank cache_mode=writeback
 blank_ssd e
 
-echo "--- a new one fails its label: back to what is there"
+echo "--- a new one fails its label write: back to the old SSDs"
 for d in a b e; do simset $d delay_us 30000; done
 kvpoolctl replace tank "$uuid" /dev/e 2> /tmp/err &
 replacer=$!
@@ -65,14 +65,14 @@ simset e dead 0
 blank_ssd e
 goes_on
 
-echo "--- what came back takes the place of what it was"
+echo "--- the SSD that came back takes its old place"
 run 0 labelclear -f /dev/first
 run 0 replace tank "$uuid" /dev/first
 ssds 0 '/dev/first online /dev/d online'
 goes_on
 scrub tank
 
-echo "--- as it is typed it may mean something else tomorrow"
+echo "--- a path that may name another device later"
 blank_ssd e
 cd /dev
 run 0 replace tank first e
@@ -83,7 +83,7 @@ blank_ssd c
 run 0 replace tank /dev/e '/dev/with blank'
 ssds 0 '/dev/c online /dev/d online'
 goes_on
-echo "--- interrupted while the log goes home: it is where it was, and so is the cache"
+echo "--- interrupted while the log is written home: the log and the cache are unchanged"
 blank_ssd e
 table=$(dmsetup table tank)
 is_draining() { [ "$(stat_of tank drain.state)" = running ]; }
@@ -115,7 +115,7 @@ simset a delay_us 0; simset b delay_us 0
 ssds 0 '/dev/e online /dev/d online'
 goes_on
 
-echo "--- nobody can tell why the cache is idle: that is said"
+echo "--- an idle cache of unknown cause gets a note"
 run 0 set tank cache_mode=writethrough
 blank_ssd c
 run 0 replace tank /dev/e /dev/c; has err "note: the cache is write-through, as it was before; 'kvpoolctl set tank cache_mode=writeback'"

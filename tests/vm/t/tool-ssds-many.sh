@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache of 16 SSDs in a pool of 48 legs: what has no room is refused before the cache is drained, and one can leave
+# test: a cache of 16 SSDs in a pool of 48 legs: a change without room is refused before the cache is drained, and one can leave
 # timeout: 300
 # long: it has 49 disks
 # needs: python3

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: SSDs of a cache are replaced, attached, detached, and brought online, under a mounted filesystem that is written to; with the power cut; new ones that fail
+# test: SSDs of a cache are replaced, attached, detached, and brought online, under a mounted filesystem in use; with power cuts; new ones that fail
 # turn: ssds-come-and-go */replace.c */ssds.c
 # timeout: 500
 # needs: gcc python3 mkfs.ext4 fio
@@ -9,7 +9,8 @@
 mksim f 16
 blank_ssds() { for d; do dd if=/dev/zero of="/dev/$d" bs=1M count=32 oflag=direct conv=fsync status=none; done; }
 ssds() { run 0 status -j tank; expect_eq "$(json pools.0.cache.legs.0.path) $(json pools.0.cache.legs.1.path 2> /dev/null)" "$1"; }
-# as_planned BEFORE AFTER COMMAND ARG...: losses that are survived, as -n says it, and as it is then.
+# as_planned BEFORE AFTER COMMAND ARG...: the losses that the pool survives, by the plan
+# of -n, and afterwards.
 as_planned() {
 	local before=$1 after=$2 command=$3
 	shift 3
@@ -72,7 +73,7 @@ refused 3 last_leg 'only SSD' detach tank /dev/c
 run 0 attach tank /dev/c /dev/e
 run 0 set tank cache_mode=writeback
 
-echo "--- a new one that fails: the cache is what it was"
+echo "--- a new one that fails: the cache is unchanged"
 blank_ssds d
 simset d fail_after 300
 begin_load
@@ -83,7 +84,7 @@ end_load
 simset d fail_after -1; simset d dead 0
 blank_ssds d
 
-echo "--- the power goes amid it: the old ones, or the new ones"
+echo "--- the power goes during the change: the old SSDs, or the new ones"
 for pause in 0 1 3 6 suspended; do
 	begin_load
 	kvpoolctl replace tank /dev/c /dev/d > /dev/null 2>&1 &
@@ -108,7 +109,7 @@ umount /tmp/m
 fsck.ext4 -fn /dev/mapper/tank > /tmp/fsck.log 2>&1 || fail "fsck: $(cat /tmp/fsck.log)"
 scrub tank
 
-echo "--- what has left is not taken for a leg; what has joined carries what was acknowledged"
+echo "--- an SSD that left is not taken for a leg; one that joined has the acknowledged data"
 run 0 replace tank /dev/c /dev/d
 oracle write /dev/mapper/tank 0 512 5 fsync bs=4
 simset e dead 1

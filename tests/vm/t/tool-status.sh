@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl status tells the state of a pool by its exit status, and in its last line what to do
+# test: kvpoolctl status tells the state of a pool by its exit status, and gives advice in its last line
 # timeout: 400
 # turn: tool-watch */cmd_status.c */advice.c
 # needs: python3 gcc
@@ -11,7 +11,7 @@ helper leg
 load_modules
 for d in a b c; do mksim $d 16; done
 log=(-o log_size=4M)
-status() { # STATUS STATE: and the last line is an advice unless all is well
+status() { # STATUS STATE: and the last line is advice unless the pool is healthy
 	run "$1" status -j tank
 	expect_eq "$(json pools.0.state)" "$2"
 	run "$1" status tank
@@ -38,7 +38,7 @@ run 0 status -x -j; expect_eq "$(json pools)" "[]"
 
 run 0 status good; has out '^  good +online'; has out '^    single-0 +online'; has out '^      /dev/c +online +0 +0 +0 +0$'
 
-echo "--- a leg that goes under way keeps its path"
+echo "--- a leg that disappears while the pool runs keeps its path"
 dd if=/dev/urandom of=/dev/mapper/tank bs=64K count=16 oflag=direct conv=fsync status=none
 run 0 export tank
 start=$(kvpoolctl inspect -j /dev/a > /tmp/out; json inspect.superblock.geometry.data_start)
@@ -112,7 +112,7 @@ run 0 clear good
 echo "--- errors that were mended"
 run 0 status -x good; has out healthy
 run 0 export good; run 0 destroy tank
-# Not all is well while what a leg says of itself is that its pool should run.
+# a leg whose label says that its pool should run makes the status bad
 run 0 labelclear /dev/a
 run 5 status -x; has out 'pool: tank'; has out 'state: not running'; hasnt out healthy
 expect_eq "$(tail -n 1 /tmp/out | grep -c 'advice: .*missing')" 1

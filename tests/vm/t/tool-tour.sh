@@ -8,7 +8,7 @@
 load_modules
 for d in a b c; do mksim $d 32; done
 
-echo "--- what is this?"
+echo "--- first help"
 run 0 version; has out '^kvpoolctl [0-9]'; has out '^module +[0-9]'
 run 0 version -j; [[ $(json module) == [0-9]* ]] || fail "no module in version"
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups kvpoolctl "$@"; }
@@ -101,7 +101,7 @@ expect_eq "$(grep -c '"event":"scrub_finished","fields":{"healed":"0","unrepaire
 echo "--- take it elsewhere"
 umount /tmp/m
 settle tank
-# A filesystem that is mounted may write at any time.
+# a mounted filesystem may write at any time
 refused 2 usage 'only when a pool is made' set tank size=16M
 refused 2 usage 'only when a pool is made' set tank chunk=16K
 refused 2 usage 'fixed as long as there is that -- .*kvpoolctl remove POOL cache.*; then kvpoolctl add' set tank cache_dirty_max=2G
@@ -161,7 +161,7 @@ umount /tmp/m
 run 0 export tank
 run 0 import tank pond
 run 0 destroy pond
-# The leg that was out has heard neither of the name nor of the end; the other one has.
+# The leg that was out knows neither the new name nor the end; the other one does.
 run 0 create -n -j -o log_size=4M tank mirror /dev/a /dev/b
 expect_eq "$(json plan.vdevs.0.legs.1.former_pool)" tank
 run 0 labelclear -n /dev/b; has out 'pool tank'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl does not wait for ever for a udev that does not answer, says so, and leaves nothing behind
+# test: kvpoolctl waits a limited time for a udev that does not answer, reports it, and leaves nothing behind
 # timeout: 400
 # long: two minutes of patience, twice
 # needs: python3

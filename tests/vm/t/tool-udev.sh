@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: under udev a leg is ID_FS_TYPE=kvpool_member while it is one, and what systemd is then asked for starts its pool
+# test: under udev a leg has ID_FS_TYPE=kvpool_member while it is a leg, and the unit that systemd then starts imports its pool
 # timeout: 300
 # turn: tool-udev */*.rules*
 # needs: python3 udevadm mkfs.ext4
@@ -9,7 +9,7 @@
 load_modules
 mkdir -p /etc/udev/rules.d
 sed 's|@SBIN_DIR@|/usr/local/sbin|' "$KVPOOL_TOP/packaging/64-kvpool.rules" > /etc/udev/rules.d/64-kvpool.rules
-# udev asks libblkid about devices of known names only, and simdisk's are not.
+# udev asks libblkid only about devices with known names, and simdisk's are not known.
 echo 'SUBSYSTEM=="block", KERNEL=="[abc]", IMPORT{builtin}="blkid"' > /etc/udev/rules.d/60-kvpool-test.rules
 udevadm control --reload
 at_exit "rm /etc/udev/rules.d/6[04]-kvpool*.rules; udevadm control --reload"
@@ -37,7 +37,7 @@ mkfs.ext4 -q /dev/mapper/tank
 udevadm trigger --settle /dev/mapper/tank
 expect_eq "$(property /dev/mapper/tank ID_FS_TYPE)" ext4
 
-echo "--- still a member when exported, destroyed, seen anew"
+echo "--- still a member when exported, destroyed, probed again"
 run 0 export tank
 udevadm trigger --settle /dev/a /dev/b
 expect_eq "$(property /dev/a ID_FS_TYPE)" kvpool_member
@@ -46,7 +46,7 @@ run 0 destroy tank
 udevadm trigger --settle /dev/a /dev/b
 expect_eq "$(property /dev/b ID_FS_TYPE)" kvpool_member
 
-echo "--- cleared; somebody else's"
+echo "--- cleared; with another program's data"
 run 0 labelclear /dev/a
 expect_eq "$(property /dev/a ID_FS_TYPE)" ""
 mkfs.ext4 -q -F /dev/a
@@ -56,7 +56,7 @@ run 0 create -f -o log_size=4M pond single /dev/a
 expect_eq "$(property /dev/a ID_FS_TYPE)" kvpool_member
 expect_eq "$(property /dev/c ID_FS_TYPE)" ""
 
-echo "--- a device that goes is no trouble"
+echo "--- a device that disappears does no harm"
 run 0 export pond
 udevadm settle
 simset a power 0
@@ -64,13 +64,13 @@ udevadm settle
 simset a power 1
 expect_eq "$(property /dev/a ID_FS_TYPE)" kvpool_member
 
-echo "--- what systemd is asked for when a leg appears"
+echo "--- the unit that systemd starts when a leg appears"
 run 0 create -f -o log_size=4M lake mirror /dev/b /dev/c
 numbers=$(lsblk -dno MAJ:MIN /dev/b | tr -d ' ')
 expect_eq "$(property /dev/b SYSTEMD_WANTS)" "kvpool-import@$numbers.service"
 expect_eq "$(property /dev/b SYSTEMD_ALIAS)" "/dev/block/$numbers"
 expect_eq "$(property /dev/mapper/lake SYSTEMD_WANTS)" ""
-# appears LEG [OPTION...]: what the unit that its properties name would run.
+# appears LEG [OPTION...]: run the command of the unit that the leg's properties name.
 appears() {
 	local unit words
 	unit=$(property "$1" SYSTEMD_WANTS)
@@ -86,7 +86,7 @@ appears /dev/b | grep 'it was exported'
 expect_eq "$(running)" ""
 run 0 import lake
 stop lake
-echo "--- its last leg starts it; the other one had to wait"
+echo "--- the last leg starts the pool; the other one had to wait"
 simset c power 0
 udevadm settle
 appears /dev/b --wait 600 > /tmp/first 2>&1 &
@@ -99,7 +99,7 @@ expect_status 0 appears /dev/c
 expect_status 0 wait $first
 expect_eq "$(running)" lake
 run 0 status lake
-echo "--- two that ask at once: one after the other"
+echo "--- two at once run one after the other"
 lock=/run/kvpoolctl-$(stat_of lake uuid).lock
 stop lake
 [ -e "$lock" ] || fail "an import had no lock: $lock"

@@ -28,12 +28,12 @@ run 0 status tank
 has out '^  tank +online'; has out '^    mirror-0 +online'; has out '^      /dev/b +online +0 +0 +0 +0$'
 has out '^    parity1-1 +online'; has out '^      /dev/e +online'
 run 0 status -v tank; has out 'mirror-0 +online +[0-9.]+ MiB +has the log$'; has out 'parity1-1 +online +[0-9.]+ MiB +has the log$'
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 36 # vdevs, and a log that they carry by turns
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 36 # vdevs, and a log that rotates over them
 run 0 get tank chunk; expect_eq "$(cat /tmp/out)" 64K
 run 0 get -j tank; expect_eq "$(json tunables.chunk.value)" 65536
 
 echo "--- data on both, read back, also after a restart"
-blocks=4096 # several rounds of both
+blocks=4096 # several turns of both
 all_is() { expect_eq "$(oracle show /dev/mapper/tank 0 $blocks)" "0 $blocks $1"; }
 oracle write /dev/mapper/tank 0 $blocks 1 fsync bs=64
 dmsetup message tank 0 checkpoint
@@ -43,7 +43,7 @@ all_is v1
 run 0 scrub --wait tank
 written=$(stat_of tank written_blocks)
 run 0 export tank
-checked() { # STATUS DEV...: nothing is lost
+checked() { # STATUS DEV...: no data is lost
 	run "$1" check -j "${@:2}"
 	expect_eq "$(json check.blocks.unrepaired)" 0 "check of ${*:2}"
 }
@@ -62,11 +62,11 @@ table=$(dmsetup table tank)
 uuid=$(dmsetup info -c --noheadings -o uuid tank)
 run 0 export tank
 
-# Words of the table: 8 and 9 are the mirror, 12 to 14 the parity1.
+# words of the table: 8 and 9 are the mirror's, 12 to 14 the parity1's
 without() { awk -v words="$1" '{ n = split(words, w, " "); for (i = 1; i <= n; i++) $w[i] = "-"; print }' <<< "$table"; }
 restart_without() { dmsetup create tank -u "$uuid" --table "$(without "$1")" || fail "without '$1': $(last_refusal)"; }
 
-echo "--- a leg of the mirror is away: nobody is asked, since the parity1 would know"
+echo "--- a leg of the mirror is missing: no --degraded is needed, as the parity1 would know"
 restart_without 8
 run 4 status -j tank
 expect_eq "$(json pools.0.vdevs.0.state) $(json pools.0.vdevs.1.state)" "degraded online"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what is clean on a cache of kind parity1 is read there again after a stop and after a power cut, and with one SSD missing what the others have
+# test: clean blocks of a parity1 cache are read there again after a stop and a power cut; with one SSD missing, those of the others
 # turn: full-cache */log/rows.c */stripes.c */logstripe.c
 # timeout: 200
 # needs: gcc
@@ -11,7 +11,7 @@ for d in c d e; do mksim $d 34; done
 echo "--- stopped, and started again"
 known_after_a_stop mirror 2 /dev/a /dev/b cache-parity1 3 /dev/c /dev/d /dev/e
 
-echo "--- the power goes: what lies in segments that were left is known"
+echo "--- the power goes: blocks in completed segments are known"
 oracle write $dev 4096 1536 2 fsync bs=4
 dmsetup message p 0 checkpoint
 sealed

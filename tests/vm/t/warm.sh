@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: what is clean on an SSD cache is read there again after a stop and after a power cut, in the log and in the ring; not what has changed since
+# test: clean blocks of an SSD cache are read there again after a stop and a power cut, in the log and in the ring, unless they changed since
 # turn: full-cache */rebuild.c */summary.c
 # timeout: 300
 # needs: gcc
@@ -14,7 +14,7 @@ dmsetup remove --retry p
 start
 restored 2048
 
-echo "--- what has changed in between is not believed"
+echo "--- blocks that changed in between are not served from the cache"
 oracle write $dev 40 8 2 fsync bs=4
 dmsetup message p 0 set seq_cutoff_write 1M
 oracle write $dev 512 256 3 fsync bs=256
@@ -29,7 +29,7 @@ restored 1500
 expect_eq "$(show 0 2048)" "0 40 v1,40 8 v2,48 52 v1,100 8 zero,108 404 v1,512 256 v3,768 1280 v1"
 expect_stat p ssd.mistrusted 0
 
-echo "--- the power goes: what lies in segments that were left is known"
+echo "--- the power goes: blocks in completed segments are known"
 oracle write $dev 4096 1536 4 fsync bs=4
 dmsetup message p 0 checkpoint
 sealed
@@ -55,13 +55,13 @@ for i in 1 2 3 4; do
 	expect_stat p ssd.mistrusted 0
 done
 
-echo "--- the ring: what was read is there after a stop"
+echo "--- the ring: blocks that were read are there after a stop"
 dmsetup message p 0 set cache_mode writethrough force
 dmsetup message p 0 checkpoint
 show 10000 512 > /dev/null
 oracle write $dev 10000 512 11 fsync bs=4
 dmsetup message p 0 checkpoint
-# What finds no page, or is on its way, is there the next time.
+# a block that finds no page, or is in flight, is there the next time
 is_in() {
 	local before
 	before=$(hits)
