@@ -85,9 +85,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 	if (first && first->lsn < head)
 		dirty = head - first->lsn;
 	kvp_wbuf_unlock_lists(w);
-	if (dirty && pool->parity)
-		dirty += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
-	return dirty;
+	return dirty ? dirty + kvp_log_reserved(pool) : 0;
 }
 
 u64 kvp_pacing_destage(struct kvp_pool *pool)

@@ -293,6 +293,8 @@ struct kvp_pool {
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
+	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
+
 	/* Clients: higher floors that are told what happens on lower ones; set by kvp_wire(). */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/regions.h"
 
 void kvp_vdevs_init(struct kvp_pool *pool)
@@ -19,6 +20,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		v->pool = pool;
 		v->index = i;
 		v->g = &sb->vdevs[i];
+		v->ops = pool->kinds[v->g->kind];
 		v->legs = &pool->legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);
@@ -63,11 +65,7 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v)
 
 u32 kvp_vdev_needed(const struct kvp_vdev *v)
 {
-	const struct kvp_pool *pool = v->pool;
-
-	if (!kvp_has_data(v->g))
-		return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
-	return kvp_is_parity1(v->g) ? v->nr_legs - 1 : 1;
+	return v->ops->needed(v);
 }
 
 bool kvp_vdev_has_log(const struct kvp_vdev *v)

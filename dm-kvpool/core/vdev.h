@@ -15,10 +15,12 @@
 
 struct kvp_leg;
 struct kvp_pool;
+struct kvp_vdev_ops;
 
 /**
  * struct kvp_vdev - one vdev of the pool
  * @g: its geometry, in pool->sb
+ * @ops: what its kind does in its own way (core/vdev_ops.h)
  * @legs: @nr_legs of pool->legs[]; a kvp_place names one of these
  * @seed: of the sums of its table pages and its parity
  * @first_root: where its part of the table's roots begins
@@ -27,6 +29,7 @@ struct kvp_vdev {
 	struct kvp_pool *pool;
 	u32 index;
 	const struct kvp_geometry *g;
+	const struct kvp_vdev_ops *ops;
 	struct kvp_leg *legs;
 	u32 nr_legs;
 	u32 seed;

@@ -280,6 +280,35 @@ static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
 	return (g->leg_count - 1) * g->chunk_blocks;
 }
 
+/** kvp_unit_blocks() - blocks that are locked, and go home, together: a stripe, or one where there are none */
+static inline u32 kvp_unit_blocks(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;
+}
+
+/** kvp_unit_on_leg() - so many of its blocks a leg has of that, parity included */
+static inline u32 kvp_unit_on_leg(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? g->chunk_blocks : 1;
+}
+
+/** kvp_side_by_side() - so many of @count blocks from @block on lie side by side on the legs that have them */
+static inline u32 kvp_side_by_side(const struct kvp_geometry *g, u64 block, u32 count)
+{
+	u32 left;
+
+	if (!kvp_is_parity1(g))
+		return count;
+	left = g->chunk_blocks - (u32)(block % g->chunk_blocks);
+	return count < left ? count : left;
+}
+
+/** kvp_homes_need() - so many of its legs must be in use for its blocks to be there: none of a cache */
+static inline u32 kvp_homes_need(const struct kvp_geometry *g)
+{
+	return kvp_is_cache(g) ? 0 : kvp_log_needs(g);
+}
+
 /**
  * kvp_leaf_blocks() - blocks whose entries are in one leaf of the table
  *
@@ -396,6 +425,12 @@ static inline u64 kvp_page_copy(const struct kvp_geometry *g, u64 block, u32 cop
 static inline u32 kvp_page_copies(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? 2 : g->leg_count * kvp_table_copies(g);
+}
+
+/** kvp_page_rounds() - requests that write all of those: to one leg each, or to all legs at once */
+static inline u32 kvp_page_rounds(const struct kvp_geometry *g)
+{
+	return kvp_is_parity1(g) ? 2 : kvp_table_copies(g);
 }
 
 /** kvp_page_place() - where copy @copy, of kvp_page_copies(), of a page lies */

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "home/coalesce.h"
 #include "io/batch.h"
 #include "io/io.h"
@@ -97,7 +98,7 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 	for (i = 0; i < v->nr_legs; i++)
 		if (!v->legs[i].rotational)
 			return 0;
-	return !kvp_is_parity1(v->g) && kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
+	return kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
 }
 
 u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
@@ -109,7 +110,7 @@ u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
 
 	if (!b->nr)
 		b->losses = atomic_read_acquire(&b->pool->losses);
-	gap = kvp_coalesce_gap(at.v);
+	gap = at.v->ops->gap(at.v);
 	if (!gap)
 		return 0;
 	list_for_each_entry(d, versions, list) {

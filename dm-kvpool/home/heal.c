@@ -11,8 +11,8 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "home/heal.h"
-#include "home/row.h"
 #include "io/io.h"
 #include "log/checkpoint.h"
 #include "log/spill.h"
@@ -88,7 +88,7 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 }
 
 /* No copy verifies: the block is lost, and says so until it is overwritten (R8). */
-static int poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
 	atomic64_inc(&pool->work_stats.unrepaired);
 	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
@@ -115,7 +115,6 @@ static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, cons
 int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, d->block);
-	struct kvp_spot at = kvp_locate(pool, d->block);
 	struct kvp_range range;
 
 	if (IS_ERR(leaf))
@@ -123,10 +122,8 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	kvp_block_lock(pool, &range, d->block);
 	if (kvp_wbuf_outlived(pool, d) || came_home_before(pool, leaf, d))
 		;
-	else if (kvp_is_parity1(at.v->g))
-		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
 	else
-		poison(pool, leaf, d->block);
+		leaf->v->ops->lose(pool, leaf, d->block);
 	/* Still locked, so that the next holder does not find it as not yet home. */
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
@@ -135,8 +132,8 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	return 0;
 }
 
-static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
-		      struct page *page, struct page *spare)
+int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
+		    struct page *spare)
 {
 	bool silent = false, found = false, no_memory = false;
 	const struct kvp_vdev *v = leaf->v;
@@ -175,7 +172,7 @@ static int read_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 		return -ENOMEM;
 	if (found)
 		return 0;
-	return silent || !bad ? -EIO : poison(pool, leaf, block);
+	return silent || !bad ? -EIO : kvp_copies_lose(pool, leaf, block);
 }
 
 int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare)
@@ -193,9 +190,7 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 		ret = 0;
 		break;
 	case KVP_ENTRY_VALID:
-		ret = kvp_is_parity1(leaf->v->g) ?
-			      kvp_row_home_read(pool, leaf, block, page, spare) :
-			      read_valid(pool, leaf, block, entry, page, spare);
+		ret = leaf->v->ops->read(pool, leaf, block, entry, page, spare);
 		break;
 	default:
 		ret = -ENODATA;
@@ -247,7 +242,7 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
+	u32 unit = kvp_unit_blocks(at.v->g);
 	u64 first = block - at.block % unit;
 
 	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);

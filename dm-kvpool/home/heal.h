@@ -5,6 +5,7 @@
 
 #include "core/core.h"
 
+struct kvp_tpage;
 struct kvp_version;
 struct page;
 
@@ -36,6 +37,13 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
  * kvp_poison_settle() before anybody is told, without the lock.
  */
 int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare);
+
+/** kvp_copies_read() - kvp_home_read() for a block that is on all legs, and that the table calls valid by @entry */
+int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
+		    struct page *spare);
+
+/** kvp_copies_lose() - no copy of such a block verifies: it says so until it is overwritten (R8) */
+int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
 
 /**
  * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)

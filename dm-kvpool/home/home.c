@@ -2,6 +2,7 @@
 #include <linux/list_sort.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "home/coalesce.h"
 #include "home/home.h"
 #include "home/home_row.h"
@@ -409,6 +410,12 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	return min(ret, 0);
 }
 
+int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
+			  u32 *leaves)
+{
+	return kvp_row_home_discard(h->rows, v, own, end, behind, leaves);
+}
+
 int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,
 		     u32 *leaves)
 {
@@ -420,12 +427,9 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct 
 		struct kvp_vdev *v = &pool->vdevs[at->vdev];
 		u64 end;
 
-		if (!kvp_has_data(v->g))
-			continue;
 		end = kvp_vdev_from(v, hole->block + hole->count);
 		at->own = max(at->own, kvp_vdev_from(v, hole->block));
-		ret = kvp_is_parity1(v->g) ? kvp_row_home_discard(h->rows, v, &at->own, end, behind, leaves) :
-					     kvp_home_discard_leaves(v, &at->own, end, leaves);
+		ret = v->ops->discard(h, v, &at->own, end, behind, leaves);
 		if (!ret && at->own < end)
 			return 1;
 		if (ret)

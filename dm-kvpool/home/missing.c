@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/stripe.h"
 #include "home/heal.h"
@@ -152,7 +153,7 @@ const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	return kvp_is_parity1(at.v->g) ? &at.v->legs[kvp_data_place(at.v->g, at.block).leg] : NULL;
+	return at.v->ops->only_leg(at.v, at.block);
 }
 
 bool kvp_block_missing(struct kvp_pool *pool, u64 block)

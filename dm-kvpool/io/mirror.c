@@ -3,6 +3,7 @@
  * Choosing a leg to read from, and flushing all of them.
  */
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "io/io.h"
 #include "io/flight.h"
 #include "io/mirror.h"
@@ -42,7 +43,7 @@ static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, 
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
-static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
+struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block)
 {
 	u32 n = v->nr_legs, first = n > 1 ? (u32)(block / STEP_BLOCKS) % n : 0, i;
 	struct kvp_leg *best = NULL;
@@ -57,14 +58,6 @@ static struct kvp_leg *choose_copy(const struct kvp_vdev *v, u64 block)
 		if (kvp_leg_usable(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
 			return &v->legs[i];
 	return best;
-}
-
-/* The only leg that has the block. */
-static struct kvp_leg *its_leg(const struct kvp_vdev *v, u64 block)
-{
-	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
-
-	return kvp_leg_usable(leg) ? leg : NULL;
 }
 
 /* A read that a user's bio makes is no flight: the watch looks at these numbers. */
@@ -101,13 +94,12 @@ struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	return chosen(kvp_is_parity1(at.v->g) ? its_leg(at.v, at.block) :
-						choose_copy(at.v, at.block), at.block, nr);
+	return chosen(at.v->ops->choose(at.v, at.block), at.block, nr);
 }
 
 struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)
 {
-	return chosen(choose_copy(v, block), block, nr);
+	return chosen(kvp_leg_best_copy(v, block), block, nr);
 }
 
 struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr)

@@ -60,8 +60,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 	lockdep_assert_held(&log->build_lock);
 	/* It may begin with the next segment. */
 	blocks += 32;
-	if (pool->parity)
-		used += kvp_log_reserve(g, READ_ONCE(log->owed));
+	used += kvp_log_reserved(pool);
 	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&
 	       kvp_wbuf_buffered(pool->wbuf) + window / 16 <= kvp_log_limit_after(pool, blocks);
 }

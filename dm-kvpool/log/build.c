@@ -9,6 +9,7 @@
 #include <linux/vmalloc.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "format/regions.h"
 #include "io/batch.h"
@@ -133,28 +134,20 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 	return e->bypass && kvp_log_takes_intents(pool);
 }
 
-/*
- * How many of @n blocks from @block on may go home by intent: all of a mirror; of a
- * parity1 whole stripes, while all its legs are there (R7). Without one the write
- * would destroy what only the parity has, and a power cut alone would lose it.
- */
+/* How many of @n blocks from @block on may go home by intent. */
 static u32 may_bypass(struct kvp_pool *pool, u64 block, u32 n)
 {
 	u32 may = 0;
 
-	while (pool->parity && may < n) {
+	while (may < n) {
 		struct kvp_spot at = kvp_locate(pool, block + may);
-		u32 stripe = kvp_stripe_blocks(at.v->g), part = min(n - may, at.left);
+		u32 part = at.v->ops->may_be_direct(at.v, at.block, min(n - may, at.left));
 
-		if (kvp_is_parity1(at.v->g)) {
-			if (at.block % stripe || part < stripe ||
-			    kvp_vdev_usable(at.v) < at.v->nr_legs)
-				break;
-			part -= part % stripe;
-		}
+		if (!part)
+			break;
 		may += part;
 	}
-	return pool->parity ? may : n;
+	return may;
 }
 
 static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
@@ -229,7 +222,9 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_version *first, u32 n, u32 run)
 {
-	if (!nobody_waits(pool, e, first, run) || !kvp_is_parity1(kvp_locate(pool, first->block).v->g))
+	const struct kvp_vdev *v = kvp_locate(pool, first->block).v;
+
+	if (!nobody_waits(pool, e, first, run) || !v->ops->slice(v))
 		return n;
 	return whole_requests(pool, first->block, n) ?: n;
 }

@@ -5,6 +5,7 @@
 #include <linux/vmalloc.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/mirror.h"
 #include "log/internal.h"
@@ -37,12 +38,11 @@ static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 u32 kvp_direct_slice(const struct kvp_pool *pool)
 {
-	u32 i, legs = 0;
+	u32 i, blocks = 0;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
-		if (kvp_is_parity1(pool->vdevs[i].g))
-			legs += pool->vdevs[i].g->leg_count - 1;
-	return legs * KVP_DIRECT_ROWS;
+		blocks += pool->vdevs[i].ops->slice(&pool->vdevs[i]);
+	return blocks;
 }
 
 u32 kvp_log_max_segments(const struct kvp_pool *pool)
@@ -426,8 +426,7 @@ u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 
 	if (squeeze)
 		blocks = min(blocks, squeeze);
-	if (pool->parity)
-		used += kvp_log_reserve(g, READ_ONCE(pool->log->owed));
+	used += kvp_log_reserved(pool);
 	free = data_that_fits(pool, g, used < blocks ? blocks - used : 0);
 	return (u32)(free - free / 16);
 }

@@ -734,6 +734,9 @@ void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 /** kvp_log_reserve() - blocks to be left free for the parity of @owed rows, by destage or a recovery */
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 
+/** kvp_log_reserved() - so many are reserved now; 0 where no vdev has parity. Context: any. */
+u64 kvp_log_reserved(const struct kvp_pool *pool);
+
 /** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
 void kvp_log_recorded(struct kvp_pool *pool);
 

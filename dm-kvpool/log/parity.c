@@ -16,6 +16,7 @@
 #include <linux/string.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/log.h"
@@ -40,12 +41,20 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
 	return blocks + left * (div_u64(blocks, g->segment_blocks - left) + 1) + g->segment_blocks;
 }
 
+u64 kvp_log_reserved(const struct kvp_pool *pool)
+{
+	return pool->parity ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
+}
+
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
+	const struct kvp_vdev *v;
+
 	/* Of the vdevs between its ends a discard has whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
-	return !pool->plain || kvp_is_parity1(kvp_locate(pool, d->block).v->g);
+	v = kvp_locate(pool, d->block).v;
+	return v->ops->owes(v);
 }
 
 u32 kvp_log_most_holes(struct kvp_pool *pool)

@@ -153,13 +153,9 @@ static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 {
 	u32 least = KVP_MAX_LEGS, i;
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &pool->vdevs[i];
-		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
-
-		if (kvp_has_data(v->g))
-			least = min(least, usable > needed ? usable - needed : 0);
-	}
+	for (i = 0; i < pool->nr_vdevs; i++)
+		if (&pool->vdevs[i] != cache)
+			least = min(least, kvp_vdev_spare(&pool->vdevs[i]));
 	return kvp_cache_lowers(pool->sb) || (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
 }
 

@@ -460,14 +460,6 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 	return n;
 }
 
-/* A cache that is missing may have to be waited for, but cannot have gone on: cachevdev.c. */
-static u32 needed_of(const struct kvp_geometry *g)
-{
-	if (!kvp_has_data(g))
-		return 0;
-	return kvp_is_parity1(g) ? g->leg_count - 1 : 1;
-}
-
 #define GO_BACK	\
 	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes back to the newest superblock that can be read, and may lose what was written since"
 
@@ -492,7 +484,10 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 	return 0;
 }
 
-/* Each vdev must have legs enough: a pool is lost with any of them. */
+/*
+ * Each vdev must have legs enough: a pool is lost with any of them. But for a cache: one that is missing may have
+ * to be waited for, but cannot have gone on (cachevdev.c).
+ */
 static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
 {
 	u32 i;
@@ -500,17 +495,17 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 	for (i = 0; i < sb->vdev_count; i++) {
 		const struct kvp_geometry *g = &sb->vdevs[i];
 		u32 usable = usable_of(pool, g);
-		int ret = usable < needed_of(g) ? check_left_out(pool, g, r) : 0;
+		int ret = usable < kvp_homes_need(g) ? check_left_out(pool, g, r) : 0;
 
 		if (ret)
 			return ret;
 		if (!usable && sb->vdev_count == 1)
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 					  "no leg that is in sync is present");
-		if (!usable && needed_of(g) && !kvp_is_parity1(g))
+		if (!usable && kvp_homes_need(g) == 1)
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 					  "of vdev %u no leg that is in sync is present", i);
-		if (usable < needed_of(g))
+		if (usable < kvp_homes_need(g))
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
 				"%u of %u legs are present and in sync; a parity1 needs all but one",
 				usable, g->leg_count);
@@ -528,7 +523,7 @@ static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 	u32 i;
 
 	for (i = 0; i < sb->vdev_count; i++)
-		if (missing_of(pool, sb, &sb->vdevs[i]) < needed_of(&sb->vdevs[i]))
+		if (missing_of(pool, sb, &sb->vdevs[i]) < kvp_homes_need(&sb->vdevs[i]))
 			return false;
 	return true;
 }
@@ -540,7 +535,7 @@ static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
 
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
 		n += kvp_leg_usable(&pool->legs[i]) && !pool->legs[i].doubtful;
-	return n < needed_of(g);
+	return n < kvp_homes_need(g);
 }
 
 /* R16, R27: legs that are away, and not recorded out, may hold newer data. */

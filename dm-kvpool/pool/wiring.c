@@ -9,6 +9,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "home/heal.h"
+#include "kinds/kinds.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
@@ -84,6 +85,7 @@ static const struct kvp_home_client home_client = {
 
 void kvp_wire(struct kvp_pool *pool)
 {
+	pool->kinds = kvp_vdev_kinds;
 	pool->leg_client = &kvp_members_hear;
 	pool->members_client = &members_client;
 	pool->table_client = &table_client;

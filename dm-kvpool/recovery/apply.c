@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Recovery brings home what the log holds as data, and says so in the table. */
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/batch.h"
 #include "log/checkpoint.h"
@@ -69,8 +70,7 @@ static int discard_plain(struct kvp_recovery *rec, u64 block, u64 end)
 	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
 
-		if (kvp_has_data(v->g) && !kvp_is_parity1(v->g))
-			ret = kvp_recovery_discard(rec, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end));
+		ret = v->ops->redo_discard(rec, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end));
 	}
 	return ret;
 }

@@ -327,6 +327,12 @@ bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn);
 int kvp_recovery_rows_alloc(struct kvp_recovery *rec);
 void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
+/**
+ * kvp_recovery_each_row() - all rows of @v that the log knows of are resolved
+ * @fn: called whenever KVP_RECOVERY_ROWS have gathered. What is left at the end has not been resolved.
+ */
+int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
+
 /** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
 int kvp_recovery_rows_log(struct kvp_recovery *rec);
 

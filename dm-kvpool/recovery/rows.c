@@ -18,6 +18,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/stripe.h"
 #include "home/row.h"
@@ -542,7 +543,7 @@ static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64
 	return ret;
 }
 
-static int gather_vdev(struct kvp_recovery *rec, const struct kvp_vdev *v, rows_fn fn)
+int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, rows_fn fn)
 {
 	u32 stripe = kvp_stripe_blocks(v->g);
 	unsigned long block = 0;
@@ -563,8 +564,7 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 	u32 i;
 
 	for (i = 0; !ret && i < pool->nr_vdevs; i++)
-		if (kvp_is_parity1(pool->vdevs[i].g))
-			ret = gather_vdev(rec, &pool->vdevs[i], fn);
+		ret = pool->vdevs[i].ops->each_row(rec, &pool->vdevs[i], fn);
 	if (!ret)
 		ret = end_rows(rec, fn);
 	put_rows(rec);

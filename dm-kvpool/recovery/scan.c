@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "log/log.h"
@@ -253,19 +254,16 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 {
 	struct kvp_pool *pool = rec->pool;
 	int ret = pool->plain ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
-	struct kvp_log_at none = { 0, 0 };
 	struct kvp_rec part = *r;
 	u32 i;
 
 	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
 
-		if (!kvp_is_parity1(v->g))
-			continue;
 		part.block = kvp_vdev_from(v, r->block);
 		part.count = kvp_vdev_from(v, r->block + r->count) - part.block;
 		if (part.count)
-			ret = kvp_history_add(&rec->history[i], &part, at, 0, 0, none);
+			ret = v->ops->plan_discard(rec, v, &part, at);
 	}
 	return ret;
 }
@@ -275,13 +273,8 @@ static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct 
 		      u64 payload, u8 row)
 {
 	struct kvp_spot spot = kvp_locate(rec->pool, r->block);
-	struct kvp_log_at none = { 0, 0 };
-	struct kvp_rec own = *r;
 
-	if (!kvp_is_parity1(spot.v->g))
-		return kvp_replay_add(&rec->replay, r, at, payload, row);
-	own.block = spot.block;
-	return kvp_history_add(&rec->history[spot.v->index], &own, at, payload, row, none);
+	return spot.v->ops->plan(rec, &spot, r, at, payload, row);
 }
 
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,

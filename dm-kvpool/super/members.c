@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "io/flight.h"
 #include "io/io.h"
 #include "super/events.h"
@@ -21,15 +22,8 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		const struct kvp_vdev *v = &pool->vdevs[i];
-		u32 usable = kvp_vdev_usable(v), needed = kvp_vdev_needed(v);
 
-		/* A cache counts if acknowledged blocks would be lost with it and the power. */
-		if (!kvp_has_data(v->g)) {
-			if (v != pool->log_vdev)
-				continue;
-			needed = kvp_log_needs(v->g);
-		}
-		least = min(least, usable > needed ? usable - needed : 0);
+		least = min(least, v->ops->survives(v));
 	}
 	return least;
 }

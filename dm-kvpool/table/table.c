@@ -9,6 +9,7 @@
 #include <linux/rculist.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/regions.h"
 #include "io/batch.h"
 #include "io/io.h"
@@ -491,15 +492,23 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		kvp_found_lost(pool, &now);
 }
 
+/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
+void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
+{
+	const struct kvp_geometry *g = leaf->v->g;
+	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks);
+
+	for (own = leaf->at.own; own < end; own++)
+		words(leaf)[parity_word(leaf, kvp_row_of(g, own))] = cpu_to_le64(poison);
+}
+
 /*
  * In place of a lost leaf, not yet to be found by anybody: one in which every block is poisoned. @counted: since the
  * page above was given up; then it is no change, either.
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {
-	const struct kvp_geometry *g = leaf->v->g;
-	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks), poison;
-	u64 used = leaf_end(leaf->v, &leaf->at);
+	u64 own, used = leaf_end(leaf->v, &leaf->at), poison;
 	struct kvp_table *t = pool->table;
 
 	mutex_lock(&t->lock);
@@ -516,9 +525,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 		kvp_rcache_forget(pool, block);
 		pool->table_client->changed(pool, block);
 	}
-	/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
-	for (own = leaf->at.own; kvp_is_parity1(g) && own < end; own++)
-		words(leaf)[parity_word(leaf, kvp_row_of(g, own))] = cpu_to_le64(poison);
+	leaf->v->ops->leaf_lost(leaf, poison);
 	if (!counted)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
 	mutex_unlock(&t->lock);
@@ -876,9 +883,10 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 	kvp_table_unlock(pool);
 }
 
-/* All of a row is discarded: its parity, which is zeros then, is as unwritten as the data. */
-static void __discard_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row)
+void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own)
 {
+	u64 row = kvp_row_of(leaf->v->g, own);
+
 	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_UNWRITTEN)
 		__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
 }
@@ -995,8 +1003,7 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 
 		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
 			__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
-		if (kvp_is_parity1(v->g))
-			__discard_parity(pool, leaf, kvp_row_of(v->g, own));
+		v->ops->unwritten(pool, leaf, own);
 	}
 	kvp_table_unlock(pool);
 	kvp_table_put(pool, leaf);
@@ -1315,14 +1322,7 @@ static int by_index(void *priv, const struct list_head *a, const struct list_hea
 
 static bool batch_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 {
-	const struct kvp_vdev *v = tp->v;
-	/* of a mirror all legs have the same at the same place, in one request each */
-	u32 n = kvp_is_parity1(v->g) ? copy : copy * v->nr_legs;
-	struct kvp_place at = kvp_page_place(v->g, tp->level, tp->index,
-					     kvp_ptr_slot(tp->pending), n);
-
-	return kvp_is_parity1(v->g) ? kvp_batch_add_at(b, v, at, fixed_page(tp)) :
-				      kvp_batch_add(b, v, at.block, fixed_page(tp));
+	return tp->v->ops->add_page(b, tp, kvp_ptr_slot(tp->pending), copy, fixed_page(tp));
 }
 
 static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
@@ -1336,12 +1336,6 @@ static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 	return ret;
 }
 
-/* As batch_page() counts them: a mirror's are on all legs at once. */
-static u32 copies_of(const struct kvp_tpage *tp)
-{
-	return kvp_is_parity1(tp->v->g) ? 2 : kvp_table_copies(tp->v->g);
-}
-
 /* Copy after copy, so that neighbours make one request. */
 static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
@@ -1352,7 +1346,7 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 
 	for (copy = 0; copy < KVP_MAX_TABLE_COPIES; copy++)
 		list_for_each_entry(tp, pages, writing) {
-			if (copy >= copies_of(tp) || kvp_ptr_null(tp->pending))
+			if (copy >= kvp_page_rounds(tp->v->g) || kvp_ptr_null(tp->pending))
 				continue;
 			ret = ret ?: add_page(b, tp, copy);
 			atomic64_inc(&pool->work_stats.page_writes);

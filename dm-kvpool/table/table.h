@@ -295,6 +295,17 @@ void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const s
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state);
+
+/** __kvp_table_rows_lost() - @leaf is lost, and new: the parity of all its rows is @poison; under the table's lock */
+void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison);
+
+/**
+ * __kvp_table_row_unwritten() - block @own of the vdev is discarded with all of its row
+ *
+ * The parity, which is zeros then, is as unwritten as the data. Under kvp_table_lock().
+ */
+void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own);
+
 void kvp_table_unlock(struct kvp_pool *pool);
 
 /**

@@ -545,9 +545,8 @@ static void give_block(void *to, struct page *page)
 static u32 in_chunk(struct kvp_pool *pool, u64 block, u32 count)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u32 chunk = at.v->g->chunk_blocks;
 
-	return kvp_is_parity1(at.v->g) ? min(count, chunk - (u32)(at.block % chunk)) : count;
+	return kvp_side_by_side(at.v->g, at.block, count);
 }
 
 /* Of a parity1: blocks of one leg. */
@@ -798,7 +797,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		this_cpu_add(pool->stats->ssd_misses, kvp_scache_asked(pool, count) ? count : 0);
 		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
 			return true;
-		if (kvp_is_parity1(leaf->v->g) && kvp_long_read(r, bio, leaf, long_read_done))
+		if (kvp_block_leg(pool, block) && kvp_long_read(r, bio, leaf, long_read_done))
 			return false;
 		k->leaf = NULL;
 	}

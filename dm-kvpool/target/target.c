@@ -519,8 +519,8 @@ static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 
 		if (!kvp_has_data(v->g))
 			continue;
-		blocks = kvp_is_parity1(v->g) ? kvp_stripe_blocks(v->g) : 0;
-		if (!blocks || (stripe && stripe != blocks))
+		blocks = kvp_unit_blocks(v->g);
+		if (blocks == 1 || (stripe && stripe != blocks))
 			return;
 		stripe = blocks;
 		chunk = max(chunk, v->g->chunk_blocks);

@@ -59,8 +59,7 @@ static bool log_half_full(struct kvp_pool *pool)
 	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log_vdev->g);
 
 	/* Space that is reserved for parity is free for nothing else. */
-	if (pool->parity)
-		used += kvp_log_reserve(pool->log_vdev->g, kvp_log_owed(pool->log));
+	used += kvp_log_reserved(pool);
 	/*
 	 * Little of it is ever used. On a cache, records that are not needed reach that far, and
 	 * wait for a checkpoint.

@@ -25,9 +25,7 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const st
 {
 	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
 
-	if (x.v != y.v || !kvp_is_parity1(x.v->g))
-		return a->block != b->block;
-	return x.block / kvp_stripe_blocks(x.v->g) != y.block / kvp_stripe_blocks(y.v->g);
+	return x.v != y.v || x.block / kvp_unit_blocks(x.v->g) != y.block / kvp_unit_blocks(y.v->g);
 }
 
 /* Returns the number of slices. */

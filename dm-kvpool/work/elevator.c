@@ -2,6 +2,7 @@
 #include <linux/list_sort.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/coalesce.h"
 #include "log/log.h"
@@ -123,10 +124,10 @@ struct course {
 static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u32 unit = kvp_is_parity1(at.v->g) ? kvp_stripe_blocks(at.v->g) : 1;
+	u32 unit = kvp_unit_blocks(at.v->g);
 
 	c->border = block - at.block % unit + unit;
-	if (!c->runs || block > c->last + 1 + kvp_coalesce_gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
+	if (!c->runs || block > c->last + 1 + at.v->ops->gap(at.v) || block - c->first >= KVP_STRETCH_BLOCKS) {
 		c->runs++;
 		c->first = block;
 	}

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"
 #include "home/row.h"
@@ -26,14 +27,14 @@
 /* Of a parity1 the pieces of a step: no more than have their entries in one leaf. */
 #define MAX_PAGES	KVP_PTRS_PER_PAGE
 
-struct scrub_io {
+struct kvp_scrub_io {
 	struct kvp_io_group group;
 	struct kvp_io io, ios[KVP_STRIPE_MAX_LEGS];
 	u32 nr_pages;
 	struct page *pages[MAX_PAGES];
 };
 
-static void free_buffer(struct scrub_io *s)
+static void free_buffer(struct kvp_scrub_io *s)
 {
 	u32 i;
 
@@ -45,9 +46,9 @@ static void free_buffer(struct scrub_io *s)
 	kvfree(s);
 }
 
-static struct scrub_io *alloc_buffer(struct kvp_pool *pool)
+static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 {
-	struct scrub_io *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	struct kvp_scrub_io *s = kvzalloc(sizeof(*s), GFP_KERNEL);
 	u32 i;
 
 	if (!s)
@@ -64,7 +65,7 @@ static struct scrub_io *alloc_buffer(struct kvp_pool *pool)
 }
 
 /* One leg's copies of a step are good, or the block must be looked at one by one. */
-static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_leg *leg,
+static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_leg *leg,
 			 struct kvp_tpage *leaf, u64 block, u32 n)
 {
 	u32 i;
@@ -89,8 +90,20 @@ static bool leg_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_l
 	return true;
 }
 
+bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n)
+{
+	const struct kvp_vdev *v = leaf->v;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; good && i < v->nr_legs; i++)
+		if (kvp_leg_usable(&v->legs[i]))
+			good = leg_verifies(pool, s, &v->legs[i], leaf, block, n);
+	return good;
+}
+
 /* The same of one row of a parity1: all its pieces, of which leg i's begin at pages[i * rows]. */
-static bool row_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf, u64 row,
+static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 row,
 			 u32 rows, u32 number)
 {
 	const struct kvp_vdev *v = leaf->v;
@@ -112,15 +125,17 @@ static bool row_verifies(struct kvp_pool *pool, struct scrub_io *s, struct kvp_t
 	return true;
 }
 
-/* @n blocks of a parity1: whole stripes, whose rows follow one another on every leg. */
-static bool stripes_verify(struct kvp_pool *pool, struct scrub_io *s, struct kvp_tpage *leaf,
-			   u64 block, u32 n)
+/* Of whole stripes the rows follow one another on every leg. */
+bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n)
 {
+	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
+	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, i;
 	const struct kvp_vdev *v = leaf->v;
-	u32 rows = n / (v->nr_legs - 1), i;
-	u64 row = kvp_row_of(v->g, block);
 	bool good = true;
 
+	if (own % stripe || n % stripe)
+		return false;
+	rows = n / (v->nr_legs - 1);
 	memset(s->ios, 0, sizeof(s->ios));
 	kvp_io_group_init(&s->group);
 	for (i = 0; i < v->nr_legs; i++) {
@@ -154,22 +169,12 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 	return false;
 }
 
-/* The parity of the row, with its first block. */
-static int scrub_parity(struct kvp_pool *pool, struct scrub_io *s, u64 block)
+/* What goes with the block, and is no block itself. */
+static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	struct kvp_tpage *leaf;
-	int ret;
 
-	if (!kvp_is_parity1(at.v->g) || kvp_piece_of(at.v->g, at.block) != 1)
-		return 0;
-	leaf = kvp_table_load(pool, block);
-	if (IS_ERR(leaf))
-		return PTR_ERR(leaf);
-	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(at.v->g, at.block), s->pages[0],
-				   s->pages[1]);
-	kvp_table_put(pool, leaf);
-	return ret;
+	return at.v->ops->scrub_row(&at, block, s->pages[0], s->pages[1]);
 }
 
 /*
@@ -185,7 +190,7 @@ static bool about_to_change(struct kvp_pool *pool, u64 block)
  * Block by block, every copy, healing; counts what stays bad. The cursor moves
  * along, so that nothing is counted twice when memory is short half way.
  */
-static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
 	u64 healed = atomic64_read(&pool->work_stats.healed);
@@ -199,7 +204,7 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 		kvp_block_lock(pool, &range, block + i);
 		ret = about_to_change(pool, block + i) ? 0 :
 		      kvp_home_read(pool, block + i, s->pages[0], s->pages[1]);
-		if (ret != -ENOMEM && scrub_parity(pool, s, block + i) == -ENOMEM)
+		if (ret != -ENOMEM && scrub_row(pool, s, block + i) == -ENOMEM)
 			ret = -ENOMEM;
 		kvp_range_unlock(&pool->ranges, &range);
 		if (ret == -ENOMEM)
@@ -215,32 +220,22 @@ static int scrub_closely(struct kvp_pool *pool, struct scrub_io *s, u64 block, u
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static bool whole_stripes(const struct kvp_spot *at, u32 n)
-{
-	u32 stripe = kvp_stripe_blocks(at->v->g);
-
-	return at->block % stripe == 0 && n % stripe == 0;
-}
-
 /* Blocks of a step from @at on; of a parity1 stripes, so that rows are seen as a whole. */
 static u32 step_blocks(const struct kvp_spot *at)
 {
-	u32 stripe = kvp_stripe_blocks(at->v->g), step = STEP_BLOCKS;
+	u32 unit = kvp_unit_blocks(at->v->g), step = max(1u, STEP_BLOCKS / kvp_unit_on_leg(at->v->g)) * unit;
 
-	if (kvp_is_parity1(at->v->g))
-		step = at->block % stripe ? stripe : max(1u, STEP_BLOCKS / at->v->g->chunk_blocks) * stripe;
+	if (at->block % unit)
+		step = unit;
 	return min_t(u64, step - at->block % step, at->left);
 }
 
 /* Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it is. */
-static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 n)
+static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	struct kvp_spot at = kvp_locate(pool, block);
-	const struct kvp_vdev *v = at.v;
 	struct kvp_range range;
 	bool good = true;
-	u32 i;
 
 	if (IS_ERR(leaf)) {
 		if (PTR_ERR(leaf) == -ENOMEM)
@@ -249,14 +244,8 @@ static int scrub_step(struct kvp_pool *pool, struct scrub_io *s, u64 block, u32 
 		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
-	if (!any_valid(pool, leaf, block, n, pool->scrub->since))
-		;
-	else if (kvp_is_parity1(v->g))
-		good = whole_stripes(&at, n) && stripes_verify(pool, s, leaf, at.block, n);
-	else
-		for (i = 0; good && i < v->nr_legs; i++)
-			if (kvp_leg_usable(&v->legs[i]))
-				good = leg_verifies(pool, s, &v->legs[i], leaf, block, n);
+	if (any_valid(pool, leaf, block, n, pool->scrub->since))
+		good = leaf->v->ops->verify(pool, s, leaf, block, n);
 	kvp_range_unlock(&pool->ranges, &range);
 	kvp_table_put(pool, leaf);
 	if (!good)
@@ -308,7 +297,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 }
 
 /* Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
-static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
+static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
 	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
@@ -344,7 +333,7 @@ static int scrub_some(struct kvp_pool *pool, struct scrub_io *s, u32 *blocks)
  * damage: blocks that could not be read for that reason are read later, however
  * long it takes.
  */
-static void scrub_from_cursor(struct kvp_pool *pool, struct scrub_io *s)
+static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 {
 	struct kvp_scrub *sc = pool->scrub;
 	u32 blocks;
@@ -387,7 +376,7 @@ static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
 	struct kvp_pool *pool = sc->pool;
-	struct scrub_io *s = alloc_buffer(pool);
+	struct kvp_scrub_io *s = alloc_buffer(pool);
 
 	while (!s && !interrupted(sc)) {
 		kvp_wait_for_memory();

@@ -19,6 +19,7 @@
  * The cases are in docs/cases/destage.md.
  */
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "home/row.h"
 #include "io/io.h"
 #include "log/checkpoint.h"
@@ -70,18 +71,14 @@ static bool interrupted(const struct kvp_pool *pool, const struct batch *b)
 /* Stretches begin and end at multiples of that, as the vdev counts. */
 static u32 unit_of(const struct kvp_vdev *v)
 {
-	return kvp_is_parity1(v->g) ? kvp_stripe_blocks(v->g) : 1;
+	return kvp_unit_blocks(v->g);
 }
 
 static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
 {
-	const struct kvp_geometry *g = leaf->v->g;
-
 	if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
 		return false;
-	return !kvp_is_parity1(g) ||
-	       kvp_entry_state(kvp_table_parity(pool, leaf, kvp_row_of(g, kvp_vdev_block(leaf, block)))) ==
-		       KVP_ENTRY_UNWRITTEN;
+	return leaf->v->ops->row_is_empty(pool, leaf, block);
 }
 
 /* How many from @block on, of @max, are unwritten? */
@@ -175,7 +172,7 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end,
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	u32 n, skip, whole;
+	u32 n, skip, whole, unit = kvp_unit_blocks(at.v->g), least = unit > 1 ? unit : TRIM_LEAST;
 
 	b->leaves++;
 	if (IS_ERR(leaf)) {
@@ -186,7 +183,7 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end,
 	for (; block < end && b->nr < TRIM_RANGES; block += max(n, 1u)) {
 		n = run_length(pool, leaf, block, end - block);
 		whole = whole_units(at.v, kvp_vdev_block(leaf, block), n, &skip);
-		if (whole >= (kvp_is_parity1(at.v->g) ? 1 : TRIM_LEAST))
+		if (whole >= least)
 			take(pool, b, block + skip, whole);
 	}
 	kvp_table_put(pool, leaf);
@@ -242,8 +239,7 @@ static bool may_tell(const struct kvp_leg *leg, bool pass)
 static void add_requests(struct batch *b, const struct stretch *s)
 {
 	const struct kvp_geometry *g = s->v->g;
-	bool parity = kvp_is_parity1(g);
-	u32 i;
+	u32 unit = kvp_unit_blocks(g), on_leg = kvp_unit_on_leg(g), i;
 
 	for (i = 0; i < s->v->nr_legs; i++) {
 		struct kvp_leg *leg = &s->v->legs[i];
@@ -254,8 +250,8 @@ static void add_requests(struct batch *b, const struct stretch *s)
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;
 		io->op = KVP_IO_DISCARD;
-		io->block = g->data_start + (parity ? kvp_row_of(g, s->own) : s->own);
-		io->nr = parity ? s->count / kvp_stripe_blocks(g) * g->chunk_blocks : s->count;
+		io->block = g->data_start + s->own / unit * on_leg;
+		io->nr = s->count / unit * on_leg;
 		b->nr_ios++;
 	}
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kinds mirror and single: every leg has every block, at the same place. Nothing else goes with a block. */
+#include "core/core.h"
+#include "home/coalesce.h"
+#include "home/heal.h"
+#include "home/home.h"
+#include "io/batch.h"
+#include "io/mirror.h"
+#include "kinds/kinds.h"
+#include "policy/replay.h"
+#include "recovery/recovery.h"
+#include "table/table.h"
+#include "work/scrub.h"
+
+static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, u64 block)
+{
+	return NULL;
+}
+
+static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
+		   u32 *leaves)
+{
+	return kvp_home_discard_leaves(v, own, end, leaves);
+}
+
+static u32 all_direct(const struct kvp_vdev *v, u64 block, u32 n)
+{
+	return n;
+}
+
+static u32 no_slice(const struct kvp_vdev *v)
+{
+	return 0;
+}
+
+static u32 owes_nothing(const struct kvp_vdev *v)
+{
+	return 0;
+}
+
+static bool nothing_beside(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+{
+	return true;
+}
+
+static void nothing_lost(struct kvp_tpage *leaf, u64 poison)
+{
+}
+
+static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own)
+{
+}
+
+/* All legs have the same at the same place, in one request each. */
+static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy, struct page *page)
+{
+	const struct kvp_vdev *v = tp->v;
+	struct kvp_place at = kvp_page_place(v->g, tp->level, tp->index, slot, copy * v->nr_legs);
+
+	return kvp_batch_add(b, v, at.block, page);
+}
+
+static int nothing_to_scrub(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare)
+{
+	return 0;
+}
+
+static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
+		struct kvp_log_at at, u64 payload, u8 row)
+{
+	return kvp_replay_add(&rec->replay, r, at, payload, row);
+}
+
+static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,
+			   struct kvp_log_at at)
+{
+	return 0;
+}
+
+static int no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec))
+{
+	return 0;
+}
+
+const struct kvp_vdev_ops kvp_copies_ops = {
+	.needed = kvp_homes_needed,
+	.survives = kvp_vdev_spare,
+	.choose = kvp_leg_best_copy,
+	.only_leg = no_only_leg,
+	.read = kvp_copies_read,
+	.lose = kvp_copies_lose,
+	.discard = discard,
+	.gap = kvp_coalesce_gap,
+	.may_be_direct = all_direct,
+	.slice = no_slice,
+	.owes = owes_nothing,
+	.row_is_empty = nothing_beside,
+	.leaf_lost = nothing_lost,
+	.unwritten = nothing_unwritten,
+	.add_page = add_page,
+	.verify = kvp_scrub_copies,
+	.scrub_row = nothing_to_scrub,
+	.plan = plan,
+	.plan_discard = planned_already,
+	.redo_discard = kvp_recovery_discard,
+	.each_row = no_rows,
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kind parity1: each block is on one leg, and with it goes the parity of its row (docs/design/parity.md).
+ *
+ * The rows themselves are home/row.c and home/home_row.c; those of a log that is read, recovery/rows.c.
+ */
+#include <linux/err.h>
+
+#include "core/core.h"
+#include "home/home.h"
+#include "home/row.h"
+#include "io/batch.h"
+#include "kinds/kinds.h"
+#include "log/log.h"
+#include "policy/history.h"
+#include "recovery/recovery.h"
+#include "table/table.h"
+#include "work/scrub.h"
+
+static const struct kvp_leg *only_leg(const struct kvp_vdev *v, u64 block)
+{
+	return &v->legs[kvp_data_place(v->g, block).leg];
+}
+
+static struct kvp_leg *choose(const struct kvp_vdev *v, u64 block)
+{
+	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
+
+	return kvp_leg_usable(leg) ? leg : NULL;
+}
+
+static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
+		     struct page *spare)
+{
+	return kvp_row_home_read(pool, leaf, block, page, spare);
+}
+
+static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+{
+	u64 own = kvp_vdev_block(leaf, block);
+
+	kvp_row_poison(pool, leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own));
+	return -EBADMSG;
+}
+
+static u32 no_gap(const struct kvp_vdev *v)
+{
+	return 0;
+}
+
+/*
+ * Whole stripes, while all legs are there (R7). Without one the write would destroy what only the
+ * parity has, and a power cut alone would lose it.
+ */
+static u32 may_be_direct(const struct kvp_vdev *v, u64 block, u32 n)
+{
+	u32 stripe = kvp_stripe_blocks(v->g);
+
+	if (block % stripe || kvp_vdev_usable(v) < v->nr_legs)
+		return 0;
+	return n - n % stripe;
+}
+
+static u32 slice(const struct kvp_vdev *v)
+{
+	return (v->nr_legs - 1) * KVP_DIRECT_ROWS;
+}
+
+static u32 owes_a_row(const struct kvp_vdev *v)
+{
+	return 1;
+}
+
+static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+{
+	u64 row = kvp_row_of(leaf->v->g, kvp_vdev_block(leaf, block));
+
+	return kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_UNWRITTEN;
+}
+
+/* Each of the two copies is on another leg. */
+static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy, struct page *page)
+{
+	struct kvp_place at = kvp_page_place(tp->v->g, tp->level, tp->index, slot, copy);
+
+	return kvp_batch_add_at(b, tp->v, at, page);
+}
+
+/* With the first block of a row its parity. */
+static int scrub_row(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare)
+{
+	struct kvp_pool *pool = at->v->pool;
+	struct kvp_tpage *leaf;
+	int ret;
+
+	if (kvp_piece_of(at->v->g, at->block) != 1)
+		return 0;
+	leaf = kvp_table_load(pool, block);
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(at->v->g, at->block), page, spare);
+	kvp_table_put(pool, leaf);
+	return ret;
+}
+
+static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
+		struct kvp_log_at at, u64 payload, u8 row)
+{
+	struct kvp_log_at none = { 0, 0 };
+	struct kvp_rec own = *r;
+
+	own.block = spot->block;
+	return kvp_history_add(&rec->history[spot->v->index], &own, at, payload, row, none);
+}
+
+static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,
+			struct kvp_log_at at)
+{
+	struct kvp_log_at none = { 0, 0 };
+
+	return kvp_history_add(&rec->history[v->index], r, at, 0, 0, none);
+}
+
+static int in_history(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
+{
+	return 0;
+}
+
+const struct kvp_vdev_ops kvp_parity1_ops = {
+	.needed = kvp_homes_needed,
+	.survives = kvp_vdev_spare,
+	.choose = choose,
+	.only_leg = only_leg,
+	.read = read_home,
+	.lose = lose,
+	.discard = kvp_home_discard_rows,
+	.gap = no_gap,
+	.may_be_direct = may_be_direct,
+	.slice = slice,
+	.owes = owes_a_row,
+	.row_is_empty = parity_is_unwritten,
+	.leaf_lost = __kvp_table_rows_lost,
+	.unwritten = __kvp_table_row_unwritten,
+	.add_page = add_page,
+	.verify = kvp_scrub_rows,
+	.scrub_row = scrub_row,
+	.plan = plan,
+	.plan_discard = plan_discard,
+	.redo_discard = in_history,
+	.each_row = kvp_recovery_each_row,
+};
