@@ -5,8 +5,8 @@
 #include <linux/uuid.h>
 
 #include "core/core.h"
+#include "format/kind.h"
 #include "format/logplace.h"
-#include "format/stripe.h"
 #include "format/tunables.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -190,24 +190,6 @@ static int parse_option(struct kvp_line *l, struct kvp_start *s, char *arg)
 
 /* --- vdevs ------------------------------------------------------------------------------- */
 
-static u32 kind_of(const char *word)
-{
-	static const struct {
-		const char *word;
-		u32 kind;
-	} kinds[] = {
-		{ "single", KVP_VDEV_SINGLE }, { "mirror", KVP_VDEV_MIRROR },
-		{ "parity1", KVP_VDEV_PARITY1 }, { "cache", KVP_VDEV_CACHE },
-		{ "cache-parity1", KVP_VDEV_CACHE_PARITY1 },
-	};
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(word, kinds[i].word))
-			return kinds[i].kind;
-	return 0;
-}
-
 static bool has_cache(const struct kvp_start *s)
 {
 	u32 i;
@@ -240,17 +222,10 @@ static int parse_leg(struct kvp_line *l, struct kvp_start *s)
 	return parse_missing(s, i, word) ? 0 : l->open(l, s, i, word);
 }
 
-static bool count_fits(u32 kind, u32 n)
-{
-	if (kind == KVP_VDEV_PARITY1 || kind == KVP_VDEV_CACHE_PARITY1)
-		return n >= KVP_STRIPE_MIN_LEGS;
-	return kind == KVP_VDEV_CACHE || (n == 1) == (kind == KVP_VDEV_SINGLE);
-}
-
 static int parse_vdev(struct kvp_line *l, struct kvp_start *s)
 {
 	const char *word = next_word(l);
-	u32 kind = word ? kind_of(word) : 0, n;
+	u32 kind = word ? kvp_kind_find(word) : 0, n;
 	int ret;
 
 	if (!kind)
@@ -258,7 +233,7 @@ static int parse_vdev(struct kvp_line *l, struct kvp_start *s)
 	ret = read_count(l, 1, KVP_MAX_MIRROR_LEGS, "number of legs is not 1 to 16", &n);
 	if (ret)
 		return ret;
-	if (!count_fits(kind, n))
+	if (!kvp_kind_takes(kind, n))
 		return bad(l, "number of legs does not fit");
 	if (s->nr_vdevs == KVP_MAX_VDEVS || n > KVP_MAX_LEGS - s->nr_legs)
 		return bad(l, "more than 16 vdevs, or 48 legs");

@@ -8,6 +8,8 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "format/kind.h"
+#include "format/logstripe.h"
 #include "io/flight.h"
 #include "log/log.h"
 #include "pool/cachemode.h"
@@ -46,22 +48,6 @@ static const char *leg_state(const struct kvp_leg *leg)
 		return "faulted";
 	default:
 		return "offline";
-	}
-}
-
-static const char *vdev_word(u32 kind)
-{
-	switch (kind) {
-	case KVP_VDEV_SINGLE:
-		return "single";
-	case KVP_VDEV_PARITY1:
-		return "parity1";
-	case KVP_VDEV_CACHE:
-		return "cache";
-	case KVP_VDEV_CACHE_PARITY1:
-		return "cache-parity1";
-	default:
-		return "mirror";
 	}
 }
 
@@ -161,7 +147,7 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 		DMEMIT("%pUb", s->uuid);
 	DMEMIT(" %u%s", options, s->readonly ? " readonly" : "");
 	for (v = 0; v < s->nr_vdevs; v++) {
-		DMEMIT(" %s %u", vdev_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
+		DMEMIT(" %s %u", kvp_kind_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
 			DMEMIT(" %s", t->devs[leg] ? t->devs[leg]->name : "-");
 	}
@@ -181,7 +167,7 @@ static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, u
 		DMEMIT(",uuid=%pUb", s->uuid);
 	DMEMIT(",mode=%s", s->readonly ? "ro" : "rw");
 	for (v = 0; v < s->nr_vdevs; v++) {
-		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, vdev_word(s->vdevs[v].kind), v,
+		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, kvp_kind_word(s->vdevs[v].kind), v,
 		       s->vdevs[v].nr_legs);
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
 			DMEMIT(",leg_%u=%s", leg, t->devs[leg] ? t->devs[leg]->name : "-");
@@ -280,7 +266,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 {
 	const struct kvp_geometry *g = v->g;
 
-	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, vdev_word(g->kind), v->index,
+	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, kvp_kind_word(g->kind), v->index,
 	    vdev_state(v));
 	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
 	    v->nr_legs);
@@ -289,7 +275,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
 	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
 	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
-	if (kvp_is_parity1(g))
+	if (kvp_unit_blocks(g) > 1)
 		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
@@ -407,7 +393,7 @@ static u64 written_to_each(const struct kvp_vdev *v, u64 blocks)
 {
 	u64 bytes = blocks << KVP_BLOCK_SHIFT;
 
-	return v && kvp_log_striped(v->g) ? div_u64(bytes, v->nr_legs) : bytes;
+	return v ? div_u64(bytes, kvp_ring_legs(v->g)) : bytes;
 }
 
 static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
