@@ -7,6 +7,7 @@
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "format/logstripe.h"
 #include "io/io.h"
 #include "io/mirror.h"
 #include "log/log.h"
@@ -371,8 +372,7 @@ static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
 	u32 now = place_of(s, wiped);
 	u32 ahead = place >= now ? place - now : s->blocks - now + place;
 
-	if (kvp_log_striped(s->v->g))
-		nr = (nr - 1) * s->v->nr_legs + 1;
+	nr = (nr - 1) * kvp_ring_legs(s->v->g) + 1;
 	return wiped + (ahead > s->blocks - nr ? 0 : ahead);
 }
 
@@ -554,7 +554,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 	 * It is noted nowhere. While the log is there, recovery finds it; it counts once the log
 	 * has left.
 	 */
-	if (kvp_log_begins_anew(pool->log) && !kvp_has_data(pool->log_vdev->g))
+	if (kvp_log_begins_anew(pool->log) && kvp_pool_logs_on_cache(pool))
 		return most_written(pool);
 	return 0;
 }

@@ -421,7 +421,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data;
 	log->intent_blocks += e->intents;
-	if (kvp_has_data(log->pool->log_vdev->g))
+	if (!kvp_pool_logs_on_cache(log->pool))
 		return;
 	headers = kvp_log_entry_blocks(log->pool->log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;

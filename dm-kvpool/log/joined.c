@@ -65,7 +65,7 @@ static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 	struct kvp_log *log = pool->log;
 	u64 next = e->hdr.lsn + e->hdr.blocks;
 
-	return e->bypass && e->intents == e->records && !e->due && kvp_has_data(log->pool->log_vdev->g) &&
+	return e->bypass && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
 	       next + ROOM_FOR_LARGE <= kvp_log_segment_end(log->pool->log_vdev->g, e->hdr.lsn) &&
 	       kvp_log_vdev(pool, next) == kvp_log_vdev(pool, e->hdr.lsn);
 }

@@ -300,7 +300,7 @@ u64 kvp_log_intents_since(const struct kvp_pool *pool)
 
 u64 kvp_log_intents_limit(const struct kvp_pool *pool)
 {
-	return 2 * (kvp_has_data(READ_ONCE(pool->log_vdev)->g) ? kvp_log_most_intents(pool) : KVP_MOST_INTENTS);
+	return 2 * (kvp_pool_logs_on_cache(pool) ? KVP_MOST_INTENTS : kvp_log_most_intents(pool));
 }
 
 bool kvp_log_takes_intents(const struct kvp_pool *pool)
@@ -311,7 +311,7 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log_vdev->g) && !pool->parity && !READ_ONCE(pool->log_moving) &&
+	return kvp_pool_logs_on_cache(pool) && !pool->parity && !READ_ONCE(pool->log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
@@ -401,7 +401,7 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
  */
 static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
 {
-	u32 row = kvp_log_striped(g) ? g->leg_count : 1, data = kvp_log_striped(g) ? row - 1 : 1;
+	u32 row = kvp_ring_legs(g), data = max(1u, row - 1);
 
 	if (pool->parity)
 		row += data * kvp_log_entry_blocks(g, 1, 1);

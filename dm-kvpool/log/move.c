@@ -12,7 +12,7 @@
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {
-	return !kvp_has_data(pool->log_vdev->g) && READ_ONCE(pool->log_moving);
+	return kvp_pool_logs_on_cache(pool) && READ_ONCE(pool->log_moving);
 }
 
 void kvp_log_move_kick(struct kvp_pool *pool)

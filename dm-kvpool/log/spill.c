@@ -97,7 +97,7 @@ bool kvp_spill(struct kvp_pool *pool)
 	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
-	if (!pool->log->reload || kvp_has_data(pool->log_vdev->g) ||
+	if (!pool->log->reload || !kvp_pool_logs_on_cache(pool) ||
 	    kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* What RAM has is not given back once the SSDs are found dead. */
