@@ -7,6 +7,7 @@
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "io/mirror.h"
@@ -96,7 +97,9 @@ static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 /* Is there an SSD to read it from? Of kind parity1 the one that has it may be gone. */
 static bool is_there(const struct kvp_scache *s, u32 place)
 {
-	return !kvp_log_striped(s->v->g) || kvp_leg_usable(&s->v->legs[spot_of(s, place).leg]);
+	const struct kvp_leg *leg = s->v->ops->only_log_leg(s->v, spot_of(s, place));
+
+	return !leg || kvp_leg_usable(leg);
 }
 
 /* Where the log, or the ring, goes on, and from where on places are counted. */
@@ -519,6 +522,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 	struct kvp_vdev *v = in_use(s);
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry e;
+	const struct kvp_leg *only;
 	int ret = -ENOENT;
 	u32 i;
 
@@ -526,10 +530,11 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 	    !kvp_scache_is_newest(pool, &e, entry))
 		return -ENOENT;
 	at.until = safe_until(s, at.until, e.place, 1);
+	only = v->ops->only_log_leg(v, spot_of(s, e.place));
 	for (i = 0; i < v->nr_legs; i++) {
 		int error;
 
-		if (!kvp_leg_usable(&v->legs[i]) || (kvp_log_striped(v->g) && i != spot_of(s, e.place).leg))
+		if (!kvp_leg_usable(&v->legs[i]) || (only && &v->legs[i] != only))
 			continue;
 		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block, kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))

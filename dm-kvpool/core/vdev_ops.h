@@ -11,11 +11,14 @@
 #include "core/vdev.h"
 
 struct kvp_batch;
+struct kvp_entry_io;
 struct kvp_home;
-struct kvp_log_at;
+struct kvp_io;
+struct kvp_log;
 struct kvp_rec;
 struct kvp_recovery;
 struct kvp_scrub_io;
+struct kvp_spilled;
 struct kvp_tpage;
 struct page;
 
@@ -40,6 +43,12 @@ struct page;
  * The log:
  * @may_be_direct: of @n blocks from @block of the vdev on so many may go home by intent (R7). Context: any.
  * @slice: blocks that one request to all legs has of a direct write; 0: such a write is not cut. Context: any.
+ * @lay: what each leg is to write of an entry whose header is @h. @entry is its number, below KVP_ENTRIES; @nr
+ *	blocks of it, and of what goes with it, are in @pages. @ios are one a leg, of zeros. Returns how many legs
+ *	must take theirs for the entry to count. Context: process.
+ * @place_payload: say of the versions of an entry where their contents lie, if not one behind the other
+ * @only_log_leg: the one leg that has what lies at @at in the log; NULL: others have it as well. Context: any.
+ * @read_spilled: kvp_spill_read()
  * @owes: rows whose parity is to go into the log before a record of one block comes home. Context: any.
  *
  * The table:
@@ -54,6 +63,8 @@ struct page;
  * @scrub_row: verify what goes with a block, and heal it; -ENOMEM: that is not done. Context: as @verify.
  *
  * Recovery:
+ * @alloc_reader: memory to read a log on the vdev with, besides that for one segment. Return: 0 or -ENOMEM.
+ * @load_segment: read @blocks of the segment of the log that begins at @lsn
  * @plan: what a record says of a block of the vdev, and where its payload is
  * @plan_discard: the same of a discard, of the part of the vdev; one of all mirrors together is planned already
  * @redo_discard: from block @own to before @end, unless @plan_discard did it
@@ -75,6 +86,12 @@ struct kvp_vdev_ops {
 	u32 (*may_be_direct)(const struct kvp_vdev *v, u64 block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
 	u32 (*owes)(const struct kvp_vdev *v);
+	u32 (*lay)(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
+		   struct page **pages, u32 nr, struct kvp_io *ios);
+	void (*place_payload)(const struct kvp_vdev *v, struct kvp_entry_io *e);
+	const struct kvp_leg *(*only_log_leg)(const struct kvp_vdev *v, struct kvp_place at);
+	int (*read_spilled)(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+			    struct page *spare);
 
 	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block);
 	void (*leaf_lost)(struct kvp_tpage *leaf, u64 poison);
@@ -84,6 +101,8 @@ struct kvp_vdev_ops {
 	bool (*verify)(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n);
 	int (*scrub_row)(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare);
 
+	int (*alloc_reader)(struct kvp_recovery *rec);
+	void (*load_segment)(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 	int (*plan)(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
 		    struct kvp_log_at at, u64 payload, u8 row);
 	int (*plan_discard)(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,

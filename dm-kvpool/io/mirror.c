@@ -106,7 +106,7 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 {
 	struct kvp_leg *leg = &v->legs[at.leg];
 
-	if (!kvp_log_striped(v->g))
+	if (!v->ops->only_log_leg(v, at))
 		return kvp_leg_choose_copy(v, at.block, nr);
 	return chosen(kvp_leg_usable(leg) ? leg : NULL, at.block, nr);
 }

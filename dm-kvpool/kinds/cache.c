@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kinds of cache: SSDs with the log, or with clean blocks, and no homes. */
+/* The kind cache: SSDs with the log, or with clean blocks, each with all of that; and no homes. */
 #include "core/core.h"
 #include "kinds/kinds.h"
+#include "log/log.h"
+#include "log/spill.h"
+#include "recovery/recovery.h"
 
 /* What is in its log is in RAM as well, once the pool runs. A recovery has to read it. */
-static u32 needed(const struct kvp_vdev *v)
+u32 kvp_cache_needed(const struct kvp_vdev *v)
 {
 	const struct kvp_pool *pool = v->pool;
 
@@ -12,7 +15,7 @@ static u32 needed(const struct kvp_vdev *v)
 }
 
 /* With the log, and the power, acknowledged blocks would be lost. */
-static u32 survives(const struct kvp_vdev *v)
+u32 kvp_cache_survives(const struct kvp_vdev *v)
 {
 	u32 usable = kvp_vdev_usable(v), least = kvp_log_needs(v->g);
 
@@ -21,32 +24,17 @@ static u32 survives(const struct kvp_vdev *v)
 	return usable > least ? usable - least : 0;
 }
 
-static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-		   u32 *leaves)
-{
-	return 0;
-}
-
-static u32 slice(const struct kvp_vdev *v)
-{
-	return 0;
-}
-
-static int redo_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
-{
-	return 0;
-}
-
-static int each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec))
-{
-	return 0;
-}
-
 const struct kvp_vdev_ops kvp_cache_ops = {
-	.needed = needed,
-	.survives = survives,
-	.discard = discard,
-	.slice = slice,
-	.redo_discard = redo_discard,
-	.each_row = each_row,
+	.needed = kvp_cache_needed,
+	.survives = kvp_cache_survives,
+	.discard = kvp_no_discard,
+	.slice = kvp_no_slice,
+	.lay = kvp_log_lay_copies,
+	.place_payload = kvp_payload_in_line,
+	.only_log_leg = kvp_log_on_all,
+	.read_spilled = kvp_spill_read_copies,
+	.alloc_reader = kvp_recovery_alloc_ahead,
+	.load_segment = kvp_segment_load_copies,
+	.redo_discard = kvp_no_redo,
+	.each_row = kvp_no_rows,
 };

@@ -7,6 +7,8 @@
 #include "io/batch.h"
 #include "io/mirror.h"
 #include "kinds/kinds.h"
+#include "log/log.h"
+#include "log/spill.h"
 #include "policy/replay.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
@@ -26,11 +28,6 @@ static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, st
 static u32 all_direct(const struct kvp_vdev *v, u64 block, u32 n)
 {
 	return n;
-}
-
-static u32 no_slice(const struct kvp_vdev *v)
-{
-	return 0;
 }
 
 static u32 owes_nothing(const struct kvp_vdev *v)
@@ -77,11 +74,6 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v, c
 	return 0;
 }
 
-static int no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec))
-{
-	return 0;
-}
-
 const struct kvp_vdev_ops kvp_copies_ops = {
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -92,16 +84,22 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.discard = discard,
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
-	.slice = no_slice,
+	.slice = kvp_no_slice,
 	.owes = owes_nothing,
+	.lay = kvp_log_lay_copies,
+	.place_payload = kvp_payload_in_line,
+	.only_log_leg = kvp_log_on_all,
+	.read_spilled = kvp_spill_read_copies,
 	.row_is_empty = nothing_beside,
 	.leaf_lost = nothing_lost,
 	.unwritten = nothing_unwritten,
 	.add_page = add_page,
 	.verify = kvp_scrub_copies,
 	.scrub_row = nothing_to_scrub,
+	.alloc_reader = kvp_recovery_alloc_ahead,
+	.load_segment = kvp_segment_load_copies,
 	.plan = plan,
 	.plan_discard = planned_already,
 	.redo_discard = kvp_recovery_discard,
-	.each_row = no_rows,
+	.each_row = kvp_no_rows,
 };

@@ -7,10 +7,40 @@ const struct kvp_vdev_ops *const kvp_vdev_kinds[] = {
 	[KVP_VDEV_MIRROR] = &kvp_copies_ops,
 	[KVP_VDEV_PARITY1] = &kvp_parity1_ops,
 	[KVP_VDEV_CACHE] = &kvp_cache_ops,
-	[KVP_VDEV_CACHE_PARITY1] = &kvp_cache_ops,
+	[KVP_VDEV_CACHE_PARITY1] = &kvp_cache_parity1_ops,
 };
 
 u32 kvp_homes_needed(const struct kvp_vdev *v)
 {
 	return kvp_homes_need(v->g);
+}
+
+void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e)
+{
+}
+
+const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at)
+{
+	return NULL;
+}
+
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
+		   u32 *leaves)
+{
+	return 0;
+}
+
+u32 kvp_no_slice(const struct kvp_vdev *v)
+{
+	return 0;
+}
+
+int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
+{
+	return 0;
+}
+
+int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec))
+{
+	return 0;
 }

@@ -10,9 +10,27 @@ extern const struct kvp_vdev_ops *const kvp_vdev_kinds[];
 
 extern const struct kvp_vdev_ops kvp_copies_ops;	/* of a single too, which is a mirror of one leg */
 extern const struct kvp_vdev_ops kvp_parity1_ops;
-extern const struct kvp_vdev_ops kvp_cache_ops;		/* of both kinds of cache */
+extern const struct kvp_vdev_ops kvp_cache_ops;
+extern const struct kvp_vdev_ops kvp_cache_parity1_ops;
 
 /** kvp_homes_needed() - kvp_vdev_needed() of a vdev with data: it needs the same legs whatever else is going on */
 u32 kvp_homes_needed(const struct kvp_vdev *v);
+
+/** kvp_payload_in_line() - payload is one block behind the other: there is nothing to say of it */
+void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e);
+
+/** kvp_log_on_all() - no leg is the only one that has the log: NULL */
+const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
+
+/* Of both kinds of cache. */
+u32 kvp_cache_needed(const struct kvp_vdev *v);
+u32 kvp_cache_survives(const struct kvp_vdev *v);
+
+/* A loop over all vdevs comes to a cache, too: it has nothing of what the loop is about. */
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
+		   u32 *leaves);
+u32 kvp_no_slice(const struct kvp_vdev *v);
+int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
+int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
 
 #endif /* KVP_KINDS_H */

@@ -12,6 +12,7 @@
 #include "io/batch.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
+#include "log/spill.h"
 #include "policy/history.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
@@ -121,11 +122,6 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 	return kvp_history_add(&rec->history[v->index], r, at, 0, 0, none);
 }
 
-static int in_history(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
-{
-	return 0;
-}
-
 const struct kvp_vdev_ops kvp_parity1_ops = {
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -138,14 +134,20 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.may_be_direct = may_be_direct,
 	.slice = slice,
 	.owes = owes_a_row,
+	.lay = kvp_log_lay_copies,
+	.place_payload = kvp_payload_in_line,
+	.only_log_leg = kvp_log_on_all,
+	.read_spilled = kvp_spill_read_copies,
 	.row_is_empty = parity_is_unwritten,
 	.leaf_lost = __kvp_table_rows_lost,
 	.unwritten = __kvp_table_row_unwritten,
 	.add_page = add_page,
 	.verify = kvp_scrub_rows,
 	.scrub_row = scrub_row,
+	.alloc_reader = kvp_recovery_alloc_ahead,
+	.load_segment = kvp_segment_load_copies,
 	.plan = plan,
 	.plan_discard = plan_discard,
-	.redo_discard = in_history,
+	.redo_discard = kvp_no_redo,	/* @plan_discard has put it into the history of its rows */
 	.each_row = kvp_recovery_each_row,
 };

@@ -360,9 +360,9 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 }
 
 /* In rows, where a version's contents lie depends on how many there are. */
-static void place_in_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = v->g;
 	const struct kvp_log_hdr *h = &e->hdr;
 	struct kvp_version *d;
 	u32 i = 0;
@@ -409,8 +409,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(pool, e->records, e->data);
-	if (kvp_log_striped(pool->log_vdev->g))
-		place_in_rows(pool, e);
+	pool->log_vdev->ops->place_payload(pool->log_vdev, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
@@ -476,39 +475,43 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /* All of the entry, and of the one that goes with it, on each leg that has a copy; one of them is enough. */
-static void lay_copies(struct kvp_entry_io *e)
+u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
+		       struct page **pages, u32 nr, struct kvp_io *ios)
 {
-	u32 nr = e->hdr.blocks, i;
+	u32 i;
 
-	if (e->joined) {
-		memcpy(&e->pages[nr], e->joined->pages, e->joined->hdr.blocks * sizeof(*e->pages));
-		nr += e->joined->hdr.blocks;
-	}
-	for (i = 0; i < kvp_log_copies(e->v->g); i++) {
-		struct kvp_place at = kvp_log_place(e->v->g, e->hdr.lsn, i);
-		struct kvp_io *io = &e->ios[at.leg];
+	for (i = 0; i < kvp_log_copies(v->g); i++) {
+		struct kvp_place at = kvp_log_place(v->g, h->lsn, i);
 
-		io->block = at.block;
-		io->nr = nr;
-		io->pages = e->pages;
+		ios[at.leg].block = at.block;
+		ios[at.leg].nr = nr;
+		ios[at.leg].pages = pages;
 	}
-	e->needed = 1;
+	return 1;
+}
+
+/* What joined goes behind it. Returns the blocks of both. */
+static u32 take_joined(struct kvp_entry_io *e)
+{
+	u32 nr = e->hdr.blocks;
+
+	if (!e->joined)
+		return nr;
+	memcpy(&e->pages[nr], e->joined->pages, e->joined->hdr.blocks * sizeof(*e->pages));
+	return nr + e->joined->hdr.blocks;
 }
 
 void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	u32 i;
+	u32 i, nr;
 
 	lockdep_assert_held(&pool->log->build_lock);
 	e->v = kvp_log_vdev(pool, e->hdr.lsn);
 	e->sent = 0;
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
-	if (kvp_log_striped(e->v->g))
-		e->needed = kvp_log_lay_rows(pool->log, (u32)(e - pool->log->entries), e->v->g,
-					     &e->hdr, e->pages, e->ios);
-	else
-		lay_copies(e);
+	nr = take_joined(e);
+	e->needed = e->v->ops->lay(pool->log, (u32)(e - pool->log->entries), e->v, &e->hdr, e->pages, nr, e->ios);
 	atomic_set(&e->pending, 1);
 	for (i = 0; i < e->v->nr_legs; i++) {
 		struct kvp_io *io = &e->ios[i];

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/logstripe.h"
 #include "io/io.h"
@@ -165,7 +166,8 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 }
 
 /* All SSDs have the same. */
-static int read_any_copy(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
+int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+			  struct page *spare)
 {
 	const struct kvp_vdev *v = pool->log_vdev;
 	int ret = -EILSEQ, error;
@@ -200,8 +202,8 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 	return is_it(pool, p, page) ? 0 : -EILSEQ;
 }
 
-static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
-		       struct page *spare)
+int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+			struct page *spare)
 {
 	int error = read_copy(&pool->log_vdev->legs[place_of(pool, p->lsn).leg], p, page), made;
 	struct page *scratch;
@@ -221,8 +223,7 @@ static int read_of_row(struct kvp_pool *pool, const struct kvp_spilled *p, struc
 int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
-	return kvp_log_striped(pool->log_vdev->g) ? read_of_row(pool, p, page, spare) :
-						 read_any_copy(pool, p, page);
+	return pool->log_vdev->ops->read_spilled(pool, p, page, spare);
 }
 
 /* --- back into memory ------------------------------------------------------------------- */

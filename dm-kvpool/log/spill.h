@@ -53,6 +53,14 @@ struct kvp_spilled {
 	u8 row;
 };
 
+/** kvp_spill_read_copies() - kvp_spill_read() from a cache of which each SSD has all of the log */
+int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+			  struct page *spare);
+
+/** kvp_spill_read_rows() - the same from one whose log lies in rows: made from its row, if need be */
+int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+			struct page *spare);
+
 /**
  * kvp_spill_read() - the contents of a parked version
  * @page: private page that receives them

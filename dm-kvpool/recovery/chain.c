@@ -31,6 +31,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "log/log.h"
@@ -128,26 +129,6 @@ static int say_complete(struct kvp_recovery *rec)
 	return ret;
 }
 
-/* What each leg is to write of the entry: all of it, or its part of a full stripe. So many must take theirs. */
-static u32 lay(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
-	       struct kvp_io *ios)
-{
-	struct page **pages = rec->chain->pages;
-	u32 i;
-
-	/* Nothing else is on its way: the memory of any entry will do. */
-	if (kvp_log_striped(v->g))
-		return kvp_log_lay_rows(rec->pool->log, 0, v->g, h, pages, ios);
-	for (i = 0; i < kvp_log_copies(v->g); i++) {
-		struct kvp_place at = kvp_log_place(v->g, h->lsn, i);
-
-		ios[at.leg].block = at.block;
-		ios[at.leg].nr = h->blocks;
-		ios[at.leg].pages = pages;
-	}
-	return 1;
-}
-
 static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	struct kvp_vdev *v = kvp_log_vdev(rec->pool, h->lsn);
@@ -155,7 +136,8 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	u32 i, taken = 0, needed;
 
 	memset(ios, 0, sizeof(ios));
-	needed = lay(rec, v, h, ios);
+	/* Nothing else is on its way: the memory of any entry will do. */
+	needed = v->ops->lay(rec->pool->log, 0, v, h, rec->chain->pages, h->blocks, ios);
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io *io = &ios[i];
 

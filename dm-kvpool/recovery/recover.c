@@ -22,6 +22,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/generations.h"
 #include "format/logplace.h"
 #include "io/batch.h"
@@ -83,26 +84,23 @@ static int alloc_pages_of(struct kvp_segment *seg, u32 sets, gfp_t gfp)
 	return 0;
 }
 
-/* It can be done without. In full stripes a segment is put together of what all legs have, after it has come. */
-static void alloc_ahead(struct kvp_recovery *rec)
+/* It can be done without. */
+int kvp_recovery_alloc_ahead(struct kvp_recovery *rec)
 {
 	struct kvp_segment *a = &rec->ahead;
 
-	a->blocks = rec->seg.blocks;
-	if (kvp_log_striped(rec->pool->log_vdev->g))
-		return;
 	a->nr = rec->seg.nr;
 	memcpy(a->legs, rec->seg.legs, sizeof(a->legs));
 	if (!alloc_pages_of(a, a->nr, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN))
-		return;
+		return 0;
 	free_segment(a);
 	a->nr = 0;
+	return 0;
 }
 
 static int alloc_segment(struct kvp_recovery *rec)
 {
 	const struct kvp_log_track *track = &rec->pool->log_track;
-	int ret;
 	u32 i, p;
 
 	rec->seg.lsn = KVP_NO_SEGMENT;
@@ -113,10 +111,8 @@ static int alloc_segment(struct kvp_recovery *rec)
 		for (p = 0; p < v->nr_legs; p++)
 			rec->seg.legs[rec->seg.nr++] = &v->legs[p];
 	}
-	ret = alloc_pages_of(&rec->seg, page_sets(rec), GFP_KERNEL);
-	if (!ret)
-		alloc_ahead(rec);
-	return ret;
+	rec->ahead.blocks = rec->seg.blocks;
+	return alloc_pages_of(&rec->seg, page_sets(rec), GFP_KERNEL);
 }
 
 /* Where the next generation begins, and what its first entry follows. */
@@ -387,7 +383,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
-	    (kvp_log_striped(pool->log_vdev->g) && kvp_stripes_alloc(rec)) ||
+	    pool->log_vdev->ops->alloc_reader(rec) ||
 	    (pool->parity &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);

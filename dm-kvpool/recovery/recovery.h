@@ -146,6 +146,12 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 /** kvp_segment_load() - have all of the segment that holds @lsn in memory, from all legs in use */
 void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
 
+/** kvp_segment_load_copies() - the first @blocks at @lsn, from all legs in use; then the next one is read ahead */
+void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks);
+
+/** kvp_recovery_alloc_ahead() - memory for that. Return: 0 in any case. */
+int kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
+
 /** kvp_segment_load_begin() - its first @blocks */
 void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 

@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "log/log.h"
@@ -137,6 +138,15 @@ static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	return true;
 }
 
+void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	if (!take_ahead(rec, lsn, blocks)) {
+		begin_copies(&rec->seg, lsn, 0, blocks);
+		end_copies(rec, &rec->seg);
+	}
+	read_ahead(rec, lsn + rec->pool->log_vdev->g->segment_blocks, blocks);
+}
+
 void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -144,18 +154,7 @@ void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	lsn -= lsn % g->segment_blocks;
 	if (rec->seg.lsn == lsn && !rec->seg.from && rec->seg.read >= blocks)
 		return;
-	if (kvp_log_striped(g)) {
-		rec->seg.lsn = lsn;
-		rec->seg.from = 0;
-		rec->seg.read = blocks;
-		kvp_stripes_load(rec, blocks, false);
-		return;
-	}
-	if (!take_ahead(rec, lsn, blocks)) {
-		begin_copies(&rec->seg, lsn, 0, blocks);
-		end_copies(rec, &rec->seg);
-	}
-	read_ahead(rec, lsn + g->segment_blocks, blocks);
+	rec->pool->log_vdev->ops->load_segment(rec, lsn, blocks);
 }
 
 void kvp_segment_load(struct kvp_recovery *rec, u64 lsn)

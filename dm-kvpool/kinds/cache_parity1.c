@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kind cache-parity1: a cache whose log, or clean blocks, lie in rows with parity (format/logstripe.h). */
+#include "core/core.h"
+#include "kinds/kinds.h"
+#include "log/log.h"
+#include "log/spill.h"
+#include "recovery/recovery.h"
+
+static const struct kvp_leg *only_log_leg(const struct kvp_vdev *v, struct kvp_place at)
+{
+	return &v->legs[at.leg];
+}
+
+/* Nothing is read ahead: a segment is put together of what all legs have, after it has come. */
+static void load_segment(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+{
+	rec->seg.lsn = lsn;
+	rec->seg.from = 0;
+	rec->seg.read = blocks;
+	kvp_stripes_load(rec, blocks, false);
+}
+
+const struct kvp_vdev_ops kvp_cache_parity1_ops = {
+	.needed = kvp_cache_needed,
+	.survives = kvp_cache_survives,
+	.discard = kvp_no_discard,
+	.slice = kvp_no_slice,
+	.lay = kvp_log_lay_rows,
+	.place_payload = kvp_log_place_in_rows,
+	.only_log_leg = only_log_leg,
+	.read_spilled = kvp_spill_read_rows,
+	.alloc_reader = kvp_stripes_alloc,
+	.load_segment = load_segment,
+	.redo_discard = kvp_no_redo,
+	.each_row = kvp_no_rows,
+};
