@@ -25,12 +25,9 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);
 		v->first_root = root;
-		root += kvp_has_data(v->g) ? kvp_root_count(v->g) : 0;
+		root += v->ops->join(pool, v);
 		pool->max_legs = max(pool->max_legs, v->nr_legs);
 		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
-		pool->nr_with_data += kvp_has_data(v->g);
-		pool->parity |= kvp_is_parity1(v->g);
-		pool->plain |= kvp_has_data(v->g) && !kvp_is_parity1(v->g);
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}

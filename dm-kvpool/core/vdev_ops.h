@@ -20,10 +20,17 @@ struct kvp_recovery;
 struct kvp_scrub_io;
 struct kvp_spilled;
 struct kvp_tpage;
+struct kvp_version;
+struct list_head;
 struct page;
 
 /**
  * struct kvp_vdev_ops - a kind of vdev
+ *
+ * The pool's map of its vdevs:
+ * @join: tell it what the vdev brings: homes, and whether a log must have room for parity. Returns how many of
+ *	the table's roots are of the vdev. Context: process; before the pool runs, or while it is quiet.
+ * @row_legs: legs that a row at home has; 0: it has no rows. Context: any.
  *
  * How many legs it can lose:
  * @needed: kvp_vdev_needed()
@@ -36,6 +43,8 @@ struct page;
  * @read: a block that the table calls valid, from its home, verified and healed: kvp_home_read()
  * @lose: no copy of the block is good, and none can be made: the table is to say so (R8). The block is
  *	locked. Return: -EBADMSG; -EIO: the pool is read-only.
+ * @poison: the table is to say that the block is lost, which is known already; as @lose
+ * @take: a version that goes home: to @rows, if that is by rows. Context: any.
  * @discard: what a discard covers of the vdev, as kvp_home_discard(), from *@own to before @end. Versions
  *	from @behind on are newer.
  * @gap: so many blocks between two that go home may be written with them; 0: none. Context: any.
@@ -47,6 +56,7 @@ struct page;
  *	blocks of it, and of what goes with it, are in @pages. @ios are one a leg, of zeros. Returns how many legs
  *	must take theirs for the entry to count. Context: process.
  * @place_payload: say of the versions of an entry where their contents lie, if not one behind the other
+ * @too_few_took: an entry did not get on as many legs as it needs; those in @failed did not take it. Context: process.
  * @only_log_leg: the one leg that has what lies at @at in the log; NULL: others have it as well. Context: any.
  * @read_spilled: kvp_spill_read()
  * @owes: rows whose parity is to go into the log before a record of one block comes home. Context: any.
@@ -71,6 +81,9 @@ struct page;
  * @each_row: all rows that the log knows of are resolved, and @fn is called when some have gathered
  */
 struct kvp_vdev_ops {
+	u32 (*join)(struct kvp_pool *pool, const struct kvp_vdev *v);
+	u32 (*row_legs)(const struct kvp_vdev *v);
+
 	u32 (*needed)(const struct kvp_vdev *v);
 	u32 (*survives)(const struct kvp_vdev *v);
 
@@ -79,6 +92,8 @@ struct kvp_vdev_ops {
 	int (*read)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
 		    struct page *spare);
 	int (*lose)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
+	void (*poison)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
+	void (*take)(struct kvp_version *d, struct list_head *rows);
 	int (*discard)(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
 		       u32 *leaves);
 	u32 (*gap)(const struct kvp_vdev *v);
@@ -89,6 +104,7 @@ struct kvp_vdev_ops {
 	u32 (*lay)(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
 		   struct page **pages, u32 nr, struct kvp_io *ios);
 	void (*place_payload)(const struct kvp_vdev *v, struct kvp_entry_io *e);
+	void (*too_few_took)(struct kvp_vdev *v, unsigned long failed);
 	const struct kvp_leg *(*only_log_leg)(const struct kvp_vdev *v, struct kvp_place at);
 	int (*read_spilled)(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			    struct page *spare);

@@ -35,9 +35,18 @@ struct kvp_home {
 	struct locked locked[MAX_LOCKED];
 };
 
+static bool alloc_rows(struct kvp_home *h, bool whole)
+{
+	if (!h->pool->parity)
+		return true;
+	h->rows = kvp_row_home_alloc(h->pool, whole);
+	return h->rows;
+}
+
 struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 {
 	struct kvp_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	bool good;
 	u32 i;
 
 	if (!h)
@@ -47,12 +56,11 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
-	if (pool->parity)
-		h->rows = kvp_row_home_alloc(pool, whole);
+	good = alloc_rows(h, whole);
 	h->batch = kvp_batch_alloc(pool);
 	if (!whole)
 		h->bridge = kvp_coalesce_alloc(pool);
-	if (!h->batch || (!whole && !h->bridge) || (pool->parity && !h->rows)) {
+	if (!good || !h->batch || (!whole && !h->bridge)) {
 		kvp_home_free(h);
 		return NULL;
 	}
@@ -316,8 +324,7 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions, stru
 			at = kvp_locate(pool, d->block);
 			from = d->block;
 		}
-		if (kvp_is_parity1(at.v->g))
-			list_move_tail(&d->list, striped);
+		at.v->ops->take(d, striped);
 	}
 }
 

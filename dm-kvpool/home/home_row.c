@@ -13,6 +13,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/stripe.h"
 #include "home/home.h"
@@ -180,12 +181,10 @@ static void note_sizes(struct kvp_row_home *h)
 	u32 i;
 
 	for (i = 0; i < h->pool->nr_vdevs; i++) {
-		const struct kvp_geometry *g = h->pool->vdevs[i].g;
+		const struct kvp_vdev *v = &h->pool->vdevs[i];
 
-		if (!kvp_is_parity1(g))
-			continue;
-		h->max_legs = max(h->max_legs, g->leg_count);
-		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(g));
+		h->max_legs = max(h->max_legs, v->ops->row_legs(v));
+		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(v->g));
 	}
 }
 
@@ -195,7 +194,8 @@ static u32 whole_rows(const struct kvp_row_home *h)
 	u32 i, rows = 0;
 
 	for (i = 0; i < h->pool->nr_vdevs; i++)
-		rows += kvp_is_parity1(h->pool->vdevs[i].g) ? WHOLE_ROWS : 0;
+		if (h->pool->vdevs[i].ops->row_legs(&h->pool->vdevs[i]))
+			rows += WHOLE_ROWS;
 	rows = clamp_t(u32, rows, WHOLE_ROWS, MAX_WHOLE_ROWS);
 	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, rows);
 }

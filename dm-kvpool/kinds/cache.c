@@ -5,6 +5,12 @@
 #include "log/log.h"
 #include "log/spill.h"
 #include "recovery/recovery.h"
+#include "super/members.h"
+
+u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	return 0;
+}
 
 /* What is in its log is in RAM as well, once the pool runs. A recovery has to read it. */
 u32 kvp_cache_needed(const struct kvp_vdev *v)
@@ -25,12 +31,15 @@ u32 kvp_cache_survives(const struct kvp_vdev *v)
 }
 
 const struct kvp_vdev_ops kvp_cache_ops = {
+	.join = kvp_cache_join,
+	.row_legs = kvp_none,
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
-	.slice = kvp_no_slice,
+	.slice = kvp_none,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_payload_in_line,
+	.too_few_took = kvp_log_legs_fail,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,
 	.alloc_reader = kvp_recovery_alloc_ahead,

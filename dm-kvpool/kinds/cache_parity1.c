@@ -5,6 +5,7 @@
 #include "log/log.h"
 #include "log/spill.h"
 #include "recovery/recovery.h"
+#include "super/members.h"
 
 static const struct kvp_leg *only_log_leg(const struct kvp_vdev *v, struct kvp_place at)
 {
@@ -21,12 +22,15 @@ static void load_segment(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 }
 
 const struct kvp_vdev_ops kvp_cache_parity1_ops = {
+	.join = kvp_cache_join,
+	.row_legs = kvp_none,
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
-	.slice = kvp_no_slice,
+	.slice = kvp_none,
 	.lay = kvp_log_lay_rows,
 	.place_payload = kvp_log_place_in_rows,
+	.too_few_took = kvp_log_legs_fail,
 	.only_log_leg = only_log_leg,
 	.read_spilled = kvp_spill_read_rows,
 	.alloc_reader = kvp_stripes_alloc,

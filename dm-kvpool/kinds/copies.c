@@ -14,6 +14,21 @@
 #include "table/table.h"
 #include "work/scrub.h"
 
+static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	pool->plain = true;
+	return kvp_homes_join(pool, v);
+}
+
+static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+{
+	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+}
+
+static void not_by_rows(struct kvp_version *d, struct list_head *rows)
+{
+}
+
 static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, u64 block)
 {
 	return NULL;
@@ -75,19 +90,24 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v, c
 }
 
 const struct kvp_vdev_ops kvp_copies_ops = {
+	.join = join,
+	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
 	.choose = kvp_leg_best_copy,
 	.only_leg = no_only_leg,
 	.read = kvp_copies_read,
 	.lose = kvp_copies_lose,
+	.poison = poison,
+	.take = not_by_rows,
 	.discard = discard,
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
-	.slice = kvp_no_slice,
+	.slice = kvp_none,
 	.owes = owes_nothing,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_payload_in_line,
+	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,
 	.row_is_empty = nothing_beside,

@@ -15,6 +15,16 @@ u32 kvp_homes_needed(const struct kvp_vdev *v)
 	return kvp_homes_need(v->g);
 }
 
+u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	pool->nr_with_data++;
+	return kvp_root_count(v->g);
+}
+
+void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed)
+{
+}
+
 void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e)
 {
 }
@@ -30,7 +40,7 @@ int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, st
 	return 0;
 }
 
-u32 kvp_no_slice(const struct kvp_vdev *v)
+u32 kvp_none(const struct kvp_vdev *v)
 {
 	return 0;
 }

@@ -22,14 +22,21 @@ void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e);
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
 
+/** kvp_homes_join() - what all vdevs with data bring: homes, and roots of the table */
+u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
+
+/** kvp_too_few_homes() - nothing is done: the entry fails with its legs, which are not those of a cache */
+void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
+
 /* Of both kinds of cache. */
+u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 
 /* A loop over all vdevs comes to a cache, too: it has nothing of what the loop is about. */
 int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
 		   u32 *leaves);
-u32 kvp_no_slice(const struct kvp_vdev *v);
+u32 kvp_none(const struct kvp_vdev *v);
 int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
 int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
 

@@ -14,9 +14,21 @@
 #include "log/log.h"
 #include "log/spill.h"
 #include "policy/history.h"
+#include "ram/wbuf.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
 #include "work/scrub.h"
+
+static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
+{
+	pool->parity = true;
+	return kvp_homes_join(pool, v);
+}
+
+static u32 row_legs(const struct kvp_vdev *v)
+{
+	return v->nr_legs;
+}
 
 static const struct kvp_leg *only_leg(const struct kvp_vdev *v, u64 block)
 {
@@ -42,6 +54,16 @@ static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 
 	kvp_row_poison(pool, leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own));
 	return -EBADMSG;
+}
+
+static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+{
+	lose(pool, leaf, block);
+}
+
+static void by_rows(struct kvp_version *d, struct list_head *rows)
+{
+	list_move_tail(&d->list, rows);
 }
 
 static u32 no_gap(const struct kvp_vdev *v)
@@ -123,12 +145,16 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 }
 
 const struct kvp_vdev_ops kvp_parity1_ops = {
+	.join = join,
+	.row_legs = row_legs,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
 	.choose = choose,
 	.only_leg = only_leg,
 	.read = read_home,
 	.lose = lose,
+	.poison = poison,
+	.take = by_rows,
 	.discard = kvp_home_discard_rows,
 	.gap = no_gap,
 	.may_be_direct = may_be_direct,
@@ -136,6 +162,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.owes = owes_a_row,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_payload_in_line,
+	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,
 	.row_is_empty = parity_is_unwritten,

@@ -119,10 +119,11 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
  */
 static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 {
+	u32 slice = kvp_direct_slice(pool);
 	u64 end;
 
-	if (pool->parity)
-		return max - max % kvp_direct_slice(pool);
+	if (slice)
+		return max - max % slice;
 	end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
 	return end > block ? (u32)(end - block) : 0;
 }

@@ -14,6 +14,7 @@
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
  */
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
@@ -303,8 +304,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 
 	lockdep_assert_held(&e->pool->log->build_lock);
 	if (hweight_long(e->sent & ~e->failed) < e->needed) {
-		if (!kvp_has_data(e->v->g))
-			kvp_log_legs_fail(e->v, e->failed);
+		e->v->ops->too_few_took(e->v, e->failed);
 		return false;
 	}
 	for (i = 0; i < e->v->nr_legs; i++) {

@@ -8,6 +8,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logplace.h"
 #include "io/flight.h"
 #include "log/checkpoint.h"
@@ -282,8 +283,7 @@ static u32 widest_row(const struct kvp_pool *pool)
 	u32 legs = 0, i;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
-		if (kvp_is_parity1(pool->vdevs[i].g))
-			legs = max(legs, pool->vdevs[i].nr_legs);
+		legs = max(legs, pool->vdevs[i].ops->row_legs(&pool->vdevs[i]));
 	return legs;
 }
 
@@ -295,8 +295,7 @@ static u64 leaves_written(const struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < pool->nr_vdevs; i++)
-		if (kvp_has_data(pool->vdevs[i].g))
-			leaves += kvp_pages_at(pool->vdevs[i].g, 0);
+		leaves += kvp_pages_at(pool->vdevs[i].g, 0);
 	kvp_table_figures(pool->table, &t);
 	return min(leaves, t.written + t.poisoned + (u64)t.uncounted * KVP_PTRS_PER_PAGE);
 }

@@ -33,9 +33,9 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/vdev_ops.h"
 #include "format/logplace.h"
 #include "format/logstripe.h"
-#include "home/row.h"
 #include "io/io.h"
 #include "log/log.h"
 #include "policy/replay.h"
@@ -219,7 +219,6 @@ static int lose(struct kvp_recovery *rec, u64 block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
-	struct kvp_spot at = kvp_locate(pool, block);
 	u64 entry;
 
 	if (IS_ERR(leaf))
@@ -230,10 +229,7 @@ static int lose(struct kvp_recovery *rec, u64 block, u32 crc)
 		kvp_table_put(pool, leaf);
 		return 0;
 	}
-	if (kvp_is_parity1(at.v->g))
-		kvp_row_poison(pool, leaf, kvp_row_of(at.v->g, at.block), kvp_piece_of(at.v->g, at.block));
-	else
-		kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	leaf->v->ops->poison(pool, leaf, block);
 	kvp_table_put(pool, leaf);
 	pool->recovery.discarded_blocks++;
 	return kvp_recovery_relieve(rec);

@@ -35,7 +35,7 @@ static u32 cut(struct kvp_pool *pool, struct kvp_direct *b)
 	struct kvp_version *d, *last = NULL;
 
 	kvp_home_sort(&b->versions);
-	if (!pool->parity) {
+	if (!most) {
 		list_splice_tail_init(&b->versions, &b->slices[0]);
 		return 1;
 	}
