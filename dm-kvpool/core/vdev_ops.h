@@ -55,7 +55,7 @@ struct page;
  * @lay: what each leg is to write of an entry whose header is @h. @entry is its number, below KVP_ENTRIES; @nr
  *	blocks of it, and of what goes with it, are in @pages. @ios are one a leg, of zeros. Returns how many legs
  *	must take theirs for the entry to count. Context: process.
- * @place_payload: say of the versions of an entry where their contents lie, if not one behind the other
+ * @place_payload: note in the versions of an entry where their contents lie; NULL: one behind the other
  * @too_few_took: an entry did not get on as many legs as it needs; those in @failed did not take it. Context: process.
  * @only_log_leg: the one leg that has what lies at @at in the log; NULL: others have it as well. Context: any.
  * @read_spilled: kvp_spill_read()

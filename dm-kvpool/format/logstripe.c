@@ -75,6 +75,16 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
 	return (struct kvp_place){ (u32)(at % legs), at / legs };
 }
 
+u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
+{
+	/* An entry may hold one row only, and must not cross the end of a segment. */
+	u32 least = kvp_log_entry_blocks(g, 1, 1), left = least + kvp_log_kept(g);
+	u64 blocks = (u64)least * owed;
+
+	/* A recovery begins its chain with a segment. */
+	return blocks + left * (blocks / (g->segment_blocks - left) + 1) + g->segment_blocks;
+}
+
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room)
 {
 	if (kvp_log_striped(g))

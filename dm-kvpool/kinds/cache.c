@@ -38,7 +38,6 @@ const struct kvp_vdev_ops kvp_cache_ops = {
 	.discard = kvp_no_discard,
 	.slice = kvp_none,
 	.lay = kvp_log_lay_copies,
-	.place_payload = kvp_payload_in_line,
 	.too_few_took = kvp_log_legs_fail,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,

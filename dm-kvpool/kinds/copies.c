@@ -106,7 +106,6 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.slice = kvp_none,
 	.owes = owes_nothing,
 	.lay = kvp_log_lay_copies,
-	.place_payload = kvp_payload_in_line,
 	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,

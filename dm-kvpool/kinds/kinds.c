@@ -25,10 +25,6 @@ void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed)
 {
 }
 
-void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e)
-{
-}
-
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at)
 {
 	return NULL;

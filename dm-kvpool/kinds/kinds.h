@@ -16,9 +16,6 @@ extern const struct kvp_vdev_ops kvp_cache_parity1_ops;
 /** kvp_homes_needed() - kvp_vdev_needed() of a vdev with data: it needs the same legs whatever else is going on */
 u32 kvp_homes_needed(const struct kvp_vdev *v);
 
-/** kvp_payload_in_line() - payload is one block behind the other: there is nothing to say of it */
-void kvp_payload_in_line(const struct kvp_vdev *v, struct kvp_entry_io *e);
-
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
 

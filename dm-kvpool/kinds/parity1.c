@@ -161,7 +161,6 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.slice = slice,
 	.owes = owes_a_row,
 	.lay = kvp_log_lay_copies,
-	.place_payload = kvp_payload_in_line,
 	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,

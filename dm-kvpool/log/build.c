@@ -410,7 +410,8 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(pool, e->records, e->data);
-	pool->log_vdev->ops->place_payload(pool->log_vdev, e);
+	if (pool->log_vdev->ops->place_payload)
+		pool->log_vdev->ops->place_payload(pool->log_vdev, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
@@ -569,7 +570,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
-	if (!kvp_has_data(pool->log_vdev->g))
+	if (kvp_pool_logs_on_cache(pool))
 		pool->log_client->overwrites(pool, e->hdr.lsn, e->hdr.blocks);
 	e->joined = NULL;
 	/* Only entries of intents are joined. */

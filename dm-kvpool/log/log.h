@@ -19,6 +19,7 @@
 #include "core/core.h"
 #include "format/format.h"
 #include "format/logplace.h"
+#include "format/logstripe.h"
 #include "io/io.h"
 #include "log/spill.h"
 
@@ -738,11 +739,11 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 /** kvp_log_covered() - parity that counts this version is durable in the log: it needs no room any more */
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
-/** kvp_log_reserve() - blocks to be left free for the parity of @owed rows, by destage or a recovery */
-u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
-
-/** kvp_log_reserved() - so many are reserved now; 0 where no vdev has parity. Context: any. */
-u64 kvp_log_reserved(const struct kvp_pool *pool);
+/** kvp_log_reserved() - blocks that are reserved now; 0 where no vdev has parity. Context: any. */
+static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
+{
+	return pool->parity ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
+}
 
 /** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
 void kvp_log_recorded(struct kvp_pool *pool);

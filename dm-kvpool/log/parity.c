@@ -31,21 +31,6 @@ struct kvp_parity_append {
 
 /* --- room ------------------------------------------------------------------------- */
 
-u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
-{
-	/* An entry may hold one row only, and must not cross the end of a segment. */
-	u32 least = kvp_log_entry_blocks(g, 1, 1), left = least + kvp_log_kept(g);
-	u64 blocks = (u64)least * owed;
-
-	/* A recovery begins its chain with a segment. */
-	return blocks + left * (div_u64(blocks, g->segment_blocks - left) + 1) + g->segment_blocks;
-}
-
-u64 kvp_log_reserved(const struct kvp_pool *pool)
-{
-	return pool->parity ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
-}
-
 u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
@@ -123,11 +108,12 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_log *log = pool->log;
-	u32 rows = pool->parity ? kvp_log_owed_by(pool, d) : 0;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
 	if (d->owed) {
+		u32 rows = kvp_log_owed_by(pool, d);
+
 		*__owed_at(pool, d->lsn) -= rows;
 		WRITE_ONCE(log->owed, log->owed - rows);
 		d->owed = false;
