@@ -493,14 +493,32 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  * A leg that lacks an entry is recorded out before anything of that goes home: unrecorded it would
  * be a sound log, by itself, for other legs that have the entry's versions (R1). An SSD has no
  * homes at all; of several vdevs, or of a parity1, the homes are on others. Only in a mirror by
- * itself the homes of such a leg would stay behind as well.
+ * itself the homes of such a leg would stay behind as well. False: no superblock that says so became
+ * durable. The pool is faulted then, and its entries stay until `clear` has written one.
  */
-static void settle_losses(struct kvp_pool *pool)
+static bool settle_losses(struct kvp_pool *pool)
 {
 	bool alone = pool->nr_vdevs == 1 && !pool->parity;
 
-	if (!alone && kvp_members_dirty(pool))
-		kvp_members_settle(pool);
+	return alone || !kvp_members_settle(pool);
+}
+
+/* The first entry that is durable, and may go home; NULL: none does. Only kvp_post_work() takes them. */
+static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
+{
+	struct kvp_log *log = pool->log;
+	struct kvp_entry_io *e;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	e = list_first_entry_or_null(&log->finished, struct kvp_entry_io, list);
+	spin_unlock_irqrestore(&log->lock, flags);
+	if (!e || !settle_losses(pool))
+		return NULL;
+	spin_lock_irqsave(&log->lock, flags);
+	list_del(&e->list);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return e;
 }
 
 void kvp_post_work(struct work_struct *work)
@@ -508,18 +526,9 @@ void kvp_post_work(struct work_struct *work)
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, post_work);
 	struct kvp_pool *pool = log->pool;
 	struct kvp_entry_io *e;
-	unsigned long flags;
 
 	settle_failures(pool);
-	for (;;) {
-		spin_lock_irqsave(&log->lock, flags);
-		e = list_first_entry_or_null(&log->finished, struct kvp_entry_io, list);
-		if (e)
-			list_del(&e->list);
-		spin_unlock_irqrestore(&log->lock, flags);
-		if (!e)
-			break;
-		settle_losses(pool);
+	while ((e = take_finished(pool))) {
 		/* The bypass first: a tail that sees the new mark must see the intents below it. */
 		if (e->bypass)
 			bypass_ready(pool, e);

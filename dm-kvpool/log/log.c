@@ -270,9 +270,11 @@ void kvp_log_faulted(struct kvp_pool *pool)
 {
 	/* Nor does a move of the log go on. */
 	kvp_log_move_kick(pool);
-	/* Waits for legs end. */
-	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		queue_work(pool->commit_wq, &pool->log->flush_work);
+	if (!test_bit(KVP_POOL_RUNNING, &pool->flags))
+		return;
+	/* Waits for legs, and for entries, end. */
+	queue_work(pool->commit_wq, &pool->log->flush_work);
+	wake_up_all(&pool->log->entry_wait);
 }
 
 void kvp_log_recorded(struct kvp_pool *pool)

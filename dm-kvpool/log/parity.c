@@ -185,8 +185,9 @@ static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *r
 	if (full)
 		return -EIO;
 	if (!*done) {
-		wait_event(pool->log->entry_wait, kvp_log_free_entry(pool->log));
-		return 0;
+		/* Entries of a faulted pool stay, if they are not recorded everywhere (settle_losses()). */
+		wait_event(pool->log->entry_wait, kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
+		return kvp_log_free_entry(pool->log) ? 0 : -EIO;
 	}
 	wait_for_completion(&a.done);
 	return a.error;

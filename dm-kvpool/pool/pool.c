@@ -627,6 +627,7 @@ static void go_on(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 	if (ret)
 		return;
+	kvp_post_kick(pool);
 	kvp_direct_kick(pool);
 	kvp_flush_kick(pool);
 	kvp_destage_kick(pool, true);

@@ -178,6 +178,59 @@ static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
 	host_flush(&t->host);
 }
 
+static void fail_superblocks(const struct kvp_pool *pool)
+{
+	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+		u64 end = kvp_sb_slot_offset(leg->size_blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+
+		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1);
+		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, end, end + ring - 1);
+	}
+}
+
+static void cure_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].kind = FAULT_NONE;
+}
+
+/*
+ * The same, and the superblock fails that would record the loss. The pool is faulted then, and nothing
+ * of the entry goes home until `clear` has recorded it.
+ */
+static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
+{
+	u32 blocks = t->start.parity || t->start.second_parity ? 10 : 40;
+	u64 block = host_boundary(&t->start) - blocks / 2;
+	struct kvp_pool *pool = t->host.pool;
+
+	host_write(&t->host, block, blocks, true);
+	host_checkpoint(&t->host);
+	fail_superblocks(pool);
+	spoil_next_entry(t);
+	mutex_unlock(&pool->sb_lock);
+	host_write(&t->host, block, blocks, false);
+	commit(t);
+	host_sleep(200);
+	if (!kvp_members_dirty(pool) || !kvp_pool_faulted(pool))
+		sim_fail("no leg was given up, or that was recorded: the scene is not what it says");
+	kvp_destage_kick(pool, true);
+	host_sleep(1500);
+	cure_all();
+	kvp_pool_clear(pool, -1);
+	if (kvp_members_dirty(pool) || kvp_pool_faulted(pool))
+		sim_fail("the pool does not go on");
+	t->host.may_fail = false;
+	host_flush(&t->host);
+	host_destage(&t->host);
+}
+
 /* Entries on other vdevs do not say that it was durable. */
 static void entries_behind_one_that_a_leg_lacks(struct turns *t)
 {
@@ -320,6 +373,7 @@ void run_turns(void)
 
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		turns(NAMED(homes_of_an_entry_that_a_leg_lacks), &shapes[i]);
+		turns(NAMED(homes_of_an_entry_whose_loss_is_not_recorded), &shapes[i]);
 		turns(NAMED(entries_behind_one_that_a_leg_lacks), &shapes[i]);
 	}
 	/* A parity1 loses with a leg what is on its way by intent. */
