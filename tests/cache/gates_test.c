@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How good the policy has to be, beside references that have to be right
- * themselves; and the list of all tests of this binary.
+ * Limits on the policy's quality, beside references that are tested too; and the list of all tests
+ * of this binary.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "trace.h"
 
 #define SCALE	2
-#define SKEWED	5	/* kinds, the first ones, in which some blocks stay more popular than others */
+#define SKEWED	5	/* the first kinds, in which some blocks stay more popular than others */
 
 /* Misses of a string of one-digit blocks. */
 static unsigned int misses_of(const struct policy *p, const char *blocks, unsigned int capacity)
@@ -25,7 +25,7 @@ static unsigned int misses_of(const struct policy *p, const char *blocks, unsign
 	return n;
 }
 
-/* By hand; the first is Belady's example of FIFO that gets worse with more room. */
+/* Computed by hand. The first is Belady's example of FIFO that gets worse with more space. */
 static bool test_references(void)
 {
 	static const struct {
@@ -36,11 +36,11 @@ static bool test_references(void)
 		{ FIFO, 4, 10, "123412512345" },
 		{ LRU, 3, 10, "123412512345" },
 		{ LRU, 4, 8, "123412512345" },
-		{ CLOCK, 3, 4, "31415" },		/* 3 1 4 1 5: all but one are new */
+		{ CLOCK, 3, 4, "31415" },		/* 3 1 4 1 5: one of them is a hit */
 		{ CLOCK, 2, 4, "1213141" },		/* 1 is hit each time, and stays */
 		{ FIFO, 2, 5, "1213141" },
-		{ TWOQ, 4, 6, "1234515" },		/* 1 leaves by the queue of new ones */
-		{ ARC, 2, 4, "11213141" },		/* 1 is asked for twice, and stays */
+		{ TWOQ, 4, 6, "1234515" },		/* 1 leaves by the queue of new blocks */
+		{ ARC, 2, 4, "11213141" },		/* 1 was read twice, and stays */
 		{ FIXED, 4, 6, "11234561" },		/* 1 moved to main */
 	};
 	bool good = true;
@@ -128,7 +128,7 @@ static bool test_clock(void)
 		       replay_mean(replay(), REPLAY_KINDS, CLOCK) - .03);
 }
 
-/* What adapting is for: it must cost little where 10 % are right, and mend the worst. */
+/* Adapting must cost little where 10 % are right, and improve the worst cases. */
 static bool test_fixed(void)
 {
 	const struct replay *r = replay();

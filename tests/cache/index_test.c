@@ -59,7 +59,7 @@ static bool counts(struct kvp_index *ix, u64 live, u64 dirty, u64 meta)
 		      "%llu blocks, %llu dirty, %llu meta", n.live, n.dirty, n.meta);
 }
 
-/* What went in comes out, with the largest of everything. */
+/* The index returns what was put in, with the largest value of each field. */
 static bool test_set(void)
 {
 	struct kvp_index_entry e = {
@@ -85,7 +85,7 @@ static bool test_set(void)
 	good &= expect(kvp_index_find(&ix, e.key, &got) && got.place == 5 && got.crc == 1 &&
 		       !got.hits && !got.dirty && !got.meta, "the newer one");
 	good &= counts(&ix, 1, 0, 0) && sound(&ix);
-	/* The place that it left is free, the one it has is not. */
+	/* the block's old place is free, its new one is not */
 	good &= set(&ix, 7, KVP_INDEX_CHUNK - 1, false) && is_at(&ix, 7, KVP_INDEX_CHUNK - 1);
 	e.key = 8;
 	good &= expect(kvp_index_set(&ix, &e, &old) == -EEXIST, "a place was taken away");
@@ -94,7 +94,7 @@ static bool test_set(void)
 	return good;
 }
 
-/* A fill from home never supersedes anything. */
+/* Admission never replaces a version. */
 static bool test_fill(void)
 {
 	struct kvp_index_entry a = entry(1, 10), b = entry(1, 11), c = entry(2, 10);
@@ -109,7 +109,7 @@ static bool test_fill(void)
 	good &= set(&ix, 1, 20, true);
 	good &= expect(kvp_index_fill(&ix, &a) == -EEXIST, "a newer one was written");
 	good &= is_at(&ix, 1, 20) && counts(&ix, 1, 1, 0) && sound(&ix);
-	/* A change was counted: nobody knows of what. */
+	/* a change was counted; the block may be the changed one */
 	c.place = 30;
 	good &= expect(kvp_index_fill_unless(&ix, &c, &changes, 6) == -ESTALE, "it has changed");
 	good &= is_gone(&ix, 2) && expect(!kvp_index_fill_unless(&ix, &c, &changes, 7), "it has not");
@@ -118,7 +118,7 @@ static bool test_fill(void)
 	return good;
 }
 
-/* Who names a place that the block has left changes nothing. */
+/* A call with a place that the block has left changes nothing. */
 static bool test_at_place(void)
 {
 	struct kvp_index_entry e = { 0 };
@@ -165,7 +165,7 @@ static bool test_hits(void)
 	return good;
 }
 
-/* No part of a block's number is enough: others that differ in one end of it are not found. */
+/* The whole block number counts: blocks that differ in one end of it are not found. */
 static bool test_whole_key(void)
 {
 	u64 key, high = 1ull << 32;
@@ -186,7 +186,7 @@ static bool test_whole_key(void)
 	return good;
 }
 
-/* All blocks are found where they are while the table grows, and afterwards in short chains. */
+/* All blocks are found in their places while the table grows, and afterwards in short chains. */
 static bool grow(u64 step)
 {
 	struct kvp_index ix;
@@ -208,7 +208,7 @@ static bool grow(u64 step)
 			place = ix.chunk[place / KVP_INDEX_CHUNK]->next[place % KVP_INDEX_CHUNK];
 		longest = max(longest, length);
 	}
-	/* With 4 in the mean, more than 20 is one in some hundred million, of 16384. */
+	/* with a mean of 4, more than 20 is one chance in some hundred million, of 16384 */
 	good &= expect(longest <= 20, "%u in a chain", longest);
 	good &= counts(&ix, MANY, DIV_ROUND_UP(MANY, 3), 0);
 	kvp_index_exit(&ix);
@@ -220,7 +220,7 @@ static bool test_grow(void)
 	return grow(1) & grow(1ull << 20) & grow(0x12345678abull);
 }
 
-/* While a bucket is split: whenever somebody could come by, all blocks are found. */
+/* While a bucket is split, all blocks are found at every moment when a reader could come. */
 static struct kvp_index *growing;
 static u32 missing;
 
@@ -253,7 +253,7 @@ static bool test_visited_grower(void)
 	return good;
 }
 
-/* Of a segment, what is still the newest, in order. */
+/* The newest blocks of a segment, in order. */
 static bool test_next(void)
 {
 	u32 place, expected, segment = 512, end = 2 * segment;
@@ -263,7 +263,7 @@ static bool test_next(void)
 
 	for (place = 0; place < 3 * segment; place++)
 		good &= set(&ix, 1000 + place, place, false);
-	/* Of the second segment, every third was overwritten, one was removed, one moved. */
+	/* in the second segment every third was overwritten, one removed, one moved */
 	for (place = segment; place < end; place += 3)
 		good &= set(&ix, 1000 + place, 3 * segment + place, true);
 	good &= expect(kvp_index_remove(&ix, 1000 + end - 3, &e), "remove");
@@ -291,12 +291,12 @@ static bool test_bytes(void)
 	u64 bytes;
 	u32 n;
 
-	/* What a stripe has is more here than in a kernel, where it is 16 bytes. */
+	/* a stripe is larger here than in a kernel, where it takes 16 bytes */
 	good = make(&ix, MANY);
 	while (!kvp_index_grow(&ix))
 		;
 	stripes = (ix.stripe_mask + 1) * sizeof(*ix.stripe);
-	/* Each chunk is counted with 280 bytes of vmalloc()'s own. */
+	/* each chunk is counted with vmalloc()'s overhead of 280 bytes */
 	good &= expect(memory_bytes() + MANY / KVP_INDEX_CHUNK * 280 == kvp_index_bytes(MANY, MANY),
 		       "%zu bytes, and not %llu", memory_bytes(), kvp_index_bytes(MANY, MANY));
 	good &= expect(memory_bytes() - stripes <= MANY * 151ull / 10, "%zu bytes", memory_bytes());
@@ -306,14 +306,14 @@ static bool test_bytes(void)
 		good &= expect(bytes <= (u64)n * KVP_INDEX_PLACE_BYTES, "%llu bytes for %u places",
 			       bytes, n);
 		good &= expect(bytes <= n * 152ull / 10, "%llu bytes for %u places", bytes, n);
-		/* With room to become sixteen times as large. */
+		/* with space to grow sixteenfold */
 		bytes = kvp_index_bytes(n, min(n, KVP_INDEX_MAX_PLACES / 16) * 16);
 		good &= expect(bytes <= (u64)n * KVP_INDEX_PLACE_BYTES, "%llu bytes with room", bytes);
 	}
 	return good;
 }
 
-/* Whatever cannot be had, nothing is lost; and changes need no memory at all. */
+/* If an allocation fails, no entry is lost; changes need no memory at all. */
 static bool test_no_memory(void)
 {
 	struct kvp_index_entry e;
@@ -380,7 +380,7 @@ struct model {
 
 static u64 key_of(u32 k)
 {
-	/* Few different low halves, few different high ones. */
+	/* few different low halves, few different high ones */
 	return (u64)(k % 17) << 32 | (k / 17) * 0x2000003u;
 }
 
@@ -454,7 +454,7 @@ static void random_move(struct model *m, u32 k, bool right, u32 place)
 	note(m, k, &e);
 }
 
-/* What names a place: the right one, most of the time. */
+/* The place for a call: the right one, most of the time. */
 static void random_at(struct model *m, u32 k, bool there, u32 what)
 {
 	u32 place = there && rng_below(&m->rng, 4) ? m->e[k].place : any_place(m, false);
@@ -495,7 +495,7 @@ static void do_something(struct model *m)
 	}
 }
 
-/* The slots have what the model has, and nothing else. */
+/* The slots agree with the model. */
 static bool same_places(struct model *m)
 {
 	u32 place, k, there = 0, n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's spinlocks where one thread runs: nobody may want one that is held. */
+/* The kernel's spinlocks with one thread: taking a held lock is a fault. */
 #include <stdlib.h>
 
 #include <linux/spinlock.h>
@@ -36,7 +36,7 @@ void sim_spin_unlock(spinlock_t *lock, const char *where)
 		after_unlock();
 }
 
-/* Where there is one thread, nobody is waited for. */
+/* with one thread there is no waiting */
 void sim_yield(void)
 {
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs tests: all, or with --only those whose name has a part in it. The last
- * line is "N passed, N failed". SEED=N chooses other random cases.
+ * Runs all tests, or with --only those with a given part in the name. The last line is "N passed, N
+ * failed". SEED=N chooses other random cases.
  */
 #include <stdarg.h>
 #include <stdlib.h>

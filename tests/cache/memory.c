@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's allocator, as the stand-in headers of the simulator name it. */
+/* The kernel's allocator, under the names of the simulator's stand-in headers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ void *sim_alloc(size_t size, gfp_t gfp)
 		abort();
 	o->size = size;
 	bytes += size;
-	/* Not zeros: nobody may count on them. */
+	/* not zeros: callers must not rely on zeros */
 	return memset(o + 1, gfp & __GFP_ZERO ? 0 : 0x5a, size);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The policies that are compared. */
+/* The compared policies. */
 #ifndef CACHE_POLICIES_H
 #define CACHE_POLICIES_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /**
- * struct policy - one way to choose what is kept
+ * struct policy - a way to choose the blocks to keep
  * @make: a cache of @capacity blocks, at least 1; blocks are numbered below @span
- * @ask: is the block there? If not, it is afterwards.
+ * @ask: is the block in the cache? If not, it is afterwards.
  */
 struct policy {
 	const char *name;
@@ -21,7 +21,9 @@ struct policy {
 /** ours - the module's */
 extern const struct policy ours;
 
-/** references - what to compare with, up to one without a name; in the order of the enum */
+/**
+ * references - the policies to compare with, ended by one without a name; in the order of the enum
+ */
 extern const struct policy references[];
 
 enum { LRU, FIFO, CLOCK, TWOQ, ARC, FIXED, REFERENCES };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the policy is to do, on small caches. */
+/* The behaviour of the policy, on small caches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 #define sound(c) expect(!kvp_s3_check(c), "%s is wrong", kvp_s3_check(c))
 
-/* Values that name their block. */
+/* Values that follow from their block. */
 static void *value_of(u64 key)
 {
 	return (void *)(unsigned long)(key + 1);
@@ -30,7 +30,7 @@ static bool is_in(struct kvp_s3 *c, u64 key)
 	return kvp_s3_lookup(c, key) != KVP_S3_NONE;
 }
 
-/* As a reader would: a hit, or a miss and then it is there. Returns what was evicted, or ~0. */
+/* Acts as a reader: a hit, or a miss that inserts the block. Returns the evicted block, or ~0. */
 static u64 ask(struct kvp_s3 *c, u64 key)
 {
 	struct kvp_s3_block victim = { 0 };
@@ -51,7 +51,7 @@ static void ask_all(struct kvp_s3 *c, u64 first, u32 count)
 		ask(c, key);
 }
 
-/* What leaves the cache next is @key. */
+/* The next block to leave the cache is @key. */
 static bool next_is(struct kvp_s3 *c, u64 key)
 {
 	struct kvp_s3_block b = { 0 };
@@ -70,12 +70,12 @@ bool test_order(void)
 	ask_all(&c, 0, 10);
 	ask_all(&c, 3, 2);
 	good &= sound(&c) && expect(c.small.count == 10 && !c.main.count, "all are new");
-	/* 3 and 4 were hit, and go to main as they are reached. */
+	/* 3 and 4 were hit: they go to main when they are reached */
 	good &= next_is(&c, 0) && next_is(&c, 1) && next_is(&c, 2) && next_is(&c, 5);
 	good &= expect(c.small.count == 4 && c.main.count == 2, "%u and %u", c.small.count,
 		       c.main.count);
 	good &= next_is(&c, 6) && next_is(&c, 7) && next_is(&c, 8) && next_is(&c, 9);
-	/* Hit again in main: another round. */
+	/* hit again in main: another round */
 	ask(&c, 3);
 	good &= next_is(&c, 4) && next_is(&c, 3) && sound(&c);
 	good &= expect(!kvp_s3_evict(&c, &b) && !b.value, "evicted from an empty cache");
@@ -98,7 +98,7 @@ bool test_full(void)
 	return good;
 }
 
-/* A block that comes back soon is kept; one that stayed away for long is new again. */
+/* A block that returns soon is kept; one that stayed away for long is new again. */
 bool test_ghost(void)
 {
 	u32 soon = 0, late = 0, wrong = 0;
@@ -107,7 +107,7 @@ bool test_ghost(void)
 	u64 key;
 
 	ask_all(&c, 0, 5000);
-	/* 3999 was the last to be evicted. Nothing is taken out before it is looked for. */
+	/* 3999 was evicted last. No key leaves the ghost before it is asked for. */
 	for (key = 3999; key >= 3600; key--) {
 		ask(&c, key);
 		soon += c.main.newest == kvp_s3_lookup(&c, key);
@@ -140,13 +140,16 @@ bool test_scan(void)
 	ask_all(&c, 10000, 20000);
 	for (key = 0; key < 800; key++)
 		kept += is_in(&c, key);
-	/* A few of the scan are taken for blocks that were there before. */
+	/* a few blocks of the scan are taken for blocks that were there before */
 	good &= expect(kept >= 780, "%u of 800 hot blocks outlived a scan", kept) && sound(&c);
 	kvp_s3_exit(&c);
 	return good;
 }
 
-/* Once from each queue: blocks evicted too early from small make it larger, others smaller. */
+/*
+ * Once from each queue: blocks that were evicted too early from small make it larger, others
+ * smaller.
+ */
 bool test_adapt(void)
 {
 	struct kvp_s3 c;
@@ -161,7 +164,7 @@ bool test_adapt(void)
 			ask(&c, key - 1300);
 	}
 	good &= expect(c.target == 400, "it grew to %u", c.target) && sound(&c);
-	/* More are hot than main has room for, and what is new never comes back. */
+	/* more blocks are hot than main can hold, and new ones never return */
 	for (round = 0, key = 100000; round < 30; round++) {
 		ask_all(&c, 0, 900);
 		ask_all(&c, 0, 900);
@@ -174,7 +177,7 @@ bool test_adapt(void)
 	return good;
 }
 
-/* With everything hit, evicting does not take for ever. */
+/* With all blocks hit, an eviction still ends soon. */
 bool test_patience(void)
 {
 	struct kvp_s3_block b;
@@ -193,7 +196,7 @@ bool test_patience(void)
 	return good;
 }
 
-/* Blocks up to 9 without @gone leave in their order; but for the newest, the oldest comes last. */
+/* Blocks up to 9, without @gone, leave in order; with @newest the oldest comes last. */
 static bool order_without(u64 gone, bool in_main)
 {
 	u64 key, oldest = in_main;
@@ -202,7 +205,9 @@ static bool order_without(u64 gone, bool in_main)
 
 	ask_all(&c, 0, 10);
 	if (in_main) {
-		/* With all of them hit, they go to main, and the first one reached again is evicted. */
+		/*
+		 * with all blocks hit they go to main, and the first one reached again is evicted
+		 */
 		ask_all(&c, 0, 10);
 		good &= next_is(&c, 0) && expect(c.main.count == 9, "%u in main", c.main.count);
 	}
@@ -280,7 +285,7 @@ bool test_resize(void)
 	ask_all(&c, 0, 3);
 	good &= resize(&c, 1000, &d) && expect(!d.count && kvp_s3_count(&c) == 10, "grown");
 	good &= expect(c.target == 100, "a target of %u", c.target);
-	/* 0 to 2 were hit, which is not forgotten. */
+	/* 0 to 2 were hit, and keep that */
 	good &= resize(&c, 8, &d) && expect(d.count == 2 && d.key[0] == 3 && d.key[1] == 4,
 					    "%u dropped", d.count);
 	good &= expect(c.main.count == 3 && c.small.count == 5, "queues");
@@ -342,7 +347,7 @@ bool test_bytes(void)
 		bytes = memory_bytes() - before;
 		good &= expect(t && bytes == kvp_s3_bytes(capacity), "%llu bytes, not %llu", bytes,
 			       kvp_s3_bytes(capacity));
-		/* But for the one structure, and half a bucket. */
+		/* except for the one structure, and half a bucket */
 		good &= expect(bytes <= sizeof(*t) + 2 + (u64)capacity * KVP_S3_BLOCK_BYTES,
 			       "%llu bytes for %u blocks", bytes, capacity);
 		good &= expect(t->sets * KVP_S3_WAYS <= capacity * 9 / 10, "the ghost is too large");

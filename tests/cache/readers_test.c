@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers without the lock, beside a writer. The policy is compiled into this
- * file with hooks in its accesses, so that at each read of a reader a writer may
- * come between, and at each store of a writer a reader.
+ * Readers without the lock, beside a writer. The policy is compiled into this file with hooks in
+ * its accesses. At each read of a reader a writer may come between, and at each store of a writer a
+ * reader.
  *
- * What a reader gets must have been the block's value at some moment of its call,
- * and if the block was in the cache all the time he must not miss it. The order
- * in which a processor makes stores visible is not tested here, only that of the
- * program.
+ * A reader must get the block's value of some moment during its call. If the block was in the cache
+ * all the time, the reader must not miss it. This tests the order of stores in the program, not the
+ * order in which a processor makes them visible.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +52,10 @@ static unsigned int or_count;
 static struct kvp_s3 c;
 static struct rng rng;
 static u64 value[KEYS], last_value;	/* 0: not in the cache */
-static struct kvp_s3_table *replaced;	/* a reader may be in it */
+static struct kvp_s3_table *replaced;	/* a reader may still use it */
 static bool good;
 
-/* What a block's value was, since the reader began. */
+/* The values of a block since the reader began. */
 static struct {
 	u64 key, value;
 } events[MAX_EVENTS];
@@ -87,7 +86,7 @@ static void change_size(void)
 		replaced = kvp_s3_resize(&c, t, gone, NULL);
 }
 
-/* Any change, to few blocks in few buckets, so that slots go from one chain to another. */
+/* A change to one of few blocks in few buckets, so that slots move from chain to chain. */
 static void change(void)
 {
 	u64 key = rng_below(&rng, KEYS);
@@ -224,7 +223,7 @@ static void change_with_visit(void)
 	nr_events = 0;
 	stores_left = 1 + rng_below(&rng, 16);
 	change();
-	/* No reader came: there were not so many stores. */
+	/* no reader came: there were fewer stores */
 	if (!stores_left)
 		for (key = 0; key < KEYS; key++)
 			good &= expect(was_value(key, before[key], seen[key]),
@@ -264,7 +263,7 @@ static bool test_hit_writes_once(void)
 	kvp_s3_hit(&c, slot);
 	kvp_s3_hit(&c, slot);
 	good &= expect(or_count == 1, "%u writes", or_count);
-	/* A slot of a table that was replaced by a smaller one. */
+	/* a slot of a table that was replaced by a smaller one */
 	kvp_s3_hit(&c, 1000000);
 	good &= expect(or_count == 1, "beyond the table");
 	return end();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Policies to compare with, each as plainly as its paper has it, with arrays as
- * long as there are blocks, so that nothing has to be looked up.
+ * Policies to compare with, each as plainly as in its paper. Arrays are as long as there are
+ * blocks, so there are no look-ups.
  *
- * A block is on one list or on none; 0 is none. What a list is for is each
- * policy's own affair.
+ * A block is on one list or on none; 0 is none. Each policy gives its lists their meaning.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +65,7 @@ static void take(struct cache *c, uint32_t b)
 	c->list[b] = 0;
 }
 
-/* As the newest of list @k. */
+/* Puts a block on list @k as the newest. */
 static void put(struct cache *c, uint32_t b, unsigned int k)
 {
 	uint32_t head = c->span + k;
@@ -108,7 +107,7 @@ static bool lru_ask(void *cache, uint32_t b)
 	return hit;
 }
 
-/* Corbato 1968; the hand stands at the oldest, and who was hit goes round again. */
+/* Corbato 1968. The hand stands at the oldest block; a block that was hit goes round again. */
 static bool clock_ask(void *cache, uint32_t b)
 {
 	struct cache *c = cache;
@@ -209,8 +208,8 @@ static bool arc_ask(void *cache, uint32_t b)
 }
 
 /*
- * S3-FIFO as in the paper's algorithm 1, but with one bit: a small queue of 10 %
- * that does not adapt, and a ghost that remembers exactly.
+ * S3-FIFO as in the paper's algorithm 1, but with one bit: a fixed small queue of 10 %, and an
+ * exact ghost.
  */
 static void s3_evict(struct cache *c)
 {

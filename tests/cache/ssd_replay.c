@@ -23,8 +23,8 @@ const unsigned int ssd_percent[SSD_SIZES] = { 5, 10, 20 };
 const char *const ssd_policies[SSD_POLICIES] = { "fifo", "lru", "arc", "kvpool" };
 
 /*
- * The log, with the index and the policies as the module has them. One segment more than
- * is counted as capacity is always empty, so that there is somewhere to reinsert to.
+ * The log, with the index and the policies as in the module. One segment more than the counted
+ * capacity is always empty, as space for reinsertion.
  */
 struct ssd {
 	struct kvp_index index;
@@ -64,7 +64,7 @@ static void ssd_drop(struct ssd *s)
 
 static void reclaim(struct ssd *s, u32 first);
 
-/* The next place of the log. When a segment begins, the one after it is made empty. */
+/* The next place of the log. When a segment begins, the next one is emptied. */
 static u32 next_place(struct ssd *s)
 {
 	u32 place = s->head;
@@ -84,7 +84,7 @@ static void reclaim(struct ssd *s, u32 first)
 	u32 n = 0, place, i;
 
 	for (place = first; kvp_index_next(&s->index, &place, first + SEGMENT, &e[n]); place++, n++)
-		/* Home it goes, and is clean. */
+		/* the block is written home, and is clean */
 		if (e[n].dirty) {
 			s->cell->wrong += !kvp_index_clean(&s->index, e[n].key, place);
 			e[n].dirty = false;
@@ -143,7 +143,7 @@ static void ssd_write(struct ssd *s, u32 block, bool stream)
 
 /* --- traces ------------------------------------------------------------------------- */
 
-/* Is it in RAM? Afterwards it is. */
+/* Is the block in RAM? Afterwards it is. */
 static bool ram_asks(struct kvp_s3 *ram, u32 block)
 {
 	struct kvp_s3_block victim;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Traces through two tiers: a RAM cache that is the same for all, and below it an SSD cache
- * of one kind or another. What is counted: blocks read from home, and blocks written to
- * the SSD, payload only.
+ * Traces through two tiers: a RAM cache that is the same for all, and an SSD cache of some kind
+ * below it. Counted are blocks read from home, and blocks written to the SSD, payload only.
  */
 #ifndef CACHE_SSD_REPLAY_H
 #define CACHE_SSD_REPLAY_H
@@ -14,20 +13,22 @@
 #define SSD_KINDS	8
 #define SSD_SIZES	3
 
-/* Kinds of SSD cache. The first three let everything in; where they can, they write in place. */
+/* Kinds of SSD cache. The first three admit all blocks, and write in place where they can. */
 enum { SSD_FIFO, SSD_LRU, SSD_ARC, SSD_OURS, SSD_POLICIES };
 
-/** ssd_percent - of the footprint, the sizes of the SSD; the RAM tier has a tenth of that */
+/**
+ * ssd_percent - the sizes of the SSD, in percent of the footprint; the RAM tier has a tenth of that
+ */
 extern const unsigned int ssd_percent[SSD_SIZES];
 extern const char *const ssd_policies[SSD_POLICIES];
 
 /**
  * struct ssd_cell - one trace through one cache
- * @reads: blocks that the trace reads; @misses: of them, read from home
+ * @reads: blocks that the trace reads; @misses: those read from home
  * @writes: blocks that the trace writes
  * @fills: blocks read from home that were written to the SSD
  * @reinserted: blocks copied when their segment was reclaimed
- * @wrong: answers that cannot be: a place, or a version, that is not the block's newest
+ * @wrong: impossible answers: a place, or a version, that is not the block's newest
  */
 struct ssd_cell {
 	double reads, misses, writes, fills, reinserted;
@@ -44,13 +45,13 @@ void ssd_replay_run(struct ssd_replay *r, unsigned int scale, uint64_t seed);
 void ssd_trace(struct ssd_cell *cell, const struct trace *t, unsigned int percent,
 	       unsigned int policy);
 
-/** ssd_written() - to the SSD, for each block that the trace asks for */
+/** ssd_written() - blocks written to the SSD for each block of the trace */
 double ssd_written(const struct ssd_cell *c);
 
-/** ssd_misses() - mean of the misses of @policy, as a part more than those of @base */
+/** ssd_misses() - mean of the additional misses of @policy relative to those of @base */
 double ssd_misses(const struct ssd_replay *r, unsigned int policy, unsigned int base);
 
-/** ssd_wear() - the same for what is written to the SSD */
+/** ssd_wear() - the same for blocks written to the SSD */
 double ssd_wear(const struct ssd_replay *r, unsigned int policy, unsigned int base);
 
 #endif

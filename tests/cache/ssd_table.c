@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For `make report`: for each trace and size of the SSD cache, of each kind of cache the blocks
- * read from home in percent of those read, and what was written to the SSD for each block
- * asked for. SCALE=N: more objects, and as many more requests.
+ * For `make report`: for each trace, size and kind of SSD cache, the blocks read from home in
+ * percent of those read, and the blocks written to the SSD for each block of the trace. SCALE=N: N
+ * times the objects and requests.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What enters an SSD cache, what stays, how fast it is made clean; and how good that has to be. */
+/* Admission to an SSD cache, reinsertion, and the rate of destage; and limits on their quality. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,18 +38,18 @@ static bool test_run(void)
 	for (i = 0; i < 100; i++)
 		good &= note(1000 + 8 * i, 8, false, 8 * (i + 1));
 	good &= note(1800 + 32, 8, false, 808);		/* a gap of 32 blocks */
-	good &= note(1840 + 33, 8, false, 8);		/* one more is too many */
-	good &= note(1881 - 4, 8, false, 12);		/* what overlaps counts once */
+	good &= note(1840 + 33, 8, false, 8);		/* one block more is too much */
+	good &= note(1881 - 4, 8, false, 12);		/* an overlap counts once */
 	good &= note(1885 - 15, 4, false, 12);		/* late, and known already */
 	good &= note(1885, 8, true, 8);			/* writes are runs of their own */
 	good &= note(1885, 8, false, 20);
-	good &= note(1840, 8, false, 816);		/* the first one goes on where it was */
+	good &= note(1840, 8, false, 816);		/* the first stream continues in its place */
 	good &= note(1862, 1, false, 817);		/* it is nearer than the second */
 	good &= note(0, 8, false, 8) && note(8, ~0u, false, ~0u) && note(8ull + ~0u, 8, false, ~0u);
 	return good;
 }
 
-/* As many streams as there is room for, in turns; one more, and the oldest is forgotten. */
+/* As many streams as fit, in turns. With one more, the oldest is forgotten. */
 static bool test_runs(void)
 {
 	bool good = true;
@@ -68,7 +68,7 @@ static bool test_runs(void)
 	return good;
 }
 
-/* A part of the device that is hot is not a stream, however often it is asked for. */
+/* A hot part of the device is no stream, however often it is read. */
 static bool test_no_run(void)
 {
 	struct rng rng = { seed };
@@ -120,12 +120,12 @@ static bool test_cutoff(void)
 	return good;
 }
 
-/* --- what enters -------------------------------------------------------------------- */
+/* --- admission ------------------------------------------------------------------------ */
 
 static struct kvp_ssd_policy p;
 static struct kvp_ssd_state st;
 
-/* A cache that is full, with a budget that lasts. */
+/* A full cache with a large budget. */
 static bool make(u32 fill_percent)
 {
 	memset(&st, 0, sizeof(st));
@@ -161,7 +161,7 @@ static bool test_room(void)
 	return end(good);
 }
 
-/* Three times; and once it has entered it has to prove itself anew. */
+/* Admitted at the third read. A block that was admitted must prove itself again. */
 static bool test_sightings(void)
 {
 	bool good = make(100);
@@ -173,14 +173,14 @@ static bool test_sightings(void)
 	}
 	p.need = 2;
 	good &= admit(77, 0, KVP_SSD_UNPROVEN) && admit(77, 0, KVP_SSD_ADMIT);
-	/* What is read ahead proves nothing. */
+	/* a read ahead is no evidence */
 	for (key = 0; key < 9; key++)
 		good &= admit(78, KVP_ASK_AHEAD, KVP_SSD_AHEAD);
 	good &= admit(78, 0, KVP_SSD_UNPROVEN) && admit(78, 0, KVP_SSD_ADMIT);
 	return end(good);
 }
 
-/* Three fifths as many are remembered as the cache has blocks, the latest ones. */
+/* The ghost remembers three fifths as many blocks as the cache has, the latest ones. */
 static bool test_ghost(void)
 {
 	u32 soon = 0, late = 0, wrong = 0, n = CAPACITY / 3;
@@ -200,7 +200,7 @@ static bool test_ghost(void)
 	return end(good);
 }
 
-/* With the index, all that a cache takes for each of its blocks. */
+/* With the index: all memory that a cache takes for each of its blocks. */
 static bool test_memory(void)
 {
 	static const u32 sizes[] = { 1u << 24, 1u << 26 };
@@ -235,7 +235,7 @@ static bool test_meta(void)
 	return end(good);
 }
 
-/* Of @n blocks that may enter, how many do? */
+/* The number of admissions among @n blocks that may enter. */
 static u32 fill(u32 n)
 {
 	u32 filled = 0;
@@ -260,15 +260,15 @@ static bool test_budget(void)
 	u32 n = 0, i;
 
 	good &= filled(CAPACITY, CAPACITY / 2) && filled(10, 0);
-	/* What was refused for want of credit is not forgotten. */
+	/* a block refused for lack of credit is not forgotten */
 	good &= admit(~0u, 0, KVP_SSD_UNPROVEN) && admit(~0u, 0, KVP_SSD_UNPROVEN);
 	good &= admit(~0u, 0, KVP_SSD_BUDGET) && admit(1, KVP_ASK_META, KVP_SSD_BUDGET);
 	st.now += DAY / 10;
 	good &= admit(~0u, 0, KVP_SSD_ADMIT) && filled(CAPACITY, CAPACITY / 20 - 1);
-	/* Nothing is saved up beyond a day's. */
+	/* no more than a day's credit is saved up */
 	st.now += 5 * DAY;
 	good &= filled(CAPACITY, CAPACITY / 2);
-	/* What was not written comes back, once. */
+	/* unused credit is returned, once */
 	kvp_ssd_refund(&p);
 	kvp_ssd_refund(&p);
 	good &= filled(10, 2);
@@ -298,17 +298,20 @@ static bool test_budget(void)
 	return end(good);
 }
 
-/* It may be another one at any time: what was saved up is never more than a day's of it, and nothing is owed. */
+/*
+ * The budget may change at any time. The credit never exceeds a day of the new budget, and there is
+ * no debt.
+ */
 static bool test_budget_set(void)
 {
 	bool good = make(100);
 
 	kvp_ssd_set_budget(&p, 10);
 	good &= expect(!kvp_ssd_check(&p), "more than a day's of the lower one");
-	/* As much as of a new cache, although nobody has asked since. */
+	/* the same credit as a new cache, although there was no request since */
 	kvp_ssd_set_budget(&p, 50);
 	good &= filled(CAPACITY, CAPACITY / 10);
-	/* Nor does anybody wait for what the higher one has let in. */
+	/* the new budget does not make up for earlier admissions */
 	kvp_ssd_set_budget(&p, 10);
 	good &= filled(10, 0);
 	st.now += DAY / 10;
@@ -316,7 +319,7 @@ static bool test_budget_set(void)
 	st.now += DAY / 10;
 	kvp_ssd_set_budget(&p, 100);
 	good &= filled(CAPACITY, CAPACITY / 10);
-	/* What is given back is not saved up beyond that either. */
+	/* returned credit is limited by a day's budget, too */
 	kvp_ssd_set_budget(&p, 0);
 	kvp_ssd_refund(&p);
 	good &= expect(!kvp_ssd_check(&p), "more than none") && filled(10, 0);
@@ -327,7 +330,7 @@ static bool test_budget_set(void)
 	return end(good);
 }
 
-/* --- what stays --------------------------------------------------------------------- */
+/* --- reinsertion ---------------------------------------------------------------------- */
 
 static struct kvp_index_entry e[SEGMENT];
 static bool keep[SEGMENT];
@@ -360,7 +363,7 @@ static bool test_reinsert(void)
 	good &= kept(0, "......") && kept(0, "");
 	e[1].hits = e[4].hits = 1;
 	good &= kept(2, ".k..k.");
-	/* At most ten of forty: those that were hit most, then the first. */
+	/* at most ten of forty: those with the most hits, then the first */
 	for (i = 0; i < SEGMENT; i++)
 		e[i].hits = i < 20 ? 1 : i < 24 ? 3 : 2;
 	good &= kept(10, "....................kkkkkkkkkk..........");
@@ -370,7 +373,7 @@ static bool test_reinsert(void)
 	return end(good);
 }
 
-/* Nobody else has what is dirty. */
+/* The cache has the only copy of dirty blocks. */
 static bool test_dirty_stays(void)
 {
 	bool good = make(100);
@@ -398,7 +401,7 @@ static bool test_meta_stays(void)
 	e[30].hits = 1;
 	st.count.meta = CAPACITY / 10;
 	good &= kept(21, "kkkkkkkkkkkkkkkkkkkk..........k.........");
-	/* More than a tenth: as others, if they were hit. */
+	/* more than a tenth: like others, if they were hit */
 	st.count.meta++;
 	good &= kept(1, "..............................k.........");
 	e[3].hits = 1;
@@ -406,7 +409,7 @@ static bool test_meta_stays(void)
 	return end(good);
 }
 
-/* Reclaim a good part of the cache, of which @hit of forty blocks were hit. */
+/* Reclaims a large part of the cache, of which @hit of forty blocks were hit. */
 static u32 need_after(u32 hit)
 {
 	u32 i, round;
@@ -419,7 +422,7 @@ static u32 need_after(u32 hit)
 	return p.need;
 }
 
-/* Where what enters is worth while, two sightings do. */
+/* Where admitted blocks get hits, two reads suffice. */
 static bool test_need(void)
 {
 	bool good = make(100);
@@ -429,7 +432,7 @@ static bool test_need(void)
 	good &= expect(need_after(21) == 2, "half were hit");
 	good &= expect(need_after(11) == 2, "between the two it stays as it is");
 	good &= expect(need_after(10) == 3, "a quarter was hit");
-	/* Dirty blocks and metadata did not enter by this way. */
+	/* dirty blocks and metadata were not admitted in this way */
 	fresh();
 	before = p.left;
 	for (i = 0; i < SEGMENT; i++) {
@@ -442,7 +445,7 @@ static bool test_need(void)
 	return end(good);
 }
 
-/* --- how fast it is made clean ------------------------------------------------------ */
+/* --- the rate of destage -------------------------------------------------------------- */
 
 static bool test_destage(void)
 {
@@ -475,7 +478,7 @@ static bool test_accept(void)
 	for (dirty = CAPACITY * 3 / 4 + 1; dirty <= CAPACITY; dirty++) {
 		rate = kvp_ssd_accept(CAPACITY, dirty, full);
 		good &= expect(rate <= last, "%llu dirty: %llu, before that %llu", dirty, rate, last);
-		/* Steadily: no step is more than a hundredth of what the vdevs can take. */
+		/* smoothly: no step exceeds a hundredth of the vdevs' rate */
 		good &= expect(last == ~0ull || last - rate <= full / 100, "a step of %llu", last - rate);
 		last = rate;
 	}
@@ -487,8 +490,8 @@ static bool test_accept(void)
 }
 
 /*
- * What the bucket lets through in a second of asking every millisecond for @blocks, none larger
- * than these having gone before; ~0 if it made somebody wait longer than for them.
+ * The blocks that the bucket admits in a second, asked every millisecond for @blocks, with no
+ * larger request before. ~0 if a wait was longer than for these.
  */
 static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
 {
@@ -503,7 +506,10 @@ static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
 	return n;
 }
 
-/* A pace that changes while somebody waits: half of the wait at the old one, and half of what is left at the new one. */
+/*
+ * A rate that changes during a wait: half of the wait at the old rate, and half of the rest at the
+ * new one.
+ */
 static bool test_pace_changes(void)
 {
 	u64 now = 5000000000, half = 8000000000, wait;
@@ -522,7 +528,7 @@ static bool test_pace_changes(void)
 	now += wait - 1;
 	good &= expect(kvp_ssd_take(&b, now, 1, 16) == 1, "just before the end");
 	good &= expect(!kvp_ssd_take(&b, now + 1, 1, 16), "it has waited");
-	/* The largest that there can be. */
+	/* the largest possible wait */
 	b = (struct kvp_ssd_bucket){ .next = now };
 	good &= expect(!kvp_ssd_take(&b, now, ~0u, 1), "the largest");
 	wait = kvp_ssd_take(&b, now, 1, 1ull << 32);
@@ -549,8 +555,8 @@ static bool test_take(void)
 }
 
 /*
- * A cache under load for @seconds, in steps of a tenth. Returns what is dirty then, and in
- * @least the least that was accepted in a second of the second half.
+ * A cache under load for @seconds, in steps of a tenth. Returns the dirty part at the end. @least
+ * receives the lowest rate accepted in a second of the second half.
  */
 static double load(double dirty, double wanted, double full, u32 seconds, double *least)
 {
@@ -573,7 +579,10 @@ static double load(double dirty, double wanted, double full, u32 seconds, double
 	return dirty;
 }
 
-/* What the data vdevs can take is never slowed down; beyond that it settles, and never stops. */
+/*
+ * A load within the data vdevs' rate is never slowed down. Above that the rate settles, and never
+ * reaches zero.
+ */
 static bool test_load(void)
 {
 	bool good = make(100);
@@ -603,7 +612,7 @@ static bool test_no_memory(void)
 		       "capacity");
 	good &= expect(kvp_ssd_init(&p, CAPACITY, 1, KVP_SSD_MAX_FILL + 1, 0, 1, GFP_KERNEL) == -EINVAL,
 		       "budget");
-	/* The largest there is needs no more at once than kvmalloc() gives. */
+	/* the largest one needs no more in one piece than kvmalloc() gives */
 	good &= expect(!kvp_ssd_init(&p, KVP_INDEX_MAX_PLACES, SEGMENT, 100, 0, 1, GFP_KERNEL), "8 TiB");
 	good &= expect(memory_bytes() < 1ull << 31, "%zu bytes", memory_bytes());
 	kvp_ssd_exit(&p);
@@ -628,7 +637,7 @@ static bool at_most(const char *what, double value, double limit)
 	return expect(value <= limit, "%s: %+.1f %%", what, 100 * value);
 }
 
-/* The index and the policies together never say what is not so. */
+/* The index and the policies together never give a wrong answer. */
 static bool test_whole(void)
 {
 	unsigned int kind, size;
@@ -656,7 +665,7 @@ static bool test_written(void)
 	return at_most("SSD: written against FIFO", ssd_wear(replay(), SSD_OURS, SSD_FIFO), -.68);
 }
 
-/* What is copied, beside what the host wrote and what was let in; the worst cell. */
+/* Copied blocks relative to written and admitted ones; the worst cell. */
 static bool test_amplification(void)
 {
 	double mixed = 0, all = 0, x;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What every policy misses on every trace, for `make report`: a line for each trace and size,
- * with the trace's name, the size in percent of the footprint, and the part of the blocks read
- * that each policy missed, in percent. SCALE=N: more objects, and as many more requests.
+ * The misses of every policy on every trace, for `make report`. One line for each trace and size:
+ * the trace's name, the size in percent of the footprint, and each policy's misses in percent of
+ * the blocks read. SCALE=N: N times the objects and requests.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The index of the SSD cache with threads: the file is compiled into this one, with real
- * locks and real atomic accesses in place of the stand-ins. ThreadSanitizer says if
- * anything is reached without its lock; what is found has to fit together besides.
+ * The index of the SSD cache with threads. The index is compiled into this file, with real locks
+ * and real atomic accesses in place of the stand-ins. ThreadSanitizer reports accesses without the
+ * lock. All results must also be consistent.
  *
- * Every block has one thread that changes it, as if that held the block's lock. The others
- * find, hit, clean and walk over places whatever block is there, while one more thread lets
- * the table grow. The crc of an entry names the block and the place for which it was made,
- * so a mixture of two is noticed.
+ * Each block is changed by one thread, as if that thread held the block's lock. The others find,
+ * hit, clean and walk over places of any blocks, while one more thread lets the table grow. The crc
+ * of an entry names its block and its place, so a mixture of two entries is noticed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +38,7 @@ static void real_lock(spinlock_t *lock)
 		sched_yield();
 }
 
-/* Others often run next, so that whatever still comes without the lock is met by them. */
+/* Lets other threads run often, so that they meet accesses without the lock. */
 static void real_unlock(spinlock_t *lock)
 {
 	static __thread unsigned int unlocks;
@@ -53,8 +52,8 @@ static void real_unlock(spinlock_t *lock)
 
 #define WRITERS		3
 #define READERS		2
-#define KEYS		600u	/* a writer's own */
-#define PLACES		1300u	/* a writer's own: more than it has blocks */
+#define KEYS		600u	/* keys of one writer */
+#define PLACES		1300u	/* places of one writer: more than it has blocks */
 #define CHUNKS		24
 #define STEPS		60000
 
@@ -114,7 +113,7 @@ static void write_block(struct thread *t, u32 k)
 	set_place(t, k, i);
 }
 
-/* Only this thread changes these blocks, so it knows what there is. */
+/* only this thread changes these blocks, so it knows their state */
 static void *writer(void *arg)
 {
 	struct thread *t = arg;

@@ -5,7 +5,7 @@
 
 #include "trace.h"
 
-#define OBJECT_BLOCKS	8u	/* an object has so much room, and uses 1 block of it to all */
+#define OBJECT_BLOCKS	8u	/* space of an object, which uses 1 to all of these blocks */
 
 uint64_t rng_next(struct rng *r)
 {
@@ -104,7 +104,7 @@ static uint32_t zipf_draw(const struct zipf *z, struct rng *r)
 	return z->object[low];
 }
 
-/* All of an object, or, one time in four, one block of it. Returns how many blocks. */
+/* All of an object, or, one time in four, one block of it. Returns the number of blocks. */
 static uint32_t ask_object(struct trace *t, uint32_t object, unsigned int writes, struct rng *r)
 {
 	static const uint8_t sizes[] = { 1, 1, 1, 1, 2, 2, 4, OBJECT_BLOCKS };
@@ -122,7 +122,7 @@ static uint32_t ask_object(struct trace *t, uint32_t object, unsigned int writes
 
 /* --- kinds -------------------------------------------------------------------------- */
 
-/* Requests of 32 blocks and a rest, as a file system would read ahead. */
+/* Requests of 32 blocks and a rest, like a file system's read-ahead. */
 static void ask_run(struct trace *t, uint32_t first, uint32_t at, uint32_t span, uint32_t blocks)
 {
 	uint32_t n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Traces: what is asked of a cache, made from a seed, the same on every host.
+ * Traces: requests to a cache, made from a seed, the same on every host.
  *
- * A request is a bio of one or more blocks. Most kinds draw objects of 1 to 8
- * blocks from some distribution and ask for all of one, or for one block of it.
+ * A request is a bio of one or more blocks. Most kinds draw objects of 1 to 8 blocks from a
+ * distribution, and read a whole object or one block of it.
  */
 #ifndef CACHE_TRACE_H
 #define CACHE_TRACE_H
@@ -29,7 +29,7 @@ struct request {
 /**
  * struct trace - requests of one kind
  * @span: all blocks lie below it
- * @footprint: how many different ones are asked for
+ * @footprint: number of different blocks
  */
 struct trace {
 	const char *name;
@@ -41,7 +41,7 @@ struct trace {
 /** trace_kinds - names, up to a NULL */
 extern const char *const trace_kinds[];
 
-/** trace_make() - about @accesses blocks of kind number @kind; more objects for a larger @scale */
+/** trace_make() - about @accesses blocks of kind number @kind; a larger @scale has more objects */
 struct trace *trace_make(unsigned int kind, uint32_t scale, uint64_t seed);
 void trace_free(struct trace *t);
 
