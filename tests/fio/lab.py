@@ -16,11 +16,11 @@ BENCH = TOP / "build/bench"
 PROFILER = TOP / "tests/fio/insnprof"
 KERNEL = "6.12"
 
-# What the program guest knows.
+# Names that the program guest knows.
 KINDS = ("hdd", "ssd")
 STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1", "cached", "cached1", "full",
           "writecache", "bcache", "dmcache", "writecache-full", "bcache-full", "dmcache-full")
-# What a hit is compared with, in tests/fio/bars and tests/fio/profile.
+# The bases of hits, in tests/fio/bars and tests/fio/profile.
 BASES = ("zero", "linear")
 SCALING_JOBS = ("read-128k", "write-128k", "read-1m", "write-1m")
 JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "read-1m", "ram-hit",
@@ -28,7 +28,7 @@ JOBS = ("randread-qd1", "randread-qd32", "randwrite-qd32", "sync", "write-1m", "
 
 
 def _harness():
-    """tests/vm/run as a module: it knows how to start a machine."""
+    """tests/vm/run as a module, which can start a machine."""
     loader = importlib.machinery.SourceFileLoader("vm_run", str(TOP / "tests/vm/run"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("vm_run", loader))
     loader.exec_module(module)
@@ -39,7 +39,7 @@ vm = _harness()
 
 
 def prepare():
-    """Whatever the machines need, built and in place."""
+    """Builds and places all files that the machines need."""
     for command in (["scripts/setup", "vm", "lab"], ["make", "-s", "module", f"KVER={KERNEL}"]):
         subprocess.run(command, cwd=TOP, check=True, stdout=subprocess.DEVNULL)
     BENCH.mkdir(parents=True, exist_ok=True)
@@ -49,16 +49,15 @@ def prepare():
 def guest(name, command, *, env=None, qemu="", memory="4G"):
     """Runs a command in a machine of the lab; yields the objects of its "@KEY {...}" lines.
 
-    All it says is kept in build/bench/NAME.log, the kernel's messages in
-    NAME.console. A machine that does not reach
-    "@done" raises RuntimeError.
+    Its output is kept in build/bench/NAME.log, the kernel's messages in NAME.console.
+    A machine that does not reach "@done" raises RuntimeError.
     """
     settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
     inner = f"{settings} exec {command}"
     kernel = vm.Kernel(KERNEL)
     cmd = vm.vng_command(kernel, False, memory=memory, cpus=1, stock=True)
     cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
-    cmd += ["--verbose"]  # else there is no console to keep
+    cmd += ["--verbose"]  # otherwise there is no console output
     cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
     with open(BENCH / f"{name}.console", "wb") as console:
         machine = subprocess.Popen(

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The reader held against the engine and the tool, on images that simulated power cuts left.
+"""Compares the reader with the engine and the tool, on images of simulated power cuts.
 
     compare.py [--rest] SIM KVPOOLCTL MKIMAGE TOOL
     compare.py SIM KVPOOLCTL FOLDER
 
-SIM fills a folder with images; KVPOOLCTL is built for the same sizes (tests/sim/Makefile). Every
-block must be, byte for byte, what the engine's recovery made of it, and every count the one that
-`kvpoolctl check` has. Without a leg, too: the engine says what is there, or the
-reader agrees with the tool alone. Then some blocks are made rotten, and a chain that counts is
-said not to, and the two must agree once more. MKIMAGE makes pools as the codecs have them, with a
-log that skips the rest of a segment and with windows of the usual size: there TOOL, the tool as it
-is, must agree. Last comes what the document itself gives as examples. With FOLDER only that is
-looked at, which `sim --dump FOLDER` has filled; --rest: more images.
+SIM fills a folder with images; KVPOOLCTL is built for the same sizes (tests/sim/Makefile).
+Every block must equal the result of the engine's recovery, and every count that of
+`kvpoolctl check`. Without a leg the engine names the blocks that are there, or the reader
+must agree with the tool alone. Then some blocks are made rotten, and a complete chain is
+marked as begun only; the reader and the tool must agree again. MKIMAGE makes pools with the
+codecs, with a log that skips the rest of a segment and with windows of the usual size. For
+these, TOOL, the installed tool, must agree. Last come the examples of the document. With
+FOLDER only that folder is compared, which `sim --dump FOLDER` has filled. --rest: more images.
 """
 import glob
 import json
@@ -28,7 +28,8 @@ import kvread
 
 WINDOW, STRIPED_WINDOW = 1024, 3072     # KVP_LOG_WINDOW in tests/sim/Makefile
 
-# (suite, tests, crashes): each kind of vdev, several of them, caches of each kind, and what a log can hold.
+# (suite, tests, crashes): each kind of vdev, several vdevs, caches of each kind, and all
+# kinds of log entries.
 FEW = (("sequences", "sequence:mirror:write:", 3), ("vdevs", "mixed:mirror+parity:", 8),
        ("parity", "parity:", 8), ("parity", "parity-intent:", 8), ("cache", "sequence:cache2-parity:write:", 3),
        ("cache", "sequence:cache-mirror:", 2), ("stripelog", "stripelog:cut", 3),
@@ -51,7 +52,7 @@ def fill(sim, folder, runs):
 
 
 def tool_says(tool, legs):
-    """What check counts; None: it does not look at blocks."""
+    """The counts of check; None: it did not read blocks."""
     run = subprocess.run([tool, "check", "-j", *legs], capture_output=True, text=True, check=False)
     answer = json.loads(run.stdout).get("check")
     if not answer or answer["log"]["state"] == "unread":
@@ -60,7 +61,7 @@ def tool_says(tool, legs):
 
 
 def read(legs, out=None, window=WINDOW):
-    """The reader's report; None: refused."""
+    """The reader's report; None: it refused."""
     try:
         pool = kvread.Pool(legs, window)
     except kvread.Refused:
@@ -74,7 +75,7 @@ def read(legs, out=None, window=WINDOW):
 
 
 def differences(mine, its):
-    """Between the reader and check."""
+    """The differences between the reader and check."""
     if not mine or "blocks" not in mine:
         return [] if its is None else [f"the reader refuses, check says {its['result']}"]
     if its is None:
@@ -89,7 +90,7 @@ def differences(mine, its):
 
 
 def same_contents(got, want):
-    """Blocks that differ."""
+    """The number of different blocks."""
     with open(got, "rb") as a, open(want, "rb") as b:
         mine, its = a.read(), b.read()
     if len(mine) < len(its):
@@ -99,7 +100,7 @@ def same_contents(got, want):
 
 
 def compare(tool, name):
-    """What is wrong with one crash: a list of lines."""
+    """The faults of one crash: a list of lines."""
     with open(name + ".result", encoding="ascii") as f:
         missing = int(f.read().split()[3])
     legs = sorted(glob.glob(name + ".leg*"))
@@ -117,7 +118,7 @@ def compare(tool, name):
 
 
 def say_begun(leg, folder, state):
-    """A copy of a leg whose superblocks say of a complete chain that it was only begun: @state."""
+    """A copy of a leg whose superblocks call a complete chain begun only: @state."""
     copy = os.path.join(folder, os.path.basename(leg))
     shutil.copy(leg, copy)
     blocks = os.path.getsize(leg) // kvread.BLOCK
@@ -136,7 +137,8 @@ def say_begun(leg, folder, state):
 
 
 def lie(tool, name):
-    """What the reader and check make of a chain that does not count (4.11), without each leg; None: there is none."""
+    """The verdicts of the reader and check on a chain that does not count (4.11), without each leg;
+    None: no chain."""
     legs, faults = sorted(glob.glob(name + ".leg*")), []
     pool = kvread.Pool(legs, WINDOW)
     complete = pool.sb.redo_state == 2
@@ -153,7 +155,7 @@ def lie(tool, name):
 
 
 def rot(legs, folder, rng):
-    """Copies of legs of which a few blocks are rotten, some of them on all legs."""
+    """Copies of legs with a few rotten blocks, some of them on all legs."""
     copies = [shutil.copy(leg, folder) for leg in legs]
     used = []
     with open(copies[0], "rb") as f:
@@ -175,7 +177,7 @@ def rot(legs, folder, rng):
 
 
 def rotten(tool, name, number):
-    """What the reader and check make of it when some of it is rotten: they must agree."""
+    """The reader and check must agree about rotten images."""
     legs = sorted(glob.glob(name + ".leg*"))
     with tempfile.TemporaryDirectory() as folder:
         copies = rot(legs, folder, random.Random(number))
@@ -188,7 +190,7 @@ MADE = (("", 2), ("-s", 2), ("-1", 3), ("-2", 4), ("-3", 5), ("-l", 4))
 
 
 def made(mkimage, tool):
-    """[what is wrong] of each pool that mkimage makes, with all legs and without each."""
+    """[faults] of each pool that mkimage makes, with all legs and without each."""
     results = []
     for option, count in MADE:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The examples of docs/on-disk-format.md, and the golden superblock, as the reader sees them."""
+"""The examples of docs/on-disk-format.md, and the golden superblock, read by the reader."""
 import os
 import re
 import struct
@@ -85,7 +85,7 @@ def places(text):
 
 
 class Fake:
-    """What Entry asks a log for."""
+    """The fields of a log that Entry uses."""
     def __init__(self, nonce):
         self.v = vdev(kind=kvread.MIRROR, leg_count=2, segments=16, segment_blocks=512)
         self.sb = type("Sb", (), {"nonce": nonce, "pool_blocks": 1 << 20, "vdevs": [self.v]})
@@ -124,7 +124,7 @@ def log_places(_):
 # --- the golden superblock -------------------------------------------------------------------------
 
 def golden():
-    """tests/sim/golden_data.h: made by golden.py, and held against the engine's codec."""
+    """tests/sim/golden_data.h: made by golden.py, and compared with the engine's codec."""
     with open(TOP + "/tests/sim/golden_data.h", encoding="ascii") as f:
         text = f.read()
     text = text[text.index("golden_superblock"):text.index("golden_log_entry")]
@@ -146,7 +146,7 @@ def superblock(_):
 
 
 def refusals(_):
-    """2.1: the decoder refuses what a sum that fits does not excuse."""
+    """2.1: the decoder refuses faults even if the sum matches."""
     lies = (("version", 20, "I", 2), ("feature", 40, "Q", 1), ("place", 80, "Q", LABEL + 16384), ("legs", 212, "I", 49),
             ("window", 1024 + 60, "I", 16384), ("kind", 1024, "I", 6), ("first_leg", 1024 + 4, "I", 1),
             ("log_vdev", 3556, "I", 1), ("redo_state", 3583, "B", 1), ("pool_blocks", 200, "Q", 513),
@@ -163,7 +163,7 @@ def refusals(_):
 
 
 def run():
-    """[(name, what is wrong or None)]"""
+    """[(name, fault or None)]"""
     text, results = document(), []
     for test in (sums, layout, places, entry, log_places, superblock, refusals):
         try:

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads a pool from images of its legs, as docs/on-disk-format.md says, and by nothing else.
+"""Reads a pool from images of its legs, by docs/on-disk-format.md and by nothing else.
 
     kvread.py [-o FILE] [--window BLOCKS] LEG...
 
-Prints what there is as JSON. With -o it writes the pool's contents to FILE: every block
-as a recovery would leave it, and 4096 bytes 0xee for each block that is lost.
-It shares no code with the module or the tool, and reads only. Numbers in comments
-are sections of the document. --window is the default window of a cache's log (1.2),
-which the simulator builds smaller than the format has it.
+Prints the pool as JSON. With -o it writes the pool's contents to FILE: every block as after
+a recovery, and 4096 bytes 0xee for each lost block. It shares no code with the module or the
+tool, and only reads. Numbers in comments are sections of the document. --window is the
+default window of a cache's log (1.2), which the simulator builds smaller than the format's.
 """
 import argparse
 import itertools
@@ -63,7 +62,7 @@ def crc32c(crc, data):
 
 
 def _zeros_table():
-    """What a block of zeros makes of each value of each byte of a crc: the sum is linear."""
+    """The effect of a block of zeros on each value of each byte of a crc: the sum is linear."""
     bits = [crc32c(1 << i, ZEROS) for i in range(32)]
     table = []
     for byte in range(4):
@@ -80,7 +79,7 @@ _seen = {ZEROS: 0}
 
 
 def crc_block(crc, data):
-    """crc32c of a block. The part that depends on the data alone is computed once."""
+    """crc32c of a block. The part that depends only on the data is computed once."""
     if data not in _seen:
         _seen[data] = crc32c(0, data)
     z = BEHIND_ZEROS
@@ -100,7 +99,7 @@ def page_sum(seed, level, index, page):
 
 
 def without_sum(data, at, start=0xFFFFFFFF):
-    """The sum of a structure whose field at @at is that sum, taken as zero."""
+    """The sum of a structure; its own field at @at counts as zero."""
     data = data[:at] + b"\0\0\0\0" + data[at + 4:]
     for i in range(0, len(data), BLOCK):
         part = data[i:i + BLOCK]
@@ -188,7 +187,7 @@ class Vdev:
         return lsn - lsn % self.segment_blocks + self.segment_blocks
 
     def needed(self):
-        """So many legs are enough for all that it holds."""
+        """The number of legs that suffice for all its contents."""
         return self.leg_count - 1 if self.parity1 or self.striped else 1
 
     # table: 3 and 1.3
@@ -435,7 +434,7 @@ class Superblock:
         return turn.vdev, turn.first + t * turn.width + j - turn.at
 
     def pool_block(self, vdev, own):
-        """The block of the pool that block @own of the vdev is; None: none."""
+        """The pool's block for block @own of the vdev; None: none."""
         for region in self.parts:
             for turn in region.turns:
                 if turn.vdev is not vdev or own < turn.first:
@@ -463,7 +462,7 @@ def extent(v):
 # --- which superblock and which legs count: 2.2 -------------------------------------------------
 
 def read_label(leg, window):
-    """The newest valid superblock of a leg: the first that is valid, of what claims to be the newest."""
+    """A leg's newest valid superblock: the first valid one in order of claimed age."""
     found = []
     for ring in (0, leg.blocks - 256):
         for slot in range(16):
@@ -481,7 +480,7 @@ def read_label(leg, window):
 
 
 def choose(legs):
-    """The winner; its vdevs have the legs that count."""
+    """The winning superblock; its vdevs have the legs that count."""
     best = max((leg.sb for leg in legs), key=lambda s: (s.epoch, s.sequence))
     if best.flags & 8:
         raise Refused("only legs that were about to join")
@@ -521,7 +520,7 @@ class Table:
         return self.page(level + 1, index >> 9)[index & 511]
 
     def page(self, level, index):
-        """Its 512 words. What is null, given up or damaged becomes words that say so."""
+        """Its 512 words. A null, given up or damaged page becomes words with that meaning."""
         if (level, index) not in self.pages:
             self.pages[level, index] = self.load(level, index)
         return self.pages[level, index]
@@ -542,7 +541,7 @@ class Table:
         return [~0] * 512
 
     def entry(self, leaf, word):
-        """(state, crc, birth); state 3: nobody knows."""
+        """(state, crc, birth); state 3: unknown."""
         e = self.page(0, leaf)[word]
         return e >> 62 & 3, e & 0xFFFFFFFF, e >> 32 & 0x3FFFFFFF
 
@@ -598,7 +597,8 @@ class Entry:
         return Record(kind, block, vdev, count, crc)
 
     def payload_at(self, v, i):
-        """Place of payload block @i behind the lsn; and of full stripes the places of the rest of its row (4.9)."""
+        """Place of payload block @i after the lsn; in full stripes also the places of the rest of
+        its row (4.9)."""
         if not v.striped:
             return self.hdr_blocks + i, None
         n, s = v.leg_count, self.payload
@@ -618,7 +618,7 @@ LoggedParity = namedtuple("LoggedParity", "limit crc data")
 
 
 class Log:
-    """Walks it, and keeps what it says."""
+    """Walks the log, and keeps its contents."""
 
     def __init__(self, sb):
         self.sb = sb
@@ -660,7 +660,7 @@ class Log:
     # one entry
 
     def headers(self, lsn, v):
-        """Whatever may be a header at @lsn: (leg, raw)."""
+        """Possible headers at @lsn: (leg, raw)."""
         room = v.segment_end(lsn) - lsn
         if v.striped:
             yield from self.striped_headers(lsn, v, room)
@@ -675,7 +675,7 @@ class Log:
             yield leg, raw
 
     def striped_headers(self, lsn, v, room):
-        """4.9: of each block either copy."""
+        """4.9: either copy of each block."""
         def copies(i):
             return list(dict.fromkeys(raw for at in (lsn + 2 * i, lsn + 2 * i + 1) for _, raw in v.log_read(at)))
 
@@ -689,7 +689,7 @@ class Log:
                 yield None, b"".join((first,) + rest)
 
     def payload(self, e, v, leg=None):
-        """The payload, of each record what there is with its sum: None if nowhere. Of one leg, or of any."""
+        """The payload: for each record the data with its sum, or None. From one leg, or from any."""
         found, n = [], 0
         for r in e.records:
             if r.kind not in (DATA, PARITY, CLEAN):
@@ -736,7 +736,7 @@ class Log:
     # the chain of entries
 
     def places(self, limit):
-        """4.4: where the next entry may begin."""
+        """4.4: places where the next entry may begin."""
         after = self.v.segment_end(self.end)
         if self.end < limit:
             yield self.end
@@ -774,7 +774,7 @@ class Log:
         self.look_beyond(old.nonce if old else sb.log_nonce)
 
     def find_known(self):
-        """4.4: up to where all was durable, by the first headers of segments."""
+        """4.4: the watermark, by the first headers of segments."""
         sb = self.sb
         lsn = self.settled or self.v.segment_end(sb.log_tail)
         self.known = self.settled
@@ -786,7 +786,7 @@ class Log:
                     pass
 
     def look_beyond(self, nonce):
-        """4.4: what shows that more was durable, or that the superblock is old."""
+        """4.4: signs that more was durable, or that the superblock is old."""
         for v in self.carriers:
             for lsn in range(self.end, self.limit):
                 for _, raw in self.headers(lsn, v):
@@ -827,7 +827,7 @@ class Log:
     # what it says
 
     def history(self, block, limit=(1 << 64, 0)):
-        """What it says of a block before @limit, newest first."""
+        """Versions of a block before @limit, newest first."""
         all_of_it = [Version(lsn, rec, DISCARD, 0, None) for lsn, rec, first, count in self.discards
                      if first <= block < first + count]
         all_of_it = sorted(all_of_it + self.versions.get(block, []), key=lambda v: (v.lsn, v.rec), reverse=True)
@@ -837,7 +837,7 @@ class Log:
         return v.lsn < self.settled and v.kind != DATA
 
     def is_open(self, lsn):
-        """4.10: may the intents of the entry at @lsn have been cut short?"""
+        """4.10: may intents of the entry at @lsn have been cut short?"""
         return self.last is not None and (lsn >= self.last.lsn or lsn in self.last.open)
 
 
@@ -868,7 +868,7 @@ class Pool:
             all(sum(leg is not None for leg in v.legs) >= v.needed() for v in self.sb.vdevs if not v.is_cache)
 
     def block(self, block):
-        """(state, contents): contents None for what is unwritten or lost."""
+        """(state, contents): contents None for an unwritten or lost block."""
         v, own = self.sb.locate(block)
         if v.parity1:
             row = v.row_of(own)
@@ -921,7 +921,7 @@ class Pool:
     # 4.7
 
     def clean(self):
-        """Blocks that summaries say are clean, and those of them that are rotten."""
+        """Blocks that summaries call clean, and the rotten ones among them."""
         sb = self.sb
         v = next((v for v in sb.vdevs if v.is_cache), None)
         if not v or not any(v.legs):
@@ -968,7 +968,7 @@ class Pool:
         return csum == without_sum(raw, 4, start)
 
     def clean_block(self, v, leg, raw, lsn, at, era):
-        """True: clean; False: rotten; None: nothing is said of it, or not any more."""
+        """True: clean; False: rotten; None: no summary names it, or not any more."""
         addr, crc = struct.unpack_from("<QI", raw, 32 + 16 * at)
         block = addr & (1 << 48) - 1
         if not addr >> 63 or block >= self.sb.pool_blocks:
@@ -1019,7 +1019,7 @@ class Row:
         return self.log.history(self.blocks[piece], limit) if self.blocks[piece] is not None else []
 
     def counted(self, piece, limit):
-        """What parity counts of a piece: contents; None: that is not to be had."""
+        """The contents of a piece that the parity counts; None: unknown."""
         version = next(iter(self.history(piece, limit)), None)
         if version and version.kind == DISCARD:
             return ZEROS
@@ -1032,7 +1032,7 @@ class Row:
         return self.home(piece) if self.home_is(piece, crc) else None
 
     def parity_for(self, piece, version):
-        """Parity that counts @version of a piece, or with None what the table says, and its limit."""
+        """Parity that counts @version of a piece, or with None the table's version, and its limit."""
         logged = self.log.rows.get((self.v.index, self.row))
         if logged and logged.limit > (self.pool.sb.log_tail, 0):
             newest = next(iter(self.history(piece, logged.limit)), None)
@@ -1054,7 +1054,7 @@ class Row:
         return data if data is not None and self.sum(piece, data) == crc else None
 
     def at_home(self, piece, version):
-        """A version that is at home or nowhere."""
+        """A version that only home can have."""
         state, crc, _ = self.entry(piece)
         if not version and state == UNWRITTEN:
             return "unwritten", None
@@ -1093,7 +1093,7 @@ STATES = ("valid", "unwritten", "in_log", "torn", "poisoned", "unrepaired")
 
 
 def report(pool, out=None):
-    """What there is; contents to @out, a file."""
+    """The pool's report; contents to @out, a file."""
     sb, log = pool.sb, pool.log
     answer = {
         "pool": sb.name, "uuid": sb.pool_uuid.hex(), "epoch": sb.epoch, "sequence": sb.sequence, "era": sb.era,

@@ -2,12 +2,11 @@
 /*
  * Instructions per function of a running guest: a TCG plugin for qemu.
  *
- *   qemu -icount shift=0,sleep=off -plugin insnprof.so,out=DIR
+ * qemu -icount shift=0,sleep=off -plugin insnprof.so,out=DIR
  *
- * It counts how often every translated block is executed. Each time the guest
- * runs the program mark, the counts since the mark before are written to
- * DIR/prof.N, as lines "address instructions executions", and cleared; the
- * first mark only clears. The program report puts names to them.
+ * It counts how often every translated block is executed. The program mark in the guest ends a
+ * count: the counts since the mark before are written to DIR/prof.N, as lines "address instructions
+ * executions", and cleared. The first mark only clears. The program report adds names.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is used here of the plugin interface of qemu 7 and 8; Debian packages no header. */
+/* The used part of the plugin interface of qemu 7 and 8; Debian packages no header. */
 typedef uint64_t qemu_plugin_id_t;
 typedef struct qemu_info_t qemu_info_t;
 struct qemu_plugin_tb;
@@ -41,7 +40,7 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 EXPORT int qemu_plugin_version = 1;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
 
-/* Does nothing, and nothing but mark executes it. */
+/* Has no effect; only mark executes it. */
 static const unsigned char marker[] = { 0x0f, 0x18, 0x80, 0x78, 0x56, 0x34, 0x12 };
 
 struct block {
@@ -134,7 +133,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->executions, 1);
 	if (b->address >> 47)
-		return;	/* the kernel; mark runs in user space */
+		return;	/* in the kernel; mark runs in user space */
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
