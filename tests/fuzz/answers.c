@@ -19,7 +19,7 @@ static void remove_empty(void)
 	rmdir(empty);
 }
 
-/* What the commands say goes nowhere; the sanitizers and unsure() have the descriptor. */
+/* The output of the commands is dropped; the sanitizers and unsure() keep the descriptor. */
 static void begin(void)
 {
 	int null = open("/dev/null", O_WRONLY);

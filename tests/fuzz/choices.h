@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For the tool's tests that spoil things by chance: their choices are read from the input. Included
+ * For the tool's tests that spoil data by chance: here the input makes their choices. Included
  * once.
  */
 #ifndef KVPOOL_FUZZ_CHOICES_H
@@ -11,7 +11,8 @@
 static struct input all;
 
 /*
- * The number below @below at @at of the input, which is moved on; behind its end there are zeros.
+ * The number below @below at position @at of the input, which moves on. Beyond the end there are
+ * zeros.
  */
 static u64 choose(u64 *at, u64 below)
 {
@@ -23,7 +24,7 @@ static u64 choose(u64 *at, u64 below)
 	return take(&rest, bytes) % below;
 }
 
-/* Some inputs to begin with: bytes by chance. */
+/* Some first inputs: random bytes. */
 static void seed_choices(unsigned int n, size_t size)
 {
 	u64 state = 88172645463325252ull;

@@ -42,7 +42,7 @@ void unsure(const char *file, int line, const char *fmt, ...)
 {
 	va_list args;
 
-	/* Not stderr: a target may have turned that off. */
+	/* not stderr: a target may have turned it off */
 	dprintf(STDERR_FILENO, "%s:%d: ", file, line);
 	va_start(args, fmt);
 	vdprintf(STDERR_FILENO, fmt, args);

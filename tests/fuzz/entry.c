@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries of a log, one behind the other, patched and mostly sealed again. What decodes must be
- * safe to use, and its records go through the replay, which is held against a plain reading of
- * them. Input: shape, place of the first failing allocation, then entries: flags, number of
- * records, records, number of patches, patches.
+ * Entries of a log in sequence, patched and mostly sealed again. An entry that decodes must be safe
+ * to use. Its records go through the replay, whose result is compared with a plain reading of them.
+ * Input: shape, number of the first failing allocation, then entries: flags, number of records,
+ * records, number of patches, patches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "shapes.h"
 
 #define UNSEALED	1	/* the sum is as the patches left it */
-#define SHORT		2	/* fewer blocks were read than there are */
-#define SETTLED		4	/* intents and discards of it are */
+#define SHORT		2	/* fewer blocks were read than the entry has */
+#define SETTLED		4	/* its intents and discards are resolved */
 #define PLAIN		8	/* records are 16 bytes as they are on disk */
 
 #define MOST		512	/* records that are remembered */
@@ -33,7 +33,8 @@ static u32 nr_known;
 
 /* --- an entry ----------------------------------------------------------------------------- */
 
-static void some_record(struct input *in, u32 flags, const struct kvp_sb *sb, struct kvp_disk_rec *d)
+static void some_record(struct input *in, u32 flags, const struct kvp_sb *sb,
+			struct kvp_disk_rec *d)
 {
 	struct kvp_rec r;
 
@@ -65,11 +66,13 @@ static u32 payload_of(const void *buf, u32 records)
 }
 
 /* Return: flags; @avail: blocks of @buf, which has room for KVP_MAX_HDR_BLOCKS. */
-static u32 build(struct input *in, const struct kvp_sb *sb, const struct kvp_geometry *g, u64 lsn, u8 *buf, u32 *avail)
+static u32 build(struct input *in, const struct kvp_sb *sb, const struct kvp_geometry *g, u64 lsn,
+		 u8 *buf, u32 *avail)
 {
 	u32 flags = (u32)take(in, 1), n = (u32)take(in, 1), patches, i;
 	struct kvp_log_hdr h = {
-		.nonce = sb->log_nonce, .epoch = sb->epoch, .lsn = lsn, .prev_lsn = lsn - 1, .durable = lsn,
+		.nonce = sb->log_nonce, .epoch = sb->epoch, .lsn = lsn, .prev_lsn = lsn - 1,
+			.durable = lsn,
 		.rec_count = n, .hdr_blocks = kvp_log_hdr_blocks(n),
 	};
 	struct kvp_disk_log_hdr *d = (struct kvp_disk_log_hdr *)buf;
@@ -88,7 +91,7 @@ static u32 build(struct input *in, const struct kvp_sb *sb, const struct kvp_geo
 		patch(&some, buf, bytes);
 	}
 	*avail = h.hdr_blocks;
-	/* As many records as the header says by now, if there is room for them. */
+	/* as many records as the header says now, if they fit */
 	i = le32_to_cpu(d->rec_count);
 	if (i <= (KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec)) {
 		bytes = KVP_LOG_HDR_SIZE + i * sizeof(struct kvp_disk_rec);
@@ -98,39 +101,46 @@ static u32 build(struct input *in, const struct kvp_sb *sb, const struct kvp_geo
 		__le64 seeds[2] = { cpu_to_le64(sb->nonce), d->nonce };
 
 		d->csum = 0;
-		d->csum = cpu_to_le32(kvp_crc32c(kvp_crc32c(~0u, seeds, sizeof(seeds)), buf, bytes));
+		d->csum = cpu_to_le32(kvp_crc32c(kvp_crc32c(~0u, seeds, sizeof(seeds)), buf,
+						 bytes));
 	}
 	if (flags & SHORT)
 		*avail -= 1;
 	return flags;
 }
 
-/* Header, payload and parity fill the entry, and nothing lies twice. */
+/* Header, payload and parity fill the entry without overlap. */
 static void check_shape(const struct kvp_geometry *g, const struct kvp_log_hdr *h)
 {
 	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };
 	u8 there[KVP_MAX_ENTRY_BLOCKS] = { 0 };
 	u32 i, at, index, end;
 
-	sure(h->blocks <= KVP_MAX_ENTRY_BLOCKS && h->hdr_blocks <= KVP_MAX_HDR_BLOCKS, "length of an entry");
+	sure(h->blocks <= KVP_MAX_ENTRY_BLOCKS && h->hdr_blocks <= KVP_MAX_HDR_BLOCKS,
+	     "length of an entry");
 	sure(h->open_count <= KVP_MAX_OPEN_INTENTS, "open intents");
 	for (i = 0; i < h->payload; i++) {
 		at = kvp_log_payload_at(g, h, i);
 		sure(at < h->blocks && !there[at]++, "block %u of the payload lies at %u", i, at);
 		if (!kvp_log_striped(g))
 			continue;
-		sure(kvp_log_stripe_part(&s, at, &index) == KVP_LOG_PART_PAYLOAD && index == i, "part of an entry");
-		sure(kvp_log_stripe_row(&s, at, &end) < at && at < end && end <= h->blocks, "row of a block");
-		sure(kvp_log_row_first(at, kvp_log_row(g, h, at)) == kvp_log_stripe_row(&s, at, &end) &&
+		sure(kvp_log_stripe_part(&s, at, &index) == KVP_LOG_PART_PAYLOAD && index == i,
+		     "part of an entry");
+		sure(kvp_log_stripe_row(&s, at, &end) < at && at < end && end <= h->blocks,
+		     "row of a block");
+		sure(kvp_log_row_first(at, kvp_log_row(g, h, at)) == kvp_log_stripe_row(&s, at,
+			&end) &&
 		     kvp_log_row_blocks(kvp_log_row(g, h, at)) <= g->leg_count, "row, in a byte");
 	}
 	for (i = 0; kvp_log_striped(g) && i < h->blocks; i++)
-		sure((kvp_log_stripe_part(&s, i, &index) == KVP_LOG_PART_PAYLOAD) == there[i], "block %u", i);
+		sure((kvp_log_stripe_part(&s, i, &index) == KVP_LOG_PART_PAYLOAD) == there[i],
+		     "block %u", i);
 }
 
 /* --- the replay ---------------------------------------------------------------------------- */
 
-static int feed(struct kvp_replay *replay, const struct kvp_sb *sb, const struct kvp_geometry *g, const u8 *buf,
+static int feed(struct kvp_replay *replay, const struct kvp_sb *sb, const struct kvp_geometry *g,
+		const u8 *buf,
 		const struct kvp_log_hdr *h, u32 flags)
 {
 	const struct kvp_disk_rec *d = (const void *)(buf + KVP_LOG_HDR_SIZE);
@@ -145,7 +155,8 @@ static int feed(struct kvp_replay *replay, const struct kvp_sb *sb, const struct
 		if (kvp_rec_has_payload(&k->rec))
 			at = kvp_log_payload_at(g, h, payload++);
 		sure(k->rec.kind == KVP_REC_PARITY ||
-		     (k->rec.count && k->rec.block < sb->pool_blocks && k->rec.count <= sb->pool_blocks - k->rec.block),
+		     (k->rec.count && k->rec.block < sb->pool_blocks &&
+		      k->rec.count <= sb->pool_blocks - k->rec.block),
 		     "a record beyond the end");
 		if (k->rec.kind == KVP_REC_PARITY || !kvp_rec_counts(&k->rec))
 			continue;
@@ -164,7 +175,7 @@ static int feed(struct kvp_replay *replay, const struct kvp_sb *sb, const struct
 	return 0;
 }
 
-/* The chain of @block, from the newest record back. */
+/* Checks the chain of @block, from the newest record back. */
 static void check_block(struct kvp_replay *replay, u64 block)
 {
 	const struct kvp_replay_rec *rec = kvp_replay_newest(replay, block);
@@ -177,7 +188,8 @@ static void check_block(struct kvp_replay *replay, u64 block)
 			continue;
 		if (k->settled || k->rec.kind == KVP_REC_DISCARD)
 			break;
-		sure(rec && rec->block == block && rec->kind == k->rec.kind && rec->lsn == k->at.lsn &&
+		sure(rec && rec->block == block && rec->kind == k->rec.kind &&
+		     rec->lsn == k->at.lsn &&
 		     rec->rec == k->at.rec && rec->crc == k->rec.crc, "record %u of block %llu", i,
 		     (unsigned long long)block);
 		sure(!rec->payload == (k->rec.kind == KVP_REC_INTENT), "payload of a record");
@@ -224,14 +236,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		struct kvp_log_hdr h;
 		u64 epoch;
 
-		/* So that reading behind what there is is noticed. */
+		/* so that the sanitizers notice a read beyond the end */
 		exact = malloc(avail ? avail * KVP_BLOCK_SIZE : 1);
 		memcpy(exact, buf, avail * KVP_BLOCK_SIZE);
 		free(buf);
 		kvp_log_epoch(exact, avail, sb->nonce, &epoch);
 		if (avail)
 			kvp_log_hdr_claims(exact);
-		ret = kvp_log_decode(g, exact, avail, sb->nonce, sb->log_nonce, lsn, sb->pool_blocks, &h, &why);
+		ret = kvp_log_decode(g, exact, avail, sb->nonce, sb->log_nonce, lsn,
+				     sb->pool_blocks, &h, &why);
 		reached(!ret);
 		if (ret) {
 			sure(*why.text, "refused (%d) without a reason", ret);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the targets share. A target is one file with LLVMFuzzerTestOneInput(): libFuzzer calls it,
- * or main.c with the files of a corpus. It ends the program where something is not as it has to be.
+ * Shared by the targets. A target is one file with LLVMFuzzerTestOneInput(). libFuzzer calls it, or
+ * main.c does with the files of a corpus. It ends the program on a fault.
  */
 #ifndef KVPOOL_FUZZ_H
 #define KVPOOL_FUZZ_H
 
 #include "format/format.h"
 
-/* What is left of an input. Behind its end there are zeros. */
+/* The rest of an input. Beyond its end there are zeros. */
 struct input {
 	const u8 *at;
 	size_t left;
@@ -17,7 +17,7 @@ struct input {
 /** take() - the next @bytes, at most 8, as a number in little endian */
 u64 take(struct input *in, u32 bytes);
 
-/** patch() - change @buf of @size as the rest of the input says: numbers set or added at offsets */
+/** patch() - change @buf of @size by the rest of the input: numbers set or added at offsets */
 void patch(struct input *in, void *buf, size_t size);
 
 /** sure() - end the program if @condition does not hold */
@@ -29,13 +29,13 @@ void patch(struct input *in, void *buf, size_t size);
 void unsure(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 
-/** reached() - the input was taken, or refused; a corpus has to have both */
+/** reached() - count an input as accepted or refused; a corpus must have both */
 void reached(bool taken);
 
-/* A target; the second it may have, and it is called once, before all inputs. */
+/* A target. The second function is optional, and called once, before all inputs. */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
-/** fuzz_seeds() - inputs to begin with: seed() for each */
+/** fuzz_seeds() - call seed() for each first input */
 void fuzz_seeds(void);
 void seed(const void *data, size_t size);
 

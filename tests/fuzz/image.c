@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Images of pools, spoilt and sealed again, before what inspect, check and import read from
- * devices. Input: the choices that tools/kvpoolctl/tests/fuzz.c makes by chance.
+ * Images of pools, spoilt and sealed again, read by inspect, check and import. Input: the choices
+ * that tools/kvpoolctl/tests/fuzz.c makes by chance.
  */
 #define FUZZ_INPUT
 #include "../../tools/kvpoolctl/tests/fuzz.c"

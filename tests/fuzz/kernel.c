@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the simulator's library and stand-in headers want of the machine. There is none here. */
+/* Stubs for the kernel functions that the simulator's library and headers need. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ void *sim_alloc(size_t size, gfp_t gfp)
 	if (!(gfp & __GFP_NOFAIL) && fuzz_memory_fails_at && !--fuzz_memory_fails_at)
 		return NULL;
 	p = malloc(size);
-	/* Not zeros: no caller may rely on them. */
+	/* not zeros: callers must not rely on zeros */
 	return memset(p, gfp & __GFP_ZERO ? 0 : 0x5a, size);
 }
 

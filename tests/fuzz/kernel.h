@@ -4,7 +4,7 @@
 
 #include "format/format.h"
 
-/* So many allocations from now on the one that may fail does; 0: none. */
+/* The number of the next allocation that fails; 0: none. */
 extern u32 fuzz_memory_fails_at;
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A new pool of any vdevs and sizes, and one that gets a vdev later: what is laid out must be what
- * the decoder takes for sound. Input: number of vdevs, and of each: kind, legs, size, log, chunk,
- * window.
+ * A new pool of any vdevs and sizes, and one that gets a vdev later. The decoder must accept the
+ * layout. Input: number of vdevs, and for each: kind, legs, size, log, chunk, window.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #define VDEV		15	/* bytes of an input */
 #define MOST_BLOCKS	(1ull << 51)	/* of a device: the kernel counts its bytes in 63 bits */
 
-/* A size: a number and a shift, so that large ones are as near as small ones. */
+/* A size as a number and a shift, so that large sizes are as likely as small ones. */
 static u64 some_size(struct input *in, u32 bytes)
 {
 	u64 n = take(in, bytes);
@@ -26,7 +25,8 @@ static u64 some_size(struct input *in, u32 bytes)
 
 static bool add_vdev(struct input *in, struct kvp_sb *sb, u32 max_roots)
 {
-	u32 kind = (u32)take(in, 1) % (KVP_VDEV_CACHE_PARITY1 + 2), legs = (u32)take(in, 1) % (KVP_MAX_MIRROR_LEGS + 2), i;
+	u32 kind = (u32)take(in, 1) % (KVP_VDEV_CACHE_PARITY1 + 2),
+		legs = (u32)take(in, 1) % (KVP_MAX_MIRROR_LEGS + 2), i;
 	u64 blocks = some_size(in, 2) % MOST_BLOCKS, use = some_size(in, 1), log = some_size(in, 2);
 	struct kvp_geometry *g = &sb->vdevs[sb->vdev_count];
 	struct kvp_why why = { "" };
@@ -38,7 +38,8 @@ static bool add_vdev(struct input *in, struct kvp_sb *sb, u32 max_roots)
 	ret = kvp_layout_one(kind, legs, kvp_leg_room(blocks), use, log, max_roots, g, &why);
 	if (ret)
 		sure(*why.text, "refused (%d) without a reason", ret);
-	if (ret || (kvp_is_cache(g) && (!sb->vdev_count || kvp_cache_find(sb) >= 0)) || legs > KVP_MAX_LEGS - sb->leg_count)
+	if (ret || (kvp_is_cache(g) && (!sb->vdev_count || kvp_cache_find(sb) >= 0)) ||
+	    legs > KVP_MAX_LEGS - sb->leg_count)
 		return false;
 	ret = kvp_geometry_check(g, blocks, &why);
 	sure(!ret, "laid out, and not sound: %s", why.text);
@@ -60,7 +61,8 @@ static void check_pool(struct kvp_sb *sb)
 	if (!kvp_logs_hold_discard(sb, 1))
 		return;
 	for (v = 0; v < sb->vdev_count; v++) {
-		if (kvp_is_parity1(&sb->vdevs[v]) && !kvp_logs_hold_discard(sb, sb->vdevs[v].chunk_blocks))
+		if (kvp_is_parity1(&sb->vdevs[v]) && !kvp_logs_hold_discard(sb,
+			sb->vdevs[v].chunk_blocks))
 			return;
 		left += kvp_has_data(&sb->vdevs[v]) ? sb->vdevs[v].data_blocks : 0;
 	}
@@ -90,7 +92,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	while (laid_out && later--) {
 		u32 first = sb->vdev_count;
 
-		laid_out = kvp_cache_find(sb) < 0 && add_vdev(&in, sb, KVP_MAX_ROOTS - (u32)kvp_sb_roots(sb)) &&
+		laid_out = kvp_cache_find(sb) < 0 && add_vdev(&in, sb,
+							      KVP_MAX_ROOTS - (u32)kvp_sb_roots(sb)) &&
 			   kvp_has_data(&sb->vdevs[first]) && !kvp_regions_add(sb, first);
 		if (laid_out)
 			check_pool(sb);
@@ -104,7 +107,8 @@ void fuzz_seeds(void)
 	static const struct {
 		u8 kind, legs;
 	} vdevs[] = {
-		{ KVP_VDEV_MIRROR, 2 }, { KVP_VDEV_PARITY1, 3 }, { KVP_VDEV_SINGLE, 1 }, { KVP_VDEV_CACHE, 2 },
+		{ KVP_VDEV_MIRROR, 2 }, { KVP_VDEV_PARITY1, 3 }, { KVP_VDEV_SINGLE, 1 },
+			{ KVP_VDEV_CACHE, 2 },
 		{ KVP_VDEV_CACHE_PARITY1, 3 },
 	};
 	u8 text[2 + 2 * VDEV] = { 1, 1 };
@@ -119,7 +123,10 @@ void fuzz_seeds(void)
 			v[1] = k ? vdevs[i].legs : vdevs[i % 3].legs;
 			v[2] = 3;
 			v[4] = 14 + (u8)i;
-			/* No whole segments of a cache may be dirty: 16385 blocks, in bytes. */
+			/*
+			 * a cache's dirty limit that is no whole number of segments: 16385 blocks,
+			 * in bytes
+			 */
 			v[12] = 1;
 			v[13] = 64;
 			v[14] = KVP_BLOCK_SHIFT;

@@ -17,12 +17,14 @@
 #include "fuzz.h"
 #include "main.h"
 
-#define INPUT_MAX	16384	/* bytes; a larger file has no place in a corpus */
-#define SECONDS_MAX	60	/* of processor time, for what goes round in a circle */
+#define INPUT_MAX	16384	/* bytes; larger files do not belong in a corpus */
+#define SECONDS_MAX	60	/* of processor time, for endless loops */
 
 static unsigned int passed, failed;
 
-/* In memory of its own size, so that reading behind its end is noticed. */
+/*
+ * Reads a file into memory of its exact size, so that the sanitizers notice a read beyond the end.
+ */
 static void run_file(const char *path)
 {
 	static u8 buf[INPUT_MAX + 1];
@@ -85,7 +87,8 @@ static void run_folder(const char *folder, struct dirent **files, int n)
 	char path[4096];
 	int i;
 
-	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (counts == MAP_FAILED) {
 		perror("mmap");
 		exit(2);
@@ -96,7 +99,8 @@ static void run_folder(const char *folder, struct dirent **files, int n)
 		free(files[i]);
 	}
 	free(files);
-	printf("%s: %d inputs, %lu taken and %lu refused\n", folder, n, counts->taken, counts->refused);
+	printf("%s: %d inputs, %lu taken and %lu refused\n", folder, n, counts->taken,
+	       counts->refused);
 	result(counts->taken && counts->refused, "the corpus does not get both in and refused");
 	printf("%u passed, %u failed\n", passed, failed);
 }

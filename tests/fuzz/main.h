@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between common.c and main.c. */
+/* Shared by common.c and main.c. */
 #ifndef KVPOOL_FUZZ_MAIN_H
 #define KVPOOL_FUZZ_MAIN_H
 

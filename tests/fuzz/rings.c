@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was seen of the rings of superblocks of a leg, and what follows from it. Input: the newest
- * sequence, the state and sequence of each slot, then two superblocks' numbers.
+ * The slots of a leg's superblock rings, and the conclusions from them. Input: the newest sequence,
+ * the state and sequence of each slot, then the numbers of two superblocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,26 +19,28 @@ static void read_rings(struct input *in, struct kvp_sb_rings *r, u64 newest)
 			u64 s = newest - newest % KVP_SB_RING + slot;
 
 			r->state[ring][slot] = how % 4;
-			/* As it may be there, or anything. */
-			r->sequence[ring][slot] = how & 8 ? take(in, 8) : s > newest ? s - KVP_SB_RING : s;
+			/* a possible sequence, or any */
+			r->sequence[ring][slot] = how & 8 ? take(in, 8) : s > newest ?
+				s - KVP_SB_RING : s;
 		}
 }
 
-/* Has a ring the newest one where it has to be? Then the ring tells what else there is. */
+/* Has a ring the newest one in its slot? Then the ring shows what else it holds. */
 static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 {
 	return r->state[ring][newest % KVP_SB_RING] == KVP_SLOT_VALID &&
 	       r->sequence[ring][newest % KVP_SB_RING] == newest;
 }
 
-/* Is there a slot that may hold something newer? */
+/* May a slot hold a newer one? */
 static bool in_doubt(const struct kvp_sb_rings *r)
 {
 	u32 ring, slot;
 
 	for (ring = 0; ring < KVP_RINGS; ring++)
 		for (slot = 0; slot < KVP_SB_RING; slot++)
-			if (r->state[ring][slot] == KVP_SLOT_UNREADABLE || r->state[ring][slot] == KVP_SLOT_BAD)
+			if (r->state[ring][slot] == KVP_SLOT_UNREADABLE ||
+			    r->state[ring][slot] == KVP_SLOT_BAD)
 				return true;
 	return false;
 }
@@ -53,10 +55,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	read_rings(&in, &r, newest);
 	may = kvp_sb_rings_may_hold(&r, newest);
 	reached(may > newest);
-	sure(may >= newest && may < newest + KVP_SB_RING, "%llu may be there, and %llu is", (unsigned long long)may,
+	sure(may >= newest && may < newest + KVP_SB_RING, "%llu may be there, and %llu is",
+	     (unsigned long long)may,
 	     (unsigned long long)newest);
 	sure(kvp_sb_rings_unreadable(&r) <= KVP_RINGS * KVP_SB_RING, "slots that cannot be read");
-	if (may > newest && newest && (answers(&r, KVP_RING_FRONT, newest) || answers(&r, KVP_RING_BACK, newest)))
+	if (may > newest && newest && (answers(&r, KVP_RING_FRONT, newest) ||
+				       answers(&r, KVP_RING_BACK, newest)))
 		sure(in_doubt(&r), "all can be read, and yet there may be more");
 	best.epoch = take(&in, 8) % KVP_SB_COUNT_END;
 	best.sequence = take(&in, 8) % KVP_SB_COUNT_END;

@@ -32,7 +32,8 @@ static const struct {
 	{ { { KVP_VDEV_SINGLE, 1, SMALL }, { KVP_VDEV_CACHE, 1, LARGE } }, KVP_MAX_GENERATIONS },
 	{ { { KVP_VDEV_MIRROR, 2, SMALL }, { KVP_VDEV_CACHE_PARITY1, 3, LARGE } }, 1 },
 	{ { { KVP_VDEV_PARITY1, 4, LARGE }, { KVP_VDEV_CACHE_PARITY1, 16, LARGE } }, 0 },
-	{ { { KVP_VDEV_MIRROR, 2, SMALL }, { KVP_VDEV_PARITY1, 5, LARGE }, { KVP_VDEV_SINGLE, 1, SMALL },
+	{ { { KVP_VDEV_MIRROR, 2, SMALL }, { KVP_VDEV_PARITY1, 5, LARGE },
+	    { KVP_VDEV_SINGLE, 1, SMALL },
 	    { KVP_VDEV_CACHE, 2, SMALL } }, 0 },
 };
 
@@ -75,7 +76,8 @@ static struct kvp_sb *make(u32 which)
 		u64 blocks = shapes[which].vdevs[v].blocks;
 
 		sb->vdevs[v].first_leg = sb->leg_count;
-		sure(!kvp_layout_one(shapes[which].vdevs[v].kind, legs, blocks, 0, 0, KVP_MAX_ROOTS / 4,
+		sure(!kvp_layout_one(shapes[which].vdevs[v].kind, legs, blocks, 0, 0,
+				     KVP_MAX_ROOTS / 4,
 				     &sb->vdevs[v], &why), "shape %u: %s", which, why.text);
 		for (i = 0; i < legs; i++)
 			sb->legs[sb->leg_count++].size_blocks = blocks;
@@ -100,7 +102,8 @@ static struct kvp_sb *golden(void)
 
 	for (i = 0; i < sizeof(golden_superblock) / sizeof(golden_superblock[0]); i++)
 		memcpy((u8 *)d + golden_superblock[i].at, golden_superblock[i].bytes, 16);
-	sure(!kvp_sb_decode(d, le64_to_cpu(d->self_offset), 2304, sb, &why), "golden: %s", why.text);
+	sure(!kvp_sb_decode(d, le64_to_cpu(d->self_offset), 2304, sb, &why), "golden: %s",
+	     why.text);
 	free(d);
 	return sb;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sound superblocks to begin with: the golden one, and pools of each kind. */
+/* Sound superblocks as a start: the golden one, and pools of each kind. */
 #ifndef KVPOOL_FUZZ_SHAPES_H
 #define KVPOOL_FUZZ_SHAPES_H
 
@@ -10,12 +10,12 @@
 /** shape() - number @which, below SHAPES */
 const struct kvp_sb *shape(u32 which);
 
-/** shape_disk() - the same as it is on disk */
+/** shape_disk() - the same in its form on disk */
 const struct kvp_disk_sb *shape_disk(u32 which);
 
 /**
- * shape_fill() - what a superblock has besides its vdevs, which are laid out; where its log begins
- * follows from them
+ * shape_fill() - fill in all of a superblock except the vdevs, which are laid out; the log's
+ * position follows from them
  */
 void shape_fill(struct kvp_sb *sb);
 

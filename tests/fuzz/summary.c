@@ -12,7 +12,7 @@
 #include "shapes.h"
 
 #define UNSEALED	1	/* the sum is as the patches left it */
-#define OTHER_LEG	2	/* it is that of another leg */
+#define OTHER_LEG	2	/* the summary of another leg */
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
@@ -31,11 +31,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		d->csum = 0;
 	if (!(flags & UNSEALED))
 		kvp_summary_seal(d, sb->nonce, sb->legs[0].uuid);
-	valid = kvp_summary_valid(d, sb->nonce, sb->legs[flags & OTHER_LEG ? sb->leg_count - 1 : 0].uuid, sb->log_tail,
+	valid = kvp_summary_valid(d, sb->nonce, sb->legs[flags & OTHER_LEG ? sb->leg_count - 1 :
+							 0].uuid, sb->log_tail,
 				  sb->era);
 	reached(valid);
 	if (valid)
-		sure(le64_to_cpu(d->lsn) == sb->log_tail && le32_to_cpu(d->era) <= sb->era, "of another segment or era");
+		sure(le64_to_cpu(d->lsn) == sb->log_tail && le32_to_cpu(d->era) <= sb->era,
+		     "of another segment or era");
 	for (i = 0; valid && i < KVP_SUMMARY_RECORDS; i++)
 		if (kvp_summary_get(d, i, sb->pool_blocks, &r))
 			sure(r.block < sb->pool_blocks, "a block beyond the end");
@@ -45,7 +47,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 void fuzz_seeds(void)
 {
-	static const u8 records[] = { 8, 0, 3, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0 }, other[] = { 9, OTHER_LEG };
+	static const u8 records[] = { 8, 0, 3, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0 },
+		other[] = { 9, OTHER_LEG };
 
 	seed(records, sizeof(records));
 	seed(other, sizeof(other));

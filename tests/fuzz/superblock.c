@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A superblock of a pool of some shape, patched and mostly sealed again. One that is taken must be
- * safe to use: whatever follows from it lies where it may. Input: shape, flags, [size of the leg,]
- * patches.
+ * A superblock of a pool of some shape, patched and mostly sealed again. If it is accepted, it must
+ * be safe to use: every place that follows from it is valid. Input: shape, flags, [size of the
+ * leg,] patches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "shapes.h"
 
 #define UNSEALED	1	/* the sum is as the patches left it */
-#define ELSEWHERE	2	/* read at another place than it says */
+#define ELSEWHERE	2	/* read at another place than its own */
 #define OTHER_SIZE	4	/* of the leg */
 #define SAMPLES		6
 
@@ -37,13 +37,15 @@ static u64 some(u64 end)
 	}
 }
 
-static void inside(const struct kvp_geometry *g, struct kvp_place p, u64 start, u64 blocks, const char *what)
+static void inside(const struct kvp_geometry *g, struct kvp_place p, u64 start, u64 blocks,
+		   const char *what)
 {
-	sure(p.leg < g->leg_count && p.block >= start && p.block - start < blocks, "%s: leg %u, block %llu",
+	sure(p.leg < g->leg_count && p.block >= start && p.block - start < blocks,
+	     "%s: leg %u, block %llu",
 	     what, p.leg, (unsigned long long)p.block);
 }
 
-/* The regions of one vdev lie between the labels of its smallest leg. */
+/* The regions of a single vdev lie between the labels of its smallest leg. */
 static void check_ends(const struct kvp_sb *sb, const struct kvp_geometry *g, u64 leg_blocks)
 {
 	u64 least = ~0ull;
@@ -58,11 +60,13 @@ static void check_ends(const struct kvp_sb *sb, const struct kvp_geometry *g, u6
 	sure(g->first_leg + g->leg_count <= sb->leg_count, "legs of a vdev");
 	sure(least > KVP_LABEL_BLOCKS, "a leg of %llu blocks", (unsigned long long)least);
 	least -= KVP_LABEL_BLOCKS;
-	sure(g->log_start >= KVP_LABEL_BLOCKS && g->log_start + kvp_log_region(g) <= least, "log region");
+	sure(g->log_start >= KVP_LABEL_BLOCKS && g->log_start + kvp_log_region(g) <= least,
+	     "log region");
 	if (kvp_ssdcopy_blocks(g))
 		sure(g->table_start + kvp_ssdcopy_blocks(g) <= least, "copies of the table");
 	if (kvp_has_data(g))
-		sure(g->table_start >= KVP_LABEL_BLOCKS && g->table_start + kvp_table_blocks(g) <= g->log_start &&
+		sure(g->table_start >= KVP_LABEL_BLOCKS &&
+		     g->table_start + kvp_table_blocks(g) <= g->log_start &&
 		     g->data_start + kvp_home_blocks(g) <= least, "table and data");
 }
 
@@ -83,7 +87,8 @@ static void check_log(const struct kvp_sb *sb, const struct kvp_geometry *g)
 static void check_table(const struct kvp_geometry *g)
 {
 	u32 level = (u32)some(g->levels), copy;
-	u64 index = some(kvp_pages_at(g, level)), first = g->table_start, blocks = kvp_table_blocks(g);
+	u64 index = some(kvp_pages_at(g, level)), first = g->table_start,
+		blocks = kvp_table_blocks(g);
 
 	for (copy = 0; copy < kvp_page_copies(g); copy++) {
 		struct kvp_place p = kvp_page_place(g, level, index, (u32)some(2), copy);
@@ -103,10 +108,13 @@ static void check_data(const struct kvp_geometry *g)
 		return;
 	row = kvp_row_of(g, block);
 	sure(row < kvp_row_count(g), "row of a block");
-	sure(kvp_row_block(g, row, kvp_piece_of(g, block)) == block, "a block, from its row and piece");
+	sure(kvp_row_block(g, row, kvp_piece_of(g, block)) == block,
+	     "a block, from its row and piece");
 	inside(g, kvp_parity_place(g, row), g->data_start, kvp_home_blocks(g), "parity");
-	sure(kvp_parity_place(g, row).leg != kvp_data_place(g, block).leg, "a block beside its parity");
-	sure(kvp_parity_index(g, row) >> KVP_PTRS_SHIFT == kvp_entry_index(g, block) >> KVP_PTRS_SHIFT,
+	sure(kvp_parity_place(g, row).leg != kvp_data_place(g, block).leg,
+	     "a block beside its parity");
+	sure(kvp_parity_index(g, row) >> KVP_PTRS_SHIFT == kvp_entry_index(g,
+		block) >> KVP_PTRS_SHIFT,
 	     "entry of a parity");
 	sure(kvp_parity_index(g, row) != kvp_entry_index(g, block), "one entry of two");
 }
@@ -123,12 +131,14 @@ static void check_map(const struct kvp_sb *sb)
 	sure(p.vdev < sb->vdev_count && kvp_has_data(g) && p.left && p.block < g->data_blocks &&
 	     p.left <= g->data_blocks - p.block, "place of block %llu", (unsigned long long)block);
 	sure(kvp_map_block(map, p.vdev, p.block) == block, "a block, from its place");
-	sure(kvp_map_from(map, p.vdev, block) == p.block, "first block of a vdev from one of it on");
+	sure(kvp_map_from(map, p.vdev, block) == p.block,
+	     "first block of a vdev from one of it on");
 	sure(kvp_map_whole(map, end, 64) <= end, "whole units");
 	first = p.block - p.block % kvp_leaf_blocks(g);
 	leaf = kvp_map_leaf(map, p.vdev, first);
 	sure(leaf.blocks > p.block - first, "a leaf without its block");
-	sure(kvp_map_leaf_block(&leaf, p.block) == block && kvp_map_leaf_own(&leaf, block) == p.block,
+	sure(kvp_map_leaf_block(&leaf, p.block) == block &&
+	     kvp_map_leaf_own(&leaf, block) == p.block,
 	     "a block, from its leaf");
 }
 
@@ -168,7 +178,7 @@ static void check_use(const struct kvp_sb *sb, u64 leg_blocks)
 	}
 }
 
-/* Written again it is the same, and can be read. */
+/* An accepted superblock, written again, is the same and can be read. */
 static void check_again(const struct kvp_sb *sb, u64 offset, u64 leg_blocks, int expected)
 {
 	static struct kvp_disk_sb first, second;
@@ -183,7 +193,7 @@ static void check_again(const struct kvp_sb *sb, u64 offset, u64 leg_blocks, int
 	sure(!memcmp(&first, &second, sizeof(first)), "encoded to something else");
 }
 
-/* What a start and a checkpoint do to it leaves one that can be read. */
+/* After the changes of a start and a checkpoint it can still be read. */
 static void check_next(const struct kvp_sb *sb, u64 offset, u64 leg_blocks)
 {
 	static struct kvp_sb next;
@@ -196,7 +206,7 @@ static void check_next(const struct kvp_sb *sb, u64 offset, u64 leg_blocks)
 	if (!next.redo_nonce) {
 		next.log_tail += some(next.log_commit - next.log_tail + 1);
 		kvp_generations_trim(&next);
-		/* The entry before the tail is then the last of that generation. */
+		/* the entry before the tail then is the last of that generation */
 		if (next.generation_count && next.generations[0].last_lsn < next.log_tail)
 			next.log_prev_lsn = next.generations[0].last_lsn;
 		check_again(&next, offset, leg_blocks, 0);
@@ -209,7 +219,8 @@ static void check_next(const struct kvp_sb *sb, u64 offset, u64 leg_blocks)
 		next.log_commit = kvp_log_segment_end(g, last);
 		if (next.log_commit - 1 > next.log_tail)
 			kvp_generation_end(&next, next.log_commit, last, 1);
-		check_again(&next, offset, leg_blocks, next.log_commit - next.log_tail <= kvp_log_window(g) ? 0 : -EUCLEAN);
+		check_again(&next, offset, leg_blocks,
+			    next.log_commit - next.log_tail <= kvp_log_window(g) ? 0 : -EUCLEAN);
 	}
 	next = *sb;
 	kvp_log_anew(&next, next.log_vdev, next.log_others, 77);
@@ -254,7 +265,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 void fuzz_seeds(void)
 {
-	/* Of the cache behind a mirror the log goes beyond the end. */
+	/* the log of a cache behind a mirror goes beyond the end */
 	const u32 at = offsetof(struct kvp_disk_sb, vdevs[1].log_segments);
 	const u8 beyond[] = { 9, 0, 2, (u8)at, (u8)(at >> 8), 11, 0, 0, 0 };
 	u8 text[2] = { 0 };

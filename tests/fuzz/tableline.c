@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Table lines. The words, each in memory of its own size, are read as the simulator's test has them
- * read: what is taken must be what another reading of them says. Input: the line.
+ * Table lines. Each word lies in memory of its own size, and the words are read as in the
+ * simulator's test. An accepted line must mean what another reading of the words says. Input: the
+ * line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,15 @@ bool unexpected(const char *file, int line, const char *why, ...)
 	return false;
 }
 
-/* parse(), but into memory of its own: the legs are the last that is there. */
+/* parse(), but into memory of its own: the legs come last there. */
 static void parse_apart(struct trial *t)
 {
 	char **argv = malloc((t->nr ?: 1) * sizeof(*argv));
 	struct kvp_start *s = calloc(1, sizeof(*s));
 
 	memcpy(argv, t->words, t->nr * sizeof(*argv));
-	t->line = (struct kvp_line){ .argc = t->nr, .argv = argv, .refusal = &t->refusal, .open = open_leg };
+	t->line = (struct kvp_line){ .argc = t->nr, .argv = argv, .refusal = &t->refusal,
+				     .open = open_leg };
 	t->ret = kvp_line_parse(&t->line, s);
 	t->s = *s;
 	free(s);

@@ -55,7 +55,7 @@ static void make_pool(void *arg)
 		sim_fail("format: %s", m->host.refusal.why);
 	/* Two leaves' worth would be nicer, but tiny pools have one page; leave some unwritten. */
 	host_write(&m->host, 0, 12, false);
-	/* Of two vdevs, as much of the first one's end as of the other's begin. */
+	/* with two vdevs, blocks on both sides of their boundary */
 	host_write(&m->host, m->start.second ? host_boundary(&m->start) - 40 : 64, 80, false);
 	host_write(&m->host, 300, 8, true);
 	host_checkpoint(&m->host);
@@ -77,7 +77,7 @@ static void rebase_from(struct base *b, struct making *m)
 	}
 }
 
-/* Of another depth. */
+/* The base of a table of another depth. */
 static void forget_base(struct base *b)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cache of kind parity1: what is durable in its log can be had without any one of its SSDs, as is
- * found out by a reader of its own; and who uses the pool meanwhile notices nothing.
+ * A cache of kind parity1. Durable contents of its log are readable without any one of its SSDs, as
+ * a reader of its own verifies. The pool's users notice nothing meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,10 @@ static void read_log(struct scene *s, struct reader *r)
 			 pool->log->durable.prev_lsn);
 }
 
-/* Whatever SSD is lost, but of those that are lost already nothing is asked. Returns the entries. */
+/*
+ * Checks the log without each SSD, but only while all SSDs are in use. Returns the number of
+ * entries.
+ */
 static u32 check_log(struct scene *s)
 {
 	struct reader *r = kmalloc(sizeof(*r), GFP_KERNEL);
@@ -255,7 +258,7 @@ static void without_any(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* One SSD takes no writes any more: it is given up, recorded, and nobody notices. */
+/* One SSD takes no writes any more: it is given up and recorded, and users notice nothing. */
 static void one_fails(struct scene *s)
 {
 	u32 k = first_ssd(s) + (u32)(s->seed % s->start.cache);
@@ -278,7 +281,10 @@ static void one_fails(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Two do: no log is left that says all, so it moves, and who waits is answered then. */
+/*
+ * Two SSDs fail: the log on the rest is incomplete, so it moves. Waiting requests are answered
+ * then.
+ */
 static void two_fail(struct scene *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
@@ -324,7 +330,7 @@ static void read_back(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* What is parked on an SSD that has died is made of the others. */
+/* A spilled version on a dead SSD is rebuilt from the others. */
 static void parked_on_a_dead_one(struct scene *s)
 {
 	u32 k = first_ssd(s) + (u32)(s->seed % s->start.cache);
@@ -385,7 +391,7 @@ static void rot(struct scene *s, u64 lsn)
 	image_write_data(&disks.img[first_ssd(s) + at.leg], at.block, junk);
 }
 
-/* A block of a row is rotten: nobody notices, whichever it is. */
+/* A block of a row is rotten: users notice nothing, whichever block it is. */
 static void one_is_rotten(struct scene *s)
 {
 	struct kvp_spilled p;
@@ -402,7 +408,7 @@ static void one_is_rotten(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Two are: what they were is lost, if it was data, and nothing else. */
+/* Two blocks are rotten: if they were data, their versions are lost, and nothing else. */
 static void two_are_rotten(struct scene *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -429,7 +435,7 @@ static void two_are_rotten(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* What is clean is read from its SSD; when that is lost, from home, and can enter again. */
+/* Clean blocks are read from their SSD; if that is lost, from home, and can be admitted again. */
 static void clean(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -465,7 +471,10 @@ static void clean(struct scene *s)
 	host_stop(h);
 }
 
-/* The cache is taken out of the pool with what its log holds: nothing is lost, and nothing stays behind. */
+/*
+ * The cache is taken out of the pool with what its log holds: nothing is lost, and nothing stays
+ * behind.
+ */
 static void leaves(struct scene *s)
 {
 	struct host_start less = s->start;
@@ -485,7 +494,7 @@ static void leaves(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Blocks that lie one behind the other on one SSD, the last of them where the log comes next. */
+/* Blocks that are adjacent on one SSD; the log will overwrite the last of them next. */
 static u64 straddle(struct scene *s, u32 nr)
 {
 	const struct kvp_log_stripe one = { s->start.cache, 1, 1 };	/* an entry of one block */
@@ -508,8 +517,8 @@ static u64 straddle(struct scene *s, u32 nr)
 }
 
 /*
- * Neighbours on one SSD are not neighbours in the log: it may stand between them, and then what it
- * writes next overwrites the last of those that a reader has found.
+ * Neighbours on one SSD are not neighbours in the log. The log may stand between them, and its next
+ * write overwrites the last of those that a reader has found.
  */
 static void neighbours_come_round(struct scene *s)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A parity1 whose log is on a cache of kind parity1: rows of homes, and their parity in rows of the
- * log. Cut everywhere, and each image looked at with any one leg gone, with any leg and any SSD gone
- * at once (check.c), and with the one lost while a recovery without the other is cut.
+ * log. It is cut everywhere. Each image is checked with any one leg gone, and with any leg and any
+ * SSD gone at once (check.c). A recovery without one of them is cut, and the next start is without
+ * the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ struct both {
 	void (*run)(struct both *t);
 	struct crash crash;
 	u32 cuts_from, positions;	/* 0: cut everywhere */
-	bool spoilt;		/* the order of events did not let it become what it is about */
+	bool spoilt;		/* the order of events missed the situation under test */
 	bool filled;
 	struct completion done;
 	u64 nonce;		/* of the log that a recovery finds */
@@ -40,7 +41,7 @@ static void lose(struct both *t, u32 disk)
 	t->crash.lost |= BIT(disk);
 }
 
-/* If not, the test has to be done in another order of events. */
+/* If false, the test must be repeated with another order of events. */
 static bool home_without_checkpoint(struct both *t)
 {
 	t->spoilt = !host_try_home(&t->host);
@@ -114,7 +115,7 @@ static void an_ssd_refuses_parity(struct both *t)
 	host_checkpoint(&t->host);
 }
 
-/* A leg, and then an SSD as well: what is left is enough, for ever. */
+/* A leg dies, and then an SSD: the rest is enough, for ever. */
 static void one_of_each_dies(struct both *t)
 {
 	host_write(&t->host, 64, 3, true);
@@ -181,7 +182,10 @@ static void hold_homes(bool hold)
 			disks_release(i);
 }
 
-/* While nothing goes home the log gets full; there is room for parity in rows, of destage or of a recovery. */
+/*
+ * While nothing goes home the log gets full; there is room for parity in rows, of destage or of a
+ * recovery.
+ */
 static void full_log_has_room_for_parity(struct both *t)
 {
 	struct kvp_log *log = t->host.pool->log;
@@ -205,7 +209,10 @@ static void full_log_has_room_for_parity(struct both *t)
 		sim_fail("the log is empty, and owes %u rows", log->owed);
 }
 
-/* Parity takes what is left of a segment, and no more: there lies the summary, and no entry is believed that goes beyond. */
+/*
+ * Parity takes the rest of a segment, and no more: the summary follows, and an entry beyond it does
+ * not count.
+ */
 static void parity_ends_with_the_segment(struct both *t)
 {
 	struct kvp_log *log = t->host.pool->log;
@@ -362,7 +369,10 @@ static void free_images(struct image *img)
 		image_free(&img[i]);
 }
 
-/* Submissions of entries of the chain, to whichever SSD: where the first is, and the last. So many entries. */
+/*
+ * Finds the entries of the chain in the submissions to any SSD: places of the first and the last.
+ * Returns their number.
+ */
 static u32 find_chain(const struct trace *trace, u64 nonce, u32 *first, u32 *last)
 {
 	u32 i, n = 0;
@@ -386,7 +396,9 @@ static u32 find_chain(const struct trace *trace, u64 nonce, u32 *first, u32 *las
 	return n;
 }
 
-/* The recovery is cut all along its chain, and behind it; what comes next may lack a leg and an SSD. */
+/*
+ * The recovery is cut all along its chain, and after it. The next start may lack a leg and an SSD.
+ */
 static bool cut_the_chain(struct both *t, const struct trace *trace)
 {
 	u32 tries = min(opt.images, 16u) + 4, i, first = 0, last = 0, span;

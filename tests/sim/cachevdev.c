@@ -13,8 +13,9 @@
 struct tale {
 	struct host host;
 	struct host_start start;
-	struct oracle o, old;		/* what was acknowledged, and what of it by the last checkpoint */
-	struct image img[MAX_DISKS];	/* what the disks hold */
+	/* acknowledged versions, and those of the last checkpoint */
+	struct oracle o, old;
+	struct image img[MAX_DISKS];	/* contents of the disks */
 	void (*live)(struct tale *t);
 	u32 lives, legs, at;
 	u64 seed;
@@ -22,9 +23,11 @@ struct tale {
 	int refused;
 	u64 gone, nr_gone;		/* blocks that are known to be lost, and read EIO */
 	u64 hurt;			/* block of an SSD that is to be damaged */
-	u64 segment, behind, next;	/* the log's segment that has it, up to before which block; and the first one of the next */
-	int silent;			/* what the SSDs answer for all of their logs but for those; 0: all is given */
-	bool given_up;			/* what was looked at was without them */
+	/* the log's segment that has it, up to before which block; and the first one of the next */
+	u64 segment, behind, next;
+	/* error of reads of an SSD's log outside these places; 0: none */
+	int silent;
+	bool given_up;			/* the image was checked after its log was given up */
 	bool flushed;
 	bool last;			/* the cut is at the end of the trace */
 };
@@ -55,7 +58,7 @@ static void look_at_all(struct tale *t)
 	}
 }
 
-/* What a recovery has to read to find that the log is damaged is all that can be read. */
+/* Reads of the SSDs' logs fail, except the part in which a recovery finds the damage. */
 static void silence(struct tale *t)
 {
 	u64 end = disks.img[t->legs - 1].blocks - KVP_LABEL_BLOCKS;
@@ -83,7 +86,7 @@ static void tale_main(void *arg)
 		t->live(t);
 }
 
-/* One life on @img; what it leaves is in disks. False: the test has failed. */
+/* One life on @img, which leaves its contents in the disks. False: the test has failed. */
 static bool run_on(struct tale *t, const struct image *img, void (*live)(struct tale *t),
 		   const struct oracle *expected)
 {
@@ -100,7 +103,7 @@ static bool run_on(struct tale *t, const struct image *img, void (*live)(struct 
 	return good;
 }
 
-/* The same, and the disks keep what it left. It must start. */
+/* The same; the disks keep the contents. The pool must start. */
 static bool life(struct tale *t, u32 missing, bool discard, void (*live)(struct tale *t),
 		 const struct oracle *expected)
 {
@@ -171,8 +174,8 @@ static bool cut_start(struct tale *t, struct image *img, u32 missing, bool disca
 }
 
 /*
- * Cuts of the last life's trace: @look says of each image what must hold. Of every third the next
- * start, without @missing, is cut, too.
+ * Cuts of the last life's trace; @look checks each image. For every third the next start, without
+ * @missing, is cut too.
  */
 static bool each_cut(struct tale *t, u32 positions, bool (*look)(struct tale *t, const struct image *img),
 		     u32 missing, bool discard)
@@ -278,7 +281,7 @@ static bool given_up_again(struct tale *t, const struct image *img)
 	return !t->refused;
 }
 
-/* What the last checkpoint has is what counts from there on, SSD or not. */
+/* From the last checkpoint on the given up log does not count, with or without its SSD. */
 static bool given_up_log_does_not_come_back(struct tale *t)
 {
 	struct oracle all;
@@ -295,13 +298,13 @@ static bool given_up_log_does_not_come_back(struct tale *t)
 	return good;
 }
 
-/* An option for what is lost loses nothing that is there. */
+/* The option for a lost log does not lose a log that is there. */
 static bool nothing_is_given_up_that_is_there(struct tale *t)
 {
 	return life(t, 0, false, live_and_log, NULL) && life(t, 0, true, NULL, &t->o);
 }
 
-/* --- what is known to be lost ------------------------------------------------------------ */
+/* --- blocks that are known to be lost ---------------------------------------------------- */
 
 #define KNOWN		100u
 #define NR_KNOWN	5u
@@ -328,7 +331,7 @@ static void live_and_outdate_an_ssd(struct tale *t)
 	host_flush(h);
 }
 
-/* Entries behind one whose header is going to rot. */
+/* Entries that follow one whose header will rot. */
 static void live_and_log_behind(struct tale *t)
 {
 	const struct kvp_geometry *g = t->host.pool->log_vdev->g;
@@ -377,7 +380,9 @@ static void note_state(struct tale *t)
 	t->given_up = host_read(&t->host, KNOWN, data);
 }
 
-/* With all SSDs: nothing was given up, or all. By order in any case, and then to the same result. */
+/*
+ * With all SSDs: nothing was given up, or all. By order in any case, and then to the same result.
+ */
 static bool given_up_or_not(struct tale *t, const struct image *img)
 {
 	t->start.missing = 0;
@@ -426,7 +431,10 @@ static void overwrite_what_is_lost(struct tale *t)
 	host_flush(&t->host);
 }
 
-/* What lies behind may name blocks that are lost: nothing is given up before it could be read, whatever the error (R27). */
+/*
+ * Entries that follow may name lost blocks: no log is given up before they could be read, whatever
+ * the error (R27).
+ */
 static bool silent_ssds_are_waited_for(struct tale *t)
 {
 	static const int errors[] = { -EIO, -ETIMEDOUT, -ENOMEM };
@@ -490,7 +498,10 @@ static void fill_task(void *arg)
 	}
 }
 
-/* Nothing comes home, until the log takes nothing more: it is as full as it can be when the power goes. */
+/*
+ * Nothing comes home, until the log takes nothing more: it is as full as it can be when the power
+ * goes.
+ */
 static void live_and_fill_the_log(struct tale *t)
 {
 	struct host *h = &t->host;
@@ -522,7 +533,9 @@ static void flush_task(void *arg)
 	t->flushed = true;
 }
 
-/* The last SSD dies with much in its log, while homes hang: nobody may hear that anything is durable. */
+/*
+ * The last SSD dies with much in its log, while homes hang: nothing may be acknowledged as durable.
+ */
 static void live_and_lose_the_ssds(struct tale *t)
 {
 	struct host *h = &t->host;
@@ -564,7 +577,7 @@ static void lose_the_ssds_by_order(struct tale *t)
 			sim_fail("an SSD cannot be taken out");
 }
 
-/* Nothing is in the buffer: what a FLUSH asks for was durable, in a log that is not counted on any more. */
+/* The buffer is empty: a FLUSH asks for data that was durable in a log that no longer counts. */
 static void live_and_take_the_ssds_out(struct tale *t)
 {
 	struct host *h = &t->host;
@@ -588,7 +601,10 @@ static void live_and_take_the_ssds_out(struct tale *t)
 	host_write(h, 4, 1, true);
 }
 
-/* Large writes over acknowledged blocks are half home: the log that has their intents must not be left. */
+/*
+ * Large writes over acknowledged blocks are half home: the log that has their intents must not be
+ * left.
+ */
 static void live_and_lose_open_intents(struct tale *t)
 {
 	struct host *h = &t->host;
@@ -613,9 +629,9 @@ static void live_and_lose_open_intents(struct tale *t)
 }
 
 /*
- * The power goes, for all there is: the pool is faulted before the loss of the SSDs lets its log
- * move, which it cannot any more. Who asks whether all is durable must hear something, or the
- * device could not be removed.
+ * The power goes, from the pool's view: it is faulted before the loss of the SSDs moves its log,
+ * which cannot move then. A request for durability must get an answer, or the device could not be
+ * removed.
  */
 static void live_and_lose_everything(struct tale *t)
 {
@@ -638,7 +654,7 @@ static void live_and_lose_everything(struct tale *t)
 	host_stop(h);
 }
 
-/* Without the SSDs: all that was acknowledged since one of them failed, or a refusal. */
+/* Without the SSDs: all data acknowledged since one of them failed, or a refusal. */
 static bool all_there_or_refused(struct tale *t, const struct image *img)
 {
 	t->start.discard_log = false;
@@ -649,7 +665,7 @@ static bool all_there_or_refused(struct tale *t, const struct image *img)
 		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
 		return false;
 	}
-	/* With what they held, all the more. */
+	/* with their contents, even more so */
 	t->start.missing = 0;
 	if (!run_on(t, img, NULL, &t->o))
 		return false;

@@ -22,19 +22,24 @@ struct crash {
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
-	u32 given_up;		/* bit per leg: a write to it failed, and at some time that was recorded */
+	/* bit per leg: a write to it failed, and at some time that was recorded */
+	u32 given_up;
 	u64 seed;
 	bool poison_allowed;	/* EIO on some blocks is no failure */
 	u64 sound, sound_count;	/* but on these from that position of the trace on: */
 	u32 sound_at;
 	bool growing;		/* the second vdev was being added: */
 	u32 grown_at;		/* from this position on it must be there */
-	u32 swaps_at;		/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
-	u32 old_cache, swapped, spare;	/* so many it had; struct host_start; disks that are no legs */
-	u32 anew;		/* bit per leg: an SSD that was out of use, and has no label for a moment */
+	/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
+	u32 swaps_at;
+	/* so many it had; struct host_start; disks that are no legs */
+	u32 old_cache, swapped, spare;
+	/* bit per leg: an SSD that was out of use, and has no label for a moment */
+	u32 anew;
 	u8 old_uuid[16];	/* of that one */
 	bool old_lost;		/* one of the SSDs that it had was out of use */
-	u32 joins_at, leaves_at; /* position from which on a cache must be there, or not; 0: it does not change */
+	/* position from which on a cache must be there, or not; 0: it does not change */
+	u32 joins_at, leaves_at;
 	bool each_leg;		/* look at every image without each of the legs, too */
 	bool astray;		/* home writes were lost or went elsewhere, and nobody was told: */
 				/* what is in flight by intent may hold anything (R5) */

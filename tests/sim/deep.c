@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables of two and three levels. Pools of tests are so small that one level would do; sim_least_levels has new ones
- * made deeper. Parts of other suites run on them, cut everywhere, and what is about pages above the leaves.
+ * Tables of two and three levels. Test pools are so small that one level would do; sim_least_levels
+ * makes new ones deeper. Parts of other suites run on them, cut everywhere, and tests of pages
+ * above the leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,9 @@ static u32 levels(const struct host *h)
 	return n;
 }
 
-/* One copy of a page is bad: a scrub finds it, on whatever level, whether the page is in memory or not. */
+/*
+ * One copy of a page is bad: a scrub finds it on any level, whether the page is in memory or not.
+ */
 static void scrub_looks_at_each_level(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -64,7 +67,10 @@ static void scrub_looks_at_each_level(struct trouble *t)
 			if (n % 2)
 				kvp_table_shrink(h->pool, true);
 			before = atomic64_read(&h->pool->work_stats.table_healed);
-			/* A page that is not in memory may be healed by whoever reads it, which the scrub does not count. */
+			/*
+			 * any reader may heal a page that is not in memory; the scrub does not
+			 * count that
+			 */
 			host_scrub(h, &healed, &unrepaired);
 			if (unrepaired || atomic64_read(&h->pool->work_stats.table_healed) != before + 1)
 				sim_fail("a bad copy of a page of level %u is not repaired", level);
@@ -73,7 +79,10 @@ static void scrub_looks_at_each_level(struct trouble *t)
 		}
 }
 
-/* Whoever reads a page and finds a copy bad repairs it: nobody need scrub for that. One copy of each page is read first. */
+/*
+ * A reader that finds a bad copy of a page repairs it, without a scrub. One copy of each page is
+ * read first.
+ */
 static void readers_repair_each_level(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -98,7 +107,10 @@ static void readers_repair_each_level(struct trouble *t)
 	}
 }
 
-/* --- a page above the leaves that is bad in every copy ------------------------------------------------- */
+/*
+ * --- a page above the leaves that is bad in every copy
+ * -------------------------------------------------
+ */
 
 #define WIDE_LEGS	(3u * 262144)		/* 3 GiB: pages above the leaves have neighbours */
 #define BELOW		(512u * LEAF)		/* blocks below one of those */
@@ -166,7 +178,10 @@ static void use_what_is_beside(struct host *h)
 		sim_fail("the pool is faulted");
 }
 
-/* Readers hear EIO, nothing changes by that, and the rest goes on; the order poisons all of it, and writes no leaf for that. */
+/*
+ * Readers get EIO, which changes nothing, and all other blocks work. The giveup message poisons all
+ * of it, and writes no leaf.
+ */
 static void lost_page_above_is_given_up(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -220,7 +235,10 @@ static void what_was_given_up_stays_so(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
-/* What was accepted goes home: it is not lost, and stops nobody; all that it lies among is. */
+/*
+ * An accepted write goes home: it is not lost, and stops no other write. All blocks around it are
+ * lost.
+ */
 static void write_below_a_lost_page(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -242,7 +260,7 @@ static void write_below_a_lost_page(struct trouble *t)
 	expect_eio(h, 5 * LEAF + 9);
 }
 
-#define SMALL_LEGS	9216u		/* 36 MiB: not so much to look at after each cut */
+#define SMALL_LEGS	9216u		/* 36 MiB: less to check after each cut */
 
 static void lose_all_pages_above(struct trouble *t)
 {
@@ -254,7 +272,10 @@ static void lose_all_pages_above(struct trouble *t)
 	lose_page(h, levels(h) - 1, 0);
 }
 
-/* Cut everywhere: what was given up is never taken for unwritten, nor is what was acknowledged since lost. */
+/*
+ * Cut everywhere: given up blocks never read as unwritten, and later acknowledged writes are not
+ * lost.
+ */
 static void write_below_and_give_up(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -296,7 +317,7 @@ static void page_above_that_may_come_back(struct trouble *t)
 	expect_poisoned(h, 0);
 	disks.nr_faults = 0;
 	host_read_check(h, 5 * LEAF + 300);
-	/* Whoever read it has healed the other one. */
+	/* the reader has healed the other copy */
 	kvp_leg_offline(h->pool, host_leg(h, 1));
 	lose_page(h, 1, 0);
 	expect_eio(h, 5 * LEAF + 300);
@@ -307,7 +328,10 @@ static void page_above_that_may_come_back(struct trouble *t)
 		sim_fail("it was not given up by force");
 }
 
-/* --- discards ---------------------------------------------------------------------------------------- */
+/*
+ * --- discards
+ * ----------------------------------------------------------------------------------------
+ */
 
 static u64 leaf_discards(struct host *h)
 {
@@ -336,7 +360,7 @@ static void expect_nothing_written(struct host *h)
 		sim_fail("there is a leaf of block %llu", next);
 }
 
-/* What is null stays null, whoever has read there; and what has been discarded is null again. */
+/* A null page stays null after reads; a discarded one is null again. */
 static void discards_of_nothing_cost_nothing(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -353,7 +377,7 @@ static void discards_of_nothing_cost_nothing(struct trouble *t)
 	expect_nothing_written(h);
 	spread(h);
 	n = discard_all(h);
-	/* Of several vdevs each has leaves of its own. */
+	/* several vdevs have leaves of their own */
 	if (n < LEAVES / 2 || n > 2 * LEAVES + 8)
 		sim_fail("a discard looked at %llu leaves, and %u were written", n, LEAVES);
 	expect_nothing_written(h);
@@ -379,7 +403,7 @@ static void discards_stay_after_a_restart(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
-/* A log full of them, and the recovery does the same. */
+/* A log full of discards; the recovery does the same. */
 static void discards_without_a_checkpoint(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -403,7 +427,10 @@ static void begin_checkpoint(void *arg)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-/* One discard in many turns, of leaves that are in memory: each turn goes on where the one before has ended. */
+/*
+ * One discard in many turns, of leaves that are in memory: each turn goes on where the one before
+ * has ended.
+ */
 static void discard_in_many_turns(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -423,7 +450,10 @@ static void discard_in_many_turns(struct trouble *t)
 		host_read_check(h, i * LEAF + i);
 }
 
-/* The table has room for few dirty pages: they are written in between, and who wants a checkpoint meanwhile gets it. */
+/*
+ * The table has space for few dirty pages, so they are written in between. A checkpoint that is
+ * requested meanwhile completes.
+ */
 static void discards_in_little_room(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -448,7 +478,7 @@ static void discards_in_little_room(struct trouble *t)
 		host_sleep(1);
 	sim_spawn("checkpoint", begin_checkpoint, t);
 	host_sleep(1);
-	/* A mutex of the simulator is nobody's when it is released; the kernel's is given to who has waited. */
+	/* The simulator's mutexes are free when released; the kernel's go to the waiter. */
 	sim_slow = "kvpool-work";
 	disks_release_all();
 	host_checkpoint(h);
@@ -495,7 +525,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_discard(h, 10 * LEAF, 8 * LEAF);
 	host_checkpoint(h);
 	reads = page_reads(h) - reads;
-	/* Eight of them at most, of whatever vdev; and where they begin or end amid a leaf or a stripe. */
+	/* at most eight, for any vdev; and those at the edges amid a leaf or a stripe */
 	if (reads > (t->start.parity ? 12 : 2))
 		sim_fail("%llu pages were read to discard eight leaves", reads);
 	if (h->pool->sb->written_blocks > written - 8 * 4 ||
@@ -510,7 +540,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	reads = page_reads(h) - reads;
 	if (reads > 12)
 		sim_fail("%llu pages were read to discard a pool of %u leaves", reads, LEAVES);
-	/* Nothing is left, so that is what is written, however much was not counted. */
+	/* no block is left, so that is the count, whatever was uncounted */
 	expect_written(h, 0, 0);
 	expect_nothing_written(h);
 	host_write(h, 30 * LEAF + 5, 2, false);
@@ -521,7 +551,9 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_read_each(h, 30 * LEAF, 10);
 }
 
-/* What counts until the checkpoint is not written over by a leaf that is made again before. */
+/*
+ * A slot that counts until the checkpoint is not overwritten by a leaf that is made again earlier.
+ */
 static void discarded_leaf_is_made_again(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -548,7 +580,7 @@ static void discarded_leaf_is_made_again(struct trouble *t)
 			host_read_each(h, leaf * LEAF, 10);
 		}
 	}
-	/* In between all of it is null, durably: either slot is free, and neither has what counts. */
+	/* in between all of it is null, durably: either slot is free, and neither counts */
 	host_discard(h, 0, 8 * LEAF);
 	host_checkpoint(h);
 	for (leaf = 0; leaf < 8; leaf++)
@@ -570,7 +602,7 @@ static void read_a_block(void *arg)
 	t->scrubbed = true;
 }
 
-/* Somebody reads a leaf of which all is discarded meanwhile. */
+/* A leaf is read while all of it is discarded. */
 static void discard_beside_a_reader(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -605,7 +637,7 @@ static void discard_beside_a_reader(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
-/* Poison is counted, whoever discards it; what was given up, too. */
+/* Discarded poison is counted in all cases, also given up blocks. */
 static void discards_of_poison(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -643,7 +675,7 @@ static void spread_in_both_slots(struct trouble *t)
 	host_checkpoint(h);
 }
 
-/* Cut everywhere: over leaves that nobody reads, and some that are made again at once. */
+/* Cut everywhere: over leaves that were not read, and some that are made again at once. */
 static void discard_and_write_again(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -664,9 +696,12 @@ static void discard_and_write_again(struct trouble *t)
 	host_checkpoint(h);
 }
 
-/* --- poison, and a scrub's locks ------------------------------------------------------------------------ */
+/*
+ * --- poison, and a scrub's locks
+ * ------------------------------------------------------------------------
+ */
 
-/* Pointers say where poison is; what they do not say yet, pages in memory do. */
+/* Pointers show where poison is; until they do, pages in memory do. */
 static void poison_is_found_by_pointers(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -702,7 +737,7 @@ static void scrub_task(void *arg)
 	t->scrubbed = true;
 }
 
-/* Its requests for table pages hang: who comes home by intent changes entries all the same. */
+/* The scrub's requests for table pages hang; direct writes still change entries. */
 static void scrub_holds_nobody_up(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -725,7 +760,10 @@ static void scrub_holds_nobody_up(struct trouble *t)
 		host_sleep(1);
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------- */
+/*
+ * --- all of them
+ * ----------------------------------------------------------------------------------------
+ */
 
 static void run_deep_discards(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Discards, and zeros that are written: what they cover, what they stand beside and what comes after
- * them, cut everywhere.
+ * Discards, and written zeros: the blocks that they cover, their neighbours and later writes, cut
+ * everywhere.
  */
 #include <stdlib.h>
 
@@ -114,7 +114,7 @@ static void intents_beside(struct discards *t)
 	read_range(t, 300, 8);
 }
 
-/* What is written over a discard that is pending must not be wiped when that is applied. */
+/* A write over a pending discard must not be wiped when the discard is applied. */
 static void written_over(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -131,7 +131,7 @@ static void written_over(struct discards *t)
 	read_range(t, 96, 64);
 }
 
-/* What touches the last one becomes part of it, but not if anything was accepted in between. */
+/* A discard that touches the last one extends it, unless a write was accepted in between. */
 static void neighbours_are_one(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -156,8 +156,8 @@ static void neighbours_are_one(struct discards *t)
 }
 
 /*
- * A version that was acknowledged, and is discarded by what nobody has flushed: its record dies only
- * when it is home.
+ * An acknowledged version is discarded without a flush: its record dies only when the discard is
+ * home.
  */
 static void acknowledged_before(struct discards *t)
 {
@@ -183,7 +183,7 @@ static void discard_many(void *arg)
 	complete(&t->done);
 }
 
-/* So many are pending; those beyond wait, and nobody else does. */
+/* The pending discards have a limit: those beyond it wait, and nothing else does. */
 static void beyond_the_limit(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -214,7 +214,9 @@ static void beyond_the_limit(struct discards *t)
 	read_range(t, 300, 12);
 }
 
-/* --- zeros that are written --------------------------------------------------------------------- */
+/*
+ * --- zeros that are written ---------------------------------------------------------------------
+ */
 
 static void expect_unwritten(struct discards *t, u64 block, u32 count)
 {
@@ -229,7 +231,7 @@ static void expect_unwritten(struct discards *t, u64 block, u32 count)
 	}
 }
 
-/* A long stretch of zeros is discarded, whatever else the stream has: it is not written home. */
+/* A long run of zeros in a stream becomes a discard: it is not written home. */
 static void zeros_in_a_stream(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -252,7 +254,10 @@ static void zeros_in_a_stream(struct discards *t)
 	read_range(t, 160, 144);
 }
 
-/* Nothing but zeros, several entries long, over what is written; and over what is in the log by intent. */
+/*
+ * Only zeros, several entries long, over written blocks; and over blocks that the log has intents
+ * of.
+ */
 static void zeros_only(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -268,7 +273,10 @@ static void zeros_only(struct discards *t)
 	read_range(t, 96, 300);
 }
 
-/* --- trim ------------------------------------------------------------------------------------------ */
+/*
+ * --- trim
+ * ------------------------------------------------------------------------------------------
+ */
 
 static void trim(struct discards *t)
 {
@@ -281,7 +289,7 @@ static void trim(struct discards *t)
 		sim_fail("trim ended in state %u", t->host.pool->trim->state);
 }
 
-/* Legs are told of what is unwritten, all of it that is worth it, and of nothing else. */
+/* Trim discards all unwritten runs of a useful length on the legs, and nothing else. */
 static void trim_tells(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -295,7 +303,10 @@ static void trim_tells(struct discards *t)
 	host_flush(h);
 	t->cuts_from = disks.trace.nr;
 	trim(t);
-	/* Of a parity1 whole stripes: 104 to 159, 200 to 231, 304 to 391; of its three legs each has half as much. */
+	/*
+	 * a parity1 discards whole stripes: 104 to 159, 200 to 231, 304 to 391; each of its three
+	 * legs half as much
+	 */
 	told = t->start.parity ? 3 * (56 + 32 + 80) / 2 : t->start.legs * (60 + 33 + 90);
 	if (disks.discarded != told)
 		sim_fail("%u blocks of the legs were discarded, not %u", disks.discarded, told);
@@ -348,7 +359,7 @@ static void trim_beside_writers(struct discards *t)
 	read_range(t, 96, 150);
 }
 
-/* What is written while a leg discards comes home after that. */
+/* A write during a leg's discard is written home after it. */
 static void trim_holds_homes_up(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -376,7 +387,10 @@ static void trim_holds_homes_up(struct discards *t)
 	read_range(t, 96, 96);
 }
 
-/* What the table says in memory only is not said to a leg: whoever gives up the log would read it. */
+/*
+ * A table entry that is only in memory is not passed to a leg: a start that gives up the log would
+ * read it.
+ */
 static void trim_after_checkpoint(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -444,7 +458,7 @@ static void trim_looks_again(struct discards *t)
 
 /* --- passing down ------------------------------------------------------------------------------------ */
 
-/* So many blocks of the legs, since the last look; of those that seek none. */
+/* The legs' blocks discarded since the last call; seeking legs get none. */
 static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parity)
 {
 	u32 want = t->start.parity ? 3 * parity / 2 : t->start.legs * mirror;
@@ -487,7 +501,10 @@ static void passed_down(struct discards *t)
 	read_range(t, 290, 110);
 }
 
-/* What is dirty in the table by then is written first. And what was written again since the checkpoint is left alone. */
+/*
+ * Dirty pages of the table are written first. Blocks written again since the checkpoint are left
+ * alone.
+ */
 static void passed_down_late(struct discards *t)
 {
 	struct host *h = &t->host;
@@ -523,7 +540,7 @@ static void passed_down_late(struct discards *t)
 	read_range(t, 96, 190);
 }
 
-/* More than is kept in mind: the rest is dropped, and nobody waits. */
+/* More than the limit that is remembered: the rest is dropped, without a wait. */
 static void passed_down_in_part(struct discards *t)
 {
 	struct kvp_pool *pool = t->host.pool;

@@ -56,7 +56,8 @@ enum fault_kind {
 	FAULT_MISDIRECTED,	/* done one block further */
 	FAULT_DEATH,		/* from here on the leg answers nothing but errors */
 	FAULT_HANG,		/* from here on the leg answers nothing, until disks_wake() */
-	FAULT_ONCE,		/* a write or flush ends with @error, and is tried again: which those above are not */
+	/* a write or flush ends with @error, and is tried again: which those above are not */
+	FAULT_ONCE,
 };
 
 struct fault {
@@ -112,8 +113,10 @@ struct disks {
 	struct trace trace;
 	u32 cut_at;			/* power cut when the trace is that long; 0: never */
 	enum sabotage sabotage;
-	u64 log_start, log_blocks, log_segment, table_start, data_start;	/* for sabotage, and watch.c */
-	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];	/* of the log, on each disk; 0: it has none */
+	/* for sabotage, and watch.c */
+	u64 log_start, log_blocks, log_segment, table_start, data_start;
+	/* of the log, on each disk; 0: it has none */
+	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];
 	u32 flushes, reads, writes, requests;
 	u32 discarded;			/* blocks */
 	bool no_discards;		/* the disks do not offer them */
@@ -123,12 +126,17 @@ struct disks {
 	struct kvp_share share[MAX_DISKS];
 	u32 labels;			/* requests, until the first one beside labels */
 	struct {
-		u32 first, nr;		/* these requests, counted from 0 over all disks, end with: */
-		u32 around;		/* not 0: only reads, of so many blocks from that of the first one on, on any disk */
+		/* these requests, counted from 0 over all disks, end with: */
+		u32 first, nr;
+		/*
+		 * not 0: only reads, of so many blocks from that of the first one on, on any disk
+		 */
+		u32 around;
 		u64 block;
 		int error;		/* 0: none of them does */
 	} hiccup;
-	bool forged;			/* superblocks lie with good sums: their order means nothing */
+	/* superblocks lie with good sums: their order means nothing */
+	bool forged;
 };
 
 extern struct disks disks;

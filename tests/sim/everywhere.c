@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every cut of a trace. What is possible after an event differs from what was
- * possible before it only if the event was the submission of a write (then:
- * all choices in which something of it is there) or if something was
- * acknowledged meanwhile (then: all choices). So only those positions are
- * looked at, and no image is checked twice under the same rules.
+ * Every cut of a trace. The possible images after an event differ only in two cases. If the event
+ * submitted a write: all choices in which a part of it is there are new. If a write was
+ * acknowledged meanwhile: all choices are checked again. So only those positions are checked, and
+ * no image twice under the same rules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +44,13 @@ struct walk {
 	enum check_depth depth;
 	struct rng rng;
 	u32 acks, bad, checked;
-	u32 turn;		/* of those choices that take turns */
+	u32 turn;		/* for choices that take turns */
 	u32 one_in;		/* look at one position in so many; 1: at all */
 };
 
-/* One position is replayed by walking as if all were looked at: its choices depend on those before. */
+/*
+ * One position is replayed by walking as if all were looked at: its choices depend on those before.
+ */
 static bool asked_for(const struct walk *w)
 {
 	return opt.crash < 0 || opt.crash == w->cut->at;
@@ -68,7 +69,7 @@ static void check_choice(struct walk *w, const u8 *fates)
 		c.images = images;
 		c.at = w->cut->at;
 		c.seed = mix64(opt.seed, mix64(w->cut->at, w->checked));
-		/* The costly questions for some of them. */
+		/* the expensive checks, for some of them */
 		if (asked_for(w))
 			w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
 					      w->checked % 5 == 0 ? w->depth :
@@ -124,7 +125,10 @@ static void choices_here(struct walk *w, bool all)
 		}
 		return;
 	}
-	/* All kept, all dropped, and any mixture. Where few are asked for they take turns, from position to position. */
+	/*
+	 * All kept, all dropped, and any mixture. Where few are asked for they take turns, from
+	 * position to position.
+	 */
 	for (tried = 0; !w->bad && tried < opt.images; tried++) {
 		switch (opt.images < 3 ? (tried + w->turn) % 3 : tried) {
 		case 0:
@@ -160,7 +164,7 @@ static void look_here(struct walk *w, bool first)
 		return;
 	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr && !by_order)
 		return;
-	/* Where nothing changed all choices are for who asks: they were all looked at before. */
+	/* If nothing changed, all choices are for the caller's order: they were checked before. */
 	if (stricter || submitted_write(w->cut) || by_order || w->one_in > 1)
 		choices_here(w, stricter || !submitted_write(w->cut) || w->one_in > 1);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSDs of a cache become others, or one that was out of use begins anew, and the power goes at
- * every step of that: the cache is the old one or the new one, and in either all is there that was
- * acknowledged. Of kind parity1 it can be without any one SSD all the time.
+ * The SSDs of a cache are exchanged, or one that was out of use starts again, and the power goes at
+ * every step. The cache has the old SSDs or the new ones, and all acknowledged data is there in
+ * either case. A parity1 cache can lack any one SSD all the time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 
 #define NOBODY	MAX_DISKS
 
-/* The pool, and what is to be of its cache; the last disk is new. */
+/* The pool, and the change of its cache; the last disk is new. */
 static const struct swap {
 	const char *name;
 	struct host_start start;
-	u32 ssds;		/* that there are to be */
+	u32 ssds;		/* number of SSDs after the change */
 	u32 leg;		/* that is on the new disk then; 0: none */
 	u32 lost;		/* this leg is dead before; 0: none */
-	u32 anew;		/* this leg is out of use, and begins anew; 0: none */
+	u32 anew;		/* this leg is out of use, and starts again; 0: none */
 } swaps[] = {
 	{ "replace", { .legs = 4, .cache = 2 }, 2, 2, 0, 0 },
 	{ "replace-lost", { .legs = 4, .cache = 2 }, 2, 3, 3, 0 },
@@ -191,7 +191,7 @@ static void expect_same(struct exchange *x, const struct kvp_sb *sb, u32 before,
 		sim_fail("leg %u is not the one that was leg %u", now, before);
 }
 
-/* Of two SSDs that are missing the one goes that is not named. */
+/* Of two missing SSDs the one that is not named leaves. */
 static void missing_main(void *arg)
 {
 	struct exchange *x = arg;
@@ -244,7 +244,7 @@ static void whole_main(void *arg)
 	expect_ssds(x, true);
 	for (block = 0; block < x->o.blocks; block++)
 		host_read_check(h, block);
-	/* If one is out of use that begins anew. */
+	/* if one SSD that starts again is out of use */
 	if (x->crash.lost ? host_exchange(h, &x->new) :
 	    !host_exchange(h, &x->new) || !strstr(h->refusal.why, "that the cache has"))
 		sim_fail("exchanged for the same, %s", h->refusal.why);
@@ -303,7 +303,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 		set_up(x, s);
 		x->victim = victim;
 		x->after = after;
-		/* What goes may die before it has gone. */
+		/* the leaving SSD may die before it has left */
 		x->crash.old_lost |= s->leg && victim == s->leg;
 		x->crash.heal_allowed = victim != NOBODY || s->lost || s->anew;
 		x->crash.poison_allowed = s->start.parity && victim == s->leg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was read from home enters the SSD that carries the log, and nothing else does: the
- * races of that, each cut everywhere. Part of the suite scache.
+ * Admission to the SSD that carries the log: only blocks read from home enter. The races of
+ * admission, each cut everywhere. Part of the suite scache.
  */
 #include <linux/mm.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "ram/wbuf.h"
 #include "suite.h"
 
-#define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
+/* first of the blocks that are home, and not on the SSD, in every base image */
+#define FIRST	64u
 #define COUNT	80u
 
 struct play {
@@ -22,7 +23,7 @@ struct play {
 	struct host_start start;
 	struct oracle o;
 	void (*scene)(struct play *p);
-	void (*again)(struct play *p);	/* in a second life, on what the first one left */
+	void (*again)(struct play *p);	/* a second life, on the contents that the first one left */
 	u32 served;			/* where the trace began */
 	u64 at;				/* where a clean block lies on each SSD, */
 	u32 at_leg;			/* or on this one */
@@ -57,7 +58,7 @@ static void expect_known(struct play *p, u64 first, u32 count, bool known)
 			sim_fail("block %llu is %sknown to lie on the SSD", first + i, known ? "not " : "");
 }
 
-/* What the log is going to write next hangs, on every SSD. */
+/* The log's next writes hang, on every SSD. */
 static void stall_log(struct play *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
@@ -108,7 +109,7 @@ static void enter(struct play *p)
 	host_cache_check(&p->host);
 }
 
-/* Few wait for others, and have one header; an entry full waits for nobody. */
+/* A few blocks wait for more, and share a header; a full entry does not wait. */
 static void gather(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
@@ -123,7 +124,7 @@ static void gather(struct play *p)
 	}
 	host_sleep(2 * KVP_ADMIT_GATHER_MS);
 	expect_known(p, FIRST, 8, true);
-	/* Of a segment that was left meanwhile there is a summary. */
+	/* a segment that was completed meanwhile has a summary */
 	if (pool->log->ssd_blocks[KVP_LOG_HEADERS] - before > copies * (1 + KVP_SUMMARY_BLOCKS))
 		sim_fail("%llu headers for 8 blocks", pool->log->ssd_blocks[KVP_LOG_HEADERS] - before);
 	read_anew(p, FIRST + 8, 2 * KVP_ADMIT_ENTRY);
@@ -138,7 +139,7 @@ static void set_budget(struct play *p, u64 hundredths)
 		sim_fail("the budget cannot be set");
 }
 
-/* Nothing enters beyond what may be written; what is saved up by then is no more than of the time since. */
+/* Admission never exceeds the budget; the credit saved up covers only the time since. */
 static void budget(struct play *p)
 {
 	set_budget(p, 0);
@@ -186,7 +187,7 @@ static void race(struct play *p, bool discard)
 		sim_fail("it is not home: the scene is not what it says");
 	disks_release_all();
 	host_sleep(50);
-	/* If anything lies there, it is what the table says. */
+	/* a copy there must match the table */
 	host_cache_check(&p->host);
 	expect_known(p, FIRST + 5, 1, !discard);
 	read_anew(p, FIRST, COUNT);
@@ -230,7 +231,7 @@ static void under_newer(struct play *p)
 	read_anew(p, FIRST, 8);
 }
 
-/* The read is late: what it got is there no more, and nothing is known of the block. */
+/* The read is late: its data has been dropped, and the block's state is unknown. */
 static void forget(struct host *h)
 {
 	host_discard(h, FIRST + 1, 1);
@@ -240,7 +241,7 @@ static void forget(struct host *h)
 static void late_read(struct play *p)
 {
 	p->host.before_ssd_fill = forget;
-	/* The reader gets what was there when he asked. */
+	/* the reader gets the data of the time of its request */
 	kvp_rcache_drop(p->host.pool);
 	host_read_check(&p->host, FIRST + 1);
 	host_sleep(50);
@@ -296,10 +297,10 @@ static void flood(struct play *p)
 		fill_again(p, i);
 	if (kvp_log_used(pool) > window / 8 * 5 || kvp_log_short(pool))
 		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool), window);
-	/* So there is room for what is written. */
+	/* so that there is space for the write */
 	host_write(&p->host, 300, 8, true);
 	mutex_unlock(&pool->checkpoint_lock);
-	/* A few dirty blocks lie at the tail, and somebody goes on writing a little. */
+	/* a few dirty blocks lie at the tail, and a writer continues slowly */
 	host_checkpoint(&p->host);
 	host_write(&p->host, 300, 8, true);
 	for (i = 0; i < 200; i++) {
@@ -347,7 +348,7 @@ static void suspend(struct play *p)
 	expect_known(p, FIRST, COUNT, true);
 }
 
-/* What was filled rots, with writes that count before and behind it. */
+/* An admitted block rots; writes that count lie before and after it. */
 static void fill_and_go(struct play *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
@@ -396,7 +397,7 @@ static void second_life(void *arg)
 	host_stop(&p->host);
 }
 
-/* All that was written is there, but the clean blocks are not what they were. */
+/* All written data is there, but the clean blocks differ. */
 static bool live_on(struct play *p, const struct sim_config *config)
 {
 	u32 i, first_ssd = p->start.legs - p->start.cache;
@@ -467,7 +468,7 @@ void run_fills(const struct host_start *shape)
 	play("fills-enter", shape, enter, true, NULL);
 	play("fills-gather", shape, gather, true, NULL);
 	play("fills-budget", shape, budget, false, NULL);
-	/* Of a parity1 parity is logged, behind the fill, before anything comes home. */
+	/* with a parity1, parity is logged after the admission, before data is written home */
 	if (!shape->parity) {
 		play("fill-races-write", shape, race_write, true, NULL);
 		play("fill-races-discard", shape, race_discard, true, NULL);
@@ -476,7 +477,10 @@ void run_fills(const struct host_start *shape)
 	play("fill-under-newer", shape, under_newer, true, NULL);
 	play("fill-late", shape, late_read, true, NULL);
 	play("fill-and-flush", shape, flush_meanwhile, false, NULL);
-	/* With few large segments in the window there is never room for a fill, and a checkpoint at once. */
+	/*
+	 * With few large segments in the window there is never room for a fill, and a checkpoint at
+	 * once.
+	 */
 	if (!shape->cache_parity)
 		play("fill-flood", shape, flood, false, NULL);
 	play("fill-ssds-die", shape, ssds_die, false, NULL);

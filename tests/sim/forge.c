@@ -34,7 +34,7 @@ static struct kvp_disk_rec *rec_of(struct entry *e, u32 i)
 	return (struct kvp_disk_rec *)(e->buf + KVP_LOG_HDR_SIZE) + i;
 }
 
-/* As many as there is room for, whatever the header says. */
+/* As many records as fit, whatever the header says. */
 static u32 records(struct entry *e)
 {
 	return min(le32_to_cpu(hdr_of(e)->rec_count), (u32)MAX_HDR_RECORDS);
@@ -187,7 +187,7 @@ static void make_fit(struct entry *e)
 	d->blocks = cpu_to_le32(kvp_log_entry_blocks(e->g, kvp_log_hdr_blocks(records(e)), payload));
 }
 
-/* The sum of kvp_log_seal(), over what is there. */
+/* Computes the sum of kvp_log_seal() over the present contents. */
 static u32 seal(const struct forger *f, struct entry *e)
 {
 	struct kvp_disk_log_hdr *d = hdr_of(e);

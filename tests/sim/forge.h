@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entries of a log and summaries of a cache that lie, with good sums. What they name has none
- * but its own: so a lie may bring back an old version of a block, or lose it, and nothing else.
+ * False entries of a log and false summaries of a cache, with good sums. They name only blocks of
+ * their own pool. So a false entry may bring back an old version of a block, or lose it, and
+ * nothing else.
  */
 #ifndef SIM_FORGE_H
 #define SIM_FORGE_H

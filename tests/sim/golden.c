@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The format holds still: images made by golden.py, which shares no code with
- * us, are what we encode, and decode to the same values. And what the pure
- * parts promise for every size.
+ * The format does not change: images made by golden.py, which shares no code with us, equal our
+ * encoding, and decode to the same values. Also the promises of the pure parts for every size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +184,7 @@ static bool golden_sums_test(void)
 	return good;
 }
 
-/* Every bit of what goes in before the data; and of blocks that are added up. */
+/* Every bit of the input before the data; and of blocks that are xored. */
 static bool zeros_sums_test(void)
 {
 	u32 seed = kvp_sum_seed(0x1122334455667788ull, 0), other = kvp_sum_seed(5, 3), i;
@@ -363,7 +362,10 @@ static bool take_log(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks)
 	return good;
 }
 
-/* Every block and every row's parity has a home and a word of the table of its own, and they know one another. */
+/*
+ * Every block and every row's parity has a home and a word of the table of its own, and they know
+ * one another.
+ */
 static bool take_rows(u8 *taken, u8 *words, const struct kvp_geometry *g, u64 leg_blocks)
 {
 	bool good = true;

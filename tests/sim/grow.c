@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A pool gets another vdev, and the power goes at every step of that: it is the
- * old pool or the grown one, and with what was acknowledged in either.
+ * A pool gets another vdev, and the power goes at every step: afterwards it is the old pool or the
+ * grown one, with all acknowledged data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 
 #define MOST_BLOCKS	2560u	/* that any of these pools comes to have */
 
-/* What there is, and what is added. */
+/* The pool, and the added vdev. */
 static const struct shape {
 	const char *name;
 	u32 legs, more;
 	bool parity, more_parity;
 	u32 cache;		/* SSDs beside them */
 	bool writethrough;	/* without the log */
-	u32 turns;	/* so many vdevs carry the log then; 0: one */
+	u32 turns;	/* number of vdevs that carry the log then; 0: one */
 } shapes[] = {
 	{ .name = "mirror+mirror", .legs = 2, .more = 2, .turns = 2 },
 	{ .name = "mirror+single", .legs = 2, .more = 1 },
@@ -40,7 +40,7 @@ struct growing {
 	struct host_start old, new;
 	struct oracle o;
 	struct crash crash;
-	u32 victim, after;	/* disk that dies after so many of its requests; NOBODY */
+	u32 victim, after;	/* disk that dies after that many of its requests; NOBODY: none */
 	u32 from;
 	u32 disks;
 	struct image img[MAX_DISKS];
@@ -55,7 +55,7 @@ static void start(struct growing *g, const struct host_start *hs)
 		sim_fail("start: %s", g->host.refusal.why);
 }
 
-/* A cache stays what it was, behind what is new. */
+/* A cache is unchanged, after the new vdev. */
 static void expect_log(struct growing *g)
 {
 	struct kvp_pool *pool = g->host.pool;
@@ -88,7 +88,7 @@ static void try_to_grow(struct growing *g)
 			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
 		if (g->victim == NOBODY)
 			expect_log(g);
-		/* A leg that died meanwhile is not to carry what others could lose. */
+		/* a leg that died meanwhile must not carry data that others could lose */
 		if (g->victim == NOBODY && h->pool->log_track.nr != max(g->shape->turns, 1u))
 			sim_fail("%u vdevs carry the log", h->pool->log_track.nr);
 		g->crash.grown_at = disks.trace.nr;
@@ -129,8 +129,8 @@ static void grow_main(void *arg)
 }
 
 /*
- * Much is on the cache alone when the device is suspended, some of it parked: it goes home first, and
- * what was read from there before is read from there after.
+ * Much is on the cache alone when the device is suspended, some of it spilled. It is written home
+ * first. Blocks that were read from there before are read from there afterwards.
  */
 static void full_main(void *arg)
 {
@@ -158,7 +158,7 @@ static void full_main(void *arg)
 
 /* --- it does not ------------------------------------------------------------------------ */
 
-/* An orderly end leaves no memory behind, and what was written is there at the next start. */
+/* A clean end leaks no memory, and all written data is there at the next start. */
 static void whole_main(void *arg)
 {
 	struct growing *g = arg;
@@ -184,7 +184,10 @@ static void expect_refusal(struct growing *g, const struct host_start *hs, const
 		sim_fail("refused, but not because %s: %s", words, g->host.refusal.why);
 }
 
-/* New legs that were labelled, and no more: alone they are refused in words, and the old pool goes on. */
+/*
+ * New legs that were labelled, and no more: alone they are refused in words, and the old pool goes
+ * on.
+ */
 static void joining_main(void *arg)
 {
 	struct growing *g = arg;
@@ -215,7 +218,7 @@ static void joining_main(void *arg)
 	host_stop(&g->host);
 }
 
-/* The last leaf of what the pool was is lost: that is no matter of the blocks behind it. */
+/* The last leaf of the old pool is lost: that does not affect the blocks after it. */
 static void lost_leaf_main(void *arg)
 {
 	struct growing *g = arg;
@@ -287,8 +290,8 @@ static void discard_side(void *arg)
 }
 
 /*
- * A discard over the end of a region locks no more of the next than is its own: somebody is there,
- * and it need not wait.
+ * A discard over the end of a region locks only its own part of the next one: a writer holds the
+ * rest, and it need not wait.
  */
 static void discard_beside_main(void *arg)
 {
@@ -387,7 +390,7 @@ static void set_up(struct growing *g, const struct shape *s)
 		image_copy(&g->img[s->legs + s->more + i], &base->img[s->legs + i]);
 }
 
-/* One life of the machine; what the power may leave of it is looked at if @cut. */
+/* One life of the machine; its possible cuts are checked if @cut. */
 static void case_of(const char *what, const struct shape *s, void (*main)(void *arg), u32 victim,
 		    u32 after, bool cut)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the log of a parity1 says of blocks and rows. */
+/* The log's history of blocks and rows of a parity1. */
 #include "policy/history.h"
 #include "suite.h"
 
@@ -17,7 +17,10 @@ static bool add(struct kvp_history *h, u32 kind, u64 block, u32 count, u64 lsn, 
 		      "out of memory");
 }
 
-/* The newest version of @block before @lsn, record @n, is the data at @payload; 0: a discard; ~0: none. */
+/*
+ * The newest version of @block before @lsn, record @n, is the data at @payload; 0: a discard; ~0:
+ * none.
+ */
 static bool is(struct kvp_history *h, u64 block, u64 lsn, u32 n, u64 payload)
 {
 	const struct kvp_past_version *v = kvp_history_find(h, block, (struct kvp_log_at){ lsn, n });
@@ -73,7 +76,7 @@ static bool parity(struct kvp_history *h)
 	return good && expect(!kvp_history_parity(h, 8, 0), "a row that has none");
 }
 
-/* However many discards there are, who looks for a block looks at few. */
+/* With any number of discards, a look-up of a block checks few. */
 static bool many_discards(void)
 {
 	const struct kvp_log_at none = { 0, 0 };

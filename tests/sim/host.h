@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who uses the pool: what request.c does for bios, done for the tests, and the
- * oracle told of it. All of this runs inside a machine.
+ * The pool's user: the work of request.c for bios, done for the tests, and reported to the oracle.
+ * All of this runs inside a machine.
  */
 #ifndef SIM_HOST_H
 #define SIM_HOST_H
@@ -11,7 +11,7 @@
 #include "log/log.h"
 #include "pool/pool.h"
 
-/* Of a cache whose SSDs hold the same; and others, of which their logs have more than the larger. */
+/* The window of a cache whose SSDs hold the same; the others have larger logs. */
 #define USUAL_WINDOW		1024u
 #define WIDE_WINDOW		1536u
 #define NARROW_WINDOW		768u
@@ -29,9 +29,11 @@ struct host {
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
-	void (*before_ssd_fill)(struct host *h);	/* read, not yet verified for the SSD cache */
+	/* read, not yet verified for the SSD cache */
+	void (*before_ssd_fill)(struct host *h);
 	void (*amid_hit)(struct host *h);	/* half of it copied from the RAM cache */
-	void (*amid_wide)(struct host *h);	/* one leg has answered, the others were not yet asked */
+	/* one leg has answered, the others were not yet asked */
+	void (*amid_wide)(struct host *h);
 };
 
 struct host_vdev {
@@ -41,7 +43,8 @@ struct host_vdev {
 
 struct host_start {
 	u32 legs;		/* of all vdevs */
-	const struct host_vdev *wide;	/* the vdevs, in place of all that is below; one without legs ends them */
+	/* the vdevs, in place of all that is below; one without legs ends them */
+	const struct host_vdev *wide;
 	bool format, degraded, readonly, accept_fork;
 	u64 missing;		/* bit per leg */
 	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
@@ -55,12 +58,15 @@ struct host_start {
 	u32 cache_dirty;	/* so many blocks of it may be dirty; 0: as many as by default */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
 	bool cache_parity;	/* of kind parity1 */
-	u32 swapped;		/* this leg of the cache is on the disk behind all others; 0: none */
-	u32 blank;		/* so many disks, before those of the cache, are none of the pool's */
+	/* this leg of the cache is on the disk behind all others; 0: none */
+	u32 swapped;
+	/* number of disks before those of the cache that do not belong to the pool */
+	u32 blank;
 	bool writethrough;	/* without the log */
 	bool discard_log;
 	bool grown;		/* the second vdev was added: the size is what both have */
-	u32 outdated;		/* bit per leg: it was put back to an older state, and has to be found stale */
+	/* bit per leg: it was put back to an older state, and must be found stale */
+	u32 outdated;
 	bool hostile;		/* labels say anything, so any leg may look as if it was */
 };
 
@@ -95,9 +101,8 @@ int host_checkpoint(struct host *h);
 /** host_destage() - all that is durable by now is to come home, and a checkpoint; in the background */
 void host_destage(struct host *h);
 /**
- * host_try_home() - what was logged goes home, because of what it takes of the buffer
- *
- * Return: false if there was a checkpoint, which a builder that runs just then may bring about.
+ * host_try_home() - write home logged data that takes space of the buffer
+ * Return: false if there was a checkpoint, which the builder may cause if it runs at that time.
  */
 bool host_try_home(struct host *h);
 /** host_home_without_checkpoint() - the same, and there must not be one */
@@ -105,9 +110,9 @@ void host_home_without_checkpoint(struct host *h);
 /** host_write_by_intent() - @count blocks, until they have gone home by intent, at least in part */
 void host_write_by_intent(struct host *h, u64 block, u32 count);
 /**
- * host_occupy_destage() - it has something in hand that it does not get rid of, and which nobody asks for
+ * host_occupy_destage() - give destage a round that does not end, of data that no test reads
  *
- * So what follows stays in the log, and is not locked. Homes are held by the caller.
+ * Later writes then stay in the log, and are not locked. The caller holds homes.
  */
 void host_occupy_destage(struct host *h);
 /** host_scrub() - to its end; how many were healed and could not be */
@@ -115,7 +120,7 @@ void host_scrub(struct host *h, u64 *healed, u64 *unrepaired);
 
 /** host_scrub_since() - the same of what changed in era @since and later */
 void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired);
-/** host_warm_up() - wait until what was clean on the SSD cache before the start is known again */
+/** host_warm_up() - wait for the end of the cache rebuild */
 void host_warm_up(struct host *h);
 /** host_read() - one block into @data, the way bios take; the engine's error */
 int host_read(struct host *h, u64 block, u8 *data);
@@ -139,10 +144,10 @@ u32 host_read_wide_check(struct host *h, u64 block, u32 count);
 /** host_cached() - does the RAM cache have the block? */
 bool host_cached(struct host *h, u64 block);
 /**
- * host_cache_check() - what is in the caches is what the table names, but for what the buffer has
+ * host_cache_check() - the caches agree with the table, except for blocks in the buffer
  *
- * On the SSD cache as far as the table's leaf is in memory, and of what a start has restored, as far as it would be believed. But
- * all that was restored lies where it is said to, and has the sum that was noted.
+ * The SSD cache is checked where the table's leaf is in memory; restored blocks, as far as they
+ * would be used. But all restored blocks lie in their places, and have their sums.
  */
 void host_cache_check(struct host *h);
 void host_sleep(u32 ms);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What devices say is hostile. Mutated superblocks, log entries and table
- * pages, with sums made good again so that they get past the first door, go
- * through the decoders and through a whole start. Nothing may crash, hang, or
- * read a wrong byte as if it were right, and each refusal names what is wrong.
+ * Hostile devices. Superblocks, log entries and table pages are mutated, mostly with sums made to
+ * match, so that they pass the first check. They go through the decoders and through a whole start.
+ * No start may crash, hang, or return a wrong byte as right. Each refusal names the fault.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +165,7 @@ static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
 		return expect(why.text[0], "a log entry is refused (%d) without a reason", ret);
 	if (!kvp_log_rows_known(&m->newest, buf, &h))
 		return true;
-	/* What is accepted must be safe to use. */
+	/* accepted input must be safe to use */
 	for (i = 0; i < h.rec_count; i++) {
 		struct kvp_rec r;
 
@@ -180,9 +179,8 @@ static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
 }
 
 /*
- * A page says nothing of itself: what it holds is taken for what it may be, so
- * every word must be safe, as an entry and as a pointer; and with anything
- * changed it must not verify, there or anywhere else.
+ * A page does not describe itself, so every word must be safe as an entry and as a pointer. A
+ * changed page must not verify, there or anywhere else.
  */
 static bool try_page(const struct material *m, struct rng *rng, u8 *page)
 {
@@ -216,13 +214,13 @@ struct hostile_start {
 	struct host host;
 	struct host_start start;
 	struct oracle *o;
-	bool forged;		/* with good sums: not damage, but somebody's lie */
+	bool forged;		/* with good sums: not damage, but a forgery */
 	bool started;
 };
 
 /*
- * Damage: what can be read is right. A superblock that lies with a good sum may
- * bring back an old version, but never anything that was not written there.
+ * Damage: readable data is right. A forged superblock with a good sum may bring back an old
+ * version, but never data that was not written there.
  */
 static void read_all(struct hostile_start *hs)
 {
@@ -316,7 +314,7 @@ static void mutate_blocks(struct rng *rng, struct image *img, u64 first, u64 cou
 	}
 }
 
-/* A leaf of somebody's making, and newest superblocks that name it. */
+/* Makes a leaf, and newest superblocks that name it. */
 static void forge_leaf(struct rng *rng, struct image *img, const struct kvp_geometry *g)
 {
 	struct kvp_disk_sb *d = malloc(sizeof(*d));
@@ -393,8 +391,8 @@ static bool mutate_image(struct rng *rng, struct victim *v, struct image *img, u
 }
 
 /*
- * Lies of the log, or of a cache's summaries, on all legs; and nothing else, or what rots at home
- * would be taken for what a write left that was cut short.
+ * Forges the log, or a cache's summaries, on all legs; and nothing else. Otherwise rot at home
+ * would be taken for the rest of a torn write.
  */
 static bool forge_image(struct rng *rng, struct victim *v, struct image *img)
 {
@@ -427,7 +425,7 @@ static bool mutate_pool(struct rng *rng, struct victim *v, struct image *img)
 	return forged;
 }
 
-/* Some of it goes round a small cache's log, so that there are summaries. */
+/* more than a small cache's log holds, so that there are summaries */
 static void victim_main(void *arg)
 {
 	struct victim *v = arg;
@@ -548,7 +546,7 @@ static bool hostile_decoders(void)
 	return good;
 }
 
-/* What goes round in circles without a stop is killed, and that is noticed. */
+/* An endless loop is killed, and counts as a failure. */
 static void limit_processor(u32 seconds)
 {
 	const struct itimerval limit = { .it_value.tv_sec = seconds };
@@ -612,7 +610,9 @@ static bool hostile_starts(const struct host_start *shape, bool twice, const cha
 	return good;
 }
 
-/* --- how much of a cache may be dirty ----------------------------------------------------------- */
+/*
+ * --- how much of a cache may be dirty -----------------------------------------------------------
+ */
 
 /* A field of the superblock and a feature bit, that may say anything. */
 static u64 some_window(struct rng *rng, const struct kvp_geometry *g)
@@ -690,7 +690,7 @@ void run_hostile(void)
 	static const struct {
 		const char *name;
 		struct host_start shape;
-		u32 share;	/* of the starts, one in so many */
+		u32 share;	/* one start in @share */
 	} starts[] = {
 		{ "1", { .legs = 1 }, 1 },
 		{ "2", { .legs = 2 }, 1 },

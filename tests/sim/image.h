@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Contents of one device: blocks that are shared between images until one of
- * them changes, so that a copy costs next to nothing. A block that was never
- * written is NULL and reads as zeros.
+ * Contents of one device. Images share blocks until one of them changes, so a copy is almost free.
+ * A block that was never written is NULL and reads as zeros.
  */
 #ifndef SIM_IMAGE_H
 #define SIM_IMAGE_H

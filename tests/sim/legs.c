@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Legs that hang, and legs that fail once.
- *
- * A short life is lived once for each request that a leg gets: that one, and all that come, are not
- * answered, for a while or for ever (R28); or it fails, once or from there on, with each kind of error
- * (kvp_error_kind()). All that is waited for must end, nothing that was acknowledged may be missing
- * after a power cut, and no leg is lost for an error that does not come back. But the leg whose
- * flush failed: that is given up, whoever sent the flush (R20). So also on disks without FUA, and
- * on those that may only say that they have it.
+ * Legs that hang, and legs that fail once. A short life is repeated for each request of a leg. That
+ * request and all later ones hang, for a while or for ever (R28); or it fails, once or from there
+ * on, with each kind of error (kvp_error_kind()). All waits must end, acknowledged data must be
+ * there after a power cut, and an error that does not repeat costs no leg. The exception is a
+ * failed flush: its leg is given up, whatever sent the flush (R20). The same on disks without FUA,
+ * and on disks that may only claim to have it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +54,9 @@ static void answer_late(void *arg)
 		host_sleep(100);
 	if (l->trouble == BRIEFLY)
 		host_sleep(5000);
-	/* As soon as the leg is out, or the pool has stopped: others may be using the same pages. */
+	/*
+	 * As soon as the leg is out, or the pool has stopped: others may be using the same pages.
+	 */
 	while (l->trouble == IS_LATE && l->host.pool &&
 	       kvp_leg_usable(host_leg(&l->host, l->victim)))
 		host_sleep(5);
@@ -92,7 +92,7 @@ static void make_trouble(struct life *l)
 	}
 }
 
-/* Gaps that both legs of a mirror are asked for at once: one of them answers. */
+/* Gaps that both legs of a mirror are read for at once; one of them answers. */
 static void fill_gaps(struct host *h)
 {
 	u32 i;
@@ -107,7 +107,10 @@ static void fill_gaps(struct host *h)
 	host_checkpoint(h);
 }
 
-/* A little of all that a leg is asked for: log, homes by intent and by destage, table, superblocks, reads. */
+/*
+ * A little of all that a leg is asked for: log, homes by intent and by destage, table, superblocks,
+ * reads.
+ */
 static void live(struct life *l)
 {
 	struct host *h = &l->host;
@@ -134,8 +137,8 @@ static void live(struct life *l)
 }
 
 /*
- * What hung may be nothing that live() waits for: the pool's own work, late. Its time runs all the
- * same.
+ * The hanging request may be one that live() does not wait for: the pool's own work, late. Its time
+ * limit still runs.
  */
 static void wait_for_trouble(struct life *l)
 {
@@ -152,7 +155,10 @@ static void check_leg(struct life *l)
 
 	if ((l->trouble == NONE || l->trouble == BRIEFLY) && !usable)
 		sim_fail("the leg was given up");
-	/* It is not known what a flush lost, unless it was never issued: a thin device has no space for a write. */
+	/*
+	 * A failed flush may have lost anything, unless it was never issued: a thin device has no
+	 * space for a write.
+	 */
 	if (l->trouble == FAILS_ONCE && f->hit) {
 		bool lost = f->hit_flush && l->error != -ENOMEM && (f->hit_alone || l->error != -ENOSPC);
 
@@ -228,7 +234,7 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 		first = (u32)(opt.seed % step);
 	l->start = *hs;
 	l->error = error;
-	/* Of a cache the last SSD, and else the last leg. */
+	/* with a cache the last SSD, otherwise the last leg */
 	l->victim = hs->legs - 1;
 	l->trouble = NONE;
 	good = one_life(l, base, name, opt.seed);
@@ -245,8 +251,8 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 }
 
 /*
- * What is about flushes, each request of them: on disks that have no FUA, and on such that only say
- * so.
+ * All requests of lives with many flushes: on disks without FUA, and on disks that only claim to
+ * have it.
  */
 static void lives_without_fua(enum disk_fua fua)
 {

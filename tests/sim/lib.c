@@ -23,7 +23,10 @@ void *memchr_inv(const void *p, int c, size_t bytes)
 {
 	const u8 *b = p;
 
-	/* All bytes are c if the first is, and each is like the one before it. Nearly all calls end here. */
+	/*
+	 * All bytes are c if the first is, and each is like the one before it. Nearly all calls end
+	 * here.
+	 */
 	if (!bytes || (*b == (u8)c && !memcmp(b, b + 1, bytes - 1)))
 		return NULL;
 	while (*b == (u8)c)
@@ -87,7 +90,7 @@ int kstrtouint(const char *text, unsigned int base, unsigned int *value)
 	return ret;
 }
 
-/* What follows the 36 characters is not looked at. */
+/* characters after the 36 are ignored */
 int uuid_parse(const char *text, uuid_t *uuid)
 {
 	u32 i;
@@ -145,7 +148,7 @@ void sim_printk(const char *fmt, ...)
 
 /* --- sorting ------------------------------------------------------------------------------ */
 
-/* Insertion from the end: stable, and quick on what is nearly sorted. */
+/* Insertion from the end: stable, and fast on nearly sorted lists. */
 void list_sort(void *priv, struct list_head *head, list_cmp_func_t cmp)
 {
 	struct list_head *e, *next, *at;
@@ -216,7 +219,7 @@ static u64 weight(const struct rb_node *n)
 	return (uintptr_t)n / sizeof(*n) * 0x9e3779b97f4a7c15ull;
 }
 
-/* What points to @n. */
+/* The link that points to @n. */
 static struct rb_node **link_of(struct rb_node *n, struct rb_root *root)
 {
 	struct rb_node **link = !n->up ? &root->rb_node : n->up->rb_left == n ? &n->up->rb_left : &n->up->rb_right;
@@ -269,7 +272,7 @@ void rb_erase(struct rb_node *n, struct rb_root *root)
 	*link = child;
 	if (child)
 		child->up = n->up;
-	/* Who erases it once more finds that it is not there. */
+	/* a second erase finds that it is not in a tree */
 	*n = (struct rb_node){ .up = n };
 }
 
@@ -296,7 +299,9 @@ struct rb_node *rb_next(const struct rb_node *n)
 	return up;
 }
 
-/* --- xarray ------------------------------------------------------------------------------------ */
+/*
+ * --- xarray ------------------------------------------------------------------------------------
+ */
 
 /* First slot at or above @index. */
 static unsigned long slot_of(const struct xarray *xa, unsigned long index)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Spinlocks, mutexes, wait queues and RCU, with the checks that lockdep and
- * might_sleep() make: never sleeping with a spinlock held, never releasing
- * what is not held, no lock taken both in interrupts and with interrupts on.
+ * Spinlocks, mutexes, wait queues and RCU, with the checks of lockdep and might_sleep(): no sleep
+ * with a spinlock held, no release of a lock that is not held, no lock taken both in interrupts and
+ * with interrupts on.
  */
 #include "sched.h"
 
@@ -66,7 +66,7 @@ void sim_spin_lock(spinlock_t *lock, bool irq_off, const char *where)
 	/* On another processor a task may be held up here as anywhere. */
 	if (sim_slow)
 		sim_maybe_preempt();
-	/* Nobody is switched away with a spinlock held, so it can only be ours. */
+	/* No task switch happens with a spinlock held, so it can only be ours. */
 	if (lock->owner)
 		sim_fail("%s: deadlock on a spinlock held by %s", where, lock->owner->name);
 	if (sim_current->irq)
@@ -223,7 +223,7 @@ void synchronize_rcu(void)
 	sim_yield();
 }
 
-/* Nobody is switched away inside a read-side section: only our own could still look. */
+/* No task switch happens inside a read-side section: only our own could still use it. */
 void sim_free_rcu(void *p)
 {
 	if (sim_current->rcu)

@@ -7,10 +7,10 @@
 #include "log/log.h"
 #include "suite.h"
 
-#define ROWS	256u	/* of the ring on each leg: far more than two entries take */
+#define ROWS	256u	/* rows of the ring on each leg: far more than two entries take */
 #define ENTRIES	400u
 
-/* What is on the legs: a word stands for a block. */
+/* The contents of the legs: a word stands for a block. */
 struct legs {
 	u32 nr;
 	u64 ring;
@@ -37,7 +37,7 @@ static u32 contents(u64 lsn, enum kvp_log_part part, u32 index)
 	return (u32)(x >> 32) | 1;
 }
 
-/* As a commit would: all that is not parity, then of each row the sum of what is in it. */
+/* Writes like a commit: first all blocks but parity, then each row's sum as its parity. */
 static void write_entry(struct legs *l, u64 lsn, const struct kvp_log_stripe *s)
 {
 	u32 at, index, sum = 0, end = kvp_log_stripe_blocks(s);
@@ -82,7 +82,7 @@ static bool parts_fit(const struct kvp_log_stripe *s)
 			      s->legs, s->hdr_blocks, s->payload, headers, parity, payload);
 }
 
-/* One request a leg: what it has of an entry lies together, in order. */
+/* One request a leg: its part of an entry lies together, in sequence. */
 static bool lies_together(struct legs *l, u64 lsn, const struct kvp_log_stripe *s)
 {
 	u32 at, blocks = kvp_log_stripe_blocks(s);
@@ -113,7 +113,7 @@ static u32 made_from_others(struct legs *l, u64 lsn, const struct kvp_log_stripe
 	return sum;
 }
 
-/* In one byte, to whoever knows only where the block lies. */
+/* One byte names the row to a reader that knows only the block's place. */
 static bool row_is_told(struct legs *l, u64 lsn, const struct kvp_log_stripe *s, u32 at)
 {
 	struct kvp_geometry g = { .kind = KVP_VDEV_CACHE_PARITY1, .leg_count = l->nr };
@@ -213,7 +213,10 @@ bool log_stripes_room_test(void)
 	return good;
 }
 
-/* So many lsns are used by @owed entries of one row each, from @at in a segment of which @kept are nobody's. */
+/*
+ * The lsns that @owed entries of one row each use from @at on, in a segment whose first @kept lsns
+ * are outside.
+ */
 static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 owed, u32 kept)
 {
 	u32 size = g->segment_blocks, least = kvp_log_entry_blocks(g, 1, 1);
@@ -227,7 +230,10 @@ static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 owed, u32 kept)
 	return lsn - at;
 }
 
-/* What is kept for parity is enough, be it destage that logs it, or a recovery, behind the end of a segment (R24). */
+/*
+ * The space reserved for parity is enough, whether destage logs it or a recovery, after the end of
+ * a segment (R24).
+ */
 static bool reserve_is_enough(const struct kvp_geometry *g, u32 owed)
 {
 	u64 kept = kvp_log_reserve(g, owed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SSDs that carry the log are lost one after the other, or at once, the power goes at any time,
- * and any of them come back: what was acknowledged is there, or the start is refused (R1, R16).
- * It is not refused without those of which the others have all.
+ * SSDs that carry the log are lost one after the other, or at once. The power goes at any time, and
+ * any of the SSDs come back. All acknowledged data is there, or the start is refused (R1, R16). A
+ * start is not refused for SSDs whose data the others have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,13 @@ struct loss {
 	u64 seed;
 	u64 log_start;		/* on each SSD */
 	u32 at;
-	bool cut;		/* the next start is the one that is cut: its nonces are no other's */
-	bool again;		/* it is the second life: what was acknowledged was so before */
+	/* the next start is the one that is cut: its nonces are no other's */
+	bool cut;
+	bool again;		/* the second life: its acknowledged data was acknowledged before */
 	bool fails;		/* the first SSD takes no log writes, from the start on */
 	u32 from;		/* position of the trace from which on the power may go */
-	u32 spare[SPARES];	/* bit per leg: without these, or some of them, a start is not refused */
+	/* bit per leg: a start without these, or some of them, is not refused */
+	u32 spare[SPARES];
 	int refused;
 	bool flushed;
 };
@@ -41,7 +43,7 @@ static u32 ssds(const struct loss *l)
 	return (BIT(l->start.cache) - 1) << ssd(l, 0);
 }
 
-/* So many are lost when the log is. */
+/* The number of lost SSDs that loses the log. */
 static u32 too_many(const struct loss *l)
 {
 	return l->start.cache_parity ? 2 : l->start.cache;
@@ -187,7 +189,7 @@ static void the_last_lacks_what_others_took(struct loss *l)
 	l->spare[0] = BIT(ssd(l, last)) - BIT(ssd(l, 0));
 }
 
-/* As many as are one too many fail the same write: all of them have the same. */
+/* One SSD too many fails in the same write: all of them have the same contents. */
 static void at_once(struct loss *l)
 {
 	u32 n = too_many(l), i;
@@ -207,7 +209,9 @@ static void at_once(struct loss *l)
 		l->spare[i] = BIT(ssd(l, i)) | (l->start.cache_parity ? 0 : ssds(l) & ~BIT(ssd(l, (i + 1) % n)));
 }
 
-/* The power goes while all but the first have an entry; in the recovery the first does not take it. */
+/*
+ * The power goes while all but the first have an entry; in the recovery the first does not take it.
+ */
 static void one_lacks_the_end(struct loss *l)
 {
 	begin(l);
@@ -292,7 +296,8 @@ static bool without_some(struct loss *l, const struct image *img, u32 gone)
 			fprintf(stderr, "  ^ cut at %u, without the legs %#x, before that without %#x: %s\n", l->at,
 				missing, gone, sim_failure);
 		check_stats.images++;
-		missing = (missing - ssds(l)) & ssds(l);	/* the next one that is part of it */
+		/* the next one that is part of it */
+		missing = (missing - ssds(l)) & ssds(l);
 	} while (good && missing);
 	return good;
 }
@@ -305,7 +310,7 @@ static void free_images(const struct loss *l, struct image *img)
 		image_free(&img[i]);
 }
 
-/* The recovery is cut as well, with some SSDs or all; and others of them are there afterwards. */
+/* The recovery is cut as well, with some SSDs or all; afterwards others of them are there. */
 static bool cut_recovery(struct loss *l, const struct image *img, struct rng *rng)
 {
 	u32 gone = rng_next(rng) & ssds(l), at;
@@ -329,7 +334,7 @@ static bool cut_recovery(struct loss *l, const struct image *img, struct rng *rn
 	return good;
 }
 
-/* The power goes at every position of what was just lived. */
+/* The power goes at every position of the last life. */
 static bool cut_losses(struct loss *l)
 {
 	struct cutter *cut = malloc(sizeof(*cut));

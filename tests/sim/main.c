@@ -117,7 +117,7 @@ static void usage(void)
 	exit(2);
 }
 
-/* What the disks cannot break was broken in a copy of the engine: run that instead. */
+/* For breaks of the disks, run another binary: a broken copy of the engine. */
 static void run_broken_engine(char **argv, const char *name)
 {
 	const char *slash = strrchr(argv[0], '/');

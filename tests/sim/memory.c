@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the simulated machine. Objects come from malloc(), so that ASan
- * guards them; pages from an arena, poisoned while they are free. Whatever is
- * still allocated when the machine's life ends goes with it.
+ * Memory of the simulated machine. Objects come from malloc(), so that ASan guards them; pages come
+ * from an arena, poisoned while they are free. The end of the machine's life frees all memory.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ u32 sim_many_intents = 1u << 17;
 static struct shrinker *shrinkers;
 static bool reclaiming;
 
-/* Direct reclaim: in the middle of whatever the caller was doing, with whatever locks it holds. */
+/* Direct reclaim: it runs amid the caller's work, with the caller's locks held. */
 static void reclaim(gfp_t gfp)
 {
 	struct shrink_control sc = { .nr_to_scan = 2, .gfp_mask = gfp };
@@ -97,7 +96,7 @@ void *sim_alloc(size_t size, gfp_t gfp)
 	o->next->prev = o;
 	objects.next = o;
 	nr_objects++;
-	/* Not zeros: nobody may count on them. */
+	/* not zeros: callers must not rely on zeros */
 	memset(o + 1, gfp & __GFP_ZERO ? 0 : 0x5a,
 	       gfp & __GFP_ZERO || size < 256 ? size : 256);
 	return o + 1;
@@ -185,7 +184,7 @@ void __free_pages(struct page *p, unsigned int order)
 	free_pages_of[order] = p;
 }
 
-/* Pages that are free, or somebody else's by now, may be asked for, too. */
+/* The page may be free, or belong to another user by now. */
 bool get_page_unless_zero(struct page *p)
 {
 	if (!p->refs)
@@ -194,7 +193,7 @@ bool get_page_unless_zero(struct page *p)
 	return true;
 }
 
-/* Not those that nobody has. */
+/* not for free pages */
 void get_page(struct page *p)
 {
 	if (p->head->refs < 1)

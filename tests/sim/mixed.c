@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Intents of a mirror beside a parity1, and of both in one entry: situations set
- * up on purpose, cut everywhere, and each image looked at with any one leg gone.
- * A block of the mirror may never be lost by that (oracle.h: only what a parity1
- * has is losable).
+ * Intents of a mirror beside a parity1, and of both in one entry. The situations are set up on
+ * purpose and cut everywhere. Each image is checked with any one leg gone. That may never lose a
+ * block of the mirror (oracle.h: only blocks of a parity1 are losable).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
 
-#define AREA	40	/* blocks of each vdev that are written from the start, on both sides of the boundary */
+/* blocks of each vdev that are written from the start, on both sides of the boundary */
+#define AREA	40
 
 #define MAX_SPOILT	4
 
@@ -22,7 +22,7 @@ struct mixed {
 	void (*run)(struct mixed *t);
 	struct crash crash;
 	u32 cuts_from;
-	bool spoilt;		/* the order of events did not let it become what it is about */
+	bool spoilt;		/* the order of events missed the situation under test */
 };
 
 /* --- where blocks and legs are ------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static void lose(struct mixed *t, u32 disk)
 
 /* --- by intent ------------------------------------------------------------------------------ */
 
-/* Written, and committed; @count blocks of it by intent: not one more, not one less. */
+/* Writes and commits; exactly @count of the blocks are written directly. */
 static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
 {
 	u64 before = t->host.pool->log->intent_blocks;
@@ -91,7 +91,7 @@ static void by_intent(struct mixed *t, u64 block, u32 n)
 	write_by_intent(t, block, n, n);
 }
 
-/* Until nothing is on its way: what is written over that would be data. */
+/* Waits until no write is in flight: a write over one would be logged as data. */
 static void wait_for_homes(struct mixed *t)
 {
 	struct kvp_log_mark floor = { .lsn = 0 };
@@ -103,14 +103,14 @@ static void wait_for_homes(struct mixed *t)
 	}
 }
 
-/* If not, the test has to be done in another order of events. */
+/* If false, the test must be repeated with another order of events. */
 static bool home_without_checkpoint(struct mixed *t)
 {
 	t->spoilt = !host_try_home(&t->host);
 	return !t->spoilt;
 }
 
-/* Of the mirror only, over what is home and in the table. */
+/* Blocks of the mirror only, over blocks that are home and in the table. */
 static void mirror_alone(struct mixed *t)
 {
 	by_intent(t, on_mirror(t, 8), 24);
@@ -147,8 +147,8 @@ static void over_data_in_the_log(struct mixed *t)
 }
 
 /*
- * Data of both over intents that nobody has closed, and parts of rows that no intent
- * is about: a recovery resolves the mirror's intents, then writes a chain.
+ * Data of both over open intents, and parts of rows without an intent: a recovery resolves the
+ * mirror's intents, then writes a chain.
  */
 static void data_over_open_intents(struct mixed *t)
 {
@@ -167,7 +167,7 @@ static void data_over_open_intents(struct mixed *t)
 	host_checkpoint(&t->host);
 }
 
-/* The same when a FLUSH has closed them: nothing of them may be lost any more. */
+/* The same after a FLUSH has closed them: now none of them may be lost. */
 static void data_over_closed_intents(struct mixed *t)
 {
 	by_intent(t, across(t, 24), 40);
@@ -241,7 +241,9 @@ static void leg_of_the_parity_is_out(struct mixed *t)
 	host_checkpoint(&t->host);
 }
 
-/* --- running them ------------------------------------------------------------------------------ */
+/*
+ * --- running them ------------------------------------------------------------------------------
+ */
 
 static void test_main(void *arg)
 {
@@ -270,7 +272,9 @@ static bool run_one(struct mixed *t, u64 seed)
 	disks_begin(base->img, base->legs);
 	good = sim_run(&config, test_main, t) == SIM_RETURNED;
 	disks_end();
-	/* Each image is started once for each leg: where few are asked for, not at every position. */
+	/*
+	 * Each image is started once for each leg: where few are asked for, not at every position.
+	 */
 	if (t->spoilt)
 		;
 	else if (good && opt.images < 3)

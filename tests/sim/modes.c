@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of a pool that is in use moves onto its cache and off it, by order, and the power
- * goes at every step of that, or a leg or an SSD does.
+ * The log of a pool in use moves onto its cache and off it, by command. The power goes at every
+ * step, or a leg or an SSD fails.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ struct change {
 	struct host_start start;
 	struct oracle o;
 	struct crash crash;
-	u32 victim, after;	/* disk that dies after so many of its requests; NOBODY */
+	u32 victim, after;	/* disk that dies after that many of its requests; NOBODY: none */
 	u32 from;
 	bool busy;
 	u32 writers;
@@ -137,7 +137,7 @@ static void change_main(void *arg)
 			c->crash.lost |= BIT(i);
 }
 
-/* Stopped in good order, and started again: mode, place and contents are what they were. */
+/* Stopped cleanly and started again: mode, place and contents are unchanged. */
 static void whole_main(void *arg)
 {
 	struct change *c = arg;
@@ -253,7 +253,10 @@ static void dying_main(void *arg)
 	for (i = data_legs(c); i < c->start.legs; i++)
 		disks_kill(i);
 	release(c);
-	/* Or the superblock had it by then: it was set, and the log moves back with its first entry. */
+	/*
+	 * Or the superblock had it by then: it was set, and the log moves back with its first
+	 * entry.
+	 */
 	if (!c->is_set || (c->error && c->error != -ENODEV))
 		sim_fail("set %d with %d", c->is_set, c->error);
 	if (c->error)
@@ -305,7 +308,9 @@ static void refusal_main(void *arg)
 	host_stop(h);
 }
 
-/* --- the log is emptied first ------------------------------------------------------------------ */
+/*
+ * --- the log is emptied first ------------------------------------------------------------------
+ */
 
 static void filler(void *arg)
 {
@@ -320,7 +325,7 @@ static void filler(void *arg)
 	c->writers--;
 }
 
-/* Somebody writes without end: the log gets empty all the same, and the mode is changed. */
+/* Writes continue without end: the log still gets empty, and the mode changes. */
 static void overload_main(void *arg)
 {
 	struct change *c = arg;
@@ -371,7 +376,7 @@ static void note_lost(struct change *c)
 	for (i = 0; i < c->host.pool->nr_legs; i++)
 		if (!kvp_leg_usable(&c->host.pool->legs[i]))
 			c->crash.lost |= BIT(i);
-	/* Of what has left nobody knows any more that it had died. */
+	/* the death of a disk that has left is not recorded any more */
 	if (c->victim != NOBODY && c->victim >= c->host.pool->nr_legs)
 		c->crash.lost |= BIT(c->victim);
 }
@@ -420,7 +425,7 @@ static void notes_end(void *arg)
 	disks_release(c->start.legs - 1);
 }
 
-/* What is noted of a loss is on its way to the last SSD for half a second. */
+/* The record of a loss takes half a second to reach the last SSD. */
 static void notes_hang(struct change *c)
 {
 	disks_stall(c->start.legs - 1, KVP_EVENTS_BLOCK, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS - 1);
@@ -455,7 +460,9 @@ static void leave_main(void *arg)
 	note_lost(c);
 }
 
-/* There and back again, with orderly ends between; and an SSD that has left is none of the pool's. */
+/*
+ * There and back again, with orderly ends between; and an SSD that has left is none of the pool's.
+ */
 static void there_and_back_main(void *arg)
 {
 	struct change *c = arg;
@@ -503,7 +510,7 @@ static void begin_to_drain(struct change *c)
 		sim_fail("not drained: %s", c->host.refusal.why);
 }
 
-/* There is little in the log, so that it moves at once, and it waits for what does not come home. */
+/* The log is nearly empty, so that it moves at once, and waits for data that does not get home. */
 static void cancel_too_late(struct change *c)
 {
 	struct host *h = &c->host;
@@ -525,7 +532,7 @@ static void cancel_too_late(struct change *c)
 		sim_fail("what has moved was cancelled");
 }
 
-/* Those who suspend wait for nobody who empties a log: neither to take it off the cache, nor to put it there. */
+/* A suspend does not wait for a drain of the log: neither off the cache, nor onto it. */
 static void end_for_a_suspend(struct change *c)
 {
 	struct host *h = &c->host;
@@ -542,7 +549,7 @@ static void end_for_a_suspend(struct change *c)
 	kvp_pool_not_suspending(h->pool);
 }
 
-/* Nobody waits for it: it ends by itself, by order, and because the pool is suspended. */
+/* A drain without a waiter ends: by itself, by command, and by a suspend. */
 static void drain_main(void *arg)
 {
 	struct change *c = arg;
@@ -562,7 +569,7 @@ static void drain_main(void *arg)
 	if (h->pool->drain->state != KVP_DRAIN_DONE)
 		sim_fail("what is on the legs is drained");
 	set_mode(c, KVP_CACHE_WRITEBACK);
-	/* One by one where a window is larger: so much is in the log that it does not move at once. */
+	/* one by one where a window is larger: with so much in the log it does not move at once */
 	for (i = 0; i < 200; i++)
 		host_write(h, i * 2, 1, c->start.cache_parity);
 	host_flush(h);
@@ -601,7 +608,10 @@ static void drain_main(void *arg)
 	host_stop(h);
 }
 
-/* What a stop has left in the log cannot be read, for longer than anybody waits: it is not given up for that. */
+/*
+ * Data that a stop left in the log cannot be read, for longer than any wait: the log is not given
+ * up for that.
+ */
 static void silent_main(void *arg)
 {
 	struct change *c = arg;
@@ -632,7 +642,7 @@ static void silent_main(void *arg)
 	host_stop(h);
 }
 
-/* Labels that are left say what was; whoever starts by them is refused. */
+/* Old labels show an old state: a start with them is refused. */
 static void left_main(void *arg)
 {
 	struct change *c = arg;
@@ -719,7 +729,10 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 		c->victim = victim;
 		c->after = after;
 		c->crash.heal_allowed = victim != NOBODY;
-		/* Without the last SSD rows go home whose parity is not logged: docs/design/known-gaps.md. */
+		/*
+		 * without the last SSD, rows are written home without logged parity:
+		 * docs/design/known-gaps.md
+		 */
 		c->crash.poison_allowed = shape->parity && shape->cache == 1 &&
 					  victim == shape->legs - 1;
 		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));

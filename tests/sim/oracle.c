@@ -309,7 +309,7 @@ static bool sectors_allowed(const struct oracle *o, u64 block, const u8 *data, u
 	return false;
 }
 
-/* So many versions of the block were acknowledged before @at. */
+/* The number of versions of the block that were acknowledged before @at. */
 static u32 acked(const struct oblock *b, u32 at)
 {
 	u32 i, first = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may be read. Every block that is written gets contents of its own: a
- * number that is never used again, in every 512-byte sector. For each block
- * the oracle knows the versions that were accepted, and when (as a position in
- * the disks' trace) which of them was acknowledged as durable. After a power
- * cut at position k a sector may hold the last version acknowledged before k,
- * or any later one that was begun before k, and nothing else.
+ * The allowed results of reads. Every written block gets contents of its own: a number that is
+ * never used again, in every 512-byte sector. For each block the oracle knows the accepted
+ * versions. It also knows when (as a position in the disks' trace) each was acknowledged as
+ * durable. After a power cut at position k a sector may hold the last version acknowledged before
+ * k, or a later one that was begun before k, and nothing else.
  */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
@@ -78,7 +77,7 @@ bool oracle_may_be_lost(const struct oracle *o, u64 block, u32 at);
 u32 oracle_accepted(const struct oracle *o, u64 block);
 /** oracle_current() - is @data one of the versions from number @from on (0: the base)? */
 bool oracle_current(const struct oracle *o, u64 block, const u8 *data, u32 from, char why[160]);
-/** oracle_acks_before() - changes exactly when what is allowed becomes stricter */
+/** oracle_acks_before() - a number that changes exactly when the allowed results become stricter */
 u32 oracle_acks_before(const struct oracle *o, u32 at);
 /** oracle_rebase() - from now on @data is what @block holds, durably */
 void oracle_rebase(struct oracle *o, u64 block, const u8 *data);

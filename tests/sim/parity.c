@@ -28,7 +28,7 @@ struct parity_test {
 	u32 cuts_from, positions;
 	bool nothing_to_cut;
 	struct completion filled;
-	u64 pair_lsn[220];	/* of tail_inside_a_row(): behind the first block of each */
+	u64 pair_lsn[220];	/* of tail_inside_a_row(): lsn after the first block of each */
 };
 
 static void test_main(void *arg)
@@ -50,7 +50,9 @@ static bool run_one(struct parity_test *t, u64 seed)
 	oracle_copy(&t->o, &base->o);
 	t->crash = (struct crash){ .legs = base->legs, .parity = true, .o = &t->o,
 				   .lost = t->start.missing };
-	/* Each image is started once for each leg: where few are asked for, not at every position. */
+	/*
+	 * Each image is started once for each leg: where few are asked for, not at every position.
+	 */
 	t->positions = opt.images < 3 ? 25 : 0;
 	t->nothing_to_cut = false;
 	check_seed_config(&config, seed);
@@ -204,7 +206,7 @@ static void row_in_every_way(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* What lies where an unwritten block has its home is nobody's data. */
+/* Old bytes at the home of an unwritten block are no data. */
 static void unwritten_blocks_are_zeros(struct parity_test *t)
 {
 	host_discard(&t->host, 65, 2);
@@ -233,7 +235,10 @@ static void leg_dies(struct parity_test *t)
 	host_read_check(&t->host, 100);
 }
 
-/* A second leg fails: nothing more is durable, and nobody takes it out as if the rest were enough. */
+/*
+ * A second leg fails: no later write is durable, and the leg is not recorded out as if the rest
+ * sufficed.
+ */
 static void second_leg_is_kept(struct parity_test *t)
 {
 	t->nothing_to_cut = true;
@@ -263,7 +268,7 @@ static void filler_task(void *arg)
 	complete_all(&t->filled);
 }
 
-/* Scattered blocks until the log is full of them, while nothing goes home: there is room for their parity. */
+/* Scattered blocks fill the log while nothing is written home: there is space for their parity. */
 static void full_log_has_room_for_parity(struct parity_test *t)
 {
 	struct host *h = &t->host;
@@ -284,7 +289,10 @@ static void full_log_has_room_for_parity(struct parity_test *t)
 	wait_for_completion(&t->filled);
 }
 
-/* Whole stripes, again and again: what they owe is forgiven, or the log would be full for ever. */
+/*
+ * Whole stripes, again and again: their reservations are released, or the log would stay full for
+ * ever.
+ */
 static void whole_stripes_for_long(struct parity_test *t)
 {
 	u32 i;
@@ -387,7 +395,10 @@ static void large_writes(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* What has gathered ends within a stripe, and nobody waits for that end: it becomes a stripe with the rest. */
+/*
+ * A stream's gathered part ends within a stripe, and does not wait for that end: it becomes a
+ * stripe with the rest.
+ */
 static void stream_in_pieces(struct parity_test *t)
 {
 	struct kvp_log *log = t->host.pool->log;
@@ -417,7 +428,7 @@ static void part_over_an_open_intent(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* The same when a FLUSH has closed it: nothing of it may be lost any more. */
+/* The same after a FLUSH has closed it: now nothing of it may be lost. */
 static void part_over_a_closed_intent(struct parity_test *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
@@ -431,7 +442,9 @@ static void part_over_a_closed_intent(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* Older versions are in the log, as data and in parity, and at home, but not in the durable table. */
+/*
+ * Older versions are in the log, as data and in parity, and at home, but not in the durable table.
+ */
 static void intent_over_logged_rows(struct parity_test *t)
 {
 	host_write(&t->host, 64, 1, true);
@@ -457,7 +470,7 @@ static void intent_over_a_closed_intent(struct parity_test *t)
 	host_flush(&t->host);
 }
 
-/* More intents than there are places for, of a stream that nobody flushes; no checkpoint comes. */
+/* A stream without flushes makes more intents than there are places for; no checkpoint comes. */
 static void intents_closed_without_a_checkpoint(struct parity_test *t)
 {
 	struct kvp_pool *pool = t->host.pool;
@@ -511,7 +524,7 @@ static void large_writes_without_a_leg(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* A leg dies with a large write on its way. What a FLUSH has answered for is there. */
+/* A leg dies with a large write in flight. All data that a FLUSH acknowledged is there. */
 static void leg_dies_amid_a_large_write(struct parity_test *t)
 {
 	disks_stall(1, disks.data_start, disks.img[1].blocks - KVP_LABEL_BLOCKS - 1);
@@ -543,7 +556,9 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
 	expect_scrub(t, 0, 0);
 }
 
-/* A leg that takes what heals a block, or a row's parity, and does not keep it, is given up (R19). */
+/*
+ * A leg that takes what heals a block, or a row's parity, and does not keep it, is given up (R19).
+ */
 static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -559,7 +574,7 @@ static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 	expect_read(t, kvp_row_block(g, row, 1), false);
 }
 
-/* Bad parity by itself, also of a row whose first block was never written. */
+/* Bad parity alone, also of a row whose first block was never written. */
 static void bad_parity_heals(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -589,7 +604,7 @@ static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 	host_checkpoint(&t->host);
 	expect_read(t, kvp_row_block(g, row, 1), false);
 	expect_read(t, kvp_row_block(g, row, 2), true);
-	/* Its parity is known again, without what is lost. */
+	/* the parity is known again, without the lost block */
 	for (i = 0; i < t->start.legs; i++) {
 		if (i == 2)
 			continue;
@@ -603,7 +618,7 @@ static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 	expect_scrub(t, 0, 0);
 }
 
-/* A bad block and bad parity: the block is lost; the parity is computed anew. */
+/* A bad block and bad parity: the block is lost; the parity is computed again. */
 static void bad_block_and_bad_parity(struct parity_test *t)
 {
 	u64 row = kvp_row_of(t->host.pool->vdevs[0].g, 64);
@@ -618,7 +633,7 @@ static void bad_block_and_bad_parity(struct parity_test *t)
 	expect_read(t, 64, true);
 }
 
-/* What stays is bad, and nobody reads it but who needs it for parity. */
+/* The other block is bad too; only a rebuild that needs it for parity reads it. */
 static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -651,7 +666,7 @@ static void give(void *to, struct page *page)
 	memcpy(g->data[g->nr++], page_address(page), KVP_BLOCK_SIZE);
 }
 
-/* Chunks whose leg is out, at once: what block by block gives, or nothing. */
+/* Chunks of a missing leg, read at once: the same as block by block, or nothing. */
 static void missing_chunks_are_read_at_once(struct parity_test *t)
 {
 	struct kvp_pool *pool = t->host.pool;
@@ -711,7 +726,7 @@ static u32 count_missing(struct parity_test *t, u64 block, u32 count)
 	return n;
 }
 
-/* Whatever part of stripes it is, over unwritten blocks and across leaves: all is made, at once. */
+/* Any part of stripes, over unwritten blocks and across leaves: all blocks are rebuilt at once. */
 static void wide_reads_rebuild(struct parity_test *t)
 {
 	u32 edge = kvp_leaf_blocks(t->host.pool->vdevs[0].g), count, made, all = 0, want;
@@ -738,7 +753,7 @@ static void wide_reads_rebuild(struct parity_test *t)
 		sim_fail("%u blocks made: the test is not what it says", all);
 }
 
-/* The first block from @block on whose leg is out, and another one of its row. */
+/* The first block from @block on whose leg is missing, and another block of its row. */
 static u64 missing_block(struct parity_test *t, u64 block, u64 *other)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -774,7 +789,7 @@ static void expect_wide(struct parity_test *t, u64 block, u32 count, const u64 *
 	free(errors);
 }
 
-/* What a second fault takes is lost, and costs nobody else anything. */
+/* A second fault loses only the blocks that need both. */
 static void wide_reads_of_bad_blocks(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -850,7 +865,7 @@ static void release_task(void *arg)
 	disks_release(twins.stalled);
 }
 
-/* Of the leg that was read, the home write is held up; the other's is done. */
+/* The home write of the leg that was read hangs; that of the other is done. */
 static void begin_to_write_the_twin(struct host *h)
 {
 	disks_stall(twins.stalled, disks.data_start, disks.data_start + POOL_BLOCKS);
@@ -874,7 +889,7 @@ static void wide_read_amid_a_write(struct parity_test *t)
 		sim_fail("a block was made of a row that is being written");
 }
 
-/* Parity that counts what is lost: it, and nothing else, would make something with the right sum. */
+/* Parity that counts a lost block: only this parity would rebuild a block with the right sum. */
 static void wide_read_of_unknown_parity(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
@@ -896,7 +911,9 @@ static void wide_read_of_unknown_parity(struct parity_test *t)
 	expect_wide(t, 66, 60, lost);
 }
 
-/* --- a recovery whose chain is cut short ------------------------------------------------------- */
+/*
+ * --- a recovery whose chain is cut short -------------------------------------------------------
+ */
 
 /* One block of each row is in the log, all others at home only. */
 static void log_part_of_every_row(void *arg)
@@ -934,7 +951,7 @@ static bool live(struct parity_test *t, void (*life)(void *arg), const struct im
 	return good;
 }
 
-/* What the last machine left, cut at @at, with all that was on its way. */
+/* The last machine's contents, cut at @at, with all writes in flight. */
 static void cut_at(u32 at, struct image *out)
 {
 	struct rng rng = { opt.seed };
@@ -1019,14 +1036,17 @@ static bool chain_is_cut_short(struct parity_test *t)
 	return good;
 }
 
-/* --- a chain that was complete, and cannot be read any more (R27) ------------------------------------ */
+/*
+ * --- a chain that was complete, and cannot be read any more (R27)
+ * ------------------------------------
+ */
 
 /* Where on each disk a chain lies; and a start during which it cannot be read there. */
 struct chain_test {
 	struct parity_test *t;
 	struct image img[MAX_DISKS];	/* rows are half written */
 	u64 first[3], end[3];
-	int error;			/* of its blocks; 0: they can be read */
+	int error;			/* of reads of its blocks; 0: they can be read */
 	int refused;
 	u32 refusals, starts;
 };
@@ -1047,7 +1067,7 @@ static void note_chain(struct chain_test *c)
 	}
 }
 
-/* Of what is on its way at @at every other write is there. */
+/* Every other write in flight at @at is there. */
 static void cut_half(u32 at, struct image *out)
 {
 	struct rng rng = { opt.seed };
@@ -1104,7 +1124,10 @@ static bool chain_start_without(struct chain_test *c, u32 missing, const char *w
 		      c->refused, c->t->host.refusal.why);
 }
 
-/* A recovery that has brought some of the rows home, cut at so many hundredths of what it writes behind its chain. */
+/*
+ * A recovery has written some of the rows home. It is cut at @percent of its writes after the
+ * chain.
+ */
 static bool cut_behind_chain(struct chain_test *c, u32 percent)
 {
 	const struct base *base = base_parity_long_log();
@@ -1173,7 +1196,10 @@ static bool chain_has_rotten(struct parity_test *t)
 	return good;
 }
 
-/* The start that begins another chain in its place is cut too, before that is complete: what it lacks is still lacking. */
+/*
+ * The start that begins another chain in its place is cut too, before that chain is complete: its
+ * missing blocks are still missing.
+ */
 static bool chain_in_place_of_a_rotten_one_is_cut_short(struct parity_test *t)
 {
 	struct chain_test c = { .t = t };
@@ -1223,7 +1249,10 @@ static void two_are_lost(void *arg)
 		sim_fail("what was damaged under a closed intent was taken for torn");
 }
 
-/* Two blocks of a row are bad that a FLUSH has answered for: neither older versions nor the damage count. */
+/*
+ * Two blocks of a row are bad that a FLUSH has answered for: neither older versions nor the damage
+ * count.
+ */
 static bool closed_intent_is_not_undone(struct parity_test *t)
 {
 	const struct base *base = base_parity(3, false);

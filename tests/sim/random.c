@@ -51,7 +51,7 @@ struct run {
 	bool stop;
 };
 
-/* --- what a task does ------------------------------------------------------------------ */
+/* --- the work of a task --------------------------------------------------------------- */
 
 static void lock_range(struct run *r, u64 block, u32 count)
 {
@@ -255,7 +255,7 @@ static void run_main(void *arg)
 	}
 	wait_for_completion(&r->all_done);
 	r->host.may_fail = false;
-	/* Reads fill the cache, and so may write to it: what is lost is lost by now. */
+	/* reads admit blocks to the cache, and so may write to it: lost data is lost by now */
 	if (r->trouble == TROUBLE_LOG_FAILS)
 		disks.nr_faults = 0;
 	for (i = 0; i < r->start.legs; i++)
@@ -347,7 +347,7 @@ void run_random(void)
 				u32 legs = kind == 5 ? 4 : min(kind, 3u);
 				char name[64];
 
-				/* What needs a good copy elsewhere. */
+				/* these troubles need a good copy elsewhere */
 				if (legs == 1 && t != TROUBLE_NONE && t != TROUBLE_MEMORY)
 					continue;
 				snprintf(name, sizeof(name), "random:%s:%s:%u", trouble_names[t],

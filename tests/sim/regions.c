@@ -8,7 +8,7 @@
 
 #define MOST_BLOCKS	200000u
 
-/* A vdev of about so many leaves; only what regions ask of it. */
+/* A vdev of about @leaves leaves; it has only the fields that regions need. */
 static void add_vdev(struct kvp_sb *sb, u32 kind, u32 legs, u64 leaves)
 {
 	struct kvp_geometry *g = &sb->vdevs[sb->vdev_count++];
@@ -77,13 +77,16 @@ bool regions_extents_test(void)
 	return good;
 }
 
-/* The blocks of each vdev that the pool has, in order. */
+/* The blocks of each vdev that the pool uses, in sequence. */
 struct owned {
 	u64 nr[KVP_MAX_VDEVS];
 	u32 block[KVP_MAX_VDEVS][MOST_BLOCKS];
 };
 
-/* Every block has one place, no place has two, and a vdev's are used from its start on, region by region. */
+/*
+ * Every block has one place, no place has two, and a vdev's are used from its start on, region by
+ * region.
+ */
 static bool places_once(const struct kvp_sb *sb, struct owned *own)
 {
 	u64 blocks = kvp_map_blocks(&sb->map), block;
@@ -109,7 +112,7 @@ static bool places_once(const struct kvp_sb *sb, struct owned *own)
 	return good;
 }
 
-/* From every block on each vdev goes on where it does; what is left over is little. */
+/* Every vdev continues from each block at the next; the unused rest is small. */
 static bool goes_on(const struct kvp_sb *sb, const struct owned *own)
 {
 	u64 blocks = kvp_map_blocks(&sb->map), block, at[KVP_MAX_VDEVS] = { 0 };
@@ -137,7 +140,7 @@ static bool goes_on(const struct kvp_sb *sb, const struct owned *own)
 	return good;
 }
 
-/* What a leaf says of the blocks below it is what the map says. */
+/* The blocks below a leaf, as the leaf and as the map have them, agree. */
 static bool leaves_agree(const struct kvp_sb *sb, const struct owned *own)
 {
 	bool good = true;
@@ -165,7 +168,7 @@ static bool leaves_agree(const struct kvp_sb *sb, const struct owned *own)
 	return good;
 }
 
-/* What is said to lie together does, below one leaf, in whole stripes. */
+/* An extent lies together, below one leaf, in whole stripes. */
 static bool extents_hold(const struct kvp_sb *sb)
 {
 	u64 blocks = kvp_map_blocks(&sb->map), block = 0;

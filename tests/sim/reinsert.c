@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Before the log of an SSD comes round, or the ring of one without it, what was hit there is written again,
- * and nothing else; and the races of that, each cut everywhere. Part of the suite scache.
+ * Reinsertion: before the log of an SSD overwrites a segment, or the ring of an SSD without the log
+ * does, blocks with hits are written again, and no others. The races of that, each cut everywhere.
+ * Part of the suite scache.
  */
 #include <string.h>
 
@@ -11,10 +12,11 @@
 #include "policy/index.h"
 #include "ram/rcache.h"
 
-#define FIRST	64u	/* of blocks that are home, and not on the SSD, in every base image */
+/* first of the blocks that are home, and not on the SSD, in every base image */
+#define FIRST	64u
 #define COUNT	24u
 #define HIT	12u	/* the first of these are read twice */
-#define OTHER	300u	/* what the log goes on with */
+#define OTHER	300u	/* later writes of the log */
 
 struct play {
 	struct host host;
@@ -59,7 +61,7 @@ static void read_anew(struct play *p, u64 first, u32 count)
 	host_read_each(&p->host, first, count);
 }
 
-/* COUNT blocks lie on the SSD, HIT of them were read from there. */
+/* COUNT blocks lie on the SSD; HIT of them were read from there. */
 static void fill(struct play *p)
 {
 	struct kvp_index_entry e;
@@ -71,7 +73,7 @@ static void fill(struct play *p)
 	for (i = 0; i < COUNT; i++) {
 		if (!kvp_index_find(&p->host.pool->scache->index, FIRST + i, &e))
 			sim_fail("block %u is not on the SSD: the scene is not what it says", FIRST + i);
-		/* Who reads says of some that they are metadata. */
+		/* some reads are marked as metadata */
 		p->stays[i] = i < HIT || e.meta;
 		p->nr_stay += p->stays[i];
 	}
@@ -83,12 +85,15 @@ static void append_some(struct play *p, u32 i)
 {
 	host_write(&p->host, OTHER + i % 8, 8, false);
 	host_flush(&p->host);
-	/* So that the log has room for what nobody needs. */
+	/* so that the log has space for blocks that no test needs */
 	if (i % 8 == 7)
 		host_checkpoint(&p->host);
 }
 
-/* The log goes on until it is @short_of blocks from having come round, or to @short_of blocks beyond. */
+/*
+ * The log goes on until it is @short_of blocks from having come round, or to @short_of blocks
+ * beyond.
+ */
 static void go_round(struct play *p, u64 begin, s32 beyond)
 {
 	struct kvp_pool *pool = p->host.pool;
@@ -152,7 +157,7 @@ static void begin_again(struct play *p)
 	}
 }
 
-/* The first of them changes after it was asked for. */
+/* The first of them changes after its reinsertion was requested. */
 static void race(struct play *p, bool discard)
 {
 	begin_again(p);
@@ -178,7 +183,10 @@ static void race_discard(struct play *p)
 	race(p, true);
 }
 
-/* What it writes again hangs, and the power may go; the newer version lies before it in the log, or behind. */
+/*
+ * The reinserting write hangs, and the power may go; the newer version lies before it in the log,
+ * or after it.
+ */
 static void stall_log(struct play *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
@@ -196,7 +204,7 @@ static void stall_log(struct play *p)
 static void race_in_flight(struct play *p)
 {
 	begin_again(p);
-	/* The read goes on, what is made of it stands still. */
+	/* the read continues; its admission stands still */
 	disks_release_all();
 	stall_log(p);
 	host_sleep(20);
@@ -212,7 +220,7 @@ static void race_in_flight(struct play *p)
 	read_anew(p, FIRST, COUNT);
 }
 
-/* What rots is not kept. */
+/* A rotten block is not reinserted. */
 static void rotten(struct play *p)
 {
 	u64 begin = head_of(p);
@@ -237,7 +245,7 @@ static void rotten(struct play *p)
 	read_anew(p, FIRST, COUNT);
 }
 
-/* The log is short of space: nothing is written again, and who writes goes on. */
+/* The log is short of space: nothing is reinserted, and writes continue. */
 static void short_of_space(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;
@@ -320,7 +328,7 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 	result(name, good);
 }
 
-/* In the ring, where nothing is short of space, and what is written again is no entry. */
+/* In the ring, which never lacks space, and where a reinserted block is no entry. */
 static void run_ring(const struct host_start *shape)
 {
 	struct host_start ring = *shape;
@@ -339,10 +347,13 @@ void run_reinserts(const struct host_start *shape)
 	play("again-races-discard", shape, race_discard, true);
 	play("again-in-flight", shape, race_in_flight, true);
 	play("again-rotten", shape, rotten, false);
-	/* Of a parity1 so much of the log is kept for parity that it never is so full; of a cache of that kind segments are large. */
+	/*
+	 * with a parity1 so much of the log is reserved for parity that it never gets so full;
+	 * segments of a parity1 cache are large
+	 */
 	if (!shape->parity && !shape->cache_parity)
 		play("again-short-of-space", shape, short_of_space, false);
-	/* Of kind parity1 of one shape: its ring is three times as long. */
+	/* for kind parity1 only one shape: its ring is three times as long */
 	if (!shape->cache_parity || (shape->cache == 3 && !shape->parity))
 		run_ring(shape);
 }

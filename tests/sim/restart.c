@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A log on a cache that keeps what it has, over stops, power cuts and recoveries, one behind
- * the other: sagas of several lives, each on what the one before has left, and cut everywhere
- * with second cuts in the recoveries. So the log has several generations, and versions, discards and
- * intents in each of them.
+ * A log on a cache that is retained over stops, power cuts and recoveries in sequence. Each saga
+ * has several lives, each on the contents of the life before. They are cut everywhere, with second
+ * cuts in the recoveries. So the log has several generations, and versions, discards and intents in
+ * each of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct saga {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
-	struct image img[MAX_DISKS];	/* what the disks hold */
+	struct image img[MAX_DISKS];	/* contents of the disks */
 	u32 legs, life, at, served;
 	u32 cut;			/* where the power goes in this life; 0: at its end */
 	u64 seed, data_start;
@@ -40,16 +40,18 @@ struct saga {
 	const char *name;
 	void (*live)(struct saga *s);
 	bool stop;			/* this life ends in good order */
-	bool hold;			/* nothing comes home in it; all that it writes is flushed */
+	/* nothing comes home in it; all that it writes is flushed */
+	bool hold;
 	bool scrub;			/* it begins with a scrub, which must find nothing */
 	bool checked;			/* nothing is cut any more */
-	struct kvp_place slow[MAX_DISKS];	/* blocks of SSDs that are not read until that is released */
+	/* blocks of SSDs that are not read until that is released */
+	struct kvp_place slow[MAX_DISKS];
 	u32 nr_slow;
-	bool fills;			/* what is read and written enters the cache */
-	bool oom;			/* there is no memory but what must be had, at times */
+	bool fills;			/* read and written blocks are admitted to the cache */
+	bool oom;			/* at times only urgent allocations succeed */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
-	u32 gone, lie_on[MAX_DISKS];	/* an SSD of several; so many blocks lie on each */
+	u32 gone, lie_on[MAX_DISKS];	/* a missing SSD of several; number of blocks on each */
 	bool mistrusts;			/* something clean is rotten on an SSD */
 	u64 eio;			/* this block, and no other, cannot be read; 0: none */
 	struct kvp_geometry g;		/* of the cache */
@@ -57,7 +59,7 @@ struct saga {
 
 /* --- a life --------------------------------------------------------------------------- */
 
-/* What there is now is what the oracle allows of the life before, and counts from here on. */
+/* The contents now are what the oracle allows for the life before, and count from here on. */
 static void look_at_all(struct saga *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -87,7 +89,10 @@ static void scrub_all(struct saga *s)
 			 unrepaired);
 }
 
-/* What stays in the log is parked in its order, or the tail would pass what is not home. */
+/*
+ * Versions that stay in the log are spilled in their order, or the tail would pass versions that
+ * are not home.
+ */
 static void check_order(struct kvp_pool *pool)
 {
 	struct kvp_version *d, *before = NULL;
@@ -103,7 +108,7 @@ static void check_order(struct kvp_pool *pool)
 		sim_fail("the tail has passed what is not home");
 }
 
-/* What lay on an SSD that is not there has not entered. */
+/* Blocks of a missing SSD are not in the index. */
 static void check_legs(struct saga *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
@@ -115,7 +120,9 @@ static void check_legs(struct saga *s)
 	while (kvp_index_next(&c->index, &place, c->index.places, &e)) {
 		u32 leg = kvp_log_place(c->v->g, c->base + place++, 0).leg;
 
-		/* What has just come home is forgotten when somebody asks for it. */
+		/*
+		 * a block that was just written home is dropped from the index at its next look-up
+		 */
 		if (e.old && !kvp_leg_usable(&c->v->legs[leg]))
 			sim_fail("life %u: block %llu is known on SSD %u, which is not there", s->life, e.key, leg);
 	}
@@ -144,13 +151,13 @@ static void saga_main(void *arg)
 	if (!s->nr_slow)
 		host_warm_up(&s->host);
 	check_legs(s);
-	/* What is at home cannot be read while it is held. */
+	/* homes cannot be read while they are held */
 	if (!s->hold) {
 		if (!s->mistrusts)
 			host_cache_check(&s->host);
 		look_at_all(s);
 	}
-	/* While somebody fills, the cache may come round beneath a reader. */
+	/* during admission the cache may overwrite a block beneath a reader */
 	if (s->host.mistrusted && !s->fills && !s->mistrusts)
 		sim_fail("life %u: %u blocks were read from the SSD, and were not what they should be", s->life,
 			 s->host.mistrusted);
@@ -160,7 +167,7 @@ static void saga_main(void *arg)
 		host_stop(&s->host);
 }
 
-/* What the power leaves at the end of the trace goes to s->img. */
+/* The contents after a power cut at the end of the trace go to s->img. */
 static void cut_at_end(struct saga *s)
 {
 	struct cutter *cut = malloc(sizeof(*cut));
@@ -227,7 +234,10 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 
 /* --- what happens in them ----------------------------------------------------------------- */
 
-/* What can come home does, because of what it takes of the buffer; the tail stays, mostly. */
+/*
+ * All versions that can be written home are, because of their space in the buffer; the tail mostly
+ * stays.
+ */
 static void home_without_tail(struct host *h)
 {
 	struct kvp_pool *pool = h->pool;
@@ -426,7 +436,7 @@ static void rot(struct saga *s, u32 ssds)
 /* An entry of an older generation, wherever in it, was acknowledged. */
 static bool older_entry_rots(struct saga *s)
 {
-	/* The entry of life 1; there is another one of it behind. */
+	/* the entry of life 1; another one follows it */
 	if (!life(s, write_one, false) || !life(s, note_place, false) || !life(s, write_one, false))
 		return false;
 	s->checked = true;
@@ -453,7 +463,8 @@ static void write_many(struct saga *s)
 	write_some(s, 210, 390);
 }
 
-#define WORN	215u	/* written by write_many(), so early that the next segment says that it was durable */
+/* written by write_many(), so early that the next segment says that it was durable */
+#define WORN	215u
 
 static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
@@ -490,7 +501,10 @@ static void write_over_worn(struct saga *s)
 	s->eio = 0;
 }
 
-/* A block rots that is known to have been durable: one SSD of two makes up for it, or it is lost, and nothing else. */
+/*
+ * A block rots that is known to have been durable: one SSD of two makes up for it, or it is lost,
+ * and nothing else.
+ */
 static bool durable_block_rots(struct saga *s)
 {
 	if (!live_and_wear(s))
@@ -498,7 +512,7 @@ static bool durable_block_rots(struct saga *s)
 	rot_at = worn.payload;
 	rot(s, 1);
 	s->eio = s->start.cache == 1 ? WORN : 0;
-	/* When it has come home it is still rotten there: whoever asks that SSD is told by its sum. */
+	/* once home, the block is still rotten there: a read from that SSD fails its sum */
 	s->mistrusts = s->start.cache > 1;
 	return life(s, nothing, true) && life(s, all_home, false) && life(s, nothing, true) &&
 	       life(s, write_over_worn, false) && life(s, all_home, true);
@@ -521,7 +535,7 @@ static bool durable_header_rots(struct saga *s)
 	return life(s, nothing, false) && life(s, all_home, true);
 }
 
-/* Without memory all has to come home, which verifies it before anything does. */
+/* Without memory all must be written home, and all is verified before anything is written. */
 static bool durable_block_rots_without_memory(struct saga *s)
 {
 	if (!live_and_wear(s))
@@ -557,7 +571,10 @@ static void write_wide_over_worn(struct saga *s)
 		sim_fail("%llu blocks went by intent: the saga is not what it says", h->pool->log->intent_blocks - before);
 }
 
-/* It was cut short, and home has @home there; what was there before is rotten in the log. With @eio that is lost. */
+/*
+ * The write was cut short, and home has @home there; the version before is rotten in the log. With
+ * @eio the block is lost.
+ */
 static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
 {
 	u32 i;
@@ -582,7 +599,7 @@ static bool durable_block_rots_under_an_intent(struct saga *s)
 	return cut_over_worn(s, junk, WORN);
 }
 
-/* It had come home before the write over it began, and nothing of that got there. */
+/* The version was home before the write over it began, and nothing of that write got there. */
 static bool rotten_though_it_is_home(struct saga *s)
 {
 	return cut_over_worn(s, worn.data, 0);
@@ -664,7 +681,7 @@ static void open_intents(struct saga *s)
 		sim_fail("no intent is open: the saga is not what it says");
 }
 
-/* What a recovery makes of them stays so, whatever the log says of them later. */
+/* A recovery's verdict about intents stays, whatever the log has about them later. */
 static bool intents_are_resolved_once(struct saga *s)
 {
 	return life(s, write_one, false) && life(s, intents_over_data, false) &&
@@ -672,7 +689,10 @@ static bool intents_are_resolved_once(struct saga *s)
 	       life(s, nothing, false) && life(s, write_one, false) && life(s, all_home, true);
 }
 
-/* What stays says so: without the SSDs the pool does not start; what is home needs none. */
+/*
+ * The superblock says that the log holds data: without the SSDs the pool does not start. Data that
+ * is home needs none.
+ */
 static bool stopped_with_a_log(struct saga *s)
 {
 	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
@@ -779,7 +799,7 @@ static bool ssds_may_come_back(struct saga *s)
 	       expect_generations(s, 1);
 }
 
-/* There is no memory for what may stay: all comes home, and the pool starts. */
+/* There is no memory for retained versions: all are written home, and the pool starts. */
 static bool no_memory_to_stay(struct saga *s)
 {
 	bool good = life(s, write_one, true) && life(s, write_many, true);
@@ -812,7 +832,7 @@ static void only_homes(struct saga *s)
 		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
-/* A recovery does not take back in the table what came home behind a discard. */
+/* A recovery does not undo a version in the table that was written home after a discard. */
 static bool discarded_before_is_not_lost(struct saga *s)
 {
 	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
@@ -829,7 +849,7 @@ static bool discarded_before_is_not_lost(struct saga *s)
 
 /* --- what is clean ------------------------------------------------------------------------- */
 
-/* So many of the blocks are read from the SSD, each as it should be. */
+/* @from_ssd of the blocks are read from the SSD, with right contents. */
 static void expect_from_ssd(struct saga *s, u64 first, u32 count, u32 least, u32 most)
 {
 	u32 before = s->host.ssd_reads, i, n;
@@ -862,7 +882,7 @@ static void write_and_bring_home(struct saga *s)
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
-/* All by intent, discarded, zeros, one in the log: the rest is as it was. */
+/* All written directly, discarded, zeros, one in the log: the rest is unchanged. */
 static void change_some(struct saga *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
@@ -881,14 +901,14 @@ static void expect_the_rest(struct saga *s)
 	expect_from_ssd(s, 100, 40, 33, 33);
 }
 
-/* Once it was clean, in whatever life, it is there again; what was changed otherwise is not. */
+/* A block that was clean in any life is clean again; a block that changed otherwise is not. */
 static bool clean_comes_back(struct saga *s)
 {
 	return life(s, write_and_bring_home, true) && life(s, change_some, true) &&
 	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
 }
 
-/* What the summaries name: so many of these blocks lie on each SSD. */
+/* Counts the blocks that lie on each SSD, by the summaries. */
 static void note_legs(struct saga *s, u64 first, u32 count)
 {
 	struct kvp_on_ssd at;
@@ -909,7 +929,7 @@ static void bring_home_and_note(struct saga *s)
 	note_legs(s, 100, 40);
 }
 
-/* All but what the one has that is gone. */
+/* All blocks except those of the missing SSD. */
 static void expect_without_one(struct saga *s)
 {
 	u32 left = 40 - s->lie_on[s->gone];
@@ -925,7 +945,7 @@ static void one_is_gone(struct saga *s, u32 which)
 	s->start.missing = s->lost = BIT(s->legs - s->start.cache + which);
 }
 
-/* An SSD is missing: what the others have is there. When it is back, it is not asked. */
+/* An SSD is missing: blocks of the others are there. When it is back, it is not used. */
 static bool clean_without(struct saga *s, u32 which)
 {
 	bool good = life(s, bring_home_and_note, true);
@@ -956,7 +976,7 @@ static void expect_all_of_it(struct saga *s)
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
-/* Of each summary one copy rots: the other one will do. */
+/* One copy of each summary rots: the other one is used. */
 static bool summaries_rot(struct saga *s)
 {
 	u32 copy = rng_below(&s->rng, s->start.cache_parity ? 2 : s->start.cache), i;
@@ -981,10 +1001,10 @@ static void until_sealed(struct kvp_pool *pool)
 		host_sleep(50);
 }
 
-/* More than a segment of it, and the segments have their summaries. */
+/* More than a segment, and the segments have their summaries. */
 static void fill_segments(struct saga *s)
 {
-	/* The index grows when the log goes on; until it has, nothing is noted of what lies there. */
+	/* the index grows when the log continues; until then new blocks are not entered */
 	write_each(s, 99, 1);
 	flush_work(&s->host.pool->scache->grow_work);
 	write_each(s, 100, 200);
@@ -1006,7 +1026,7 @@ static bool clean_after_a_cut(struct saga *s)
 	       life(s, expect_a_segment, true);
 }
 
-/* The log goes on into what has a summary, which says something else of it then. */
+/* The log continues into a segment with a summary, which is wrong then. */
 static void come_round(struct saga *s)
 {
 	write_each(s, 310, 120 + rng_below(&s->rng, 70));
@@ -1020,7 +1040,9 @@ static void expect_most_of_a_segment(struct saga *s)
 	expect_from_ssd(s, 100, 200, 60, 200);
 }
 
-/* The same with an SSD less from the cut on, which the summaries that are written then are not for. */
+/*
+ * The same with an SSD less from the cut on, which the summaries that are written then are not for.
+ */
 static bool cut_without_one(struct saga *s)
 {
 	bool good = life(s, fill_segments, false);
@@ -1043,13 +1065,13 @@ static bool stale_summary(struct saga *s)
 	return good;
 }
 
-/* The same of the ring of a cache without the log, which takes a copy of what is written. */
+/* The same for the ring of a cache without the log, which admits written blocks. */
 static void write_into_ring(struct saga *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
 	host_sleep(50);
-	/* What neighbours kept out, reads bring in. */
+	/* blocks that neighbours kept out are admitted by reads */
 	expect_from_ssd(s, 100, 40, 0, 40);
 	host_sleep(50);
 	expect_from_ssd(s, 100, 40, 40, 40);
@@ -1152,7 +1174,7 @@ static bool ring_goes_on(struct saga *s)
 	       life(s, nothing, true);
 }
 
-/* What is read from home enters the ring, whether it is known there or not. */
+/* Blocks read from home enter the ring, whether they were known there or not. */
 static void read_into_ring(struct saga *s, u64 first, u32 count)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1166,8 +1188,8 @@ static void read_into_ring(struct saga *s, u64 first, u32 count)
 }
 
 /*
- * An SSD is lost that has what the ring wrote, but has not flushed it, and that cannot be recorded: it may be back
- * without it, as one in sync. Then the ring leaves the segment.
+ * An SSD is lost that has unflushed writes of the ring, and the loss cannot be recorded. It may
+ * return without them, as one in sync. So the ring leaves the segment.
  */
 static void lose_unflushed(struct saga *s)
 {
@@ -1211,7 +1233,7 @@ static bool lost_and_back(struct saga *s)
 	s->checked = true;
 	if (!life(s, lose_unflushed, false))
 		return false;
-	/* Whatever is known has what it should. */
+	/* every known block has the right contents */
 	s->fills = false;
 	return life(s, nothing, true);
 }
@@ -1231,14 +1253,14 @@ static void change_mode(struct saga *s)
 	host_sleep(rng_chance(&s->rng, 500) ? 1200 : 5);
 }
 
-/* The log comes and goes, and so what is where on the cache is not what either of them knows alone. */
+/* The log comes and goes, so neither the log nor the ring alone knows all places of the cache. */
 static bool modes_change(struct saga *s)
 {
 	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
 	u32 i;
 
 	s->fills = true;
-	/* Of kind parity1 a round is three times as long. */
+	/* for kind parity1 a round is three times as long */
 	for (i = 0; good && i < (s->start.cache_parity ? 3 : 8); i++)
 		good = life(s, i % 2 ? go_round : change_mode, rng_chance(&s->rng, 400));
 	return good;
@@ -1278,8 +1300,8 @@ static bool round_is_noted(struct saga *s)
 static u64 left_at;
 
 /*
- * The log leaves a segment that has a summary, and of whose blocks some are not changed any more.
- * When the power goes the ring has written nothing yet.
+ * The log leaves a segment with a summary, some of whose blocks are still unchanged. The ring has
+ * not written when the power goes.
  */
 static void leave_a_summary(struct saga *s)
 {
@@ -1302,7 +1324,7 @@ static void leave_a_summary(struct saga *s)
 	host_cache_check(h);
 }
 
-/* If the ring began before that it would come to what has the summary, and have written half of it. */
+/* if the ring began earlier, it would half overwrite the segment with the summary */
 static void ring_as_far(struct saga *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
@@ -1320,7 +1342,7 @@ static bool ring_follows_log(struct saga *s)
 	return good && life(s, ring_as_far, false) && life(s, nothing, true);
 }
 
-/* What has a summary is changed past the log, in the same life. */
+/* A block that a summary names changes past the log, in the same life. */
 static void change_behind_summary(struct saga *s)
 {
 	fill_segments(s);
@@ -1335,7 +1357,7 @@ static bool changed_behind_summary(struct saga *s)
 	return life(s, change_behind_summary, false) && life(s, nothing, true);
 }
 
-/* All segments have a summary; then an entry is on its way into one of them when the power goes. */
+/* All segments have a summary; then an entry is in flight into one of them when the power goes. */
 static void end_in_flight(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1371,7 +1393,7 @@ static bool torn_into_segment(struct saga *s)
 	return good;
 }
 
-/* Of a segment of the round before, a lot is at home as it was; the log goes on a little into it. */
+/* Much of a segment of the round before is home unchanged; the log continues a little into it. */
 static void come_to_old_segment(struct saga *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1390,7 +1412,9 @@ static void come_to_old_segment(struct saga *s)
 	}
 	write_each(s, 301, 10);
 	host_checkpoint(&s->host);
-	/* All before it has its summaries: no late one is written where that of this segment goes. */
+	/*
+	 * All before it has its summaries: no late one is written where that of this segment goes.
+	 */
 	until_sealed(pool);
 	if (READ_ONCE(pool->warm->home) < begin + kvp_log_blocks(g))
 		sim_fail("summaries are missing: the saga is not what it says");
@@ -1421,7 +1445,10 @@ static void suspended_in_segment(struct saga *s)
 		sim_fail("the log has left the segment: the saga is not what it says");
 }
 
-/* What a suspend says of the segment in which the log stands is right also when that has gone on. */
+/*
+ * A suspend writes a summary of the log's present segment, which stays right after the log has gone
+ * on.
+ */
 static bool goes_on_in_segment(struct saga *s)
 {
 	return life(s, suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
@@ -1536,7 +1563,7 @@ static void saga(const char *what, const struct host_start *shape, bool (*run)(s
 	saga_often(what, shape, run, 3);
 }
 
-/* Of any cache with the log, also where the window has two segments only, so that much of it comes home. */
+/* Any cache with the log, also with a window of only two segments, so that much is written home. */
 static void run_log_sagas(const struct host_start *shape)
 {
 	saga_often("several-lives", shape, several_lives, 8);
@@ -1551,7 +1578,7 @@ static void run_log_sagas(const struct host_start *shape)
 	saga("discarded-before-is-not-lost", shape, discarded_before_is_not_lost);
 }
 
-/* What is clean, on any cache with the log. */
+/* Clean blocks, on any cache with the log. */
 static void run_clean_sagas(const struct host_start *shape)
 {
 	saga("clean-comes-back", shape, clean_comes_back);
@@ -1616,7 +1643,7 @@ void run_restart(void)
 		ring.writethrough = true;
 		saga("clean-comes-back", &ring, ring_comes_back);
 		saga("stale-summary", &ring, stale_ring);
-		/* Where the cut has to fall is a matter of a few blocks. */
+		/* the right place of the cut is only a few blocks wide */
 		saga_often("goes-on", &ring, ring_goes_on, 8);
 		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has come home is read from the SSD that carries the log, as long as it is there
- * and the block's newest version.
+ * Blocks that were written home are read from the SSD that carries the log, as long as the SSD has
+ * their newest versions.
  */
 #include <linux/mm.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "table/table.h"
 
 #define SMALL	3u	/* blocks of a write that is logged as data */
-#define LARGE	64u	/* of one that goes home by intent */
+#define LARGE	64u	/* blocks of a direct write */
 
 struct scene {
 	struct host host;
@@ -33,7 +33,7 @@ static void drop_ram(struct scene *s)
 	kvp_rcache_drop(s->host.pool);
 }
 
-/* Blocks are read anew, and so many of them from the SSD. */
+/* Reads the blocks again; @hits of them come from the SSD. */
 static void expect_hits(struct scene *s, u64 first, u32 count, u32 hits)
 {
 	u32 before = s->host.ssd_reads, i;
@@ -175,7 +175,7 @@ static void round_and_round(struct scene *s)
 		host_read_check(&s->host, i);
 }
 
-/* What is rotten there is a miss, no error of home, and is not asked for again. */
+/* A rotten block there is a miss and no error of home, and is not read there again. */
 static void rotten(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -301,7 +301,7 @@ static void rescued(struct scene *s)
 		sim_fail("nothing was healed");
 	if (kvp_has_data(h->pool->log_vdev->g))
 		sim_fail("the log is not on the cache");
-	/* Of a parity1 the other blocks of the row are gone, which were not written lately. */
+	/* with a parity1 the other blocks of the row are lost, which were not written lately */
 	if (unrepaired && !s->start.parity)
 		sim_fail("%llu blocks are lost", unrepaired);
 	/* From home. */
@@ -335,7 +335,7 @@ static void rescue_is_silent(struct scene *s)
 	kvp_scache_mistrust(h->pool, 31, 1);
 }
 
-/* What a reader has found can be told from what the log has written there since. */
+/* A reader notices that the log has overwritten the place that it found. */
 static void comes_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -385,7 +385,7 @@ static void set_mode(struct scene *s, u64 mode)
 		sim_fail("mode not set: %s", s->host.refusal.why);
 }
 
-/* What is read enters; what is written as well, but in writearound. */
+/* Read blocks are admitted; written ones too, but not in writearound. */
 static void ring_fills(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -484,7 +484,7 @@ static void ring_round(struct scene *s)
 		host_read_check(&s->host, i);
 }
 
-/* What a reader has found can be told from what the ring has written there since. */
+/* A reader notices that the ring has overwritten the place that it found. */
 static void ring_comes_round(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -513,7 +513,10 @@ static void ring_comes_round(struct scene *s)
 		sim_fail("the ring has come round, and it is said to lie there");
 }
 
-/* An SSD takes no more writes: nothing enters by it, and it is given up. All of them, or too many: home. */
+/*
+ * An SSD takes no more writes: it admits no blocks, and is given up. All of them fail, or too many:
+ * home.
+ */
 static void ring_ssds_fail(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -535,7 +538,7 @@ static void ring_ssds_fail(struct scene *s)
 
 /* --- copies of table pages ---------------------------------------------------------------- */
 
-/* All pages are read anew: from the SSDs, or from the disks? */
+/* Reads all pages of the table again, from the SSDs or from the disks. */
 static void expect_table(struct scene *s, bool from_ssds)
 {
 	struct kvp_work_stats *w = &s->host.pool->work_stats;
@@ -581,13 +584,13 @@ static void table_on_ssds(struct scene *s)
 	write_small(s, 0, 39);
 	host_checkpoint(&s->host);
 	expect_table(s, true);
-	/* What was read from disks is there afterwards. */
+	/* pages read from the disks are on the SSDs afterwards */
 	on_all_ssds(s, leaf_copy(s), junk);
 	expect_table(s, false);
 	expect_table(s, true);
 }
 
-/* A copy of what the leaf said before is none. */
+/* A copy of an older version of a leaf does not count. */
 static void older_table_on_ssds(struct scene *s)
 {
 	u8 older[KVP_BLOCK_SIZE];
@@ -625,7 +628,7 @@ static void table_ssds_fail(struct scene *s)
 	expect_table(s, false);
 }
 
-/* All disks have lost it: nobody need know. */
+/* All disks have lost the page: users do not notice. */
 static void table_on_ssds_alone(struct scene *s)
 {
 	const struct kvp_geometry *g = s->host.pool->vdevs[0].g;
@@ -641,7 +644,7 @@ static void table_on_ssds_alone(struct scene *s)
 	expect_table(s, true);
 }
 
-/* Of kind parity1: each place can go to any SSD; when too few are left, to none. */
+/* For kind parity1: each place can be on any SSD; with too few SSDs, on none. */
 static void table_without_ssds(struct scene *s)
 {
 	u32 i;
@@ -722,7 +725,10 @@ static void run_ssdcopies(const struct host_start *shape)
 		scene("table-without-ssds", &large, table_without_ssds);
 }
 
-/* Of kind parity1: one SSD is gone. What the others have is read there, what it had from home, and enters anew. */
+/*
+ * For kind parity1: one SSD is gone. Blocks of the others are read there; its own are read from
+ * home, and admitted again.
+ */
 static void ring_without_one(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -751,7 +757,7 @@ static void ring_without_one(struct scene *s)
 		host_read_check(h, 64 + i);
 }
 
-/* Of a cache without the log. */
+/* A cache without the log. */
 static void run_ring(const struct host_start *ring)
 {
 	scene("fills", ring, ring_fills);

@@ -99,7 +99,7 @@ static void scenario(const char *name, void (*run)(struct scenario *s), u32 legs
 	free(s);
 }
 
-/* --- a FLUSH beside what the scenario does ---------------------------------------------- */
+/* --- a FLUSH beside the scenario's work ------------------------------------------------ */
 
 static void flush_task(void *arg)
 {
@@ -153,7 +153,9 @@ static void cure_all(void)
 
 /* --- the scenarios -------------------------------------------------------------------------- */
 
-/* Old contents are acknowledged; new ones go home by intent and are half there when a FLUSH comes. */
+/*
+ * Old contents are acknowledged; new ones go home by intent and are half there when a FLUSH comes.
+ */
 static void flush_while_bypass_supersedes_acknowledged(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -190,7 +192,7 @@ static void flusher(void *arg)
 	s->flushers--;
 }
 
-/* Intents become durable, and somebody waits for them, while a FLUSH looks which there are. */
+/* Intents become durable, with a waiter, while a FLUSH checks for intents. */
 static void flushes_beside_each_other(struct scenario *s)
 {
 	u32 i;
@@ -247,13 +249,16 @@ static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
 	snapshot_beside_unflushed_bypass(s, true);
 }
 
-/* Then the leaf itself is written, and whoever wants to change it waits. */
+/* Then the leaf itself is written, and a change of it waits. */
 static void checkpoint_snapshot_without_memory_beside_unflushed_bypass(struct scenario *s)
 {
 	snapshot_beside_unflushed_bypass(s, false);
 }
 
-/* A checkpoint hangs in its first flush while what is in its leaf changes: that is of the next one. */
+/*
+ * A checkpoint hangs in its first flush while entries of its leaf change: the changes belong to the
+ * next one.
+ */
 static void leaf_changes_before_it_is_summed(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -278,7 +283,10 @@ static void leaf_changes_before_it_is_summed(struct scenario *s)
 	host_sleep(1200);
 }
 
-/* One leg takes no table pages, or none does: then there was no checkpoint, and the next one has no other space than this one had. */
+/*
+ * One leg takes no table pages, or none does: then there was no checkpoint, and the next one has no
+ * other space than this one had.
+ */
 static void pages_that_failed_are_no_checkpoint(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -317,7 +325,10 @@ static void fill_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-/* Superblocks hang, and with them what a checkpoint makes free of the log, though everything else of it is done. */
+/*
+ * Superblocks hang, and with them the log space that a checkpoint frees, though the rest of it is
+ * done.
+ */
 static void space_waits_for_the_superblock(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -421,7 +432,7 @@ static void two_entries_in_flight_earlier_lost(struct scenario *s)
 		sim_fail("only one entry is in flight: the scenario is not what it says");
 	if (s->flush_over)
 		sim_fail("FLUSH was answered with an earlier entry in flight");
-	/* Cut here only: what follows is of no interest. */
+	/* cut only here: later writes are not the subject */
 	s->positions = 60;
 	release_all();
 	flush_end(s);
@@ -440,7 +451,7 @@ static void forge_header(u8 *data)
 	d->csum = cpu_to_le32(kvp_crc32c(~0u, data, KVP_LOG_HDR_SIZE));
 }
 
-/* Users write what they found in the log and in the labels: none of it may count. */
+/* Users write copies of log entries and labels: none of these may count. */
 static void user_data_imitates_log_entries(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -464,13 +475,13 @@ static void user_data_imitates_log_entries(struct scenario *s)
 	}
 	if (n < 4)
 		sim_fail("no log entries were found to imitate");
-	/* Of some only what they wrote arrives before the power goes, and not the header in front of it. */
+	/* for some only the payload arrives before the power goes, and not the header before it */
 	forge_header(data);
 	for (i = 0; i < 8; i++) {
 		host_write_special(h, 210 + i, data);
 		host_flush(h);
 	}
-	/* From here on what they wrote lies beyond the end, where a recovery looks for headers. */
+	/* from here on user data lies beyond the end, where a recovery looks for headers */
 	host_checkpoint(h);
 	host_write(h, 30, 1, false);
 	host_flush(h);
@@ -500,7 +511,7 @@ static void log_wrap_over_stale_entries(struct scenario *s)
 	}
 }
 
-/* Nobody can tell what a device lost whose flush failed, and there is no other. */
+/* After a failed flush the device may have lost anything, and there is no other leg. */
 static void flush_that_fails_on_the_last_leg_stays_failed(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -721,8 +732,8 @@ static void clear_task(void *arg)
 }
 
 /*
- * The one that failed says that the log is empty, and may be on a leg. Whoever is told
- * that a FLUSH is done before a newer one is durable has lost that if the power goes.
+ * The superblock write that failed says that the log is empty, and may be on a leg. A FLUSH that is
+ * acknowledged before a newer superblock is durable would be lost in a power cut.
  */
 static void clear_answers_nobody_before_its_superblock(struct scenario *s)
 {
@@ -757,7 +768,10 @@ static void clear_answers_nobody_before_its_superblock(struct scenario *s)
 	host_write(h, 6, 2, true);
 }
 
-/* Whoever waits for what cannot go home hears so; when it can again, it goes. */
+/*
+ * A waiter for a write home that cannot succeed gets an error; when it can succeed again, it is
+ * done.
+ */
 static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -792,7 +806,7 @@ static void suspend_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-/* Under a noflush suspend whoever waits is sent away, but not the pool's own. */
+/* Under a noflush suspend waiting requests are returned, except the pool's own. */
 static void requeue_answers_all_who_wait(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -851,7 +865,10 @@ static void order_begin(struct scenario *s)
 		sim_fail("the order has ended with %d: the tale is not what it says", s->flush_error);
 }
 
-/* A suspend waits for messages, with all I/O stopped: so what they order ends, and what is not home goes home before. */
+/*
+ * A suspend waits for messages, with all I/O stopped. So their work ends, and dirty data is written
+ * home before.
+ */
 static void order_ends_for_a_suspend(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -869,7 +886,7 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	host_read_check(h, 64);
 	if (kvp_destage_order(h->pool) != -EINTR)
 		sim_fail("an order was carried out while the pool is about to be suspended");
-	/* Somebody interrupted that. */
+	/* the suspend was interrupted */
 	kvp_pool_not_suspending(h->pool);
 	order_begin(s);
 	release_all();
@@ -889,8 +906,8 @@ static void order_ends_for_a_suspend(struct scenario *s)
 }
 
 /*
- * Whoever suspends a device copies or snapshots what lies below it then: all that was accepted is durable, though nobody has
- * asked for a FLUSH. It stays so when the device goes on.
+ * Users may copy or snapshot the disks below a suspended device. So all accepted data is durable
+ * then, without a FLUSH. It stays durable when the device resumes.
  */
 static void suspend_makes_all_durable(struct scenario *s)
 {
@@ -909,7 +926,10 @@ static void suspend_makes_all_durable(struct scenario *s)
 	host_write(h, 90, 1, true);
 }
 
-/* The journal of a file system: each of its blocks by FUA, and never a FLUSH, while others write. Written over when it comes round. */
+/*
+ * The journal of a file system: each of its blocks by FUA, and never a FLUSH, while others write.
+ * Written over when it comes round.
+ */
 static void journal_by_fua_alone(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -941,7 +961,10 @@ static void hold_home_everywhere(struct scenario *s, u64 block, u32 count)
 		hold_home(i, block, count);
 }
 
-/* What is to be home before I/O is stopped is what there was: others go on writing, and nobody waits for that. */
+/*
+ * Only the data of the suspend's begin must be home before I/O is stopped: other writers continue,
+ * and the suspend does not wait for them.
+ */
 static void write_back_beside_writers(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -967,7 +990,7 @@ static void write_back_beside_writers(struct scenario *s)
 	host_write(h, 90, 1, true);
 }
 
-/* With no leg left and failmode=wait, too, and whoever comes after the suspend has begun. */
+/* With no leg left and failmode=wait too, and for requests after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1004,8 +1027,8 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 }
 
 /*
- * Suspended while commits fail and intents are ready to go home: the pool's own
- * waiters hear of it, and after the resume the intents go home.
+ * A suspend while commits fail and intents are ready to be written home: the pool's own waiters get
+ * the error. After the resume the intents are written home.
  */
 static void intents_survive_a_suspend_that_failed(struct scenario *s)
 {
@@ -1040,8 +1063,8 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 }
 
 /*
- * A stream that nobody flushes has more intents than there are places for: those
- * that are home are closed after a flush of the legs, and no checkpoint comes.
+ * A stream without flushes has more intents than there are places for. Those that are home are
+ * closed after a flush of the legs, without a checkpoint.
  */
 static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 {
@@ -1147,7 +1170,7 @@ static void fill_log(struct scenario *s, void (*filler)(void *arg))
 	s->cuts_from = disks.trace.nr;
 }
 
-/* Nothing goes home until the log is full; then all of it does, without a block of log. */
+/* Nothing is written home until the log is full; then all of it is, without a block of log. */
 static void full_log_drains(struct scenario *s)
 {
 	fill_log(s, filler_task);
@@ -1170,7 +1193,9 @@ static void low_and_high_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-/* The log is full, and only its older part can go home: that makes space for who waits. */
+/*
+ * The log is full, and only its older part can be written home: that frees space for the waiters.
+ */
 static void log_space_comes_by_rounds(struct scenario *s)
 {
 	u32 i, before;
@@ -1202,7 +1227,10 @@ static void storm_task(void *arg)
 	}
 }
 
-/* Nothing goes home, and writers have taken all that they get: there is log for a FLUSH all the same. */
+/*
+ * Nothing goes home, and writers have taken all that they get: there is log for a FLUSH all the
+ * same.
+ */
 static void flush_finds_space_after_a_storm(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1253,9 +1281,9 @@ static void blocks_of_zeros_are_holes(struct scenario *s)
 }
 
 /*
- * Two entries fail and yet arrive. What is written anew in their place is much
- * shorter, so the second one stays where it was, at the start of a segment,
- * where recovery looks for what follows; and holds what is no longer true.
+ * Two entries fail and yet arrive. A much shorter entry is written in their place. So the second
+ * one stays at the start of a segment, where a recovery looks for the next entry; and its contents
+ * are outdated.
  */
 static void entry_that_failed_stays_behind_the_end(struct scenario *s)
 {
@@ -1308,7 +1336,7 @@ static void checkpoint_beside_an_open_intent(struct scenario *s)
 	host_flush(h);
 }
 
-/* What superseded it is in memory only, so it has to go home all the same. */
+/* The version that superseded it is only in memory, so the old one must still be written home. */
 static void superseded_version_goes_home_before_its_record_dies(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1323,7 +1351,7 @@ static void superseded_version_goes_home_before_its_record_dies(struct scenario 
 	host_sleep(300);
 }
 
-/* Records of what a discard covers are history, however often the log is read. */
+/* Records that a discard covers do not count, however often the log is read. */
 static void discard_hides_what_was_logged_before(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1359,7 +1387,10 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 	host_flush(h);
 }
 
-/* As long as it is on its way headers name nothing new as durable: the log goes on only so far (watch.c). */
+/*
+ * While the loss is not recorded, headers name no new watermark: the log continues only so far
+ * (watch.c).
+ */
 static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1383,9 +1414,9 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 	host_flush(h);
 }
 
-/* --- the RAM cache: what comes between a read and the page that it leaves there ------------- */
+/* --- the RAM cache: changes between a read and the page that it admits ----------------- */
 
-/* Of a block that is home; what then becomes of it is the next read's matter. */
+/* Reads a block that is home while @what changes it; only a later read shows the result. */
 static void read_while(struct scenario *s, u64 block, void (*what)(struct host *h))
 {
 	struct host *h = &s->host;
@@ -1398,7 +1429,7 @@ static void read_while(struct scenario *s, u64 block, void (*what)(struct host *
 	host_cache_check(h);
 }
 
-/* At a border of regions, so that requests reach into two of them. */
+/* At a border of regions, so that requests reach into two regions. */
 #define BORDER	(4 * KVP_RCACHE_REGION + 1)
 
 static void overwrite_and_bring_home(struct host *h)
@@ -1408,7 +1439,7 @@ static void overwrite_and_bring_home(struct host *h)
 	host_checkpoint(h);
 }
 
-/* Is it there? Whoever reads it gets the newest, in any case. */
+/* Is the block in the cache? The read gets the newest version in any case. */
 static void expect_cached(struct host *h, u64 block, bool cached)
 {
 	if (host_cached(h, block) != cached)
@@ -1417,7 +1448,9 @@ static void expect_cached(struct host *h, u64 block, bool cached)
 	host_cache_check(h);
 }
 
-/* The page that it has verified is of no use: the next reader must not get it, nor after a crash. */
+/*
+ * The page that it has verified is of no use: the next reader must not get it, nor after a crash.
+ */
 static void fill_races_a_write(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1425,7 +1458,7 @@ static void fill_races_a_write(struct scenario *s)
 
 	for (i = 0; i < 6; i++) {
 		read_while(s, BORDER, overwrite_and_bring_home);
-		expect_cached(h, BORDER, true);	/* what was written */
+		expect_cached(h, BORDER, true);	/* written blocks */
 	}
 	s->positions = 40;
 	host_write(h, BORDER, 1, true);
@@ -1442,7 +1475,7 @@ static void overwrite_while_the_cache_is_off(struct host *h)
 		sim_fail("the cache cannot be switched on");
 }
 
-/* Nobody counts changes while there is no cache: what was read before must not enter the next one. */
+/* Changes are not counted without a cache: a block read before must not enter the next cache. */
 static void fill_outlives_its_cache(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1464,7 +1497,7 @@ void same_sum(const u8 *a, u8 *b)
 	memcpy(b, a, KVP_BLOCK_SIZE);
 	b[100] ^= 0x55;
 	crc = kvp_crc32c(0, b, KVP_BLOCK_SIZE) ^ want;
-	/* What each of the last 32 bits changes; then eliminate. */
+	/* the effect of each of the last 32 bits; then eliminate */
 	for (bit = 0; bit < 32; bit++) {
 		u32 effect, chosen = BIT(bit);
 
@@ -1500,7 +1533,7 @@ static void overwrite_with_the_twin(struct host *h)
 	host_checkpoint(h);
 }
 
-/* A sum is no version: who writes what has the sum of what was there is still a writer. */
+/* A sum is no version: a write of contents with the same sum still counts as a write. */
 static void fill_races_a_write_of_the_same_sum(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1530,7 +1563,7 @@ static void fill_races_a_discard(struct scenario *s)
 
 	read_while(s, 70, discard_and_apply);
 	host_read_check(h, 70);
-	/* And what was in the cache already. */
+	/* and blocks already in the cache */
 	host_read_check(h, 80);
 	host_discard(h, 80, 1);
 	host_read_check(h, 80);
@@ -1576,7 +1609,7 @@ static void hold_home_of_70(struct scenario *s)
 	host_sleep(200);
 }
 
-/* Which is what is read until the next one is accepted, and the next one when it is home. */
+/* The cached version is read until the next one is accepted, and the next one once it is home. */
 static void written_is_cached_when_it_is_home(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1605,7 +1638,9 @@ static void written_is_cached_when_it_is_home(struct scenario *s)
 	expect_cached(h, 70, true);
 }
 
-/* Discards, zeros, a stream, which goes home by intent, and what there is no memory for: forgotten. */
+/*
+ * Discards, zeros, a stream, which is written directly, and blocks without memory: all are dropped.
+ */
 static void what_is_not_cached_when_it_is_home(struct scenario *s)
 {
 	static const u8 zeros[4096];
@@ -1634,7 +1669,7 @@ static void what_is_not_cached_when_it_is_home(struct scenario *s)
 	expect_cached(h, 90, false);
 }
 
-/* One copy rots, then the other: what was healed may be kept, what is lost is lost. */
+/* One copy rots, then the other: a healed block may be kept, a lost block is lost. */
 static void healed_is_kept_and_poison_is_not(struct scenario *s)
 {
 	u64 at = disks.data_start + 70, healed, unrepaired;
@@ -1667,7 +1702,7 @@ static void healed_is_kept_and_poison_is_not(struct scenario *s)
 	host_read_check(h, 70);
 }
 
-/* What a leg takes and does not keep, as if it had, is no repair: the leg is given up (R19). */
+/* A leg accepts a repair but does not keep it: that is no repair, so the leg is given up (R19). */
 static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
 {
 	u64 at = disks.data_start + 70, healed, unrepaired;
@@ -1688,7 +1723,7 @@ static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
 	host_write(h, 71, 1, true);
 }
 
-/* All of it goes, and what others read is where it was. */
+/* The whole cache goes; reads of other blocks stay right. */
 static void shrink_and_read_others(struct host *h)
 {
 	u32 i;
@@ -1733,7 +1768,9 @@ static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
 	}
 }
 
-/* --- two entries as one request ---------------------------------------------------------------- */
+/*
+ * --- two entries as one request ----------------------------------------------------------------
+ */
 
 /* Requests to logs, in the trace from @from on, that have two entries of one block. */
 static u32 joined_requests(u32 from)
@@ -1831,7 +1868,7 @@ static void no_leg_takes_two_entries(struct scenario *s)
 	host_read_check(h, 263);
 }
 
-/* One on its way fails: what is kept behind it is sent, or nothing would be settled. */
+/* An entry in flight fails: the one kept for later is sent, or neither would end. */
 static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1858,7 +1895,7 @@ static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 	host_read_check(h, 163);
 }
 
-/* Whoever wants to know has it sent; and if nothing else is to go home it goes, too. */
+/* A FLUSH has it sent; with nothing else to write home, the wait ends too. */
 static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
 {
 	keep_an_entry(s);
@@ -1882,7 +1919,7 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 
 #define NAMED(function) #function, function
 
-/* What is about checkpoints. */
+/* Scenarios of checkpoints. */
 void run_deep_scenarios(void)
 {
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 2);

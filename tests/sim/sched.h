@@ -73,7 +73,8 @@ void sim_io_end_one(void);
 extern struct task_sim *sim_current;
 extern struct rng sim_rng;		/* of the machine that runs */
 extern bool sim_verbose;
-extern const char *sim_slow;		/* tasks of this name are held up now and then, while others get far */
+/* tasks of this name are held up now and then, while others get far */
+extern const char *sim_slow;
 extern char sim_failure[1024];		/* why the last machine failed */
 extern u64 sim_switches;
 
@@ -96,7 +97,8 @@ u32 sim_memory_in_use(void);
 void sim_memory_reset(void);
 bool sim_atomic(void);
 extern u32 sim_many_intents;	/* KVP_MANY_INTENTS */
-extern u32 sim_memory_short;	/* per mille of allocations on the I/O path (GFP_NOIO and less) that fail now */
+/* per mille of allocations on the I/O path (GFP_NOIO and less) that fail now */
+extern u32 sim_memory_short;
 
 /* work.c */
 void sim_work_reset(void);

@@ -35,7 +35,7 @@ struct sequence {
 	u32 lost;
 };
 
-/* Of two vdevs, what is at 60 and beyond lies on both sides of their boundary, or behind it. */
+/* With two vdevs, blocks from 60 on lie on both sides of their boundary, or beyond it. */
 static u64 at(const struct sequence *s, u64 block)
 {
 	return s->start.second && block >= 60 ? block - 66 + host_boundary(&s->start) : block;
@@ -63,7 +63,7 @@ static void do_op(struct sequence *s, enum op op)
 		break;
 	case OP_OVERWRITE:
 		host_write(h, 2, 3, false);
-		/* Of two vdevs: blocks of both. */
+		/* with two vdevs: blocks of both */
 		host_write(h, at(s, 70) - (s->start.second ? 6 : 0), s->start.second ? 4 : 2, false);
 		break;
 	case OP_WRITE_FLUSH:
@@ -75,13 +75,13 @@ static void do_op(struct sequence *s, enum op op)
 		host_write(h, 3, 1, true);
 		break;
 	case OP_LARGE:
-		/* Of two vdevs: enough of each for intents, whole stripes of a parity1. */
+		/* with two vdevs: enough of each for intents, whole stripes of a parity1 */
 		host_write(h, at(s, 60) - (s->start.second ? 18 : 0), s->start.second ? LARGE_OF_TWO : 20,
 			   false);
 		break;
 	case OP_DISCARD:
 		host_discard(h, 1, 3);
-		/* Of two vdevs: blocks of both. */
+		/* with two vdevs: blocks of both */
 		host_discard(h, at(s, 66) - (s->start.second ? 3 : 0), 8);
 		break;
 	case OP_CHECKPOINT:
@@ -134,7 +134,9 @@ static void sequence_main(void *arg)
 	if (host_start(&s->host, s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
 	s->served = disks.trace.nr;
-	/* They have tests of their own, and here would find an SSD lost before the operations do. */
+	/*
+	 * They have tests of their own, and here would find an SSD lost before the operations do.
+	 */
 	kvp_admit_stop(s->host.pool);
 	for (i = 0; i < s->nr; i++)
 		do_op(s, s->ops[i]);
@@ -245,7 +247,10 @@ static void short_sequences(const struct host_start *shape, enum op n)
 	sequences_of(shape, n, ALL_PAIRS);
 }
 
-/* A few of those with checkpoints behind them; on three levels each page above the leaves has one below it that is written, too. */
+/*
+ * A few of those with checkpoints behind them; on three levels each page above the leaves has one
+ * below it that is written, too.
+ */
 void run_deep_sequences(void)
 {
 	static const enum op twice[] = { OP_OVERWRITE, OP_CHECKPOINT, OP_WRITE_FLUSH, OP_CHECKPOINT };
@@ -302,7 +307,10 @@ void run_sequences(void)
 	sequences_without_fua();
 }
 
-/* The same on two vdevs, with writes and discards on both of them; of the two with a parity1 each has half the pairs. */
+/*
+ * The same on two vdevs, with writes and discards on both. The two shapes with a parity1 have half
+ * of the pairs each.
+ */
 void run_vdevs(void)
 {
 	short_sequences(&(struct host_start){ .legs = 4, .second = 2 }, OPS);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stories: what takes several lives of a pool, with somebody at the disks in
- * between. A life ends in a power cut that leaves all that was written; then
- * the story damages, rolls back, copies or removes what it likes, and says what
- * the next start must do.
+ * Stories: tests over several lives of a pool, with changes of the disks in between. A life ends in
+ * a power cut that keeps all writes. Then the story damages, rolls back, copies or removes parts,
+ * and states the expected result of the next start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,22 +36,25 @@ struct story {
 	struct host_start start;
 	const struct base *base;
 	struct oracle o;
-	struct image img[MAX_DISKS];	/* what the disks hold */
+	struct image img[MAX_DISKS];	/* contents of the disks */
 	struct image old[MAX_DISKS];	/* as remember() found them */
 	const char *name;
 	u32 legs, lives, winner;
 	u64 seed;
 	void (*live)(struct story *s);
 	int refused;
-	u32 bad_legs;			/* bit per leg: in the next lives these blocks cannot be read there */
+	/* bit per leg: in the next lives these blocks cannot be read there */
+	u32 bad_legs;
 	u64 bad_first, bad_last;
 	int bad_error;			/* but end with this */
 	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
 	struct unread unread;
 	bool goes_back;			/* to a superblock before the last, which is written over */
 	bool may_lose;			/* table pages were written over: blocks may read EIO */
-	u32 stalled;			/* bit per leg: it takes no superblocks, in a life that ends after a while */
-	struct image past[MAX_PAST][MAX_DISKS];	/* what the disks held before, and the superblock then */
+	/* bit per leg: it takes no superblocks, in a life that ends after a while */
+	u32 stalled;
+	/* earlier contents of the disks, and the superblock then */
+	struct image past[MAX_PAST][MAX_DISKS];
 	u64 past_sequence[MAX_PAST];
 	u32 nr_past;
 	u64 noted[MAX_NOTED];		/* for the story itself */
@@ -179,7 +181,7 @@ static bool starts(struct story *s)
 	return false;
 }
 
-/* All that was acknowledged is there, whatever else happens. The images stay as they are. */
+/* All acknowledged data is there, whatever else happens. The images are unchanged. */
 static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 {
 	struct crash c = {
@@ -225,7 +227,7 @@ static void recall(struct story *s)
 	}
 }
 
-/* The superblocks of @leg, at both ends, are what they were. */
+/* Restores the superblocks of @leg, at both ends. */
 static void recall_labels(struct story *s, u32 leg)
 {
 	struct image *img = &s->img[leg];
@@ -322,7 +324,10 @@ static bool damaged_log_below_the_watermark_is_refused(struct story *s)
 	return true;
 }
 
-/* A checkpoint beside an open intent leaves the tail behind, but names what was durable. */
+/*
+ * A checkpoint beside an open intent leaves the tail behind, but its superblock has the newer
+ * watermark.
+ */
 static void live_checkpoint_beside_an_open_intent(struct story *s)
 {
 	struct host *h = &s->host;
@@ -391,7 +396,7 @@ static void live_and_note_epoch(struct story *s)
 	note(s, s->host.pool->log->head.lsn);
 }
 
-/* The same with a later activation, of whose log nothing verifies. */
+/* The same with a later activation whose log does not verify. */
 static bool log_of_a_later_life_is_refused(struct story *s)
 {
 	u32 leg;
@@ -431,7 +436,10 @@ static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
 	return true;
 }
 
-/* Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third segment. */
+/*
+ * Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third
+ * segment.
+ */
 static void live_long_log(struct story *s)
 {
 	const struct kvp_log *log = s->host.pool->log;
@@ -462,7 +470,9 @@ static void wipe_headers(struct story *s, u64 lsn, u64 end)
 		}
 }
 
-/* Where recovery begins to look for the first headers of segments alone, when the log ends at @end. */
+/*
+ * Where recovery begins to look for the first headers of segments alone, when the log ends at @end.
+ */
 static u64 far_from(u64 end)
 {
 	u64 far = end + KVP_LOG_UNWITNESSED;
@@ -470,7 +480,9 @@ static u64 far_from(u64 end)
 	return far - far % disks.log_segment + disks.log_segment;
 }
 
-/* One entry is left before the damage, and behind it the first header of one segment: it is enough. */
+/*
+ * One entry is left before the damage, and behind it the first header of one segment: it is enough.
+ */
 static bool one_segment_far_behind_is_a_witness(struct story *s)
 {
 	u64 begin, far;
@@ -493,7 +505,7 @@ static void live_long_log_and_note_nonce(struct story *s)
 	note(s, s->host.pool->sb->nonce);
 }
 
-/* What the header at @lsn says on all legs from now on needs more than one block, because of its intents. */
+/* Gives the header at @lsn, on all legs, so many open intents that it needs more than one block. */
 static void lengthen_header(struct story *s, u64 lsn, u64 nonce)
 {
 	u64 block = s->base->log_start + lsn % s->base->log_blocks;
@@ -647,7 +659,7 @@ static bool poison_is_durable_before_it_is_told(struct story *s)
 		rot_home(s, leg, 70);
 	if (!run_life(s, live_find_lost_block))
 		return false;
-	/* The device thinks better of it: what was lost is lost. */
+	/* the device works again: lost blocks are lost */
 	for (leg = 0; leg < s->legs; leg++)
 		rot_home(s, leg, 70);
 	return run_life(s, live_lost_block) && run_life(s, live_overwrite_lost_block);
@@ -679,7 +691,9 @@ static bool resolved_to_old_gets_the_era_of_the_recovery(struct story *s)
 	       all_there(s, 0);
 }
 
-/* --- members: R13, R16, R17 ---------------------------------------------------------------------- */
+/*
+ * --- members: R13, R16, R17 ----------------------------------------------------------------------
+ */
 
 static struct kvp_waiter flusher;
 static bool flusher_answered;
@@ -827,7 +841,7 @@ static void live_accept_fork(struct story *s)
 	if (kvp_legs_usable(s->host.pool) != 1)
 		sim_fail("both halves of a fork are sources");
 	s->winner = kvp_leg_usable(host_leg(&s->host, 1));
-	/* Nothing of it is known to be what the other has. */
+	/* the legs must not count as equal */
 	if (s->host.pool->sb->legs[!s->winner].in_sync_era)
 		sim_fail("a leg that went its own way is said to have era %u",
 			 s->host.pool->sb->legs[!s->winner].in_sync_era);
@@ -845,7 +859,7 @@ static void live_two_eras(struct story *s)
 	}
 }
 
-/* Both halves were started alone; the operator keeps one; nobody asks again. */
+/* Both halves were started alone; the user keeps one. Later starts do not ask again. */
 static bool accepted_fork_is_settled_for_good(struct story *s)
 {
 	u32 half;
@@ -873,7 +887,10 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 	return refused(s, -ENXIO, "no leg that is in sync");
 }
 
-/* As if that many forced starts had been, and the leg that each was without had been copied to since. */
+/*
+ * As if that many forced starts had been, and the leg that each was without had been copied to
+ * since.
+ */
 static void live_with_a_history(struct story *s)
 {
 	struct kvp_sb *sb = s->host.pool->sb;
@@ -902,7 +919,10 @@ static void live_one_fork_more(struct story *s)
 	live_one_flush(s);
 }
 
-/* The list of forced starts is full: the newest are known. One that is older may come back; one that went on may not. */
+/*
+ * The list of forced starts is full: the newest are known. One that is older may come back; one
+ * that went on may not.
+ */
 static bool a_forced_start_more_than_can_be_listed(struct story *s)
 {
 	if (!run_life(s, live_with_a_history))
@@ -969,7 +989,7 @@ static bool clone_that_went_its_own_way_is_no_source(struct story *s)
 
 /* --- two mirrors: legs 0 and 1, and 2 and 3 ------------------------------------------------ */
 
-/* Could what is missing have gone on by itself? Not while a vdev is here as a whole (R16). */
+/* Could the missing legs have gone on alone? Not while a vdev is complete here (R16). */
 static bool one_leg_of_two_vdevs_needs_no_order(struct story *s)
 {
 	s->start.missing = 1;
@@ -1101,7 +1121,10 @@ static bool has_all(struct story *s)
 	return good && all_there(s, 0);
 }
 
-/* Nobody knows what the newest superblocks say: refused, with nothing done; later they can be read. */
+/*
+ * The newest superblocks cannot be read: the start is refused without a change. Later they can be
+ * read.
+ */
 static bool newest_superblocks_that_cannot_be_read_are_waited_for(struct story *s)
 {
 	u32 all = BIT(s->legs) - 1, n;
@@ -1138,7 +1161,10 @@ static bool superblocks_that_can_be_read_elsewhere_are_not(struct story *s)
 	return has_all(s);
 }
 
-/* A slot in which the next superblock would be says nothing if it can be read in neither ring; one behind it is of no account. */
+/*
+ * A slot in which the next superblock would be says nothing if it can be read in neither ring; one
+ * behind it is of no account.
+ */
 static bool slot_of_the_next_superblock_counts(struct story *s)
 {
 	u64 next;
@@ -1151,7 +1177,10 @@ static bool slot_of_the_next_superblock_counts(struct story *s)
 	    (hidden(s, 1, 3, next + 1, 8) && !has_all(s)))
 		return false;
 	hidden(s, 1, 3, next, 1);
-	/* The others are one too few to have been left behind: what is there nobody was told of. */
+	/*
+	 * the others are one too few to have gone on alone: their later writes were not
+	 * acknowledged
+	 */
 	if (s->base->parity || s->base->second)
 		return has_all(s);
 	if (!refused(s, -EIO, "does not answer"))
@@ -1214,7 +1243,10 @@ static bool pool_goes_back_by_order(struct story *s)
 		s->start.degraded = false;
 		s->start.accept_fork = false;
 		memset(&s->unread, 0, sizeof(s->unread));
-		/* Of the same activation: the log has all of it. But pages of the table may be those of later superblocks. */
+		/*
+		 * Of the same activation: the log has all data. But pages of the table may be those
+		 * of later superblocks.
+		 */
 		s->may_lose = n > 1;
 		if (!all_there_together(s) || !run_life(s, live_after_going_back))
 			return false;
@@ -1277,8 +1309,8 @@ static void live_beside_unreadable(struct story *s)
 }
 
 /*
- * Those cannot be read at the next start. The leg is in use, as no request was answered by them. When they
- * can be read again they do not count: what was acknowledged meanwhile is there.
+ * These cannot be read at the next start. The leg is in use, as they did not decide an answer. When
+ * they can be read again they do not count: data acknowledged meanwhile is there.
  */
 static bool leg_in_doubt_is_passed_by(struct story *s)
 {
@@ -1377,7 +1409,7 @@ static bool any_leg_put_back(struct story *s, void (*live)(struct story *s))
 			/* As much a power cut between the writes to two legs may leave. */
 			if (newest - s->past_sequence[past] < 2)
 				continue;
-			/* Nobody else has the log. */
+			/* no other leg has the log */
 			if (ssd ? !refused(s, -ESTALE, "outdated") : !found_stale(s, leg))
 				return false;
 		}
@@ -1394,7 +1426,7 @@ static bool leg_put_back_after_an_export_is_stale(struct story *s)
 	return any_leg_put_back(s, live_superblocks_and_stop);
 }
 
-/* All of a vdev: there is nobody who has what it had. */
+/* All of a vdev: no other leg has its data. */
 static bool vdev_put_back_is_refused(struct story *s)
 {
 	u32 leg;
@@ -1413,8 +1445,8 @@ static bool vdev_put_back_is_refused(struct story *s)
 }
 
 /*
- * Nothing but power cuts: the same leg misses the first superblock of each start. In the end so many that the next one it gets
- * goes where its newest one is: in one ring after the other (R13).
+ * Only power cuts: the same leg misses the first superblock of each start. In the end it misses so
+ * many that its next one would overwrite its newest one: it goes to one ring after the other (R13).
  */
 static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 {
@@ -1483,7 +1515,9 @@ static u64 slot_block(const struct image *img, u32 end, u64 sequence)
 	return kvp_sb_slot_offset(img->blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
 }
 
-/* A block of superblock @sequence that two images have, and others have not: ~0 if there is none. */
+/*
+ * A block of superblock @sequence that two images have, and others have not: ~0 if there is none.
+ */
 static u32 block_alike(const struct image *a, const struct image *b, const struct image *other, u64 sequence)
 {
 	u64 at = slot_block(a, 0, sequence), where;
@@ -1496,7 +1530,7 @@ static u32 block_alike(const struct image *a, const struct image *b, const struc
 	return ~0u;
 }
 
-/* Leg 0 gets what it had of superblock @sequence in this life's end, but for the block @less of it. */
+/* Leg 0 gets its part of superblock @sequence from this life's end, without the block @less. */
 static void put_superblock(struct story *s, u64 sequence, u32 less)
 {
 	u32 end, i;
@@ -1511,9 +1545,10 @@ static void put_superblock(struct story *s, u64 sequence, u32 less)
 }
 
 /*
- * The superblock that records a leg out comes to one leg alone, and torn. The next start does not know it, and gives
- * its number once more: that one is cut as well, and of it this leg gets just the block that was missing, where both
- * are alike. So the first one is whole, beside the second one on all other legs, and they are in sync.
+ * The superblock that records a leg out reaches one leg alone, and torn. The next start does not
+ * know it, and uses its number again. That one is cut as well, and this leg gets only the block of
+ * it that was missing, in which both are equal. So the first one is complete there, beside the
+ * second one on all other legs, and they are in sync.
  */
 static bool torn_superblocks_make_a_whole_one(struct story *s)
 {
@@ -1528,7 +1563,7 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
 		image_free(&s->img[i]);
 		image_copy(&s->img[i], &s->past[0][i]);
 	}
-	/* Once to see what the next start writes; then as it was. */
+	/* once to see the writes of the next start; then with the old contents */
 	s->stalled = BIT(0);
 	if (!run_life(s, NULL))
 		return false;
@@ -1553,8 +1588,9 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
 }
 
 /*
- * A loss is recorded on leg 0 alone when the power goes, and the next start is without it: the other vdev is whole.
- * Leg 0 has not gone on, but that is not known of it. So it is left out when it is not there, or by order.
+ * A loss is recorded on leg 0 alone when the power goes, and the next start is without leg 0: the
+ * other vdev is complete. Leg 0 has not gone on, but the start cannot know that. So it starts
+ * without leg 0 only if leg 0 is missing and the user allows it.
  */
 static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct story *s)
 {
@@ -1626,7 +1662,7 @@ static void resize(struct image *img, u32 blocks)
 	*img = new;
 }
 
-/* What is at its end now is no label; the one that was there is where it was, and answers for the other. */
+/* Its end now has no label. The old one is in its place, and answers for the other. */
 static bool label_of_a_grown_leg_is_found(struct story *s)
 {
 	u64 made = s->img[0].blocks;
@@ -1655,7 +1691,7 @@ static void live_and_read(struct story *s)
 	host_stop(&s->host);
 }
 
-/* A dock takes the last MiB, or gives it back: whatever was laid out is still there. */
+/* A dock takes the last MiB, or returns it: all of the layout is still there. */
 static bool large_leg_may_lose_some_of_its_end(struct story *s)
 {
 	const u32 blocks = KVP_SLACK_FROM + 77;
@@ -1678,7 +1714,7 @@ static bool large_leg_may_lose_some_of_its_end(struct story *s)
 	return refused(s, -ENOSPC, "disk0 is too small");
 }
 
-/* The last block of it, and with that the place of the label there. */
+/* Its last block is cut off, and with it the place of the label there. */
 static bool shortened_leg_is_named(struct story *s)
 {
 	struct image *img = &s->img[s->legs - 1];
@@ -1717,7 +1753,10 @@ static bool events_outlive_a_bad_block(struct story *s)
 	return run_life(s, live_remembering);
 }
 
-/* How many finds the events from @seq on speak of, whose text begins so; *@lines: in so many of them. */
+/*
+ * The number of finds in events from @seq on whose text begins with @begin; *@lines: the number of
+ * these events.
+ */
 static u64 finds_of(struct story *s, u64 seq, const char *begin, u32 *lines)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1735,7 +1774,9 @@ static u64 finds_of(struct story *s, u64 seq, const char *begin, u32 *lines)
 	return n;
 }
 
-/* Twenty thousand bad blocks of two kinds in three minutes, with a pause that ends the first half. */
+/*
+ * Twenty thousand bad blocks of two kinds in three minutes, with a pause that ends the first half.
+ */
 static void live_rotting(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1767,7 +1808,7 @@ static void live_rotting(struct story *s)
 	kvp_events_flush(pool);
 }
 
-/* What the disks have is bad, and a scrub mends it: two events. */
+/* The disks have bad blocks, and a scrub mends them: two events. */
 static void live_mended(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1790,7 +1831,10 @@ static bool rot_leaves_the_ring_its_lines(struct story *s)
 	return run_life(s, live_rotting) && run_life(s, live_remembering) && run_life(s, live_mended);
 }
 
-/* --- what cannot be read now is not absent: R27 --------------------------------------------------- */
+/*
+ * --- what cannot be read now is not absent: R27
+ * ---------------------------------------------------
+ */
 
 static const int any_error[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENOLINK, -ENODATA };
 
@@ -1832,7 +1876,10 @@ static bool unreadable_log_is_waited_for(struct story *s)
 	return all_there(s, 0);
 }
 
-/* The others have what it should have, and show where the log ends: that all are to have it before anybody is told (R15). */
+/*
+ * The others have this leg's part, and show where the log ends: all must have the log before a
+ * write is acknowledged (R15).
+ */
 static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct story *s)
 {
 	u32 leg, i;
@@ -1852,7 +1899,7 @@ static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct story *s)
 	return true;
 }
 
-/* What one leg has of the last entry is rotten, which looks like torn: the other one has it. */
+/* One leg's part of the last entry is rotten, like torn: the other leg has it. */
 static bool part_of_an_entry_is_no_answer(struct story *s)
 {
 	u32 leg, i, how;
@@ -1872,7 +1919,10 @@ static bool part_of_an_entry_is_no_answer(struct story *s)
 	return true;
 }
 
-/* It may be there for years. But who cannot be asked at all may know that the log went on. */
+/*
+ * A bad sector may be there for years. But a leg that does not answer at all may know that the log
+ * went on.
+ */
 static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
 {
 	u32 all = BIT(s->legs) - 1, i;
@@ -1895,8 +1945,8 @@ static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
 }
 
 /*
- * All that is near could be read, which is much more than the first headers that are far: those alone show that the log went on,
- * and nobody gives them.
+ * All that is near could be read, which is much more than the first headers that are far. Only
+ * these show that the log went on, and no leg gives them.
  */
 static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
 {
@@ -1929,7 +1979,7 @@ static void live_with_an_open_intent(struct story *s)
 	host_sleep(1500);
 }
 
-/* One leg has a mixture at home, or what is rotten: it is not accepted as long as another one may have a version. */
+/* One leg has a mixture or rot at home: it is not accepted while another one may have a version. */
 static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
 {
 	u64 home = s->base->data_start + 70;
@@ -1956,7 +2006,10 @@ static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
 	return true;
 }
 
-/* --- running them ------------------------------------------------------------------------------------ */
+/*
+ * --- running them
+ * ------------------------------------------------------------------------------------
+ */
 
 static const struct base *base_of(const struct host_start *shape)
 {
@@ -2020,7 +2073,7 @@ static void story(const char *name, bool (*tell)(struct story *s), struct host_s
 #define TOLD_OF_PARITY(function) STORY(function, .legs = 3, .parity = true)
 #define TOLD_OF_CACHE(function) STORY(function, .legs = 3, .cache = 1)
 
-/* What is to be known of labels, whatever the pool is made of. */
+/* Stories of labels, for all kinds of pools. */
 static void tell_of_labels(void)
 {
 	TOLD(newest_superblocks_that_cannot_be_read_are_waited_for, 1);

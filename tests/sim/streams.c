@@ -4,7 +4,7 @@
 
 #include "policy/streams.h"
 
-/* Requests of all sizes, one behind the other; a gap, a repetition and a step back begin anew. */
+/* Requests of all sizes, in sequence; a gap, a repetition and a step back begin a new stream. */
 bool streams_length_test(void)
 {
 	struct kvp_streams s = { { 0 } };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery of a log in full stripes, of a cache of kind parity1: cut everywhere, with any one SSD
- * gone; and blocks of it that rot, each by itself, with all SSDs there. What a recovery has taken for
- * the log the next one finds with one SSD less (R15).
+ * Recovery of a log in full stripes, on a cache of kind parity1: cut everywhere, with any one SSD
+ * gone; and blocks of it that rot, each alone, with all SSDs there. The part that a recovery took
+ * for the log is found by the next one with one SSD less (R15).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ struct life {
 	u32 fault_disk;			/* reads of this block of it fail; 0: of none */
 	u64 fault_block;
 	u32 refusing;			/* bit per disk: it takes no writes to the log */
-	const struct oracle *old;	/* what else may be read, or EIO: the log was given up */
-	u32 gone;			/* so many blocks read EIO then */
+	const struct oracle *old;	/* other allowed contents, or EIO: the log was given up */
+	u32 gone;			/* number of blocks that read EIO then */
 	bool look;			/* at all blocks, before it lives */
 	struct oracle before;		/* of the last checkpoint */
 	u64 lsns[48];
@@ -80,7 +80,9 @@ static void live_discarding(struct life *l)
 	host_write(h, 2, 1, true);
 }
 
-/* Data under intents, and intents under data: what a recovery finds at home, or reads from the log. */
+/*
+ * Data under intents, and intents under data: a recovery finds the versions at home, or in the log.
+ */
 static void live_by_intent(struct life *l)
 {
 	struct host *h = &l->host;
@@ -138,7 +140,10 @@ static void append_up_to(struct life *l, u64 lsn)
 	}
 }
 
-/* What counts of the log begins late in a segment, ends in the next one, and does not come home. */
+/*
+ * The part of the log that counts begins late in a segment, ends in the next one, and is not
+ * written home.
+ */
 static void live_far(struct life *l)
 {
 	const struct kvp_log *log = l->host.pool->log;
@@ -153,7 +158,7 @@ static void live_far(struct life *l)
 	append_up_to(l, segment + disks.log_segment + 1);
 }
 
-/* Clean blocks between the others: nobody uses them, but they are in their rows. */
+/* Clean blocks between the others: no read needs them, but they are in their rows. */
 static void live_with_fills(struct life *l)
 {
 	struct host *h = &l->host;
@@ -282,7 +287,7 @@ static bool cut_life(const char *name, const struct host_start *shape, void (*li
 	return good;
 }
 
-/* --- a block that is not what it should be ---------------------------------------------- */
+/* --- a damaged block -------------------------------------------------------------------- */
 
 enum harm { ROT, STALE, SILENT, HARMS };	/* other contents; those of before; no answer */
 
@@ -321,7 +326,7 @@ static bool next_without(struct life *l, const struct trace *t, u32 at, u32 ssd)
 	cutter_free(cut);
 	free(cut);
 	l->start.missing = BIT(ssd);
-	/* With it a leg, if the other has the same or has what it takes to make that. */
+	/* also a leg, if the other has the same, or the parts to rebuild it */
 	if (l->start.parity)
 		l->start.missing |= BIT(rng_below(&rng, first_ssd(l)));
 	l->start.degraded = true;
@@ -402,7 +407,7 @@ static void keep_images(struct life *l)
 	}
 }
 
-/* One life, and what it leaves in l->img. */
+/* One life; its contents go to l->img. */
 static bool begin_with(struct life *l, void (*live)(struct life *l))
 {
 	bool good = run_life(l, l->base->img, live, false);
@@ -411,7 +416,7 @@ static bool begin_with(struct life *l, void (*live)(struct life *l))
 	return good;
 }
 
-/* Another one: what the first had in the log is of an older generation then. */
+/* Another life: the first life's entries in the log then are of an older generation. */
 static bool go_on_with(struct life *l, void (*live)(struct life *l))
 {
 	bool good = run_life(l, l->img, live, true);
@@ -451,7 +456,7 @@ static bool hurt_life(const struct host_start *shape, void (*live)(struct life *
 	return end_with(l, good);
 }
 
-/* --- what lies on an SSD by itself ------------------------------------------------------ */
+/* --- contents of one SSD alone ---------------------------------------------------------- */
 
 /* A header of a later activation, wherever one could be, on one SSD. */
 static void forge_epochs(struct life *l, u32 disk)
@@ -465,7 +470,7 @@ static void forge_epochs(struct life *l, u32 disk)
 		image_write_data(&l->img[disk], block, data);
 }
 
-/* Whatever an SSD says that was recorded out; and what one says that is in sync (R12, R17). */
+/* The contents of an SSD that was recorded out do not count; those of one in sync do (R12, R17). */
 static bool outdated_says_nothing(const struct host_start *shape)
 {
 	struct life *l = new_life(shape);
@@ -478,7 +483,10 @@ static bool outdated_says_nothing(const struct host_start *shape)
 	return end_with(l, good && run_life(l, l->img, NULL, true));
 }
 
-/* Into l->lsns those of the last life's headers that have @blocks, in order; how many. */
+/*
+ * Puts the lsns of the last life's headers with @blocks into l->lsns, in sequence; returns their
+ * number.
+ */
 static u32 find_headers(struct life *l, u32 blocks)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -504,7 +512,10 @@ static void rot_at(struct life *l, u64 lsn)
 	hurt_image(l, &l->img[first_ssd(l) + at.leg], first_ssd(l) + at.leg, at.block, ROT);
 }
 
-/* Both copies of one header, and one copy, now this, now that, of those behind it: they say that it was durable. */
+/*
+ * Both copies of one header, and one copy, now this, now that, of those behind it: they say that it
+ * was durable.
+ */
 static bool one_copy_is_a_witness(const struct host_start *shape)
 {
 	bool good = true;
@@ -528,7 +539,7 @@ static bool one_copy_is_a_witness(const struct host_start *shape)
 	return good;
 }
 
-/* Behind the first entry only the header of a later segment is there, and of that one copy. */
+/* After the first entry only the header of a later segment is there, in one copy. */
 static bool far_copy_is_a_witness(const struct host_start *shape)
 {
 	bool good = true, found = false;
@@ -556,7 +567,7 @@ static bool far_copy_is_a_witness(const struct host_start *shape)
 	return good;
 }
 
-/* Of each block of a header another copy rots: all of it is there. */
+/* Another copy of each block of a header rots: all of it is there. */
 static bool copies_that_are_mixed(const struct host_start *shape)
 {
 	struct life *l = new_life(shape);
@@ -604,7 +615,7 @@ static void live_and_log_more(struct life *l)
 	host_flush(h);
 }
 
-/* All but one SSD, or two of three, are gone: what the rest can say of what is lost is poisoned. */
+/* All SSDs but one, or two of three, are gone: blocks that the rest names as lost are poisoned. */
 static bool given_up(const struct host_start *shape)
 {
 	struct life *l = new_life(shape);
@@ -642,7 +653,10 @@ static const char *shape_of(const struct host_start *shape)
 	return name;
 }
 
-/* Everything in these is acknowledged when they end; without a leg of a parity1 what is by intent may be lost. */
+/*
+ * All writes in these lives are acknowledged at their end; without a leg of a parity1, directly
+ * written blocks may be lost.
+ */
 static void run_hurts(const struct host_start *shape)
 {
 	static const u32 whole[] = { 0, 2, 4, 5 };
@@ -659,7 +673,7 @@ static void run_hurts(const struct host_start *shape)
 			if (wanted(name))
 				result(name, hurt_life(shape, lives[whole[i]].live, NULL, harm));
 		}
-	/* With parity a log begins anew with each start. */
+	/* with parity, each start begins a new log */
 	for (harm = 0; !shape->parity && harm < HARMS; harm++) {
 		snprintf(name, sizeof(name), "stripelog:%s:generations:%s", harm_names[harm], shape_of(shape));
 		if (wanted(name))

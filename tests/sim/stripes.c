@@ -8,7 +8,7 @@
 
 #define MAX_ROWS	4096
 
-/* Who has which block of which leg. */
+/* The owner of each block of each leg. */
 struct legs {
 	u32 count;
 	u64 rows;			/* below which all are taken, or will be */
@@ -189,7 +189,10 @@ bool stripe_rows_test(void)
 	return good;
 }
 
-/* One row as it has to be, by other sums than ours: block @row of each leg, the parity on one more in each stripe. */
+/*
+ * One row, computed in another way: block @row of each leg, and the parity on the next leg in each
+ * stripe.
+ */
 static bool one_wide_row(const struct kvp_geometry *g, u64 row)
 {
 	u32 leaf = kvp_leaf_blocks(g), piece, taken = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tests, and what the command line says. */
+/* The tests, and the options of the command line. */
 #ifndef SIM_SUITE_H
 #define SIM_SUITE_H
 
@@ -11,13 +11,13 @@ struct options {
 	s64 crash;		/* only this position; -1: all */
 	bool verbose, thorough, keep_going;
 	u32 images;		/* images at one position, at most */
-	u32 rounds;		/* of random tests; 0: as the suite likes */
-	u32 share, shares;	/* only cases whose name falls into this share of so many; 0: all */
+	u32 rounds;		/* of random tests; 0: the suite's default */
+	u32 share, shares;	/* share @share of @shares of the cases, by name; 0: all */
 	bool list;		/* print the names of the cases, and run none */
 	bool first;		/* end at the first failure */
 	enum sabotage sabotage;
-	const char *dump;	/* folder for images of crashes, and what a recovery made of them */
-	u32 dump_most;		/* so many crashes, 0: as many as by default */
+	const char *dump;	/* folder for images of crashes, and the recovered contents */
+	u32 dump_most;		/* number of crashes; 0: the default */
 };
 
 extern struct options opt;
@@ -48,15 +48,18 @@ bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line
 /* A pool to begin with, made once: disks with some blocks written and home. */
 #define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */
 /**
- * sim_least_levels - so many levels the tables of new pools have
+ * sim_least_levels - the least number of table levels in new pools
  *
- * More than one only in the suite deep, and in its parts that are in files of other suites.
+ * More than one only in the suite deep, and in its parts in files of other suites.
  */
 extern u32 sim_least_levels;
 /** deep_name() - of a test, and how deep its tables are, if more than one level; until the next call */
 const char *deep_name(const char *name);
 
-/** same_sum() - @b: contents that differ from those of @a and have their sum, whatever the seed: crc32c is linear */
+/**
+ * same_sum() - fill @b with contents that differ from @a and have the same sum, for any seed:
+ * crc32c is linear
+ */
 void same_sum(const u8 *a, u8 *b);
 
 #define POOL_BLOCKS	512u
@@ -91,7 +94,7 @@ void blank_disks(struct image *img, u32 legs, u32 blocks);
  */
 u32 cut_everywhere(const char *name, struct crash *proto, u32 from, enum check_depth depth);
 
-/** cut_sampled() - the same at about so many positions, for long traces; ~0u: at each */
+/** cut_sampled() - the same at about that many positions, for long traces; ~0u: at each */
 u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_depth depth,
 		u32 positions);
 

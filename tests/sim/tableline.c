@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Table lines: good ones, bad ones with the key that is to be named, and
- * hostile ones by chance, each word in memory of its own size. What is taken
- * must be what the words say when they are read in another way, with numbers
- * that do not wrap; what is not taken is refused in words.
+ * Table lines: good ones, bad ones with the key that must be named, and random hostile ones, each
+ * word in memory of its own size. An accepted line must mean what its words mean when they are read
+ * in another way, with numbers that do not wrap. A refused line gets a reason.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -252,7 +251,10 @@ static __int128 number_of(const char *text)
 	return u ? n << (10 * (u - units + 1)) : n;
 }
 
-/* What a good line says, once more. The words were cut at their '='; keys and values lie there still. */
+/*
+ * Compares a good line with its words again. They were cut at their '='; keys and values still lie
+ * there.
+ */
 static bool as_said(const struct trial *t)
 {
 	const u64 *at[] = { &t->s.log_bytes, &t->s.leg_bytes, &t->s.chunk_bytes, &t->s.dirty_bytes };

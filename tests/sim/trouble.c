@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two troubles at once, or one that the rest of the tests is too small for: a
- * pool of several table pages, of which memory, table pages or legs go
- * missing while it runs. No power cuts: these end with what must be there.
+ * Two troubles at once, or one that needs more than the other tests have: a pool of several table
+ * pages. Memory, table pages or legs fail while it runs. There are no power cuts; each test ends
+ * with a check of the contents.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void second_main(void *arg)
 		host_stop(&t->host);
 }
 
-/* What the first life has left is what there is, whenever the second is cut; of a mirror. */
+/* The contents that the first life left count, at any cut of the second; for a mirror. */
 static void rebase(struct trouble *t)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -155,7 +155,7 @@ void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
 	two_lives(name, run, NULL, legs, LEG_BLOCKS);
 }
 
-/* --- what they share --------------------------------------------------------------------- */
+/* --- shared ----------------------------------------------------------------------------- */
 
 void spread(struct host *h)
 {
@@ -188,9 +188,11 @@ void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
 			 got_unrepaired, healed, unrepaired);
 }
 
-/* --- a scrub of what is new --------------------------------------------------------------------- */
+/* --- a scrub of new data ---------------------------------------------------------------- */
 
-/* It looks at all that changed since the checkpoint, also what is not home yet, and at no old leaf. */
+/*
+ * It reads all data changed since the checkpoint, also data that is not home yet, and no old leaf.
+ */
 static void scrub_since_a_checkpoint(struct trouble *t)
 {
 	static const u32 leaves[] = { 3, 5, 7, 9 };
@@ -225,7 +227,7 @@ static void scrub_since_a_checkpoint(struct trouble *t)
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* What a scrub could not look at for want of memory, it looks at later, and calls nothing damaged. */
+/* Blocks that a scrub skips for lack of memory are read later, and are not called damaged. */
 static void scrub_without_memory(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -245,8 +247,8 @@ static void scrub_without_memory(struct trouble *t)
 }
 
 /*
- * Next to nothing can be allocated, and the table does not fit into what is in
- * reserve: writes, discards and reads all come to their end (R24).
+ * Almost no allocation succeeds, and the table does not fit into the reserve: writes, discards and
+ * reads all end (R24).
  */
 static void progress_without_memory(struct trouble *t)
 {
@@ -274,7 +276,9 @@ static void progress_without_memory(struct trouble *t)
 	sim_memory_short = 0;
 }
 
-/* --- poison ------------------------------------------------------------------------------------ */
+/*
+ * --- poison ------------------------------------------------------------------------------------
+ */
 
 struct side {
 	struct host *host;
@@ -342,7 +346,10 @@ static void flush_waits_for_fresh_poison(struct trouble *t)
 		sim_fail("read ended with %d, FLUSH with %d", read.error, flush.error);
 }
 
-/* One block is no longer poisoned when another one is: the number stays, and yet it must be written. */
+/*
+ * One block is no longer poisoned when another one is: the number stays, and yet it must be
+ * written.
+ */
 static void poison_that_makes_up_for_poison(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -365,7 +372,9 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 		sim_fail("the poison of a read that was answered is not durable");
 }
 
-/* --- pages of the table -------------------------------------------------------------------------- */
+/*
+ * --- pages of the table --------------------------------------------------------------------------
+ */
 
 u64 page_at(struct host *h, u32 level, u64 block)
 {
@@ -549,7 +558,10 @@ static void write_and_silence_page_above(struct trouble *t)
 	rot(0, at);
 }
 
-/* One leg does not answer: it may have the page, so the start is refused and nothing poisoned; later all is there. */
+/*
+ * One leg does not answer: it may have the page, so the start is refused and nothing poisoned;
+ * later all is there.
+ */
 static void start_while_a_leg_is_silent(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -634,7 +646,7 @@ static void reads_avoid_a_leg_that_hangs(struct trouble *t)
 		__free_page(later[i].page);
 }
 
-/* Whoever asks a leg that was left a moment before waits for nothing. */
+/* A read of a leg that was just given up does not wait. */
 static void leg_that_was_left_just_now(struct trouble *t)
 {
 	struct host *h = &t->host;

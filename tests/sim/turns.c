@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A log that several vdevs carry by turns: which of them do, whose turn it is, and what there is
- * after a cut while a leg that lacks an entry is not yet recorded out.
+ * A log that rotates over several vdevs: which of them carry it, which has the next entry, and the
+ * contents after a cut while a leg that lacks an entry is not yet recorded out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "work/destage.h"
 #include "suite.h"
 
-/* --- which, and whose turn --------------------------------------------------------------- */
+/* --- the vdevs, and the rotation -------------------------------------------------------- */
 
 static void add_vdev(struct kvp_sb *sb, u32 kind, u32 legs, u32 segments, u32 segment_blocks)
 {
@@ -125,8 +125,8 @@ struct turns {
 };
 
 /*
- * The next entry does not get to one leg of the vdev whose turn it is. That cannot be recorded yet:
- * somebody has the superblock, and takes his time.
+ * The next entry does not reach one leg of the vdev whose turn it is. That cannot be recorded yet:
+ * the superblock is locked for long.
  */
 static void spoil_next_entry(struct turns *t)
 {
@@ -148,7 +148,7 @@ static void let_it_be_recorded(struct turns *t)
 	mutex_unlock(&t->host.pool->sb_lock);
 }
 
-/* As when nobody waits for it and its time is over: an entry by itself. */
+/* As after the commit interval, without a waiter: an entry by itself. */
 static void commit(struct turns *t)
 {
 	kvp_commit_now(t->host.pool);
@@ -157,8 +157,8 @@ static void commit(struct turns *t)
 }
 
 /*
- * What has its home on other legs stays what it was, until the loss is recorded. By intent, which
- * goes home at once; but a parity1 loses with a leg what is on its way by intent.
+ * Homes on other legs stay unchanged until the loss is recorded. Direct writes go home at once; but
+ * a parity1 loses with a leg its direct writes in flight.
  */
 static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
 {
@@ -170,7 +170,7 @@ static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
 	spoil_next_entry(t);
 	host_write(&t->host, block, blocks, false);
 	commit(t);
-	/* Not host_destage(): what is durable does not move on before the loss is recorded. */
+	/* not host_destage(): the watermark does not move before the loss is recorded */
 	kvp_destage_kick(t->host.pool, true);
 	host_sleep(500);
 	let_it_be_recorded(t);
@@ -256,8 +256,8 @@ static void flush_task(void *arg)
 }
 
 /*
- * What went home by intent is flushed, and a leg fails that, which cannot be recorded yet: it may have
- * what was there before, and be all that is left of its vdev. So no header says that all of it is home.
+ * Direct writes are flushed, and a leg fails the flush, which cannot be recorded yet. The leg may
+ * have old data, and be all that is left of its vdev. So no header says that all of it is home.
  */
 static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 {
@@ -376,7 +376,7 @@ void run_turns(void)
 		turns(NAMED(homes_of_an_entry_whose_loss_is_not_recorded), &shapes[i]);
 		turns(NAMED(entries_behind_one_that_a_leg_lacks), &shapes[i]);
 	}
-	/* A parity1 loses with a leg what is on its way by intent. */
+	/* a parity1 loses with a leg its direct writes in flight */
 	turns(NAMED(intents_that_a_leg_did_not_flush_at_a_checkpoint), &shapes[0]);
 	turns(NAMED(intents_that_a_leg_did_not_flush_for_a_flush), &shapes[0]);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What cannot be read now is not absent (R27): starts of which requests end with errors of each kind.
- *
- * A life ends with the power, with entries that were flushed, discards, and intents of which a part is not home; or
- * a recovery from that is cut. Then the start is repeated as often as it has requests: the one or the other ends with an
- * error, or all from there on, or all later reads of that place, so that what it makes of that is written. Each such start has all that is expected, or it is refused, and then the next one has.
- * But for the reads of labels, with which it begins: those have tests of their own.
+ * Data that cannot be read now is not absent (R27): starts whose requests end with errors of each
+ * kind. A life ends with a power cut, with flushed entries, discards, and intents that are partly
+ * home; or a recovery from that is cut. Then the start is repeated once for each of its requests.
+ * That request fails, or all later ones too, or all later reads of that place, so that the start's
+ * conclusions are written. Each such start has all expected data, or it is refused and the next one
+ * has. Reads of labels, with which a start begins, have tests of their own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void copy_img(struct image *to, const struct image *from, u32 nr)
 		image_copy(&to[i], &from[i]);
 }
 
-/* --- what is on the disks ---------------------------------------------------------------- */
+/* --- contents of the disks -------------------------------------------------------------- */
 
 static void live_main(void *arg)
 {
@@ -54,11 +54,11 @@ static void live_main(void *arg)
 	host_write(h, 5, 2, false);
 	host_flush(h);
 	host_write(h, 20, 1, true);
-	/* Some of it is home, over what was there before and where nothing was. */
+	/* some of it is home, over older blocks and over unwritten ones */
 	for (i = 0; i < data; i++)
 		disks_stall(i, disks.data_start + first, disks.data_start + first + 3);
 	host_write_by_intent(h, 96, 40);
-	/* Behind it, as what is pending keeps everything off the bypass. */
+	/* after it, as a pending discard prevents direct writes */
 	host_discard(h, 70, 6);
 	host_sleep(1500);
 	host_write(h, 200, 1, false);
@@ -105,7 +105,7 @@ static bool run(struct unread *t, void (*main)(void *), const struct image *img,
 
 /* --- starts of which requests fail -------------------------------------------------------- */
 
-/* Whatever the start made of the disks, the next one finds all there. */
+/* Whatever the start wrote, the next one finds all data there. */
 static bool all_there(struct unread *t, u32 seed)
 {
 	struct image img[MAX_DISKS];
@@ -138,7 +138,10 @@ static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
 
 static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN };
 
-/* Of one in @step requests: with all later reads of its place, and in one of the other ways, in turns. With --long each in all ways. */
+/*
+ * One request of @step: with all later reads of its place, and in one of the other ways, in turns.
+ * With --long each in all ways.
+ */
 static bool each_request(struct unread *t, u32 step)
 {
 	u32 labels, requests, i, k;
@@ -162,7 +165,7 @@ static bool each_request(struct unread *t, u32 step)
 	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts, t->refusals);
 }
 
-/* From what a recovery has left that was cut, at so many hundredths of what it writes. */
+/* From the contents after a recovery that was cut at @percent of its writes. */
 static bool each_request_again(struct unread *t, u32 percent)
 {
 	struct image crash[MAX_DISKS];

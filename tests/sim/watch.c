@@ -62,7 +62,7 @@ static u64 ring_start(u32 disk, u32 end)
 	return kvp_sb_slot_offset(disks.img[disk].blocks, end, 0) >> KVP_BLOCK_SHIFT;
 }
 
-/* What the slot says, without a look at its sum; nothing if it is none. */
+/* The slot's numbers, without a check of its sum; zeros if it has none. */
 static struct slot peek(u32 disk, u32 end, u32 slot)
 {
 	struct blk *b = image_blk(&disks.img[disk], ring_start(disk, end) + slot * KVP_SB_BLOCKS);
@@ -172,7 +172,10 @@ static void check_sb(u32 disk, u32 end, u32 slot)
 
 /* --- log entries --------------------------------------------------------------------- */
 
-/* Recovery copies what another leg has; on a cache of kind parity1 it may lie a row further, or before. */
+/*
+ * Recovery copies what another leg has; on a cache of kind parity1 it may lie a row further, or
+ * before.
+ */
 static bool is_copy(u32 disk, u64 block, const void *data)
 {
 	u32 i;

@@ -89,7 +89,7 @@ static void xor_slots(void *to, u32 slot, u32 from, u32 nr)
 	}
 }
 
-/* Is block @i what the table names now? Of one whose leg is out, only if it was @made. */
+/* Is block @i the version that the table names now? If its leg is missing, only if it was @made. */
 static bool came(struct wide *w, u32 i, bool made)
 {
 	const struct kvp_tpage *leaf = w->read.leaf;
@@ -103,7 +103,7 @@ static bool came(struct wide *w, u32 i, bool made)
 	       kvp_block_sum(pool->seed, block, page_address(w->slots[i])) == kvp_entry_crc(entry);
 }
 
-/* Everything that was verified; returns how much of it was made. */
+/* Copies all verified blocks; returns how many of them were rebuilt. */
 static u32 take(struct wide *w, u8 *data, int *errors)
 {
 	int made = w->read.rebuild ? kvp_stripe_read_make(&w->read, xor_slots, w) : -EAGAIN;
@@ -169,7 +169,7 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 				kvp_table_put(pool, leaf);
 			}
 		}
-		/* What did not come, from scratch. */
+		/* the blocks that did not come, from scratch */
 		for (i = 0; i < n; i++)
 			if (errors[i])
 				errors[i] = host_read_slowly(h, block + i, data + i * KVP_BLOCK_SIZE);

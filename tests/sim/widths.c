@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pools as wide as they may be: a mirror and a parity1 of 16 legs, 16 vdevs of 48 legs, and 15 of them with
- * a cache of three. What is counted in bits or has an array of its own by leg or by vdev must have room for
- * the last one, and what goes out by the dozen must not forget those that are left.
- *
- * The cases: written by the log and by intent to every vdev, flushed; the power goes anywhere, and of what no
- * flush covers nothing is there, or all, or some. Then the pool starts and has what it must, a scrub finds
- * nothing; and the same without one leg, another one each time.
+ * Pools of the maximum width: a mirror and a parity1 of 16 legs, 16 vdevs of 48 legs, and 15 of
+ * them with a cache of three. Bit masks and arrays by leg or by vdev must have space for the last
+ * one, and work in batches must not forget the rest. The cases: writes by the log and direct writes
+ * to every vdev, flushed; the power goes anywhere, and writes without a flush are there, or not, or
+ * in part. Then the pool starts with the right contents, and a scrub finds no fault; and the same
+ * without one leg, another one each time.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
 
-#define POSITIONS	6u	/* of the trace that are cut, or a few more */
+#define POSITIONS	6u	/* number of cut positions of the trace, or a few more */
 
 struct wide {
 	struct host host;
@@ -35,7 +34,7 @@ static u32 legs_of(const struct host_vdev *v)
 	return legs;
 }
 
-/* So that all vdevs have some of it, whatever the order in which they have their turns. */
+/* All vdevs get some of it, in any rotation. */
 static void write_all(struct wide *w)
 {
 	struct host *h = &w->host;
@@ -44,7 +43,7 @@ static void write_all(struct wide *w)
 	for (block = 0; block + 64 <= w->o.blocks; block += 64)
 		host_write(h, block + 7, 3, false);
 	host_flush(h);
-	/* By intent: nothing of it is durable before the flush of each leg. */
+	/* direct writes: none is durable before the flush of each leg */
 	for (block = 0; block + 64 <= w->o.blocks; block += 64)
 		host_write(h, block, 64, false);
 	host_flush(h);
@@ -116,7 +115,7 @@ static bool starts(struct wide *w, const struct image *images, u64 missing)
 	return good;
 }
 
-/* Of what no flush covers nothing is there, all, or some. */
+/* Writes that no flush covers are all there, or none, or some. */
 static bool cut_here(struct wide *w, const struct cutter *cut)
 {
 	static u32 which[MAX_PENDING];

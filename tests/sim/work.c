@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work queues and their timers. What the kernel promises and the engine leans
- * on: an item never runs beside itself, one queued while it runs runs again,
- * and a queue runs at most max_active items at a time.
+ * Work queues and their timers. The engine relies on these promises of the kernel: an item never
+ * runs beside itself, an item queued while it runs runs again, and a queue runs at most max_active
+ * items at a time.
  */
 #include <stdlib.h>
 
@@ -94,7 +94,7 @@ bool sim_work_busy(struct work_struct *w)
 
 static void worker(void *arg);
 
-/* Start what may start. */
+/* Starts all items that may start. */
 static void pump(struct workqueue_struct *wq)
 {
 	struct work_struct *w, *next;

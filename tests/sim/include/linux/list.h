@@ -14,7 +14,7 @@ static inline void INIT_LIST_HEAD(struct list_head *l)
 	l->next = l->prev = l;
 }
 
-/* CONFIG_DEBUG_LIST: a list whose neighbours do not agree has been misused. */
+/* CONFIG_DEBUG_LIST: neighbours that disagree show misuse of a list. */
 static inline void __list_check(const struct list_head *e)
 {
 	if (e->next->prev != e || e->prev->next != e)
@@ -175,7 +175,7 @@ static inline void list_bulk_move_tail(struct list_head *head, struct list_head 
 	head->prev = last;
 }
 
-/* Move everything before @entry to @to; all of it if that is the head. */
+/* Moves all entries before @entry to @to; all of them if @entry is the head. */
 static inline void list_cut_before(struct list_head *to, struct list_head *head,
 				   struct list_head *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stand-in: nobody else runs inside a read-side section, so a grace period is short. */
+/* Stand-in: no other task runs inside a read-side section, so a grace period is short. */
 #ifndef SIM_LINUX_RCUPDATE_H
 #define SIM_LINUX_RCUPDATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stand-in: the simulated machine's memory; what a power cut leaves behind is freed with it. */
+/* Stand-in: the simulated machine's memory; a power cut frees all of it. */
 #ifndef SIM_LINUX_SLAB_H
 #define SIM_LINUX_SLAB_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stand-in: wait queues. Whoever changes a condition must wake, or the simulation deadlocks. */
+/* Stand-in: wait queues. Code that changes a condition must wake, or the simulation deadlocks. */
 #ifndef SIM_LINUX_WAIT_H
 #define SIM_LINUX_WAIT_H
 
