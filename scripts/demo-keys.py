@@ -21,7 +21,7 @@ def b64(text):
 
 
 def value_of(key):
-    """Told by the key, so that a wrong byte shows."""
+    """The value follows from the key, so that a wrong byte shows."""
     return key + ':' + hashlib.sha256(key.encode()).hexdigest() * 4
 
 
