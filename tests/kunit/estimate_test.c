@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long a recovery may take: not less than docs/benchmarks.md has measured, and not many times that. */
+/*
+ * The estimate of a recovery's time: not less than the measurements in docs/benchmarks.md, and not
+ * many times more.
+ */
 #include "kvpool_kunit.h"
 
 #include "policy/estimate.c"
@@ -14,22 +17,22 @@ struct work {
 };
 
 static const struct work works[] = {
-	/* 2.2 s in commits of a block each, 0.7 s else. */
+	/* 2.2 s with commits of a block each, otherwise 0.7 s */
 	{ "a cache that keeps its log", { GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
 	  2200, 4400 },
 	{ "the largest window", { 64 * GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
 	  64 * 2200, 64 * 4400 },
-	/* All is verified: 8.9 us a block. */
+	/* all is verified: 8.9 us a block */
 	{ "a cache in full stripes", { GIB, .stays = true, .on_cache = true, .home_rotates = true }, 2330, 4660 },
 	{ "a cache of disks", { GIB, .stays = true, .by_headers = true, .on_cache = true, .log_rotates = true },
 	  10000, 11000 },
-	/* And the homes of 512 MiB at 100 MB/s. */
+	/* plus the homes of 512 MiB at 100 MB/s */
 	{ "a stream went home", { GIB, GIB / 2, .stays = true, .by_headers = true, .on_cache = true }, 7400, 10000 },
-	/* Three times read, and every block home alone. */
+	/* read three times, and every block written home alone */
 	{ "no generation is left", { GIB, .by_headers = true, .on_cache = true, .home_rotates = true },
 	  1310000, 1330000 },
 	{ "no generation is left, before SSDs", { GIB, .by_headers = true, .on_cache = true }, 12000, 24000 },
-	/* What goes home depends on the legs with data, and not on how many SSDs there are. */
+	/* the data written home depends on the legs with data, not on the number of SSDs */
 	{ "parity1 behind a cache", { GIB, .row_legs = 3, .on_cache = true, .home_rotates = true }, 2621000, 2640000 },
 	{ "parity1 of SSDs behind a cache", { GIB, .row_legs = 3, .on_cache = true }, 25000, 30000 },
 	{ "a log on disks", { 64 * MIB, .log_rotates = true, .home_rotates = true }, 82000, 84000 },

@@ -184,7 +184,7 @@ static void readers_find_whole_entries(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
 	for (i = 0; i < 100000; i++) {
-		/* Round and round, at twice as many places as there are blocks. */
+		/* go round at twice as many places as there are blocks */
 		while (set(test, i * 7ull % KEYS, place) == -EEXIST)
 			place = (place + 1) % (2 * KEYS);
 		if (i % 5 == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the suites share. */
+/* Shared by the suites. */
 #ifndef KVPOOL_KUNIT_H
 #define KVPOOL_KUNIT_H
 
@@ -8,12 +8,12 @@
 
 #include "format/format.h"
 
-/* A reason names the thing that is wrong, in words that include @words. */
+/* A reason names the fault in words that include @words. */
 #define EXPECT_WHY(test, why, words) \
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr((why)->text, words), \
 				  "expected \"%s\", it says \"%s\"", words, (why)->text)
 
-/* One change of a structure as it lies on disk. */
+/* One change of a structure in its form on disk. */
 struct poke {
 	size_t at, size;
 	u64 value;

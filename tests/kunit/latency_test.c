@@ -27,7 +27,7 @@ static void a_bucket_is_a_quarter_wide(struct kunit *test)
 
 		KUNIT_ASSERT_LE(test, 4 * (kvp_latency_bound(i) - from), from);
 	}
-	/* An hour has a bucket of its own. */
+	/* an hour has a bucket of its own */
 	KUNIT_EXPECT_LT(test, kvp_latency_bucket(3600ull * NSEC_PER_SEC), KVP_LATENCY_BUCKETS - 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Layout: properties that hold for every size, and what is refused. */
+/* Layout: properties that hold for every size, and refusals. */
 #include <linux/bitmap.h>
 
 #include "kvpool_kunit.h"
@@ -94,7 +94,7 @@ static void the_roots_fit_into_the_superblock(struct kunit *test)
 	struct kvp_geometry g = lay_out(test);
 
 	KUNIT_EXPECT_LE(test, kvp_pages_at(&g, g.levels - 1), KVP_MAX_ROOTS);
-	if (g.levels > 1)	/* and no level is there for nothing */
+	if (g.levels > 1)	/* and every level is needed */
 		KUNIT_EXPECT_GT(test, kvp_pages_at(&g, g.levels - 2), KVP_MAX_ROOTS);
 }
 
@@ -142,7 +142,7 @@ static void an_entry_never_wraps(struct kunit *test)
 	}
 }
 
-/* Every slot of every page, while that is bearable. */
+/* Every slot of every page, for sizes small enough. */
 static void no_two_pages_share_a_block(struct kunit *test)
 {
 	struct kvp_geometry g = lay_out(test);
@@ -166,7 +166,7 @@ static void no_two_pages_share_a_block(struct kunit *test)
 	}
 }
 
-/* The ends of each level, for the sizes at which not every page can be looked at. */
+/* The ends of each level, for sizes with too many pages to check all. */
 static void levels_lie_one_behind_the_other(struct kunit *test)
 {
 	struct kvp_geometry g = lay_out(test);
@@ -239,7 +239,7 @@ static void a_layout_is_refused(struct kunit *test)
 	EXPECT_WHY(test, &why, r->words);
 }
 
-/* More than the table can describe: refused, or only a part is used. */
+/* More than the table can describe: the layout is refused, or uses only a part. */
 static void a_leg_can_be_too_large(struct kunit *test)
 {
 	struct kvp_geometry g = {};
@@ -255,11 +255,11 @@ static void a_leg_can_be_too_large(struct kunit *test)
 	}
 }
 
-/* A geometry as it may come from a device: one thing about it is wrong. */
+/* A geometry as it may come from a device, with one fault. */
 struct spoilt {
 	const char *name;
 	void (*spoil)(struct kvp_geometry *g);
-	const char *words;		/* NULL: nothing wrong with that */
+	const char *words;		/* NULL: it has no fault */
 };
 
 #define SPOIL(id, change) \
@@ -375,7 +375,7 @@ static void a_sound_geometry_needs_a_device_of_its_size(struct kunit *test)
 				    "%llu blocks", sizes[i]);
 }
 
-/* What may be dirty of a cache: what is asked for, and what is noted. */
+/* The dirty limit of a cache: the size asked for, and the size recorded. */
 struct asked_window {
 	const char *name;
 	u64 leg_blocks, asked;
@@ -442,7 +442,7 @@ static void a_window_is_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_geometry_check(&g, GIB_BLOCKS, &why), 0);
 }
 
-/* So large that chains stay short, and as it was for all that is not on a cache. */
+/* Chains must stay short on a cache; elsewhere the size is as before. */
 static void the_hash_table_grows_with_the_window(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(0), 14);

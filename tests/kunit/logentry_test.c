@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Log entry codec: what is sealed decodes, and hostile headers are refused by name. */
+/* Log entry codec: a sealed entry decodes, and hostile headers are refused by name. */
 #include "kvpool_kunit.h"
 #include "format/logentry.c"
 
@@ -61,7 +61,7 @@ static int decode(struct entry *e, u32 avail)
 			      &e->out, &e->why);
 }
 
-/* Makes the sum right again, as far as a header can have one. */
+/* Makes the sum match again, as far as a header can have one. */
 static void reseal(struct entry *e)
 {
 	struct kvp_disk_log_hdr *d = (struct kvp_disk_log_hdr *)e->buf;
@@ -145,7 +145,7 @@ static void a_record_keeps_its_parts_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.kind, r->rec.kind);
 }
 
-/* One field of the header is changed and the sum made right again. */
+/* One field of the header is changed and the sum made to match. */
 struct change {
 	const char *name;
 	struct poke poke;
@@ -232,7 +232,7 @@ static void any_changed_bit_is_noticed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, decode(e, 1), 0);
 }
 
-/* Data that a user wrote lies in a payload: a perfect entry but for the nonces, which nobody knows. */
+/* A user's data in a payload: a perfect entry except for the nonces, which users cannot know. */
 static void data_cannot_pose_as_an_entry(struct kunit *test)
 {
 	struct entry *e = test->priv;
@@ -244,7 +244,7 @@ static void data_cannot_pose_as_an_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kvp_log_epoch(e->buf, 1, POOL_NONCE, &epoch));
 }
 
-/* Each fill of an entry that crosses the end of its segment; the segment ends at LSN + 412. */
+/* Each size of an entry that crosses the end of its segment; the segment ends at LSN + 412. */
 static void an_entry_stays_in_its_segment(struct kunit *test)
 {
 	struct entry *e = test->priv;
@@ -279,7 +279,7 @@ static void an_entry_of_any_activation_shows_its_epoch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_log_hdr_claims(e->buf), 0);
 }
 
-/* Noise behind a magic number: refused, whatever the lengths in it are. */
+/* Noise after a magic number is refused, whatever its lengths are. */
 static void noise_is_refused(struct kunit *test)
 {
 	struct entry *e = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sizes and offsets of everything on disk. They never change: a wrong line
- * here means that pools made before can no longer be read.
+ * Sizes and offsets of everything on disk. They never change: a changed line here would mean that
+ * older pools cannot be read any more.
  */
 #include "kvpool_kunit.h"
 
@@ -189,7 +189,7 @@ static void every_field_is_in_its_place(struct kunit *test)
 	}
 }
 
-/* Then no field is missing in the tables above. */
+/* then the tables above have every field */
 static void the_fields_leave_no_gap(struct kunit *test)
 {
 	const struct layout *l = test->param_value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Locks on ranges of blocks: what excludes what, and that who waits gets it. */
+/* Locks on ranges of blocks: which exclude which, and that a waiter gets its lock. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -7,7 +7,7 @@
 #include "kvpool_kunit.h"
 #include "core/range_lock.c"
 
-#define SOON	(10 * HZ)	/* long enough for a machine that is emulated and busy */
+#define SOON	(10 * HZ)	/* enough for an emulated and busy machine */
 
 struct pair {
 	const char *name;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which vdev holds which block: tests/sim looks at every shape of pool, this at one in a kernel. */
+/*
+ * Which vdev holds which block. tests/sim covers every shape of pool; this covers one, in a kernel.
+ */
 #include "kvpool_kunit.h"
 #include "format/logplace.c"
 #include "format/regions.c"
@@ -8,7 +10,7 @@
 #define LEAF	512u
 #define SHARED	(3 * 3 * LEAF)	/* blocks of the region that both have */
 
-/* Mirrors of three and of seven leaves: the second has two extents in each turn, and what is left. */
+/* Mirrors of three and of seven leaves: the second has two extents in each turn, and the rest. */
 static int make_pool(struct kunit *test)
 {
 	struct kvp_sb *sb = kunit_kzalloc(test, sizeof(*sb), GFP_KERNEL);
@@ -68,7 +70,7 @@ static void a_leaf_knows_its_blocks(struct kunit *test)
 	}
 }
 
-/* So many blocks of the pool that each vdev has whole requests of them. */
+/* The number of blocks of the pool in which each vdev has whole requests. */
 static void a_stream_ends_with_whole_requests(struct kunit *test)
 {
 	const struct kvp_sb *sb = test->priv;
@@ -85,7 +87,10 @@ static void the_log_goes_where_most_survives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sb->log_vdev, 1u);
 }
 
-/* Two that survive as much, and a third one that survives less: tests/sim/turns.c has more. */
+/*
+ * Two vdevs that survive the same losses, and a third that survives fewer: see also
+ * tests/sim/turns.c.
+ */
 static void entries_have_turns_on_the_safest(struct kunit *test)
 {
 	static const struct {

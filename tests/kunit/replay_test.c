@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Replay planning: which record of the log counts for a block. */
+/* Replay planning: the record of the log that counts for a block. */
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
 #include "kvpool_kunit.h"
 
-/* Allocations that still succeed; negative: all of them. */
+/* Number of allocations that still succeed; negative: all. */
 static int allocations_left = -1;
 
 static bool may_allocate(void)
@@ -49,7 +49,7 @@ static int add(struct kvp_replay *r, unsigned int kind, u64 block, u32 count, u6
 			      kind == KVP_REC_DATA ? lsn + 1 : 0, 0);
 }
 
-/* Records of block 5 by lsn 10, 20, ..., and the chain that is left of them, newest first. */
+/* Records of block 5 at lsn 10, 20, ..., and the remaining chain, newest first. */
 struct history {
 	const char *name;
 	const char *records;	/* d: data, i: intent, x: discard of 5, o: of its neighbours */
@@ -198,7 +198,7 @@ static void discards_stay_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(ranges));
 }
 
-/* By lsn, and only what is newest of its block. */
+/* In order of lsn, and only the newest record of each block. */
 static void expect_list(struct kunit *test, const struct list_head *list, const u64 *lsns, int n)
 {
 	const struct kvp_replay_rec *rec;
@@ -245,7 +245,7 @@ static const struct shortage shortages[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(shortage, shortages, name);
 
-/* KASAN and the scan for leaks see to it that nothing is freed twice or lost. */
+/* KASAN and the scan for leaks notice memory that is freed twice or lost. */
 static void without_memory_nothing_changes(struct kunit *test)
 {
 	const struct shortage *s = test->param_value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The eviction policy of the RAM cache, in a kernel. How good it is, tests/cache tells. */
+/* The eviction policy of the RAM cache, in a kernel. tests/cache measures its quality. */
 #include <linux/gfp.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -60,7 +60,7 @@ static bool is_in(struct kvp_s3 *c, u64 key)
 	return kvp_s3_lookup(c, key) != KVP_S3_NONE;
 }
 
-/* A hit, or a miss and then it is there. */
+/* A hit, or a miss that inserts the block. */
 static void ask(struct kunit *test, u64 key)
 {
 	struct kvp_s3 *c = test->priv;

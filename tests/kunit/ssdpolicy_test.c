@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The policy of the SSD cache, in a kernel. How good it is, tests/cache tells. */
+/* The policy of the SSD cache, in a kernel. tests/cache measures its quality. */
 #include <linux/gfp.h>
 #include <linux/slab.h>
 

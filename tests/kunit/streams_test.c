@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which reads are part of a long stream. */
+/* Detection of reads that belong to a long stream. */
 #include "kvpool_kunit.h"
 #include "policy/streams.c"
 
@@ -33,7 +33,7 @@ static void a_gap_or_a_step_back_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_streams_read(test->priv, 104, 1), 5u);
 }
 
-/* Two that are read by turns, far from one another, and not in the same place. */
+/* Two streams that are read alternately, far from one another, and at different places. */
 static void streams_side_by_side_are_told_apart(struct kunit *test)
 {
 	u32 i, both = 0;
@@ -42,7 +42,7 @@ static void streams_side_by_side_are_told_apart(struct kunit *test)
 		both += kvp_streams_read(test->priv, 8 * i, 8) == 8 * (i + 1);
 		both += kvp_streams_read(test->priv, (1ull << 30) + 8 * i, 8) == 8 * (i + 1);
 	}
-	/* Now and then they meet in one place, and one begins anew. */
+	/* Sometimes they meet in one place, and one starts again. */
 	KUNIT_EXPECT_GE(test, both, 64u);
 }
 

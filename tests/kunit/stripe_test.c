@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parity1: where requests lie on the legs. layout_test.c has the source in it. */
+/* Parity1: the place of requests on the legs. layout_test.c includes the source. */
 #include <linux/bitmap.h>
 
 #include "kvpool_kunit.h"
@@ -70,7 +70,7 @@ static u32 take(struct kunit *test, unsigned long *taken, u32 legs, const struct
 	return p->blocks;
 }
 
-/* One behind the other they fill the legs, and leave nothing out; the parity is never with its data. */
+/* In sequence the requests fill the legs without gaps; parity is never on a leg with its data. */
 static void every_block_is_taken_once(struct kunit *test)
 {
 	u32 legs = (unsigned long)test->param_value, blocks, piece, got;
@@ -97,7 +97,7 @@ static void every_block_is_taken_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bitmap_weight(taken, MOST_ROWS * legs), offset);
 }
 
-/* At home every leg has each piece of a stripe in its turn. */
+/* At home every leg has each piece of a stripe in rotation. */
 static void parity_goes_round_at_home(struct kunit *test)
 {
 	u32 legs = (unsigned long)test->param_value, stripe, piece, seen;

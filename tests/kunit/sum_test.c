@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums: known answers, and what a sum depends on. */
+/* Sums: known answers, and the inputs of a sum. */
 #include "kvpool_kunit.h"
 #include "format/sum.c"
 
-/* From RFC 3720 (B.4) and the catalogue of CRCs; the standard inverts the result, we do not. */
+/*
+ * From RFC 3720 (B.4) and the catalogue of CRCs. The standard inverts the result; kvpool does not.
+ */
 struct answer {
 	const char *name;
 	const char *data;
@@ -59,7 +61,7 @@ static u8 *pattern(struct kunit *test)
 	return data;
 }
 
-/* Short runs are computed by another way than long ones. */
+/* Short and long runs are computed in different ways. */
 static void crc32c_is_right_for_every_length(struct kunit *test)
 {
 	u8 *data = pattern(test);
@@ -110,7 +112,7 @@ static void zeros_are_summed_without_a_look(struct kunit *test)
 				    kvp_block_sum(77, BIT_ULL(bit), zeros), "bit %u of the block", bit);
 }
 
-/* The parity of a row is told from its data in this way. */
+/* This tells the parity of a row from its data. */
 static void sums_of_blocks_add_up(struct kunit *test)
 {
 	u32 seed = kvp_sum_seed(77, 0), other = kvp_sum_seed(78, 1);
@@ -126,7 +128,7 @@ static void sums_of_blocks_add_up(struct kunit *test)
 			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711));
 }
 
-/* What a sum is taken of, besides the data. */
+/* The inputs of a sum besides the data. */
 struct place {
 	const char *name;
 	u64 nonce, index;
@@ -187,7 +189,7 @@ static void any_changed_bit_changes_the_sum(struct kunit *test)
 	}
 }
 
-/* A sum of 0 means that there is no page; four bytes equal to the crc so far make it 0. */
+/* A sum of 0 means that there is no page. Four bytes equal to the crc so far make it 0. */
 static void the_sum_of_a_page_is_never_zero(struct kunit *test)
 {
 	u8 *data = pattern(test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Superblock codec: what goes in comes out, and every wrong field is named. */
+/* Superblock codec: decoding returns what was encoded, and every wrong field is named. */
 #include "kvpool_kunit.h"
 #include "format/generations.c"
 #include "format/superblock.c"
@@ -154,7 +154,7 @@ static void encoding_is_little_endian(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, &s->disk.era, "\xfe\xff\xff\x3f", 4);
 }
 
-/* One field is changed and the sum made right again. */
+/* One field is changed and the sum made to match. */
 struct change {
 	const char *name;
 	struct poke poke;
@@ -316,7 +316,7 @@ static void a_shrunken_device_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret, -ENOSPC);
 	EXPECT_WHY(test, &s->why, "of the end are gone");
 	KUNIT_EXPECT_MEMEQ(test, s->out.leg_uuid, s->in.leg_uuid, 16);
-	/* What never had room is damage. */
+	/* a list that never fitted is damage */
 	s->disk.legs[1].size_blocks = cpu_to_le64(LEG_BLOCKS / 2);
 	seal(&s->disk);
 	ret = kvp_sb_decode(&s->disk, OFFSET, LEG_BLOCKS / 2, &s->out, &s->why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tunables: what a person may write, and what is printed. */
+/* Tunables: the values that a person may write, and the printed form. */
 #include "kvpool_kunit.h"
 #include "format/tunables.c"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The write buffer, in a pool that has nothing else. */
+/* The write buffer, in a pool with nothing else. */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
@@ -26,7 +26,7 @@ static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 
 #define LIMIT	64u
 
-/* Who waits for space would be told here. */
+/* The place where waiters for space are woken. */
 static int told_of_space;
 
 static void tell_of_space(struct kvp_pool *pool)
@@ -63,7 +63,7 @@ static void drop_pool(struct kunit *test)
 	free_percpu(pool->stats);
 }
 
-/* A write of @fill all over the block. */
+/* A write that fills the block with @fill. */
 static struct kvp_version *write(struct kvp_pool *pool, u64 block, u8 fill)
 {
 	struct kvp_version *d = kvp_wbuf_begin_write(pool, block, NULL);
@@ -75,7 +75,7 @@ static struct kvp_version *write(struct kvp_pool *pool, u64 block, u8 fill)
 	return d;
 }
 
-/* What a reader would find, or -1. */
+/* The byte that a reader would find, or -1. */
 static int contents(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
@@ -88,7 +88,10 @@ static int contents(struct kvp_pool *pool, u64 block)
 	return fill;
 }
 
-/* As the commit does: off the list of what is buffered. (An entry's own list is left out.) */
+/*
+ * Takes a version off the list of buffered versions, as a commit does. The entry's own list is left
+ * out.
+ */
 static void advance(struct kvp_pool *pool, struct kvp_version *d, enum kvp_version_state state)
 {
 	LIST_HEAD(entry);
@@ -201,7 +204,7 @@ static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 0);
 }
 
-/* While an older version is not yet home, the next one must not go straight there. */
+/* While an older version is not yet home, the next one must not be written directly. */
 static void a_version_knows_that_it_follows_another(struct kunit *test)
 {
 	const struct stage *s = test->param_value;
@@ -225,7 +228,7 @@ static void a_version_after_one_that_is_home_is_free(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, write(pool, 7, 2)->follows);
 }
 
-/* A page comes back from the free list as if it were new. */
+/* A page returns from the free list like a new one. */
 static void nothing_is_left_of_the_last_use(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
@@ -284,7 +287,7 @@ static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 	struct kvp_pool *pool = test->priv;
 	struct kvp_version *first = punch(test, 10, 10), *second;
 
-	/* While it is buffered the second would become part of it. */
+	/* while the first is buffered the second would become part of it */
 	KUNIT_EXPECT_PTR_EQ(test, punch(test, 12, 4), first);
 	advance(pool, first, KVP_VERSION_LOGGED);
 	second = punch(test, 15, 10);
@@ -331,7 +334,7 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, last, kvp_wbuf_seq(pool));
 }
 
-/* A FLUSH behind a rewrite in place must wait for the version that holds it. */
+/* A FLUSH after a rewrite in place must wait for the version that holds the rewrite. */
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
@@ -345,7 +348,7 @@ static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d->seq, seq);
 }
 
-/* The page that was taken ahead serves the next new block, and comes back if there is none. */
+/* A page taken in advance serves the next new block, or is returned if there is none. */
 static void a_stream_keeps_no_page(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;

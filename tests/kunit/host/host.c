@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs the suites that are linked in; the last line is "N passed, N failed". A case with parameters
- * counts each.
+ * Runs the suites that are linked in; the last line is "N passed, N failed". Each parameter of a
+ * case counts.
  */
 #include <stdlib.h>
 

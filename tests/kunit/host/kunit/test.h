@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stand-in for the kernel's KUnit, as much of it as the suites of pure code use. Each suite
- * registers itself before main() (host.c) runs all of them. An expectation that fails is printed;
- * an assertion also ends its case.
+ * Stand-in for the kernel's KUnit, as far as the suites of pure code use it. Each suite registers
+ * itself before main() (host.c) runs all of them. A failed expectation is printed; a failed
+ * assertion also ends its case.
  */
 #ifndef HOST_KUNIT_TEST_H
 #define HOST_KUNIT_TEST_H
@@ -80,7 +80,7 @@ void *host_alloc(struct kunit *test, size_t size, bool zero);
 #define kunit_skip(test, ...) \
 	do { (test)->skipped = true; longjmp((test)->end, 1); } while (0)
 
-/* @op on two values of their own types; what follows in @... is a text with its arguments. */
+/* Compares two values of their own types with @op; @... is a text with its arguments. */
 #define HOST_CHECK(test, good, on_failure, what, ...) \
 	do { \
 		if (!(good)) { \
