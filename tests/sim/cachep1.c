@@ -67,8 +67,10 @@ static bool get_header(struct reader *r, u64 lsn, struct kvp_log_hdr *h)
 	u32 i;
 
 	for (i = 0; i < KVP_MAX_HDR_BLOCKS; i++)
-		get(r, have(r, lsn + 2 * i) ? lsn + 2 * i : lsn + 2 * i + 1, r->hdr + i * KVP_BLOCK_SIZE);
-	return !kvp_log_decode(r->g, r->hdr, KVP_MAX_HDR_BLOCKS, sb->nonce, r->pool->log->nonce, lsn,
+		get(r, have(r, lsn + 2 * i) ? lsn + 2 * i : lsn + 2 * i + 1,
+		    r->hdr + i * KVP_BLOCK_SIZE);
+	return !kvp_log_decode(r->g, r->hdr, KVP_MAX_HDR_BLOCKS, sb->nonce, r->pool->log->nonce,
+			       lsn,
 			       sb->pool_blocks, h, &why);
 }
 
@@ -580,11 +582,13 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	char name[128];
 	u32 i, k;
 
-	snprintf(name, sizeof(name), "cachep1:%u+%u:%s", shape->legs - shape->cache, shape->cache, what);
+	snprintf(name, sizeof(name), "cachep1:%u+%u:%s", shape->legs - shape->cache, shape->cache,
+		 what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: 16); i++) {
-		struct scene s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i), .play = play };
+		struct scene s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i),
+				   .play = play };
 
 		oracle_copy(&s.o, &base->o);
 		for (k = 0; k < s.legs; k++)

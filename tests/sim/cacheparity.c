@@ -177,7 +177,8 @@ static void hold_homes(bool hold)
 
 	for (i = 0; i < LEGS; i++)
 		if (hold)
-			disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+			disks_stall(i, disks.data_start,
+				    disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 		else
 			disks_release(i);
 }
@@ -224,8 +225,10 @@ static void parity_ends_with_the_segment(struct both *t)
 		for (k = 0; k < 1 + i * i % 13 + i / 16 % 5; k++)
 			host_write(&t->host, 64 + 4 * k + i % 4, 1, false);
 		host_checkpoint(&t->host);
-		if (log->durable.lsn + kept > kvp_log_segment_end(log->pool->log_vdev->g, log->durable.prev_lsn))
-			sim_fail("the entry at %llu goes beyond the end of its segment", log->durable.prev_lsn);
+		if (log->durable.lsn + kept > kvp_log_segment_end(log->pool->log_vdev->g,
+			log->durable.prev_lsn))
+			sim_fail("the entry at %llu goes beyond the end of its segment",
+				 log->durable.prev_lsn);
 	}
 }
 
@@ -238,7 +241,8 @@ static void test_main(void *arg)
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
 	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !t->host.pool->parity)
-		sim_fail("the log is on vdev %u: the test is not what it says", t->host.pool->log_vdev->index);
+		sim_fail("the log is on vdev %u: the test is not what it says",
+			 t->host.pool->log_vdev->index);
 	kvp_admit_stop(t->host.pool);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
@@ -268,7 +272,8 @@ static void begin(struct both *t)
 	t->spoilt = false;
 	t->filled = false;
 	t->positions = opt.images < 3 ? 12 : 0;
-	t->crash = (struct crash){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS, .cache_parity = true,
+	t->crash = (struct crash){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS,
+				   .cache_parity = true,
 				   .o = &t->o, .each_leg = true };
 }
 
@@ -293,7 +298,8 @@ static struct both *new_test(const char *name, void (*run)(struct both *t))
 
 	t->name = name;
 	t->run = run;
-	t->start = (struct host_start){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS, .cache_parity = true };
+	t->start = (struct host_start){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS,
+					.cache_parity = true };
 	return t;
 }
 
@@ -334,7 +340,8 @@ static void log_part_of_every_row(struct both *t)
 
 static void refuse_on_an_ssd(void *arg)
 {
-	disks_fault(FAULT_WRITE_EIO, LEGS + 1, disks.log_first[LEGS + 1], disks.log_end[LEGS + 1] - 1);
+	disks_fault(FAULT_WRITE_EIO, LEGS + 1, disks.log_first[LEGS + 1],
+		    disks.log_end[LEGS + 1] - 1);
 	test_main(arg);
 }
 

@@ -65,9 +65,11 @@ static void silence(struct tale *t)
 	u32 i;
 
 	for (i = t->legs - t->start.cache; i < t->legs; i++) {
-		disks_fault(FAULT_READ_EIO, i, t->next < t->segment ? t->next + 1 : KVP_LABEL_BLOCKS,
+		disks_fault(FAULT_READ_EIO, i, t->next < t->segment ? t->next + 1 :
+			    KVP_LABEL_BLOCKS,
 			    t->segment - 1)->error = t->silent;
-		disks_fault(FAULT_READ_EIO, i, t->behind + (t->next == t->behind), end - 1)->error = t->silent;
+		disks_fault(FAULT_READ_EIO, i, t->behind + (t->next == t->behind),
+			    end - 1)->error = t->silent;
 	}
 }
 
@@ -177,7 +179,8 @@ static bool cut_start(struct tale *t, struct image *img, u32 missing, bool disca
  * Cuts of the last life's trace; @look checks each image. For every third the next start, without
  * @missing, is cut too.
  */
-static bool each_cut(struct tale *t, u32 positions, bool (*look)(struct tale *t, const struct image *img),
+static bool each_cut(struct tale *t, u32 positions, bool (*look)(struct tale *t,
+	const struct image *img),
 		     u32 missing, bool discard)
 {
 	struct rng rng = { mix64(t->seed, 4711) };
@@ -195,7 +198,8 @@ static bool each_cut(struct tale *t, u32 positions, bool (*look)(struct tale *t,
 		twice = p % 3 == 2;
 		good = (!twice || cut_start(t, img, missing, discard, &rng)) && look(t, img);
 		if (!good)
-			fprintf(stderr, "  ^ cut at %u of %u%s\n", at, trace.nr, twice ? ", and in the next start" : "");
+			fprintf(stderr, "  ^ cut at %u of %u%s\n", at, trace.nr,
+				twice ? ", and in the next start" : "");
 		free_images(t, img);
 	}
 	trace_free(&trace);
@@ -288,7 +292,8 @@ static bool given_up_log_does_not_come_back(struct tale *t)
 	bool good;
 
 	if (!life(t, 0, false, live_and_log, NULL) ||
-	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again, ssds(t), true))
+	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again, ssds(t),
+								true))
 		return false;
 	all = t->o;
 	oracle_copy(&t->o, &t->old);
@@ -445,9 +450,12 @@ static bool silent_ssds_are_waited_for(struct tale *t)
 	for (i = 0; good && i < ARRAY_SIZE(errors); i++) {
 		t->silent = errors[i];
 		good = run_on(t, t->img, NULL, NULL) &&
-		       expect(t->refused == -EIO && strstr(t->host.refusal.why, "nothing is lost") &&
-			      (errors[i] != -EIO || strstr(t->host.refusal.why, "of the log that is given up")),
-			      "error %d: the start gave %d %s\n", errors[i], t->refused, t->host.refusal.why);
+		       expect(t->refused == -EIO && strstr(t->host.refusal.why,
+							   "nothing is lost") &&
+			      (errors[i] != -EIO || strstr(t->host.refusal.why,
+							   "of the log that is given up")),
+			      "error %d: the start gave %d %s\n", errors[i], t->refused,
+			      t->host.refusal.why);
 	}
 	t->silent = 0;
 	return good;
@@ -516,8 +524,10 @@ static void live_and_fill_the_log(struct tale *t)
 	if (t->start.cache_dirty && kvp_log_window(g) != t->start.cache_dirty)
 		sim_fail("the window has %llu blocks", kvp_log_window(g));
 	if (kvp_log_used(h->pool) < kvp_log_window(g) / (t->start.parity ? 5 : 2) ||
-	    (t->start.cache_dirty > USUAL_WINDOW && !t->start.parity && kvp_log_used(h->pool) <= USUAL_WINDOW))
-		sim_fail("%llu blocks are in the log: the tale is not what it says", kvp_log_used(h->pool));
+	    (t->start.cache_dirty > USUAL_WINDOW && !t->start.parity &&
+	     kvp_log_used(h->pool) <= USUAL_WINDOW))
+		sim_fail("%llu blocks are in the log: the tale is not what it says",
+			 kvp_log_used(h->pool));
 }
 
 static bool all_that_the_window_holds_counts(struct tale *t)
@@ -684,13 +694,15 @@ static bool log_moves_to_the_legs(struct tale *t)
 static bool log_moves_by_order(struct tale *t)
 {
 	return life(t, 0, false, live_and_take_the_ssds_out, NULL) &&
-	       each_cut(t, 32, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 32, all_there_or_refused, 0, false) &&
+	       life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool log_moves_after_its_intents(struct tale *t)
 {
 	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
-	       each_cut(t, 32, all_there_or_refused, 0, false) && life(t, ssds(t), false, live_on_legs, &t->o);
+	       each_cut(t, 32, all_there_or_refused, 0, false) &&
+	       life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
 static bool all_is_lost_at_once(struct tale *t)
@@ -700,7 +712,8 @@ static bool all_is_lost_at_once(struct tale *t)
 
 static bool idle_cache_may_go(struct tale *t)
 {
-	return life(t, 0, false, live_on_legs, NULL) && life(t, ssds(t), false, live_on_legs, &t->o) &&
+	return life(t, 0, false, live_on_legs, NULL) && life(t, ssds(t), false, live_on_legs,
+							     &t->o) &&
 	       life(t, 0, false, NULL, &t->o);
 }
 
@@ -748,10 +761,12 @@ void run_cache(void)
 {
 	static const struct host_start shapes[] = {
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
-		{ .legs = 4, .parity = true, .cache = 1 }, { .legs = 5, .parity = true, .cache = 2 },
+		{ .legs = 4, .parity = true, .cache = 1 },
+			{ .legs = 5, .parity = true, .cache = 2 },
 	};
 	static const struct host_start lost[] = {
-		{ .legs = 4, .cache = 2 }, { .legs = 5, .cache = 3 }, { .legs = 5, .parity = true, .cache = 2 },
+		{ .legs = 4, .cache = 2 }, { .legs = 5, .cache = 3 },
+			{ .legs = 5, .parity = true, .cache = 2 },
 	};
 	static const struct host_start idle = { .legs = 3, .cache = 1, .writethrough = true };
 	static const struct host_start windows[] = {

@@ -149,11 +149,13 @@ static void lost_pages_share_events(struct trouble *t)
 		expect_eio(h, i * LEAF + 300);
 	kvp_finds_settle(pool);
 	for (; seq < pool->events->next; seq++) {
-		if (!kvp_event_get(pool, seq, &e) || strncmp((char *)e.text, "table_lost level=0 index=", 25))
+		if (!kvp_event_get(pool, seq, &e) || strncmp((char *)e.text,
+							     "table_lost level=0 index=", 25))
 			continue;
 		many = strstr((char *)e.text, " pages=");
 		pages += many ? strtoull(many + 7, NULL, 10) : 1;
-		if (!lines++ && strcmp((char *)e.text, "table_lost level=0 index=10 block=5120 blocks=512"))
+		if (!lines++ && strcmp((char *)e.text,
+				       "table_lost level=0 index=10 block=5120 blocks=512"))
 			sim_fail("the first lost page is '%s'", (char *)e.text);
 	}
 	if (pages != 50 || lines > 4)
@@ -283,7 +285,8 @@ static void write_below_and_give_up(struct trouble *t)
 	t->start.format = false;
 	if (host_start(h, &t->o, &t->start))
 		sim_fail("start: %s", h->refusal.why);
-	t->crash = (struct crash){ .poison_allowed = true, .heal_allowed = true, .sound = 3 * LEAF + 7, .sound_count = 3 };
+	t->crash = (struct crash){ .poison_allowed = true, .heal_allowed = true,
+				   .sound = 3 * LEAF + 7, .sound_count = 3 };
 	t->cuts_from = disks.trace.nr;
 	if (rng_below(&sim_rng, 2) && kvp_table_give_up(h->pool, 9 * LEAF, false))
 		sim_fail("the lost page was not given up");
@@ -345,7 +348,8 @@ static u64 discard_all(struct host *h)
 
 	host_discard(h, 3, (u32)h->pool->sb->pool_blocks - 5);
 	host_checkpoint(h);
-	if (leaf_discards(h) == before && atomic64_read(&h->pool->work_stats.page_reads) - reads > 3)
+	if (leaf_discards(h) == before &&
+	    atomic64_read(&h->pool->work_stats.page_reads) - reads > 3)
 		sim_fail("%llu pages were read, though nothing was written",
 			 (u64)atomic64_read(&h->pool->work_stats.page_reads) - reads);
 	return leaf_discards(h) - before;
@@ -356,7 +360,8 @@ static void expect_nothing_written(struct host *h)
 	u64 next;
 
 	kvp_table_shrink(h->pool, true);
-	if (kvp_table_next_written(h->pool, 8 * LEAF, &next) || next < h->pool->sb->pool_blocks - 8 * LEAF)
+	if (kvp_table_next_written(h->pool, 8 * LEAF, &next) ||
+	    next < h->pool->sb->pool_blocks - 8 * LEAF)
 		sim_fail("there is a leaf of block %llu", next);
 }
 
@@ -486,9 +491,11 @@ static void discards_in_little_room(struct trouble *t)
 		host_sleep(1);
 	sim_slow = NULL;
 	if (h->pool->sb->checkpoint - checkpoints < (LEAVES - 1) / 32)
-		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints, LEAVES);
+		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints,
+			 LEAVES);
 	if (t->checkpoint_error || t->checkpointed - before >= LEAVES - 1)
-		sim_fail("a checkpoint waited until %llu leaves were discarded", t->checkpointed - before);
+		sim_fail("a checkpoint waited until %llu leaves were discarded",
+			 t->checkpointed - before);
 	/* Each turn has gone on where the one before had ended. */
 	kvp_table_shrink(h->pool, true);
 	kvp_rcache_drop(h->pool);
@@ -501,7 +508,8 @@ static void expect_written(struct host *h, u64 written, u32 uncounted)
 	struct kvp_sb *sb = h->pool->sb;
 
 	if (sb->written_blocks != written || sb->uncounted_leaves != uncounted)
-		sim_fail("%llu blocks are written, and %u leaves not counted, not %llu and %u", sb->written_blocks,
+		sim_fail("%llu blocks are written, and %u leaves not counted, not %llu and %u",
+			 sb->written_blocks,
 			 sb->uncounted_leaves, written, uncounted);
 }
 
@@ -530,7 +538,8 @@ static void discards_read_no_leaf(struct trouble *t)
 		sim_fail("%llu pages were read to discard eight leaves", reads);
 	if (h->pool->sb->written_blocks > written - 8 * 4 ||
 	    !(h->pool->sb->uncounted_leaves || t->start.parity))
-		sim_fail("%llu blocks are written, %u leaves not counted", h->pool->sb->written_blocks,
+		sim_fail("%llu blocks are written, %u leaves not counted",
+			 h->pool->sb->written_blocks,
 			 h->pool->sb->uncounted_leaves);
 	host_read_each(h, 10 * LEAF - 3, 20);
 	kvp_table_shrink(h->pool, true);
@@ -767,27 +776,33 @@ static void scrub_holds_nobody_up(struct trouble *t)
 
 static void run_deep_discards(void)
 {
-	static const struct host_start mirror = { .legs = 2 }, parity = { .legs = 3, .parity = true, .grown = true },
+	static const struct host_start mirror = { .legs = 2 },
+		parity = { .legs = 3, .parity = true, .grown = true },
 		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true };
 
-	lives_of(NAMED(discards_of_nothing_cost_nothing), discards_stay_after_a_restart, &mirror, LEG_BLOCKS);
+	lives_of(NAMED(discards_of_nothing_cost_nothing), discards_stay_after_a_restart, &mirror,
+		 LEG_BLOCKS);
 	lives_of("discards_of_nothing_cost_nothing_on_a_parity1", discards_of_nothing_cost_nothing,
 		 discards_stay_after_a_restart, &parity, LEG_BLOCKS);
 	lives_of("discards_of_nothing_cost_nothing_on_two_vdevs", discards_of_nothing_cost_nothing,
 		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
-	lives_of(NAMED(discards_without_a_checkpoint), discards_stay_after_a_restart, &mirror, LEG_BLOCKS);
+	lives_of(NAMED(discards_without_a_checkpoint), discards_stay_after_a_restart, &mirror,
+		 LEG_BLOCKS);
 	lives_of("discards_without_a_checkpoint_on_two_vdevs", discards_without_a_checkpoint,
 		 discards_stay_after_a_restart, &mixed, LEG_BLOCKS);
 	trouble(NAMED(discard_in_many_turns), 2);
 	trouble(NAMED(discards_in_little_room), 2);
 	lives_of(NAMED(discards_read_no_leaf), NULL, &mirror, LEG_BLOCKS);
-	lives_of("discards_read_no_leaf_on_a_parity1", discards_read_no_leaf, NULL, &parity, LEG_BLOCKS);
-	lives_of("discards_read_no_leaf_on_two_vdevs", discards_read_no_leaf, NULL, &mixed, LEG_BLOCKS);
+	lives_of("discards_read_no_leaf_on_a_parity1", discards_read_no_leaf, NULL, &parity,
+		 LEG_BLOCKS);
+	lives_of("discards_read_no_leaf_on_two_vdevs", discards_read_no_leaf, NULL, &mixed,
+		 LEG_BLOCKS);
 	trouble(NAMED(discarded_leaf_is_made_again), 2);
 	trouble(NAMED(discard_beside_a_reader), 2);
 	trouble(NAMED(discards_of_poison), 2);
 	if (opt.thorough || sim_least_levels == 2)
-		cut_lives("discard_and_write_again", spread_in_both_slots, discard_and_write_again, 2,
+		cut_lives("discard_and_write_again", spread_in_both_slots, discard_and_write_again,
+			  2,
 			  SMALL_LEGS);
 }
 
@@ -800,14 +815,16 @@ void run_deep(void)
 		if (opt.thorough || levels == KVP_MAX_LEVELS) {
 			run_deep_sequences();
 			run_deep_scenarios();
-			cut_lives("write_below_and_give_up", lose_all_pages_above, write_below_and_give_up, 2,
+			cut_lives("write_below_and_give_up", lose_all_pages_above,
+				  write_below_and_give_up, 2,
 				  SMALL_LEGS);
 		}
 		trouble(NAMED(scrub_looks_at_each_level), 2);
 		trouble("scrub_looks_at_each_level_on_a_single", scrub_looks_at_each_level, 1);
 		trouble(NAMED(readers_repair_each_level), 2);
 		trouble("readers_repair_each_level_on_a_single", readers_repair_each_level, 1);
-		two_lives(NAMED(lost_page_above_is_given_up), what_was_given_up_stays_so, 2, WIDE_LEGS);
+		two_lives(NAMED(lost_page_above_is_given_up), what_was_given_up_stays_so, 2,
+			  WIDE_LEGS);
 		two_lives(NAMED(write_below_a_lost_page), NULL, 2, WIDE_LEGS);
 		trouble(NAMED(page_above_that_may_come_back), 2);
 		trouble(NAMED(lost_pages_share_events), 2);

@@ -59,7 +59,8 @@ static bool run_once(struct discards *t, u64 seed)
 	return good;
 }
 
-static void test(const char *kind, const char *what, void (*run)(struct discards *t), u32 legs, bool parity)
+static void test(const char *kind, const char *what, void (*run)(struct discards *t), u32 legs,
+		 bool parity)
 {
 	char name[80];
 	struct discards *t;
@@ -73,7 +74,8 @@ static void test(const char *kind, const char *what, void (*run)(struct discards
 	t->name = name;
 	t->run = run;
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 : 2); i++) {
-		t->start = (struct host_start){ .legs = legs, .parity = parity, .rotational = i % 2 };
+		t->start = (struct host_start){ .legs = legs, .parity = parity,
+						.rotational = i % 2 };
 		t->positions = 0;
 		good = run_once(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
 	}
@@ -247,7 +249,8 @@ static void zeros_in_a_stream(struct discards *t)
 	host_write(h, 251, 53, false);
 	host_flush(h);
 	if (h->pool->log->intent_blocks < before + 48 + 45)
-		sim_fail("%llu intents: the test is not what it says", h->pool->log->intent_blocks - before);
+		sim_fail("%llu intents: the test is not what it says",
+			 h->pool->log->intent_blocks - before);
 	read_range(t, 160, 144);
 	host_checkpoint(h);
 	expect_unwritten(t, 208, 43);
@@ -411,8 +414,10 @@ static void trim_after_checkpoint(struct discards *t)
 	checkpoints = pool->sb->checkpoint;
 	kvp_trim_unquiesce(pool);
 	flush_work(&pool->trim->work);
-	if (pool->trim->state != KVP_TRIM_FINISHED || !disks.discarded || pool->sb->checkpoint == checkpoints)
-		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim->state, disks.discarded,
+	if (pool->trim->state != KVP_TRIM_FINISHED || !disks.discarded ||
+	    pool->sb->checkpoint == checkpoints)
+		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim->state,
+			 disks.discarded,
 			 pool->sb->checkpoint - checkpoints);
 }
 
@@ -465,7 +470,8 @@ static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parit
 
 	flush_work(&t->host.pool->passdown->work);
 	if (disks.discarded - *before != (t->start.rotational ? 0 : want))
-		sim_fail("%u blocks of the legs were discarded, not %u", disks.discarded - *before, want);
+		sim_fail("%u blocks of the legs were discarded, not %u", disks.discarded - *before,
+			 want);
 	*before = disks.discarded;
 }
 
@@ -554,8 +560,10 @@ static void passed_down_in_part(struct discards *t)
 	for (i = 0; i < KVP_PASSDOWN_RANGES + 5; i++)
 		kvp_passdown_note(pool, i * 2, 1);
 	mutex_unlock(&pool->checkpoint_lock);
-	if (!t->start.rotational && (pool->passdown->nr != KVP_PASSDOWN_RANGES || pool->passdown->dropped != 5))
-		sim_fail("%u ranges, %llu blocks dropped", pool->passdown->nr, pool->passdown->dropped);
+	if (!t->start.rotational && (pool->passdown->nr != KVP_PASSDOWN_RANGES ||
+				     pool->passdown->dropped != 5))
+		sim_fail("%u ranges, %llu blocks dropped", pool->passdown->nr,
+			 pool->passdown->dropped);
 	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 0))
 		sim_fail("discard_passdown cannot be set");
 	host_write(&t->host, 0, 2, false);
@@ -609,7 +617,8 @@ static void passed_down_together(struct discards *t)
 	host_discard(h, 32 * 7, 24);
 	host_checkpoint(h);
 	if (!t->start.rotational && (pool->passdown->nr != 9 || pool->passdown->ready != 9))
-		sim_fail("%u ranges, %u of them ready: the test is not what it says", pool->passdown->nr,
+		sim_fail("%u ranges, %u of them ready: the test is not what it says",
+			 pool->passdown->nr,
 			 pool->passdown->ready);
 	host_write(h, 299, 1, false);
 	host_flush(h);
@@ -628,8 +637,10 @@ static void passed_down_together(struct discards *t)
 	if (pool->sb->checkpoint > checkpoints + 2)
 		sim_fail("%llu checkpoints for nine ranges", pool->sb->checkpoint - checkpoints);
 	expect_passed(t, &told, 7 * 16 + 24, 0);
-	if (!t->start.rotational && (pool->passdown->dropped != 16 || pool->passdown->blocks != 7 * 16 + 24))
-		sim_fail("%llu blocks dropped, and %llu passed down", pool->passdown->dropped, pool->passdown->blocks);
+	if (!t->start.rotational && (pool->passdown->dropped != 16 ||
+				     pool->passdown->blocks != 7 * 16 + 24))
+		sim_fail("%llu blocks dropped, and %llu passed down", pool->passdown->dropped,
+			 pool->passdown->blocks);
 }
 
 #define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)

@@ -73,12 +73,14 @@ static void check_choice(struct walk *w, const u8 *fates)
 		if (asked_for(w))
 			w->bad += check_crash(&c, !w->depth ? CHECK_CONTENTS :
 					      w->checked % 5 == 0 ? w->depth :
-					      w->checked % 5 == 2 || w->crash->parity || w->crash->each_leg ?
+					      w->checked % 5 == 2 || w->crash->parity ||
+					      w->crash->each_leg ?
 					      CHECK_LEGS :
 					      CHECK_CONTENTS);
 		w->checked++;
 		if (w->bad)
-			fprintf(stderr, "  replay: ./sim --seed %llu%s --images %u --only %s --crash %u\n",
+			fprintf(stderr, "  replay: ./sim --seed %llu%s --images %u --only %s "
+					"--crash %u\n",
 				opt.seed, opt.thorough ? " --long" : "", opt.images, w->name, c.at);
 	}
 	for (i = 0; i < w->crash->legs + w->crash->spare; i++)
@@ -157,12 +159,14 @@ static bool submitted_write(const struct cutter *c)
 static void look_here(struct walk *w, bool first)
 {
 	u32 acks = oracle_acks_before(w->crash->o, w->cut->at);
-	bool stricter = first || acks != w->acks || w->cut->at == w->cut->t->nr, by_order = opt.crash == w->cut->at;
+	bool stricter = first || acks != w->acks || w->cut->at == w->cut->t->nr,
+		by_order = opt.crash == w->cut->at;
 
 	w->acks = acks;
 	if (opt.crash >= 0 && opt.crash < w->cut->at)
 		return;
-	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr && !by_order)
+	if (w->one_in > 1 && rng_below(&w->rng, w->one_in) && w->cut->at != w->cut->t->nr &&
+	    !by_order)
 		return;
 	/* If nothing changed, all choices are for the caller's order: they were checked before. */
 	if (stricter || submitted_write(w->cut) || by_order || w->one_in > 1)
@@ -201,5 +205,6 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 {
 	u32 span = disks.trace.nr > from ? disks.trace.nr - from : 1;
 
-	return walk_trace(name, proto, from, depth, positions == ~0u ? 1 : max(2u, span / positions));
+	return walk_trace(name, proto, from, depth, positions == ~0u ? 1 :
+			  max(2u, span / positions));
 }

@@ -33,7 +33,8 @@ static const struct swap {
 	{ "replace-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 3, 0, 0 },
 	{ "replace-rows-lost", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 4, 4, 0 },
 	{ "replace-rows-beside-lost", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 3, 4, 0 },
-	{ "replace-rows-of-both", { .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, 3, 5, 0, 0 },
+	{ "replace-rows-of-both", { .legs = 6, .parity = true, .cache = 3, .cache_parity = true },
+	  3, 5, 0, 0 },
 	{ "anew-in-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 0, 0, 2 },
 };
 
@@ -270,7 +271,8 @@ static void set_up(struct exchange *x, const struct swap *s)
 	oracle_copy(&x->o, &base_cache(&s->start)->o);
 	x->crash = (struct crash){ .legs = x->new.legs, .parity = s->start.parity, .cache = s->ssds,
 				   .old_cache = s->start.cache, .swapped = x->new.swapped,
-				   .cache_parity = s->start.cache_parity, .old_lost = s->lost || s->anew,
+				   .cache_parity = s->start.cache_parity, .old_lost = s->lost ||
+				   s->anew,
 				   .anew = s->anew ? BIT(s->anew) : 0,
 				   .spare = x->disks - x->new.legs, .o = &x->o };
 }
@@ -336,11 +338,14 @@ void run_exchange(void)
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
 		case_of("exchange-whole", &swaps[i], whole_main, NOBODY, 0, 0);
 		if (swaps[i].start.cache_parity)
-			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0, opt.thorough ? ~0u : 30);
+			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0,
+				opt.thorough ? ~0u : 30);
 	}
 	for (i = 0; i < ARRAY_SIZE(swaps); i++)
 		for (victim = 0; victim < swaps[i].start.legs + !!swaps[i].leg; victim++)
-			for (after = 0; (!swaps[i].lost || swaps[i].start.cache_parity) && after < 8;
+			for (after = 0; (!swaps[i].lost || swaps[i].start.cache_parity) &&
+			     after < 8;
 			     after += opt.thorough ? 1 : 2 << swaps[i].start.cache_parity)
-				case_of("exchange-lost", &swaps[i], exchange_main, victim, after, 6);
+				case_of("exchange-lost", &swaps[i], exchange_main, victim, after,
+					6);
 }

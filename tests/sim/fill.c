@@ -55,7 +55,8 @@ static void expect_known(struct play *p, u64 first, u32 count, bool known)
 
 	for (i = 0; i < count; i++)
 		if (is_known(p, first + i) != known)
-			sim_fail("block %llu is %sknown to lie on the SSD", first + i, known ? "not " : "");
+			sim_fail("block %llu is %sknown to lie on the SSD", first + i,
+				 known ? "not " : "");
 }
 
 /* The log's next writes hang, on every SSD. */
@@ -69,7 +70,8 @@ static void stall_log(struct play *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block, at.block + 32);
+		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+			    at.block + 32);
 	}
 }
 
@@ -94,7 +96,8 @@ static void enter(struct play *p)
 	before = p->host.ssd_reads;
 	read_anew(p, FIRST, COUNT);
 	if (p->host.ssd_reads - before != COUNT)
-		sim_fail("%u of %u blocks were read from the SSD", p->host.ssd_reads - before, COUNT);
+		sim_fail("%u of %u blocks were read from the SSD", p->host.ssd_reads - before,
+			 COUNT);
 	/* They are no reason for a checkpoint, and do not stand in the way of one. */
 	before = pool->sb->checkpoint;
 	host_sleep(20000);
@@ -126,7 +129,8 @@ static void gather(struct play *p)
 	expect_known(p, FIRST, 8, true);
 	/* a segment that was completed meanwhile has a summary */
 	if (pool->log->ssd_blocks[KVP_LOG_HEADERS] - before > copies * (1 + KVP_SUMMARY_BLOCKS))
-		sim_fail("%llu headers for 8 blocks", pool->log->ssd_blocks[KVP_LOG_HEADERS] - before);
+		sim_fail("%llu headers for 8 blocks",
+			 pool->log->ssd_blocks[KVP_LOG_HEADERS] - before);
 	read_anew(p, FIRST + 8, 2 * KVP_ADMIT_ENTRY);
 	host_sleep(KVP_ADMIT_GATHER_MS / 5);
 	expect_known(p, FIRST + 8, KVP_ADMIT_ENTRY, true);
@@ -147,7 +151,8 @@ static void budget(struct play *p)
 	host_sleep(50);
 	expect_known(p, FIRST, COUNT, false);
 	if (p->host.pool->stats->ssd_refused[KVP_ADMIT_BUDGET] < COUNT)
-		sim_fail("%llu blocks were too many", p->host.pool->stats->ssd_refused[KVP_ADMIT_BUDGET]);
+		sim_fail("%llu blocks were too many",
+			 p->host.pool->stats->ssd_refused[KVP_ADMIT_BUDGET]);
 	set_budget(p, 100 * 100);
 	host_sleep(10000);
 	read_anew(p, FIRST, 4);
@@ -424,7 +429,8 @@ static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
 {
 	const struct base *base = base_cache(&p->start);
 	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
-			       .cache = p->start.cache, .cache_parity = p->start.cache_parity, .o = &p->o };
+			       .cache = p->start.cache, .cache_parity = p->start.cache_parity,
+			       .o = &p->o };
 	struct sim_config config;
 	bool good;
 
@@ -435,7 +441,8 @@ static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
 	disks_end();
 	check_stats.machines++;
 	if (good && cut)
-		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH, opt.thorough ? 200 : 25);
+		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
+				    opt.thorough ? 200 : 25);
 	if (good && p->again)
 		good = live_on(p, &config);
 	oracle_free(&p->o);

@@ -53,7 +53,8 @@ static void put_in_buf(const struct forger *f, u64 lsn, struct entry *e)
 }
 
 /* On all legs that have it, or on one; in full stripes a header is there twice. */
-static void write_copies(const struct forger *f, const struct entry *e, u64 lsn, const void *data, bool header, bool all)
+static void write_copies(const struct forger *f, const struct entry *e, u64 lsn, const void *data,
+			 bool header, bool all)
 {
 	bool twice = header && kvp_log_striped(e->g);
 	u32 n = twice ? 2 : kvp_log_copies(e->g), only = rng_below(f->rng, n), i;
@@ -74,7 +75,8 @@ static void find_from(struct forger *f, u64 lsn)
 
 	while (lsn < end && f->nr < MAX_FOUND) {
 		put_in_buf(f, lsn, &e);
-		if (kvp_log_epoch(e.buf, 1, f->sb->nonce, &epoch) && le64_to_cpu(hdr_of(&e)->lsn) == lsn) {
+		if (kvp_log_epoch(e.buf, 1, f->sb->nonce, &epoch) &&
+		    le64_to_cpu(hdr_of(&e)->lsn) == lsn) {
 			f->lsn[f->nr++] = lsn;
 			lsn += le32_to_cpu(hdr_of(&e)->blocks);
 		} else {
@@ -184,7 +186,8 @@ static void make_fit(struct entry *e)
 		payload += kvp_rec_has_payload(&r);
 	}
 	d->hdr_blocks = cpu_to_le32(kvp_log_hdr_blocks(records(e)));
-	d->blocks = cpu_to_le32(kvp_log_entry_blocks(e->g, kvp_log_hdr_blocks(records(e)), payload));
+	d->blocks = cpu_to_le32(kvp_log_entry_blocks(e->g, kvp_log_hdr_blocks(records(e)),
+						     payload));
 }
 
 /* Computes the sum of kvp_log_seal() over the present contents. */
@@ -267,7 +270,8 @@ static void lie_in_summary(struct rng *rng, struct kvp_disk_summary *d, const st
 			d->recs[at] = d->recs[rng_below(rng, KVP_SUMMARY_RECORDS)];
 			break;
 		default:
-			r = (struct kvp_summary_rec){ rng_below(rng, sb->pool_blocks + 2), rng_next(rng),
+			r = (struct kvp_summary_rec){ rng_below(rng, sb->pool_blocks + 2),
+						      rng_next(rng),
 						      !rng_below(rng, 4) };
 			kvp_summary_set(d, at, &r);
 		}

@@ -28,7 +28,8 @@ static bool same_as_golden(const void *got, size_t size, const struct golden_lin
 	for (i = 0; i < nr; i++)
 		memcpy(want + lines[i].at, lines[i].bytes, 16);
 	for (i = 0; good && i < size; i++)
-		good = expect(want[i] == ((const u8 *)got)[i], "byte %zu is %02x, should be %02x", i,
+		good = expect(want[i] == ((const u8 *)got)[i], "byte %zu is %02x, should be %02x",
+			      i,
 			      ((const u8 *)got)[i], want[i]);
 	free(want);
 	return good;
@@ -82,7 +83,8 @@ static struct kvp_sb *golden_sb(void)
 	strcpy(sb->comment, "comment");
 	sb->host = 0x0123456789abcdefull;
 	strcpy(sb->host_name, "host");
-	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288, 0 };
+	sb->vdevs[0] = (struct kvp_geometry){ KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512,
+					      0, 288, 0 };
 	for (i = 0; i < 2; i++) {
 		golden_uuid(sb->legs[i].uuid, 2 + i);
 		sb->legs[i].state = 1 + i;
@@ -107,7 +109,8 @@ static bool golden_superblock_test(void)
 
 	kvp_sb_encode(sb, d);
 	good = same_as_golden(d, sizeof(*d), golden_superblock, ARRAY_SIZE(golden_superblock));
-	good &= expect(!kvp_sb_decode(d, sb->self_offset, 2304, back, &why), "refused: %s", why.text);
+	good &= expect(!kvp_sb_decode(d, sb->self_offset, 2304, back, &why), "refused: %s",
+		       why.text);
 	good &= expect(!memcmp(sb, back, sizeof(*sb)), "decoded to something else");
 	good &= expect(kvp_sb_decode(d, sb->self_offset + 16384, 2304, back, &why) == -EUCLEAN,
 		       "accepted at another place");
@@ -133,11 +136,13 @@ static bool golden_log_entry_test(void)
 		{ 17, 1, 0xaabbccdd, KVP_REC_DATA, 0 }, { 18, 1, 0x01020304, KVP_REC_INTENT, 0 },
 		{ 100, 40, 0, KVP_REC_DISCARD, 0 },
 	};
-	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0, 288, 0 };
+	static const struct kvp_geometry g = { KVP_VDEV_MIRROR, 0, 2, 1, 256, 512, 4, 256, 1536,
+					       512, 0, 288, 0 };
 	struct kvp_log_hdr h = {
 		.nonce = 0x99aabbccddeeff00ull, .epoch = 7, .lsn = 2050, .prev_lsn = 2048,
 		.durable = 2048, .write_time = 1700000200, .prev_csum = 0x12345678, .blocks = 2,
-		.hdr_blocks = 1, .rec_count = 3, .open_count = 2, .open = { 2040, 2044 }, .payload = 1,
+		.hdr_blocks = 1, .rec_count = 3, .open_count = 2, .open = { 2040, 2044 },
+			.payload = 1,
 	}, back;
 	u8 *buf = malloc(4096);
 	struct kvp_why why;
@@ -162,7 +167,8 @@ static bool golden_log_entry_test(void)
 				      &why) == -EUCLEAN, "accepted at another place");
 	good &= expect(kvp_log_decode(&g, buf, 1, 1, h.nonce, 2050, 500, &back, &why) == -EUCLEAN,
 		       "accepted by another pool");
-	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, 5, 2050, 500, &back, &why) ==
+	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, 5, 2050, 500, &back,
+				      &why) ==
 		       -ENODATA, "accepted under another nonce");
 	good &= expect(kvp_log_decode(&g, buf, 1, 0x1122334455667788ull, h.nonce, 2050, 120, &back,
 				      &why) == -EUCLEAN, "accepted a record beyond the end");
@@ -192,9 +198,11 @@ static bool zeros_sums_test(void)
 	bool good = true;
 
 	for (i = 0; i < 32; i++)
-		good &= expect(kvp_zeros_sum(BIT(i), 0) == kvp_block_sum(BIT(i), 0, zeros), "bit %u", i);
+		good &= expect(kvp_zeros_sum(BIT(i), 0) == kvp_block_sum(BIT(i), 0, zeros),
+			       "bit %u", i);
 	for (i = 0; i < 64; i++)
-		good &= expect(kvp_zeros_sum(seed, BIT(i)) == kvp_block_sum(seed, BIT(i), zeros), "block 2^%u", i);
+		good &= expect(kvp_zeros_sum(seed, BIT(i)) == kvp_block_sum(seed, BIT(i), zeros),
+			       "block 2^%u", i);
 	for (i = 0; i < 4096; i++) {
 		a[i] = i * 7 + 3;
 		b[i] = i * i >> 3;
@@ -202,7 +210,8 @@ static bool zeros_sums_test(void)
 	}
 	good &= expect(kvp_block_sum(other, 99, both) ==
 		       (kvp_block_sum(seed, 17, a) ^ kvp_block_sum(seed, 4711, b) ^
-			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711)), "sum of two blocks added up");
+			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711)),
+				"sum of two blocks added up");
 	return good;
 }
 
@@ -241,8 +250,10 @@ static bool entries_test(void)
 	good &= expect(kvp_entry_crc(e) == 0xdeadbeef && kvp_entry_era(e) == KVP_ERA_MAX &&
 		       kvp_entry_state(e) == KVP_ENTRY_POISONED, "entry taken apart");
 	good &= expect(p == 0xc000006312345678ull, "pointer %llx", p);
-	good &= expect(kvp_ptr_sum(p) == 0x12345678 && kvp_ptr_era(p) == 99 && kvp_ptr_slot(p) == 1 &&
-		       kvp_ptr_poison(p) && !kvp_ptr_null(p) && kvp_ptr_null(0), "pointer taken apart");
+	good &= expect(kvp_ptr_sum(p) == 0x12345678 && kvp_ptr_era(p) == 99 &&
+		       kvp_ptr_slot(p) == 1 &&
+		       kvp_ptr_poison(p) && !kvp_ptr_null(p) && kvp_ptr_null(0),
+		       "pointer taken apart");
 	return good;
 }
 
@@ -263,7 +274,8 @@ static bool pages_disjoint(const struct kvp_geometry *g)
 			u64 a = kvp_page_block(g, level, i, 0), b = kvp_page_block(g, level, i, 1);
 
 			good &= expect(b == a + KVP_SLOT_GROUP, "slots of page %llu", i);
-			good &= expect(a >= g->table_start && b < end, "page %llu beyond the table", i);
+			good &= expect(a >= g->table_start && b < end, "page %llu beyond the table",
+				       i);
 			good &= expect(step > 1 || i % KVP_SLOT_GROUP || a > last || (!level && !i),
 				       "page %llu overlaps", i);
 			last = max(last, b);
@@ -288,14 +300,17 @@ static bool layout_test(void)
 
 		memset(&g, 0, sizeof(g));
 		why.text[0] = 0;
-		ret = kvp_layout(legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR, legs, leg, 0, log, &g,
+		ret = kvp_layout(legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR, legs, leg, 0, log,
+				 &g,
 				 &why);
-		good &= expect(!ret || (ret == -ENOSPC && why.text[0]), "layout of %llu blocks on %u legs, log %llu: %d, %s",
+		good &= expect(!ret || (ret == -ENOSPC && why.text[0]),
+			       "layout of %llu blocks on %u legs, log %llu: %d, %s",
 			       leg, legs, log, ret, why.text);
 		if (ret)
 			continue;
 		fits++;
-		good &= expect(!kvp_geometry_check(&g, leg, &why), "%llu blocks: %s", leg, why.text);
+		good &= expect(!kvp_geometry_check(&g, leg, &why), "%llu blocks: %s", leg,
+			       why.text);
 		good &= expect(!g.table_copy == (legs > 1), "copies of the table on %u legs", legs);
 		good &= expect(kvp_geometry_check(&g, g.data_start + g.data_blocks + 255, &why) ==
 			       -EUCLEAN, "fits a smaller leg");
@@ -303,8 +318,10 @@ static bool layout_test(void)
 			good &= pages_disjoint(&g);
 	}
 	good &= expect(fits > 500, "only %u layouts fit", fits);
-	good &= expect(kvp_layout(KVP_VDEV_SINGLE, 2, 1 << 20, 0, 0, &g, &why) == -EINVAL, "single of 2");
-	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 17, 1 << 20, 0, 0, &g, &why) == -EINVAL, "17 legs");
+	good &= expect(kvp_layout(KVP_VDEV_SINGLE, 2, 1 << 20, 0, 0, &g, &why) == -EINVAL,
+		       "single of 2");
+	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 17, 1 << 20, 0, 0, &g, &why) == -EINVAL,
+		       "17 legs");
 	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 2, 1 << 20, 0, 1 << 20, &g, &why) == -EINVAL,
 		       "log of 1 MiB");
 	good &= expect(kvp_layout(KVP_VDEV_MIRROR, 2, 2047, 0, 4 << 20, &g, &why) == -ENOSPC,
@@ -318,7 +335,8 @@ static bool take_place(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks, 
 {
 	if (!expect(p.leg < g->leg_count && p.block < leg_blocks, "%s beyond its leg", what))
 		return false;
-	return expect(!taken[p.leg * leg_blocks + p.block]++, "%s where something else is: leg %u block %llu",
+	return expect(!taken[p.leg * leg_blocks + p.block]++,
+		      "%s where something else is: leg %u block %llu",
 		      what, p.leg, p.block);
 }
 
@@ -337,8 +355,10 @@ static bool take_table(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks)
 			for (slot = 0; slot < 2; slot++) {
 				a = kvp_page_place(g, level, i, slot, 0);
 				b = kvp_page_place(g, level, i, slot, 1);
-				good &= expect(a.block >= g->table_start && a.block < g->log_start &&
-					       b.block < g->log_start, "page %llu not in the table", i);
+				good &= expect(a.block >= g->table_start &&
+					       a.block < g->log_start &&
+					       b.block < g->log_start, "page %llu not in the table",
+					       i);
 				good = good && take_place(taken, g, leg_blocks, a, "page") &&
 				       take_place(taken, g, leg_blocks, b, "page");
 			}
@@ -354,7 +374,8 @@ static bool take_log(u8 *taken, const struct kvp_geometry *g, u64 leg_blocks)
 	for (lsn = 0; good && lsn < kvp_log_blocks(g); lsn++) {
 		struct kvp_place a = kvp_log_place(g, lsn, 0), b = kvp_log_place(g, lsn, 1);
 
-		good &= expect(a.leg != b.leg && a.block >= g->log_start && b.block < g->data_start &&
+		good &= expect(a.leg != b.leg && a.block >= g->log_start &&
+			       b.block < g->data_start &&
 			       a.block < g->data_start, "lsn %llu", lsn);
 		good = good && take_place(taken, g, leg_blocks, a, "log") &&
 		       take_place(taken, g, leg_blocks, b, "log");
@@ -382,7 +403,8 @@ static bool take_rows(u8 *taken, u8 *words, const struct kvp_geometry *g, u64 le
 
 			good = expect(block < g->data_blocks && kvp_row_of(g, block) == row &&
 				      kvp_piece_of(g, block) == i, "row %llu piece %u", row, i) &&
-			       take_place(taken, g, leg_blocks, kvp_data_place(g, block), "block") &&
+			       take_place(taken, g, leg_blocks, kvp_data_place(g, block),
+					  "block") &&
 			       expect(at >> KVP_PTRS_SHIFT == index >> KVP_PTRS_SHIFT &&
 				      at >> KVP_PTRS_SHIFT == block / kvp_leaf_blocks(g),
 				      "block %llu is below another leaf than its parity", block) &&
@@ -404,7 +426,8 @@ static bool parity_layout_one(u32 legs, u32 chunk, u64 leg_blocks, u64 log)
 		return false;
 	words = calloc(kvp_pages_at(&g, 0), KVP_PTRS_PER_PAGE);
 	good = expect(!kvp_geometry_check(&g, leg_blocks, &why), "%s", why.text) &&
-	       expect(kvp_geometry_check(&g, g.data_start + kvp_home_blocks(&g) + 255, &why) == -EUCLEAN,
+	       expect(kvp_geometry_check(&g, g.data_start + kvp_home_blocks(&g) + 255,
+					 &why) == -EUCLEAN,
 		      "fits a smaller leg") &&
 	       take_table(taken, &g, leg_blocks) && take_log(taken, &g, leg_blocks) &&
 	       take_rows(taken, words, &g, leg_blocks);
@@ -422,13 +445,16 @@ static bool parity_layout_test(void)
 
 	for (legs = 3; good && legs <= 16; legs++)
 		for (chunk = 1; good && chunk <= 512 / legs; chunk *= 2)
-			good = parity_layout_one(legs, chunk, 6000 + 777 * legs, 8ull << 20 << legs % 2);
-	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 3, 9000, 0, 0, &g, &why) == -EINVAL, "chunk of 3");
+			good = parity_layout_one(legs, chunk, 6000 + 777 * legs,
+						 8ull << 20 << legs % 2);
+	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 3, 9000, 0, 0, &g, &why) == -EINVAL,
+		       "chunk of 3");
 	g.chunk_blocks = 64;
 	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 9, 90000, 0, 0, &g, &why) == -EINVAL,
 		       "stripe of 576 blocks");
 	g.chunk_blocks = 0;
-	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 2, 9000, 0, 0, &g, &why) == -EINVAL, "two legs");
+	good &= expect(kvp_layout(KVP_VDEV_PARITY1, 2, 9000, 0, 0, &g, &why) == -EINVAL,
+		       "two legs");
 	good &= expect(!kvp_layout(KVP_VDEV_PARITY1, 16, 9000, 0, 4 << 20, &g, &why) &&
 		       g.chunk_blocks == 16, "chunk by default: %u", g.chunk_blocks);
 	return good;
@@ -468,7 +494,8 @@ static bool tunables_test(void)
 		good &= expect(ret == cases[i].ret, "%s=%s: %d", cases[i].key, cases[i].text, ret);
 		good &= expect(ret || value == cases[i].value, "%s=%s: %llu", cases[i].key,
 			       cases[i].text, value);
-		good &= expect(!ret || why.text[0], "%s=%s: no reason", cases[i].key, cases[i].text);
+		good &= expect(!ret || why.text[0], "%s=%s: no reason", cases[i].key,
+			       cases[i].text);
 	}
 	good &= expect(kvp_tunable_find("nonsense") == -ENOENT, "nonsense is a tunable");
 	for (id = 0; id < KVP_TUNABLES; id++) {

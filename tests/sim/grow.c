@@ -30,7 +30,8 @@ static const struct shape {
 	{ .name = "cache:mirror+single", .legs = 2, .more = 1, .cache = 1 },
 	{ .name = "cache:mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .cache = 1 },
 	{ .name = "cache:parity1+mirror", .legs = 3, .more = 2, .parity = true, .cache = 1 },
-	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1, .writethrough = true,
+	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1,
+	  .writethrough = true,
 	  .turns = 2 },
 };
 
@@ -373,7 +374,8 @@ static void set_up(struct growing *g, const struct shape *s)
 	u32 legs = s->legs + s->more + s->cache, i;
 
 	g->shape = s;
-	g->old = (struct host_start){ .legs = s->legs + s->cache, .parity = s->parity, .grown = true,
+	g->old = (struct host_start){ .legs = s->legs + s->cache, .parity = s->parity,
+				      .grown = true,
 				      .cache = s->cache, .writethrough = s->writethrough,
 				      .blank = s->more };
 	g->new = (struct host_start){ .legs = legs, .parity = s->parity, .second = s->more,
@@ -413,7 +415,8 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		disks_end();
 		if (good && cut)
 			good = main == full_main ?
-				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) : victim == NOBODY ?
+				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) :
+					victim == NOBODY ?
 				!cut_everywhere(name, &g->crash, g->from, CHECK_RECRASH) :
 				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 8);
 		result(name, good);

@@ -23,7 +23,8 @@ static bool add(struct kvp_history *h, u32 kind, u64 block, u32 count, u64 lsn, 
  */
 static bool is(struct kvp_history *h, u64 block, u64 lsn, u32 n, u64 payload)
 {
-	const struct kvp_past_version *v = kvp_history_find(h, block, (struct kvp_log_at){ lsn, n });
+	const struct kvp_past_version *v = kvp_history_find(h, block,
+							    (struct kvp_log_at){ lsn, n });
 	u64 got = !v ? ~0ull : v->kind == KVP_REC_DISCARD ? 0 : v->payload;
 
 	return expect(got == payload, "block %llu before %llu,%u: %lld, not %lld", block, lsn, n,
@@ -94,7 +95,8 @@ static bool many_discards(void)
 	for (i = 1; good && i <= 3000; i++)
 		good = add(&h, KVP_REC_DISCARD, 64 * (u64)i, i % 7 ? 48 : 8000, i, 0, 0, none);
 	for (i = 1; good && i <= 3000; i++)
-		good = is(&h, 64 * (u64)i + 9, ~0ull, 0, 0) && is(&h, 64 * (u64)i + 9, 2, 0, i == 1 ? 0 : ~0ull);
+		good = is(&h, 64 * (u64)i + 9, ~0ull, 0, 0) &&
+			is(&h, 64 * (u64)i + 9, 2, 0, i == 1 ? 0 : ~0ull);
 	good = good && expect(h.looks < 3000 * 400, "%llu looks", h.looks);
 	kvp_history_exit(&h);
 	return good;

@@ -159,7 +159,8 @@ static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
 	}
 	kvp_log_epoch(buf, 8, m->newest.nonce, &epoch);
 	ret = kvp_log_decode(g, buf, 1 + rng_below(rng, 8), m->newest.nonce, le64_to_cpu(d->nonce),
-			     rng_below(rng, 3) ? m->lsn[pick] : le64_to_cpu(d->lsn), POOL_BLOCKS, &h,
+			     rng_below(rng, 3) ? m->lsn[pick] : le64_to_cpu(d->lsn), POOL_BLOCKS,
+			     &h,
 			     &why);
 	if (ret)
 		return expect(why.text[0], "a log entry is refused (%d) without a reason", ret);
@@ -580,7 +581,8 @@ static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *starte
 	limit_processor(0);
 	disks_end();
 	if (!good)
-		fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n", opt.seed, name, i);
+		fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n", opt.seed,
+			name, i);
 	*started += hs->started;
 	for (leg = 0; leg < v->start.legs; leg++)
 		image_free(&img[leg]);
@@ -601,7 +603,8 @@ static bool hostile_starts(const struct host_start *shape, bool twice, const cha
 			good = hostile_start(v, name, i, &started);
 	if (opt.crash < 0)
 		good = good && expect(started > n / 20 && started < n && v->forged_logs,
-				      "%u of %u started, %u logs lied", started, n, v->forged_logs) &&
+				      "%u of %u started, %u logs lied", started, n,
+				      v->forged_logs) &&
 		       expect(!shape->cache || v->forged_summaries, "no summary lied");
 	if (opt.verbose)
 		printf("# %s: %u of %u started, %u logs and %u summaries lied\n", name, started, n,
@@ -638,7 +641,8 @@ static bool window_is_sound(const struct kvp_sb *sb, u32 vdev)
 
 	if (!window)
 		return !(sb->incompat & KVP_INCOMPAT_LOG_WINDOW);
-	return vdev && sb->incompat & KVP_INCOMPAT_LOG_WINDOW && window >= 512 && window <= 1u << 24 &&
+	return vdev && sb->incompat & KVP_INCOMPAT_LOG_WINDOW && window >= 512 &&
+	       window <= 1u << 24 &&
 	       window % g->segment_blocks == 0 && window <= (u64)g->segments * g->segment_blocks &&
 	       window >= in_use;
 }
@@ -669,9 +673,11 @@ static bool hostile_window(const struct host_start *shape, u32 n)
 		expected = window_is_sound(sb, vdev);
 		kvp_sb_encode(sb, d);
 		ret = kvp_sb_decode(d, sb->self_offset, base->img[0].blocks, out, &why);
-		good = expect(!ret == expected, "window of %llu blocks, vdev %u: %d %s", sb->vdevs[vdev].log_window,
+		good = expect(!ret == expected, "window of %llu blocks, vdev %u: %d %s",
+			      sb->vdevs[vdev].log_window,
 			      vdev, ret, why.text) &&
-		       expect(ret || out->vdevs[1].log_window == sb->vdevs[1].log_window, "another window is read");
+		       expect(ret || out->vdevs[1].log_window == sb->vdevs[1].log_window,
+			      "another window is read");
 		sound += !ret && out->vdevs[1].log_window;
 		sb->vdevs[vdev].log_window = 0;
 	}
@@ -715,7 +721,8 @@ void run_hostile(void)
 		result("hostile_window:parity1", hostile_window(&caches[1], 10 * n));
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
 		for (twice = 0; twice < 2; twice++) {
-			snprintf(name, sizeof(name), "hostile_%s:%s", twice ? "recoveries" : "starts",
+			snprintf(name, sizeof(name), "hostile_%s:%s",
+				 twice ? "recoveries" : "starts",
 				 starts[i].name);
 			if (wanted(name))
 				result(name, hostile_starts(&starts[i].shape, twice, name,

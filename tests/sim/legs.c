@@ -160,14 +160,16 @@ static void check_leg(struct life *l)
 	 * space for a write.
 	 */
 	if (l->trouble == FAILS_ONCE && f->hit) {
-		bool lost = f->hit_flush && l->error != -ENOMEM && (f->hit_alone || l->error != -ENOSPC);
+		bool lost = f->hit_flush && l->error != -ENOMEM &&
+			(f->hit_alone || l->error != -ENOSPC);
 
 		if (!usable && !lost)
 			sim_fail("the leg was given up for one error");
 		if (usable && lost)
 			sim_fail("a leg whose flush failed is in use");
 	}
-	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit && usable)
+	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit &&
+	    usable)
 		sim_fail("the leg that hangs is in use");
 }
 
@@ -218,7 +220,8 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 	struct life *l = calloc(1, sizeof(*l));
 	const struct host_start *hs = &shapes[shape];
 	const struct base *base = hs->cache ? base_cache(hs) :
-				  hs->parity ? base_parity(hs->legs, false) : base_pool(hs->legs, false);
+				  hs->parity ? base_parity(hs->legs, false) :
+				  base_pool(hs->legs, false);
 	char name[96];
 	u32 i, n = 0, first = 0;
 	bool good = true;

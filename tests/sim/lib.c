@@ -96,7 +96,8 @@ int uuid_parse(const char *text, uuid_t *uuid)
 	u32 i;
 
 	for (i = 0; i < UUID_STRING_LEN; i++)
-		if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-' : digit_of(text[i]) > 15)
+		if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-' :
+		    digit_of(text[i]) > 15)
 			return -EINVAL;
 	for (i = 0; i < UUID_SIZE; i++, text += 2) {
 		text += *text == '-';
@@ -222,7 +223,8 @@ static u64 weight(const struct rb_node *n)
 /* The link that points to @n. */
 static struct rb_node **link_of(struct rb_node *n, struct rb_root *root)
 {
-	struct rb_node **link = !n->up ? &root->rb_node : n->up->rb_left == n ? &n->up->rb_left : &n->up->rb_right;
+	struct rb_node **link = !n->up ? &root->rb_node : n->up->rb_left == n ? &n->up->rb_left :
+		&n->up->rb_right;
 
 	if (*link != n)
 		sim_fail("a node that is in no tree, or in another one");

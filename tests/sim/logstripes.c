@@ -65,7 +65,8 @@ static bool parts_fit(const struct kvp_log_stripe *s)
 	for (at = 0; good && at < blocks; at++) {
 		switch (kvp_log_stripe_part(s, at, &index)) {
 		case KVP_LOG_PART_HEADER:
-			good = expect(at == headers++ && index == at / 2, "header at %u is %u", at, index);
+			good = expect(at == headers++ && index == at / 2, "header at %u is %u", at,
+				      index);
 			break;
 		case KVP_LOG_PART_PARITY:
 			good = expect(index == parity++, "parity at %u is of row %u", at, index);
@@ -92,14 +93,16 @@ static bool lies_together(struct legs *l, u64 lsn, const struct kvp_log_stripe *
 		struct kvp_place a = kvp_log_stripe_place(l->nr, l->ring, lsn + at - l->nr);
 		struct kvp_place b = kvp_log_stripe_place(l->nr, l->ring, lsn + at);
 
-		good = expect(a.leg == b.leg && a.block + 1 == b.block, "lsn %llu and the next of its leg",
+		good = expect(a.leg == b.leg && a.block + 1 == b.block,
+			      "lsn %llu and the next of its leg",
 			      lsn + at);
 	}
 	return good;
 }
 
 /* The block at @at without the leg that has it. */
-static u32 made_from_others(struct legs *l, u64 lsn, const struct kvp_log_stripe *s, u32 at, bool *good)
+static u32 made_from_others(struct legs *l, u64 lsn, const struct kvp_log_stripe *s, u32 at,
+			    bool *good)
 {
 	u32 first, end, sum = 0;
 
@@ -204,11 +207,13 @@ bool log_stripes_room_test(void)
 		for (hdr = 1; hdr <= KVP_MAX_HDR_BLOCKS; hdr++)
 			for (room = 2 * hdr; good && room <= KVP_SEGMENT_BLOCKS; room++) {
 				u32 most = kvp_log_stripe_most(legs, hdr, room);
-				struct kvp_log_stripe s = { legs, hdr, most }, more = { legs, hdr, most + 1 };
+				struct kvp_log_stripe s = { legs, hdr, most },
+					more = { legs, hdr, most + 1 };
 
 				good = expect(kvp_log_stripe_blocks(&s) <= room &&
 					      kvp_log_stripe_blocks(&more) > room,
-					      "%u legs, header of %u: %u fit into %u", legs, hdr, most, room);
+					      "%u legs, header of %u: %u fit into %u", legs, hdr,
+					      most, room);
 			}
 	return good;
 }
@@ -243,8 +248,10 @@ static bool reserve_is_enough(const struct kvp_geometry *g, u32 owed)
 	for (at = 0; good && at < g->segment_blocks; at += 17) {
 		u32 rest = g->segment_blocks - at;
 
-		good = expect(rows_use(g, at, owed, kvp_log_kept(g)) <= kept && rest + rows_use(g, 0, owed, 0) <= kept,
-			      "kind %u, %u legs: %llu blocks are kept for %u rows, from %u on", g->kind, g->leg_count,
+		good = expect(rows_use(g, at, owed, kvp_log_kept(g)) <= kept &&
+			      rest + rows_use(g, 0, owed, 0) <= kept,
+			      "kind %u, %u legs: %llu blocks are kept for %u rows, from %u on",
+			      g->kind, g->leg_count,
 			      kept, owed, at);
 	}
 	return good;

@@ -65,13 +65,15 @@ static void log_fails(struct loss *l, u32 i)
 static void hold_labels(struct loss *l, u32 i)
 {
 	disks_stall(ssd(l, i), 0, KVP_LABEL_BLOCKS - 1);
-	disks_stall(ssd(l, i), disks.img[ssd(l, i)].blocks - KVP_LABEL_BLOCKS, disks.img[ssd(l, i)].blocks - 1);
+	disks_stall(ssd(l, i), disks.img[ssd(l, i)].blocks - KVP_LABEL_BLOCKS,
+		    disks.img[ssd(l, i)].blocks - 1);
 }
 
 static void labels_fail(struct loss *l, u32 i)
 {
 	disks_fault(FAULT_WRITE_EIO, ssd(l, i), 0, KVP_LABEL_BLOCKS - 1);
-	disks_fault(FAULT_WRITE_EIO, ssd(l, i), disks.img[ssd(l, i)].blocks - KVP_LABEL_BLOCKS, ~0ull);
+	disks_fault(FAULT_WRITE_EIO, ssd(l, i), disks.img[ssd(l, i)].blocks - KVP_LABEL_BLOCKS,
+		    ~0ull);
 }
 
 static void release(struct loss *l, u32 i)
@@ -83,7 +85,8 @@ static void release(struct loss *l, u32 i)
 static void expect_lost(struct loss *l, u32 i, bool lost)
 {
 	if (kvp_leg_usable(host_leg(&l->host, ssd(l, i))) == lost)
-		sim_fail("SSD %u is %sgiven up: the scene is not what it says", i, lost ? "not " : "");
+		sim_fail("SSD %u is %sgiven up: the scene is not what it says", i,
+			 lost ? "not " : "");
 }
 
 static void flush_task(void *arg)
@@ -206,7 +209,8 @@ static void at_once(struct loss *l)
 	host_sleep(400);
 	expect_moved(l);
 	for (i = 0; i < SPARES && i < l->start.cache; i++)
-		l->spare[i] = BIT(ssd(l, i)) | (l->start.cache_parity ? 0 : ssds(l) & ~BIT(ssd(l, (i + 1) % n)));
+		l->spare[i] = BIT(ssd(l, i)) | (l->start.cache_parity ? 0 :
+						ssds(l) & ~BIT(ssd(l, (i + 1) % n)));
 }
 
 /*
@@ -290,10 +294,12 @@ static bool without_some(struct loss *l, const struct image *img, u32 gone)
 		good = live(l, img, look);
 		if (good && l->refused) {
 			good = l->refused == -ENOTCONN && may_be_refused(l, missing | gone);
-			snprintf(sim_failure, sizeof(sim_failure), "refused: %s", l->host.refusal.why);
+			snprintf(sim_failure, sizeof(sim_failure), "refused: %s",
+				 l->host.refusal.why);
 		}
 		if (!good)
-			fprintf(stderr, "  ^ cut at %u, without the legs %#x, before that without %#x: %s\n", l->at,
+			fprintf(stderr, "  ^ cut at %u, without the legs %#x, before that without "
+					"%#x: %s\n", l->at,
 				missing, gone, sim_failure);
 		check_stats.images++;
 		/* the next one that is part of it */
@@ -328,7 +334,8 @@ static bool cut_recovery(struct loss *l, const struct image *img, struct rng *rn
 	cut_trace(&trace, at, rng_below(rng, 4), rng, again);
 	good = good && without_some(l, again, gone);
 	if (!good)
-		fprintf(stderr, "  ^ second cut at %u of %u, without the legs %#x\n", at, trace.nr, gone);
+		fprintf(stderr, "  ^ second cut at %u of %u, without the legs %#x\n", at, trace.nr,
+			gone);
 	trace_free(&trace);
 	free_images(l, again);
 	return good;
@@ -390,7 +397,8 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	u32 i;
 
 	snprintf(name, sizeof(name), "%s:%s%u+%u:%s", shape->cache_parity ? "cachep1" : "cache",
-		 shape->parity ? "parity" : "mirror", shape->legs - shape->cache, shape->cache, what);
+		 shape->parity ? "parity" : "mirror", shape->legs - shape->cache, shape->cache,
+		 what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: 3); i++) {

@@ -107,7 +107,8 @@ static void usage(void)
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
-	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] [--most N]\nsuites:");
+	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] "
+	       "[--most N]\nsuites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
@@ -123,7 +124,8 @@ static void run_broken_engine(char **argv, const char *name)
 	const char *slash = strrchr(argv[0], '/');
 	char path[512], **in, **out;
 
-	snprintf(path, sizeof(path), "%.*sbreak-%s", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0],
+	snprintf(path, sizeof(path), "%.*sbreak-%s", slash ? (int)(slash + 1 - argv[0]) : 0,
+		 argv[0],
 		 name);
 	for (in = out = argv; *in; in++) {
 		if (!strcmp(*in, "--break"))
@@ -212,7 +214,8 @@ int main(int argc, char **argv)
 	}
 	if (opt.list)
 		return 0;
-	printf("# %llu machines, %llu crash images (%llu more were duplicates), %llu second crashes, %llu task switches\n",
+	printf("# %llu machines, %llu crash images (%llu more were duplicates), %llu second "
+	       "crashes, %llu task switches\n",
 	       check_stats.machines, check_stats.images, check_stats.duplicates,
 	       check_stats.recrashes, sim_switches);
 	printf("%u passed, %u failed\n", totals.passed, totals.failed);

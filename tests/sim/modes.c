@@ -28,7 +28,8 @@ static const struct course {
 };
 
 static const struct host_start shapes[] = {
-	{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 }, { .legs = 4, .parity = true, .cache = 1 },
+	{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
+		{ .legs = 4, .parity = true, .cache = 1 },
 	{ .legs = 5, .cache = 3, .cache_parity = true },
 };
 
@@ -386,7 +387,8 @@ static void die(struct change *c)
 	if (c->victim == NOBODY)
 		return;
 	disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after =
-		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 : 2 * KVP_LABEL_BLOCKS);
+		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 :
+			    2 * KVP_LABEL_BLOCKS);
 	c->host.may_fail = true;
 }
 
@@ -448,7 +450,8 @@ static void leave_main(void *arg)
 	if (!host_shrink(h, &new)) {
 		c->crash.leaves_at = disks.trace.nr;
 		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log_vdev->g))
-			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs, h->pool->log_vdev->index);
+			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs,
+				 h->pool->log_vdev->index);
 	} else if (c->victim == NOBODY) {
 		sim_fail("not without its cache: %s", h->refusal.why);
 	}
@@ -686,7 +689,8 @@ static void set_up(struct change *c, const struct host_start *shape, const struc
 	c->start.writethrough = course->writethrough;
 	oracle_copy(&c->o, &base_cache(&c->start)->o);
 	c->crash = (struct crash){ .legs = shape->legs, .parity = shape->parity,
-				   .cache = shape->cache, .cache_parity = shape->cache_parity, .o = &c->o };
+				   .cache = shape->cache, .cache_parity = shape->cache_parity,
+				   .o = &c->o };
 }
 
 /* SSDs that are to join are blank, beside a pool without a cache. */
@@ -720,7 +724,8 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 	char name[96];
 	bool good;
 
-	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s%s:%s" : "modes:%s:%s%s%s:%s:%u:%u",
+	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s%s:%s" :
+		 "modes:%s:%s%s%s:%s:%u:%u",
 		 what, shape->parity ? "parity" : "mirror",
 		 shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1", host_window(shape),
 		 course->name, victim, after);
@@ -771,7 +776,8 @@ void run_modes(void)
 		case_of("join", &shapes[i], &courses[1], join_main, NOBODY, 0, ~0u);
 		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, ~0u);
 		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, ~0u);
-		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0, 0);
+		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0,
+			0);
 		case_of("drain", &shapes[i], &courses[0], drain_main, NOBODY, 0, 0);
 		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);
 		if (!shapes[i].parity)

@@ -302,7 +302,8 @@ static bool sectors_allowed(const struct oracle *o, u64 block, const u8 *data, u
 	}
 	for (s = 0; mask >> s & 1; s++)
 		;
-	snprintf(why, 160, "block %llu sector %u holds version %lld; allowed: %s%lld and later, %u versions, newest %lld",
+	snprintf(why, 160, "block %llu sector %u holds version %lld; allowed: %s%lld and later, "
+			   "%u versions, newest %lld",
 		 (u64)block, s, (s64)ids[s], first ? "" : "base ",
 		 (s64)(first ? b->v[first - 1].id : b->base[s]), b->nr,
 		 (s64)(b->nr ? b->v[b->nr - 1].id : 0));

@@ -70,7 +70,8 @@ static bool run_one(struct parity_test *t, u64 seed)
 }
 
 /* @missing: bit per leg that is not there from the start */
-static void test_without(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 missing,
+static void test_without(const char *name, void (*run)(struct parity_test *t), u32 legs,
+			 u32 missing,
 			 u32 rounds)
 {
 	struct parity_test *t;
@@ -101,7 +102,8 @@ static void parity_test(const char *name, void (*run)(struct parity_test *t), u3
 
 static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
 {
-	return kvp_row_block(t->host.pool->vdevs[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)), piece);
+	return kvp_row_block(t->host.pool->vdevs[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)),
+			     piece);
 }
 
 /* --- at the disks ------------------------------------------------------------------------ */
@@ -139,7 +141,8 @@ static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
 
 	host_scrub(&t->host, &h, &u);
 	if (h != healed || u != unrepaired)
-		sim_fail("scrub healed %llu and found %llu, not %llu and %llu", h, u, healed, unrepaired);
+		sim_fail("scrub healed %llu and found %llu, not %llu and %llu", h, u, healed,
+			 unrepaired);
 }
 
 /* No checkpoint ends until the table can be written. */
@@ -883,7 +886,8 @@ static void wide_read_amid_a_write(struct parity_test *t)
 	t->nothing_to_cut = true;
 	make_twins(t);
 	row = kvp_row_of(g, twins.block);
-	twins.stalled = min(place_of(t, row, 0).leg, place_of(t, row, kvp_piece_of(g, twins.other)).leg);
+	twins.stalled = min(place_of(t, row, 0).leg, place_of(t, row,
+							      kvp_piece_of(g, twins.other)).leg);
 	t->host.amid_wide = begin_to_write_the_twin;
 	if (host_read_wide_check(&t->host, twins.block, 1))
 		sim_fail("a block was made of a row that is being written");
@@ -1091,7 +1095,8 @@ static void chain_start(void *arg)
 
 	for (i = 0; c->error && i < 3; i++)
 		if (c->end[i])
-			disks_fault(FAULT_READ_EIO, i, c->first[i], c->end[i] - 1)->error = c->error;
+			disks_fault(FAULT_READ_EIO, i, c->first[i],
+				    c->end[i] - 1)->error = c->error;
 	c->refused = host_start(&c->t->host, &c->t->o, &c->t->start);
 	if (!c->refused)
 		host_stop(&c->t->host);
@@ -1100,7 +1105,8 @@ static void chain_start(void *arg)
 /* Without leg @missing, or with all. No block may be lost, now or in a later start. */
 static bool chain_start_without(struct chain_test *c, u32 missing, const char *what)
 {
-	struct crash crash = { .legs = 3, .parity = true, .o = &c->t->o, .at = ~0u, .seed = opt.seed };
+	struct crash crash = { .legs = 3, .parity = true, .o = &c->t->o, .at = ~0u,
+			       .seed = opt.seed };
 	struct sim_config config;
 	struct image img[MAX_DISKS];
 	bool good;
@@ -1120,7 +1126,8 @@ static bool chain_start_without(struct chain_test *c, u32 missing, const char *w
 	crash.given_up = c->refused ? 0 : missing;
 	good = good && !check_crash(&crash, CHECK_CONTENTS);
 	free_images(img);
-	return expect(good, "%s, error %d, legs %x missing: the start gave %d %s\n", what, c->error, missing,
+	return expect(good, "%s, error %d, legs %x missing: the start gave %d %s\n", what, c->error,
+		      missing,
 		      c->refused, c->t->host.refusal.why);
 }
 
@@ -1342,7 +1349,8 @@ void run_parity(void)
 	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
 	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read, true);
 	lives_test("parity:chain_has_rotten", chain_has_rotten, true);
-	lives_test("parity:chain_in_place_of_a_rotten_one", chain_in_place_of_a_rotten_one_is_cut_short, true);
+	lives_test("parity:chain_in_place_of_a_rotten_one",
+		   chain_in_place_of_a_rotten_one_is_cut_short, true);
 	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);

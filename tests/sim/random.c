@@ -233,7 +233,8 @@ static void run_main(void *arg)
 		sim_fail("start: %s", r->host.refusal.why);
 	r->served = disks.trace.nr;
 	/* The last leg is one. */
-	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_ROT ||
+	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES ||
+					      r->trouble == TROUBLE_ROT ||
 					      r->trouble == TROUBLE_MISDIRECTED);
 	/* So that versions are parked. */
 	if (r->start.cache && rng_chance(&r->rng, 700))

@@ -44,7 +44,8 @@ bool regions_example_test(void)
 	       expect(sb->region_count == 2, "%u regions", sb->region_count) &&
 	       expect(kvp_map_blocks(&sb->map) == 5120, "%llu blocks", kvp_map_blocks(&sb->map));
 	for (i = 0; good && i < 80; i++)
-		good = expect(kvp_map_find(&sb->map, i * 64 + 3).vdev == (i < 72 ? order[i % 3] : 1),
+		good = expect(kvp_map_find(&sb->map, i * 64 + 3).vdev == (i < 72 ? order[i % 3] :
+			1),
 			      "extent %u", i);
 	free(sb);
 	return good;
@@ -56,8 +57,10 @@ bool regions_extents_test(void)
 	static const struct {
 		u32 legs, chunk, blocks;
 	} cases[] = {
-		{ 0, 0, 64 }, { 3, 16, 64 }, { 4, 16, 96 }, { 5, 16, 64 }, { 6, 16, 80 }, { 9, 16, 128 },
-		{ 3, 4, 112 }, { 3, 1, 68 }, { 4, 1, 96 }, { 4, 2, 96 }, { 5, 1, 68 }, { 3, 128, 256 }, { 16, 32, 480 },
+		{ 0, 0, 64 }, { 3, 16, 64 }, { 4, 16, 96 }, { 5, 16, 64 }, { 6, 16, 80 },
+			{ 9, 16, 128 },
+		{ 3, 4, 112 }, { 3, 1, 68 }, { 4, 1, 96 }, { 4, 2, 96 }, { 5, 1, 68 },
+			{ 3, 128, 256 }, { 16, 32, 480 },
 	};
 	bool good = true;
 	u32 i;
@@ -72,7 +75,8 @@ bool regions_extents_test(void)
 		good &= expect(extent == cases[i].blocks, "%u legs, chunk %u: %u", cases[i].legs,
 			       cases[i].chunk, extent) &&
 			expect(kvp_leaf_blocks(&g) % extent == 0, "part of a leaf") &&
-			expect(!cases[i].legs || extent % kvp_stripe_blocks(&g) == 0, "part of a stripe");
+			expect(!cases[i].legs || extent % kvp_stripe_blocks(&g) == 0,
+			       "part of a stripe");
 	}
 	return good;
 }
@@ -99,11 +103,13 @@ static bool places_once(const struct kvp_sb *sb, struct owned *own)
 		u32 leaf = kvp_leaf_blocks(&sb->vdevs[p.vdev]);
 
 		good = expect(p.vdev < sb->vdev_count, "block %llu: vdev %u", block, p.vdev) &&
-		       expect(p.block < sb->vdevs[p.vdev].data_blocks, "block %llu: %llu", block, p.block) &&
+		       expect(p.block < sb->vdevs[p.vdev].data_blocks, "block %llu: %llu", block,
+			      p.block) &&
 		       /* A region begins with a whole leaf. */
 		       expect(p.block == next || (p.block % leaf == 0 && p.block > next &&
 						  p.block - next < leaf),
-			      "block %llu: %llu of vdev %u, not %llu", block, p.block, p.vdev, next) &&
+			      "block %llu: %llu of vdev %u, not %llu", block, p.block, p.vdev,
+			      next) &&
 		       expect(kvp_map_block(&sb->map, p.vdev, p.block) == block,
 			      "block %llu: back to %llu", block,
 			      kvp_map_block(&sb->map, p.vdev, p.block));
@@ -126,7 +132,8 @@ static bool goes_on(const struct kvp_sb *sb, const struct owned *own)
 					      n ? own->block[v][n - 1] + 1ull : 0;
 
 			good = expect(kvp_map_from(&sb->map, v, block + 1) == next,
-				      "behind block %llu vdev %u goes on at %llu, not %llu", block, v,
+				      "behind block %llu vdev %u goes on at %llu, not %llu", block,
+				      v,
 				      kvp_map_from(&sb->map, v, block + 1), next);
 		}
 	}
@@ -134,8 +141,10 @@ static bool goes_on(const struct kvp_sb *sb, const struct owned *own)
 		good = expect(sb->vdev_count == 1 ||
 			      sb->vdevs[v].data_blocks - own->nr[v] <
 					(u64)sb->region_count * kvp_leaf_blocks(&sb->vdevs[v]),
-			      "vdev %u: %llu of %llu used", v, own->nr[v], sb->vdevs[v].data_blocks) &&
-		       expect(kvp_map_block(&sb->map, v, kvp_map_from(&sb->map, v, blocks)) == blocks,
+			      "vdev %u: %llu of %llu used", v, own->nr[v],
+			      sb->vdevs[v].data_blocks) &&
+		       expect(kvp_map_block(&sb->map, v, kvp_map_from(&sb->map, v,
+			       blocks)) == blocks,
 			      "vdev %u: a block too many", v);
 	return good;
 }
@@ -160,7 +169,8 @@ static bool leaves_agree(const struct kvp_sb *sb, const struct owned *own)
 			       expect(kvp_map_leaf_own(&l, in_pool) == block,
 				      "block %llu of vdev %u: its leaf says %llu", block, v,
 				      kvp_map_leaf_own(&l, in_pool)) &&
-			       expect(below <= l.blocks, "a leaf of %u has %llu", l.blocks, below) &&
+			       expect(below <= l.blocks, "a leaf of %u has %llu", l.blocks,
+				      below) &&
 			       expect((i + 1 < own->nr[v] && own->block[v][i + 1] == block + 1 &&
 				       (block + 1) % leaf) || below == l.blocks,
 				      "a leaf of %u ends with %llu", l.blocks, below);
@@ -179,13 +189,15 @@ static bool extents_hold(const struct kvp_sb *sb)
 		const struct kvp_geometry *g = &sb->vdevs[p.vdev];
 		struct kvp_map_place last = kvp_map_find(&sb->map, block + p.left - 1);
 
-		good = expect(p.left && block + p.left <= blocks, "%u left of %llu", p.left, block) &&
+		good = expect(p.left && block + p.left <= blocks, "%u left of %llu", p.left,
+			      block) &&
 		       expect(last.vdev == p.vdev && last.block == p.block + p.left - 1,
 			      "the extent of block %llu is torn", block) &&
 		       expect(p.block / kvp_leaf_blocks(g) == last.block / kvp_leaf_blocks(g),
 			      "the extent of block %llu is below two leaves", block) &&
 		       expect(!kvp_is_parity1(g) || sb->vdev_count == 1 ||
-			      (!(p.block % kvp_stripe_blocks(g)) && !(p.left % kvp_stripe_blocks(g))),
+			      (!(p.block % kvp_stripe_blocks(g)) &&
+			       !(p.left % kvp_stripe_blocks(g))),
 			      "the extent of block %llu has part of a stripe", block);
 		block += p.left;
 	}
@@ -200,7 +212,8 @@ static bool turns_are_short(const struct kvp_sb *sb)
 	return sb->vdev_count == 1 ||
 	       (expect(m->nr == sb->vdev_count, "%u of %u vdevs share the first region", m->nr,
 		       sb->vdev_count) &&
-		expect(m->round <= sb->vdev_count * 16 * 2 * KVP_EXTENT_BLOCKS, "a round of %u blocks",
+		expect(m->round <= sb->vdev_count * 16 * 2 * KVP_EXTENT_BLOCKS,
+		       "a round of %u blocks",
 		       m->round));
 }
 
@@ -217,7 +230,8 @@ bool regions_property_test(void)
 		for (k = 0, n = 1 + rng_below(&rng, 6); k < n; k++) {
 			u32 legs = 3 + rng_below(&rng, 6);
 
-			add_vdev(sb, rng_chance(&rng, 500) ? KVP_VDEV_PARITY1 : KVP_VDEV_MIRROR, legs,
+			add_vdev(sb, rng_chance(&rng, 500) ? KVP_VDEV_PARITY1 : KVP_VDEV_MIRROR,
+				 legs,
 				 1 + rng_below(&rng, 1u << rng_below(&rng, 7)));
 		}
 		if (kvp_regions_lay_out(sb))
@@ -262,7 +276,8 @@ bool regions_hostile_test(void)
 			taken++;
 			for (block = 0; good && block < kvp_map_blocks(&sb->map); block++) {
 				p = kvp_map_find(&sb->map, block);
-				good = expect(p.vdev < 2 && p.block < sb->vdevs[p.vdev].data_blocks &&
+				good = expect(p.vdev < 2 &&
+					      p.block < sb->vdevs[p.vdev].data_blocks &&
 					      kvp_map_block(&sb->map, p.vdev, p.block) == block,
 					      "block %llu lies at %llu of vdev %u", block, p.block,
 					      p.vdev);

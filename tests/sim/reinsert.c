@@ -72,7 +72,8 @@ static void fill(struct play *p)
 	read_anew(p, FIRST, HIT);
 	for (i = 0; i < COUNT; i++) {
 		if (!kvp_index_find(&p->host.pool->scache->index, FIRST + i, &e))
-			sim_fail("block %u is not on the SSD: the scene is not what it says", FIRST + i);
+			sim_fail("block %u is not on the SSD: the scene is not what it says",
+				 FIRST + i);
 		/* some reads are marked as metadata */
 		p->stays[i] = i < HIT || e.meta;
 		p->nr_stay += p->stays[i];
@@ -115,11 +116,13 @@ static void stay(struct play *p)
 	host_sleep(50);
 	for (i = 0; i < COUNT; i++)
 		if (lies_at(p, FIRST + i, &place) != p->stays[i])
-			sim_fail("block %u is %s the SSD", FIRST + i, p->stays[i] ? "not on" : "still on");
+			sim_fail("block %u is %s the SSD", FIRST + i,
+				 p->stays[i] ? "not on" : "still on");
 	if (again(p) != p->nr_stay)
 		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay);
 	if (p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN] != p->nr_stay)
-		sim_fail("%llu blocks count as written again", p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN]);
+		sim_fail("%llu blocks count as written again",
+			 p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN]);
 	host_cache_check(&p->host);
 	i = p->host.ssd_reads;
 	read_anew(p, FIRST, HIT);
@@ -136,8 +139,10 @@ static void stall_reads(struct play *p)
 		sim_fail("block %u is not on the SSD", FIRST);
 	for (i = 0; i < p->start.cache; i++)
 		disks_stall(ssd(p, i)->bdev - disks.bdev,
-			    kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0).block,
-			    kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0).block + 1);
+			    kvp_log_place(p->host.pool->scache->v->g,
+					  p->host.pool->scache->base + place, 0).block,
+			    kvp_log_place(p->host.pool->scache->v->g,
+					  p->host.pool->scache->base + place, 0).block + 1);
 }
 
 /* So far that reinsertion has begun: its first read hangs. */
@@ -197,7 +202,8 @@ static void stall_log(struct play *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block, at.block + 32);
+		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+			    at.block + 32);
 	}
 }
 
@@ -269,7 +275,8 @@ static void short_of_space(struct play *p)
 		host_sleep(2);
 	}
 	if (again(p) != place)
-		sim_fail("%llu blocks were written again while the log was short of space", again(p) - place);
+		sim_fail("%llu blocks were written again while the log was short of space",
+			 again(p) - place);
 	mutex_unlock(&pool->checkpoint_lock);
 	host_checkpoint(&p->host);
 	host_cache_check(&p->host);
@@ -292,7 +299,8 @@ static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
 {
 	const struct base *base = base_cache(&p->start);
 	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
-			       .cache = p->start.cache, .cache_parity = p->start.cache_parity, .o = &p->o };
+			       .cache = p->start.cache, .cache_parity = p->start.cache_parity,
+			       .o = &p->o };
 	struct sim_config config;
 	bool good;
 
@@ -303,12 +311,14 @@ static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
 	disks_end();
 	check_stats.machines++;
 	if (good && cut)
-		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH, opt.thorough ? 200 : 12);
+		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
+				    opt.thorough ? 200 : 12);
 	oracle_free(&p->o);
 	return good;
 }
 
-static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p), bool cut)
+static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p),
+		 bool cut)
 {
 	u32 images = opt.images, i;
 	bool good = true;

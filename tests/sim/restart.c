@@ -99,7 +99,8 @@ static void check_order(struct kvp_pool *pool)
 
 	spin_lock(&pool->wbuf->lock);
 	list_for_each_entry(d, &pool->wbuf->parked, list) {
-		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn && before->rec >= d->rec)))
+		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn &&
+							before->rec >= d->rec)))
 			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
 		before = d;
 	}
@@ -124,7 +125,8 @@ static void check_legs(struct saga *s)
 		 * a block that was just written home is dropped from the index at its next look-up
 		 */
 		if (e.old && !kvp_leg_usable(&c->v->legs[leg]))
-			sim_fail("life %u: block %llu is known on SSD %u, which is not there", s->life, e.key, leg);
+			sim_fail("life %u: block %llu is known on SSD %u, which is not there",
+				 s->life, e.key, leg);
 	}
 }
 
@@ -136,7 +138,8 @@ static void saga_main(void *arg)
 	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
 		disks_stall(i, s->data_start, s->data_start + POOL_BLOCKS);
 	for (i = 0; i < s->nr_slow; i++)
-		disks_stall(s->legs - s->start.cache + s->slow[i].leg, s->slow[i].block, s->slow[i].block + 1);
+		disks_stall(s->legs - s->start.cache + s->slow[i].leg, s->slow[i].block,
+			    s->slow[i].block + 1);
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->refused)
 		return;
@@ -159,7 +162,8 @@ static void saga_main(void *arg)
 	}
 	/* during admission the cache may overwrite a block beneath a reader */
 	if (s->host.mistrusted && !s->fills && !s->mistrusts)
-		sim_fail("life %u: %u blocks were read from the SSD, and were not what they should be", s->life,
+		sim_fail("life %u: %u blocks were read from the SSD, and were not what they "
+			 "should be", s->life,
 			 s->host.mistrusted);
 	s->served = disks.trace.nr;
 	s->live(s);
@@ -203,7 +207,8 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 {
 	struct sim_config config;
 	struct crash crash = {
-		.legs = s->legs, .cache = s->start.cache, .cache_parity = s->start.cache_parity, .o = &s->o,
+		.legs = s->legs, .cache = s->start.cache, .cache_parity = s->start.cache_parity,
+			.o = &s->o,
 		.lost = s->lost,
 	};
 	bool good;
@@ -315,13 +320,15 @@ static void all_home(struct saga *s)
 {
 	host_checkpoint(&s->host);
 	if (s->host.pool->sb->generation_count || s->host.pool->wbuf->nr_lone)
-		sim_fail("all is home, and %u generations are named", s->host.pool->sb->generation_count);
+		sim_fail("all is home, and %u generations are named",
+			 s->host.pool->sb->generation_count);
 }
 
 static bool expect_generations(struct saga *s, u32 n)
 {
 	if (s->generations != n)
-		snprintf(sim_failure, sizeof(sim_failure), "life %u: %u generations are named, and not %u",
+		snprintf(sim_failure, sizeof(sim_failure),
+			 "life %u: %u generations are named, and not %u",
 			 s->life, s->generations, n);
 	return s->generations == n;
 }
@@ -392,7 +399,8 @@ static bool lives_of_nothing(struct saga *s)
 
 	for (i = 0; good && i < 2 * KVP_MAX_GENERATIONS; i++)
 		good = life(s, nothing, i & 1) && expect_generations(s, 1);
-	return good && life(s, write_one, true) && life(s, all_home, true) && expect_generations(s, 2) &&
+	return good && life(s, write_one, true) && life(s, all_home, true) &&
+	       expect_generations(s, 2) &&
 	       life(s, nothing, true) && expect_generations(s, 0);
 }
 
@@ -445,7 +453,8 @@ static bool older_entry_rots(struct saga *s)
 		return life(s, write_one, false);
 	rot(s, 1);
 	if (life(s, nothing, false))
-		snprintf(sim_failure, sizeof(sim_failure), "started, though acknowledged data is gone");
+		snprintf(sim_failure, sizeof(sim_failure),
+			 "started, though acknowledged data is gone");
 	return s->refused == -EUCLEAN;
 }
 
@@ -568,7 +577,8 @@ static void write_wide_over_worn(struct saga *s)
 	host_write(h, WORN - 3, 24, false);
 	host_sleep(6000);
 	if (h->pool->log->intent_blocks == before)
-		sim_fail("%llu blocks went by intent: the saga is not what it says", h->pool->log->intent_blocks - before);
+		sim_fail("%llu blocks went by intent: the saga is not what it says",
+			 h->pool->log->intent_blocks - before);
 }
 
 /*
@@ -620,7 +630,8 @@ static void home_bit_by_bit(struct saga *s)
 /* The tail goes through the generations as the log fills. */
 static bool tail_moves_on(struct saga *s)
 {
-	return life(s, write_one, false) && life(s, write_many, false) && life(s, operations, false) &&
+	return life(s, write_one, false) && life(s, write_many, false) &&
+	       life(s, operations, false) &&
 	       life(s, home_bit_by_bit, false) && life(s, home_bit_by_bit, true) &&
 	       life(s, operations, false) && life(s, all_home, true);
 }
@@ -663,7 +674,8 @@ static void intents_over_data(struct saga *s)
 	host_write(h, WIDE, 48, false);
 	host_flush(h);
 	if (h->pool->log->intent_blocks != intents + 48)
-		sim_fail("%llu intents: the saga is not what it says", h->pool->log->intent_blocks - intents);
+		sim_fail("%llu intents: the saga is not what it says",
+			 h->pool->log->intent_blocks - intents);
 }
 
 /* One more is half home when the power goes. */
@@ -685,7 +697,8 @@ static void open_intents(struct saga *s)
 static bool intents_are_resolved_once(struct saga *s)
 {
 	return life(s, write_one, false) && life(s, intents_over_data, false) &&
-	       life(s, open_intents, false) && life(s, write_one, false) && life(s, nothing, false) && life(s, open_intents, false) &&
+	       life(s, open_intents, false) && life(s, write_one, false) &&
+	       life(s, nothing, false) && life(s, open_intents, false) &&
 	       life(s, nothing, false) && life(s, write_one, false) && life(s, all_home, true);
 }
 
@@ -859,7 +872,8 @@ static void expect_from_ssd(struct saga *s, u64 first, u32 count, u32 least, u32
 		host_read_check(&s->host, first + i);
 	n = s->host.ssd_reads - before;
 	if (n < least || n > most)
-		sim_fail("life %u: %u of %u blocks from %llu on were read from the SSD", s->life, n, count,
+		sim_fail("life %u: %u of %u blocks from %llu on were read from the SSD", s->life, n,
+			 count,
 			 first);
 }
 
@@ -1051,7 +1065,8 @@ static bool cut_without_one(struct saga *s)
 	good = good && life(s, expect_most_of_a_segment, false) && life(s, come_round, false) &&
 	       life(s, fill_segments, false) && life(s, expect_most_of_a_segment, true);
 	s->start.missing = 0;
-	return good && life(s, expect_most_of_a_segment, false) && life(s, expect_most_of_a_segment, true);
+	return good && life(s, expect_most_of_a_segment, false) &&
+	       life(s, expect_most_of_a_segment, true);
 }
 
 static bool stale_summary(struct saga *s)
@@ -1105,7 +1120,8 @@ static bool ring_comes_back(struct saga *s)
 {
 	s->fills = true;
 	return life(s, write_into_ring, true) && life(s, expect_the_ring, true) &&
-	       life(s, change_in_ring, rng_chance(&s->rng, 500)) && life(s, expect_ring_rest, true) &&
+	       life(s, change_in_ring, rng_chance(&s->rng, 500)) &&
+	       life(s, expect_ring_rest, true) &&
 	       life(s, expect_ring_rest, false);
 }
 
@@ -1162,7 +1178,8 @@ static void further_on(struct saga *s)
 	host_checkpoint(&s->host);
 	begin = s->host.pool->scache->wiped;
 	/* A little into a segment, which has a summary of the round before. */
-	while (s->host.pool->scache->wiped - begin < 100 || s->host.pool->scache->wiped % 256 - 24 > 40)
+	while (s->host.pool->scache->wiped - begin < 100 ||
+	       s->host.pool->scache->wiped % 256 - 24 > 40)
 		some_into_ring(s);
 }
 
@@ -1170,7 +1187,8 @@ static void further_on(struct saga *s)
 static bool ring_goes_on(struct saga *s)
 {
 	s->fills = true;
-	return life(s, once_round, false) && life(s, further_on, false) && life(s, further_on, false) &&
+	return life(s, once_round, false) && life(s, further_on, false) &&
+	       life(s, further_on, false) &&
 	       life(s, nothing, true);
 }
 
@@ -1451,7 +1469,8 @@ static void suspended_in_segment(struct saga *s)
  */
 static bool goes_on_in_segment(struct saga *s)
 {
-	return life(s, suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
+	return life(s, suspended_in_segment, false) && life(s, nothing, false) &&
+	       life(s, nothing, true);
 }
 
 static void ring_suspended_in_segment(struct saga *s)
@@ -1476,7 +1495,8 @@ static void ring_suspended_in_segment(struct saga *s)
 static bool ring_goes_on_in_segment(struct saga *s)
 {
 	s->fills = true;
-	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) && life(s, nothing, true);
+	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) &&
+	       life(s, nothing, true);
 }
 
 static void note_summary(struct saga *s)
@@ -1542,7 +1562,8 @@ static bool run_saga(const struct host_start *shape, const char *name, bool (*ru
 	return good;
 }
 
-static void saga_often(const char *what, const struct host_start *shape, bool (*run)(struct saga *s),
+static void saga_often(const char *what, const struct host_start *shape,
+		       bool (*run)(struct saga *s),
 		       u32 often)
 {
 	u32 rounds = opt.rounds ?: opt.thorough ? 24 : often, i;
@@ -1550,7 +1571,8 @@ static void saga_often(const char *what, const struct host_start *shape, bool (*
 	bool good = true;
 
 	snprintf(name, sizeof(name), "restart:%s+%u%s:%s", shape->writethrough ? "ring" :
-		 shape->cache_parity ? "parity1" : "mirror", shape->cache, host_window(shape), what);
+		 shape->cache_parity ? "parity1" : "mirror", shape->cache, host_window(shape),
+		 what);
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < rounds; i++)
@@ -1596,7 +1618,8 @@ void run_restart(void)
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
 	};
 	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
-	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true, .writethrough = true };
+	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true,
+							.writethrough = true };
 	static const struct host_start windows[] = {
 		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
 		{ .legs = 3, .cache = 1, .cache_dirty = NARROW_WINDOW },
@@ -1629,8 +1652,10 @@ void run_restart(void)
 		saga("lives-of-nothing", &shapes[i], lives_of_nothing);
 		saga("older-entry-rots", &shapes[i], older_entry_rots);
 		saga("durable-block-rots", &shapes[i], durable_block_rots);
-		saga("durable-block-rots-without-memory", &shapes[i], durable_block_rots_without_memory);
-		saga("durable-block-rots-under-an-intent", &shapes[i], durable_block_rots_under_an_intent);
+		saga("durable-block-rots-without-memory", &shapes[i],
+		     durable_block_rots_without_memory);
+		saga("durable-block-rots-under-an-intent", &shapes[i],
+		     durable_block_rots_under_an_intent);
 		saga("rotten-though-it-is-home", &shapes[i], rotten_though_it_is_home);
 		run_clean_sagas(&shapes[i]);
 		saga("modes-change", &shapes[i], modes_change);

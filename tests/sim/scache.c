@@ -453,7 +453,8 @@ static void ring_round(struct scene *s)
 	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g);
 	u32 i;
 
-	for (i = 0; pool->log->ssd_blocks[KVP_LOG_FILLS] < 3 * all && i < (s->start.cache_parity ? 12000 : 4000); i++) {
+	for (i = 0; pool->log->ssd_blocks[KVP_LOG_FILLS] < 3 * all &&
+	     i < (s->start.cache_parity ? 12000 : 4000); i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -624,7 +625,8 @@ static void table_ssds_fail(struct scene *s)
 	host_checkpoint(&s->host);
 	kvp_ssdcopy_drain(s->host.pool);
 	for (i = 0; i < s->start.cache; i++)
-		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, leaf_copy(s), leaf_copy(s));
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, leaf_copy(s),
+			    leaf_copy(s));
 	expect_table(s, false);
 }
 
@@ -684,7 +686,8 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 	u32 i;
 
 	snprintf(name, sizeof(name), "%s:%s+%u%s:%s", shape->writethrough ? "ring" : "scache",
-		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror", shape->cache,
+		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror",
+		 shape->cache,
 		 host_window(shape), what);
 	if (!wanted(name))
 		return;
@@ -775,7 +778,8 @@ void run_scache(void)
 		{ .legs = 4, .parity = true, .cache = 1 },
 	};
 	static const struct host_start striped = { .legs = 5, .cache = 3, .cache_parity = true };
-	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true, .writethrough = true };
+	static const struct host_start striped_ring = { .legs = 5, .cache = 3, .cache_parity = true,
+							.writethrough = true };
 	static const struct host_start windows[] = {
 		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
 		{ .legs = 3, .cache = 1, .cache_dirty = NARROW_WINDOW },

@@ -465,7 +465,8 @@ static void user_data_imitates_log_entries(struct scenario *s)
 	}
 	lsn = h->pool->log->tail;
 	for (i = 0; i < 60 && n < 24; i++) {
-		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, lsn + i), data);
+		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs[0].g,
+			lsn + i), data);
 		if (le32_to_cpu(*(__le32 *)data) == KVP_LOG_MAGIC)
 			host_write_special(h, 100 + n++, data);
 	}
@@ -670,7 +671,8 @@ static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
 		sim_fail("no superblock failed: the scenario is not what it says");
 	h->may_fail = false;
 	if (kvp_pool_mark(h->pool, 0, 0) || written != 3 || sb->written_blocks != written)
-		sim_fail("a superblock says that %llu blocks are written, and its roots have %llu", sb->written_blocks,
+		sim_fail("a superblock says that %llu blocks are written, and its roots have %llu",
+			 sb->written_blocks,
 			 written);
 	kvp_pool_clear(h->pool, -1);
 	host_checkpoint(h);
@@ -862,7 +864,8 @@ static void order_begin(struct scenario *s)
 	sim_spawn("order", order_task, s);
 	host_sleep(300);
 	if (s->flush_over)
-		sim_fail("the order has ended with %d: the tale is not what it says", s->flush_error);
+		sim_fail("the order has ended with %d: the tale is not what it says",
+			 s->flush_error);
 }
 
 /*
@@ -897,7 +900,8 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	kvp_pool_suspending(h->pool);
 	kvp_pool_write_back(h->pool);
 	if (h->pool->wbuf->used)
-		sim_fail("%u blocks are left to bring home while all I/O waits", h->pool->wbuf->used);
+		sim_fail("%u blocks are left to bring home while all I/O waits",
+			 h->pool->wbuf->used);
 	kvp_pool_quiesce(h->pool);
 	if (kvp_destage_order(h->pool) == -EINTR)
 		sim_fail("a pool that is suspended is said to be about to be");
@@ -1252,8 +1256,10 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 	for (i = 0; i < 20 && !s->flush_over; i++)
 		host_sleep(50);
 	if (!s->flush_over)
-		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u buffered",
-			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g), h->pool->wbuf->nr_buffered);
+		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u "
+			 "buffered",
+			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g),
+			 h->pool->wbuf->nr_buffered);
 	release_all();
 	flush_end(s);
 	while (READ_ONCE(s->writes) < 3000)
@@ -1542,7 +1548,8 @@ static void fill_races_a_write_of_the_same_sum(struct scenario *s)
 	for (i = 0; i < 4096; i++)
 		twins[0][i] = (u8)(i * 7 + 1);
 	same_sum(twins[0], twins[1]);
-	if (kvp_block_sum(h->pool->seed, 70, twins[0]) != kvp_block_sum(h->pool->seed, 70, twins[1]) ||
+	if (kvp_block_sum(h->pool->seed, 70, twins[0]) != kvp_block_sum(h->pool->seed, 70,
+		twins[1]) ||
 	    !memcmp(twins[0], twins[1], 4096))
 		sim_fail("no twins: the scenario is not what it says");
 	host_write_special(h, 70, twins[0]);
@@ -1834,7 +1841,8 @@ static void one_leg_fails_two_entries(struct scenario *s)
 
 	h->may_fail = true;
 	keep_an_entry(s);
-	disks_fault(FAULT_WRITE_EIO, 1, disks.log_start, disks.log_start + disks.log_blocks - 1)->times = 1;
+	disks_fault(FAULT_WRITE_EIO, 1, disks.log_start,
+		    disks.log_start + disks.log_blocks - 1)->times = 1;
 	s->crash.given_up = BIT(1);
 	host_write(h, 200, 64, false);
 	host_sleep(50);
@@ -1925,7 +1933,8 @@ void run_deep_scenarios(void)
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 2);
 	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
 	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
-	scenario("pages_that_failed_are_no_checkpoint_on_a_single", pages_that_failed_are_no_checkpoint, 1, false, 1);
+	scenario("pages_that_failed_are_no_checkpoint_on_a_single",
+		 pages_that_failed_are_no_checkpoint, 1, false, 1);
 	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 1);
 	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 1);
@@ -1956,7 +1965,8 @@ void run_scenarios(void)
 	scenario(NAMED(entry_beside_the_record_of_a_loss), 2, false, 2);
 	scenario(NAMED(loss_unrecorded_holds_the_log_up), 2, false, 2);
 	scenario(NAMED(checkpoint_beside_an_open_intent), 2, false, 2);
-	scenario("checkpoint_beside_an_open_intent_on_a_single", checkpoint_beside_an_open_intent, 1,
+	scenario("checkpoint_beside_an_open_intent_on_a_single", checkpoint_beside_an_open_intent,
+		 1,
 		 false, 2);
 	scenario(NAMED(superseded_version_goes_home_before_its_record_dies), 2, false, 2);
 	scenario(NAMED(counts_of_a_checkpoint_that_failed_are_not_told), 1, false, 2);
@@ -2010,6 +2020,7 @@ void run_scenarios(void)
 	scenario(NAMED(a_stream_that_ends_has_nothing_kept), 2, false, 2);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);
-	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true, 2);
+	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true,
+		 2);
 	run_widths();
 }

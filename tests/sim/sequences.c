@@ -64,7 +64,8 @@ static void do_op(struct sequence *s, enum op op)
 	case OP_OVERWRITE:
 		host_write(h, 2, 3, false);
 		/* with two vdevs: blocks of both */
-		host_write(h, at(s, 70) - (s->start.second ? 6 : 0), s->start.second ? 4 : 2, false);
+		host_write(h, at(s, 70) - (s->start.second ? 6 : 0), s->start.second ? 4 : 2,
+			   false);
 		break;
 	case OP_WRITE_FLUSH:
 		host_write(h, 4, 2, false);
@@ -76,7 +77,8 @@ static void do_op(struct sequence *s, enum op op)
 		break;
 	case OP_LARGE:
 		/* with two vdevs: enough of each for intents, whole stripes of a parity1 */
-		host_write(h, at(s, 60) - (s->start.second ? 18 : 0), s->start.second ? LARGE_OF_TWO : 20,
+		host_write(h, at(s, 60) - (s->start.second ? 18 : 0),
+			   s->start.second ? LARGE_OF_TWO : 20,
 			   false);
 		break;
 	case OP_DISCARD:
@@ -91,7 +93,8 @@ static void do_op(struct sequence *s, enum op op)
 		host_scrub(h, &healed, &unrepaired);
 		/* The leg that died is found by the scrub. */
 		if ((healed || unrepaired) && !s->lost)
-			sim_fail("scrub of a sound pool healed %llu, found %llu", healed, unrepaired);
+			sim_fail("scrub of a sound pool healed %llu, found %llu", healed,
+				 unrepaired);
 		break;
 	case OP_LEG_LOSS:
 		s->lost |= 2;
@@ -121,7 +124,8 @@ static void expect_intents(const struct sequence *s)
 {
 	u64 n = s->host.pool->log->intent_blocks;
 
-	if (s->start.second && s->nr == 1 && s->ops[0] == OP_LARGE && s->tail_ms && n != LARGE_OF_TWO)
+	if (s->start.second && s->nr == 1 && s->ops[0] == OP_LARGE && s->tail_ms &&
+	    n != LARGE_OF_TWO)
 		sim_fail("%llu blocks went home by intent: the test is not what it says", n);
 }
 
@@ -149,7 +153,8 @@ static void sequence_main(void *arg)
 
 static const char *shape_of(const struct sequence *s)
 {
-	return s->start.parity ? "parity+mirror" : s->start.second_parity ? "mirror+parity" : "mirror+mirror";
+	return s->start.parity ? "parity+mirror" : s->start.second_parity ? "mirror+parity" :
+	       "mirror+mirror";
 }
 
 static void name_sequence(const struct sequence *s, char name[128])
@@ -158,7 +163,8 @@ static void name_sequence(const struct sequence *s, char name[128])
 
 	n = snprintf(name, 128, "%s%s%s%s", deep_name("sequence:"),
 		     sim_fua == FUA_NONE ? "no-fua-" : "",
-		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" : s->start.cache ? "cache-" : "",
+		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" :
+		     s->start.cache ? "cache-" : "",
 		     s->start.second ? shape_of(s) :
 		     s->start.parity && s->start.strict ? "parity-strict" :
 		     s->start.parity ? "parity" :
@@ -253,10 +259,12 @@ static void short_sequences(const struct host_start *shape, enum op n)
  */
 void run_deep_sequences(void)
 {
-	static const enum op twice[] = { OP_OVERWRITE, OP_CHECKPOINT, OP_WRITE_FLUSH, OP_CHECKPOINT };
+	static const enum op twice[] = { OP_OVERWRITE, OP_CHECKPOINT, OP_WRITE_FLUSH,
+					 OP_CHECKPOINT };
 	static const enum op lost[] = { OP_LARGE, OP_CHECKPOINT, OP_LEG_LOSS, OP_CHECKPOINT };
 	static const struct host_start shapes[] = {
-		{ .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true }, { .legs = 5, .second = 3, .second_parity = true },
+		{ .legs = 1 }, { .legs = 2 }, { .legs = 3, .parity = true },
+			{ .legs = 5, .second = 3, .second_parity = true },
 	};
 	enum op op;
 	u32 i;
@@ -264,7 +272,8 @@ void run_deep_sequences(void)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		if (opt.thorough && !shapes[i].second)
 			short_sequences(&shapes[i], shapes[i].legs == 1 ? OP_LEG_LOSS : OPS);
-		for (op = 0; !opt.thorough && !shapes[i].second && op < (shapes[i].legs == 1 ? OP_LEG_LOSS : OPS); op++)
+		for (op = 0; !opt.thorough && !shapes[i].second &&
+		     op < (shapes[i].legs == 1 ? OP_LEG_LOSS : OPS); op++)
 			sequence(&shapes[i], &op, 1, tails[2]);
 		sequence(&shapes[i], twice, 4, tails[0]);
 		if (shapes[i].legs > 1)
@@ -294,7 +303,8 @@ void run_sequences(void)
 {
 	static const enum op strict[] = { OP_LARGE, OP_OVERWRITE };
 	static const struct host_start strict_mirror = { .legs = 2, .strict = true };
-	static const struct host_start strict_parity = { .legs = 3, .strict = true, .parity = true };
+	static const struct host_start strict_parity = { .legs = 3, .strict = true,
+							 .parity = true };
 	u32 t;
 
 	short_sequences(&(struct host_start){ .legs = 1 }, OP_LEG_LOSS);
@@ -314,8 +324,10 @@ void run_sequences(void)
 void run_vdevs(void)
 {
 	short_sequences(&(struct host_start){ .legs = 4, .second = 2 }, OPS);
-	sequences_of(&(struct host_start){ .legs = 5, .second = 3, .second_parity = true }, OPS, ODD_PAIRS);
-	sequences_of(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS, EVEN_PAIRS);
+	sequences_of(&(struct host_start){ .legs = 5, .second = 3, .second_parity = true }, OPS,
+		     ODD_PAIRS);
+	sequences_of(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS,
+		     EVEN_PAIRS);
 	run_mixed();
 	run_turns();
 }
@@ -326,6 +338,8 @@ void run_cache_sequences(void)
 	short_sequences(&(struct host_start){ .legs = 3, .cache = 1 }, CACHE_OPS);
 	short_sequences(&(struct host_start){ .legs = 4, .cache = 2 }, CACHE_OPS);
 	short_sequences(&(struct host_start){ .legs = 5, .parity = true, .cache = 2 }, CACHE_OPS);
-	short_sequences(&(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true }, CACHE_OPS);
-	short_sequences(&(struct host_start){ .legs = 6, .parity = true, .cache = 3, .cache_parity = true }, CACHE_OPS);
+	short_sequences(&(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true },
+			CACHE_OPS);
+	short_sequences(&(struct host_start){ .legs = 6, .parity = true, .cache = 3,
+					      .cache_parity = true }, CACHE_OPS);
 }

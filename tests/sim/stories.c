@@ -115,7 +115,8 @@ static void life_main(void *arg)
 		disks_fault(FAULT_READ_EIO, i, KVP_EVENTS_BLOCK + 40, KVP_EVENTS_BLOCK + 40);
 	for (i = 0; i < s->legs; i++)
 		if (s->bad_legs >> i & 1)
-			disks_fault(FAULT_READ_EIO, i, s->bad_first, s->bad_last)->error = s->bad_error;
+			disks_fault(FAULT_READ_EIO, i, s->bad_first,
+				    s->bad_last)->error = s->bad_error;
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->live && s->refused)
 		sim_fail("start refused (%d): %s", s->refused, s->host.refusal.why);
@@ -162,7 +163,8 @@ static bool refused(struct story *s, int error, const char *words)
 		return false;
 	}
 	for (i = 0; i < t->nr_requests; i++)
-		if (t->requests[i].op != KVP_IO_WRITE_FUA || t->requests[i].block < s->base->log_start ||
+		if (t->requests[i].op != KVP_IO_WRITE_FUA ||
+		    t->requests[i].block < s->base->log_start ||
 		    t->requests[i].block >= s->base->log_start + s->base->log_blocks) {
 			snprintf(sim_failure, sizeof(sim_failure),
 				 "a start that was refused wrote block %llu", t->requests[i].block);
@@ -186,7 +188,8 @@ static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 {
 	struct crash c = {
 		.images = s->img, .legs = s->legs, .second = s->base->second, .o = &s->o,
-		.parity = s->base->parity, .second_parity = s->base->second_parity, .cache = s->base->cache,
+		.parity = s->base->parity, .second_parity = s->base->second_parity,
+			.cache = s->base->cache,
 		.at = ~0u, .lost = lost,
 		.seed = mix64(s->seed, 77), .heal_allowed = true, .poison_allowed = s->may_lose,
 	};
@@ -825,7 +828,8 @@ static void live_look_for_state(struct story *s)
 /* It comes first in the table and on every list, and yet it is stale. */
 static bool first_leg_is_lost_and_returns(struct story *s)
 {
-	return run_life(s, live_without_leg_0) && all_there(s, 1) && run_life(s, live_look_for_state) &&
+	return run_life(s, live_without_leg_0) && all_there(s, 1) &&
+	       run_life(s, live_look_for_state) &&
 	       all_there(s, 1);
 }
 
@@ -1065,7 +1069,8 @@ static u64 newest_sequence(const struct image *img)
 	u32 slot;
 
 	for (slot = 0; slot < KVP_SB_RING; slot++) {
-		struct blk *b = image_blk(img, kvp_sb_slot_offset(img->blocks, 0, slot) >> KVP_BLOCK_SHIFT);
+		struct blk *b = image_blk(img, kvp_sb_slot_offset(img->blocks, 0,
+			slot) >> KVP_BLOCK_SHIFT);
 
 		if (b)
 			newest = max(newest, le64_to_cpu(((struct kvp_disk_sb *)b->data)->sequence));
@@ -1173,7 +1178,8 @@ static bool slot_of_the_next_superblock_counts(struct story *s)
 		return false;
 	remember(s, s->img);
 	next = s->noted[0] + 1;
-	if ((hidden(s, 1, 1, next, 1) && !has_all(s)) || (hidden(s, 1, 2, next, 1) && !has_all(s)) ||
+	if ((hidden(s, 1, 1, next, 1) && !has_all(s)) || (hidden(s, 1, 2, next, 1) &&
+							  !has_all(s)) ||
 	    (hidden(s, 1, 3, next + 1, 8) && !has_all(s)))
 		return false;
 	hidden(s, 1, 3, next, 1);
@@ -1187,7 +1193,8 @@ static bool slot_of_the_next_superblock_counts(struct story *s)
 		return false;
 	s->start.degraded = true;
 	if (s->legs == 1)
-		return refused(s, -EIO, "cannot do without it") && strstr(s->host.refusal.mend, "--accept-fork");
+		return refused(s, -EIO, "cannot do without it") &&
+		       strstr(s->host.refusal.mend, "--accept-fork");
 	if (!starts(s))
 		return false;
 	s->start.degraded = false;
@@ -1213,7 +1220,8 @@ static void live_after_going_back(struct story *s)
 	const struct kvp_sb *sb = s->host.pool->sb;
 
 	if (sb->sequence <= s->noted[1] || sb->epoch <= s->noted[2])
-		sim_fail("superblock %llu of epoch %llu, after %llu of epoch %llu", sb->sequence, sb->epoch,
+		sim_fail("superblock %llu of epoch %llu, after %llu of epoch %llu", sb->sequence,
+			 sb->epoch,
 			 s->noted[1], s->noted[2]);
 	host_read_check(&s->host, 300);
 	host_stop(&s->host);
@@ -1298,7 +1306,8 @@ static void live_superblocks_of_leg_0(struct story *s)
 	}
 	for (i = 0; i < 3; i++)
 		if (!kvp_pool_mark(s->host.pool, 0, 0))
-			sim_fail("a superblock that one leg has counts: the story is not what it says");
+			sim_fail("a superblock that one leg has counts: the story is not what it "
+				 "says");
 }
 
 static void live_beside_unreadable(struct story *s)
@@ -1316,11 +1325,13 @@ static bool leg_in_doubt_is_passed_by(struct story *s)
 {
 	if (!run_life(s, live_superblocks_of_leg_0))
 		return false;
-	if (!expect(newest_sequence(&s->img[0]) == s->noted[0] + 3 && newest_sequence(&s->img[1]) == s->noted[0],
+	if (!expect(newest_sequence(&s->img[0]) == s->noted[0] + 3 &&
+		    newest_sequence(&s->img[1]) == s->noted[0],
 		    "legs have superblocks %llu and %llu: the story is not what it says\n",
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1])))
 		return false;
-	s->unread = (struct unread){ .legs = BIT(0), .rings = 3, .first = s->noted[0] + 1, .count = 3 };
+	s->unread = (struct unread){ .legs = BIT(0), .rings = 3, .first = s->noted[0] + 1,
+				     .count = 3 };
 	s->goes_back = true;
 	if (!run_life(s, live_beside_unreadable))
 		return false;
@@ -1351,7 +1362,8 @@ static bool rotten_superblocks_are_not_absent(struct story *s)
 	for (n = 0; n < 2; n++)
 		for (leg = 0; leg < s->legs; leg++)
 			for (ring = 0; ring < 2; ring++) {
-				u64 at = kvp_sb_slot_offset(s->img[leg].blocks, ring, (s->noted[0] - n) % KVP_SB_RING);
+				u64 at = kvp_sb_slot_offset(s->img[leg].blocks, ring,
+							    (s->noted[0] - n) % KVP_SB_RING);
 
 				damage(&s->img[leg], at >> KVP_BLOCK_SHIFT, DAMAGE_BIT);
 			}
@@ -1460,7 +1472,8 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 			return false;
 	s->stalled = 0;
 	if (newest_sequence(&s->img[0]) < newest_sequence(&s->img[1]) + 3) {
-		snprintf(sim_failure, sizeof(sim_failure), "leg 1 has superblock %llu, and leg 0 %llu: the story is not what it says",
+		snprintf(sim_failure, sizeof(sim_failure),
+			 "leg 1 has superblock %llu, and leg 0 %llu: the story is not what it says",
 			 newest_sequence(&s->img[1]), newest_sequence(&s->img[0]));
 		return false;
 	}
@@ -1491,8 +1504,10 @@ static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
 	s->goes_back = false;
 	memset(&s->unread, 0, sizeof(s->unread));
 	s->stalled = 0;
-	if (!expect(newest_sequence(&s->img[0]) == cut + KVP_SB_RING && newest_sequence(&s->img[1]) == cut,
-		    "leg 0 has superblock %llu, leg 1 %llu, cut was %llu: the story is not what it says\n",
+	if (!expect(newest_sequence(&s->img[0]) == cut + KVP_SB_RING &&
+		    newest_sequence(&s->img[1]) == cut,
+		    "leg 0 has superblock %llu, leg 1 %llu, cut was %llu: the story is not what "
+		    "it says\n",
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
 		return false;
 	s->start.missing = BIT(2);
@@ -1518,7 +1533,8 @@ static u64 slot_block(const struct image *img, u32 end, u64 sequence)
 /*
  * A block of superblock @sequence that two images have, and others have not: ~0 if there is none.
  */
-static u32 block_alike(const struct image *a, const struct image *b, const struct image *other, u64 sequence)
+static u32 block_alike(const struct image *a, const struct image *b, const struct image *other,
+		       u64 sequence)
 {
 	u64 at = slot_block(a, 0, sequence), where;
 	u32 i;
@@ -1568,8 +1584,10 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
 	if (!run_life(s, NULL))
 		return false;
 	less = block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut);
-	if (!expect(less < KVP_SB_BLOCKS && newest_sequence(&s->img[0]) < cut && newest_sequence(&s->img[1]) == cut,
-		    "block %u, legs have superblocks %llu and %llu, not %llu: the story is not what it says\n", less,
+	if (!expect(less < KVP_SB_BLOCKS && newest_sequence(&s->img[0]) < cut &&
+		    newest_sequence(&s->img[1]) == cut,
+		    "block %u, legs have superblocks %llu and %llu, not %llu: the story is not "
+		    "what it says\n", less,
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
 		return false;
 	for (i = 0; i < s->legs; i++) {
@@ -1580,7 +1598,8 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
 	if (!run_life(s, NULL))
 		return false;
 	if (!expect(newest_sequence(&s->img[1]) == cut &&
-		    block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut) == less, "the torn superblock counts\n"))
+		    block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut) == less,
+		    "the torn superblock counts\n"))
 		return false;
 	s->stalled = 0;
 	put_superblock(s, cut, ~0u);
@@ -1671,7 +1690,8 @@ static bool label_of_a_grown_leg_is_found(struct story *s)
 		return false;
 	resize(&s->img[0], made + 300);
 	remember(s, s->img);
-	if ((hidden(s, 1, 1, s->noted[0], 1) && !has_all(s)) || (hidden(s, 0, 0, 0, 0) && !has_all(s)))
+	if ((hidden(s, 1, 1, s->noted[0], 1) && !has_all(s)) ||
+	    (hidden(s, 0, 0, 0, 0) && !has_all(s)))
 		return false;
 	hidden(s, 1, 3, s->noted[0], 1);
 	s->unread.made = made;
@@ -1788,8 +1808,10 @@ static void live_rotting(struct story *s)
 	note(s, pool->events->next);
 	kvp_event(pool, "told");
 	kvp_found(pool, KVP_FIND_HEALED, host_leg(&s->host, 0), 0, 1000);
-	snprintf(text, sizeof(text), "healed leg=0 block=1000%s", kvp_leg_words(host_leg(&s->host, 0), name));
-	if (!kvp_event_get(pool, s->noted[0] + 1, &e) || strcmp((char *)e.text, text) || !strstr(text, " path=disk0"))
+	snprintf(text, sizeof(text), "healed leg=0 block=1000%s",
+		 kvp_leg_words(host_leg(&s->host, 0), name));
+	if (!kvp_event_get(pool, s->noted[0] + 1, &e) || strcmp((char *)e.text, text) ||
+	    !strstr(text, " path=disk0"))
 		sim_fail("the first find is '%s', not '%s'", (char *)e.text, text);
 	for (i = 1; i < 20000; i++) {
 		kvp_found(pool, KVP_FIND_HEALED, host_leg(&s->host, 0), 0, 1000 + 3 * i);
@@ -1822,13 +1844,15 @@ static void live_mended(struct story *s)
 	for (i = 0; i < 200; i++)
 		image_write_data(&disks.img[0], s->base->data_start + i, zeros);
 	host_scrub(&s->host, &healed, &unrepaired);
-	if (healed < 200 || unrepaired || finds_of(s, seq, "healed leg=0 block=", &lines) != healed || lines > 3)
+	if (healed < 200 || unrepaired || finds_of(s, seq, "healed leg=0 block=",
+						   &lines) != healed || lines > 3)
 		sim_fail("%llu healed, in %u events", healed, lines);
 }
 
 static bool rot_leaves_the_ring_its_lines(struct story *s)
 {
-	return run_life(s, live_rotting) && run_life(s, live_remembering) && run_life(s, live_mended);
+	return run_life(s, live_rotting) && run_life(s, live_remembering) &&
+	       run_life(s, live_mended);
 }
 
 /*
@@ -1912,7 +1936,8 @@ static bool part_of_an_entry_is_no_answer(struct story *s)
 			for (how = DAMAGE_BIT; how < DAMAGES; how++) {
 				recall(s);
 				damage(&s->img[leg], s->noted[5], how);
-				cannot_read(s, BIT(!leg), s->noted[5], last_of_log(s), any_error[i]);
+				cannot_read(s, BIT(!leg), s->noted[5], last_of_log(s),
+					    any_error[i]);
 				if (!refused(s, -EIO, "nothing is lost") || !all_there_together(s))
 					return false;
 			}
@@ -1934,7 +1959,8 @@ static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
 		bool medium = any_error[i] == -EIO || any_error[i] == -ENODATA;
 
 		cannot_read(s, all, s->noted[6] + 20, s->noted[6] + 20, any_error[i]);
-		if (!(medium ? starts(s) : refused(s, -EIO, "nothing is lost")) || !all_there_together(s))
+		if (!(medium ? starts(s) : refused(s, -EIO, "nothing is lost")) ||
+		    !all_there_together(s))
 			return false;
 		recall(s);
 		cannot_read(s, all, s->noted[6] + 1, last_of_log(s), any_error[i]);
@@ -1959,11 +1985,13 @@ static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
 	far = far_from(begin + 13);
 	first = far % s->base->log_blocks;
 	count = begin + s->base->log_blocks - far;
-	if (!expect(first + count <= s->base->log_blocks, "the log goes round there: the story is not what it says\n"))
+	if (!expect(first + count <= s->base->log_blocks,
+		    "the log goes round there: the story is not what it says\n"))
 		return false;
 	wipe_headers(s, begin + 1, far);
 	for (i = 0; i < ARRAY_SIZE(any_error) - 1; i++) {
-		cannot_read(s, all, s->base->log_start + first, s->base->log_start + first + count - 1, any_error[i]);
+		cannot_read(s, all, s->base->log_start + first,
+			    s->base->log_start + first + count - 1, any_error[i]);
 		if (!refused(s, -EIO, "nothing is lost"))
 			return false;
 	}
@@ -1996,7 +2024,8 @@ static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
 			if (!run_life(s, NULL))
 				return false;
 			if (s->refused != -EIO || !strstr(s->host.refusal.why, "nothing is lost")) {
-				snprintf(sim_failure, sizeof(sim_failure), "start gave %d, '%s'", s->refused,
+				snprintf(sim_failure, sizeof(sim_failure), "start gave %d, '%s'",
+					 s->refused,
 					 s->host.refusal.why);
 				return false;
 			}
@@ -2028,7 +2057,8 @@ static void free_images(struct image *img, u32 legs)
 		image_free(&img[i]);
 }
 
-static bool tell_once(const char *name, bool (*tell)(struct story *s), const struct host_start *shape, u32 round)
+static bool tell_once(const char *name, bool (*tell)(struct story *s),
+		      const struct host_start *shape, u32 round)
 {
 	const struct base *base = base_of(shape);
 	struct story *s = calloc(1, sizeof(*s));
@@ -2059,7 +2089,8 @@ static void story(const char *name, bool (*tell)(struct story *s), struct host_s
 	char full[128];
 	bool good = true;
 
-	snprintf(full, sizeof(full), "%s%s:%u", name, shape.parity ? ":parity" : shape.cache ? ":cache" : "", shape.legs);
+	snprintf(full, sizeof(full), "%s%s:%u", name, shape.parity ? ":parity" : shape.cache ?
+		 ":cache" : "", shape.legs);
 	if (!wanted(full))
 		return;
 	for (round = 0; good && round < rounds; round++)

@@ -36,7 +36,8 @@ bool streams_crowd_test(void)
 	for (i = 0; i < 2000; i++) {
 		known += kvp_streams_read(&s, 8 * i, 8) > 32;
 		for (j = 0; j < 8; j++)
-			taken += kvp_streams_read(&s, (1ull << 32) + rng_below(&rng, 1u << 30), 1) > 1;
+			taken += kvp_streams_read(&s, (1ull << 32) + rng_below(&rng, 1u << 30),
+						  1) > 1;
 	}
 	return expect(known > 1000, "known %u times of 2000", known) &
 	       expect(!taken, "%u random reads were taken for a stream", taken);

@@ -184,7 +184,8 @@ static const struct {
 } lives[] = {
 	{ "overwrite", live_overwriting }, { "wide", live_wide }, { "discard", live_discarding },
 	{ "intent", live_by_intent }, { "long-header", live_with_long_headers },
-	{ "fills", live_with_fills }, { "ssd-loss", live_and_lose_an_ssd }, { "ssd-offline", live_and_take_one_out },
+	{ "fills", live_with_fills }, { "ssd-loss", live_and_lose_an_ssd },
+		{ "ssd-offline", live_and_take_one_out },
 };
 
 /* --- a life ------------------------------------------------------------------------------ */
@@ -213,7 +214,8 @@ static void life_main(void *arg)
 
 	for (i = 0; i < disks.nr; i++)
 		if (l->refusing >> i & 1)
-			disks_fault(FAULT_WRITE_EIO, i, l->g.log_start, l->g.log_start + kvp_log_region(&l->g) - 1);
+			disks_fault(FAULT_WRITE_EIO, i, l->g.log_start,
+				    l->g.log_start + kvp_log_region(&l->g) - 1);
 	if (l->fault_disk)
 		disks_fault(FAULT_READ_EIO, l->fault_disk, l->fault_block, l->fault_block);
 	l->refused = host_start(&l->host, &l->o, &l->start);
@@ -233,7 +235,8 @@ static void life_main(void *arg)
 }
 
 /* On @img; false: it failed, or was refused. */
-static bool run_life(struct life *l, const struct image *img, void (*live)(struct life *l), bool look)
+static bool run_life(struct life *l, const struct image *img, void (*live)(struct life *l),
+		     bool look)
 {
 	struct sim_config config;
 	bool good;
@@ -246,7 +249,8 @@ static bool run_life(struct life *l, const struct image *img, void (*live)(struc
 	disks_end();
 	check_stats.machines++;
 	if (good && l->refused != l->expected)
-		snprintf(sim_failure, sizeof(sim_failure), "start gave %d, not %d: %s", l->refused, l->expected,
+		snprintf(sim_failure, sizeof(sim_failure), "start gave %d, not %d: %s", l->refused,
+			 l->expected,
 			 l->host.refusal.why);
 	if (!good || l->refused != l->expected)
 		fprintf(stderr, "  %s\n", sim_failure);
@@ -275,7 +279,8 @@ static bool cut_life(const char *name, const struct host_start *shape, void (*li
 {
 	struct life *l = new_life(shape);
 	struct crash crash = {
-		.legs = l->start.legs, .parity = l->start.parity, .cache = l->start.cache, .cache_parity = true,
+		.legs = l->start.legs, .parity = l->start.parity, .cache = l->start.cache,
+			.cache_parity = true,
 		.o = &l->o, .each_leg = true,
 	};
 	bool good = run_life(l, l->base->img, live, false);
@@ -301,7 +306,8 @@ static u32 first_superblock(const struct trace *t)
 	for (i = 0; i < t->nr; i++) {
 		const struct trace_request *r = &t->requests[t->events[i].id];
 
-		if (t->events[i].kind == TRACE_SUBMIT && r->nr == KVP_SB_BLOCKS && r->op == KVP_IO_WRITE_FUA)
+		if (t->events[i].kind == TRACE_SUBMIT && r->nr == KVP_SB_BLOCKS &&
+		    r->op == KVP_IO_WRITE_FUA)
 			return i;
 	}
 	return t->nr;
@@ -332,7 +338,8 @@ static bool next_without(struct life *l, const struct trace *t, u32 at, u32 ssd)
 	l->start.degraded = true;
 	good = run_life(l, img, NULL, true);
 	if (!good)
-		fprintf(stderr, "  ^ cut at %u of %u, and %llx are gone\n", at, t->nr, l->start.missing);
+		fprintf(stderr, "  ^ cut at %u of %u, and %llx are gone\n", at, t->nr,
+			l->start.missing);
 	l->start.missing = 0;
 	l->start.degraded = false;
 	for (i = 0; i < l->start.legs; i++)
@@ -350,7 +357,8 @@ static bool each_without(struct life *l, u32 hurt, u32 tries)
 	memset(&disks.trace, 0, sizeof(disks.trace));
 	for (i = 0; good && i < tries; i++)
 		for (ssd = first_ssd(l); good && ssd < l->start.legs; ssd++)
-			good = next_without(l, &t, from + (i ? rng_below(&rng, t.nr - from + 1) : 0), ssd);
+			good = next_without(l, &t, from + (i ? rng_below(&rng, t.nr - from + 1) :
+							   0), ssd);
 	trace_free(&t);
 	return good;
 }
@@ -358,7 +366,8 @@ static bool each_without(struct life *l, u32 hurt, u32 tries)
 /* Only what this life has written of the log. */
 static bool written(const struct life *l, u32 disk, u64 block)
 {
-	struct blk *b = image_blk(&l->img[disk], block), *was = image_blk(&l->base->img[disk], block);
+	struct blk *b = image_blk(&l->img[disk], block), *was = image_blk(&l->base->img[disk],
+		block);
 
 	return b && (!was || memcmp(b->data, was->data, KVP_BLOCK_SIZE));
 }
@@ -422,7 +431,8 @@ static bool go_on_with(struct life *l, void (*live)(struct life *l))
 	bool good = run_life(l, l->img, live, true);
 
 	keep_images(l);
-	return good && expect(l->generations, "there is no older generation: the test is not what it says");
+	return good && expect(l->generations,
+			      "there is no older generation: the test is not what it says");
 }
 
 static bool end_with(struct life *l, bool good)
@@ -436,7 +446,8 @@ static bool end_with(struct life *l, bool good)
 }
 
 /* Every block of the log that was written, one by one: copies of headers, payload, parity. */
-static bool hurt_life(const struct host_start *shape, void (*live)(struct life *l), void (*then)(struct life *l), enum harm harm)
+static bool hurt_life(const struct host_start *shape, void (*live)(struct life *l),
+		      void (*then)(struct life *l), enum harm harm)
 {
 	struct life *l = new_life(shape);
 	bool good = begin_with(l, live) && (!then || go_on_with(l, then));
@@ -450,7 +461,8 @@ static bool hurt_life(const struct host_start *shape, void (*live)(struct life *
 				hurt++;
 			}
 	if (good && live == live_with_fills)
-		good = expect(l->filled > 4, "%llu blocks were filled: the test is not what it says", l->filled);
+		good = expect(l->filled > 4,
+			      "%llu blocks were filled: the test is not what it says", l->filled);
 	if (good && hurt < 2 * shape->cache)
 		good = expect(false, "%u blocks were hurt: the test is not what it says", hurt);
 	return end_with(l, good);
@@ -461,7 +473,8 @@ static bool hurt_life(const struct host_start *shape, void (*live)(struct life *
 /* A header of a later activation, wherever one could be, on one SSD. */
 static void forge_epochs(struct life *l, u32 disk)
 {
-	struct kvp_log_hdr h = { .nonce = l->log_nonce, .epoch = 1000, .lsn = 12, .hdr_blocks = 1, .blocks = 2 };
+	struct kvp_log_hdr h = { .nonce = l->log_nonce, .epoch = 1000, .lsn = 12, .hdr_blocks = 1,
+				 .blocks = 2 };
 	u8 data[KVP_BLOCK_SIZE] = { 0 };
 	u64 block;
 
@@ -498,7 +511,8 @@ static u32 find_headers(struct life *l, u32 blocks)
 		struct kvp_place at = kvp_log_place(&l->g, lsn, 0);
 
 		image_read(&l->img[first_ssd(l) + at.leg], at.block, data);
-		if (le32_to_cpu(d->magic) == KVP_LOG_MAGIC && le64_to_cpu(d->nonce) == l->log_nonce &&
+		if (le32_to_cpu(d->magic) == KVP_LOG_MAGIC &&
+		    le64_to_cpu(d->nonce) == l->log_nonce &&
 		    le64_to_cpu(d->lsn) == lsn && le32_to_cpu(d->hdr_blocks) == blocks)
 			l->lsns[n++] = lsn;
 	}
@@ -560,7 +574,8 @@ static bool far_copy_is_a_witness(const struct host_start *shape)
 			if (l->lsns[i] != far)
 				rot_at(l, l->lsns[i] + !second);
 		}
-		good = good && expect(found, "there is no such header: the test is not what it says");
+		good = good && expect(found,
+				      "there is no such header: the test is not what it says");
 		l->expected = -EUCLEAN;
 		good = end_with(l, good && run_life(l, l->img, NULL, true));
 	}
@@ -632,7 +647,8 @@ static bool given_up(const struct host_start *shape)
 			l->expected = 0;
 			l->old = &l->before;
 			good = good && run_life(l, l->img, NULL, true);
-			good = good && expect(l->gone, "nothing is known to be lost, with %llx of %x missing",
+			good = good && expect(l->gone,
+					      "nothing is known to be lost, with %llx of %x missing",
 					      l->start.missing, all);
 			l->start.discard_log = false;
 			l->old = NULL;
@@ -668,20 +684,23 @@ static void run_hurts(const struct host_start *shape)
 		for (harm = 0; harm < HARMS; harm++) {
 			if (shape->parity && lives[whole[i]].live == live_with_long_headers)
 				continue;
-			snprintf(name, sizeof(name), "stripelog:%s:%s:%s", harm_names[harm], lives[whole[i]].name,
+			snprintf(name, sizeof(name), "stripelog:%s:%s:%s", harm_names[harm],
+				 lives[whole[i]].name,
 				 shape_of(shape));
 			if (wanted(name))
 				result(name, hurt_life(shape, lives[whole[i]].live, NULL, harm));
 		}
 	/* with parity, each start begins a new log */
 	for (harm = 0; !shape->parity && harm < HARMS; harm++) {
-		snprintf(name, sizeof(name), "stripelog:%s:generations:%s", harm_names[harm], shape_of(shape));
+		snprintf(name, sizeof(name), "stripelog:%s:generations:%s", harm_names[harm],
+			 shape_of(shape));
 		if (wanted(name))
 			result(name, hurt_life(shape, live_overwriting, live_discarding, harm));
 	}
 }
 
-static void test(const char *what, const struct host_start *shape, bool (*fn)(const struct host_start *shape))
+static void test(const char *what, const struct host_start *shape,
+		 bool (*fn)(const struct host_start *shape))
 {
 	char name[128];
 
@@ -703,7 +722,8 @@ void run_stripelog(void)
 
 	for (shape = shapes; shape < shapes + ARRAY_SIZE(shapes); shape++) {
 		for (i = 0; i < ARRAY_SIZE(lives); i++) {
-			snprintf(name, sizeof(name), "stripelog:cut:%s:%s", lives[i].name, shape_of(shape));
+			snprintf(name, sizeof(name), "stripelog:cut:%s:%s", lives[i].name,
+				 shape_of(shape));
 			if (wanted(name))
 				result(name, cut_life(name, shape, lives[i].live));
 		}

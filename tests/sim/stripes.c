@@ -54,11 +54,13 @@ static bool take_request(u64 offset, u32 blocks)
 		kvp_stripe_piece(legs.count, offset, blocks, piece, &p);
 		good &= expect(p.leg != parity.leg, "parity on the leg of its data");
 		good &= expect(p.blocks <= parity.blocks, "rows without parity");
-		good &= expect(!p.blocks || p.first == seen, "piece %u begins at %u", piece, p.first);
+		good &= expect(!p.blocks || p.first == seen, "piece %u begins at %u", piece,
+			       p.first);
 		for (row = 0; good && row < p.blocks; row++) {
 			struct kvp_stripe_at at = kvp_stripe_at(legs.count, blocks, p.first + row);
 
-			good &= expect(at.piece == piece && at.row == row, "block %u is in piece %u",
+			good &= expect(at.piece == piece && at.row == row,
+				       "block %u is in piece %u",
 				       p.first + row, at.piece);
 			good &= take(&p, row, "D", p.first + row);
 		}
@@ -124,8 +126,10 @@ bool stripe_requests_test(void)
 			for (leg = 0; leg < n; leg++)
 				for (row = 0; row < legs.rows; row++)
 					taken += !!*legs.text[leg][row];
-			good &= expect(taken == offset, "%llu of %llu blocks are taken", taken, offset);
-			good &= expect(legs.rows == (offset + n - 1) / n, "%llu rows for %llu blocks",
+			good &= expect(taken == offset, "%llu of %llu blocks are taken", taken,
+				       offset);
+			good &= expect(legs.rows == (offset + n - 1) / n,
+				       "%llu rows for %llu blocks",
 				       legs.rows, offset);
 		}
 	return good;
@@ -147,20 +151,26 @@ bool stripe_home_test(void)
 					struct kvp_piece p;
 
 					kvp_stripe_home(n, chunk, stripe, piece, &p);
-					good &= expect(p.blocks == chunk && p.block == stripe * chunk,
-						       "stripe %u piece %u: %u blocks at %llu", stripe,
+					good &= expect(p.blocks == chunk &&
+						       p.block == stripe * chunk,
+						       "stripe %u piece %u: %u blocks at %llu",
+						       stripe,
 						       piece, p.blocks, p.block);
-					good &= expect(kvp_stripe_piece_on(n, stripe, p.leg) == piece,
-						       "stripe %u piece %u: found as %u", stripe, piece,
+					good &= expect(kvp_stripe_piece_on(n, stripe,
+						p.leg) == piece,
+						       "stripe %u piece %u: found as %u", stripe,
+						       piece,
 						       kvp_stripe_piece_on(n, stripe, p.leg));
-					good &= expect(!piece || p.first == (piece - 1) * chunk, "first");
+					good &= expect(!piece || p.first == (piece - 1) * chunk,
+						       "first");
 					if (!piece)
 						parities[p.leg]++;
 					for (row = 0; good && row < p.blocks; row++)
 						good = take(&p, row, piece ? "D" : "P", row);
 				}
 			for (piece = 0; piece < n; piece++)
-				good &= expect(parities[piece] == 2, "leg %u has %u parities of %u stripes",
+				good &= expect(parities[piece] == 2,
+					       "leg %u has %u parities of %u stripes",
 					       piece, parities[piece], 2 * n);
 			good &= expect(legs.rows == 2ull * n * chunk, "%llu rows", legs.rows);
 		}
@@ -174,17 +184,21 @@ bool stripe_rows_test(void)
 	bool good = true;
 	u32 piece, row;
 
-	for (g.leg_count = KVP_STRIPE_MIN_LEGS; good && g.leg_count <= KVP_STRIPE_MAX_LEGS; g.leg_count++)
+	for (g.leg_count = KVP_STRIPE_MIN_LEGS; good && g.leg_count <= KVP_STRIPE_MAX_LEGS;
+	     g.leg_count++)
 		for (g.chunk_blocks = 1; good && g.chunk_blocks <= 16; g.chunk_blocks *= 4)
 			for (row = 0; good && row < 3 * g.leg_count * g.chunk_blocks; row++)
 				for (piece = 0; good && piece < g.leg_count; piece++) {
 					struct kvp_place at = kvp_row_place(&g, row, piece), as =
-						piece ? kvp_data_place(&g, kvp_row_block(&g, row, piece)) :
+						piece ? kvp_data_place(&g, kvp_row_block(&g, row,
+							piece)) :
 							kvp_parity_place(&g, row);
 
 					good = expect(at.leg == as.leg && at.block == as.block,
-						      "%u legs, row %u piece %u: leg %u block %llu, and leg %u block %llu",
-						      g.leg_count, row, piece, at.leg, at.block, as.leg, as.block);
+						      "%u legs, row %u piece %u: leg %u block "
+						      "%llu, and leg %u block %llu",
+						      g.leg_count, row, piece, at.leg, at.block,
+						      as.leg, as.block);
 				}
 	return good;
 }
@@ -204,11 +218,15 @@ static bool one_wide_row(const struct kvp_geometry *g, u64 row)
 		struct kvp_place at = piece ? kvp_data_place(g, block) : kvp_parity_place(g, row);
 		struct kvp_place as = kvp_row_place(g, row, piece);
 
-		good = expect(at.leg == (stripe + piece) % g->leg_count && at.block == g->data_start + row,
-			      "row %llu piece %u: leg %u block %llu", row, piece, at.leg, at.block) &&
-		       expect(as.leg == at.leg && as.block == at.block, "row %llu piece %u is in two places",
+		good = expect(at.leg == (stripe + piece) % g->leg_count &&
+			      at.block == g->data_start + row,
+			      "row %llu piece %u: leg %u block %llu", row, piece, at.leg,
+			      at.block) &&
+		       expect(as.leg == at.leg && as.block == at.block,
+			      "row %llu piece %u is in two places",
 			      row, piece) &&
-		       expect(kvp_stripe_piece_on(g->leg_count, stripe, at.leg) == piece, "leg %u has another piece",
+		       expect(kvp_stripe_piece_on(g->leg_count, stripe, at.leg) == piece,
+			      "leg %u has another piece",
 			      at.leg);
 		taken |= BIT(at.leg);
 		if (piece)
@@ -216,9 +234,11 @@ static bool one_wide_row(const struct kvp_geometry *g, u64 row)
 			       expect(block == (stripe * (g->leg_count - 1) + piece - 1) * g->chunk_blocks +
 					       row % g->chunk_blocks && block < g->data_blocks,
 				      "row %llu piece %u: block %llu", row, piece, block) &&
-			       expect(kvp_row_of(g, block) == row && kvp_piece_of(g, block) == piece,
+			       expect(kvp_row_of(g, block) == row &&
+				      kvp_piece_of(g, block) == piece,
 				      "block %llu is in another row", block) &&
-			       expect(kvp_entry_index(g, block) >> KVP_PTRS_SHIFT == page && block / leaf == page,
+			       expect(kvp_entry_index(g, block) >> KVP_PTRS_SHIFT == page &&
+				      block / leaf == page,
 				      "block %llu is below another leaf than its parity", block);
 	}
 	return good && expect(taken == BIT(g->leg_count) - 1, "row %llu is not on all legs", row) &&
@@ -242,13 +262,17 @@ bool stripe_wide_rows_test(void)
 				/* A vdev has 512 TiB at most. */
 				if (i && (n - 1) * leg_blocks[i] > 1ull << 36)
 					continue;
-				good = expect(!kvp_layout(KVP_VDEV_PARITY1, n, leg_blocks[i], 0, 0, &g, &why),
+				good = expect(!kvp_layout(KVP_VDEV_PARITY1, n, leg_blocks[i], 0, 0,
+							  &g, &why),
 					      "%u legs: %s", n, why.text) &&
-				       expect(!kvp_geometry_check(&g, leg_blocks[i], &why), "%s", why.text);
+				       expect(!kvp_geometry_check(&g, leg_blocks[i], &why), "%s",
+					      why.text);
 				rows = kvp_row_count(&g);
-				good = good && expect(rows > 1ull << 32 && rows < leg_blocks[i], "%llu rows", rows);
+				good = good && expect(rows > 1ull << 32 && rows < leg_blocks[i],
+						      "%llu rows", rows);
 				for (around = 1ull << 32; good && around < rows; around *= 2)
-					for (row = around - 20; good && row < around + 20 && row < rows; row++)
+					for (row = around - 20; good && row < around + 20 &&
+					     row < rows; row++)
 						good = one_wide_row(&g, row);
 				for (row = rows - 40; good && row < rows; row++)
 					good = one_wide_row(&g, row);

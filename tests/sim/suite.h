@@ -43,7 +43,8 @@ static inline bool __attribute__((warn_unused_result)) as_expected(bool good)
 	return good;
 }
 /** unexpected() - of expect(); false */
-bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why, ...);
+bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why,
+						      ...);
 
 /* A pool to begin with, made once: disks with some blocks written and home. */
 #define POOL_LEG_BLOCKS	2304u	/* 9 MiB: 512 blocks of data */

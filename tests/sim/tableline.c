@@ -149,9 +149,12 @@ static bool by_hand(u32 i)
 		good = expect(t->ret && t->line.error && strstr(t->line.error, lines[i].error),
 			      "'%s': %d, %s", lines[i].line, t->ret, t->line.error ?: "taken");
 	else
-		good = expect(!t->ret && t->s.log_bytes == lines[i].log && t->s.leg_bytes == lines[i].leg &&
-			      t->s.chunk_bytes == lines[i].chunk && t->s.dirty_bytes == lines[i].dirty,
-			      "'%s': %d, %s; %llu %llu %llu %llu", lines[i].line, t->ret, t->line.error ?: "-",
+		good = expect(!t->ret && t->s.log_bytes == lines[i].log &&
+			      t->s.leg_bytes == lines[i].leg &&
+			      t->s.chunk_bytes == lines[i].chunk &&
+			      t->s.dirty_bytes == lines[i].dirty,
+			      "'%s': %d, %s; %llu %llu %llu %llu", lines[i].line, t->ret,
+			      t->line.error ?: "-",
 			      t->s.log_bytes, t->s.leg_bytes, t->s.chunk_bytes, t->s.dirty_bytes);
 	forget(t);
 	return good;
@@ -160,19 +163,25 @@ static bool by_hand(u32 i)
 /* --- and by chance ------------------------------------------------------------------------- */
 
 static const char *const numbers[] = {
-	"0", "1", "2", "3", "4", "16", "17", "47", "48", "64", "65", "4096", "65536", "64K", "8M", "1G", "K",
-	"-1", "+2", "", "4294967295", "4294967296", "4294967297", "4294967298", "9223372036854775808",
-	"18446744073709551615", "18446744073709551616", "18446744073709617152", "16777216T", "17179869184G",
-	"18014398509481984K", "18014398509481985K", "99999999999999999999999999", "0x10", "1.5", "1E",
+	"0", "1", "2", "3", "4", "16", "17", "47", "48", "64", "65", "4096", "65536", "64K", "8M",
+	"1G", "K",
+	"-1", "+2", "", "4294967295", "4294967296", "4294967297", "4294967298",
+	"9223372036854775808",
+	"18446744073709551615", "18446744073709551616", "18446744073709617152", "16777216T",
+	"17179869184G",
+	"18014398509481984K", "18014398509481985K", "99999999999999999999999999", "0x10", "1.5",
+	"1E",
 };
 
 static const char *const keys[] = {
-	"log_size", "size", "chunk", "cache_dirty_max", "name", "comment", "host", "write_buffer", "fill_dwpd",
+	"log_size", "size", "chunk", "cache_dirty_max", "name", "comment", "host", "write_buffer",
+	"fill_dwpd",
 	"commit_interval_ms", "strict", "failmode", "nonsense", "", "sizes", "siz",
 };
 
 static const char *const others[] = {
-	"-", UUID, "format", "readonly", "replace", "add", "single", "mirror", "parity1", "cache", "cache-parity1",
+	"-", UUID, "format", "readonly", "replace", "add", "single", "mirror", "parity1", "cache",
+	"cache-parity1",
 	"/dev/a", "/dev/b", "8:1", "=", "a=", "\\", "\x80\xff", "\n",
 };
 
@@ -257,7 +266,8 @@ static __int128 number_of(const char *text)
  */
 static bool as_said(const struct trial *t)
 {
-	const u64 *at[] = { &t->s.log_bytes, &t->s.leg_bytes, &t->s.chunk_bytes, &t->s.dirty_bytes };
+	const u64 *at[] = { &t->s.log_bytes, &t->s.leg_bytes, &t->s.chunk_bytes,
+			    &t->s.dirty_bytes };
 	u32 options = (u32)number_of(t->words[1] + (*t->words[1] == '+')), i, k, vdev = 0, legs = 0;
 	__int128 want[4] = { 0 };
 
@@ -271,12 +281,14 @@ static bool as_said(const struct trial *t)
 	while (i < t->nr) {
 		__int128 n = number_of(t->words[i + 1] + (*t->words[i + 1] == '+'));
 
-		if (!expect(vdev < t->s.nr_vdevs && t->s.vdevs[vdev].nr_legs == n, "vdev %u has other legs", vdev))
+		if (!expect(vdev < t->s.nr_vdevs && t->s.vdevs[vdev].nr_legs == n,
+			    "vdev %u has other legs", vdev))
 			return false;
 		legs += t->s.vdevs[vdev++].nr_legs;
 		i += 2 + (u32)n;
 	}
-	return expect(i == t->nr && vdev == t->s.nr_vdevs && legs == t->s.nr_legs && legs <= KVP_MAX_LEGS &&
+	return expect(i == t->nr && vdev == t->s.nr_vdevs && legs == t->s.nr_legs &&
+		      legs <= KVP_MAX_LEGS &&
 		      t->opened <= legs, "%u vdevs, %u legs", vdev, legs);
 }
 
@@ -288,7 +300,8 @@ static bool by_chance(struct rng *rng, u32 *taken)
 	some_line(t, rng);
 	parse(t);
 	*taken += !t->ret;
-	good = t->ret ? expect(t->line.error && *t->line.error, "refused with %d, but without words", t->ret) :
+	good = t->ret ? expect(t->line.error && *t->line.error,
+			       "refused with %d, but without words", t->ret) :
 			as_said(t);
 	forget(t);
 	return good;
@@ -309,5 +322,6 @@ void run_tableline(void)
 		return;
 	for (i = 0, good = true; good && i < n; i++)
 		good = by_chance(&rng, &taken);
-	result("tableline_by_chance", good && expect(taken > n / 50 && taken < n, "%u of %u were taken", taken, n));
+	result("tableline_by_chance", good && expect(taken > n / 50 && taken < n,
+						     "%u of %u were taken", taken, n));
 }

@@ -566,7 +566,8 @@ static void start_while_a_leg_is_silent(struct trouble *t)
 {
 	struct host *h = &t->host;
 
-	disks_fault(FAULT_READ_EIO, 1, disks.img[1].blocks ? KVP_LABEL_BLOCKS : 0, KVP_LABEL_BLOCKS + 4096);
+	disks_fault(FAULT_READ_EIO, 1, disks.img[1].blocks ? KVP_LABEL_BLOCKS : 0,
+		    KVP_LABEL_BLOCKS + 4096);
 	if (!host_start(h, &t->o, &t->start))
 		sim_fail("started, although a leg that does not answer may have the page");
 	disks.nr_faults = 0;
@@ -728,6 +729,7 @@ void run_trouble(void)
 	two_lives("lost_leaf_at_start", write_and_lose_leaf, start_without_leaf, 2, LEG_BLOCKS);
 	two_lives("lost_page_above_at_start", write_and_lose_page_above, start_without_page_above,
 		  2, 3 * 262144);
-	two_lives("silent_page_above_at_start", write_and_silence_page_above, start_while_a_leg_is_silent,
+	two_lives("silent_page_above_at_start", write_and_silence_page_above,
+		  start_while_a_leg_is_silent,
 		  2, 3 * 262144);
 }

@@ -15,7 +15,8 @@
 static void add_vdev(struct kvp_sb *sb, u32 kind, u32 legs, u32 segments, u32 segment_blocks)
 {
 	sb->vdevs[sb->vdev_count++] = (struct kvp_geometry){
-		.kind = kind, .leg_count = legs, .segments = segments, .segment_blocks = segment_blocks,
+		.kind = kind, .leg_count = legs, .segments = segments,
+			.segment_blocks = segment_blocks,
 		.chunk_blocks = kind == KVP_VDEV_PARITY1 ? KVP_CHUNK_BLOCKS : 0,
 	};
 }
@@ -134,7 +135,8 @@ static void spoil_next_entry(struct turns *t)
 	const struct kvp_vdev *v = kvp_log_vdev(pool, pool->log->head.lsn);
 	u32 disk = v->legs[0].bdev->index;
 
-	disks_fault(FAULT_WRITE_EIO, disk, disks.log_first[disk], disks.log_end[disk] - 1)->times = 1;
+	disks_fault(FAULT_WRITE_EIO, disk, disks.log_first[disk],
+		    disks.log_end[disk] - 1)->times = 1;
 	t->crash.given_up = BIT(disk);
 	t->host.may_fail = true;
 	t->cuts_from = disks.trace.nr;

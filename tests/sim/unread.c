@@ -79,7 +79,8 @@ static void start_main(void *arg)
 
 enum hiccup { ONE, ALL_BEHIND, READS_THERE, HICCUPS };
 
-static bool run(struct unread *t, void (*main)(void *), const struct image *img, u32 first, enum hiccup how,
+static bool run(struct unread *t, void (*main)(void *), const struct image *img, u32 first,
+		enum hiccup how,
 		int error, u32 cut_at)
 {
 	struct sim_config config;
@@ -110,8 +111,10 @@ static bool all_there(struct unread *t, u32 seed)
 {
 	struct image img[MAX_DISKS];
 	struct crash c = {
-		.images = img, .legs = t->start.legs, .parity = t->start.parity, .cache = t->start.cache,
-		.cache_parity = t->start.cache_parity, .o = &t->o, .at = ~0u, .seed = mix64(opt.seed, seed),
+		.images = img, .legs = t->start.legs, .parity = t->start.parity,
+			.cache = t->start.cache,
+		.cache_parity = t->start.cache_parity, .o = &t->o, .at = ~0u,
+			.seed = mix64(opt.seed, seed),
 		.given_up = t->failed,
 	};
 	bool good;
@@ -124,14 +127,16 @@ static bool all_there(struct unread *t, u32 seed)
 
 static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
 {
-	static const char * const what[HICCUPS] = { "", " and all behind it", " and all later reads there" };
+	static const char * const what[HICCUPS] = { "", " and all behind it",
+						    " and all later reads there" };
 	bool good = run(t, start_main, t->img, first, how, error, 0);
 
 	t->starts += !t->refused;
 	t->refusals += !!t->refused;
 	good = good && all_there(t, first);
 	if (!good)
-		fprintf(stderr, "  ^ %s: request %u%s ended with %d, and the start with %d %s\n", t->name, first,
+		fprintf(stderr, "  ^ %s: request %u%s ended with %d, and the start with %d %s\n",
+			t->name, first,
 			what[how], error, t->refused, t->host.refusal.why);
 	return good;
 }
@@ -159,10 +164,12 @@ static bool each_request(struct unread *t, u32 step)
 			u32 turn = i / step + (u32)opt.seed;
 
 			if (opt.thorough || (k / HICCUPS == turn % ARRAY_SIZE(errors) &&
-					     (k % HICCUPS == READS_THERE || k % HICCUPS == turn / 4 % 2)))
+					     (k % HICCUPS == READS_THERE ||
+					      k % HICCUPS == turn / 4 % 2)))
 				good = one_start(t, i, k % HICCUPS, errors[k / HICCUPS]);
 		}
-	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts, t->refusals);
+	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts,
+			      t->refusals);
 }
 
 /* From the contents after a recovery that was cut at @percent of its writes. */
@@ -193,11 +200,13 @@ static void shape_test(const char *shape, const struct host_start *s)
 	t = calloc(1, sizeof(*t));
 	t->name = name;
 	t->start = *s;
-	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
+	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
+		base_pool(s->legs, false);
 	oracle_copy(&t->o, &t->base->o);
 	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
 	copy_img(t->img, disks.img, s->legs);
-	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) && each_request_again(t, 85);
+	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) &&
+		each_request_again(t, 85);
 	free_img(t->img, s->legs);
 	oracle_free(&t->o);
 	result(name, good);
@@ -213,7 +222,9 @@ void run_unread(void)
 	shape_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
 	shape_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
 	shape_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
-	shape_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true });
+	shape_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3,
+							   .cache_parity = true });
 	shape_test("parity1-stripes",
-		   &(struct host_start){ .legs = 6, .parity = true, .cache = 3, .cache_parity = true });
+		   &(struct host_start){ .legs = 6, .parity = true, .cache = 3,
+					 .cache_parity = true });
 }

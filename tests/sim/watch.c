@@ -84,7 +84,8 @@ static bool valid(u32 disk, u32 end, u32 slot)
 
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
 		image_read(&disks.img[disk], at + i, (u8 *)&w.disk_sb + i * KVP_BLOCK_SIZE);
-	return !kvp_sb_decode(&w.disk_sb, at << KVP_BLOCK_SHIFT, disks.img[disk].blocks, &w.sb, &why);
+	return !kvp_sb_decode(&w.disk_sb, at << KVP_BLOCK_SHIFT, disks.img[disk].blocks, &w.sb,
+			      &why);
 }
 
 static void add(struct ring *r, struct slot s, u32 where)
@@ -166,7 +167,8 @@ static void check_sb(u32 disk, u32 end, u32 slot)
 	for (i = 0; i < 2; i++)
 		if (r->last[i].sequence && r->where[i] == slot &&
 		    (w.writing[disk][!end] || newer(r->last[0], other->last[0])))
-			sim_fail("R13: a superblock of disk %u goes where one of the last two is, slot %u",
+			sim_fail("R13: a superblock of disk %u goes where one of the last two is, "
+				 "slot %u",
 				 disk, slot);
 }
 
@@ -193,7 +195,8 @@ static bool is_copy(u32 disk, u64 block, const void *data)
 
 static void check_witness(const struct kvp_disk_log_hdr *d)
 {
-	u64 lsn = le64_to_cpu(d->lsn), prev = le64_to_cpu(d->prev_lsn), durable = le64_to_cpu(d->durable);
+	u64 lsn = le64_to_cpu(d->lsn), prev = le64_to_cpu(d->prev_lsn),
+		durable = le64_to_cpu(d->durable);
 	u64 segment = disks.log_segment;
 
 	if (durable + KVP_LOG_UNWITNESSED <= lsn)
@@ -253,7 +256,8 @@ void watch_end(const struct trace_request *r)
 	u32 end, slot;
 	struct slot s;
 
-	if (!is_durable_write(r->op) || disks.forged || !is_sb(r->disk, r->block, r->nr, &end, &slot))
+	if (!is_durable_write(r->op) || disks.forged || !is_sb(r->disk, r->block, r->nr, &end,
+							       &slot))
 		return;
 	w.writing[r->disk][end]--;
 	if (r->error)

@@ -172,7 +172,8 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 		/* the blocks that did not come, from scratch */
 		for (i = 0; i < n; i++)
 			if (errors[i])
-				errors[i] = host_read_slowly(h, block + i, data + i * KVP_BLOCK_SIZE);
+				errors[i] = host_read_slowly(h, block + i,
+							     data + i * KVP_BLOCK_SIZE);
 	}
 	return made;
 }

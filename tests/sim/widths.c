@@ -127,7 +127,8 @@ static bool cut_here(struct wide *w, const struct cutter *cut)
 	w->at = cut->at;
 	for (choice = 0; good && choice < 3; choice++) {
 		for (i = 0; i < n; i++)
-			fates[i] = choice == 2 ? rng_below(&w->rng, 3) : choice ? FATE_KEPT : FATE_DROPPED;
+			fates[i] = choice == 2 ? rng_below(&w->rng, 3) : choice ? FATE_KEPT :
+				FATE_DROPPED;
 		cutter_images(cut, fates, &w->rng, images);
 		check_stats.images++;
 		good = starts(w, images, 0) &&
@@ -197,7 +198,8 @@ void run_widths(void)
 	wide("width:mirror16", mirror, 512);
 	wide("width:parity16", parity, 3072);
 	for (i = 0; i < KVP_MAX_VDEVS; i++)
-		many[i] = (struct host_vdev){ .legs = KVP_MAX_LEGS / KVP_MAX_VDEVS, .parity = i % 2 };
+		many[i] = (struct host_vdev){ .legs = KVP_MAX_LEGS / KVP_MAX_VDEVS,
+					      .parity = i % 2 };
 	wide("width:vdevs16", many, 3 * KVP_MAX_VDEVS * KVP_EXTENT_BLOCKS);
 	many[i - 1] = (struct host_vdev){ .legs = KVP_MAX_LEGS / KVP_MAX_VDEVS, .cache = true };
 	wide("width:vdevs15+3", many, 3 * KVP_MAX_VDEVS * KVP_EXTENT_BLOCKS);
