@@ -107,10 +107,7 @@ static void readers_repair_each_level(struct trouble *t)
 	}
 }
 
-/*
- * --- a page above the leaves that is bad in every copy
- * -------------------------------------------------
- */
+/* --- a page above the leaves that is bad in every copy ------------------------------- */
 
 #define WIDE_LEGS	(3u * 262144)		/* 3 GiB: pages above the leaves have neighbours */
 #define BELOW		(512u * LEAF)		/* blocks below one of those */
@@ -331,10 +328,7 @@ static void page_above_that_may_come_back(struct trouble *t)
 		sim_fail("it was not given up by force");
 }
 
-/*
- * --- discards
- * ----------------------------------------------------------------------------------------
- */
+/* --- discards ------------------------------------------------------------ */
 
 static u64 leaf_discards(struct host *h)
 {
@@ -705,10 +699,7 @@ static void discard_and_write_again(struct trouble *t)
 	host_checkpoint(h);
 }
 
-/*
- * --- poison, and a scrub's locks
- * ------------------------------------------------------------------------
- */
+/* --- poison, and a scrub's locks ----------------------------------------------------- */
 
 /* Pointers show where poison is; until they do, pages in memory do. */
 static void poison_is_found_by_pointers(struct trouble *t)
@@ -769,10 +760,7 @@ static void scrub_holds_nobody_up(struct trouble *t)
 		host_sleep(1);
 }
 
-/*
- * --- all of them
- * ----------------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------ */
 
 static void run_deep_discards(void)
 {

@@ -1040,10 +1040,7 @@ static bool chain_is_cut_short(struct parity_test *t)
 	return good;
 }
 
-/*
- * --- a chain that was complete, and cannot be read any more (R27)
- * ------------------------------------
- */
+/* --- a chain that was complete, and cannot be read any more (R27) -------------------- */
 
 /* Where on each disk a chain lies; and a start during which it cannot be read there. */
 struct chain_test {

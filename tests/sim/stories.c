@@ -1855,10 +1855,7 @@ static bool rot_leaves_the_ring_its_lines(struct story *s)
 	       run_life(s, live_mended);
 }
 
-/*
- * --- what cannot be read now is not absent: R27
- * ---------------------------------------------------
- */
+/* --- what cannot be read now is not absent: R27 -------------------------------------- */
 
 static const int any_error[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENOLINK, -ENODATA };
 
@@ -2035,10 +2032,7 @@ static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
 	return true;
 }
 
-/*
- * --- running them
- * ------------------------------------------------------------------------------------
- */
+/* --- running them ------------------------------------------------------------ */
 
 static const struct base *base_of(const struct host_start *shape)
 {

@@ -578,10 +578,7 @@ static void start_while_a_leg_is_silent(struct trouble *t)
 		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 }
 
-/*
- * --- legs that hang
- * -------------------------------------------------------------------------------
- */
+/* --- legs that hang ------------------------------------------------------------ */
 
 #define HELD 5
 
