@@ -470,7 +470,7 @@ static bool ring_taken(struct kvp_pool *pool)
 		struct kvp_io *io = &f->ring_ios[i];
 
 		if (io->leg && io->error) {
-			kvp_leg_fail(io->leg, "a write to the cache failed");
+			kvp_leg_give_up(io->leg, "a write to the cache failed");
 			failed = true;
 		}
 		taken |= io->leg && !io->error;

@@ -116,7 +116,7 @@ struct kvp_admission {
  *
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
-int kvp_admit_start(struct kvp_pool *pool);
+int __must_check kvp_admit_start(struct kvp_pool *pool);
 
 /** kvp_admit_exit() - after the last other user of the pool is gone; before kvp_scache_exit(). May sleep. */
 void kvp_admit_exit(struct kvp_pool *pool);

@@ -80,7 +80,7 @@ struct kvp_rebuild {
  * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache (kvp_scache_start())
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
-int kvp_rebuild_start(struct kvp_pool *pool);
+int __must_check kvp_rebuild_start(struct kvp_pool *pool);
 
 /** kvp_rebuild_exit() - after the last other user of the pool is gone; before kvp_scache_exit(). May sleep. */
 void kvp_rebuild_exit(struct kvp_pool *pool);

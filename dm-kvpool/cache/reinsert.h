@@ -37,7 +37,7 @@ struct kvp_reinsert {
 };
 
 /** kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may sleep. */
-int kvp_reinsert_start(struct kvp_pool *pool);
+int __must_check kvp_reinsert_start(struct kvp_pool *pool);
 
 /** kvp_reinsert_exit() - after the last other user of the pool is gone. May sleep. */
 void kvp_reinsert_exit(struct kvp_pool *pool);

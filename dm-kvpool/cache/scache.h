@@ -86,7 +86,7 @@ struct kvp_scache {
  * kvp_scache_start() - begin to note what lies on the cache, if there is one
  * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
  */
-int kvp_scache_start(struct kvp_pool *pool);
+int __must_check kvp_scache_start(struct kvp_pool *pool);
 
 /**
  * kvp_scache_next_lsn() - the first place at or behind @lsn for a log that moves to @v
@@ -121,16 +121,16 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
  * known of it; -EINVAL: there is no memory for it, or no cache; -ENODEV: the SSD that should have it is
  * gone. Context: process.
  */
-int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
-		    const atomic_t *changes, u32 seen);
+int __must_check kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+				 const atomic_t *changes, u32 seen);
 
 /**
  * kvp_scache_move() - the same of @e->key, which was copied there from where @e says
  *
  * Wherever it lies by now. Return: as kvp_scache_fill(). Context: process.
  */
-int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
-		    const atomic_t *changes, u32 seen);
+int __must_check kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+				 const atomic_t *changes, u32 seen);
 
 /**
  * kvp_scache_live() - what lies in the @nr blocks of a segment that the log writes next at @lsn
@@ -148,8 +148,8 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
  * Return: 0 if @page is that version. Else it is not there any more, or cannot be read; no error of
  * the SSD is counted, since a read by a user does that. Context: process, waits for I/O.
  */
-int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
-		      struct page *page);
+int __must_check kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e,
+				   u64 entry, struct page *page);
 
 /** kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any context. */
 u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn);
@@ -167,7 +167,8 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn);
  * They enter where nothing is known of their blocks, if the log has not come to that segment again.
  * Return: how many did; -ESTALE: it has. Context: process, may sleep.
  */
-int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e, u32 n);
+int __must_check kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e,
+				    u32 n);
 
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
 void kvp_scache_forget(struct kvp_pool *pool, u64 block);
@@ -242,7 +243,7 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
  * -ENOMEM: one that may have it did not answer. Context: process, waits for I/O; under the
  * block's range lock.
  */
-int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
+int __must_check kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
 
 /**
  * kvp_scache_written() - behind this lsn nothing was ever written to the cache

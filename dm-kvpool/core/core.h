@@ -360,9 +360,15 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
  * fails the request. Otherwise acknowledgements are held until the survivors record
  * the loss (kvp_members_settle()). Context: any.
  */
-static inline bool kvp_leg_fail(struct kvp_leg *leg, const char *why)
+static inline bool __must_check kvp_leg_fail(struct kvp_leg *leg, const char *why)
 {
 	return leg->pool->leg_client->fail(leg, why);
+}
+
+/** kvp_leg_give_up() - kvp_leg_fail() where no request depends on it: the last leg stays; any context */
+static inline void kvp_leg_give_up(struct kvp_leg *leg, const char *why)
+{
+	leg->pool->leg_client->fail(leg, why);
 }
 
 /**

@@ -28,7 +28,8 @@ struct kvp_range {
 void kvp_range_locks_init(struct kvp_range_locks *locks);
 
 /** kvp_range_trylock() - lock blocks @first .. @last; false if any is held */
-bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);
+bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first,
+				    u64 last);
 
 /** kvp_range_lock() - the same, waiting. Context: process, holding no other range. */
 void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);

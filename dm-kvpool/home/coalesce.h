@@ -24,7 +24,7 @@ struct kvp_vdev;
 #define KVP_STRETCH_BLOCKS	256u	/* at most: a request of 1 MiB */
 
 /** kvp_coalesce_alloc() - NULL: there is no memory. Context: process. */
-struct kvp_coalesce *kvp_coalesce_alloc(struct kvp_pool *pool);
+struct kvp_coalesce * __must_check kvp_coalesce_alloc(struct kvp_pool *pool);
 void kvp_coalesce_free(struct kvp_coalesce *b);
 
 /** kvp_coalesce_gap() - so many blocks between two that go home to a mirror may be written with them; 0: none */
@@ -62,7 +62,8 @@ bool kvp_coalesce_wait(struct kvp_coalesce *b);
  * Pages of @batch are used until kvp_coalesce_reset(). Return: false if @batch had no room for all; then it must not
  * be written. Context: after kvp_coalesce_wait().
  */
-bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, struct kvp_batch *batch);
+bool __must_check kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions,
+				   struct kvp_batch *batch);
 
 /** kvp_coalesce_reset() - forget all stretches; none is being read or written */
 void kvp_coalesce_reset(struct kvp_coalesce *b);

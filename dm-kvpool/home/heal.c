@@ -57,7 +57,7 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 	    kvp_io_page(leg, KVP_IO_READ, at, scratch) ||
 	    !verifies(pool, block, entry, scratch)) {
 		atomic64_inc(&leg->err_write);
-		kvp_leg_fail(leg, "a bad block cannot be repaired");
+		kvp_leg_give_up(leg, "a bad block cannot be repaired");
 		return;
 	}
 	atomic64_inc(&leg->healed);

@@ -36,7 +36,8 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
  * -EBADMSG: no copy verifies, and the block is poisoned now:
  * kvp_poison_settle() before anybody is told, without the lock.
  */
-int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare);
+int __must_check kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page,
+			       struct page *spare);
 
 /** kvp_copies_read() - kvp_home_read() for a block that is on all legs, and that the table calls valid by @entry */
 int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
@@ -52,7 +53,7 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
  * Return: 0, or the error of the table, and nothing is changed. Context: the destage worker,
  * which has brought home what was logged before; waits for I/O.
  */
-int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
+int __must_check kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
  * kvp_block_read() - the newest version of one block into a private page, from scratch
@@ -60,6 +61,6 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
  * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context:
  * process; waits for I/O, and for memory.
  */
-int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
+int __must_check kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
 
 #endif /* KVP_HEAL_H */

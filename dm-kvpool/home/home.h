@@ -27,7 +27,7 @@ struct kvp_discard_at {
  * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.
  * @whole: of a parity1: for whole stripes, of which nothing has to be read: more at a time
  */
-struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole);
+struct kvp_home * __must_check kvp_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_home_free(struct kvp_home *h);
 
 /** kvp_home_sort() - versions by block, those of one block in the order that they had */
@@ -48,7 +48,8 @@ void kvp_home_sort(struct list_head *versions);
  * -ENOMEM: no memory for a table page, and a checkpoint may help. Then what is
  * not home is still on @versions. Context: process, waits for I/O.
  */
-int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit);
+int __must_check kvp_home_write(struct kvp_home *h, struct list_head *versions,
+				struct kvp_log_at limit);
 
 /**
  * kvp_home_discard() - apply a discard whose record is durable; does not forget it
@@ -60,11 +61,11 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  *
  * Return: 0; 1: more leaves than that; else errors as kvp_home_write().
  */
-int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct kvp_discard_at *at,
-		     u32 *leaves);
+int __must_check kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole,
+				  struct kvp_discard_at *at, u32 *leaves);
 
 /** kvp_home_discard_leaves() - the same of @v from *@own to before @end, whole stripes of a parity1; 0 or -errno */
-int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
+int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
 
 /** kvp_home_discard_rows() - the same of a vdev with rows: a row in which it ends is written, as older than @behind */
 int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,

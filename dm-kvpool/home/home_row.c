@@ -549,8 +549,10 @@ static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp
 	if (kvp_batch_add_at(h->batch, v, at, page))
 		return 0;
 	ret = kvp_batch_write(h->batch);
-	kvp_batch_add_at(h->batch, v, at, page);
-	return ret;
+	if (ret)
+		return ret;
+	/* It is empty now. */
+	return WARN_ON_ONCE(!kvp_batch_add_at(h->batch, v, at, page)) ? -EIO : 0;
 }
 
 /* What a row's piece has to become; NULL: it stays as it is, or has no contents. */

@@ -15,7 +15,7 @@ struct kvp_pool;
 struct kvp_vdev;
 
 /** kvp_row_home_alloc() - as kvp_home_alloc() */
-struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole);
+struct kvp_row_home * __must_check kvp_row_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_row_home_free(struct kvp_row_home *h);
 
 /**
@@ -26,7 +26,8 @@ void kvp_row_home_free(struct kvp_row_home *h);
  *
  * All are blocks of a parity1, of one or several. Errors and context as kvp_home_write().
  */
-int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit);
+int __must_check kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions,
+				    struct kvp_log_at limit);
 
 /**
  * kvp_row_home_discard() - make blocks of @v unwritten, from *@own to before @end
@@ -36,7 +37,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
  *
  * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
  */
-int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
-			 struct kvp_log_at limit, u32 *leaves);
+int __must_check kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+				      struct kvp_log_at limit, u32 *leaves);
 
 #endif /* KVP_HOME_ROW_H */

@@ -25,7 +25,7 @@ bool kvp_block_missing(struct kvp_pool *pool, u64 block);
  * waits for memory, heals, and finds out what is lost. Context: process, waits
  * for I/O; takes the stripe's range lock.
  */
-int kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr,
-		     void (*give)(void *to, struct page *page), void *to);
+int __must_check kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr, void (*give)(void *to,
+				  struct page *page), void *to);
 
 #endif /* KVP_MISSING_H */

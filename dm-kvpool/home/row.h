@@ -34,7 +34,7 @@ u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *p
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece);
 
 /** kvp_row_load() - what is at @block of a leg, however long memory is short; its error */
-int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
+int __must_check kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
 
 /**
  * kvp_row_read() - one piece from its home, verified; counts what is wrong
@@ -44,8 +44,8 @@ int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
  * gone for good; -ENXIO: its leg is out; another -errno: its leg does not
  * answer. Context: process, waits for I/O, and for memory.
  */
-int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		 struct page *page);
+int __must_check kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
+			      u32 piece, struct page *page);
 
 /**
  * kvp_row_rebuild() - one piece from all others, or the SSD cache, verified; the piece itself is not read
@@ -56,8 +56,8 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
  * be, from verified data. Return: 0; -EBADMSG: it is lost; -EIO: a leg does not
  * answer that may have what is missing.
  */
-int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		    struct page *page, struct page *scratch);
+int __must_check kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
+				 u32 piece, struct page *page, struct page *scratch);
 
 /** kvp_row_heal() - a bad piece gets @good; its leg is given up if it does not take it */
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
@@ -69,11 +69,11 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 /**
  * kvp_row_home_read() - kvp_home_read() for a block of a parity1 that the table calls valid
  */
-int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
-		      struct page *spare);
+int __must_check kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
+				   struct page *page, struct page *spare);
 
 /** kvp_row_scrub_parity() - verify the parity of a row, and mend or compute it; as kvp_home_read() */
-int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *page,
-			 struct page *scratch);
+int __must_check kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row,
+				      struct page *page, struct page *scratch);
 
 #endif /* KVP_ROW_H */

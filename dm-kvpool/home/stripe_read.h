@@ -78,7 +78,7 @@ bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
  * being written, or was, or its parity is not known, so none is to be believed, whatever
  * its sum is. Context: process.
  */
-int kvp_stripe_read_make(const struct kvp_stripe_read *s,
-			 void (*xor)(void *to, u32 slot, u32 from, u32 nr), void *to);
+int __must_check kvp_stripe_read_make(const struct kvp_stripe_read *s, void (*xor)(void *to,
+				      u32 slot, u32 from, u32 nr), void *to);
 
 #endif /* KVP_STRIPE_READ_H */

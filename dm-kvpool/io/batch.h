@@ -37,15 +37,16 @@ struct kvp_batch {
 };
 
 /** kvp_batch_alloc() - memory for a batch; NULL if there is none. Context: process. */
-struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool);
+struct kvp_batch * __must_check kvp_batch_alloc(struct kvp_pool *pool);
 void kvp_batch_free(struct kvp_batch *b);
 
 /** kvp_batch_add() - @page goes to @block of every leg of @v; false when the batch is full */
-bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block, struct page *page);
+bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block,
+				struct page *page);
 
 /** kvp_batch_add_at() - @page goes to one place of @v; if its leg is out it goes nowhere */
-bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_place at,
-		      struct page *page);
+bool __must_check kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v,
+				   struct kvp_place at, struct page *page);
 
 /** kvp_batch_reset() - forget what was added */
 void kvp_batch_reset(struct kvp_batch *b);
@@ -62,6 +63,6 @@ void kvp_batch_reset(struct kvp_batch *b);
  * perhaps there is no other. Some legs may have some of it, and it is to be made anew.
  * Context: process, waits for I/O.
  */
-int kvp_batch_write(struct kvp_batch *b);
+int __must_check kvp_batch_write(struct kvp_batch *b);
 
 #endif /* KVP_BATCH_H */

@@ -550,7 +550,7 @@ static void look_at_legs(struct kvp_pool *pool)
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
 		if (((lost >> i & 1) || (most && keeps_reads(leg, most))) && may_do_without(leg))
-			kvp_leg_fail(leg, "does not answer");
+			kvp_leg_give_up(leg, "does not answer");
 	}
 }
 

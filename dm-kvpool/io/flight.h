@@ -91,7 +91,7 @@ struct kvp_flights {
 extern struct workqueue_struct *kvp_strays_wq;
 
 /** kvp_flights_init() - before a pool's first I/O; 0 or -ENOMEM */
-int kvp_flights_init(struct kvp_pool *pool);
+int __must_check kvp_flights_init(struct kvp_pool *pool);
 
 /** kvp_flights_stop() - the pool stops: no request has a waiter any more. Context: process. */
 void kvp_flights_stop(struct kvp_pool *pool);

@@ -21,7 +21,7 @@ bool kvp_inject_allowed(void);
  * In place of what was ordered before; 0 ends it. Nothing of such a request reaches
  * the device, but of a read that a caller's bio makes itself. Return: 0, or -EINVAL.
  */
-int kvp_inject(struct kvp_leg *leg, const char *kind, u32 count);
+int __must_check kvp_inject(struct kvp_leg *leg, const char *kind, u32 count);
 
 /** kvp_injected() - is this request one of them? It is counted. Context: any. */
 static inline bool kvp_injected(struct kvp_leg *leg, enum kvp_fault kind)

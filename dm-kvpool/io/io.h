@@ -127,9 +127,9 @@ void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32
 void kvp_io_group_wait(struct kvp_io_group *group);
 
 /** kvp_io_sync() - submit one request and wait; returns its error */
-int kvp_io_sync(struct kvp_io *io);
+int __must_check kvp_io_sync(struct kvp_io *io);
 
 /** kvp_io_page() - read or write one page; returns the error */
-int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page);
+int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page);
 
 #endif /* KVP_IO_H */

@@ -10,7 +10,7 @@ struct kvp_pool;
  * Not one for all: with a pool as a leg of another, those that wait for the
  * lower one would hold what it needs to serve them.
  */
-int kvp_io_bio_init(struct kvp_pool *pool);
+int __must_check kvp_io_bio_init(struct kvp_pool *pool);
 void kvp_io_bio_exit(struct kvp_pool *pool);
 
 #endif /* KVP_IO_BIO_H */

@@ -30,7 +30,7 @@ struct kvp_pool;
 struct kvp_share;
 
 /** kvp_leg_queues_init() - a queue for each device that the pool may have as a leg; 0 or -ENOMEM */
-int kvp_leg_queues_init(struct kvp_pool *pool);
+int __must_check kvp_leg_queues_init(struct kvp_pool *pool);
 
 /** kvp_leg_queues_exit() - after the last bio has ended. Context: process. */
 void kvp_leg_queues_exit(struct kvp_pool *pool);

@@ -26,6 +26,6 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 void kvp_leg_choose_this(struct kvp_leg *leg);
 
 /** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
-int kvp_legs_flush(struct kvp_pool *pool);
+int __must_check kvp_legs_flush(struct kvp_pool *pool);
 
 #endif /* KVP_MIRROR_H */

@@ -16,7 +16,7 @@ struct kvp_pool;
  * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is
  * still the durable one and nothing is lost.
  */
-int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
 
 /** kvp_poison_settle() - make poison durable before a read of it is answered; holds no range lock */
 int kvp_poison_settle(struct kvp_pool *pool);

@@ -268,7 +268,7 @@ struct kvp_log {
  *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
-int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows);
+int __must_check kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows);
 void kvp_log_rows_free(struct kvp_log_rows *rows);
 
 /** kvp_log_rows_bytes() - memory that this takes. Context: as a reader of stats. */
@@ -315,7 +315,7 @@ struct kvp_log_memory {
  *
  * Return: 0 or -ENOMEM. May sleep.
  */
-int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
+int __must_check kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
 
 /**
  * kvp_log_memory_swap() - exchange it for what the log has.
@@ -343,7 +343,7 @@ static inline bool kvp_log_spills(const struct kvp_log *log)
 	return log->reload;
 }
 
-int kvp_log_init(struct kvp_pool *pool);
+int __must_check kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);
 
 /** kvp_log_start() - begin to append at @head of the log called @nonce; its tail is the superblock's */
@@ -497,7 +497,7 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w);
 void kvp_commit_now(struct kvp_pool *pool);
 
 /** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */
-int kvp_commit_sync(struct kvp_pool *pool);
+int __must_check kvp_commit_sync(struct kvp_pool *pool);
 
 /**
  * kvp_log_is_full() - has the builder found no room?
@@ -733,8 +733,8 @@ struct kvp_row_parity {
  * kvp_log_covered() was not told of. Return: 0 or -EIO. Context: process,
  * waits for I/O; not under log->build_lock.
  */
-int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
-		   struct kvp_log_at limit);
+int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+				struct kvp_log_at limit);
 
 /** kvp_log_covered() - parity that counts this version is durable in the log: it needs no room any more */
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);

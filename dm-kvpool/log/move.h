@@ -103,7 +103,7 @@ void kvp_log_move_kick(struct kvp_pool *pool);
  * Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
  * -ECANCELED: the pool stops. Context: process, waits for I/O.
  */
-int kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
+int __must_check kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
 
 /** kvp_log_move_cancel() - the log is stopped: waits for its move end */
 void kvp_log_move_cancel(struct kvp_pool *pool);

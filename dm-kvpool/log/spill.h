@@ -29,7 +29,7 @@ struct kvp_reload;
 struct page;
 
 /** kvp_reload_alloc() - what destage needs to read parked versions; NULL: no memory. May sleep. */
-struct kvp_reload *kvp_reload_alloc(struct kvp_pool *pool);
+struct kvp_reload * __must_check kvp_reload_alloc(struct kvp_pool *pool);
 void kvp_reload_free(struct kvp_reload *r);
 
 /**
@@ -71,8 +71,8 @@ int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, stru
  * try again.
  * Context: process, waits for I/O.
  */
-int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
-		  struct page *spare);
+int __must_check kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p,
+				struct page *page, struct page *spare);
 
 /**
  * kvp_reload() - give parked versions pages again, with their contents; if kvp_log_spills()
@@ -84,7 +84,7 @@ int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct pa
  * while the log of a suspended pool is emptied nothing is to be given up, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
-int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_head *lost,
-	       struct list_head *rest);
+int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
+			    struct list_head *lost, struct list_head *rest);
 
 #endif /* KVP_SPILL_H */

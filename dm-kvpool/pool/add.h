@@ -12,8 +12,8 @@
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
-		  struct kvp_refusal *r);
+int __must_check kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+			      struct kvp_sb *next, struct kvp_refusal *r);
 
 /** kvp_add_at() - number of the first leg that a pool of @sb gets, in a table that names it and all others */
 u32 kvp_add_at(const struct kvp_sb *sb);
@@ -25,7 +25,8 @@ u32 kvp_add_at(const struct kvp_sb *sb);
  * is written back first. Return: 0; or -errno with @r filled in, and then the pool is as it was, on
  * disk too, unless it is faulted now. Context: process, waits for I/O.
  */
-int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int __must_check kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s,
+			      struct kvp_refusal *r);
 
 /**
  * kvp_remove_plan() - what the superblock will be without the cache
@@ -33,15 +34,16 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
-		    struct kvp_refusal *r);
+int __must_check kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_sb *next, struct kvp_refusal *r);
 
 /**
  * kvp_pool_remove() - let go of the cache, durably, and wipe its labels
  *
  * As kvp_pool_add(). The legs of the cache still have their devices.
  */
-int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int __must_check kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_refusal *r);
 
 /**
  * kvp_replace_plan() - what the superblock will be with other SSDs
@@ -50,15 +52,16 @@ int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
  *
  * No I/O, and nothing of the pool changes. Return: 0, or -errno with @r filled in.
  */
-int kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
-		      struct kvp_refusal *r);
+int __must_check kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				  struct kvp_sb *next, struct kvp_refusal *r);
 
 /**
  * kvp_pool_replace() - the SSDs of the cache are those that @s names, durably; labels of others are wiped
  *
  * As kvp_pool_add(). Those that leave still have their devices.
  */
-int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int __must_check kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s,
+				  struct kvp_refusal *r);
 
 /* --- for remove.c and replace.c --- */
 
@@ -66,10 +69,10 @@ int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 
 /** kvp_change_able() - could the pool take in or let go of anything, as it is? 0 or -errno */
-int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
+int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
 
 /** kvp_change_ready() - is it quiesced, and all home? 0 or -errno */
-int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
+int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /** kvp_take_shape() - from here on the pool has the shape that @sb says, in memory; under sb_lock */
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);

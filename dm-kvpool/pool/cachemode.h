@@ -70,7 +70,8 @@ void kvp_cache_begin(struct kvp_pool *pool);
  * mode is what it was. -EBUSY: another drain empties the log. Context: process; waits for I/O,
  * for minutes if much is in the log.
  */
-int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
+int __must_check kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force,
+				    struct kvp_refusal *r);
 
 /**
  * kvp_drain_start_to() - begin with kvp_cache_set_mode(); does not wait until the log is empty, and moves
@@ -78,14 +79,15 @@ int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
  * Where the log is where @mode wants it, that is done at once. Return: 0: drain.state says how it ends; -EBUSY:
  * another one is not done; or -errno; with @r filled in. Context: process, may wait for a superblock.
  */
-int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r);
+int __must_check kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force,
+				    struct kvp_refusal *r);
 
 /**
  * kvp_drain_start() - begin to take the log off the cache, for good; does not wait for it
  *
  * The mode is writethrough then. Return: as above; 0 also if the log is not there, and then nothing changes.
  */
-int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
+int __must_check kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
  * kvp_drain_cancel() - end a drain, and change nothing
@@ -93,7 +95,7 @@ int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
  * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty and moves, which goes on.
  * Context: any.
  */
-int kvp_drain_cancel(struct kvp_pool *pool);
+int __must_check kvp_drain_cancel(struct kvp_pool *pool);
 
 /**
  * kvp_drain_stop() - make a drain end soon, with -ECANCELED, and let no other begin. Context: any.

@@ -13,6 +13,7 @@
  * was empty; one that was not is given up by order only, by the recovery. Return: 0, or -errno
  * with @r filled in.
  */
-int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r);
+int __must_check kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s,
+				  struct kvp_refusal *r);
 
 #endif /* KVP_CACHEVDEV_H */

@@ -498,7 +498,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		mutex_lock(&pool->sb_lock);
 		if (pool->sb->flags & KVP_SB_CLEAN) {
 			pool->sb->flags &= ~KVP_SB_CLEAN;
-			kvp_sb_commit(pool);
+			kvp_sb_note(pool);
 		}
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);

@@ -38,7 +38,7 @@ struct kvp_start {
 	} legs[KVP_MAX_LEGS];
 };
 
-struct kvp_pool *kvp_pool_alloc(void);
+struct kvp_pool * __must_check kvp_pool_alloc(void);
 
 /** kvp_pool_free() - give back a reference; with legs that have not answered (io/flight.h) the last of those does it */
 void kvp_pool_free(struct kvp_pool *pool);
@@ -49,7 +49,8 @@ void kvp_pool_free(struct kvp_pool *pool);
  * Return: 0 or -errno with @refusal filled in; then nothing was written,
  * unless the text says so. Context: process, waits for I/O.
  */
-int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal);
+int __must_check kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s,
+				struct kvp_refusal *refusal);
 
 /**
  * kvp_pool_suspending() - the device is about to be suspended: orders end early
@@ -97,13 +98,13 @@ void kvp_pool_stop(struct kvp_pool *pool);
 void kvp_estimate_recovery(struct kvp_pool *pool);
 
 /** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: nothing changed. */
-int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
+int __must_check kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
 
 /** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
-int kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
+int __must_check kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 
 /** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
-int kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
+int __must_check kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
 
 /** kvp_pool_clear() - counters of one leg (or all: -1) to zero, and try again what failed */
 void kvp_pool_clear(struct kvp_pool *pool, int only);

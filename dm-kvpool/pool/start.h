@@ -27,14 +27,15 @@ struct kvp_labels {
 	const struct kvp_label *ordered_label[KVP_MAX_LEGS];
 };
 
-struct kvp_labels *kvp_labels_alloc(void);
+struct kvp_labels * __must_check kvp_labels_alloc(void);
 void kvp_labels_free(struct kvp_labels *l);
 
 /** kvp_labels_read() - read all rings of all legs that are present; may be repeated */
-int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r);
+int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool,
+				 struct kvp_refusal *r);
 
 /** kvp_identify() - fill in pool->sb by the newest label: whose legs are they? */
-int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r);
+int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r);
 
 /**
  * kvp_choose() - decide which superblock and which legs count (R13, R16, R17)
@@ -42,8 +43,8 @@ int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal
  *
  * On success pool->sb and pool->legs[] are filled in, in the superblock's order.
  */
-int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
-	       bool auto_start, struct kvp_refusal *r);
+int __must_check kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+			    bool auto_start, struct kvp_refusal *r);
 
 /** kvp_vdevs_match() - does the table name the vdevs that the superblock has? */
 bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
@@ -56,13 +57,13 @@ static inline const char *kvp_layout_mend(int error)
 }
 
 /** kvp_check_blank() - are the first and the last MiB of @leg zeros? @page: to read into */
-int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
+int __must_check kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
 
 /** kvp_random_uuid() - a new UUID */
 void kvp_random_uuid(u8 *uuid);
 
 /** kvp_format() - a new superblock in pool->sb for blank legs; writes nothing yet */
-int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
-	       struct kvp_refusal *r);
+int __must_check kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
+			    struct kvp_refusal *r);
 
 #endif /* KVP_START_H */

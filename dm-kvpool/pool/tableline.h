@@ -24,6 +24,6 @@ struct kvp_line {
  *
  * Return: 0, or -errno with @line->error. Context: process, that of @line->open.
  */
-int kvp_line_parse(struct kvp_line *line, struct kvp_start *s);
+int __must_check kvp_line_parse(struct kvp_line *line, struct kvp_start *s);
 
 #endif /* KVP_TABLELINE_H */

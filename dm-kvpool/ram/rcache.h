@@ -88,7 +88,7 @@ struct kvp_rcache {
 };
 
 /** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
-int kvp_rcache_init(struct kvp_pool *pool);
+int __must_check kvp_rcache_init(struct kvp_pool *pool);
 
 /**
  * kvp_rcache_exit() - free all; there are no reads any more. Also after an init that failed, or

@@ -7,7 +7,7 @@
 struct kvp_pool;
 
 /** kvp_rcache_shrinker_add() - give pages back when memory is short; 0 or -ENOMEM */
-int kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+int __must_check kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
 void kvp_rcache_shrinker_remove(struct kvp_shrinker *s);
 
 #endif /* KVP_CACHE_SHRINKER_H */

@@ -178,7 +178,7 @@ struct kvp_wbuf {
  *
  * Return: 0 or -ENOMEM.
  */
-int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
+int __must_check kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
 void kvp_wbuf_exit(struct kvp_pool *pool);
 
 /**
@@ -396,7 +396,8 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
  * which nothing is that does not say so, and calls kvp_wbuf_end_write().
  * Context: any but interrupt; between the two calls atomic.
  */
-struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare);
+struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block,
+						       struct kvp_version **spare);
 
 /**
  * kvp_wbuf_end_write() - accept and unlock
@@ -526,7 +527,7 @@ static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
 }
 
 /** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
-bool kvp_wbuf_reserve(struct kvp_pool *pool);
+bool __must_check kvp_wbuf_reserve(struct kvp_pool *pool);
 
 /** kvp_wbuf_lone_page() - a page for a version that was parked, or NULL. Context: may sleep, not for I/O. */
 struct page *kvp_wbuf_lone_page(struct kvp_pool *pool);
@@ -546,7 +547,7 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
  * and no entry has it. Return: 0; -ENOMEM; -EAGAIN: too many are pending, or the log has no space for
  * more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for memory.
  */
-int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
+int __must_check kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
 
 /**
  * kvp_wbuf_find() - the newest version of @block, its bucket locked, or NULL

@@ -152,9 +152,11 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);
 		if (newest && newest->kind == KVP_REC_DATA && newest->payload == payload) {
-			kvp_batch_add(rec->batch, kvp_locate(rec->pool, r.block).v,
-				      kvp_home_block(rec->pool, r.block),
-				      kvp_segment_page(rec, leg, payload));
+			/* A batch has room for all that an entry has. */
+			if (WARN_ON_ONCE(!kvp_batch_add(rec->batch, kvp_locate(rec->pool, r.block).v,
+							kvp_home_block(rec->pool, r.block),
+							kvp_segment_page(rec, leg, payload))))
+				return -EIO;
 			rec->blocks[n] = r.block;
 			rec->crcs[n++] = r.crc;
 		}

@@ -8,6 +8,7 @@ struct kvp_pool;
 struct kvp_refusal;
 
 /** kvp_recover() - bring home what the log holds, checkpoint, choose the place for new entries */
-int kvp_recover(struct kvp_pool *pool, struct kvp_log_mark *head, struct kvp_refusal *refusal);
+int __must_check kvp_recover(struct kvp_pool *pool, struct kvp_log_mark *head,
+			     struct kvp_refusal *refusal);
 
 #endif /* KVP_RECOVER_H */

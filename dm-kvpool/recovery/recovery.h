@@ -116,7 +116,8 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
  * Tries again where the kind of the error says that this may help, for half a second at most. Return: 0 or the
  * error of the last try, which is counted for the leg. Context: process, waits for I/O.
  */
-int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, struct page *page);
+int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block,
+				   struct page *page);
 
 /** kvp_unread_note() - @block of @leg could not be read, by @error */
 void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error);
@@ -136,7 +137,8 @@ void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 bool kvp_asked_in_vain(const struct kvp_asked *a);
 
 /** kvp_recovery_unread() - the refusal for when an answer depends on it; @what: which, in words. Returns -EIO */
-int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, const char *what);
+int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u,
+				     const char *what);
 
 /* --- segment.c -------------------------------------------------------------------------- */
 
@@ -184,7 +186,7 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  * rec->end_unread has what was not read of the places where it might be. Another error, with the refusal
  * filled: it cannot be known, since the places that would tell could not be read (R27).
  */
-int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
+int __must_check kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
 /**
  * kvp_recovery_scan() - read the log to its end; fills rec->replay
@@ -192,14 +194,14 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
  * With rec->by_headers what was durable counts by its headers, and rec->skipped says how much was not verified.
  * Entries that count are equal on all legs then, as far as they were read. Return: 0, or -errno with the refusal filled.
  */
-int kvp_recovery_scan(struct kvp_recovery *rec);
+int __must_check kvp_recovery_scan(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then
  *
  * Return: 0, or -errno with the refusal filled, also if it does not come as far as @behind.
  */
-int kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
+int __must_check kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
 
 /** kvp_recovery_decode() - the header in rec->hdr, @avail blocks of it; kvp_log_decode()'s errors */
 int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
@@ -216,7 +218,7 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 
 /* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
 
-int kvp_stripes_alloc(struct kvp_recovery *rec);
+int __must_check kvp_stripes_alloc(struct kvp_recovery *rec);
 void kvp_stripes_free(struct kvp_recovery *rec);
 
 /**
@@ -250,13 +252,13 @@ enum kvp_says {
 enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u);
 
 /** kvp_stripes_error() - why the block at @lsn could not be read; 0: it was. Its segment is in memory */
-int kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn);
+int __must_check kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn);
 
 /** kvp_stripes_unread() - could neither copy of what may be a header's first block at @lsn be read? Notes it in @u */
 bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u);
 
 /** kvp_stripes_equalise() - of the entry that was made last, legs in use get what they have otherwise, durably */
-int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
+int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
 
 /**
  * kvp_stripes_make() - the block at @lsn, which is payload, of all others of its @row, parity included
@@ -264,10 +266,11 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
  * Only its sum says whether it is that. Uses rec->home and rec->scratch; @page may be either.
  * Return: 0 or -EIO.
  */
-int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page);
+int __must_check kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page);
 
 /** kvp_stripes_read() - the data of @r, in rec->home: as it lies there, or made; 0 or -EIO */
-int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r);
+int __must_check kvp_stripes_read(struct kvp_recovery *rec, u64 block,
+				  const struct kvp_replay_rec *r);
 
 /* --- discard_log.c --------------------------------------------------------------------------- */
 
@@ -278,31 +281,34 @@ int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_repla
  * which the next checkpoint makes durable together with that. Return: 0, or -errno, and
  * nothing was given up. Context: process, waits for I/O.
  */
-int kvp_recovery_give_up(struct kvp_recovery *rec);
+int __must_check kvp_recovery_give_up(struct kvp_recovery *rec);
 
 /* --- apply.c ---------------------------------------------------------------------------- */
 
 /** kvp_recovery_discards() - discards, to the table, but of blocks with data behind them */
-int kvp_recovery_discards(struct kvp_recovery *rec);
+int __must_check kvp_recovery_discards(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_discard() - what of @v lies from @own to before @end becomes unwritten; of a parity1 whole stripes
  *
  * Pages of the table in which nothing is written are not looked at. Return: 0 or -errno.
  */
-int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
+int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own,
+				      u64 end);
 
 /** kvp_recovery_data() - the newest data of each block, home and to the table */
-int kvp_recovery_data(struct kvp_recovery *rec);
+int __must_check kvp_recovery_data(struct kvp_recovery *rec);
 
 /** kvp_recovery_set() - an entry of the table */
-int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entry_state state);
+int __must_check kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc,
+				  enum kvp_entry_state state);
 
 /** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */
-int kvp_recovery_relieve(struct kvp_recovery *rec);
+int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /** kvp_recovery_cannot_write() - the refusal for when a leg does not take a block that cannot be given up */
-int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at);
+int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
+					   u64 at);
 
 /* --- retain.c ------------------------------------------------------------------------------ */
 
@@ -323,14 +329,14 @@ void kvp_recovery_retain(struct kvp_recovery *rec);
 /* --- intents.c -------------------------------------------------------------------------- */
 
 /** kvp_recovery_intents() - blocks whose newest record is an intent, by what is at home */
-int kvp_recovery_intents(struct kvp_recovery *rec);
+int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 
 /** kvp_recovery_open() - may the intents of the entry at @lsn have been cut short (R5)? */
 bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn);
 
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
 
-int kvp_recovery_rows_alloc(struct kvp_recovery *rec);
+int __must_check kvp_recovery_rows_alloc(struct kvp_recovery *rec);
 void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /**
@@ -340,31 +346,31 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec);
 int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
 
 /** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
-int kvp_recovery_rows_log(struct kvp_recovery *rec);
+int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_rows_try() - could all rows be resolved without parity that is lost?
  *
  * Nothing is written. Return: 0, or -errno with the refusal filled: a block would be lost.
  */
-int kvp_recovery_rows_try(struct kvp_recovery *rec);
+int __must_check kvp_recovery_rows_try(struct kvp_recovery *rec);
 
 /** kvp_recovery_rows_home() - all that the log knows of, home and to the table */
-int kvp_recovery_rows_home(struct kvp_recovery *rec);
+int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 
 /* --- chain.c, of a parity1 -------------------------------------------------------------- */
 
-int kvp_recovery_chain_alloc(struct kvp_recovery *rec);
+int __must_check kvp_recovery_chain_alloc(struct kvp_recovery *rec);
 void kvp_recovery_chain_free(struct kvp_recovery *rec);
 
 /** kvp_recovery_chain_read() - does the superblock name a chain with its last entry? Then note what it holds. */
-int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
+int __must_check kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
 
 /** kvp_recovery_chain_add() - the parity of a row, copied; durable after kvp_recovery_chain_end() */
-int kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row, u32 crc,
-			   struct page *page);
+int __must_check kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row,
+					u32 crc, struct page *page);
 
 /** kvp_recovery_chain_end() - all is added: the chain is durable and complete, and rec->end behind it */
-int kvp_recovery_chain_end(struct kvp_recovery *rec);
+int __must_check kvp_recovery_chain_end(struct kvp_recovery *rec);
 
 #endif /* KVP_RECOVERY_H */

@@ -661,29 +661,33 @@ static bool parity_is_home(const struct kvp_recovery_row *r)
 	       !memcmp(page_address(r->p[0].home), page_address(r->p[0].page), KVP_BLOCK_SIZE);
 }
 
-static void add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool zero)
+/* A batch has room for all pieces of KVP_RECOVERY_ROWS rows. */
+static int add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool zero)
 {
 	const struct kvp_vdev *v = vdev_of(r);
+	bool room = true;
 	u32 i;
 
 	for (i = 1; i < v->nr_legs; i++)
 		if (r->p[i].kind == PIECE_LOG || r->p[i].kind == PIECE_REBUILT)
-			kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i), r->p[i].page);
+			room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i), r->p[i].page);
 	if (!zero && !parity_is_home(r))
-		kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0), r->p[0].page);
+		room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0), r->p[0].page);
+	return WARN_ON_ONCE(!room) ? -EIO : 0;
 }
 
 static int write_rows(struct kvp_recovery *rec)
 {
 	u32 crc[KVP_RECOVERY_ROWS], i;
 	bool zero[KVP_RECOVERY_ROWS];
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < rec->nr_rows; i++) {
+	for (i = 0; !ret && i < rec->nr_rows; i++) {
 		crc[i] = compute_parity(rec, &rec->rows[i], &zero[i]);
-		add_row(rec, &rec->rows[i], zero[i]);
+		ret = add_row(rec, &rec->rows[i], zero[i]);
 	}
-	ret = kvp_batch_write(rec->batch);
+	ret = ret ?: kvp_batch_write(rec->batch);
+	kvp_batch_reset(rec->batch);
 	for (i = 0; !ret && i < rec->nr_rows; i++)
 		set_entries(rec, &rec->rows[i], crc[i], zero[i]);
 	return ret;

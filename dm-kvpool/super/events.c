@@ -36,6 +36,12 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
+static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
+{
+	if (kvp_leg_usable(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
+		atomic64_inc(&leg->err_write);
+}
+
 /*
  * Write the blocks that hold events not yet written, to stay: the reason for
  * a power cut may be among them. Loss of a line is no failure.
@@ -57,9 +63,7 @@ static void events_work(struct work_struct *work)
 		memcpy(page_address(ev->out), page_address(ring_page(ev, block)), KVP_BLOCK_SIZE);
 		spin_unlock_irqrestore(&ev->lock, flags);
 		for (i = 0; i < pool->nr_legs; i++)
-			if (kvp_leg_usable(&pool->legs[i]))
-				kvp_io_page(&pool->legs[i], KVP_IO_WRITE_FUA,
-					    KVP_EVENTS_BLOCK + block, ev->out);
+			write_block(&pool->legs[i], block, ev->out);
 	}
 	ev->written = next;
 	if (pool->notify)

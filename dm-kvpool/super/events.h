@@ -29,7 +29,7 @@ struct kvp_events {
 	struct work_struct work;
 };
 
-int kvp_events_init(struct kvp_pool *pool);
+int __must_check kvp_events_init(struct kvp_pool *pool);
 void kvp_events_exit(struct kvp_pool *pool);
 
 /** kvp_events_load() - read the ring from the legs; whatever is not sound is left out */

@@ -280,6 +280,13 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	return 0;
 }
 
+void kvp_sb_note(struct kvp_pool *pool)
+{
+	int ret = kvp_sb_commit(pool);
+
+	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
+}
+
 int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -494,7 +501,7 @@ void kvp_members_work(struct work_struct *work)
 
 	mutex_lock(&pool->sb_lock);
 	if (kvp_members_dirty(pool))
-		kvp_sb_commit(pool);
+		kvp_sb_note(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 

@@ -31,7 +31,15 @@ extern const struct kvp_leg_client kvp_members_hear;
  * further superblock. Caller holds sb_lock. Return: 0, -EIO if no leg took it,
  * or of a parity1 too few did.
  */
-int kvp_sb_commit(struct kvp_pool *pool);
+int __must_check kvp_sb_commit(struct kvp_pool *pool);
+
+/**
+ * kvp_sb_note() - kvp_sb_commit() where the caller does not depend on it
+ *
+ * If no leg takes the superblock, the pool is faulted by that, and stays so until a newer one is durable.
+ * Caller holds sb_lock.
+ */
+void kvp_sb_note(struct kvp_pool *pool);
 
 /**
  * kvp_unfault() - a faulted pool goes on: the only way back from KVP_FAIL_LEGS
@@ -49,7 +57,7 @@ int kvp_unfault(struct kvp_pool *pool, bool anew);
  * The label has the content of pool->sb, and says that no pool may start from it. It is
  * durable when 0 is returned; -EIO: some ring did not take it. Caller holds sb_lock.
  */
-int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
+int __must_check kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
 
 /**
  * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
@@ -67,11 +75,11 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
 void kvp_log_legs_keep(struct kvp_pool *pool);
 
 /* Memory for superblock writes, so that recording a loss needs none. */
-int kvp_sb_buffers_alloc(struct kvp_pool *pool);
+int __must_check kvp_sb_buffers_alloc(struct kvp_pool *pool);
 void kvp_sb_buffers_free(struct kvp_pool *pool);
 
 /** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
-int kvp_members_settle(struct kvp_pool *pool);
+int __must_check kvp_members_settle(struct kvp_pool *pool);
 
 /** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);

@@ -7,7 +7,7 @@
 struct kvp_pool;
 
 /** kvp_table_shrinker_add() - give clean table pages back when memory is short; 0 or -ENOMEM */
-int kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+int __must_check kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
 void kvp_table_shrinker_remove(struct kvp_shrinker *s);
 
 #endif /* KVP_TABLE_SHRINKER_H */

@@ -79,7 +79,7 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
  * Whether that is what tp->durable names, the caller verifies. Return: 0, or -ENOENT: nothing. Context:
  * process, waits for I/O.
  */
-int kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp);
+int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /**
  * kvp_ssdcopy_write() - @page is what @tp says on the disks: keep a copy

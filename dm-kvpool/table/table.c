@@ -323,7 +323,7 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
 			atomic64_inc(&leg->err_write);
-			kvp_leg_fail(leg, "a table page cannot be repaired");
+			kvp_leg_give_up(leg, "a table page cannot be repaired");
 			continue;
 		}
 		repaired++;
@@ -1332,8 +1332,10 @@ static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 	if (batch_page(b, tp, copy))
 		return 0;
 	ret = kvp_batch_write(b);
-	batch_page(b, tp, copy);
-	return ret;
+	if (ret)
+		return ret;
+	/* It is empty now. */
+	return WARN_ON_ONCE(!batch_page(b, tp, copy)) ? -EIO : 0;
 }
 
 /* Copy after copy, so that neighbours make one request. */

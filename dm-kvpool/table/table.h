@@ -212,7 +212,7 @@ static inline const struct kvp_table_lost *kvp_table_last_lost(const struct kvp_
 	return &t->lost;
 }
 
-int kvp_table_init(struct kvp_pool *pool);
+int __must_check kvp_table_init(struct kvp_pool *pool);
 void kvp_table_exit(struct kvp_pool *pool);
 
 /** kvp_table_find() - the leaf of @block if it is in memory, with a reference, or NULL. Any context. */
@@ -229,7 +229,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
  * page above is lost; -ENOMEM: every page is dirty or in use, so a checkpoint may help.
  * Context: process, may wait for I/O.
  */
-struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
+struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, u64 block);
 
 /**
  * kvp_table_load_home() - the same for a write back of accepted blocks, which must not fail
@@ -237,7 +237,7 @@ struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block);
  * A lost page above the leaf is given up: all below it is poisoned, but for the blocks that are
  * written.
  */
-struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block);
+struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, u64 block);
 
 /**
  * kvp_table_give_up() - by order: what lies below the page above @block that is lost is poisoned, durably
@@ -248,7 +248,7 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block);
  * Return: 0; -ENOENT: none of the pages above @block is lost; -EBUSY: legs are out; -EIO: one does not answer;
  * -EROFS; -ENOMEM.
  */
-int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force);
+int __must_check kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force);
 
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
 
@@ -314,7 +314,7 @@ void kvp_table_unlock(struct kvp_pool *pool);
  * For discards: what is null stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock.
  * Return: 0, or -errno: of the page above *@next, which cannot be read.
  */
-int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next);
+int __must_check kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next);
 
 /** kvp_leaf_behind() - the first block of @v behind those below the leaf of @own */
 static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
@@ -331,7 +331,7 @@ static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
  *
  * Return: 1: the leaf is in memory, and may be dirty; 0: only a pointer changed, if that; or -errno.
  */
-int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
+int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
 
 /**
  * kvp_table_next_changed() - first block at or after @block under which anything changed since @since
@@ -342,16 +342,16 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
  * page on the way cannot be read (*@next then names the first block after what
  * that page covers, or of several vdevs after this turn).
  */
-int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
+int __must_check kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
 
 /** kvp_table_next_written() - the same for anything that was ever written */
-static inline int kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
+static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
 {
 	return kvp_table_next_changed(pool, block, 0, next);
 }
 
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
-int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
+int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
 
 /** kvp_table_poison_settled() - is all poison durable that there was when @poisonings was read? */
 static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poisonings)
@@ -375,8 +375,8 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
  * Caller holds pool->checkpoint_lock; entries may change meanwhile.
  * Return: number of copies repaired, -EIO when no copy verifies, or -ENOMEM.
  */
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
-			 struct page *copy);
+int __must_check kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level,
+				      struct page *good, struct page *copy);
 
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
 
@@ -394,7 +394,7 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now);
 u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
 
 /** kvp_table_write() - write the snapshot bottom up into free slots; fills table->roots */
-int kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
+int __must_check kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
 
 /** kvp_table_note() - roots and counts of the snapshot into @sb, after kvp_table_write() */
 void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);

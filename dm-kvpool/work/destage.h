@@ -38,7 +38,7 @@ struct kvp_destage {
 	wait_queue_head_t wait;		/* for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
 };
 
-int kvp_destage_init(struct kvp_pool *pool);
+int __must_check kvp_destage_init(struct kvp_pool *pool);
 void kvp_destage_exit(struct kvp_pool *pool);
 void kvp_destage_start(struct kvp_pool *pool);
 void kvp_destage_stop(struct kvp_pool *pool);
@@ -79,7 +79,7 @@ int kvp_destage_all(struct kvp_pool *pool);
  * suspended
  */
 int kvp_destage_beside(struct kvp_pool *pool);
-int kvp_destage_order(struct kvp_pool *pool);
+int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**
  * kvp_destage_settle() - a checkpoint with the tail as far as it can be; nothing is brought home for that

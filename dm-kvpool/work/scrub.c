@@ -351,7 +351,7 @@ static void note_scrub(struct kvp_pool *pool)
 {
 	mutex_lock(&pool->sb_lock);
 	pool->sb->scrub = pool->scrub->info;
-	kvp_sb_commit(pool);
+	kvp_sb_note(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 

@@ -25,10 +25,10 @@ void kvp_scrub_init(struct kvp_pool *pool);
  * Return: 0; -EBUSY: one runs; -ERANGE: @since is not yet; -EROFS; -EIO.
  * Context: process; with @since waits until everything is home.
  */
-int kvp_scrub_start(struct kvp_pool *pool, u32 since);
-int kvp_scrub_stop(struct kvp_pool *pool);
-int kvp_scrub_pause(struct kvp_pool *pool);
-int kvp_scrub_resume(struct kvp_pool *pool);
+int __must_check kvp_scrub_start(struct kvp_pool *pool, u32 since);
+int __must_check kvp_scrub_stop(struct kvp_pool *pool);
+int __must_check kvp_scrub_pause(struct kvp_pool *pool);
+int __must_check kvp_scrub_resume(struct kvp_pool *pool);
 void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 

@@ -81,10 +81,10 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool);
  * What was discarded before goes home first. Return: 0; -EBUSY: one runs; -EOPNOTSUPP: no leg can
  * discard; -EROFS. Context: process; does not wait for I/O.
  */
-int kvp_trim_start(struct kvp_pool *pool);
+int __must_check kvp_trim_start(struct kvp_pool *pool);
 
 /** kvp_trim_stop() - end it; -ENOENT: none runs. Context: process, waits for one batch. */
-int kvp_trim_stop(struct kvp_pool *pool);
+int __must_check kvp_trim_stop(struct kvp_pool *pool);
 
 /**
  * struct kvp_trim_figures - for status

@@ -137,7 +137,8 @@ static void part_over_an_open_intent(struct both *t)
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
-	kvp_commit_sync(t->host.pool);
+	if (kvp_commit_sync(t->host.pool))
+		sim_fail("a commit failed");
 	if (!home_without_checkpoint(t))
 		return;
 	host_write(&t->host, 66, 1, true);

@@ -656,7 +656,7 @@ static void live_and_lose_everything(struct tale *t)
 	if (!kvp_pool_faulted(h->pool))
 		sim_fail("nobody has noticed: the tale is not what it says");
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
-		kvp_leg_fail(host_leg(h, i), "a superblock write failed");
+		kvp_leg_give_up(host_leg(h, i), "a superblock write failed");
 	if (!READ_ONCE(h->pool->log_moving))
 		sim_fail("the log does not move: the tale is not what it says");
 	if (!kvp_commit_sync(h->pool))

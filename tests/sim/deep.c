@@ -650,7 +650,8 @@ static void discards_of_poison(struct trouble *t)
 	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
 	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
 	kvp_table_put(h->pool, leaf);
-	kvp_poison_settle(h->pool);
+	if (kvp_poison_settle(h->pool))
+		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool, true);
 	host_discard(h, 70 * LEAF, 10 * LEAF);
 	host_checkpoint(h);
@@ -714,7 +715,8 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	kvp_table_put(h->pool, leaf);
 	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
 		sim_fail("fresh poison is not found, but %llu", next);
-	kvp_poison_settle(h->pool);
+	if (kvp_poison_settle(h->pool))
+		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool, true);
 	reads = atomic64_read(&h->pool->work_stats.page_reads);
 	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)

@@ -109,7 +109,7 @@ static void superblock_task(void *arg)
 	struct kvp_pool *pool = ((struct loss *)arg)->host.pool;
 
 	mutex_lock(&pool->sb_lock);
-	kvp_sb_commit(pool);
+	kvp_sb_note(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 
@@ -153,7 +153,7 @@ static void one_after_the_other(struct loss *l)
 	host_write(h, HOME, 3, false);
 	begin_flush(l);
 	for (i = 1; i < last; i++) {
-		kvp_leg_fail(host_leg(h, ssd(l, i)), "a log write failed");
+		kvp_leg_give_up(host_leg(h, ssd(l, i)), "a log write failed");
 		host_write(h, HOME + i, 3, false);
 		begin_flush(l);
 	}

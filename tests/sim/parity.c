@@ -425,7 +425,8 @@ static void part_over_an_open_intent(struct parity_test *t)
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
-	kvp_commit_sync(t->host.pool);
+	if (kvp_commit_sync(t->host.pool))
+		sim_fail("a commit failed");
 	host_home_without_checkpoint(&t->host);
 	host_write(&t->host, 66, 1, true);
 	host_checkpoint(&t->host);

@@ -1233,7 +1233,7 @@ static void lose_unflushed(struct saga *s)
 	if (kvp_sb_commit(pool))
 		sim_fail("no leg took the superblock");
 	WRITE_ONCE(pool->warm->claimed, pool->sb->cache_lsn);
-	kvp_leg_fail(&c->v->legs[0], "a saga");
+	kvp_leg_give_up(&c->v->legs[0], "a saga");
 	while (c->wiped < end + 8)
 		read_into_ring(s, 200, 100);
 	host_sleep(2500);
