@@ -6,6 +6,15 @@
  * bypass nor another healer can change home or table entry meanwhile, so what
  * does not verify is the device's fault (R19), and rewriting a bad copy with
  * the version that the table names needs no record (R1).
+ *
+ * kvp_block_read():
+ * 1. read_once() takes the block's range lock.
+ * 2. read_buffered() looks for a version that is not home yet.
+ * 3. kvp_home_read() asks the table what is to be there. read_valid() asks leg after leg, and
+ *    an SSD if no leg has it.
+ * 4. heal_copies() rewrites bad copies with the good one.
+ * 5. Without a good one, poison() marks the block lost, unless a silent leg may have it.
+ * 6. Before the answer, kvp_poison_settle() makes that durable, without the lock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -66,7 +75,10 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 	kvp_found(pool, KVP_FIND_HEALED, leg, 0, block);
 }
 
-/* @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not done. */
+/*
+ * Step 4. @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not
+ * done.
+ */
 static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u64 entry,
 		       struct page *good, struct page *spare)
 {
@@ -87,7 +99,7 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 	return 0;
 }
 
-/* No copy verifies: the block is lost, and says so until it is overwritten (R8). */
+/* Step 5. No copy verifies: the block is lost, and says so until it is overwritten (R8). */
 int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
 	atomic64_inc(&pool->work_stats.unrepaired);
@@ -132,6 +144,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	return 0;
 }
 
+/* Step 3. 0, or why no copy is good. */
 int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
 		    struct page *spare)
 {
@@ -213,7 +226,10 @@ static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
 	return same;
 }
 
-/* The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that has changed. */
+/*
+ * Step 2. The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that
+ * has changed.
+ */
 static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
@@ -248,7 +264,7 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
 	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
 }
 
-/* One attempt, under the block's lock. */
+/* Step 1. One attempt, under the block's lock. */
 static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	struct kvp_range range;

@@ -6,6 +6,15 @@
  *
  * The pages are fixed before the first flush begins, so they hold no entry
  * whose home write that flush does not cover.
+ *
+ * kvp_checkpoint(), under checkpoint_lock:
+ * 1. ready_for_checkpoint() refuses while the pool is faulted.
+ * 2. kvp_log_home_intents() notes intents that are home; kvp_table_snapshot() fixes pages and era.
+ * 3. flush_homes() makes durable what those pages name, and records losses. Intents are closed.
+ * 4. kvp_table_write() writes the pages, bottom up; the legs are flushed again.
+ * 5. write_superblock() names roots and tail. From here on the checkpoint counts.
+ * 6. kvp_table_written() frees the old slots, or, after an error, keeps the pages dirty.
+ * 7. kvp_log_retire() frees the space of the log below the tail.
  */
 #include "core/core.h"
 #include "format/generations.h"
@@ -46,6 +55,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	kvp_table_note(t, sb);
 }
 
+/* Step 5. After an error, memory says what the durable superblock says. */
 static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -98,7 +108,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 }
 
 /*
- * Not after a flush failed on the last leg: it may have dropped what is only
+ * Step 1. Not after a flush failed on the last leg: it may have dropped what is only
  * in the log now, and the next flush would not say so. And not into slots that
  * a superblock may name which failed and yet reached some leg: one that says
  * what counts must be durable first ('clear' sees to it).
@@ -109,6 +119,8 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 }
 
 /*
+ * Step 3.
+ *
  * A leg that is given up is recorded out before intents are closed, as long as it may be taken for
  * a leg in sync: it may still have the old blocks, and after a header that calls the new ones home,
  * nothing looks for these. A recovery builds no headers, and its superblock must not be durable

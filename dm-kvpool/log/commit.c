@@ -12,6 +12,17 @@
  * When no leg took an entry, everything not durable goes back into the buffer
  * in its old order, and the next attempt writes the same place again. Until an
  * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
+ *
+ * The way of an entry:
+ * 1. kvp_commit_kick() builds one if build_wanted() says so. If it may not sleep, commit_work does.
+ * 2. kvp_log_build_entry() takes versions from the buffer, and fixes their pages (build.c).
+ * 3. kvp_log_send() sends a copy to each leg that is in use (build.c).
+ * 4. kvp_entry_io_done() notes each copy that ends. After the last one, entry_ended() lets
+ *    __advance() count what is durable, and answers the waiters.
+ * 5. kvp_post_work() deals with copies that failed. settle_failures() gives their legs up, or, if
+ *    too few legs took an entry, rewind_log() puts all of it back into the buffer.
+ * 6. take_finished() waits until a leg that lacks an entry is recorded out.
+ * 7. bypass_ready() hands intents to the direct workers, hand_to_destage() all else to destage.
  */
 #include "core/core.h"
 #include "core/vdev_ops.h"
@@ -133,6 +144,7 @@ static bool unsent_must_go(struct kvp_pool *pool)
 	return e && kvp_log_must_go(pool, e);
 }
 
+/* Step 1. The caller builds if it may sleep, and commit_work if not. */
 void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 {
 	struct kvp_log *log = pool->log;
@@ -252,6 +264,7 @@ static bool __may_gather(struct kvp_pool *pool)
 	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __nobody_waits(pool);
 }
 
+/* Step 4, for the last copy: count what is durable, and answer. */
 static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
@@ -282,6 +295,7 @@ void kvp_entry_put(struct kvp_entry_io *e)
 		entry_ended(e->pool, e);
 }
 
+/* Step 4. One copy has ended. */
 void kvp_entry_io_done(struct kvp_io *io)
 {
 	struct kvp_entry_io *e = io->private;
@@ -354,7 +368,10 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	wake_up_all(&log->entry_wait);
 }
 
-/* All that was in flight has ended and the first of it on no leg: start over behind what is durable. */
+/*
+ * Step 5, without enough legs. All that was in flight has ended and the first of it on no leg:
+ * start over behind what is durable.
+ */
 static void rewind_log(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -400,7 +417,7 @@ static bool all_ended(struct kvp_log *log)
 	return true;
 }
 
-/* Deal with ended entries that did not end well. */
+/* Step 5. Deal with ended entries that did not end well. */
 static void settle_failures(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -444,6 +461,7 @@ static void settle_failures(struct kvp_pool *pool)
 
 /* --- moving on ----------------------------------------------------------------------- */
 
+/* Step 7, for intents: direct workers write them home. */
 static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
@@ -466,7 +484,7 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	kvp_direct_kick(pool);
 }
 
-/* The entry's data is destage's from here. */
+/* Step 7. The entry's data is destage's from here. */
 static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -503,7 +521,10 @@ static bool settle_losses(struct kvp_pool *pool)
 	return alone || !kvp_members_settle(pool);
 }
 
-/* The first entry that is durable, and may go home; NULL: none does. Only kvp_post_work() takes them. */
+/*
+ * Step 6. The first entry that is durable, and may go home; NULL: none does. Only kvp_post_work()
+ * takes them.
+ */
 static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;

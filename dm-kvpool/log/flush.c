@@ -6,6 +6,15 @@
  * wait until they are home, flush the legs, and commit once more, so that a
  * durable header says that they are closed. So does one that finds the loss of
  * a leg not yet recorded, or poison not yet durable.
+ *
+ * The way of a waiter:
+ * 1. kvp_commit_wait_async() puts it among log->waiters, by the seq that it waits for.
+ * 2. __kvp_collect_waiters() finds its seq durable, after each entry. It is answered, or, if
+ *    needs_flush(), goes among log->flush_waiters.
+ * 3. kvp_long_flush_work() takes it from there. flush_intents() flushes the legs.
+ * 4. kvp_members_settle() records the loss of a leg.
+ * 5. commit_closing() lets it wait once more, for an entry that calls the intents closed.
+ * 6. kvp_answer() ends it. A pool that is faulted ends it in fail_waiters(), by failmode.
  */
 #include "core/core.h"
 #include "io/mirror.h"
@@ -24,7 +33,7 @@ static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 				!kvp_table_poison_settled(pool->table, w->poisonings)));
 }
 
-/* Sort out waiters whose seq is durable: to @done, or to the longer way. */
+/* Step 2. Sort out waiters whose seq is durable: to @done, or to the longer way. */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 {
 	struct kvp_log *log = pool->log;
@@ -50,7 +59,10 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
-/* A leg that the flush gives up is recorded out before headers say that all is home: see kvp_log_close_some(). */
+/*
+ * Step 3. A leg that the flush gives up is recorded out before headers say that all is home: see
+ * kvp_log_close_some().
+ */
 static int flush_intents(struct kvp_pool *pool)
 {
 	struct kvp_intents home;
@@ -75,7 +87,7 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 	list_add(&w->list, &before->list);
 }
 
-/* Those that waited for the flush now wait for a header that says so. */
+/* Step 5. Those that waited for the flush now wait for a header that says so. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
 	u64 seq = kvp_wbuf_take_seq(pool->wbuf);
@@ -194,6 +206,7 @@ void kvp_commit_requeue(struct kvp_pool *pool)
 	answer_waiters(pool, false, -EAGAIN);
 }
 
+/* Steps 3 and 4. One worker, for all that wait. */
 void kvp_long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
@@ -221,6 +234,7 @@ void kvp_long_flush_work(struct work_struct *work)
 		kvp_answer(&waiters, ret);
 }
 
+/* Step 1. It may be answered at once. */
 void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 {
 	struct kvp_log *log = pool->log;

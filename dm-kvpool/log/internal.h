@@ -122,7 +122,7 @@ void kvp_entry_io_done(struct kvp_io *io);
  */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 
-/** kvp_answer() - call done() of all; without locks */
+/** kvp_answer() - step 6 of a flush (flush.c): call done() of all; without locks. Waiters may be gone after that. */
 static inline void kvp_answer(struct list_head *waiters, int error)
 {
 	struct kvp_waiter *w, *next;

@@ -432,6 +432,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	kvp_ssdcopy_renumber(pool);
 }
 
+/* Steps 1 and 2. The pool has the new shape in memory. */
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
 {
 	int ret = kvp_sb_join(pool, kvp_add_at(w->old), pool->nr_legs - w->old->leg_count);

@@ -91,6 +91,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 	kvp_unfault(pool, true);
 }
 
+/* Step 1. After an error the pool is what it was. */
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)
 {
 	struct kvp_vdev *refuge = kvp_log_refuge(pool);
@@ -150,6 +151,7 @@ static void forget_cache(struct kvp_pool *pool)
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }
 
+/* Step 2. Nothing of it can fail the removal. */
 static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 {
 	u32 i;

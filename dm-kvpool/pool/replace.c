@@ -349,6 +349,7 @@ static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
 	return false;
 }
 
+/* Step 1. Of one SSD. */
 static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
 {
 	if (begins_anew(x, &pool->legs[leg]) && !kvp_label_wipe(pool, &pool->legs[leg]))
@@ -356,6 +357,7 @@ static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
 	return kvp_sb_join(pool, leg, 1);
 }
 
+/* Steps 1 and 2. After an error the caller undoes it. */
 static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kvp_refusal *r)
 {
 	u32 first = first_ssd(x), i;
@@ -435,6 +437,7 @@ static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 	return bdev && leg_on(v, bdev) != NEW;
 }
 
+/* Step 3. Nothing of it can fail the replacement. */
 static void after(struct kvp_pool *pool, struct exchange *x)
 {
 	u32 new = 0, gone = 0, i;

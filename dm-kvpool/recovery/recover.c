@@ -2,15 +2,15 @@
 /*
  * Recovery: bring home what the log holds.
  *
- *   scan      walk the chain of entries from the tail. An entry counts when
+ * 1 scan      walk the chain of entries from the tail. An entry counts when
  *             header and payload verify on any leg and it names its
  *             predecessor. The first that does not ends the log, but only if
  *             nothing shows that it was durable (R10).
- *   equalise  legs whose copy of an accepted entry differs get the good one,
+ * 2 equalise  legs whose copy of an accepted entry differs get the good one,
  *             so that losing a leg during recovery loses nothing (R15)
- *   apply     discards to the table; the newest data of each block home; then
+ * 3 apply     discards to the table; the newest data of each block home; then
  *             intents, by what is found at home (R4, R5)
- *   finish    a checkpoint with an empty log under a new nonce and epoch (R11)
+ * 4 finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
  * The log of a cache may keep its data, and go on behind it: retain.c; or be given up, by
  * order: discard_log.c.
@@ -124,7 +124,10 @@ static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 	return (struct kvp_log_mark){ lsn - lsn % segment, rec->end.prev_lsn, rec->end.prev_csum };
 }
 
-/* A log under a new identity, empty, or behind what stays; one superblock write makes it so. */
+/*
+ * Step 4. A log under a new identity, empty, or behind what stays; one superblock write makes it
+ * so.
+ */
 static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -189,7 +192,7 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* What the log holds, of singles and mirrors: home and to the table. */
+/* Step 3. What the log holds, of singles and mirrors: home and to the table. */
 static int apply(struct kvp_recovery *rec)
 {
 	int ret;
@@ -205,7 +208,10 @@ static int apply(struct kvp_recovery *rec)
 	return ret ?: kvp_recovery_intents(rec);
 }
 
-/* The same of those with parity; @complete: an earlier recovery has come as far as writing home. */
+/*
+ * Step 3, for rows. The same of those with parity; @complete: an earlier recovery has come as far
+ * as writing home.
+ */
 static int apply_rows(struct kvp_recovery *rec, bool complete)
 {
 	int ret = complete ? 0 : kvp_recovery_rows_log(rec);
@@ -245,7 +251,10 @@ static int read_log(struct kvp_recovery *rec)
 	return kvp_recovery_scan(rec);
 }
 
-/* Find out what the log holds; or note, by order, that this cannot be known any more. */
+/*
+ * Steps 1 and 2. Find out what the log holds; or note, by order, that this cannot be known any
+ * more.
+ */
 static int look(struct kvp_recovery *rec)
 {
 	struct kvp_recovery_info *info = &rec->pool->recovery;

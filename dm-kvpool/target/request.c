@@ -179,6 +179,7 @@ static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 blo
 
 /* --- durability ------------------------------------------------------------------------- */
 
+/* FLUSH, step 2. All is durable, or cannot be. */
 static void waiter_done(struct kvp_waiter *w, int error)
 {
 	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
@@ -205,6 +206,7 @@ static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	kvp_commit_wait_async(pool, &k->waiter);
 }
 
+/* FLUSH, step 1. Only what was accepted before has to be durable. */
 static int map_flush(struct kvp_pool *pool, struct bio *bio)
 {
 	if (kvp_pool_readonly(pool))
@@ -251,7 +253,9 @@ static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	return !bio->bi_iter.bi_size;
 }
 
-/* Take a write or discard into the buffer; false when it is full, or memory short. */
+/*
+ * Write, step 3. Take a write or discard into the buffer; false when it is full, or memory short.
+ */
 static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
 	if (bio_op(bio) == REQ_OP_WRITE)
@@ -260,6 +264,7 @@ static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	       !kvp_wbuf_discard(pool, first_block(bio), block_count(bio), seq);
 }
 
+/* Write, step 4. The bio ends, or waits for durability. */
 static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 {
 	if (bio->bi_opf & REQ_FUA) {
@@ -331,6 +336,7 @@ static int wait_for_space(struct kvp_requests *r, struct bio *bio, u32 count, st
 	return DM_MAPIO_SUBMITTED;
 }
 
+/* Write, step 1. The bio fails, or goes on. */
 static int map_write(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_pool *pool = r->pool;
@@ -494,6 +500,7 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
  * has ended.
  */
 
+/* Discard: as a write, with a list of its own. The bio fails, or becomes a hole. */
 static int map_discard(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_pool *pool = r->pool;
@@ -605,6 +612,8 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 }
 
 /*
+ * Read, step 6.
+ *
  * Every block from scratch that is not what it should be, each under its lock, through a
  * private page. That a block is lost is an answer, whatever becomes of the legs. False: not
  * all was read.
@@ -776,7 +785,7 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 }
 
 /*
- * Point the bio at a leg, or read it from several; takes over the leaf's
+ * Read, step 4. Point the bio at a leg, or read it from several; takes over the leaf's
  * reference. False: nothing is to be submitted any more.
  */
 static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
@@ -810,7 +819,10 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	return false;
 }
 
-/* Load the table page, which is not in memory, and then read. */
+/*
+ * Read, step 4, once the leaf is in memory. Load the table page, which is not in memory, and then
+ * read.
+ */
 static void read_home_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -830,7 +842,7 @@ static void read_home_work(struct work_struct *work)
 		kvp_leg_send(data_of(bio)->leg, bio);
 }
 
-/* Serve from the buffer; false when a block has left it meanwhile, or is parked. */
+/* Read, step 2. Serve from the buffer; false when a block has left it meanwhile, or is parked. */
 static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 {
 	struct bvec_iter iter = bio->bi_iter;
@@ -860,7 +872,10 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 
 #define CACHED_BLOCKS	KVP_RCACHE_REGION
 
-/* After the buffer was asked. Blocks are copied while they may be evicted. */
+/*
+ * Read, step 2, for blocks that are not buffered. After the buffer was asked. Blocks are copied
+ * while they may be evicted.
+ */
 static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 {
 	u32 count = block_count(bio), i;
@@ -926,6 +941,8 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 }
 
 /*
+ * Read, step 1.
+ *
  * The number of blocks from the first on that are served the same way; @buffered: from the buffer.
  */
 static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
@@ -942,7 +959,10 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	return i;
 }
 
-/* Cut @bio so that all of it lies on the SSD cache, or nothing. False: it must not be cut. */
+/*
+ * Read, step 3. Cut @bio so that all of it lies on the SSD cache, or nothing. False: it must not be
+ * cut.
+ */
 static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
@@ -1080,7 +1100,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 }
 
 /*
- * What legs were read for has come, if it was @good. If it is not what it should
+ * Read, step 5. What legs were read for has come, if it was @good. If it is not what it should
  * be the device need not be at fault: destage or a bypass may have written
  * the block meanwhile, or the reader its buffer. From scratch, then: false.
  */

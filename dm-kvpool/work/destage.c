@@ -14,6 +14,16 @@
  * with the tail where the next one begins: space comes by rounds, not when the
  * whole log is home.
  *
+ * The way of a round:
+ * 1. kvp_destage_kick() starts the worker, at once or when destage_delay() is over.
+ * 2. destage_work() runs rounds up to the mark, and a checkpoint behind them if one is wanted.
+ * 3. take_versions() chooses the versions of a round. apply_holes() brings discards to the table.
+ * 4. recall() has in memory what was spilled.
+ * 5. kvp_home_write() writes the versions home, under their range locks (home/home.c).
+ * 6. put_back() returns to the buffer what could not be written.
+ * 7. move_tail() takes a checkpoint, which makes space in the log free.
+ * 8. set_timers() says when there is more to do.
+ *
  * One function decides whether there is work: destage_wanted(). The code that
  * starts the worker asks it, and so does the worker before it stops.
  */
@@ -241,6 +251,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	drop_in_parts(pool, &covered);
 }
 
+/* Step 3. Holes end a round that has data, and begin the next. */
 static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 {
 	struct kvp_version *d;
@@ -268,7 +279,7 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 }
 
 /*
- * Before all others, but for what the sweep has, if these are from there; whether they
+ * Step 6. Before all others, but for what the sweep has, if these are from there; whether they
  * have pages or not, that is among the parked.
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
@@ -346,7 +357,7 @@ static int give_up(struct kvp_pool *pool, struct list_head *lost)
 }
 
 /*
- * Have in memory what was parked. The round ends before what cannot be had now, and begins
+ * Step 4. Have in memory what was parked. The round ends before what cannot be had now, and begins
  * with what is lost: so the table changes, and parity counts, in log order all the same.
  */
 static int recall(struct kvp_pool *pool, struct round *r)
@@ -370,7 +381,7 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	return ret;
 }
 
-/* Bring home a round of versions below @limit. */
+/* Steps 3 to 6. Bring home a round of versions below @limit. */
 static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -527,6 +538,8 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 }
 
 /*
+ * Step 7.
+ *
  * All below @mark should be home, for good or before the log moved: then this is no tail any more.
  *
  * A round that takes nothing does not prove that. Versions may be spilled between its looks at the
@@ -574,7 +587,7 @@ static int destage_some(struct kvp_pool *pool)
 	return destage_below(pool, mark.lsn, false);
 }
 
-/* After @error, or none: when is there more to do? */
+/* Step 8. After @error, or none: when is there more to do? */
 static void set_timers(struct kvp_pool *pool, int error)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -589,6 +602,7 @@ static void set_timers(struct kvp_pool *pool, int error)
 		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
 }
 
+/* Step 2. Until there is no more work, or no progress. */
 static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
@@ -648,6 +662,7 @@ static void pace_work(struct work_struct *work)
 	kvp_destage_kick(dg->pool, false);
 }
 
+/* Step 1. @now: everything, and a checkpoint. */
 void kvp_destage_kick(struct kvp_pool *pool, bool now)
 {
 	struct kvp_destage *dg = pool->destage;

@@ -3,6 +3,13 @@
  * Scrub: read and verify every copy of every written block and of every table
  * page, online; heal what is bad. Progress survives a restart. One that is only
  * of what changed since an era goes on from there with everything.
+ *
+ * 1. kvp_scrub_start(), or kvp_scrub_resume(), starts the worker.
+ * 2. scrub_work() runs from the cursor to the end of the pool, or until it is stopped.
+ * 3. scrub_some() skips what was never written, and has the table pages above verified.
+ * 4. scrub_step() reads some blocks of each leg, in long requests, and verifies them.
+ * 5. scrub_closely() does it block by block where step 4 found something, and heals.
+ * 6. scrub_ended() counts, raises the event, and notes it all in the superblock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -187,7 +194,7 @@ static bool about_to_change(struct kvp_pool *pool, u64 block)
 }
 
 /*
- * Block by block, every copy, healing; counts what stays bad. The cursor moves
+ * Step 5. Block by block, every copy, healing; counts what stays bad. The cursor moves
  * along, so that nothing is counted twice when memory is short half way.
  */
 static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
@@ -230,7 +237,10 @@ static u32 step_blocks(const struct kvp_spot *at)
 	return min_t(u64, step - at->block % step, at->left);
 }
 
-/* Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it is. */
+/*
+ * Step 4. Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it
+ * is.
+ */
 static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
@@ -296,7 +306,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 	}
 }
 
-/* Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
+/* Step 3. Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
 static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
@@ -355,6 +365,7 @@ static void note_scrub(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 }
 
+/* Step 6. Stopped, or at the end. */
 static void scrub_ended(struct kvp_pool *pool)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
@@ -372,6 +383,7 @@ static void scrub_ended(struct kvp_pool *pool)
 	note_scrub(pool);
 }
 
+/* Step 2. One worker; it waits for memory as long as that takes. */
 static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
