@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Bringing versions home: the one way by which blocks that the log records
- * reach their places, used by destage and bypass.
+ * reach their places, used by destage and direct writes.
+ *
+ * The caller has versions whose records are durable, sorted by block, and a struct kvp_home of its
+ * own with all memory that is needed. A caller that is told -ENOMEM takes a checkpoint, and tries
+ * again: table pages are clean after that.
+ *
+ * The way of a run of neighbours:
+ * 1. The leaf of the table is loaded, and the range is locked. If another has the range, all that
+ *    is locked so far is finished first, so that no two callers wait for each other.
+ * 2. The newest version of each block goes into a batch. To disks that seek, gaps are read,
+ *    verified and written along (coalesce.h). A parity1 takes its own way, by stripes (home_row.h).
+ * 3. The batch is written to all legs (io/batch.h).
+ * 4. The table is changed, and the versions leave the buffer, still under the lock.
+ * 5. The ranges are unlocked.
+ *
+ * After an error the versions are on the caller's list again, and the table is as it was.
+ *
+ * Locks: ranges, then the locks of the table. Nothing here takes a lock of the log, but
+ * kvp_log_parity(), which appends an entry and waits for it.
+ *
+ * The same folder reads: heal.h reads one block and heals it, row.h does that for rows,
+ * stripe_read.h reads several legs without a lock, missing.h reads what a leg had that is out.
  */
 #ifndef KVP_HOME_H
 #define KVP_HOME_H

@@ -3,6 +3,26 @@
  * I/O to one leg, in whole blocks and pages. The engine knows nothing of
  * struct bio: io_bio.c turns a request into bios, the simulator into steps of its
  * modelled disks.
+ *
+ * Every floor above sends requests through this header. The sender owns struct kvp_io and its pages
+ * until the request has ended. It may wait, alone (kvp_io_sync()) or for a group
+ * (kvp_io_group_wait()), or be called back (@done).
+ *
+ * The way of a request:
+ * 1. kvp_io_submit_all() makes a copy of it, a flight, with references of its own (flight.c).
+ * 2. A leg queue decides when the device gets it, and joins neighbours (leg_queue.c, module only).
+ * 3. io_bio.c makes bios of it.
+ * 4. When the device has answered, flight.c tries again what is worth it, by kvp_error_kind().
+ * 5. The request ends. A read into pages of the flight is copied once its waiter has woken.
+ *
+ * Locks: a sender may hold any mutex, and no spinlock. flights->lock is the innermost of all.
+ * @done runs in any context, and takes only locks that are irqsave.
+ *
+ * A leg that fails does not fail by itself: the sender knows whether the pool can do without its
+ * request, and calls kvp_leg_fail().
+ *
+ * To change which leg a read asks, begin in mirror.c; how home writes are gathered, in batch.c;
+ * retries, hanging legs and strays, in flight.c; faults by order, in inject.c.
  */
 #ifndef KVP_IO_H
 #define KVP_IO_H

@@ -2,6 +2,30 @@
 /*
  * The log: commits in flight, what is durable, and where the tail is.
  *
+ * The request path puts versions into the write buffer, and asks for durability
+ * (kvp_commit_wait_async()). The log takes versions from the buffer into entries, writes them,
+ * answers the waiters, and hands the versions on: data to destage, intents to the direct workers.
+ * A checkpoint frees the space behind them (kvp_log_retire()). The floors above are told through
+ * struct kvp_log_client.
+ *
+ * The files:
+ *   commit.c      when an entry is built, what its end means, failures: the list of steps
+ *   build.c       what an entry takes from the buffer
+ *   flush.c       waiters for durability, and their longer way
+ *   append.c      entries with nothing of the buffer: parity.c, and clean blocks for the cache
+ *   rows.c        entries on a cache of kind parity1; joined.c: two entries in one request
+ *   slices.c      intents on their way home
+ *   log.c         start and stop, space, the tail, closing of intents
+ *   checkpoint.c  table, then superblock, then space
+ *   move.c        the log moves to other legs; spill.c: versions without pages
+ *
+ * Locks: build_lock (mutex) for what is built and sent; one builder at a time. Under it log->lock
+ * (irqsave) for queues and positions, which completions take too. checkpoint_lock is outside of
+ * both. Code with log->lock held calls nothing that sleeps, and answers waiters after it.
+ *
+ * commit_wq runs commits, post_work and flush_work, and must never wait for work_wq, where destage
+ * runs: destage waits for commits.
+ *
  * Positions (lsn) are blocks since the log began and only grow; the place on a
  * leg is the position modulo the log's size, and whose leg it is says
  * kvp_log_vdev(): all copies of an entry are on one vdev. At most KVP_ENTRIES entries are

@@ -1,5 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Life of a pool: how it is started, stopped, and set. */
+/*
+ * Life of a pool: how it is started, stopped, and set.
+ *
+ * This is the only folder that knows all parts. The target calls it, in this order:
+ *
+ *   kvp_pool_alloc()      memory of all parts, wired (wiring.c)
+ *   kvp_pool_start()      labels are read and chosen (start.c), the log is recovered, work begins
+ *   kvp_pool_suspending() orders end early; kvp_pool_write_back() while requests are served
+ *   kvp_pool_quiesce()    all durable, and home unless the log is retained; workers stopped
+ *   kvp_pool_add(), kvp_pool_remove(), kvp_pool_replace()  a new table, while quiesced
+ *   kvp_pool_unquiesce()  the label says not clean, workers run
+ *   kvp_pool_stop(), kvp_pool_free()
+ *
+ * The first resume only starts. Settings and marks may change while the pool runs: each is one
+ * superblock, and is undone in memory if that fails. kvp_pool_clear() is the order to try again
+ * after a failure (core/failure.h).
+ *
+ * Locks: the target calls one of these at a time, but for settings, marks and `clear`, which
+ * messages may call beside each other: those hold sb_lock. A change of the mode of a cache
+ * (cachemode.h) holds drain->lock, the outermost of all. kvp_pool_quiesce() holds no lock while it
+ * waits for workers, as these take all others.
+ *
+ * A new command on legs gets a file of its own here, with numbered steps at its head, a plan that
+ * can be refused before the device is suspended, and one superblock that makes it so.
+ */
 #ifndef KVP_POOL_H
 #define KVP_POOL_H
 

@@ -1,5 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between the files of this folder. Recovery is one thread. */
+/*
+ * Between the files of this folder. Recovery is one thread.
+ *
+ * kvp_recover() is called once, by kvp_pool_start(), after the labels were chosen and before a
+ * request is served. recover.c has the list of steps. Until its last superblock is durable nothing
+ * of the old log is given away, so a cut at any point leads to the same result again.
+ *
+ *   scan.c         which entries count, and where the log ends (R10)
+ *   segment.c      a segment of the log in memory, as each leg has it
+ *   stripes.c      the same of a cache of kind parity1
+ *   unread.c       what could not be read is not absent (R27)
+ *   apply.c        data goes home
+ *   intents.c      what of direct writes is home, and what is not (R4, R5)
+ *   rows.c         rows of a parity1; chain.c: their parity, logged before anything goes home
+ *   retain.c       the log of a cache keeps its data
+ *   discard_log.c  the log of a cache is given up by order (R14)
+ *
+ * What entries say of a block is kept in policy/replay.h; what they say of rows in
+ * policy/history.h. Both are pure, and tested by themselves.
+ *
+ * A function returns -errno with the refusal filled, or leaves it to explain() in recover.c. A
+ * start that is refused has changed nothing that the old log does not say again.
+ *
+ * Locks: sb_lock around superblocks, checkpoint_lock around checkpoints. Range locks are not
+ * needed, as nothing else runs.
+ */
 #ifndef KVP_RECOVERY_H
 #define KVP_RECOVERY_H
 

@@ -1,5 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Superblocks, and which legs are members. */
+/*
+ * Superblocks, and which legs are members.
+ *
+ * The superblock in memory is pool->sb. Code that changes it holds sb_lock, and calls
+ * kvp_sb_commit(), which writes it to every leg in use, in both rings. So all changes of a pool end
+ * in one function: losses of legs, checkpoints, tunables, marks, progress of a scrub.
+ *
+ * The loss of a leg has two halves. kvp_leg_fail() takes the leg out in memory, at once, from any
+ * context. From then on kvp_members_dirty() is true, and no FLUSH is answered. The superblock that
+ * says so, under a new epoch, ends that (R16): members_work writes it, or the first caller of
+ * kvp_members_settle() does.
+ *
+ * A commit of a superblock:
+ * 1. It notes how many losses there are, and takes over which legs are out (note_losses()).
+ * 2. It raises the sequence, and writes (write_round()). A ring that may hold the only copy of the
+ *    newest superblock is written after the other one (write_in_turn(), R13).
+ * 3. count_taken() gives up legs that took it in neither ring. If the pool cannot do without one of
+ *    them, the superblock does not count, and the pool is faulted (core/failure.h).
+ * 4. If legs were lost meanwhile, all of it begins again.
+ * 5. The members client is told that losses are recorded: the log goes on.
+ *
+ * Locks: sb_lock is a mutex, held while superblocks are written. Under it, members_lock (irqsave)
+ * guards leg states, so that completions can give a leg up. Code with sb_lock held never waits for
+ * the log, for a checkpoint, or for a range.
+ *
+ * Where else: reading labels and choosing among them is pool/start.c, their codec
+ * format/superblock.c, the ring of events events.c, and what was found bad finds.c.
+ */
 #ifndef KVP_MEMBERS_H
 #define KVP_MEMBERS_H
 

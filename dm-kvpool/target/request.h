@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The request path: from bios to the write buffer and the legs.
+ *
+ * This folder is the glue to device-mapper, and no other folder knows of it. target.c has the
+ * constructor and the turns of a device's life, registry.c the pools that there are, message.c the
+ * orders, which order.c runs where they wait for I/O. status.c says what people and tools are told.
+ * request.c has the numbered steps of reads, writes, discards and flushes; paced.c slows writers
+ * down; long_read.c reads several legs for one bio.
+ *
+ * device-mapper calls kvp_requests_map() for each bio, and kvp_requests_end_io() when a bio that
+ * was remapped has ended. map runs in the task that submits the bio. It never waits for I/O of the
+ * pool, as that may need this task. A bio that has to wait goes to one of the lists below, and the
+ * pool's callback for space wakes a worker that takes it from there.
+ *
+ * Locks: r->lock (irqsave) guards the lists, and is not held while a bio is served. Workers that
+ * read a block anew take its range lock.
+ *
+ * An order that may wait runs on a worker, so that a suspend can send its message away
+ * (target/order.h). To add a message, see CONTRIBUTING.md.
  */
 #ifndef KVP_REQUEST_H
 #define KVP_REQUEST_H

@@ -1,5 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Destage: what is durable in the log is written home, in rounds. */
+/*
+ * Destage: what is durable in the log is written home, in rounds.
+ *
+ * One worker a pool, on work_wq. The list of its steps is in destage.c. kvp_destage_kick() starts
+ * it: the log does when entries have become durable, or when it is short of space; the request path
+ * when the buffer is full; timers when writers are quiet. Orders (`destage`, a suspend, a drain)
+ * have the worker write everything home, and wait for it (kvp_destage_all(), kvp_destage_beside(),
+ * kvp_destage_order()).
+ *
+ * A kick with @now asks for everything below the newest durable place, and a checkpoint behind it.
+ * A kick without leaves it to the worker: whether enough waits, whether a cache has its pace.
+ *
+ * Locks: the worker holds none between rounds. A round takes range locks (home/home.h), and a
+ * checkpoint takes checkpoint_lock. It may wait for commits, as the parity of a parity1 is logged
+ * first, and so nothing on commit_wq may wait for it.
+ *
+ * The other workers of this folder: direct.c writes intents home, elevator.c chooses what of a
+ * cache goes next by address, scrub.c verifies, trim.c tells legs what holds nothing.
+ * kvp_pool_quiesce() stops scrub and trim first, then the log with its direct workers, and destage
+ * last.
+ */
 #ifndef KVP_DESTAGE_H
 #define KVP_DESTAGE_H
 
