@@ -896,7 +896,8 @@ static void scene_main(void *arg)
 	if (host_start(&s->host, &s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
 	kvp_wbuf_set_limit(s->host.pool, BUFFER);
-	s->play(s);
+	if (s->play)
+		s->play(s);
 }
 
 /* What the power leaves when it goes at @at of the trace: of what no flush covers anything may be there. */
@@ -919,8 +920,8 @@ static void cut_power(struct scene *s, u32 at)
 	free(cut);
 }
 
-/* A life on what the last one has left; the power goes in its end, or anywhere. */
-static bool life(struct scene *s, void (*play)(struct scene *s), bool anywhere)
+/* On what the last life has left; without @play it only starts. */
+static bool run(struct scene *s, void (*play)(struct scene *s))
 {
 	struct sim_config config;
 	bool good;
@@ -931,18 +932,44 @@ static bool life(struct scene *s, void (*play)(struct scene *s), bool anywhere)
 	good = sim_run(&config, scene_main, s) == SIM_RETURNED;
 	disks_end();
 	check_stats.machines++;
+	return good;
+}
+
+/* A life; the power goes in its end, or anywhere. */
+static bool life(struct scene *s, void (*play)(struct scene *s), bool anywhere)
+{
+	bool good = run(s, play);
+
 	cut_power(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) : disks.trace.nr);
 	return good;
 }
 
-/* A second life that only looks may be cut anywhere, its recovery too, and the next one finds the same. */
-static bool all_lives(struct scene *s, void (*first)(struct scene *s), void (*second)(struct scene *s))
+/* The power goes while a life begins: all that was on its way is there, or nothing, or any mixture, by @turn. */
+static bool cut_start(struct scene *s, u32 turn)
 {
-	bool looks = second == look_again;
+	struct rng rng = { mix64(s->seed, s->lives) };
+	bool good = run(s, NULL);
+	u32 i;
 
-	if (!life(s, first, false) || (second && !life(s, second, looks)))
+	for (i = 0; i < s->legs; i++)
+		image_free(&s->img[i]);
+	cut_trace(&disks.trace, rng_below(&rng, disks.trace.nr + 1), turn, &rng, s->img);
+	return good;
+}
+
+/*
+ * A second life that only looks may be cut anywhere, and the next one finds the same. Of every third
+ * second life the start is cut, whatever it does.
+ */
+static bool all_lives(struct scene *s, u32 turn, void (*first)(struct scene *s), void (*second)(struct scene *s))
+{
+	if (!life(s, first, false))
 		return false;
-	return !looks || life(s, second, false);
+	if (second && turn % 3 == 2 && !cut_start(s, turn))
+		return false;
+	if (second == look_again && turn % 3 != 2 && !life(s, second, true))
+		return false;
+	return !second || life(s, second, false);
 }
 
 static void scene(const char *what, const struct host_start *shape, void (*first)(struct scene *s),
@@ -963,7 +990,7 @@ static void scene(const char *what, const struct host_start *shape, void (*first
 		oracle_copy(&s.o, &base->o);
 		for (k = 0; k < s.legs; k++)
 			image_copy(&s.img[k], &base->img[k]);
-		good = all_lives(&s, first, second);
+		good = all_lives(&s, i, first, second);
 		for (k = 0; k < s.legs; k++)
 			image_free(&s.img[k]);
 		oracle_free(&s.o);
