@@ -8,12 +8,14 @@
 
 struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 {
-	struct kvp_batch *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+	struct kvp_batch *b = kvmalloc(sizeof(*b), GFP_KERNEL);
 
 	if (!b)
 		return NULL;
+	/* The arrays behind are written before they are read: no need to clear so much. */
+	memset(b, 0, offsetof(struct kvp_batch, pages));
 	b->pool = pool;
-	b->ios = kvcalloc(KVP_BATCH_RUNS * pool->max_legs, sizeof(*b->ios), GFP_KERNEL);
+	b->ios = kvmalloc_array(KVP_BATCH_RUNS * pool->max_legs, sizeof(*b->ios), GFP_KERNEL);
 	if (!b->ios) {
 		kvfree(b);
 		return NULL;
