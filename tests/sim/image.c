@@ -5,22 +5,33 @@
 #include "image.h"
 #include "sched.h"
 
+#define BLKS_AT_ONCE	1024u
+
 static const u8 zeros[4096];
 static struct blk *free_blks;
 static struct chunk *free_chunks;
 
 /* --- blocks ---------------------------------------------------------------------- */
 
+static void make_blks(void)
+{
+	struct blk *b = sim_map(BLKS_AT_ONCE * sizeof(*b));
+	u32 i;
+
+	for (i = 0; i < BLKS_AT_ONCE; i++) {
+		b[i].next = free_blks;
+		free_blks = &b[i];
+	}
+}
+
 struct blk *blk_new(const void *data)
 {
-	struct blk *b = free_blks;
+	struct blk *b;
 
-	if (b)
-		free_blks = b->next;
-	else
-		b = malloc(sizeof(*b));
-	if (!b)
-		abort();
+	if (!free_blks)
+		make_blks();
+	b = free_blks;
+	free_blks = b->next;
 	b->ref = 1;
 	memset(b->sum, 0, sizeof(b->sum));
 	if (data)

@@ -15,7 +15,7 @@ struct blk {
 	u32 ref;
 	u64 sum[8];		/* of each sector; 0: not known */
 	struct blk *next;	/* on the free list */
-	u8 data[4096];
+	u8 data[4096] __attribute__((aligned(64)));	/* whole cache lines */
 };
 
 struct chunk {

@@ -22,6 +22,7 @@
 
 #define ARENA_PAGES	(1u << 18)	/* 1 GiB of addresses */
 #define MAX_ORDER	8
+#define HUGE_PAGE	((size_t)2 << 20)
 
 bool sim_out_of_memory(void);
 
@@ -117,13 +118,22 @@ void sim_free(const void *p)
 
 /* --- pages --------------------------------------------------------------------------- */
 
+void *sim_map(size_t bytes)
+{
+	char *p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	p = (char *)round_up((size_t)p, HUGE_PAGE);
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
+}
+
 static void make_arena(void)
 {
-	arena = mmap(NULL, (size_t)ARENA_PAGES << PAGE_SHIFT, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	pages = calloc(ARENA_PAGES, sizeof(*pages));
-	if (arena == MAP_FAILED || !pages)
-		abort();
+	arena = sim_map((size_t)ARENA_PAGES << PAGE_SHIFT);
+	pages = sim_map(ARENA_PAGES * sizeof(*pages));
 }
 
 static struct page *new_pages(unsigned int order)

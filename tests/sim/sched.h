@@ -95,6 +95,8 @@ u32 sim_memory_in_use(void);
 
 /* memory.c */
 void sim_memory_reset(void);
+/** sim_map() - memory of zeros that no machine frees, in huge pages if the host has them: that saves misses of the TLB */
+void *sim_map(size_t bytes);
 bool sim_atomic(void);
 extern u32 sim_many_intents;	/* KVP_MANY_INTENTS */
 /* per mille of allocations on the I/O path (GFP_NOIO and less) that fail now */
