@@ -84,8 +84,8 @@ umount /tmp/m
 e2fsck -fn /dev/mapper/tank > /tmp/fsck.txt 2>&1 || fail "$(cat /tmp/fsck.txt)"
 
 echo "--- changes that are refused"
-refused 3 refused 'as many SSDs' attach tank /dev/c /dev/f
-refused 3 refused 'as many SSDs' detach tank /dev/c
+refused 3 refused 'number of SSDs of a parity1 cache is fixed' attach tank /dev/c /dev/f
+refused 3 refused 'number of SSDs of a parity1 cache is fixed' detach tank /dev/c
 refused 3 refused 'it is in use' online tank /dev/c
 refused 3 refused 'only SSDs of a cache' online tank /dev/a
 mode_is writeback cache

@@ -16,7 +16,7 @@ oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 256 2 fsync bs=4
 cut_power
-refused 3 no_cache 'cache is missing.* MiB known by the last checkpoint, at 20.*and all since' import -d /dev/a -d /dev/b tank
+refused 3 no_cache 'cache is missing.* MiB that the last checkpoint counted, at 20.*and all later writes' import -d /dev/a -d /dev/b tank
 expect_refusal "discard[_-]log" start tank "$len kvpool $uuid 0 mirror 2 /dev/a /dev/b cache 1 -"
 refused 3 no_cache 'its log need not be given up' import --discard-log tank
 run 0 import -d /dev/a -d /dev/b; has out 'refused: its cache is missing'

@@ -55,7 +55,7 @@ refused 1 not_found 'not a leg of pool tank' clear tank /dev/nowhere
 for v in frob=1 strict=2 write_buffer=1 scrub_rate=x frob; do
 	refused 2 usage . set tank $v
 done
-refused 2 usage 'no tunable' get tank frob
+refused 2 usage 'is not a tunable' get tank frob
 refused 3 refused 'no such scrub.*start one' scrub --pause tank
 refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank

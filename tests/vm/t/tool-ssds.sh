@@ -25,7 +25,7 @@ is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /t
 echo "--- refused in words"
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
 refused 3 refused 'replace only SSDs of a cache' replace tank /dev/a /dev/e
-refused 3 too_small 'smaller than what' replace tank /dev/c /dev/f
+refused 3 too_small 'smaller than the space that the cache uses' replace tank /dev/c /dev/f
 refused 3 held 'tank' attach tank /dev/c /dev/d
 refused 2 usage '' replace tank /dev/c
 run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'; has out '^survives  loss of 1 leg.*now 1'
