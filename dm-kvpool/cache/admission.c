@@ -71,7 +71,7 @@ static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const 
 	refuse(pool, why, c->from == KVP_FROM_HOME);
 }
 
-/* --- what is to enter ----------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------ */
 
 bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 		   struct kvp_admit_plan *plan)
@@ -135,7 +135,7 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 	return verdict == KVP_SSD_ADMIT;
 }
 
-/* What was not written has cost nothing. */
+/* Returns the credit of blocks that were not written. */
 static void give_back(struct kvp_admission *f, struct kvp_candidate *c, bool written)
 {
 	unsigned long flags;
@@ -231,7 +231,7 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c)
 		return NULL;
-	smp_rmb();	/* before what it is verified with is read; pairs with kvp_admit_changed() */
+	smp_rmb();	/* before the entry for its verification is read; pairs with kvp_admit_changed() */
 	if (!c->page)
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
@@ -291,7 +291,7 @@ static bool log_is_closed(struct kvp_pool *pool)
 /* Would it be of use, if it were in the log? */
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
-	/* What was written may not have left the buffer yet. */
+	/* the version may still be in the buffer */
 	return (u32)atomic_read(count_of(pool->fill, c->block)) == c->changes &&
 	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
@@ -321,7 +321,9 @@ static u32 most_of_entry(const struct kvp_pool *pool)
 	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
-/* From the head of those that wait: what is still of use, up to an entry; how many. */
+/*
+ * Takes useful candidates from the head of the waiting ones, up to an entry. Returns their number.
+ */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
 	struct kvp_admission *f = pool->fill;
@@ -418,7 +420,7 @@ static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp
 	kvp_io_submit(io);
 }
 
-/* What lies from ring_lsn on, on each leg that it goes to, in one request (kvp_ring_at()). */
+/* Sends the blocks from ring_lsn on, one request for each leg that gets some (kvp_ring_at()). */
 static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 {
 	u32 legs = kvp_ring_legs(v->g), k, i, first = 0, nr;
@@ -606,7 +608,7 @@ static void fill_work(struct work_struct *work)
 	kvp_log_unlock_build(pool);
 	if (outcome == LATER) {
 		put_back(f, &taken, n);
-		/* What was in the way may be gone, and have found nothing that waits. */
+		/* an obstacle may be gone, and its waker may have found no waiting candidate */
 		smp_mb();
 		if (kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool))
 			kvp_admit_kick(pool);
@@ -626,7 +628,7 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* What lies at @lsn is durable: it is in the index from now on, or it is not needed. */
+/* The block at @lsn is durable: it enters the index now, or is not needed. */
 static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 {
 	struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
@@ -635,7 +637,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 	int ret = -ESTALE;
 
 	x.place = c->from;
-	/* What the buffer has will take it out again when it comes home. */
+	/* a newer version in the buffer takes it out again when it is written home */
 	if (!kvp_wbuf_any(pool, c->block, 1))
 		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
 			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
@@ -648,7 +650,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 		this_cpu_inc(pool->stats->ssd_fills);
 }
 
-/* What was sent lies from @lsn on: in the log as the payload of @e, which is there; else in the ring. */
+/* The sent blocks lie from @lsn on: in the log as the payload of @e, or in the ring. */
 static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
 {
 	struct kvp_admission *f = pool->fill;

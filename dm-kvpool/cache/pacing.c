@@ -9,7 +9,7 @@
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
-#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: what was before counts half, and so on */
+#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: older work counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
 #define UNKNOWN		(1u << 20)		/* versions a second, until the first have gone home */
 #define FEW		32u			/* versions that say nothing of how fast it goes */
@@ -96,7 +96,7 @@ u64 kvp_pacing_destage(struct kvp_pool *pool)
 			       kvp_pacing_full(pool));
 }
 
-/* Of @most that could be buffered if nothing were dirty, so much is used up. */
+/* The blocks in use, of @most that could be buffered if none were dirty. */
 static u64 used_of(const struct kvp_pool *pool, u64 most)
 {
 	const struct kvp_wbuf *w = pool->wbuf;
@@ -133,7 +133,7 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 a
 	if (!kvp_ssd_may_bypass(ask, true, blocks))
 		return false;
 	spin_lock_irqsave(&p->lock, flags);
-	/* What overlaps the end of another write counts once there; by itself it counts whole. */
+	/* An overlap with another write counts once there; a write alone counts whole. */
 	run = max(kvp_run_note(&p->runs, first, blocks, true), blocks);
 	spin_unlock_irqrestore(&p->lock, flags);
 	/* The second question is rarely asked. */
@@ -157,7 +157,7 @@ u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
 	rate = kvp_ssd_accept(most, used_of(pool, most), full);
 	if (rate == ~0ull || !kvp_pool_logs_on_cache(pool))
 		return 0;
-	/* The log is never full for long; what is kept here is not to be what stops a writer. */
+	/* The log is never full for long, so the reservation here must not stop a writer. */
 	rate = max3(rate, full / 8, SLOWEST);
 	spin_lock_irqsave(&p->lock, flags);
 	wait = kvp_ssd_take(&p->bucket, ktime_get_ns(), blocks, rate);

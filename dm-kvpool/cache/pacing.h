@@ -64,7 +64,10 @@ void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns);
 /** kvp_pacing_full() - versions a second that the data vdevs take; a guess that is high until it is known */
 u64 kvp_pacing_full(const struct kvp_pool *pool);
 
-/** kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and what is kept for parity */
+/**
+ * kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and the
+ * reservation for parity
+ */
 u64 kvp_pacing_dirty(struct kvp_pool *pool);
 
 /**

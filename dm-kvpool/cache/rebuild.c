@@ -44,7 +44,7 @@ static bool is_ring(const struct kvp_pool *pool)
 	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
 }
 
-/* So many blocks of a segment its summary may speak of. */
+/* The number of blocks of a segment that its summary may name. */
 static u32 summarised(const struct kvp_pool *pool)
 {
 	return segment(pool) - kvp_log_kept(geometry(pool));
@@ -149,7 +149,7 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
-	/* What all legs have alike counts once. */
+	/* a part that all legs have alike counts once */
 	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS,
 			  KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
@@ -160,7 +160,7 @@ static u64 left_until(const struct kvp_pool *pool)
 	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : kvp_log_passed_on(pool->log);
 }
 
-/* So many whole segments lie between @at and @until. */
+/* The number of whole segments between @at and @until. */
 static u64 whole_segments(const struct kvp_pool *pool, const u64 *at, u64 until)
 {
 	u64 from = READ_ONCE(*at);
@@ -204,7 +204,7 @@ static void seal_work(struct work_struct *work)
 		at = next_to_seal(pool);
 		if (!at)
 			return;
-		smp_rmb();	/* with what is settled comes its era: kvp_rebuild_checkpointed() */
+		smp_rmb();	/* the settled lsn comes with its era: kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
 		if (!kvp_table_end_era(pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
@@ -231,7 +231,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 	struct kvp_rebuild *w = pool->warm;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	/* Of what is settled by the new tail no entry is of a later era. */
+	/* no entry below the new tail is of a later era */
 	WRITE_ONCE(w->era, era);
 	smp_wmb();
 	if (!in_use(w))
@@ -384,7 +384,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 	return false;
 }
 
-/* What @d says of the segment at @lsn enters; false: the log has come there. */
+/* Enters the blocks that @d names in the segment at @lsn; false: the log has overwritten it. */
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
@@ -394,7 +394,7 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 	int kept;
 
 	WRITE_ONCE(w->eras[first / segment(pool)], le32_to_cpu(d->era));
-	smp_wmb();	/* before anybody finds what is of it */
+	smp_wmb();	/* before a reader finds an entry of it */
 	w->summaries++;
 	while (at < end) {
 		for (n = 0; n < CHUNK && at < end; at++) {
@@ -413,7 +413,10 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 	return true;
 }
 
-/* What was read enters; false: the log has come round to it, or there is no memory, or it is to stop. */
+/*
+ * Enters the blocks of the summaries that were read. False: the log has overwritten them, memory is
+ * short, or the rebuild is to stop.
+ */
 static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
 {
 	struct kvp_rebuild *w = pool->warm;

@@ -77,7 +77,7 @@ static bool next_segment(struct kvp_pool *pool)
 	return true;
 }
 
-/* What the table says of @block; false: it has no sum. */
+/* The table's entry of @block; false: it has no sum. */
 static bool entry_of(struct kvp_pool *pool, u64 block, u64 *entry)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);

@@ -18,7 +18,7 @@
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that there are before the log comes there */
 
-/* The cache, if what is in the log is noted. It stays once it is set. */
+/* The cache, once the log's blocks are noted. It stays once it is set. */
 static struct kvp_vdev *in_use(const struct kvp_scache *s)
 {
 	return smp_load_acquire(&s->v);
@@ -140,7 +140,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
 	if (ret)
 		return ret;
-	/* From here on, an append tells what it overwrites. */
+	/* from here on, an append reports the lsns that it overwrites */
 	kvp_log_lock_build(pool->log);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
@@ -202,7 +202,7 @@ void kvp_scache_exit(struct kvp_pool *pool)
 	s->v = NULL;
 }
 
-/* --- what is there -------------------------------------------------------------------- */
+/* --- known blocks ------------------------------------------------------------------------ */
 
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
@@ -290,7 +290,7 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 	int kept = 0;
 	u32 i;
 
-	/* An append tells what it overwrites under this lock. */
+	/* an append reports the lsns that it overwrites under this lock */
 	kvp_log_lock_build(pool->log);
 	if (s->wiped > lsn + s->blocks)
 		kept = -ESTALE;
@@ -379,7 +379,10 @@ static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
 	return wiped + (ahead > s->blocks - nr ? 0 : ahead);
 }
 
-/* What is known of @block. On an SSD that is gone it is as good as forgotten, and then it can enter again. */
+/*
+ * Finds @block. If its SSD is gone, the entry counts as forgotten, and the block can be admitted
+ * again.
+ */
 static bool find(struct kvp_scache *s, u64 block, struct kvp_index_entry *e)
 {
 	if (!kvp_index_find(&s->index, block, e))
@@ -399,7 +402,7 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
 {
 	struct kvp_scache *s = pool->scache;
-	/* Before the index is asked: what it has after that was not overwritten up to here. */
+	/* before the look-up: entries found later were not overwritten up to here */
 	u64 wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
 	u32 first = 0, i;
@@ -498,7 +501,7 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 											-EILSEQ;
 }
 
-/* One SSD's copy. What is wrong with it is counted, but for want of memory, which says nothing of it. */
+/* Reads one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
 static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);

@@ -53,7 +53,7 @@ static inline void kvp_compat_io_hints(struct gendisk *disk, unsigned int min, u
 	limits.io_opt = opt;
 	/* Hints: if they do not go with the others, the device has none. */
 	if (queue_limits_commit_update(disk->queue, &limits))
-		pr_warn("dm-kvpool: the device does not tell its stripes\n");
+		pr_warn("dm-kvpool: the device does not report its stripes\n");
 }
 #else
 static inline void kvp_compat_io_hints(struct gendisk *disk, unsigned int min, unsigned int opt)

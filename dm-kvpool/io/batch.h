@@ -48,7 +48,7 @@ bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u
 bool __must_check kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v,
 				   struct kvp_place at, struct page *page);
 
-/** kvp_batch_reset() - forget what was added */
+/** kvp_batch_reset() - forget all added runs */
 void kvp_batch_reset(struct kvp_batch *b);
 
 /**

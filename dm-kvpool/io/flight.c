@@ -263,7 +263,7 @@ static bool of_use(const struct kvp_flight *f)
 	flush = flushes(&f->dev);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
-		/* What else it was may have come from a device below. */
+		/* other errors may come from a device below */
 		return (!flush || unissued(&f->dev)) &&
 		       time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
 	case KVP_ERR_TRANSPORT:

@@ -6,7 +6,7 @@
 
 static bool fault_injection;
 module_param(fault_injection, bool, 0444);
-MODULE_PARM_DESC(fault_injection, "allow the message 'inject', for faults by order");
+MODULE_PARM_DESC(fault_injection, "allow the message 'inject', which makes faults");
 
 static const char *const kinds[KVP_FAULTS] = {
 	[KVP_FAULT_READ] = "read",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is built on kvp_io_submit() alone: groups and synchronous requests; and what errors mean. */
+/* Groups and synchronous requests, built on kvp_io_submit() alone; and the meaning of errors. */
 #include <linux/errno.h>
 
 #include "core/core.h"

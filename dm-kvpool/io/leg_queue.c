@@ -211,7 +211,7 @@ static unsigned int junk_vecs(const struct kvp_leg_queue *q, sector_t gap)
 	return (unsigned int)((gap + each - 1) / each);
 }
 
-/* Is @bio what comes behind the run, and may it be part of the same request? */
+/* Does @bio follow the run, and may it be part of the same request? */
 static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct bio *bio)
 {
 	const struct bio *last = run->bios.tail;
@@ -272,7 +272,7 @@ static void joined_done(struct bio *bio)
 
 	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
 	if (status && parts.head != parts.tail && !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
-		/* Which of them is bad, or only what lies between, is not known. */
+		/* it is unknown which of them is bad, or only the gap */
 		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &parts);
@@ -357,7 +357,7 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 	       (bio_list_empty(&run->bios) ||
 		(from != &q->alone && goes_on(q, run, bio_list_peek(from)))))
 		add_to_run(q, run, bio_list_pop(from));
-	/* What cannot grow any more may as well wait for the device. */
+	/* a run that cannot grow any more may as well wait for the device */
 	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
 		*first = run->bios.head;
 		bio_list_merge(from, &run->bios);

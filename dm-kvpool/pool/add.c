@@ -222,7 +222,7 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 		return ret;
 	if (kvp_regions_add(next, data))
 		return kvp_refuse(r, -EINVAL, "add fewer vdevs, or of more equal sizes",
-				  "the pool would have more regions, or roots, than there is room for");
+				  "the pool would have too many regions or roots");
 	memset(&next->roots[roots], 0, (KVP_MAX_ROOTS - roots) * sizeof(next->roots[0]));
 	next->root_count = (u32)kvp_sb_roots(next);
 	/* It may have been made smaller than what its vdevs have: a cache changes nothing in that. */
@@ -370,7 +370,7 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
-				  "not all that was written is home, so the pool stays as it is");
+				  "not all written data is home, so the pool stays unchanged");
 	return 0;
 }
 

@@ -181,9 +181,10 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 				  "too few SSDs of the cache are in use: it needs all but one");
 	if (lowers(pool, cache) && !force)
 		return kvp_refuse(r, -EPERM,
-			"give the cache two SSDs; or force (kvpoolctl set -f), if that is acceptable",
+			"give the cache two SSDs; or accept this with force (kvpoolctl set -f)",
 			kvp_log_striped(cache->g) ?
-			"with the log on what is left of the cache the pool would lose writes with one more SSD, though it can lose a leg" :
+			"with the log on the rest of the cache the pool would lose writes with one "
+			"more SSD, though it can lose a leg" :
 			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
 	return 0;
 }
@@ -201,12 +202,13 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 	else
 		ret = move(pool, to, mode);
 	if (ret == -ECANCELED)
-		return kvp_refuse(r, ret, "ask for it again", "it was cancelled; nothing has changed");
+		return kvp_refuse(r, ret, "ask for it again", "the change was cancelled; nothing "
+							      "has changed");
 	if (ret == -ENODEV)
 		return kvp_refuse(r, ret, "see kvpoolctl status",
-				  "the last SSD of the cache failed; the log is where it was");
+				  "the last SSD of the cache failed; the log was not moved");
 	return ret ? kvp_refuse(r, ret, "see kvpoolctl status; mend what is wrong, then 'clear'",
-				"not all that the log held could be brought home") : 0;
+				"not all data of the log could be written home") : 0;
 }
 
 static int set_and_tell(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)

@@ -146,7 +146,8 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 	}
 	if (same && !begin_anew(v, from))
 		return kvp_refuse(r, -EINVAL, "name others",
-				  "the table names the SSDs that the cache has, and none that is there is out of use");
+				  "the table names the cache's own SSDs, and no connected one is "
+				  "out of use");
 	return 0;
 }
 
@@ -156,8 +157,9 @@ static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal
 	if (!kvp_log_striped(g) || nr == g->leg_count)
 		return 0;
 	return kvp_refuse(r, -EOPNOTSUPP,
-			  "take the cache out (kvpoolctl remove POOL cache), and add it anew with those there are to be",
-			  "a cache of kind parity1 has as many SSDs as it was made with");
+			  "take the cache out (kvpoolctl remove POOL cache), and add it again "
+			  "with the new set of SSDs",
+			  "the number of SSDs of a parity1 cache is fixed");
 }
 
 /* As large as the log is. More than that is not used. */
@@ -171,8 +173,10 @@ static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
 	for (i = 0; i < g->leg_count; i++)
 		smallest = min(smallest, next->legs[g->first_leg + i].size_blocks);
 	if (kvp_geometry_check(g, smallest, &why))
-		return kvp_refuse(r, -ENOSPC, "use a larger one; or take the cache out, and add it anew",
-				  "a new SSD is smaller than what the cache uses of the others");
+		return kvp_refuse(r, -ENOSPC, "use a larger one; or take the cache out, and add "
+					      "it again",
+				  "a new SSD is smaller than the space that the cache uses of "
+				  "the others");
 	return 0;
 }
 

@@ -309,7 +309,8 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
 				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
-				"split brain: %s was written to in a history that the newest leg does not know",
+				"split brain: %s was written in a history that the newest leg "
+				"does not know",
 				path);
 	}
 	return 0;
@@ -334,7 +335,8 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  "the table names another pool UUID than the legs carry");
 	if (sb->flags & KVP_SB_JOINING)
 		return kvp_refuse(r, -ENXIO, "name the pool's own legs, or clear the label",
-				  "the legs were about to be added to the pool '%s', and no leg of that is here",
+				  "an unfinished add was to add the legs to the pool '%s', and no "
+				  "leg of that pool is here",
 				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
@@ -461,7 +463,8 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 }
 
 #define GO_BACK	\
-	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes back to the newest superblock that can be read, and may lose what was written since"
+	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes " \
+	"back to the newest superblock that can be read, and may lose later writes"
 
 /* A leg of @g would be in use but for what its label says, or does not say: that is the reason, then. */
 static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, struct kvp_refusal *r)
@@ -776,7 +779,7 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	for (i = 0; i + 1 < s->nr_vdevs; i++)
 		if (kvp_cache_kind(s->vdevs[i].kind))
 			return kvp_refuse(r, -EINVAL, "name the cache last",
-					  "a vdev with data cannot come behind the cache");
+					  "a vdev with data cannot follow the cache");
 	if (s->dirty_bytes && !kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
 		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max, or name a cache",
 				  "the pool has no cache");

@@ -182,7 +182,7 @@ static void free_one(struct kvp_version *d)
 	kfree(d);
 }
 
-/* Discards, and what was parked, which are part of no chunk. */
+/* Frees discards and spilled versions, which are part of no chunk. */
 static void free_lone(struct list_head *list)
 {
 	struct kvp_version *d, *next;
@@ -334,7 +334,7 @@ static struct kvp_version *take_free(struct kvp_wbuf *w)
 	return d;
 }
 
-/* @old leaves the hash table; its record stays what it is until its entry retires. */
+/* @old leaves the hash table; its record keeps its meaning until its entry retires. */
 static void __supersede(struct kvp_version *old)
 {
 	old->superseded = true;
@@ -454,7 +454,7 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w)
 	return seq;
 }
 
-/* --- what is buffered, and what is logged ------------------------------------------------ */
+/* --- buffered, and logged versions ---------------------------------------------------------- */
 
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to)
 {
@@ -750,7 +750,7 @@ bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 	return durable;
 }
 
-/* What was on the list is not found any more. */
+/* Takes the versions on the list out of the hash table. */
 static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 {
 	spinlock_t *lock = NULL;

@@ -366,7 +366,7 @@ static inline struct kvp_version *__kvp_wbuf_next(struct kvp_wbuf *w, struct kvp
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to);
 
 /**
- * kvp_wbuf_put_back() - what was taken is buffered again, before all else; @versions is empty
+ * kvp_wbuf_put_back() - the taken versions are buffered again, before all others; @versions is empty
  *	then.
  *
  * Context: process.
@@ -578,10 +578,10 @@ static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_stat
 	WRITE_ONCE(d->state, state);
 }
 
-/** kvp_wbuf_fix() - what is on the list is COMMITTING: this ends the time of rewrites in place */
+/** kvp_wbuf_fix() - the versions on the list are COMMITTING: rewrites in place end here */
 void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
 
-/** kvp_wbuf_unfix() - a commit failed: what is on the list is BUFFERED again */
+/** kvp_wbuf_unfix() - a commit failed: the versions on the list are BUFFERED again */
 void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
 
 /** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */

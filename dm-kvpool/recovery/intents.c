@@ -196,7 +196,7 @@ static int refuse_silent(struct kvp_recovery *rec, u64 block)
 {
 	char what[96];
 
-	snprintf(what, sizeof(what), "which may be the only copy of what was last written to block %llu",
+	snprintf(what, sizeof(what), "which may be the only copy of the last write to block %llu",
 		 (unsigned long long)block);
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }

@@ -159,7 +159,7 @@ static void explain(struct kvp_recovery *rec, int error)
 
 	if (error == -ENOMEM)
 		kvp_refuse(rec->refusal, error, "free some memory and try again",
-			   "out of memory while bringing home what the log holds");
+			   "out of memory while writing the log's data home");
 	else if (lost->blocks && lost->level)
 		kvp_refuse(rec->refusal, error, "connect every leg; kvpoolctl check shows what is readable",
 			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
@@ -271,7 +271,8 @@ static int look(struct kvp_recovery *rec)
 		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	else if (kvp_log_on_cache(rec->pool->sb))
 		snprintf(rec->refusal->mend, sizeof(rec->refusal->mend),
-			 "connect every SSD; or discard_log (import --discard-log), which loses what its log holds");
+			 "connect every SSD; or discard_log (import --discard-log), which loses "
+			 "the log's data");
 	return info->give_up ? 0 : ret;
 }
 

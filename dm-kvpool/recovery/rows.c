@@ -374,7 +374,7 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 {
 	char what[96];
 
-	snprintf(what, sizeof(what), "without which block %llu cannot be had as it was last written",
+	snprintf(what, sizeof(what), "without which the last write to block %llu is lost",
 		 (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }

@@ -575,7 +575,8 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
 		leg = kvp_recovery_next(rec, &h);
 		if (leg == -ENOENT)
 			return kvp_refuse(rec->refusal, -EIO, "check the legs and start again; nothing is lost by that",
-				"what an earlier recovery logged could be read once, and now it cannot, at %llu",
+				"entries of an earlier recovery could be read once, and now they "
+				"cannot, at %llu",
 				(unsigned long long)rec->end.lsn);
 		if (leg < 0)
 			return leg;

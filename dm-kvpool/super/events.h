@@ -57,7 +57,7 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 	return READ_ONCE(ev->next);
 }
 
-/** kvp_events_flush() - wait until what was noted is on disk, as far as that is possible */
+/** kvp_events_flush() - wait until all noted events are on disk, as far as that is possible */
 void kvp_events_flush(struct kvp_pool *pool);
 
 #endif /* KVP_EVENTS_H */

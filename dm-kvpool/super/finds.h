@@ -75,7 +75,7 @@ void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u
 /** kvp_found_lost() - the same of a page of the table that no leg has. Context: any. */
 void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
 
-/** kvp_finds_settle() - what is pending becomes events now. Context: any. */
+/** kvp_finds_settle() - pending finds become events now. Context: any. */
 void kvp_finds_settle(struct kvp_pool *pool);
 
 /** kvp_finds_stop() - the same, and no work is left behind. Context: process. */

@@ -492,7 +492,7 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		kvp_found_lost(pool, &now);
 }
 
-/* What the parity says is not known either; all that it counts is poisoned, that is, zeros. */
+/* The parity's version is unknown too; all that it counts is poisoned, that is, zeros. */
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 {
 	const struct kvp_geometry *g = leaf->v->g;
@@ -503,7 +503,7 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 }
 
 /*
- * In place of a lost leaf, not yet to be found by anybody: one in which every block is poisoned. @counted: since the
+ * In place of a lost leaf: one in which every block is poisoned. No reader can find it yet. @counted: since the
  * page above was given up; then it is no change, either.
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
@@ -673,7 +673,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	/* Two, so that what could not be had before is made up for. */
 	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
 		reclaim(pool, 2, BUDGET_LOOKS);
-	/* Not to wait for memory here: what is to free some may be waiting for us. */
+	/* no wait for memory here: the work that frees some may be waiting for us */
 	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(pool);
 	if (!tp)
 		return NULL;
@@ -1274,13 +1274,13 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	return past;
 }
 
-/* What is written of @tp. */
+/* The stable contents of @tp that are written. */
 static struct page *fixed_page(const struct kvp_tpage *tp)
 {
 	return tp->fixed ?: tp->page;
 }
 
-/* What a pointer says of the page below it: newest era, any poison. */
+/* The summary of a page in its pointer: newest era, any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
 	const __le64 *w = page_address(fixed_page(tp));

@@ -51,7 +51,7 @@ static struct part *part_of(struct bio *bio)
 	return container_of(bio, struct part, bio);
 }
 
-/* --- what is kept ----------------------------------------------------------------------- */
+/* --- kept buffers ------------------------------------------------------------------------ */
 
 static void free_rebuild(struct kvp_requests *r, struct kvp_row_pages *b, u32 slots)
 {
@@ -112,7 +112,7 @@ static bool add_junk(struct cut *c, u32 blocks)
 	return true;
 }
 
-/* The reader's blocks, which follow what was added for this leg before. */
+/* The reader's blocks, which follow those added for this leg before. */
 static bool add_readers(struct cut *c, u32 slot, u32 blocks)
 {
 	u32 left = blocks * KVP_BLOCK_SIZE;

@@ -47,7 +47,7 @@ static int refused(struct message *m, const char *why, const char *mend, int err
 	return error;
 }
 
-/* What failed without words of its own. */
+/* The answer to a failure without a reason of its own. */
 static int failed(struct message *m, int error)
 {
 	if (error == -EROFS)
@@ -57,11 +57,11 @@ static int failed(struct message *m, int error)
 		return refused(m, "the device was suspended before it was done",
 			       "ask for it again", error);
 	if (error == -ENOMEM)
-		return refused(m, "there is no memory for that", "free some and try again", error);
+		return refused(m, "out of memory", "free some and try again", error);
 	if (error == -EINVAL || error == -ERANGE)
 		return refused(m, "an argument is no number, or too large",
 			       "see docs/dm-interface.md", error);
-	return refused(m, "too few legs did what they had to",
+	return refused(m, "too few legs succeeded",
 		       "see status and events; mend what is wrong, then 'clear'", error);
 }
 
@@ -258,7 +258,7 @@ static int set(struct message *m)
 	if (!strcmp(m->argv[1], "comment"))
 		return set_comment(m);
 	if (id < 0) {
-		snprintf(why.text, sizeof(why.text), "there is no tunable '%s'", m->argv[1]);
+		snprintf(why.text, sizeof(why.text), "'%s' is not a tunable", m->argv[1]);
 		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
 	}
 	if (m->argc < 3)
@@ -270,7 +270,7 @@ static int set(struct message *m)
 		return set_cache_mode(m, value);
 	ret = kvp_pool_set(m->pool, id, value);
 	if (ret == -ENOMEM)
-		return refused(m, "there is no memory for that", "give a smaller value", ret);
+		return refused(m, "out of memory", "give a smaller value", ret);
 	return ret;
 }
 
@@ -308,7 +308,7 @@ static int msg_drain(struct message *m)
 		if (ret == -EBUSY)
 			return refused(m, "it is too late: the log is empty, and moves now",
 				       "wait for that, then set cache_mode as it was", ret);
-		return ret ? refused(m, "nothing is being drained", "start that first", ret) : 0;
+		return ret ? refused(m, "no drain is running", "start that first", ret) : 0;
 	}
 	if (strcmp(m->argv[1], "start"))
 		return refused(m, "unknown word", "use start or cancel", -EINVAL);

@@ -10,7 +10,7 @@
 #include "target/pm.h"
 #include "target/registry.h"
 
-/* --- before sleep: what was accepted is durable ----------------------------------------- */
+/* --- before sleep: all accepted data is durable --------------------------------------- */
 
 /* Waits for all pools. The waiting task may be killed, so the last reference frees this. */
 struct waiter {
@@ -102,7 +102,8 @@ static int begin_hibernation(void)
 	if (!ret)
 		return 0;
 	kvp_refuse(&r, ret, "export it before, or let the machine sleep (suspend to RAM)",
-		   "the pool '%s' runs, and would go on from an image that its disks are ahead of", name);
+		   "the pool '%s' runs, and its disks would be newer than the image that it "
+		   "resumes from", name);
 	kvp_registry_refused(&r);
 	return ret;
 }

@@ -145,7 +145,7 @@ static bool has_strays(struct block_device *bdev)
 static int refuse_strays(struct kvp_refusal *refusal, const char *path)
 {
 	return kvp_refuse(refusal, -EBUSY, "wait until it answers, or go on without it",
-			  "%s has not yet answered what it was asked when it was given up", path);
+			  "%s has not yet answered requests from the time when it was given up", path);
 }
 
 int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal)

@@ -915,7 +915,7 @@ static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio,
 	return run <= cutoff >> KVP_BLOCK_SHIFT ? KVP_RAM_KEEP : KVP_RAM_STREAM;
 }
 
-/* What the policy of the SSD cache asks of a read. */
+/* The hints of a read for the policy of the SSD cache. */
 static u32 ask_of(const struct bio *bio)
 {
 	return (bio->bi_opf & (REQ_META | REQ_PRIO) ? KVP_ASK_META : 0) |

@@ -42,7 +42,7 @@ static const char *open_mend(int error)
 {
 	switch (error) {
 	case -EBUSY:
-		return "find out who holds it: lsblk, fuser";
+		return "see what holds it: lsblk, fuser";
 	case -EACCES:
 	case -EROFS:
 		return "make it writable, or start with the option readonly and dmsetup --readonly";
@@ -748,5 +748,5 @@ module_exit(kvp_exit);
 
 MODULE_DESCRIPTION("self-healing pool of block devices with checksums and a crash-safe log");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");	/* the target's: anybody may read it in /sys/module */
+MODULE_VERSION("0.1.0");	/* the target's version, which all users may read in /sys/module */
 MODULE_SOFTDEP("pre: crc32c");

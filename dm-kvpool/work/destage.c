@@ -632,7 +632,7 @@ static void destage_work(struct work_struct *work)
 	kvp_table_shrink(pool, false);
 	/* Of a pool that had no leg it is no news, and it may have one again by now. */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
-		kvp_fail(pool, KVP_FAIL_LEGS, "blocks cannot be brought home");
+		kvp_fail(pool, KVP_FAIL_LEGS, "blocks cannot be written home");
 	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool);

@@ -80,7 +80,7 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 {
 	if (error != -ENOMEM) {
 		if (!faulted)
-			kvp_fail(pool, KVP_FAIL_LEGS, "large writes cannot be brought home");
+			kvp_fail(pool, KVP_FAIL_LEGS, "large writes cannot be written home");
 		return false;
 	}
 	/* For the checkpoint, after which table pages can be had again. */

@@ -181,7 +181,7 @@ static void expect_number(struct exchange *x)
 
 	less.cache--;
 	less.legs--;
-	if (!host_exchange(&x->host, &less) || !strstr(x->host.refusal.why, "as many SSDs"))
+	if (!host_exchange(&x->host, &less) || !strstr(x->host.refusal.why, "number of SSDs"))
 		sim_fail("exchanged for fewer");
 }
 
@@ -247,7 +247,7 @@ static void whole_main(void *arg)
 		host_read_check(h, block);
 	/* if one SSD that starts again is out of use */
 	if (x->crash.lost ? host_exchange(h, &x->new) :
-	    !host_exchange(h, &x->new) || !strstr(h->refusal.why, "that the cache has"))
+	    !host_exchange(h, &x->new) || !strstr(h->refusal.why, "own SSDs"))
 		sim_fail("exchanged for the same, %s", h->refusal.why);
 	if (x->swap->start.cache_parity)
 		expect_number(x);

@@ -208,7 +208,7 @@ static void joining_main(void *arg)
 	host_write(&g->host, 20, 30, true);
 	host_stop(&g->host);
 	disks.nr_faults = 0;
-	expect_refusal(g, &alone, "about to be added");
+	expect_refusal(g, &alone, "unfinished add");
 	expect_refusal(g, &g->new, "the pool has");
 	start(g, &g->old);
 	host_read_check(&g->host, 20);

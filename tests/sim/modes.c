@@ -298,7 +298,7 @@ static void refusal_main(void *arg)
 	for (i = c->start.legs - c->start.cache; i < c->start.legs; i++) {
 		if (i == spare && c->start.cache > 1)
 			expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM,
-				       c->start.cache_parity ? "on what is left" : "on one SSD");
+				       c->start.cache_parity ? "on the rest" : "on one SSD");
 		if (kvp_leg_offline(h->pool, host_leg(h, i)))
 			sim_fail("an SSD cannot be taken out");
 		if (i == spare && c->start.cache_parity)
@@ -631,7 +631,7 @@ static void silent_main(void *arg)
 		sim_fail("nothing is left in the log: the tale is not what it says");
 	for (i = data_legs(c); i < c->start.legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
-	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all that was written is home"))
+	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all written data is home"))
 		sim_fail("the cache has left with what was there alone: %s", h->refusal.why);
 	if (h->pool->table->poisoned)
 		sim_fail("%llu blocks are given up", h->pool->table->poisoned);

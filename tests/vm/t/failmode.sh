@@ -56,7 +56,7 @@ wait_stat p state faulted
 oracle show /dev/mapper/p 500 4 > /tmp/read & reader=$!
 for pid in $reader $writer; do retry 60 asks_disk "$pid"; done
 both_wait "for a leg"
-expect_refusal "message set . too few legs did what they had to" dmsetup message p 0 set failmode error
+expect_refusal "message set . too few legs succeeded" dmsetup message p 0 set failmode error
 wait $reader; expect_eq "$(cat /tmp/read)" "500 4 EIO"
 ! wait $writer || fail "a write succeeded without a leg"
 simset a dead 0

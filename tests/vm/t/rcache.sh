@@ -200,7 +200,7 @@ look
 is tunable.ram_cache $((4 << 20))
 is ram.read_cache $((4 << 20))
 is ram.read_cache_used 0
-expect_refusal "no memory" dmsetup message p 0 set ram_cache 1024G
+expect_refusal "out of memory" dmsetup message p 0 set ram_cache 1024G
 look
 is tunable.ram_cache $((4 << 20))
 is ram.read_cache $((4 << 20))

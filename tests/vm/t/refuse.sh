@@ -74,8 +74,8 @@ modprobe loop
 loop=$(losetup -f --show -P /dev/e)
 addpart "$loop" 1 2048 $((46 * 2048))
 retry 60 test -b "${loop}p1"
-expect_refusal "${loop}p1 cannot be opened.*who holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 $loop ${loop}p1"
-expect_refusal "$loop cannot be opened.*who holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 ${loop}p1 $loop"
+expect_refusal "${loop}p1 cannot be opened.*what holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 $loop ${loop}p1"
+expect_refusal "$loop cannot be opened.*what holds it|or one is a partition" dmsetup create q --table "$len kvpool - 2 format log_size=4M mirror 2 ${loop}p1 $loop"
 dmsetup create q --table "$len kvpool - 2 format log_size=4M single 1 $loop"
 expect_refusal "${loop}p1 cannot be opened|in use by another device" dmsetup create r --table "$len kvpool - 2 format log_size=4M single 1 ${loop}p1"
 dmsetup remove --retry q
@@ -83,7 +83,7 @@ losetup -d "$loop"
 blkdiscard /dev/e
 expect_refusal "leg /dev/nowhere cannot be opened.*check the path" dmsetup create q --table "$len kvpool - 1 format mirror 2 /dev/nowhere /dev/d"
 mkdir -p /tmp/m; mkfs.ext4 -q /dev/d; mount -o ro,noload /dev/d /tmp/m
-expect_refusal "leg /dev/d cannot be opened.*who holds it" dmsetup create q --table "$len kvpool - 1 format mirror 2 /dev/e /dev/d"
+expect_refusal "leg /dev/d cannot be opened.*what holds it" dmsetup create q --table "$len kvpool - 1 format mirror 2 /dev/e /dev/d"
 umount /tmp/m; blkdiscard /dev/d
 expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 v1"
 

@@ -19,7 +19,7 @@ blank_new() {
 echo "--- made at once: a mirror, a parity1 and a mirrored cache"
 refused 2 usage 'name the cache last' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c mirror /dev/f /dev/g
 expect_fail dmsetup create tank --table "0 $(sectors_of 64) kvpool - 2 format name=tank single 1 /dev/a cache 1 /dev/c single 1 /dev/f"
-[[ $(last_refusal) = *'behind the cache'* ]] || fail "refused, but: $(last_refusal)"
+[[ $(last_refusal) = *'follow the cache'* ]] || fail "refused, but: $(last_refusal)"
 run 0 create -n "${log[@]}" tank mirror /dev/a /dev/b single /dev/f; has err 'note: .* so the pool survives that of 0'
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b parity1 /dev/f /dev/g /dev/h cache mirror /dev/c /dev/d
 hasnt err 'note: some vdevs'

@@ -93,7 +93,7 @@ unchanged
 echo "--- a copy of a leg"
 dd if=/dev/a of=/dev/c bs=1M oflag=direct status=none
 changed
-refused 3 duplicate_leg '/dev/c carries the UUID' import tank
+refused 3 duplicate_leg '/dev/c carries the same UUID' import tank
 refused 3 duplicate_leg 'same leg UUID' check "${all[@]:0:3}"
 unchanged
 refused 3 member 'tank' labelclear /dev/c

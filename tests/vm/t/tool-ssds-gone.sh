@@ -118,7 +118,7 @@ goes_on
 echo "--- an idle cache of unknown cause gets a note"
 run 0 set tank cache_mode=writethrough
 blank_ssd c
-run 0 replace tank /dev/e /dev/c; has err "note: the cache is write-through, as it was before; 'kvpoolctl set tank cache_mode=writeback'"
+run 0 replace tank /dev/e /dev/c; has err "note: the cache is write-through, as before; 'kvpoolctl set tank cache_mode=writeback'"
 run 0 set tank cache_mode=writeback
 goes_on
 

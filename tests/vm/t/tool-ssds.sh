@@ -31,7 +31,7 @@ refused 2 usage '' replace tank /dev/c
 run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'; has out '^survives  loss of 1 leg.*now 1'
 table=$(dmsetup table tank)
 expect_fail dmsetup load tank --table "${table/ 0 mirror/ 1 replace mirror}"
-[[ $(last_refusal) = *'that the cache has'* ]] || fail "refused, but: $(last_refusal)"
+[[ $(last_refusal) = *'own SSDs'* ]] || fail "refused, but: $(last_refusal)"
 expect_eq "$(dmsetup table tank)" "$table"
 
 echo "--- one in use, one that is dead, one more and one less, under load"
