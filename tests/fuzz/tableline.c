@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../sim/tableline.c"
+#include "../sim/tableline_test.c"
 #include "fuzz.h"
 
 struct options opt;

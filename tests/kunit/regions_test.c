@@ -89,7 +89,7 @@ static void the_log_goes_where_most_survives(struct kunit *test)
 
 /*
  * Two vdevs that survive the same losses, and a third that survives fewer: see also
- * tests/sim/turns.c.
+ * tests/sim/rotation.c.
  */
 static void entries_have_turns_on_the_safest(struct kunit *test)
 {

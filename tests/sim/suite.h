@@ -112,7 +112,7 @@ void run_vdevs(void);
 void run_widths(void);
 /** run_mixed() - its part that is in mixed.c */
 void run_mixed(void);
-/** run_turns() - and the one in turns.c */
+/** run_turns() - and the one in rotation.c */
 void run_turns(void);
 void run_cache(void);
 /** run_lost_ssds() - its part, and one of cachep1, that is in lostssds.c */
@@ -123,10 +123,10 @@ void run_cachep1(void);
 void run_restart(void);
 /** run_cacheparity() - a part of run_cachep1() that is in cacheparity.c */
 void run_cacheparity(void);
-/** run_fills() - its part that is in fill.c */
+/** run_fills() - its part that is in admission_test.c */
 void run_fills(const struct host_start *shape);
 
-/** run_reinserts() - its part that is in reinsert.c */
+/** run_reinserts() - its part that is in reinsert_test.c */
 void run_reinserts(const struct host_start *shape);
 /** run_cache_sequences() - its part that is in sequences.c */
 void run_cache_sequences(void);
@@ -136,7 +136,7 @@ void run_scenarios(void);
 void run_discards(void);
 void run_stories(void);
 void run_hostile(void);
-/** run_tableline() - its part that is in tableline.c */
+/** run_tableline() - its part that is in tableline_test.c */
 void run_tableline(void);
 void run_trouble(void);
 void run_unread(void);
