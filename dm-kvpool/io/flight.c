@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -77,6 +78,7 @@ static bool own_pages(struct kvp_flight *f)
 	u32 i;
 
 	f->own = true;
+	f->dev.flight = f;
 	memset(f->pages, 0, f->nr * sizeof(f->pages[0]));
 	for (i = 0; i < f->nr; i++) {
 		f->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
@@ -396,7 +398,7 @@ void kvp_io_land(struct kvp_io *io)
 		return;
 	io->flight = NULL;
 	for (i = 0; !io->error && i < io->nr; i++)
-		copy_page(page_address(io->pages[i]), page_address(f->pages[i]));
+		copy_highpage(io->pages[i], f->pages[i]);
 	free_flight(f);
 }
 

@@ -72,7 +72,8 @@ struct kvp_flight;
  * @then: of io/flight.c: the caller's @done, where that comes in between
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
- * @grouped, @next, @flight: of the group, and of io/flight.c
+ * @grouped, @next: of the group
+ * @flight: of io/flight.c: has pages of its own with what is read. Of the flight's request: those pages are @pages
  * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.

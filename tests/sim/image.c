@@ -8,6 +8,7 @@
 #define BLKS_AT_ONCE	1024u
 
 static const u8 zeros[4096];
+struct blk blk_zeros = { .ref = 1 };
 static struct blk *free_blks;
 static struct chunk *free_chunks;
 

@@ -29,6 +29,8 @@ struct image {
 	struct chunk **chunk;
 };
 
+extern struct blk blk_zeros;	/* what lies where no write went */
+
 struct blk *blk_new(const void *data);
 struct blk *blk_get(struct blk *b);
 void blk_put(struct blk *b);

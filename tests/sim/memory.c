@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "image.h"
 #include "sched.h"
 
 #include <linux/mm.h>
@@ -188,6 +189,8 @@ void __free_pages(struct page *p, unsigned int order)
 	if (--p->refs)
 		return;
 	p->used = false;
+	blk_put(p->lent);
+	p->lent = NULL;
 	nr_pages--;
 	ASAN_POISON_MEMORY_REGION(p->address, PAGE_SIZE << order);
 	p->next = free_pages_of[order];
@@ -214,6 +217,20 @@ void get_page(struct page *p)
 void put_page(struct page *p)
 {
 	__free_pages(p->head, p->head->order);
+}
+
+void sim_lend(struct page *p, struct blk *b)
+{
+	if (!p->used)
+		sim_fail("a disk reads into a page that is free");
+	blk_get(b);
+	blk_put(p->lent);
+	p->lent = b;
+}
+
+void copy_highpage(struct page *to, struct page *from)
+{
+	memcpy(to->address, from->lent ? from->lent->data : from->address, PAGE_SIZE);
 }
 
 struct page *virt_to_page(const void *p)

@@ -10,6 +10,9 @@
 
 #include <linux/kernel.h>
 
+struct blk;
+struct page;
+
 struct rng {
 	u64 s;
 };
@@ -95,6 +98,8 @@ u32 sim_memory_in_use(void);
 
 /* memory.c */
 void sim_memory_reset(void);
+/** sim_lend() - @p is a flight's, and has the contents of @b: kvp_io_land() takes them from there */
+void sim_lend(struct page *p, struct blk *b);
 /** sim_map() - memory of zeros that no machine frees, in huge pages if the host has them: that saves misses of the TLB */
 void *sim_map(size_t bytes);
 bool sim_atomic(void);

@@ -17,6 +17,7 @@ struct page {
 	void *address;
 	struct page *head;	/* of those that were allocated together */
 	struct page *next;	/* on the free list */
+	struct blk *lent;	/* contents that only copy_highpage() sees */
 	unsigned int order;
 	int refs;
 	bool used;
@@ -35,6 +36,7 @@ void put_page(struct page *page);
 #define kmap_local_page(p)	page_address(p)
 #define kunmap_local(a)		((void)(a))
 #define clear_highpage(p)	clear_page(page_address(p))
+void copy_highpage(struct page *to, struct page *from);
 #define get_order(s)		(fls64(((s) - 1) >> PAGE_SHIFT))
 #define totalram_pages()	(1ul << 20)
 unsigned int memalloc_noio_save(void);
