@@ -12,6 +12,7 @@
 #define KVP_SHARE_H
 
 #include <linux/atomic.h>
+#include <linux/sched.h>	/* wait.h needs it up to 6.1 */
 #include <linux/types.h>
 #include <linux/wait.h>
 

@@ -31,8 +31,8 @@ WINDOW, STRIPED_WINDOW = 1024, 3072     # KVP_LOG_WINDOW in tests/sim/Makefile
 # (suite, tests, crashes): each kind of vdev, several vdevs, caches of each kind, and all
 # kinds of log entries.
 FEW = (("sequences", "sequence:mirror:write:", 3), ("vdevs", "mixed:mirror+parity:", 8),
-       ("parity", "parity:", 8), ("parity", "parity-intent:", 8), ("cache", "sequence:cache2-parity:write:", 3),
-       ("cache", "sequence:cache-mirror:", 2), ("stripelog", "stripelog:cut", 3),
+       ("parity", "parity:", 8), ("parity", "parity:chain", 2), ("parity", "parity-intent:", 8),
+       ("cache", "sequence:cache2-parity:write:", 3), ("cache", "sequence:cache-mirror:", 2), ("stripelog", "stripelog:cut", 3),
        ("restart", "restart:mirror+1:intents", 10))
 REST = (("sequences", "sequence:mirror:", 100), ("vdevs", "sequence:mirror+mirror:", 60),
         ("vdevs", "sequence:mirror+parity:", 60), ("vdevs", "mixed:", 100), ("parity", "parity:", 100),

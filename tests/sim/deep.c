@@ -748,6 +748,8 @@ static void scrub_holds_nobody_up(struct trouble *t)
 	kvp_table_put(h->pool, kvp_table_load(h->pool, 0));
 	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
 	t->scrubbed = false;
+	/* Or a write that waits for the scrub would go on when the leg is given up. */
+	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 0;
 	disks_stall(1, disks.table_start, disks.log_start - 1);
 	sim_spawn("scrub", scrub_task, t);
 	while (!disks_wait())

@@ -13,7 +13,7 @@ refused 2 usage 'no cache' create "${log[@]}" -o cache_mode=writeback tank mirro
 refused 2 usage 'before it' create "${log[@]}" tank cache /dev/c mirror /dev/a /dev/b
 refused 2 usage 'one leg' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c /dev/d
 refused 2 usage 'one cache' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c cache /dev/d
-refused 3 too_small '/dev/c: .* 64 MiB .*-f' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
+refused 3 too_small '/dev/c: .* 64 MiB, .*-f' create "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
 run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c; ram=$(json plan.ram_bytes)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache /dev/c
 has err 'note: the cache is write-through'
@@ -36,7 +36,7 @@ has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +l
 run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; dirty=$(json plan.cache_dirty_max)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
 run 0 get -p tank cache_dirty_max; expect_eq "$(cat /tmp/out)" "$dirty"
-run 0 get tank; has out '^cache_dirty_max +[0-9]+M +- +with the cache +so much'
+run 0 get tank; has out '^cache_dirty_max +[0-9]+M +- +with the cache +limit of dirty data'
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
 [[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
 run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ +cache +online'; has out '/dev/d +online'

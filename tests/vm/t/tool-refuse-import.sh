@@ -61,7 +61,7 @@ refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
 refused 3 refused 'still to come' scrub --since 99 tank
-for c in grow rename top history trim whois diff extract upgrade; do
+for c in grow rename top history whois diff extract upgrade; do
 	refused 2 usage "'$c' is not a command" $c tank
 done
 for c in remove attach detach replace online cancel; do
