@@ -365,7 +365,10 @@ static inline bool __must_check kvp_leg_fail(struct kvp_leg *leg, const char *wh
 	return leg->pool->leg_client->fail(leg, why);
 }
 
-/** kvp_leg_give_up() - kvp_leg_fail() where no request depends on it: the last leg stays; any context */
+/**
+ * kvp_leg_give_up() - kvp_leg_fail() where no request depends on it: the last leg stays; any
+ * context
+ */
 static inline void kvp_leg_give_up(struct kvp_leg *leg, const char *why)
 {
 	leg->pool->leg_client->fail(leg, why);

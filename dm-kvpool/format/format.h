@@ -280,7 +280,10 @@ static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
 	return (g->leg_count - 1) * g->chunk_blocks;
 }
 
-/** kvp_unit_blocks() - blocks that are locked, and go home, together: a stripe, or one where there are none */
+/**
+ * kvp_unit_blocks() - blocks that are locked, and go home, together: a stripe, or one where there
+ * are none
+ */
 static inline u32 kvp_unit_blocks(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;
@@ -292,7 +295,10 @@ static inline u32 kvp_unit_on_leg(const struct kvp_geometry *g)
 	return kvp_is_parity1(g) ? g->chunk_blocks : 1;
 }
 
-/** kvp_side_by_side() - so many of @count blocks from @block on lie side by side on the legs that have them */
+/**
+ * kvp_side_by_side() - so many of @count blocks from @block on lie side by side on the legs that
+ * have them
+ */
 static inline u32 kvp_side_by_side(const struct kvp_geometry *g, u64 block, u32 count)
 {
 	u32 left;
@@ -303,7 +309,10 @@ static inline u32 kvp_side_by_side(const struct kvp_geometry *g, u64 block, u32 
 	return count < left ? count : left;
 }
 
-/** kvp_homes_need() - so many of its legs must be in use for its blocks to be there: none of a cache */
+/**
+ * kvp_homes_need() - so many of its legs must be in use for its blocks to be there: none of a
+ * cache
+ */
 static inline u32 kvp_homes_need(const struct kvp_geometry *g)
 {
 	return kvp_is_cache(g) ? 0 : kvp_log_needs(g);

@@ -5,7 +5,10 @@
 
 #include "format/format.h"
 
-/** kvp_kind_word() - the name of a kind, by its number on disk; "unknown": there is none of that number */
+/**
+ * kvp_kind_word() - the name of a kind, by its number on disk; "unknown": there is none of that
+ * number
+ */
 const char *kvp_kind_word(u32 kind);
 
 /** kvp_kind_find() - the kind of that name; 0: there is none */

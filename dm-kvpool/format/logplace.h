@@ -71,8 +71,8 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
  * kvp_log_turn() - the vdev that has the entry whose header is at @lsn, all of it
  *
  * Where there, kvp_log_place() says. Small entries and large ones, and headers of a long
- * stream's intents, come to all of them alike. The smallest entries have a block or two, a header of
- * a long stream's intents has 16, and two of the largest begin in each segment. Each is a prime
+ * stream's intents, come to all of them alike. The smallest entries have a block or two, a header
+ * of a long stream's intents has 16, and two of the largest begin in each segment. Each is a prime
  * number of turns, 1, 11 and 353, or such numbers of it are, so that no vdev is passed over.
  */
 static inline u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)

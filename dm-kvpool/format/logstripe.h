@@ -120,7 +120,10 @@ static inline u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blo
 	return kvp_log_striped(g) ? kvp_log_stripe_blocks(&s) : hdr_blocks + payload;
 }
 
-/** kvp_log_reserve() - blocks of the log of @g to be left free for the parity of @owed rows, by destage or a recovery */
+/**
+ * kvp_log_reserve() - blocks of the log of @g to be left free for the parity of @owed rows, by
+ * destage or a recovery
+ */
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
 
 /** kvp_log_entry_most() - the most payload for which an entry with so long a header takes at most @room lsns there */

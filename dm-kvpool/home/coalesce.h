@@ -27,7 +27,10 @@ struct kvp_vdev;
 struct kvp_coalesce * __must_check kvp_coalesce_alloc(struct kvp_pool *pool);
 void kvp_coalesce_free(struct kvp_coalesce *b);
 
-/** kvp_coalesce_gap() - so many blocks between two that go home to a mirror may be written with them; 0: none */
+/**
+ * kvp_coalesce_gap() - so many blocks between two that go home to a mirror may be written with
+ * them; 0: none
+ */
 u32 kvp_coalesce_gap(const struct kvp_vdev *v);
 
 /**

@@ -145,8 +145,8 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 }
 
 /* Step 3. 0, or why no copy is good. */
-int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
-		    struct page *spare)
+int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+		    struct page *page, struct page *spare)
 {
 	bool silent = false, found = false, no_memory = false;
 	const struct kvp_vdev *v = leaf->v;

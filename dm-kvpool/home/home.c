@@ -417,8 +417,8 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	return min(ret, 0);
 }
 
-int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-			  u32 *leaves)
+int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+			  struct kvp_log_at behind, u32 *leaves)
 {
 	return kvp_row_home_discard(h->rows, v, own, end, behind, leaves);
 }

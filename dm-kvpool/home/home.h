@@ -88,8 +88,11 @@ int __must_check kvp_home_discard(struct kvp_home *h, const struct kvp_version *
 /** kvp_home_discard_leaves() - the same of @v from *@own to before @end, whole stripes of a parity1; 0 or -errno */
 int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
 
-/** kvp_home_discard_rows() - the same of a vdev with rows: a row in which it ends is written, as older than @behind */
-int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-			  u32 *leaves);
+/**
+ * kvp_home_discard_rows() - the same of a vdev with rows: a row in which it ends is written, as
+ * older than @behind
+ */
+int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+			  struct kvp_log_at behind, u32 *leaves);
 
 #endif /* KVP_HOME_H */

@@ -9,7 +9,10 @@ struct kvp_leg;
 struct kvp_pool;
 struct page;
 
-/** kvp_block_leg() - the leg that @block of the pool lies on; NULL: on all of its vdev. Any context. */
+/**
+ * kvp_block_leg() - the leg that @block of the pool lies on; NULL: on all of its vdev. Any
+ * context.
+ */
 const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block);
 
 /** kvp_block_missing() - is the leg out that @block of the pool, of a parity1, lies on? Any context. */

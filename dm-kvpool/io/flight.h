@@ -14,8 +14,8 @@
  *    sum that names its place, and what was being written has changed since the leg was left.
  *  - A leg that answers late must not change memory that has another use by now. So reads go
  *    into pages of the flight, and their waiter copies them (kvp_io_group_wait()).
- *  - It holds the device, the module, and struct kvp_pool with its bios: kvp_pool_free() leaves all of
- *    that to the last stray. While there is one, no pool may start on that device.
+ *  - It holds the device, the module, and struct kvp_pool with its bios: kvp_pool_free() leaves
+ *    all of that to the last stray. While there is one, no pool may start on that device.
  *  - It may have a bio of the reserve, but only of its device's share (io/share.h).
  *
  * Only what the pool can do without is given up: nothing of a leg in use. A read of a vdev that has
@@ -109,7 +109,8 @@ void kvp_flights_kick(struct kvp_pool *pool);
 void kvp_flights_watch(struct kvp_pool *pool);
 
 /**
- * kvp_io_too_late() - is @io for a leg that was left, by a sender that did not know it? Any context.
+ * kvp_io_too_late() - is @io for a leg that was left, by a sender that did not know it? Any
+ * context.
  *
  * @io has a waiter, so the leg is there.
  */

@@ -73,7 +73,8 @@ struct kvp_flight;
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
  * @grouped, @next: of the group
- * @flight: of io/flight.c: has pages of its own with what is read. Of the flight's request: those pages are @pages
+ * @flight: of io/flight.c: has pages of its own with what is read. Of the flight's request: those
+ *	pages are @pages
  * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
@@ -101,8 +102,9 @@ struct kvp_io {
  *
  * A write that fails is tried again, as far as that is of use; and it ends, with -ETIMEDOUT, when its leg is
  * left, whether that has answered or not (io/flight.h). Of a read so does one of a group.
- * Context: process; also from map, where the bios are queued on the submitter's list. Without memory
- * it may wait for what @io's leg has, until that is left (io/share.h). Else it never waits for I/O.
+ * Context: process; also from map, where the bios are queued on the submitter's list. Without
+ * memory it may wait for what @io's leg has, until that is left (io/share.h). Else it never waits
+ * for I/O.
  */
 void kvp_io_submit(struct kvp_io *io);
 

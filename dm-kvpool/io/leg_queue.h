@@ -63,8 +63,8 @@ struct kvp_leg_queue;
 struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg);
 
 /**
- * kvp_leg_reserved_bio() - a bio of the reserve for @bdev, whose queue is @q; NULL: the device has its
- * share of them (io/share.h). Never waits.
+ * kvp_leg_reserved_bio() - a bio of the reserve for @bdev, whose queue is @q; NULL: the device has
+ * its share of them (io/share.h). Never waits.
  */
 struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *bdev, u32 vecs,
 				 blk_opf_t opf);
@@ -72,7 +72,9 @@ struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *b
 /** kvp_leg_share() - the share of the device whose queue is @q. Any context. */
 struct kvp_share *kvp_leg_share(struct kvp_leg_queue *q);
 
-/** kvp_leg_put_bio() - free a bio that was sent to the device, of the reserve or not. Any context. */
+/**
+ * kvp_leg_put_bio() - free a bio that was sent to the device, of the reserve or not. Any context.
+ */
 void kvp_leg_put_bio(struct kvp_leg_queue *q, struct bio *bio);
 
 /** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */

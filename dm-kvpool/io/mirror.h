@@ -5,7 +5,10 @@
 
 #include "core/core.h"
 
-/** kvp_leg_best_copy() - the leg of @v to read @block of it from, which is on all; NULL: none is in use. Any context. */
+/**
+ * kvp_leg_best_copy() - the leg of @v to read @block of it from, which is on all; NULL: none is in
+ * use. Any context.
+ */
 struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block);
 
 /**

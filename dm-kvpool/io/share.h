@@ -2,11 +2,11 @@
 /*
  * A device's share of the pool's reserve of bios.
  *
- * Without memory a request is sent with a bio of the reserve. A device that hangs keeps what it has,
- * also when its leg is out. So each device has at most its share, and the reserve is as large as the
- * shares of all: what one device keeps, no other waits for (R28). A sender whose device has its whole
- * share waits until one of those bios is back, until there is memory, or until its request need not
- * be sent any more.
+ * Without memory a request is sent with a bio of the reserve. A device that hangs keeps what it
+ * has, also when its leg is out. So each device has at most its share, and the reserve is as large
+ * as the shares of all: what one device keeps, no other waits for (R28). A sender whose device has
+ * its whole share waits until one of those bios is back, until there is memory, or until its
+ * request need not be sent any more.
  */
 #ifndef KVP_SHARE_H
 #define KVP_SHARE_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kind cache-parity1: a cache whose log, or clean blocks, lie in rows with parity (format/logstripe.h). */
+/*
+ * The kind cache-parity1: a cache whose log, or clean blocks, lie in rows with parity
+ * (format/logstripe.h).
+ */
 #include "core/core.h"
 #include "kinds/kinds.h"
 #include "log/log.h"

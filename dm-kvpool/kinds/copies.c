@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kinds mirror and single: every leg has every block, at the same place. Nothing else goes with a block. */
+/*
+ * The kinds mirror and single: every leg has every block, at the same place. Nothing else goes
+ * with a block.
+ */
 #include "core/core.h"
 #include "home/coalesce.h"
 #include "home/heal.h"
@@ -34,8 +37,8 @@ static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, u64 block)
 	return NULL;
 }
 
-static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-		   u32 *leaves)
+static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+		   struct kvp_log_at behind, u32 *leaves)
 {
 	return kvp_home_discard_leaves(v, own, end, leaves);
 }
@@ -64,7 +67,8 @@ static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64
 }
 
 /* All legs have the same at the same place, in one request each. */
-static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy, struct page *page)
+static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
+		     struct page *page)
 {
 	const struct kvp_vdev *v = tp->v;
 	struct kvp_place at = kvp_page_place(v->g, tp->level, tp->index, slot, copy * v->nr_legs);
@@ -72,7 +76,8 @@ static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, 
 	return kvp_batch_add(b, v, at.block, page);
 }
 
-static int nothing_to_scrub(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare)
+static int nothing_to_scrub(const struct kvp_spot *at, u64 block, struct page *page,
+			    struct page *spare)
 {
 	return 0;
 }
@@ -83,8 +88,8 @@ static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const str
 	return kvp_replay_add(&rec->replay, r, at, payload, row);
 }
 
-static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,
-			   struct kvp_log_at at)
+static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v,
+			   const struct kvp_rec *r, struct kvp_log_at at)
 {
 	return 0;
 }

@@ -30,8 +30,8 @@ const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place 
 	return NULL;
 }
 
-int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-		   u32 *leaves)
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+		   struct kvp_log_at behind, u32 *leaves)
 {
 	return 0;
 }
@@ -46,7 +46,8 @@ int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
 	return 0;
 }
 
-int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec))
+int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v,
+		int (*fn)(struct kvp_recovery *rec))
 {
 	return 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kinds of vdev: one table of operations each (core/vdev_ops.h), in a file of the kind's name. */
+/*
+ * The kinds of vdev: one table of operations each (core/vdev_ops.h), in a file of the kind's name.
+ */
 #ifndef KVP_KINDS_H
 #define KVP_KINDS_H
 
@@ -13,7 +15,10 @@ extern const struct kvp_vdev_ops kvp_parity1_ops;
 extern const struct kvp_vdev_ops kvp_cache_ops;
 extern const struct kvp_vdev_ops kvp_cache_parity1_ops;
 
-/** kvp_homes_needed() - kvp_vdev_needed() of a vdev with data: it needs the same legs whatever else is going on */
+/**
+ * kvp_homes_needed() - kvp_vdev_needed() of a vdev with data: it needs the same legs whatever else
+ * is going on
+ */
 u32 kvp_homes_needed(const struct kvp_vdev *v);
 
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
@@ -22,7 +27,10 @@ const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place 
 /** kvp_homes_join() - what all vdevs with data bring: homes, and roots of the table */
 u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 
-/** kvp_too_few_homes() - nothing is done: the entry fails with its legs, which are not those of a cache */
+/**
+ * kvp_too_few_homes() - nothing is done: the entry fails with its legs, which are not those of a
+ * cache
+ */
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
 
 /* Of both kinds of cache. */
@@ -31,10 +39,11 @@ u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 
 /* A loop over all vdevs comes to a cache, too: it has nothing of what the loop is about. */
-int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-		   u32 *leaves);
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+		   struct kvp_log_at behind, u32 *leaves);
 u32 kvp_none(const struct kvp_vdev *v);
 int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
-int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
+int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v,
+		int (*fn)(struct kvp_recovery *rec));
 
 #endif /* KVP_KINDS_H */

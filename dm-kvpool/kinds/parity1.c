@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kind parity1: each block is on one leg, and with it goes the parity of its row (docs/design/parity.md).
+ * The kind parity1: each block is on one leg, and with it goes the parity of its row
+ * (docs/design/parity.md).
  *
- * The rows themselves are home/row.c and home/home_row.c; those of a log that is read, recovery/rows.c.
+ * The rows themselves are home/row.c and home/home_row.c; those of a log that is read,
+ * recovery/rows.c.
  */
 #include <linux/err.h>
 
@@ -42,8 +44,8 @@ static struct kvp_leg *choose(const struct kvp_vdev *v, u64 block)
 	return kvp_leg_usable(leg) ? leg : NULL;
 }
 
-static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
-		     struct page *spare)
+static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+		     struct page *page, struct page *spare)
 {
 	return kvp_row_home_read(pool, leaf, block, page, spare);
 }
@@ -102,7 +104,8 @@ static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *l
 }
 
 /* Each of the two copies is on another leg. */
-static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy, struct page *page)
+static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
+		     struct page *page)
 {
 	struct kvp_place at = kvp_page_place(tp->v->g, tp->level, tp->index, slot, copy);
 

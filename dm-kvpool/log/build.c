@@ -477,8 +477,8 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /* All of the entry, and of the one that goes with it, on each leg that has a copy; one of them is enough. */
-u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
-		       struct page **pages, u32 nr, struct kvp_io *ios)
+u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
+		       const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios)
 {
 	u32 i;
 
@@ -513,7 +513,8 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	nr = take_joined(e);
-	e->needed = e->v->ops->lay(pool->log, (u32)(e - pool->log->entries), e->v, &e->hdr, e->pages, nr, e->ios);
+	e->needed = e->v->ops->lay(pool->log, (u32)(e - pool->log->entries), e->v, &e->hdr,
+				   e->pages, nr, e->ios);
 	atomic_set(&e->pending, 1);
 	for (i = 0; i < e->v->nr_legs; i++) {
 		struct kvp_io *io = &e->ios[i];

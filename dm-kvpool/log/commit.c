@@ -511,8 +511,8 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  * A leg that lacks an entry is recorded out before anything of that goes home: unrecorded it would
  * be a sound log, by itself, for other legs that have the entry's versions (R1). An SSD has no
  * homes at all; of several vdevs, or of a parity1, the homes are on others. Only in a mirror by
- * itself the homes of such a leg would stay behind as well. False: no superblock that says so became
- * durable. The pool is faulted then, and its entries stay until `clear` has written one.
+ * itself the homes of such a leg would stay behind as well. False: no superblock that says so
+ * became durable. The pool is faulted then, and its entries stay until `clear` has written one.
  */
 static bool settle_losses(struct kvp_pool *pool)
 {

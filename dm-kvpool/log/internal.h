@@ -54,7 +54,10 @@ void kvp_log_send_unsent(struct kvp_pool *pool);
 /** kvp_log_must_go() - must @e, which is kept, be kept no longer? Any context. */
 bool kvp_log_must_go(struct kvp_pool *pool, const struct kvp_entry_io *e);
 
-/** __kvp_log_joined_ended() - @e has ended: so has e->joined, in the same way; caller holds log->lock */
+/**
+ * __kvp_log_joined_ended() - @e has ended: so has e->joined, in the same way; caller holds
+ * log->lock
+ */
 void __kvp_log_joined_ended(struct kvp_entry_io *e);
 
 /* --- append.c: entries that take nothing from the write buffer --- */
@@ -122,7 +125,10 @@ void kvp_entry_io_done(struct kvp_io *io);
  */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
 
-/** kvp_answer() - step 6 of a flush (flush.c): call done() of all; without locks. Waiters may be gone after that. */
+/**
+ * kvp_answer() - step 6 of a flush (flush.c): call done() of all; without locks. Waiters may be
+ * gone after that.
+ */
 static inline void kvp_answer(struct list_head *waiters, int error)
 {
 	struct kvp_waiter *w, *next;

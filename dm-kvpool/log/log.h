@@ -306,14 +306,21 @@ u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
  *
  * Return: so many legs must take their part for the entry to be durable. Context: process.
  */
-u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
-		     struct page **pages, u32 nr, struct kvp_io *ios);
+u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
+		     const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios);
 
-/** kvp_log_lay_copies() - the same where each leg that has any of an entry has all of its @nr blocks */
-u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
-		       struct page **pages, u32 nr, struct kvp_io *ios);
+/**
+ * kvp_log_lay_copies() - the same where each leg that has any of an entry has all of its @nr
+ * blocks
+ */
+u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
+		       const struct kvp_log_hdr *h, struct page **pages, u32 nr,
+		       struct kvp_io *ios);
 
-/** kvp_log_place_in_rows() - the header of @e is known: where the contents of its versions lie in rows of @v */
+/**
+ * kvp_log_place_in_rows() - the header of @e is known: where the contents of its versions lie in
+ * rows of @v
+ */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
 /** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */

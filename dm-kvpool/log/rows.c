@@ -122,8 +122,8 @@ static struct page *page_at(struct page **pages, const struct kvp_log_stripe *s,
 	}
 }
 
-u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v, const struct kvp_log_hdr *h,
-		     struct page **pages, u32 nr, struct kvp_io *ios)
+u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
+		     const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios)
 {
 	const struct kvp_geometry *g = v->g;
 	const struct kvp_log_stripe s = { g->leg_count, h->hdr_blocks, h->payload };

@@ -57,7 +57,9 @@ struct kvp_spilled {
 int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare);
 
-/** kvp_spill_read_rows() - the same from one whose log lies in rows: made from its row, if need be */
+/**
+ * kvp_spill_read_rows() - the same from one whose log lies in rows: made from its row, if need be
+ */
 int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			struct page *spare);
 

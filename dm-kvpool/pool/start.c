@@ -488,8 +488,8 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 }
 
 /*
- * Each vdev must have legs enough: a pool is lost with any of them. But for a cache: one that is missing may have
- * to be waited for, but cannot have gone on (cachevdev.c).
+ * Each vdev must have legs enough: a pool is lost with any of them. But for a cache: one that is
+ * missing may have to be waited for, but cannot have gone on (cachevdev.c).
  */
 static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
 {

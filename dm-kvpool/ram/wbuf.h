@@ -366,7 +366,8 @@ static inline struct kvp_version *__kvp_wbuf_next(struct kvp_wbuf *w, struct kvp
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to);
 
 /**
- * kvp_wbuf_put_back() - the taken versions are buffered again, before all others; @versions is empty
+ * kvp_wbuf_put_back() - the taken versions are buffered again, before all others; @versions is
+ * empty
  *	then.
  *
  * Context: process.

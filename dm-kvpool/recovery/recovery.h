@@ -173,7 +173,10 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 /** kvp_segment_load() - have all of the segment that holds @lsn in memory, from all legs in use */
 void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
 
-/** kvp_segment_load_copies() - the first @blocks at @lsn, from all legs in use; then the next one is read ahead */
+/**
+ * kvp_segment_load_copies() - the first @blocks at @lsn, from all legs in use; then the next one
+ * is read ahead
+ */
 void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 
 /** kvp_recovery_alloc_ahead() - memory for that. Return: 0 in any case. */
@@ -366,9 +369,11 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_each_row() - all rows of @v that the log knows of are resolved
- * @fn: called whenever KVP_RECOVERY_ROWS have gathered. What is left at the end has not been resolved.
+ * @fn: called whenever KVP_RECOVERY_ROWS have gathered. What is left at the end has not been
+ *	resolved.
  */
-int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, int (*fn)(struct kvp_recovery *rec));
+int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
+			  int (*fn)(struct kvp_recovery *rec));
 
 /** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
 int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);

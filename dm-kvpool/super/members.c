@@ -352,9 +352,9 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 }
 
 /*
- * A superblock that failed may be on some leg all the same, and say that the log is empty, or begins
- * elsewhere. If anything were acknowledged before a newer superblock is durable, and the power went, the
- * next start would not look for that. So the superblock comes first.
+ * A superblock that failed may be on some leg all the same, and say that the log is empty, or
+ * begins elsewhere. If anything were acknowledged before a newer superblock is durable, and the
+ * power went, the next start would not look for that. So the superblock comes first.
  */
 int kvp_unfault(struct kvp_pool *pool, bool anew)
 {

@@ -63,8 +63,8 @@ int __must_check kvp_sb_commit(struct kvp_pool *pool);
 /**
  * kvp_sb_note() - kvp_sb_commit() where the caller does not depend on it
  *
- * If no leg takes the superblock, the pool is faulted by that, and stays so until a newer one is durable.
- * Caller holds sb_lock.
+ * If no leg takes the superblock, the pool is faulted by that, and stays so until a newer one is
+ * durable. Caller holds sb_lock.
  */
 void kvp_sb_note(struct kvp_pool *pool);
 
@@ -72,9 +72,10 @@ void kvp_sb_note(struct kvp_pool *pool);
  * kvp_unfault() - a faulted pool goes on: the only way back from KVP_FAIL_LEGS
  * @anew: write a superblock in any case, as pool->sb has changed
  *
- * First a superblock becomes durable that is newer than any that may be on some leg; the reason ends only
- * then. Where a restart is needed, the pool stays faulted. Caller holds sb_lock. Return: 0, or -EIO: no
- * superblock became durable, and the pool stays faulted.
+ * If a superblock failed before, some leg may have it. Then, or with @anew, a newer one becomes
+ * durable first. KVP_FAIL_LEGS ends only after that. Where a restart is needed, the pool stays
+ * faulted. Caller holds sb_lock. Return: 0, or -EIO: no superblock became durable, and the pool
+ * stays faulted.
  */
 int kvp_unfault(struct kvp_pool *pool, bool anew);
 

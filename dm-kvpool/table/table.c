@@ -503,8 +503,8 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 }
 
 /*
- * In place of a lost leaf: one in which every block is poisoned. No reader can find it yet. @counted: since the
- * page above was given up; then it is no change, either.
+ * In place of a lost leaf: one in which every block is poisoned. No reader can find it yet.
+ * @counted: since the page above was given up; then it is no change, either.
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {

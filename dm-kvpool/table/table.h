@@ -296,7 +296,10 @@ void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const s
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state);
 
-/** __kvp_table_rows_lost() - @leaf is lost, and new: the parity of all its rows is @poison; under the table's lock */
+/**
+ * __kvp_table_rows_lost() - @leaf is lost, and new: the parity of all its rows is @poison; under
+ * the table's lock
+ */
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison);
 
 /**

@@ -97,7 +97,8 @@ static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 	return true;
 }
 
-bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n)
+bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
+		      u64 block, u32 n)
 {
 	const struct kvp_vdev *v = leaf->v;
 	bool good = true;
@@ -110,8 +111,8 @@ bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_
 }
 
 /* The same of one row of a parity1: all its pieces, of which leg i's begin at pages[i * rows]. */
-static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 row,
-			 u32 rows, u32 number)
+static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
+			 u64 row, u32 rows, u32 number)
 {
 	const struct kvp_vdev *v = leaf->v;
 	u32 i;
@@ -133,7 +134,8 @@ static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 }
 
 /* Of whole stripes the rows follow one another on every leg. */
-bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n)
+bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
+		    u64 block, u32 n)
 {
 	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
 	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, i;
@@ -230,7 +232,8 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 bloc
 /* Blocks of a step from @at on; of a parity1 stripes, so that rows are seen as a whole. */
 static u32 step_blocks(const struct kvp_spot *at)
 {
-	u32 unit = kvp_unit_blocks(at->v->g), step = max(1u, STEP_BLOCKS / kvp_unit_on_leg(at->v->g)) * unit;
+	u32 unit = kvp_unit_blocks(at->v->g);
+	u32 step = max(1u, STEP_BLOCKS / kvp_unit_on_leg(at->v->g)) * unit;
 
 	if (at->block % unit)
 		step = unit;

@@ -33,14 +33,17 @@ void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 
 /**
- * kvp_scrub_copies() - are all copies of @n blocks good that the table calls valid? Each leg in use is read.
+ * kvp_scrub_copies() - are all copies of @n blocks good that the table calls valid? Each leg in
+ * use is read.
  *
  * The blocks are locked, and lie below @leaf. Context: process; waits for I/O.
  */
-bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n);
+bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
+		      u64 block, u32 n);
 
 /** kvp_scrub_rows() - the same of rows with their parity; not if they are no whole stripes */
-bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 block, u32 n);
+bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
+		    u64 block, u32 n);
 
 /** kvp_scrub_note() - progress of one that runs, for the superblock; caller holds sb_lock */
 void kvp_scrub_note(struct kvp_pool *pool);

@@ -24,7 +24,7 @@ run 0 status -j tank; expect_eq "$(json pools.0.cache)" "null"
 [[ $(dmsetup table tank) != *cache* ]] || fail "table line: $(dmsetup table tank)"
 run 1 inspect /dev/c
 refused 3 refused 'no cache' remove tank cache
-refused 3 too_small '/dev/c: .* 64 MiB .*-f' add tank cache /dev/c
+refused 3 too_small '/dev/c: .* 64 MiB, .*-f' add tank cache /dev/c
 run 0 add -f tank cache /dev/c; has err 'note: the cache is write-through'
 mode_is writethrough legs
 [[ $(dmsetup table tank) = *" 0 mirror 2 "*" cache 1 "* ]] || fail "table line: $(dmsetup table tank)"
