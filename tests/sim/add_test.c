@@ -41,13 +41,13 @@ struct growing {
 	struct host_start old, new;
 	struct oracle o;
 	struct crash crash;
-	u32 victim, after;	/* disk that dies after that many of its requests; NOBODY: none */
+	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
 	u32 from;
 	u32 disks;
 	struct image img[MAX_DISKS];
 };
 
-#define NOBODY		6u	/* behind the disks of all pools here */
+#define NO_DISK		6u	/* behind the disks of all pools here */
 #define BLANK_READS	(2 * KVP_LABEL_BLOCKS)	/* by which a new leg is found to be blank */
 
 static void start(struct growing *g, const struct host_start *hs)
@@ -87,17 +87,17 @@ static void try_to_grow(struct growing *g)
 	if (!host_grow(h, &g->new)) {
 		if (h->pool->sb->pool_blocks <= before || h->pool->nr_legs != g->new.legs)
 			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
-		if (g->victim == NOBODY)
+		if (g->victim == NO_DISK)
 			expect_log(g);
 		/* a leg that died meanwhile must not carry data that others could lose */
-		if (g->victim == NOBODY && h->pool->log_track.nr != max(g->shape->turns, 1u))
+		if (g->victim == NO_DISK && h->pool->log_track.nr != max(g->shape->turns, 1u))
 			sim_fail("%u vdevs carry the log", h->pool->log_track.nr);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
 		return;
 	}
-	if (g->victim == NOBODY)
+	if (g->victim == NO_DISK)
 		sim_fail("not grown: %s", h->refusal.why);
 	if (h->pool->sb->pool_blocks != before || h->pool->nr_legs != g->old.legs ||
 	    h->pool->sb->epoch < epoch)
@@ -113,7 +113,7 @@ static void grow_main(void *arg)
 	start(g, &g->old);
 	host_write(h, 20, 30, false);
 	host_write(h, 500, 3, true);
-	if (g->victim != NOBODY) {
+	if (g->victim != NO_DISK) {
 		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after =
 			g->after + (is_new(g, g->victim) ? BLANK_READS : 0);
 		h->may_fail = true;
@@ -402,13 +402,13 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 	bool good;
 	u32 i;
 
-	snprintf(name, sizeof(name), victim == NOBODY ? "%s:%s" : "%s:%s:%u:%u", what, s->name,
+	snprintf(name, sizeof(name), victim == NO_DISK ? "%s:%s" : "%s:%s:%u:%u", what, s->name,
 		 victim, after);
 	if (wanted(name)) {
 		set_up(g, s);
 		g->victim = victim;
 		g->after = after;
-		g->crash.heal_allowed = victim != NOBODY;
+		g->crash.heal_allowed = victim != NO_DISK;
 		check_seed_config(&config, mix64(opt.seed, 700 + 100 * victim + after));
 		disks_begin(g->img, g->new.legs);
 		good = sim_run(&config, main, g) == SIM_RETURNED;
@@ -416,7 +416,7 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		if (good && cut)
 			good = main == full_main ?
 				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) :
-					victim == NOBODY ?
+					victim == NO_DISK ?
 				!cut_everywhere(name, &g->crash, g->from, CHECK_RECRASH) :
 				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 8);
 		result(name, good);
@@ -434,11 +434,11 @@ void run_grow(void)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		const struct shape *s = &shapes[i];
 
-		case_of("grow", s, grow_main, NOBODY, 0, true);
-		case_of("grow-whole", s, whole_main, NOBODY, 0, false);
-		case_of("grow-joining", s, joining_main, NOBODY, 0, false);
+		case_of("grow", s, grow_main, NO_DISK, 0, true);
+		case_of("grow-whole", s, whole_main, NO_DISK, 0, false);
+		case_of("grow-joining", s, joining_main, NO_DISK, 0, false);
 		if (s->cache)
-			case_of("grow-full", s, full_main, NOBODY, 0, true);
+			case_of("grow-full", s, full_main, NO_DISK, 0, true);
 	}
 	if (wanted("grow-lost-leaf"))
 		lost_leaf_case();

@@ -740,7 +740,7 @@ static void scrub_task(void *arg)
 }
 
 /* The scrub's requests for table pages hang; direct writes still change entries. */
-static void scrub_holds_nobody_up(struct trouble *t)
+static void scrub_holds_up_no_write(struct trouble *t)
 {
 	struct host *h = &t->host;
 
@@ -822,7 +822,7 @@ void run_deep(void)
 		trouble(NAMED(lost_pages_share_events), 2);
 		run_deep_discards();
 		trouble(NAMED(poison_is_found_by_pointers), 2);
-		trouble(NAMED(scrub_holds_nobody_up), 2);
+		trouble(NAMED(scrub_holds_up_no_write), 2);
 		run_trouble();
 	}
 	sim_least_levels = 1;

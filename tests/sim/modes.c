@@ -12,7 +12,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-#define NOBODY	6u	/* behind the disks of all pools here */
+#define NO_DISK	6u	/* behind the disks of all pools here */
 
 /* One change of mode after the other. */
 static const struct course {
@@ -42,7 +42,7 @@ struct change {
 	struct host_start start;
 	struct oracle o;
 	struct crash crash;
-	u32 victim, after;	/* disk that dies after that many of its requests; NOBODY: none */
+	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
 	u32 from;
 	bool busy;
 	u32 writers;
@@ -92,11 +92,11 @@ static void set_mode(struct change *c, u64 mode)
 	int ret = kvp_cache_set_mode(h->pool, mode, true, &h->refusal);
 
 	if (!ret) {
-		if (c->victim == NOBODY)
+		if (c->victim == NO_DISK)
 			expect_place(c, mode);
 		return;
 	}
-	if (c->victim == NOBODY)
+	if (c->victim == NO_DISK)
 		sim_fail("mode not set: %s", h->refusal.why);
 	if (!h->refusal.why[0])
 		sim_fail("refused with %d and no reason", ret);
@@ -113,7 +113,7 @@ static void change_main(void *arg)
 	host_write(h, 200, 40, false);
 	host_flush(h);
 	host_write(h, 22, 3, false);
-	if (c->victim != NOBODY) {
+	if (c->victim != NO_DISK) {
 		disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after = c->after;
 		h->may_fail = true;
 	}
@@ -378,13 +378,13 @@ static void note_lost(struct change *c)
 		if (!kvp_leg_usable(&c->host.pool->legs[i]))
 			c->crash.lost |= BIT(i);
 	/* the death of a disk that has left is not recorded any more */
-	if (c->victim != NOBODY && c->victim >= c->host.pool->nr_legs)
+	if (c->victim != NO_DISK && c->victim >= c->host.pool->nr_legs)
 		c->crash.lost |= BIT(c->victim);
 }
 
 static void die(struct change *c)
 {
-	if (c->victim == NOBODY)
+	if (c->victim == NO_DISK)
 		return;
 	disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after =
 		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 :
@@ -409,7 +409,7 @@ static void join_main(void *arg)
 		expect_place(c, KVP_CACHE_WRITETHROUGH);
 		host_write(h, 21, 4, true);
 		set_mode(c, KVP_CACHE_WRITEBACK);
-	} else if (c->victim == NOBODY) {
+	} else if (c->victim == NO_DISK) {
 		sim_fail("not grown: %s", h->refusal.why);
 	}
 	host_write(h, 60, 4, true);
@@ -445,14 +445,14 @@ static void leave_main(void *arg)
 	c->crash.leaves_at = ~0u;
 	c->from = disks.trace.nr;
 	die(c);
-	if (c->victim != NOBODY)
+	if (c->victim != NO_DISK)
 		notes_hang(c);
 	if (!host_shrink(h, &new)) {
 		c->crash.leaves_at = disks.trace.nr;
 		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log_vdev->g))
 			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs,
 				 h->pool->log_vdev->index);
-	} else if (c->victim == NOBODY) {
+	} else if (c->victim == NO_DISK) {
 		sim_fail("not without its cache: %s", h->refusal.why);
 	}
 	host_write(h, 21, 4, true);
@@ -724,7 +724,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 	char name[96];
 	bool good;
 
-	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s%s%s:%s" :
+	snprintf(name, sizeof(name), victim == NO_DISK ? "modes:%s:%s%s%s:%s" :
 		 "modes:%s:%s%s%s:%s:%u:%u",
 		 what, shape->parity ? "parity" : "mirror",
 		 shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1", host_window(shape),
@@ -733,7 +733,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 		set_up(c, shape, course);
 		c->victim = victim;
 		c->after = after;
-		c->crash.heal_allowed = victim != NOBODY;
+		c->crash.heal_allowed = victim != NO_DISK;
 		/*
 		 * without the last SSD, rows are written home without logged parity:
 		 * docs/design/known-gaps.md
@@ -745,7 +745,7 @@ static void case_of(const char *what, const struct host_start *shape, const stru
 		good = sim_run(&config, main, c) == SIM_RETURNED;
 		disks_end();
 		if (good && cuts)
-			good = victim == NOBODY ?
+			good = victim == NO_DISK ?
 				!cut_sampled(name, &c->crash, c->from, CHECK_RECRASH, cuts) :
 				!cut_sampled(name, &c->crash, c->from, CHECK_LEGS, cuts);
 		result(name, good);
@@ -758,32 +758,32 @@ void run_modes(void)
 {
 	u32 i, j, victim, after;
 
-	case_of("whole", &wide, &courses[0], whole_main, NOBODY, 0, 0);
-	case_of("join", &wide, &courses[1], join_main, NOBODY, 0, ~0u);
-	case_of("leave", &wide, &courses[0], leave_main, NOBODY, 0, ~0u);
-	case_of("there-and-back", &wide, &courses[0], there_and_back_main, NOBODY, 0, 0);
-	case_of("overload", &wide, &courses[0], overload_main, NOBODY, 0, 0);
+	case_of("whole", &wide, &courses[0], whole_main, NO_DISK, 0, 0);
+	case_of("join", &wide, &courses[1], join_main, NO_DISK, 0, ~0u);
+	case_of("leave", &wide, &courses[0], leave_main, NO_DISK, 0, ~0u);
+	case_of("there-and-back", &wide, &courses[0], there_and_back_main, NO_DISK, 0, 0);
+	case_of("overload", &wide, &courses[0], overload_main, NO_DISK, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		for (j = 0; j < ARRAY_SIZE(courses); j++) {
-			case_of("cut", &shapes[i], &courses[j], change_main, NOBODY, 0, ~0u);
-			case_of("whole", &shapes[i], &courses[j], whole_main, NOBODY, 0, 0);
+			case_of("cut", &shapes[i], &courses[j], change_main, NO_DISK, 0, ~0u);
+			case_of("whole", &shapes[i], &courses[j], whole_main, NO_DISK, 0, 0);
 		}
 		for (j = 0; j < 2; j++) {
-			case_of("hanging", &shapes[i], &courses[j], hanging_main, NOBODY, 0, 30);
-			case_of("between", &shapes[i], &courses[j], between_main, NOBODY, 0, 60);
+			case_of("hanging", &shapes[i], &courses[j], hanging_main, NO_DISK, 0, 30);
+			case_of("between", &shapes[i], &courses[j], between_main, NO_DISK, 0, 60);
 		}
-		case_of("dying", &shapes[i], &courses[1], dying_main, NOBODY, 0, ~0u);
-		case_of("join", &shapes[i], &courses[1], join_main, NOBODY, 0, ~0u);
-		case_of("leave", &shapes[i], &courses[0], leave_main, NOBODY, 0, ~0u);
-		case_of("leave", &shapes[i], &courses[1], leave_main, NOBODY, 0, ~0u);
-		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NOBODY, 0,
+		case_of("dying", &shapes[i], &courses[1], dying_main, NO_DISK, 0, ~0u);
+		case_of("join", &shapes[i], &courses[1], join_main, NO_DISK, 0, ~0u);
+		case_of("leave", &shapes[i], &courses[0], leave_main, NO_DISK, 0, ~0u);
+		case_of("leave", &shapes[i], &courses[1], leave_main, NO_DISK, 0, ~0u);
+		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NO_DISK, 0,
 			0);
-		case_of("drain", &shapes[i], &courses[0], drain_main, NOBODY, 0, 0);
-		case_of("left", &shapes[i], &courses[0], left_main, NOBODY, 0, 0);
+		case_of("drain", &shapes[i], &courses[0], drain_main, NO_DISK, 0, 0);
+		case_of("left", &shapes[i], &courses[0], left_main, NO_DISK, 0, 0);
 		if (!shapes[i].parity)
-			case_of("silent", &shapes[i], &courses[0], silent_main, NOBODY, 0, 0);
-		case_of("refused", &shapes[i], &courses[1], refusal_main, NOBODY, 0, 0);
-		case_of("overload", &shapes[i], &courses[0], overload_main, NOBODY, 0, 0);
+			case_of("silent", &shapes[i], &courses[0], silent_main, NO_DISK, 0, 0);
+		case_of("refused", &shapes[i], &courses[1], refusal_main, NO_DISK, 0, 0);
+		case_of("overload", &shapes[i], &courses[0], overload_main, NO_DISK, 0, 0);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++)
 		for (victim = 0; victim < shapes[i].legs; victim++)

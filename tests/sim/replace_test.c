@@ -11,7 +11,7 @@
 #include "super/members.h"
 #include "suite.h"
 
-#define NOBODY	MAX_DISKS
+#define NO_DISK	MAX_DISKS
 
 /* The pool, and the change of its cache; the last disk is new. */
 static const struct swap {
@@ -75,7 +75,7 @@ static void expect_ssds(struct exchange *x, bool exchanged)
 	for (i = 0; i < hs->legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[host_disk(hs, i)] || pool->legs[i].index != i)
 			sim_fail("disk %u is leg %u", pool->legs[i].bdev->index, i);
-	if (x->victim == NOBODY && (pool->log_vdev == &pool->vdevs[pool->nr_vdevs - 1]) != there)
+	if (x->victim == NO_DISK && (pool->log_vdev == &pool->vdevs[pool->nr_vdevs - 1]) != there)
 		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 }
 
@@ -106,7 +106,7 @@ static void get_ready(struct exchange *x)
 	h->may_fail = false;
 	x->from = disks.trace.nr;
 	x->crash.swaps_at = ~0u;
-	if (x->victim == NOBODY)
+	if (x->victim == NO_DISK)
 		return;
 	disks_fault(FAULT_DEATH, x->victim, 0, ~0ull)->after =
 		x->after + (x->victim == x->disks - 1 && x->swap->leg ? 2 * KVP_LABEL_BLOCKS : 0);
@@ -121,12 +121,12 @@ static void exchange_ssds(struct exchange *x)
 	if (!host_exchange(h, &x->new)) {
 		x->crash.swaps_at = disks.trace.nr;
 		expect_ssds(x, true);
-	} else if (x->victim == NOBODY) {
+	} else if (x->victim == NO_DISK) {
 		sim_fail("not exchanged: %s", h->refusal.why);
 	} else if (h->pool->nr_legs != x->old.legs || h->pool->sb->epoch < epoch) {
 		sim_fail("not exchanged, and yet another pool");
 	}
-	if (x->victim == NOBODY)
+	if (x->victim == NO_DISK)
 		host_cache_check(h);
 }
 
@@ -299,7 +299,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 	char name[96];
 	bool good;
 
-	snprintf(name, sizeof(name), victim == NOBODY ? "modes:%s:%s" : "modes:%s:%s:%u:%u", what,
+	snprintf(name, sizeof(name), victim == NO_DISK ? "modes:%s:%s" : "modes:%s:%s:%u:%u", what,
 		 s->name, victim, after);
 	if (wanted(name)) {
 		set_up(x, s);
@@ -307,7 +307,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 		x->after = after;
 		/* the leaving SSD may die before it has left */
 		x->crash.old_lost |= s->leg && victim == s->leg;
-		x->crash.heal_allowed = victim != NOBODY || s->lost || s->anew;
+		x->crash.heal_allowed = victim != NO_DISK || s->lost || s->anew;
 		x->crash.poison_allowed = s->start.parity && victim == s->leg;
 		check_seed_config(&config, mix64(opt.seed, 1500 + 100 * victim + after));
 		begin_disks(x);
@@ -315,7 +315,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 		disks_end();
 		if (good && cuts)
 			good = !cut_sampled(name, &x->crash, x->from,
-					    victim == NOBODY ? CHECK_RECRASH : CHECK_LEGS, cuts);
+					    victim == NO_DISK ? CHECK_RECRASH : CHECK_LEGS, cuts);
 		result(name, good);
 		oracle_free(&x->o);
 	}
@@ -332,13 +332,13 @@ void run_exchange(void)
 	u32 i, victim, after;
 
 	for (i = 0; i < ARRAY_SIZE(missing); i++)
-		case_of("exchange-missing", &missing[i], missing_main, NOBODY, 0, 0);
+		case_of("exchange-missing", &missing[i], missing_main, NO_DISK, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
-		case_of("exchange", &swaps[i], exchange_main, NOBODY, 0,
+		case_of("exchange", &swaps[i], exchange_main, NO_DISK, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
-		case_of("exchange-whole", &swaps[i], whole_main, NOBODY, 0, 0);
+		case_of("exchange-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
 		if (swaps[i].start.cache_parity)
-			case_of("exchange-drained", &swaps[i], drained_main, NOBODY, 0,
+			case_of("exchange-drained", &swaps[i], drained_main, NO_DISK, 0,
 				opt.thorough ? ~0u : 30);
 	}
 	for (i = 0; i < ARRAY_SIZE(swaps); i++)

@@ -737,7 +737,7 @@ static void clear_task(void *arg)
  * The superblock write that failed says that the log is empty, and may be on a leg. A FLUSH that is
  * acknowledged before a newer superblock is durable would be lost in a power cut.
  */
-static void clear_answers_nobody_before_its_superblock(struct scenario *s)
+static void clear_answers_after_its_superblock(struct scenario *s)
 {
 	struct host *h = &s->host;
 	u64 checkpoint, sequence;
@@ -1973,9 +1973,9 @@ void run_scenarios(void)
 	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 2);
 	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
-	scenario(NAMED(clear_answers_nobody_before_its_superblock), 2, false, 2);
-	scenario("clear_answers_nobody_before_its_superblock_on_a_single",
-		 clear_answers_nobody_before_its_superblock, 1, false, 2);
+	scenario(NAMED(clear_answers_after_its_superblock), 2, false, 2);
+	scenario("clear_answers_after_its_superblock_on_a_single",
+		 clear_answers_after_its_superblock, 1, false, 2);
 	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);

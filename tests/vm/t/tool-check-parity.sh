@@ -49,7 +49,7 @@ run 0 export tank
 check 0 "${legs[@]}"
 checked result sound; checked advice null; checked blocks.valid "$written"; checked blocks.in_log 0
 two_legs "$written"
-run 5 check /dev/a; has out 'result: faulted'; has out 'advice: of vdev 0, a parity1, 1 of 3 legs'
+run 5 check /dev/a; has out 'result: faulted'; has out 'advice: vdev 0, a parity1: 1 of 3 legs'
 run 0 inspect -j /dev/b; start=$(json inspect.superblock.geometry.data_start)
 table=$(json inspect.superblock.geometry.table_start)
 expect_eq "$(json inspect.log.state)" partial
