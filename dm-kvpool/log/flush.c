@@ -46,9 +46,11 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
-		w->poisonings = kvp_table_poisonings(pool->table);
-		if (needs_flush(pool, w)) {
+		if (!w->flushed) {
+			w->poisonings = kvp_table_poisonings(pool->table);
 			w->lsn = log->durable.lsn;
+		}
+		if (needs_flush(pool, w)) {
 			list_move_tail(&w->list, &log->flush_waiters);
 			queue_work(pool->commit_wq, &log->flush_work);
 		} else {
