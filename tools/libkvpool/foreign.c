@@ -65,7 +65,7 @@ static int ask(const char *path, pid_t *pid)
 	struct err err;
 
 	*pid = -1;
-	if (pipe2(ends, O_CLOEXEC))
+	if (access(path, F_OK) || pipe2(ends, O_CLOEXEC))
 		return -1;
 	*pid = fork();
 	if (!*pid) {
