@@ -28,7 +28,7 @@ dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 128 3 fsync bs=4
 cut_power
 run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn.* MiB'
-run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*is lost'
+run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*Lost are the'
 # The version before, or an error for a lost one that was home already; never the lost
 # version.
 oracle show /dev/mapper/tank 0 128 bs=1 > /tmp/shown
