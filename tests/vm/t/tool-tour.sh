@@ -18,7 +18,7 @@ for c in status list 'get tank' import events; do
 	expect_status 1 nobody $c 2> /tmp/err
 	has err '(Permission denied|only root may use device-mapper) -- run as root$'
 done
-run 0 --help; has out '^  create '; has out '^  online '; hasnt out '^  rename '
+run 0 --help; has out '^  create '; has out '^  online '
 run 0 list; has out '^NAME'
 run 0 status; has out 'no pool is active'
 

@@ -50,8 +50,8 @@ checked() { # STATUS DEV...: no data is lost
 checked 0 /dev/[a-e]; expect_eq "$(json check.blocks.valid)" "$written"
 checked 4 /dev/b /dev/c /dev/e; expect_eq "$(json check.blocks.valid)" "$written"
 expect_eq "$(json check.legs.0.state) $(json check.legs.3.state)" "missing missing"
-run 5 check /dev/[cde]; has out 'advice: of vdev 0, a mirror, 0 of 2 legs'
-run 5 check /dev/a /dev/c; has out 'advice: of vdev 1, a parity1, 1 of 3 legs'
+run 5 check /dev/[cde]; has out 'advice: vdev 0, a mirror: 0 of 2 legs'
+run 5 check /dev/a /dev/c; has out 'advice: vdev 1, a parity1: 1 of 3 legs'
 run 0 inspect -j /dev/a; expect_eq "$(json inspect.table.vdev) $(json inspect.log.state)" "0 partial"
 run 0 inspect -j /dev/d; expect_eq "$(json inspect.table.vdev) $(json inspect.log.state)" "1 partial"
 run 0 inspect /dev/d; has out partial
