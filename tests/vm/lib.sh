@@ -136,7 +136,7 @@ end_fio() {
 	# fio ignores signals until it is at work
 	kill -INT "$1"
 	wait "$1" || [ $? -le 130 ] || fail "fio: $(cat "$2")"
-	grep -q 'err= 0' "$2" || fail "fio: $(cat "$2")"
+	grep -q 'err= 0' "$2" || fail "fio: $(cat "$2")" # printed elsewhere: err
 	! grep -qE 'verify:|rror' "$2" || fail "fio: $(cat "$2")"
 }
 

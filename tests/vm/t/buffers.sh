@@ -60,7 +60,7 @@ wait_more p io.write_blocks
 kill -0 $reader || fail "the reader ended by itself: $(cat /tmp/reader)"
 simset all cut_mode random; simset all power_cut now
 expect_fail wait $writer
-grep -q 'Input/output error' /tmp/writer || fail "the writer: $(cat /tmp/writer)"
+grep -q 'Input/output error' /tmp/writer || fail "the writer: $(cat /tmp/writer)" # printed elsewhere: Input output error
 # data in RAM can still be read
 pkill -P $reader || :
 wait $reader || :

@@ -31,7 +31,7 @@ refused 3 refused 'not of 1: all its vdevs are needed' add tank single /dev/c
 refused 3 listed_twice 'same device' add tank mirror /dev/c /dev/c
 refused 3 held 'tank' add tank mirror /dev/a /dev/c
 mkfs.ext4 -q /dev/f
-refused 3 signature ext4 add tank mirror /dev/c /dev/f
+refused 3 signature ext4 add tank mirror /dev/c /dev/f # printed elsewhere: ext4
 table=$(dmsetup table tank)
 expect_fail dmsetup load tank --table "0 $((small / 512)) kvpool ${table#* * kvpool } mirror 2 /dev/c /dev/d"
 has_refusal() { [[ $(last_refusal) = *"$1"* ]] || fail "refused, but: $(last_refusal)"; }

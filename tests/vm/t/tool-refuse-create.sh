@@ -21,8 +21,8 @@ dd if=/dev/urandom of=/dev/a bs=1M count=16 oflag=direct status=none
 mkswap /dev/a > /dev/null
 before=$(checksums /dev/{a,b,c,d,tiny})
 refused 3 signature 'swap.*-- -f' create "${log[@]}" tank single /dev/a
-refused 3 signature '/dev/b: .*ext4' create "${log[@]}" tank mirror /dev/c /dev/b
-run 0 create -n -f "${log[@]}" tank mirror /dev/a /dev/b; has out 'wiping swap'; has out 'wiping ext4'
+refused 3 signature '/dev/b: .*ext4' create "${log[@]}" tank mirror /dev/c /dev/b # printed elsewhere: ext4
+run 0 create -n -f "${log[@]}" tank mirror /dev/a /dev/b; has out 'wiping swap'; has out 'wiping ext4' # printed elsewhere: swap ext4
 expect_eq "$(checksums /dev/{a,b,c,d,tiny})" "$before" "devices"
 
 echo "--- mounted, itself or below; swap"
@@ -42,18 +42,18 @@ mkfs.ext4 -q "${loop}p1"
 mount -o ro,noload "${loop}p1" /tmp/m
 create 3 mounted 'mounted at /tmp/m .*p1' tank single "$loop"
 umount /tmp/m
-refused 3 signature "gpt|dos" create "${log[@]}" tank single "$loop"
+refused 3 signature "gpt|dos" create "${log[@]}" tank single "$loop" # printed elsewhere: gpt dos
 udevadm settle
 losetup -d "$loop"
-refused 3 signature gpt create "${log[@]}" tank single /dev/d
+refused 3 signature gpt create "${log[@]}" tank single /dev/d # printed elsewhere: gpt
 dd if=/dev/zero of=/dev/d bs=64K count=1 oflag=direct status=none
-refused 3 signature gpt create "${log[@]}" tank single /dev/d
+refused 3 signature gpt create "${log[@]}" tank single /dev/d # printed elsewhere: gpt
 
 echo "--- held: by LVM, by md, by a program"
 dd if=/dev/zero of=/dev/a bs=1M count=1 oflag=direct status=none
 before=$(checksums /dev/{a,b,c,d,tiny})
 dmsetup create vg-lv --uuid LVM-0123456789 --table "0 8192 linear /dev/c 0"
-create 3 held 'held by dm-.*LVM-' tank mirror /dev/a /dev/c
+create 3 held 'held by dm-.*LVM-' tank mirror /dev/a /dev/c # printed elsewhere: LVM
 udevadm settle; dmsetup remove --retry vg-lv
 modprobe md-mod; modprobe raid1
 echo md9 > /sys/module/md_mod/parameters/new_array
@@ -75,7 +75,7 @@ else:
     ioctl(0x30, 12, bytes(12))
 END
 "$_python" /tmp/md.py build /dev/c /dev/d
-create 3 held 'held by md9' tank mirror /dev/a /dev/c
+create 3 held 'held by md9' tank mirror /dev/a /dev/c # printed elsewhere: md9
 udevadm settle
 retry 60 "$_python" /tmp/md.py stop
 held=$(mktemp -u)
@@ -146,7 +146,7 @@ blockdev --setrw /dev/c
 truncate -s 32M /tmp/file
 create 3 not_block_device 'losetup' tank single /tmp/file
 create 3 not_block_device 'not a block device' tank single /dev/null
-create 1 not_found 'No such file' tank single /dev/nowhere
+create 1 not_found 'No such file' tank single /dev/nowhere # printed elsewhere: No such file
 
 echo "--- wrong usage"
 create 2 usage 'single has one leg' tank single /dev/c /dev/d
@@ -206,7 +206,7 @@ printf 'label: gpt\nsize=4MiB\n' | sfdisk -q --force --no-reread --no-tell-kerne
 before=$(checksums /dev/a)
 refused 3 member . create "${log[@]}" tank single /dev/d
 run 0 labelclear -f /dev/d
-refused 3 signature gpt create "${log[@]}" tank single /dev/d
+refused 3 signature gpt create "${log[@]}" tank single /dev/d # printed elsewhere: gpt
 run 0 create -j -f "${log[@]}" tank single /dev/d
 expect_eq "$(json plan.vdevs.0.legs.0.wipes)" gpt
 expect_eq "$(wipefs -n /dev/d)" "" "signatures left"

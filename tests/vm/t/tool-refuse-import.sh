@@ -81,7 +81,7 @@ run 0 export tank
 changed
 refused 3 missing_legs '1 of 2 legs are missing.*--degraded' import -d /dev/a tank
 refused 1 not_found 'no such pool was found' import nopool
-refused 1 not_found 'No such file' import -d /dev/nowhere tank
+refused 1 not_found 'No such file' import -d /dev/nowhere tank # printed elsewhere: No such file
 refused 2 usage 'reserved' import tank mirror
 refused 2 usage 'a name' import tank 9lives
 run 0 import -j -d /dev/b; expect_eq "$(json pools.0.refused.0.code)" missing_legs

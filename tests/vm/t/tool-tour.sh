@@ -109,7 +109,7 @@ run 0 export -n tank; has out 'would export pool tank'; has out /dev/b
 run 0 export -n -j tank; cp /tmp/out /tmp/plan
 run 0 export -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
 [ ! -e /dev/mapper/tank ] || fail "the device is still there"
-run 0 inspect /dev/a; has out 'exported +true'; has out '\(this one\)'
+run 0 inspect /dev/a; has out 'exported +true'; has out '\(this one\)' # printed elsewhere: true
 run 0 inspect -j /dev/b; expect_eq "$(json inspect.superblock.comment)" "my two disks"
 run 0 check /dev/a /dev/b; has out 'result: sound'
 run 0 check -j /dev/b /dev/a
