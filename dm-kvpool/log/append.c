@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries that take nothing from the write buffer: parity (parity.c), and clean blocks for the
- * SSD cache. No write of a user becomes durable with them.
+ * Entries that take nothing from the write buffer: parity (parity.c), and clean blocks for the SSD
+ * cache. No write of a user becomes durable with them.
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
@@ -47,9 +47,9 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 }
 
 /*
- * A checkpoint comes when half of the log is used. Clean blocks may bring that about, or there
- * would never be one, and the tail would not move. While it is under way they may take another
- * eighth, and no more.
+ * A checkpoint comes when half of the log is used. Clean blocks may use that half: otherwise a log
+ * with little else would get no checkpoint, and its tail would not move. While the checkpoint runs,
+ * clean blocks may use another eighth, and no more.
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {
@@ -58,7 +58,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 	u64 window = kvp_log_window(g), used = kvp_log_used(pool);
 
 	lockdep_assert_held(&log->build_lock);
-	/* It may begin with the next segment. */
+	/* The entry may begin with the next segment, and leave so many blocks unused. */
 	blocks += 32;
 	used += kvp_log_reserved(pool);
 	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&

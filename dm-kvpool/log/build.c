@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Building an entry: what is taken from the buffer, in order of acceptance,
- * becomes records and payload, and goes to every leg in use in one FUA write,
- * never a PREFLUSH. On a cache of kind parity1 each leg has a part of it (rows.c).
+ * Building an entry. Versions leave the buffer in order of acceptance, and become records and
+ * payload. The entry goes to every leg in use as one FUA write, never a PREFLUSH. On a cache of
+ * kind parity1 each leg gets a part of it (rows.c).
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -21,38 +21,42 @@
 
 /* --- taking from the buffer ------------------------------------------------ */
 
-/* Blocks an entry would have with so many records and data blocks. */
+/* Blocks of an entry with so many records and data blocks. */
 static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
 	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
-/* Rows whose parity @d makes necessary, at most. */
+/* The most rows whose parity @d makes necessary. */
 static u32 owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	return pool->parity ? kvp_log_owed_by(pool, d) : 0;
 }
 
-/* May an entry of @blocks, whose records owe @owed rows, begin where @budget is left (R24)? */
+/*
+ * True if an entry of @blocks, whose records owe @owed rows, may begin where @budget is left (R24).
+ */
 static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
 	return !pool->parity || kvp_log_leaves_room(pool, budget, blocks, owed);
 }
 
-#define LEGS_CUTOFF	64u	/* blocks of a run that goes past a log on legs, unless a tunable is set */
+/* least blocks of a run for intents, with the log on legs; a tunable overrides it */
+#define LEGS_CUTOFF	64u
 
-#define ZEROS_RUN	16u	/* blocks of zeros in a row that are recorded as such, not as part of a stream */
+#define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
 /*
- * Past a cache goes what is part of a long stream: when it is accepted that is known, as in the buffer it may
- * lie between other writes. Past a log on legs, on disks that have to write it sooner or later, whatever is long.
+ * With the log on a cache, only blocks of a long stream may go home by intent. The stream is noted
+ * when a write is accepted: in the buffer it may lie between other writes. With the log on legs
+ * every long run may. The disks have to write it sooner or later.
  */
 static bool bypass_allowed(const struct kvp_version *d, bool cache)
 {
 	return !d->hole && !d->follows && !d->superseded && (!cache || READ_ONCE(d->stream));
 }
 
-/* Blocks of a run that begins with @d without which there are no intents. */
+/* The least length of a run that goes home by intent, if it begins with @d. */
 static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_version *d,
 		     bool cache)
 {
@@ -71,10 +75,11 @@ static bool all_zero(const void *page)
 }
 
 /*
- * Do ZEROS_RUN blocks of zeros in a row begin with @d? They are not to go home by intent, as that would write
- * them, and an intent cannot say of a block that it is zeros: as data they become discards. A rewrite may
- * change a page as we look, or later. That costs time and nothing else, for what a version is says
- * record_version() when it is fixed. Of what is not zeros one word is read.
+ * True if ZEROS_RUN blocks of zeros in a row begin with @d. They must become data, which the log
+ * records as discards: an intent would write them home, and cannot say that a block is zeros. A
+ * rewrite may change a page during or after this test. That costs time only, since record_version()
+ * looks again when the version is fixed. Of a block that is not zeros this reads one word in most
+ * cases.
  */
 static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 {
@@ -87,18 +92,19 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 	return n == ZEROS_RUN;
 }
 
-/* The same, or is @d one of those, @after others? */
+/* The same; with @after, blocks of zeros precede @d, and it is enough that @d is zeros itself. */
 static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
 {
 	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(pool, d));
 }
 
 /*
- * Length of the run of adjacent blocks that begins with @first, up to @max; not beyond many zeros, nor a discard that
- * is pending. That is applied in log order, when destage comes to it, but a bypass goes home as soon as its
- * intents are durable: the discard would wipe what it said in the table. So what is written over a hole goes
- * by destage, behind it. Elsewhere neither has to do with the other: their blocks are not the same, nor, as of
- * a parity1 only whole stripes go by intent, are their rows.
+ * Length of the run of adjacent blocks that begins with @first, up to @max. The run ends before
+ * many zeros, and before a pending discard. Destage applies a discard in log order, but a direct
+ * write goes home as soon as its intents are durable: the discard would then wipe the new table
+ * entry. So a write over a hole is data, which destage brings home after the discard. In other
+ * places discards and direct writes do not meet: their blocks differ, and on a parity1 so do their
+ * rows, as only whole stripes go by intent.
  */
 static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache)
 {
@@ -114,8 +120,9 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 }
 
 /*
- * The most of a run from @block on, up to @max, that ends where requests to all legs end: with parity
- * where a slice of a bypass does, which are counted from where the run begins.
+ * The longest part of a run from @block on, up to @max, that ends where requests to all legs end.
+ * With parity it ends where a slice of a direct write ends; slices are counted from the start of
+ * the run.
  */
 static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 {
@@ -128,7 +135,7 @@ static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
 	return end > block ? (u32)(end - block) : 0;
 }
 
-/* May this entry hold intents? */
+/* True if this entry may hold intents. */
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	kvp_wbuf_assert_locked(pool->wbuf);
@@ -173,7 +180,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 	__kvp_wbuf_take(pool->wbuf, last, n, &e->versions);
 }
 
-/* Does the entry fit with @n intents more, and leave room for the parity of its data (R24)? */
+/* True if the entry fits with @n more intents, and leaves room for the parity of its data (R24). */
 static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
 	u32 blocks = entry_blocks(pool, e->records + n, e->data);
@@ -181,7 +188,7 @@ static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32
 	return blocks <= cap && leaves_room(pool, e->budget, blocks, e->owed);
 }
 
-/* The same with @d as data, or a discard. */
+/* The same with @d, which becomes data or a discard. */
 static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 		      const struct kvp_version *d, u32 cap)
 {
@@ -192,45 +199,49 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * With parity: true if the run of @n from @first on is all that has gathered, and no caller waits
- * for any of it.
+ * With parity: true if the run of @n from @first on is all that the buffer holds, and no caller
+ * waits for any of it.
  */
-static bool nobody_waits(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
 	return pool->parity && n == kvp_wbuf_buffered(pool->wbuf) && first->seq > e->wanted;
 }
 
 /*
- * True for the gathered end of a stream that is shorter than a slice, or a stripe, of a direct
- * write: no caller waits for it, and with the next blocks it may become a whole one.
+ * True for the last part of a stream, if it is shorter than a slice, or a stripe, of a direct
+ * write, and no caller waits for it. With the next blocks of the stream it may become a whole one.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
 {
 	const struct kvp_version *last;
 
-	if (!nobody_waits(pool, e, first, n) || list_empty(&e->versions))
+	if (!run_may_wait(pool, e, first, n) || list_empty(&e->versions))
 		return false;
 	last = list_last_entry(&e->versions, struct kvp_version, list);
 	return last->intent && last->block + 1 == first->block && n < kvp_direct_slice(pool);
 }
 
 /*
- * Of @n that may go by intent, and end what has gathered: what is more than whole slices can wait. Not on a
- * mirror, where it might become data for that.
+ * Of @n blocks that may go by intent, how many to take now. If no caller waits for them and nothing
+ * follows in the buffer, the blocks beyond whole slices can wait. Not on a mirror, where those
+ * blocks might become data.
  */
 static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_version *first, u32 n, u32 run)
 {
 	const struct kvp_vdev *v = kvp_locate(pool, first->block).v;
 
-	if (!nobody_waits(pool, e, first, run) || !v->ops->slice(v))
+	if (!run_may_wait(pool, e, first, run) || !v->ops->slice(v))
 		return n;
 	return whole_requests(pool, first->block, n) ?: n;
 }
 
-/* How many from @d on become intents; 0: it is data. *@stop: nothing more belongs into this entry. */
+/*
+ * How many blocks from @d on become intents; 0: @d becomes data. *@stop: nothing more belongs into
+ * this entry.
+ */
 static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
 {
@@ -239,7 +250,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents, KVP_ENTRY_MAX_RECORDS - e->records);
 	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache), run = n;
 
-	/* A stream that goes on beyond this entry must not become data for that. */
+	/* A stream that is longer than this entry must not become data because of that. */
 	if (n >= max && n >= cutoff) {
 		n = whole_requests(pool, d->block, max);
 		*stop = n < cutoff && e->records;
@@ -256,7 +267,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 	return n >= cutoff ? n : 0;
 }
 
-/* Take from the head of the buffer what fits into @cap blocks. */
+/* Take versions from the head of the buffer, as many as fit into @cap blocks. */
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	bool intents, zeros = false, stop = false;
@@ -290,8 +301,8 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 
 /*
  * Note what headers may call durable. A leg that lacks an entry is given up before that entry is
- * durable, and counts as in sync until it is recorded out. No caller was told of the entry so far,
- * so a start from that leg alone loses nothing.
+ * durable. Until it is recorded out, the leg counts as in sync. No caller was told of the entry so
+ * far, so a start from that leg alone loses nothing.
  */
 static void __witness(struct kvp_pool *pool)
 {
@@ -301,8 +312,9 @@ static void __witness(struct kvp_pool *pool)
 }
 
 /*
- * Would an entry at the head, or in the next segment, be a witness to all that lies KVP_LOG_UNWITNESSED
- * before it? Recovery relies on that (R10): so far behind a hole it looks for witnesses in few places.
+ * True if the header of an entry at the head, or in the next segment, can name as durable a
+ * position at most KVP_LOG_UNWITNESSED before it. Recovery relies on that (R10): so far behind a
+ * hole it looks for witnesses in few places.
  */
 static bool near_witness(struct kvp_log *log)
 {
@@ -335,14 +347,14 @@ static struct kvp_direct *free_bypass(struct kvp_log *log)
 {
 	u32 i;
 
-	/* one stays free, so that a header can always list those before it */
+	/* one stays free, so that a header can list all others */
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS - 1; i++)
 		if (READ_ONCE(log->bypasses[i].phase) == KVP_DIRECT_FREE)
 			return &log->bypasses[i];
 	return NULL;
 }
 
-/* The version is fixed: sum it, and say in one record what it is. */
+/* The version is fixed. Sum it, and make a record that says what it is. */
 static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct kvp_rec *r)
 {
 	r->block = d->block;
@@ -360,7 +372,7 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 	r->kind = d->intent ? KVP_REC_INTENT : KVP_REC_DATA;
 }
 
-/* In rows, where a version's contents lie depends on how many there are. */
+/* In rows, the place of a version's contents depends on how many blocks of payload there are. */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 {
 	const struct kvp_geometry *g = v->g;
@@ -376,7 +388,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 	}
 }
 
-/* Records into the header buffer, payload pages behind the header's. */
+/* Put records into the header buffer, and payload pages behind those of the header. */
 static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
@@ -431,7 +443,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	log->ssd_blocks[KVP_LOG_AGAIN] += e->again;
 }
 
-/* Put the entry among those in flight, and its header on paper. */
+/* Put the entry among those in flight, and fill in its header. */
 static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
@@ -476,7 +488,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	WRITE_ONCE(log->head.intents, log->head.intents + e->intents);
 }
 
-/* All of the entry, and of the one that goes with it, on each leg that has a copy; one of them is enough. */
+/* Each leg that has a copy gets all of the entry, and of the joined one. One leg is enough. */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios)
 {
@@ -492,7 +504,7 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
 	return 1;
 }
 
-/* What joined goes behind it. Returns the blocks of both. */
+/* Put the joined entry behind @e. Returns the blocks of both. */
 static u32 take_joined(struct kvp_entry_io *e)
 {
 	u32 nr = e->hdr.blocks;
@@ -536,10 +548,9 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * Blocks that an entry at log->head may have; moves to the next segment when
- * few are left. Not after a failure: an entry that no leg is known to have
- * taken may be on one all the same, and what follows it must overwrite it, or
- * recovery would take it for the successor.
+ * Blocks that an entry at log->head may have. If few are left of a segment, the head moves to the
+ * next one. But not after a failure: an entry that no leg is known to have taken may still be on
+ * one. The next entry must overwrite it, or recovery would take the failed one for the successor.
  */
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
@@ -581,7 +592,10 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 		kvp_log_submit(pool, e);
 }
 
-/* May anything at all be appended now, with room left for the parity of what must come first? */
+/*
+ * True if the first version in the buffer can be appended now, with room left for the parity that
+ * must come first.
+ */
 static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -621,7 +635,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	lockdep_assert_held(&log->build_lock);
 	if (!e)
 		return false;
-	/* Before the tail is read: a tail that moves later takes it back, and kicks. */
+	/* Before the tail is read. Code that moves the tail later clears it again, and kicks. */
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with the one in kvp_log_retire() */
 	cap = kvp_log_room(pool, want, &e->budget);

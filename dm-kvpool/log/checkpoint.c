@@ -26,7 +26,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* Everything that the new superblock says differently. */
+/* Fill in everything that changes in the new superblock. */
 static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
 	struct kvp_table *t = pool->table;
@@ -80,21 +80,24 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
 	if (ret) {
-		/* No leg took it: a later superblock must not name pages that may not be there. */
+		/* No leg took it. A later superblock must not name pages that may not be there. */
 		sb->log_tail = old.lsn;
 		sb->log_prev_lsn = old.prev_lsn;
 		sb->log_prev_csum = old.prev_csum;
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
 		sb->era = old_era;
-		/* Of another log it would be a place that this one has not got to. */
+		/* In the old log this would be a position that the old log has not reached. */
 		if (pool->log->next) {
 			kvp_log_new_undo(pool);
 			sb->log_commit = old_commit;
 		}
-		kvp_generations_trim(sb);	/* none: but for the feature bit */
+		kvp_generations_trim(sb);	/* removes none; sets the feature bit right */
 		sb->checkpoint_time = old_time;
-		/* Of the roots that stay: a recovery counts again what it brings home. */
+		/*
+		 * These counts belong to the old roots: a recovery counts again what it brings
+		 * home.
+		 */
 		sb->written_blocks = old_written;
 		sb->poisoned_blocks = old_poisoned;
 		sb->uncounted_leaves = old_uncounted;
@@ -108,10 +111,10 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 }
 
 /*
- * Step 1. Not after a flush failed on the last leg: it may have dropped what is only
- * in the log now, and the next flush would not say so. And not into slots that
- * a superblock may name which failed and yet reached some leg: one that says
- * what counts must be durable first ('clear' sees to it).
+ * Step 1. No checkpoint after a flush failed on the last leg: the leg may have dropped blocks that
+ * only the log has now, and the next flush would not report that. And no table pages into slots
+ * that a superblock may name that failed and yet reached some leg: first another superblock must be
+ * durable ('clear' writes it).
  */
 static int ready_for_checkpoint(struct kvp_pool *pool)
 {
@@ -121,10 +124,10 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 /*
  * Step 3.
  *
- * A leg that is given up is recorded out before intents are closed, as long as it may be taken for
- * a leg in sync: it may still have the old blocks, and after a header that calls the new ones home,
- * nothing looks for these. A recovery builds no headers, and its superblock must not be durable
- * yet.
+ * A leg that the flush gives up is recorded out before intents are closed. Until then the leg may
+ * be taken for one in sync, and it may still have the old blocks. A header that calls the new
+ * blocks home would stop recovery from looking at them. A recovery builds no headers, and its
+ * superblock must not be durable yet.
  */
 static int flush_homes(struct kvp_pool *pool)
 {
@@ -147,7 +150,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		return ret;
 	kvp_log_home_intents(pool, &home);
 	passed = pool->log_client->cache_passed(pool);
-	smp_rmb();	/* what lies before is in the table already, which is fixed next */
+	smp_rmb();	/* the table, fixed next, has all that lies before it */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = flush_homes(pool);
 	if (!ret)
@@ -164,7 +167,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
 	pool->log_client->checkpointed(pool, era, passed, tail);
-	/* Of a log that moves this is the place in the new one, which begins there. */
+	/* If the log moves, @tail is a place in the new log, which begins there. */
 	if (tail && !pool->log->next)
 		kvp_log_retire(pool, tail);
 	/* A FLUSH may have waited for poison. */

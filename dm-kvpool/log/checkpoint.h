@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The table, and the tail of the log, made durable. */
+/* Make the table, and the tail of the log, durable. */
 #ifndef KVP_CHECKPOINT_H
 #define KVP_CHECKPOINT_H
 
@@ -10,15 +10,18 @@ struct kvp_pool;
 
 /**
  * kvp_checkpoint() - make the table, and @tail as the log's tail, durable (R3)
- * @tail: everything recorded before it is home, or superseded by what is
- *	durable; NULL to leave the tail where it is
+ * @tail: everything recorded before it is home, or superseded by a durable version; NULL to leave
+ *	the tail where it is
  *
- * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is
- * still the durable one and nothing is lost.
+ * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is still the durable one
+ * and nothing is lost.
  */
 int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
 
-/** kvp_poison_settle() - make poison durable before a read of it is answered; holds no range lock */
+/**
+ * kvp_poison_settle() - make poison durable before a read of it is answered; caller holds no range
+ * lock
+ */
 int kvp_poison_settle(struct kvp_pool *pool);
 
 /** kvp_poison_work() - the same for a FLUSH, which must not wait on the commit's work queue */

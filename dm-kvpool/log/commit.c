@@ -2,16 +2,15 @@
 /*
  * Commit: from the write buffer into the log.
  *
- * One builder at a time makes entries (build.c); several may be in flight. An
- * entry counts as durable when all its copies have ended, those that failed
- * belong to legs that were given up, and every entry before it is durable.
- * Then the waiters for its sequence numbers are answered (flush.c), from the
- * completion itself when nothing else is in the way, and its versions move on
- * in post_work: data to destage, intents home.
+ * One builder at a time makes entries (build.c); several may be in flight. An entry counts as
+ * durable when all its copies have ended, every entry before it is durable, and each leg that
+ * failed its copy was given up. Then the waiters for its sequence numbers are answered (flush.c).
+ * The completion itself does so, unless it must wait for something else. post_work passes the
+ * versions on: data to destage, intents home.
  *
- * When no leg took an entry, everything not durable goes back into the buffer
- * in its old order, and the next attempt writes the same place again. Until an
- * attempt succeeds, FLUSH and FUA fail. But a log on a cache moves (move.h).
+ * If no leg took an entry, everything not durable goes back into the buffer in its old order. The
+ * next attempt writes the same place again. Until an attempt succeeds, FLUSH and FUA fail. But a
+ * log on a cache moves (move.h).
  *
  * The way of an entry:
  * 1. kvp_commit_kick() builds one if build_wanted() says so. If it may not sleep, commit_work does.
@@ -40,8 +39,8 @@
 /* --- when to build ---------------------------------------------------------------- */
 
 /*
- * Blocks that may gather before they are committed without being asked for. Of
- * the limit not half: of a parity1 that is far below what an entry of intents holds.
+ * So many buffered blocks are committed without a request for it. Near all of the limit, not half
+ * of it: with a parity1 the limit is far below what an entry of intents holds.
  */
 static u32 commit_batch(struct kvp_pool *pool)
 {
@@ -101,7 +100,7 @@ static bool build_wanted(struct kvp_pool *pool)
 	return wanted;
 }
 
-/* Decided within the lock, so that none is armed after kvp_log_stop() has cancelled it. */
+/* The lock decides, so that no timer is armed after kvp_log_stop() has cancelled it. */
 static void arm_interval(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -136,7 +135,7 @@ void kvp_interval_work(struct work_struct *work)
 	kvp_commit_kick(pool, true);
 }
 
-/* Is an entry kept that must not be kept any longer? */
+/* True if an entry is kept that must be sent now. */
 static bool unsent_must_go(struct kvp_pool *pool)
 {
 	const struct kvp_entry_io *e = READ_ONCE(pool->log->unsent);
@@ -158,8 +157,8 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 			return;
 		}
 		/*
-		 * The holder of the lock looks again after giving it back. Our
-		 * changes are visible to it before we find the lock taken.
+		 * The holder of the lock looks again after giving it back. This caller's changes
+		 * are visible to the holder before the caller finds the lock taken.
 		 */
 		smp_mb();
 		if (!mutex_trylock(&log->build_lock))
@@ -173,7 +172,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		if (built)
 			kvp_pool_space(pool);
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
-			return;	/* the end of an entry kicks again */
+			return;	/* the end of an entry in flight kicks again */
 	}
 }
 
@@ -198,7 +197,7 @@ static bool entry_durable(const struct kvp_entry_io *e)
 	return e->phase == KVP_ENTRY_ENDED && !e->failed && hweight_long(e->sent) >= e->needed;
 }
 
-/* Entries at the head of the queue that have ended well are durable. */
+/* Count entries at the head of the queue as durable if they have ended well. */
 static bool __advance(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -227,14 +226,14 @@ static bool __advance(struct kvp_pool *pool)
 	return moved;
 }
 
-/* Clean blocks go to a cache only. */
+/* True if clean blocks wait for an entry. Only a cache takes them. */
 static bool clean_waits(const struct kvp_pool *pool)
 {
 	return pool->nr_vdevs > pool->nr_with_data && pool->log_client->clean_waits(pool);
 }
 
-/* True if no caller waits, or will soon wait, for space that comes free when versions move on. */
-static bool __nobody_waits(struct kvp_pool *pool)
+/* True if no caller waits, or will soon wait, for space that becomes free when versions move on. */
+static bool __no_space_waiter(struct kvp_pool *pool)
 {
 	const struct kvp_log *log = pool->log;
 	const struct kvp_wbuf *w = pool->wbuf;
@@ -247,9 +246,10 @@ static bool __nobody_waits(struct kvp_pool *pool)
 }
 
 /*
- * May what is durable move on with the next entries? To wake a worker after each commit of a single block costs more
- * than all that it then does. While more is in flight the builder may want an entry; intents, and what is clean, are
- * waited for.
+ * True if durable versions may move on together with those of the next entries. After a commit of a
+ * single block, waking a worker costs more than the work that it then does. Not while more is in
+ * flight, since the builder may want a free entry. Nor for intents, parity or clean blocks, which
+ * have waiters.
  */
 static bool __may_gather(struct kvp_pool *pool)
 {
@@ -261,7 +261,7 @@ static bool __may_gather(struct kvp_pool *pool)
 	list_for_each_entry(e, &log->finished, list)
 		if (++n == GATHERED || e->bypass || e->clean || e->append)
 			return false;
-	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __nobody_waits(pool);
+	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __no_space_waiter(pool);
 }
 
 /* Step 4, for the last copy: count what is durable, and answer. */
@@ -278,8 +278,8 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	if (__advance(pool))
 		__kvp_collect_waiters(pool, &done);
 	/*
-	 * Before the answer, since the caller may look for the effect of post_work. And within the
-	 * lock, so that kvp_log_stop() flushes it: after that none is armed any more.
+	 * Queue the work before the answer, since the caller may look for its effect. Queue it
+	 * within the lock, so that kvp_log_stop() flushes it: after that none is armed.
 	 */
 	if (__may_gather(pool))
 		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
@@ -308,9 +308,9 @@ void kvp_entry_io_done(struct kvp_io *io)
 }
 
 /*
- * Legs that did not take their part are given up before the entry counts, unless too
- * few took theirs. True when the entry at the head of the queue can now count: not if
- * one lacks it that is not recorded out, since the log was lost with it.
+ * Give up the legs that did not take their part before the entry counts, unless too few legs took
+ * theirs. True if the entry at the head of the queue can count now. It cannot if a leg lacks it
+ * that is not recorded out, since the log was lost with that leg.
  */
 static bool give_up_failed(struct kvp_entry_io *e)
 {
@@ -326,7 +326,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 
 		if (!test_bit(i, &e->failed))
 			continue;
-		/* Another leg may have been lost since: then this was the last one. */
+		/* Another leg may have been lost since: then this leg was the last one. */
 		if (kvp_leg_usable(leg) && !kvp_leg_fail(leg, "a log write failed"))
 			return false;
 		if (kvp_leg_keeps_log(leg))
@@ -369,8 +369,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 }
 
 /*
- * Step 5, without enough legs. All that was in flight has ended and the first of it on no leg:
- * start over behind what is durable.
+ * Step 5, without enough legs. All entries in flight have ended, and the first one is on no leg.
+ * Start over behind the last durable entry.
  */
 static void rewind_log(struct kvp_pool *pool)
 {
@@ -382,7 +382,9 @@ static void rewind_log(struct kvp_pool *pool)
 	bool moves = kvp_log_lost(pool);
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
-	/* None is to have the sum of one that failed, whose successor may be on some leg. */
+	/*
+	 * No new entry may have the sum of a failed one: the successor of that may be on some leg.
+	 */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
 		unbuild_entry(pool, e, &back);
@@ -400,7 +402,7 @@ static void rewind_log(struct kvp_pool *pool)
 		return;
 	kvp_event(pool, "commit_failed why=no leg took the log entry");
 	kvp_answer(&waiters, -EIO);
-	/* With failmode=wait, waiters wait on, for 'clear'. */
+	/* With failmode=wait, waiters wait on until 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the log entry");
 	kvp_log_limit_buffered(pool);
@@ -417,7 +419,7 @@ static bool all_ended(struct kvp_log *log)
 	return true;
 }
 
-/* Step 5. Deal with ended entries that did not end well. */
+/* Step 5. Deal with entries that ended with an error. */
 static void settle_failures(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -484,7 +486,7 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	kvp_direct_kick(pool);
 }
 
-/* Step 7. The entry's data is destage's from here. */
+/* Step 7. From here on destage owns the data of the entry. */
 static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -508,11 +510,12 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * A leg that lacks an entry is recorded out before anything of that goes home: unrecorded it would
- * be a sound log, by itself, for other legs that have the entry's versions (R1). An SSD has no
- * homes at all; of several vdevs, or of a parity1, the homes are on others. Only in a mirror by
- * itself the homes of such a leg would stay behind as well. False: no superblock that says so
- * became durable. The pool is faulted then, and its entries stay until `clear` has written one.
+ * True if no leg that lacks an entry still counts as in sync. Such a leg must be recorded out
+ * before any version of the entry goes home: unrecorded it would pass for a sound log, by itself,
+ * beside other legs that have the entry's versions at home (R1). An SSD has no homes at all. With
+ * several vdevs, or a parity1, other legs have the homes. Only in a mirror by itself the homes of
+ * such a leg stay behind as well. False: no superblock that records the loss became durable. The
+ * pool is faulted then, and its entries stay until `clear` has written one.
  */
 static bool settle_losses(struct kvp_pool *pool)
 {
@@ -522,8 +525,8 @@ static bool settle_losses(struct kvp_pool *pool)
 }
 
 /*
- * Step 6. The first entry that is durable, and may go home; NULL: none does. Only kvp_post_work()
- * takes them.
+ * Step 6. The first durable entry, whose versions may go home; NULL: there is none. Only
+ * kvp_post_work() takes entries.
  */
 static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
 {
@@ -550,10 +553,16 @@ void kvp_post_work(struct work_struct *work)
 
 	settle_failures(pool);
 	while ((e = take_finished(pool))) {
-		/* The bypass first: a tail that sees the new mark must see the intents below it. */
+		/*
+		 * The intents first: code that sees the new mark must also see the intents below
+		 * it.
+		 */
 		if (e->bypass)
 			bypass_ready(pool, e);
-		/* While the tail cannot pass them, and so the log not go where they lie. */
+		/*
+		 * Now, as the tail cannot pass these blocks yet, and so the log cannot overwrite
+		 * them.
+		 */
 		if (e->clean)
 			pool->log_client->clean_durable(pool, e);
 		hand_to_destage(pool, e);

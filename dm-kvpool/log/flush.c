@@ -2,10 +2,10 @@
 /*
  * Waiters for durability: FLUSH, FUA, and the pool itself.
  *
- * A FLUSH that finds intents open takes the longer way through flush_work:
- * wait until they are home, flush the legs, and commit once more, so that a
- * durable header says that they are closed. So does one that finds the loss of
- * a leg not yet recorded, or poison not yet durable.
+ * A FLUSH that finds intents open takes the longer way through flush_work: wait until the blocks
+ * are home, flush the legs, and commit once more, so that a durable header calls the intents
+ * closed. A FLUSH also takes it if the loss of a leg is not yet recorded, or poison not yet
+ * durable.
  *
  * The way of a waiter:
  * 1. kvp_commit_wait_async() puts it among log->waiters, by the seq that it waits for.
@@ -24,7 +24,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* Is anything between this waiter and its answer but the log? */
+/* True if this waiter must wait for more than the log. */
 static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 {
 	lockdep_assert_held(&pool->log->lock);
@@ -33,14 +33,17 @@ static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 				!kvp_table_poison_settled(pool->table, w->poisonings)));
 }
 
-/* Step 2. Sort out waiters whose seq is durable: to @done, or to the longer way. */
+/* Step 2. Take waiters whose seq is durable: to @done, or to the longer way. */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 {
 	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 
 	lockdep_assert_held(&log->lock);
-	/* What was durable was so in a log that is lost: it is when the log has moved. */
+	/*
+	 * What was durable may have been so in a log that is lost. It counts again when the log has
+	 * moved.
+	 */
 	if (READ_ONCE(log->pool->log_moving))
 		return;
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
@@ -62,7 +65,7 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 /* --- flush with intents open, or a loss not yet recorded --------------------------------- */
 
 /*
- * Step 3. A leg that the flush gives up is recorded out before headers say that all is home: see
+ * Step 3. A leg that the flush gives up is recorded out before headers call the intents closed: see
  * kvp_log_close_some().
  */
 static int flush_intents(struct kvp_pool *pool)
@@ -89,7 +92,7 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 	list_add(&w->list, &before->list);
 }
 
-/* Step 5. Those that waited for the flush now wait for a header that says so. */
+/* Step 5. Waiters for the flush now wait for a header that calls the intents closed. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
 	u64 seq = kvp_wbuf_take_seq(pool->wbuf);
@@ -113,10 +116,10 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 }
 
 /*
- * Take the waiters whose intents are home and whose poison is durable, or that
- * wait for membership alone; true if there are intents to flush. The others
- * stay: the direct write, or the checkpoint, starts this work again. It must not
- * wait here: under memory pressure one thread may have to do all work.
+ * Take waiters whose intents are home and whose poison is durable, and waiters for membership
+ * alone. True if there are intents to flush. The others stay on the list: the direct write, or the
+ * checkpoint, queues this work again. It must not wait here: under memory pressure one thread may
+ * have to do all work.
  */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
@@ -127,8 +130,8 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 
 	spin_lock_irq(&log->lock);
 	/*
-	 * In one piece: a waiter that joins the list in between may wait for intents that were not
-	 * there yet.
+	 * The lock is not dropped in between: a waiter that joined the list then might wait for
+	 * intents that this floor does not know.
 	 */
 	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
@@ -158,9 +161,8 @@ static void __gather_waiters(struct kvp_log *log)
 }
 
 /*
- * No leg is left: only requests under failmode=wait go on waiting, and they go
- * back during a noflush suspend. The pool's own waiters are answered in any case,
- * or it could not be suspended.
+ * No leg is left. Requests wait on only under failmode=wait, and a noflush suspend sends them back.
+ * The pool's own waiters are answered in any case, or the pool could not be suspended.
  */
 static void fail_waiters(struct kvp_pool *pool)
 {
@@ -182,7 +184,7 @@ static void fail_waiters(struct kvp_pool *pool)
 	kvp_answer(&back, -EAGAIN);
 }
 
-/* The pool's own waiters, or all others, hear @error. */
+/* Answer the pool's own waiters, or all others, with @error. */
 static void answer_waiters(struct kvp_pool *pool, bool internal, int error)
 {
 	struct kvp_log *log = pool->log;
@@ -208,7 +210,7 @@ void kvp_commit_requeue(struct kvp_pool *pool)
 	answer_waiters(pool, false, -EAGAIN);
 }
 
-/* Steps 3 and 4. One worker, for all that wait. */
+/* Steps 3 and 4. One worker, for all waiters. */
 void kvp_long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
@@ -236,7 +238,7 @@ void kvp_long_flush_work(struct work_struct *work)
 		kvp_answer(&waiters, ret);
 }
 
-/* Step 1. It may be answered at once. */
+/* Step 1. The answer may come at once. */
 void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 {
 	struct kvp_log *log = pool->log;
@@ -250,8 +252,9 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	__add_waiter(log, w);
 	__kvp_collect_waiters(pool, &done);
 	/*
-	 * Or on the longer way; it may be gone once others are answered. While the log
-	 * moves no waiter is taken: if the pool is faulted by now, the move does not end.
+	 * @taken: answered, or on the longer way. The waiter may be gone once @done is answered.
+	 *	While the log moves no waiter is taken: if the pool is faulted by now, the move does
+	 *	not end.
 	 */
 	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->log_moving);
 	internal = w->internal;

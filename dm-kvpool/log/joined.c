@@ -2,40 +2,48 @@
 /*
  * Two entries of a stream's intents go to a leg as one request.
  *
- * The records of 15 MiB are 16 blocks, for which a disk that seeks takes as long as for a MiB of data: of
- * a parity1 of three legs, where 15 MiB are 7.5 for each, a twelfth of its time. An entry cannot have
- * more, and the block layer does not join requests with FUA. So an entry that has nothing but intents,
- * no waiter, and could not go home yet since others are on their way, is sealed
- * and kept (@unsent, by build_lock). The next one that is built is sent with it, if it lies behind it.
+ * The records of 15 MiB are 16 blocks. A disk that seeks takes as long for those as for a MiB of
+ * data. On a parity1 of three legs, 15 MiB are 7.5 MiB for each leg, so the records take a twelfth
+ * of its time. An entry cannot hold more intents, and the block layer does not join requests with
+ * FUA. So an entry is sealed and kept (@unsent, by build_lock) if it has nothing but intents, no
+ * caller waits for it, and other intents are still going home, so that its own could not yet. The
+ * next entry is sent with it, if it lies behind it.
  *
- * Only the request is one. Each entry has its place, header and chain, is in flight from
+ * Only the request is one. Each entry has its own place, header and chain. It is in flight from
  * when it was sealed, and counts by itself. The cases:
  *
- *   the power goes while one is kept: as if it were in flight, and had not arrived. No caller was told of it.
- *   It goes during the request, or before a leg has flushed it: any part may be there, torn where it
- *	likes. The chain ends before the first entry, or before the second, or behind it, as it does
- *	with two requests. No leg was known to have one durable and not the other.
- *   A leg fails the request: it lacks both. It is given up, then the first counts, then the second.
- *   All fail it: neither counts. Both go back into the buffer, and what is built anew at the first one's place
- *	has another sum, so that the second, should it be there, follows nothing.
- *   An entry before it fails: settle_failures() sends what is kept before it waits for all to end.
- *   A caller waits for accepted blocks, or the interval is over: the entry that is built then goes with it;
- *	if there is none to build it goes alone. So does it when nothing is on its way home any more.
- *	The end of the last one kicks: kvp_commit_kick() looks for a kept entry. Nothing that goes home waits for what is kept.
- *   Pages run out: those of what is on its way home come free, which is when it goes.
- *   The pool stops: in good order everything was wanted. Else it stays where it was, in RAM.
- *   The next entry lies in another segment, or its turn is another vdev's: none is kept that
- *	would have such a one behind it. Of several vdevs turns change with nearly each entry, so hardly any is.
- *   A parity of rows, or clean blocks, are appended: as a next entry. They are for waiters.
+ * - The power goes while an entry is kept: as if it were in flight, and had not arrived. No caller
+ *   was told of it.
+ * - The power goes during the request, or before a leg has flushed it: any part of the request may
+ *   be there, torn at any place. The chain ends before the first entry, before the second, or
+ *   behind it, as it does with two requests. No leg was known to have one durable and not the
+ *   other.
+ * - A leg fails the request: it lacks both entries. The leg is given up, then the first entry
+ *   counts, then the second.
+ * - All legs fail it: neither entry counts. Both go back into the buffer. The entry that is built
+ *   anew at the first one's place has another sum. So if the second is on a leg, it follows
+ *   nothing.
+ * - An entry before it fails: settle_failures() sends the kept one before it waits for all to end.
+ * - A caller waits for accepted blocks, or the interval is over: the entry that is built then goes
+ *   with the kept one. If there is none to build, the kept one goes alone. It also goes alone when
+ *   no intents are going home any more: when the last of them end, kvp_commit_kick() looks for a
+ *   kept entry. Nothing that goes home waits for a kept entry.
+ * - Pages run out: pages of intents that are going home come free, and then the kept one is sent.
+ * - The pool stops: in an orderly stop every entry was sent before. Else the entry stays in RAM.
+ * - The next entry will lie in another segment, or on another vdev: then this one is not kept. With
+ *   several vdevs, turns change with nearly each entry, so hardly any is kept.
+ * - Parity of rows, or clean blocks, are appended: they count as a next entry. Callers wait for
+ *   them.
  *
- * Not with the log on a cache: SSDs do not seek, and intents pass it by at the pace of the disks. What recovery reads,
- * KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by entries, of which there are no more than before.
+ * Not with the log on a cache: SSDs do not seek, and there intents go home at the pace of the
+ * disks. What recovery reads, KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by entries,
+ * and there are no more entries than before.
  */
 #include "core/core.h"
 #include "log/internal.h"
 #include "log/log.h"
 
-/* What kvp_log_room() wants to be left of a segment for a large entry. */
+/* The room in a segment that kvp_log_room() wants for a large entry. */
 #define ROOM_FOR_LARGE	32
 
 static bool __homes_on_their_way(const struct kvp_log *log, const struct kvp_entry_io *e)
@@ -59,7 +67,7 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 	return must;
 }
 
-/* Can the next entry go with it? */
+/* True if the next entry can go with it. */
 static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;

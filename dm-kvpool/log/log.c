@@ -15,7 +15,10 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* So many open intents, of KVP_MAX_OPEN_INTENTS - 1, and so many of those home: then it is worth a flush. */
+/*
+ * A flush to close intents is worth it with so many open, of KVP_MAX_OPEN_INTENTS - 1, and so many
+ * of those home.
+ */
 #define CLOSE_FROM	12
 #define CLOSE_AT_LEAST	6
 
@@ -140,7 +143,10 @@ void kvp_log_exit(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	u32 i;
 
-	/* A pool that lost its legs may stop with versions on their way: the buffer frees them. */
+	/*
+	 * A pool that lost its legs may stop while versions are in entries or direct writes. The
+	 * buffer frees them.
+	 */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->bypasses[i]);
 		kvp_wbuf_abandon(pool->wbuf, &log->bypasses[i].versions);
@@ -166,7 +172,10 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->witnessed = head->lsn;
 	log->logged = *head;
 	log->counts = head->lsn;
-	/* If a recovery has left something there, it has noted milestones, and all of it is durable. */
+	/*
+	 * If a recovery has left something in the log, it has noted milestones, and all of it is
+	 * durable.
+	 */
 	log->tail = pool->sb->log_tail;
 	log->tail_intents = head->intents;
 	if (log->tail == head->lsn)
@@ -195,7 +204,10 @@ void kvp_log_stop(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	u32 i;
 
-	/* From here on nothing is built, and nothing arms a timer: entry_ended() decides that within the lock. */
+	/*
+	 * From here on nothing is built, and no timer is armed: entry_ended() decides that within
+	 * the lock.
+	 */
 	spin_lock_irq(&log->lock);
 	WRITE_ONCE(log->stopped, true);
 	spin_unlock_irq(&log->lock);
@@ -210,14 +222,16 @@ void kvp_log_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
 	kvp_log_move_cancel(pool);
-	/* Those of messages, after a commit that failed: a removal would wait for them. */
+	/* Messages may still wait, after a commit that failed. A removal would wait for those. */
 	kvp_commit_fail_internal(pool);
 }
 
 void kvp_log_unstop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->log->stopped, false);
-	/* Workers were cancelled, which had intents to bring home if all was not well. */
+	/*
+	 * kvp_log_stop() cancelled workers that still had intents to bring home if legs had failed.
+	 */
 	kvp_direct_kick(pool);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, false);
@@ -268,11 +282,11 @@ void kvp_direct_kick(struct kvp_pool *pool)
 
 void kvp_log_faulted(struct kvp_pool *pool)
 {
-	/* Nor does a move of the log go on. */
+	/* A move of the log does not go on, either. */
 	kvp_log_move_kick(pool);
 	if (!test_bit(KVP_POOL_RUNNING, &pool->flags))
 		return;
-	/* Waits for legs, and for entries, end. */
+	/* End the waits for legs, and for entries. */
 	queue_work(pool->commit_wq, &pool->log->flush_work);
 	wake_up_all(&pool->log->entry_wait);
 }
@@ -286,9 +300,9 @@ void kvp_log_recorded(struct kvp_pool *pool)
 /* --- tail and intents ------------------------------------------------------------------------ */
 
 /*
- * A recovery reads the vdevs of a pool without parity side by side, so there may be as many for each. Were it
- * as many for all together, each of several would have less to write between two checkpoints, and those take each
- * disk as long as if it were alone.
+ * A recovery reads the vdevs of a pool without parity side by side, so there may be this many for
+ * each vdev. A limit for all together would leave each of several vdevs less to write between two
+ * checkpoints, and a checkpoint takes each disk as long as if it were alone.
  */
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
@@ -329,7 +343,7 @@ bool kvp_log_counts(struct kvp_pool *pool)
 	return READ_ONCE(pool->log->counts) > READ_ONCE(pool->log->tail);
 }
 
-/* A log is cut into half as many pieces as there are milestones. */
+/* Milestones are so far apart that the log holds half as many as there are places for. */
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -398,8 +412,9 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 }
 
 /*
- * Versions for which @blocks of the log are enough, if entries are large. In rows of its own some of it is
- * their parity; and of a parity1 each version owes a row, with a header at worst.
+ * So many versions fit into @blocks of the log, if entries are large. If the log lies in rows, some
+ * blocks are their parity. In a pool with a parity1 each version owes a row, at worst with a header
+ * of its own.
  */
 static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
 {
@@ -418,7 +433,10 @@ u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 	return free - free / 16;
 }
 
-/* The tail's segment is not free, headers take a little, and an entry may leave the end of a segment. */
+/*
+ * The tail's segment is not free, headers take a little, and an entry may leave the end of a
+ * segment unused.
+ */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
@@ -438,7 +456,10 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	u32 holes = pool->parity ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
 	unsigned long flags;
 
-	/* Builder and checkpoint may both be here: the last one has seen what the other moved. */
+	/*
+	 * Builder and checkpoint may both be here: with the lock, the last one sees what the other
+	 * moved.
+	 */
 	spin_lock_irqsave(&pool->log->lock, flags);
 	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), holes);
 	spin_unlock_irqrestore(&pool->log->lock, flags);
@@ -503,7 +524,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++) {
 		struct kvp_direct *b = &log->bypasses[i];
 
-		/* Another flush may have closed it, and newer intents may have its place. */
+		/* Another flush may have closed it, and newer intents may have taken its place. */
 		if (!home->lsn[i] || b->phase != KVP_DIRECT_HOME || b->mark.lsn != home->lsn[i])
 			continue;
 		list_del(&b->list);
@@ -513,7 +534,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-/* Open intents are nearly used up, and some are home: true for the first caller. */
+/* True for the first caller, if open intents are nearly used up, and some are home. */
 static bool begin_to_close(struct kvp_log *log)
 {
 	u32 home = 0;
@@ -531,20 +552,22 @@ static bool begin_to_close(struct kvp_log *log)
 }
 
 /*
- * A stream without a FLUSH uses up the places for open intents. Those that
- * are home can be closed without a checkpoint, in the way of a FLUSH (R20), whose
- * cases these are: the power goes before the flush has ended, or before a header
- * is durable that does not list them: they are open, as before. After that they
- * are closed, and durable at home since before. A leg that failed is given up by
- * the flush, and that is recorded before (R16): what it lacks has not been
- * closed as long as it may be taken for a leg in sync. Their records stay where
- * they are: the table learns of them at the next checkpoint.
+ * A stream without a FLUSH uses up the places for open intents. Those that are home can be closed
+ * without a checkpoint, as a FLUSH does (R20). The cases:
+ *
+ * - The power goes before the flush has ended, or before a header is durable that does not list
+ *   them: they are open, as before.
+ * - The power goes after that: they are closed, and have been durable at home since before.
+ * - A leg failed: the flush gives it up, and the loss is recorded first (R16). Intents that the leg
+ *   lacks are not closed as long as it may be taken for a leg in sync.
+ *
+ * Their records stay where they are: the table on disk learns of them at the next checkpoint.
  */
 void kvp_log_close_some(struct kvp_pool *pool)
 {
 	struct kvp_intents home;
 
-	/* A flush that succeeds after one that failed says nothing of what that lost. */
+	/* A flush that succeeds after a failed one does not tell what the failed one lost. */
 	if (kvp_pool_faulted(pool) || !begin_to_close(pool->log))
 		return;
 	kvp_log_home_intents(pool, &home);

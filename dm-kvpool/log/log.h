@@ -4,8 +4,8 @@
  *
  * The request path puts versions into the write buffer, and asks for durability
  * (kvp_commit_wait_async()). The log takes versions from the buffer into entries, writes them,
- * answers the waiters, and hands the versions on: data to destage, intents to the direct workers.
- * A checkpoint frees the space behind them (kvp_log_retire()). The floors above are told through
+ * answers the waiters, and hands the versions on: data to destage, intents to the direct workers. A
+ * checkpoint frees the space behind them (kvp_log_retire()). The log calls the floors above through
  * struct kvp_log_client.
  *
  * The files:
@@ -26,10 +26,9 @@
  * commit_wq runs commits, post_work and flush_work, and must never wait for work_wq, where destage
  * runs: destage waits for commits.
  *
- * Positions (lsn) are blocks since the log began and only grow; the place on a
- * leg is the position modulo the log's size, and whose leg it is says
- * kvp_log_vdev(): all copies of an entry are on one vdev. At most KVP_ENTRIES entries are
- * in flight; they become durable in order.
+ * Positions (lsn) are blocks since the log began and only grow; the place on a leg is the position
+ * modulo the log's size. kvp_log_vdev() says which vdev has it: all copies of an entry are on one
+ * vdev. At most KVP_ENTRIES entries are in flight; they become durable in order.
  */
 #ifndef KVP_LOG_H
 #define KVP_LOG_H
@@ -63,13 +62,15 @@ struct page;
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_DIRECT_WORKERS	4
-#define KVP_MIRROR_WORKERS	2	/* of those, if one mirror, or single, has all data */
+#define KVP_MIRROR_WORKERS	2	/* of those, if all data is on one vdev without parity */
 #define KVP_DIRECT_SLICES	8
-#ifndef KVP_DIRECT_ROWS		/* the simulator's pools are small */
-#define KVP_DIRECT_ROWS		256	/* of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
+#ifndef KVP_DIRECT_ROWS		/* the simulator has small pools */
+/* rows of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
+#define KVP_DIRECT_ROWS		256
 #endif
 #ifndef KVP_MANY_INTENTS	/* simulation */
-#define KVP_MANY_INTENTS	(1u << 17) /* 512 MiB: a recovery reads every one of them; see kvp_log_most_intents() */
+/* 512 MiB; a recovery reads all of them: see kvp_log_most_intents() */
+#define KVP_MANY_INTENTS	(1u << 17)
 #endif
 #define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
 #define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
@@ -80,13 +81,13 @@ enum kvp_log_cause {
 	KVP_LOG_HEADERS,
 	KVP_LOG_PARITY,		/* of rows of a parity1 at home; and of the log's own rows */
 	KVP_LOG_FILLS,		/* clean blocks that were read from home */
-	KVP_LOG_AGAIN,		/* clean blocks that the log would have come over */
+	KVP_LOG_AGAIN,		/* clean blocks that the log would otherwise have overwritten */
 	KVP_LOG_CAUSES
 };
 
 enum kvp_entry_phase {
 	KVP_ENTRY_FREE,
-	KVP_ENTRY_WRITING,	/* on its way to the legs */
+	KVP_ENTRY_WRITING,	/* being written to the legs */
 	KVP_ENTRY_ENDED,	/* every copy has ended */
 };
 
@@ -94,26 +95,26 @@ enum kvp_entry_phase {
  * struct kvp_entry_io - an entry in flight
  * @list: on log->in_flight, then log->finished, in lsn order; by log->lock
  * @hdr: host form of its header
- * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc(): @hdr_pages
- * @hdr_written: bytes of it that are not zeros
+ * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc()
+ * @hdr_written: bytes of @hdr_buf that may not be zeros
  * @v: the vdev whose turn it is
  * @pages: header and payload in order, for the I/O
- * @versions: the versions it records, in order; @nr of them
+ * @versions: the versions it records, in order
  * @last_seq: everything accepted up to here is in this entry or an earlier one
  * @pending: copies still being written
- * @sent, @failed: bit per leg of @v: its part was submitted, its part failed; a part is a copy of all, but of a
- *	cache of kind parity1
- * @needed: so many legs must take it for it to be durable
+ * @sent, @failed: bit per leg of @v: its part was submitted, its part failed. A part is a copy of
+ *	all, except on a cache of kind parity1
+ * @needed: so many legs must take their part for the entry to be durable
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: a caller waits for all that was accepted up to here
- * @bypass: if it holds intents
- * @joined: the next entry, if that is sent with it (joined.c)
- * @due: it was built when the interval was over
+ * @bypass: its intents; NULL: it holds none
+ * @joined: the next entry, if it is sent with this one (joined.c)
+ * @due: log->due was set when it was built
  * @appended: it takes nothing from the buffer (append.c)
- * @append: if it holds parity: its waiter
+ * @append: the waiter for its parity; NULL: it holds none
  * @clean: it holds blocks for the SSD cache, and nothing else
- * @again: so many of those were there before
+ * @again: so many of those were in the cache before
  * @ios: one a leg of @v
  */
 struct kvp_entry_io {
@@ -147,20 +148,20 @@ struct kvp_entry_io {
 enum kvp_direct_phase {
 	KVP_DIRECT_FREE,
 	KVP_DIRECT_COMMITTING,	/* the intents are not yet durable */
-	KVP_DIRECT_READY,	/* may go home */
+	KVP_DIRECT_READY,	/* durable: the blocks may go home */
 	KVP_DIRECT_HOMING,
-	KVP_DIRECT_HOME,	/* home, though perhaps not flushed */
+	KVP_DIRECT_HOME,	/* home, but perhaps not flushed */
 };
 
 /**
  * struct kvp_direct - the intents of one entry, until they are durable at home
  * @list: on log->bypass, in lsn order; by log->lock
- * @mark: of the entry, for a tail that has to stop here
- * @versions: what goes home
- * @slices: the same, cut up for several workers, while the phase is KVP_DIRECT_HOMING
+ * @mark: place of the entry; the tail must not pass it
+ * @versions: the versions that go home
+ * @slices: @versions, cut up for several workers, while the phase is KVP_DIRECT_HOMING
  * @nr_slices: 0 while they are being cut
- * @taken, @in_hand: slices that some worker has got, and that it still has; by log->lock
- * @failed: some of them are not home, and all begin anew; by log->lock
+ * @taken, @in_hand: slices that workers have taken so far, and that they still have; by log->lock
+ * @failed: a slice is not home, so all begin anew; by log->lock
  */
 struct kvp_direct {
 	struct list_head list;
@@ -176,10 +177,10 @@ struct kvp_direct {
  * struct kvp_waiter - a wait for durability
  * @list: on log->waiters in order of @seq; by log->lock
  * @seq: everything accepted up to here must be durable
- * @lsn: what went past the log below it must be home and flushed; internal
- * @poisonings: poison that there was when the log was durable must be, too; internal
- * @flushed: it is all that; internal
- * @internal: of the pool itself: never kept waiting for legs to come back
+ * @lsn: intents below it must be home and flushed; internal
+ * @poisonings: poison that existed when the log was durable must be durable, too; internal
+ * @flushed: @lsn and @poisonings are done; internal
+ * @internal: the pool itself waits, and never for legs to come back
  * @done: called once with 0, -EIO or -EAGAIN (kvp_commit_requeue()), from any
  *	context
  */
@@ -200,20 +201,20 @@ struct kvp_direct_worker {
 };
 
 /**
- * struct kvp_log_client - what floors above do for the log, or hear from it; registered with the pool
+ * struct kvp_log_client - calls of the log to the floors above; registered with the pool
  * @destage: start destage if it is time, or @now (kvp_destage_kick())
  * @checkpoint: make the table and @tail durable, and begin the new log with it (kvp_checkpoint())
- * @moved_on: durable versions have, and there may be space for what is clean
+ * @moved_on: durable versions have moved on, and there may be space for clean blocks
  * @clean_durable: an entry of clean blocks is durable, and the tail cannot pass it yet
- * @clean_failed: one is not, and never will be
- * @clean_waits: does something clean wait for an entry? Any context.
- * @clean_on_its_way: is some on its way to a cache past the log?
- * @overwrites: the log is about to come over these places; under build_lock
- * @begins: the log goes on there, where it has moved to; under build_lock
- * @next_place: where it may, at @lsn or later, on @v
- * @cache_written: behind this nothing was ever written to the cache; under sb_lock
- * @cache_passed: up to here the log, or the ring, of the cache has come
- * @checkpointed: a checkpoint of @era is durable that began when the cache had come up to @passed
+ * @clean_failed: an entry of clean blocks failed, and will not be durable
+ * @clean_waits: true if clean blocks wait for an entry. Any context.
+ * @clean_on_its_way: true if clean blocks are being written to a cache, but not by the log
+ * @overwrites: the log is about to overwrite these places; under build_lock
+ * @begins: the log has moved, and goes on at @lsn; under build_lock
+ * @next_place: the first place at @lsn or later where a log on @v may begin
+ * @cache_written: nothing was ever written to the cache behind this position; under sb_lock
+ * @cache_passed: how far the log, or the ring, of the cache has come
+ * @checkpointed: a checkpoint of @era is durable. It began when the cache had come up to @passed
  */
 struct kvp_log_client {
 	void (*destage)(struct kvp_pool *pool, bool now);
@@ -236,58 +237,63 @@ struct kvp_log {
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
-	struct kvp_log_rows *rows;		/* rows.c: NULL if there is no cache of kind parity1 */
+	struct kvp_log_rows *rows;		/* NULL if there is no cache of kind parity1 */
 	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
 
 	struct mutex build_lock;		/* one builder at a time */
 	struct kvp_entry_io *unsent;		/* sealed, and kept for the next one (joined.c); by build_lock */
-	struct kvp_log_mark head;		/* where the next entry goes; by build_lock */
+	struct kvp_log_mark head;		/* place of the next entry; by build_lock */
 
 	spinlock_t lock;			/* irqsave; for all below */
 	struct kvp_log_mark durable;		/* behind the last durable entry */
-	u64 witnessed;				/* a recovery may be told that it is durable up to here */
+	u64 witnessed;				/* headers may call the log durable up to here */
 	u64 tail;				/* of the last checkpoint: space before it is free */
-	u64 built_seq, durable_seq;		/* accepted up to here is in an entry, is durable */
+	u64 built_seq, durable_seq;	/* accepted up to here: is in an entry; is durable */
 	struct list_head in_flight;
 	struct list_head finished;		/* durable entries whose versions must move on */
 	struct list_head bypass;		/* intents not known to be durable at home */
 	u32 nr_bypass;
 	struct list_head waiters;
-	struct list_head flush_waiters;		/* durable but for bypass and membership */
-	bool due;				/* the interval is over, or a close is wanted */
+	/* durable in the log; intents, poison or membership are to settle */
+	struct list_head flush_waiters;
+	bool due;	/* commit what is buffered: the interval is over, or memory is short */
 	bool closing;				/* intents that are home are about to be closed */
-	bool full;				/* no space: destage must make some */
+	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
 	bool held;				/* move.h; nothing is built while it moves in good order */
-	u64 squeeze;				/* blocks that users may have in it while it is emptied; 0: all */
-	bool requeue;				/* a noflush suspend: no request is kept waiting for legs */
+	u64 squeeze;	/* while the log is emptied, users may have so many blocks of it; 0: all */
+	bool requeue;				/* a noflush suspend: no request waits for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
-	u64 rewound;				/* no header says an earlier second than this; by build_lock */
+	u64 rewound;			/* no header has a time before this second; by build_lock */
 
-	/* Of a parity1 (parity.c), by lock. */
-	u32 *owed_of;				/* rows whose parity the log must have room for: by segment */
-	u32 owed;				/* of all segments together */
-	wait_queue_head_t entry_wait;		/* for an entry that is free */
+	/* For a parity1 (parity.c), by lock. */
+	u32 *owed_of;		/* by segment: rows whose parity the log must have room for */
+	u32 owed;				/* the sum over all segments */
+	wait_queue_head_t entry_wait;		/* for a free entry */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
-	u64 counts;				/* the same of entries that hold more than clean blocks; by wbuf->lock */
-	struct kvp_log_mark milestones[KVP_MILESTONES];	/* what @logged has been; by wbuf->lock */
-	u32 nr_milestones;			/* ever; the place is the rest modulo their number */
+	u64 counts;	/* the same for entries that hold more than clean blocks; by wbuf->lock */
+	/* earlier values of @logged; by wbuf->lock */
+	struct kvp_log_mark milestones[KVP_MILESTONES];
+	u32 nr_milestones;		/* noted so far; the place is this modulo KVP_MILESTONES */
 
-	struct kvp_log_new *next;		/* what a checkpoint is to begin; by sb_lock, and changed under checkpoint_lock */
-	struct kvp_log_new *plan;		/* where it is to move by order (move.h); by checkpoint_lock */
+	/* the new log that the next checkpoint begins; by sb_lock, changed under checkpoint_lock */
+	struct kvp_log_new *next;
+	/* where an order moves it to (move.h); by checkpoint_lock */
+	struct kvp_log_new *plan;
 	struct work_struct commit_work, flush_work, move_work;
 	struct delayed_work post_work, interval_work;
 	unsigned long armed;			/* bit 0: interval_work is queued */
 
-	u64 tail_intents;			/* of the tail, as of a mark */
+	u64 tail_intents;			/* the tail's count of intents, as in a mark */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
-	u64 ssd_blocks[KVP_LOG_CAUSES];		/* the same of a log on a cache: to each SSD; of parity1 to all */
+	/* the same for a log on a cache: to each SSD; parity1: to all */
+	u64 ssd_blocks[KVP_LOG_CAUSES];
 };
 
 /**
- * kvp_log_rows_alloc() - what entries on a cache of kind parity1 need in memory
+ * kvp_log_rows_alloc() - memory for entries on a cache of kind parity1
  * @rows: result; NULL: the pool has no such cache
  *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
@@ -295,14 +301,15 @@ struct kvp_log {
 int __must_check kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows);
 void kvp_log_rows_free(struct kvp_log_rows *rows);
 
-/** kvp_log_rows_bytes() - memory that this takes. Context: as a reader of stats. */
+/** kvp_log_rows_bytes() - bytes of that memory. Context: as a reader of stats. */
 u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
 
 /**
- * kvp_log_lay_rows() - say what each leg of a cache of kind parity1 is to write of a sealed entry, and make its parity
- * @entry: below KVP_ENTRIES: whose memory that takes, until it is written
+ * kvp_log_lay_rows() - lay a sealed entry out on the legs of a cache of kind parity1, and make its
+ * parity
+ * @entry: its number, below KVP_ENTRIES. The memory of that entry is in use until it is written
  * @pages: header and payload in order, @nr blocks
- * @ios: one a leg, of zeros; receives place and pages
+ * @ios: one for each leg, of zeros; receives place and pages
  *
  * Return: so many legs must take their part for the entry to be durable. Context: process.
  */
@@ -310,30 +317,32 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 		     const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios);
 
 /**
- * kvp_log_lay_copies() - the same where each leg that has any of an entry has all of its @nr
- * blocks
+ * kvp_log_lay_copies() - the same for a log of which a leg has whole entries, of @nr blocks each
  */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr,
 		       struct kvp_io *ios);
 
 /**
- * kvp_log_place_in_rows() - the header of @e is known: where the contents of its versions lie in
- * rows of @v
+ * kvp_log_place_in_rows() - the header of @e is known: note where the contents of its versions lie
+ * in rows of @v
  */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
-/** kvp_log_vdev() - whose legs have the entry at @lsn. Context: under build_lock, or recovery. */
+/**
+ * kvp_log_vdev() - the vdev whose legs have the entry at @lsn. Context: under build_lock, or
+ * recovery.
+ */
 static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
 {
 	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
 }
 
 /**
- * struct kvp_log_memory - what the log has in memory that depends on the vdevs of the pool
- * @owed_of: rows whose parity it must have room for: by segment
- * @rows: kvp_log_rows_alloc()
- * @reload: kvp_reload_alloc(), if there is a cache; else NULL
+ * struct kvp_log_memory - memory of the log that depends on the vdevs of the pool
+ * @owed_of: by segment: rows whose parity the log must have room for
+ * @rows: from kvp_log_rows_alloc()
+ * @reload: from kvp_reload_alloc(), if there is a cache; else NULL
  */
 struct kvp_log_memory {
 	u32 *owed_of;
@@ -342,32 +351,32 @@ struct kvp_log_memory {
 };
 
 /**
- * kvp_log_memory_alloc() - fill in @m, for the vdevs that the pool has by now.
+ * kvp_log_memory_alloc() - fill in @m, for the vdevs that the pool has now.
  *
  * Return: 0 or -ENOMEM. May sleep.
  */
 int __must_check kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
 
 /**
- * kvp_log_memory_swap() - exchange it for what the log has.
+ * kvp_log_memory_swap() - exchange @m for what the log has.
  *
  * Context: the pool is quiesced, and the log empty.
  */
 void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m);
 
-/** kvp_log_memory_free() - free what is there; @m is zeros then. May sleep. */
+/** kvp_log_memory_free() - free the memory of @m, which is zeros then. May sleep. */
 void kvp_log_memory_free(struct kvp_log_memory *m);
 
 /**
- * kvp_log_forget_cache() - the pool has none any more: free what was for it.
+ * kvp_log_forget_cache() - the pool has no cache any more: free the memory for it.
  *
  * Context: the pool is quiesced.
  */
 void kvp_log_forget_cache(struct kvp_log *log);
 
 /**
- * kvp_log_spills() - may versions be without a page, since the pool has a cache that keeps them
- *	(spill.h)?
+ * kvp_log_spills() - true if versions may be without a page, as the pool has a cache that keeps
+ * their contents (spill.h)
  */
 static inline bool kvp_log_spills(const struct kvp_log *log)
 {
@@ -377,63 +386,67 @@ static inline bool kvp_log_spills(const struct kvp_log *log)
 int __must_check kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);
 
-/** kvp_log_start() - begin to append at @head of the log called @nonce; its tail is the superblock's */
+/**
+ * kvp_log_start() - begin to append at @head of the log with this @nonce; the superblock has its
+ * tail
+ */
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
 
-/** kvp_log_begin() - the log that pool->sb names is the one from here on; nothing is in it. The pool is quiesced. */
+/** kvp_log_begin() - from here on pool->sb names the log, which is empty. The pool is quiesced. */
 void kvp_log_begin(struct kvp_pool *pool);
 
-/** kvp_log_stop() - build nothing more, let what is under way end; kvp_log_unstop() goes on */
+/** kvp_log_stop() - build nothing more, and let running work end; kvp_log_unstop() goes on */
 void kvp_log_stop(struct kvp_pool *pool);
 void kvp_log_unstop(struct kvp_pool *pool);
 
-/** kvp_log_idle() - is there nothing in buffer, log and table that a checkpoint does not have? */
+/** kvp_log_idle() - true if buffer, log and table hold nothing that the last checkpoint lacks */
 bool kvp_log_idle(struct kvp_pool *pool);
 
-/** kvp_direct_collect() - no slices any more: @b->versions has all. No worker has any. */
+/** kvp_direct_collect() - put all slices back into @b->versions. No worker has a slice. */
 void kvp_direct_collect(struct kvp_direct *b);
 
 /**
- * kvp_direct_next() - the oldest intents of which there is something to bring home
+ * kvp_direct_next() - the oldest intents with blocks left to bring home
  * @slice: result: a slice, which is the caller's until kvp_direct_end_slice(); NULL: the caller
- *	is to cut @b->versions into slices first, and then calls kvp_direct_cut()
+ *	must cut @b->versions into slices first, and then call kvp_direct_cut()
  *
  * Return: @b; NULL: there is nothing to do. Context: process; takes log->lock.
  */
 struct kvp_direct *kvp_direct_next(struct kvp_log *log, struct list_head **slice);
 
 /**
- * kvp_direct_cut() - @b was cut into @n slices, and workers may have them.
+ * kvp_direct_cut() - @b was cut into @n slices, and workers may take them.
  *
  * Context: process; takes log->lock.
  */
 void kvp_direct_cut(struct kvp_log *log, struct kvp_direct *b, u32 n);
 
 /**
- * kvp_direct_end_slice() - a slice is home, or, @failed, not
+ * kvp_direct_end_slice() - a slice is home, or, if @failed, it is not
  *
  * After the last one, if none failed, @b waits for a flush, and may be closed any time. If some
- * did, all of it begins anew.
+ * failed, all of @b begins anew.
  *
- * Return: was that the last one, and all are home? Context: process; takes log->lock.
+ * Return: true if that was the last one, and all are home. Context: process; takes log->lock.
  */
 bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed);
 
-/** kvp_direct_worker() - the worker @i, below KVP_DIRECT_WORKERS, which work/direct.c sets up */
+/** kvp_direct_worker() - worker @i, below KVP_DIRECT_WORKERS; work/direct.c sets them up */
 static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u32 i)
 {
 	return &log->workers[i];
 }
 
 /**
- * kvp_direct_slice() - versions of a slice, or a few more, up to the end of a stripe; the pool has parity
+ * kvp_direct_slice() - versions of a slice, or a few more, up to the end of a stripe; 0 without
+ * parity
  *
- * So many that each leg gets as long a request as there is: a disk that seeks takes one of half the length
- * for nearly as long.
+ * Each leg gets as long a request as there is: a disk that seeks takes nearly as long for half of
+ * it.
  */
 u32 kvp_direct_slice(const struct kvp_pool *pool);
 
-/** kvp_direct_kick() - intents that are ready to go home do so */
+/** kvp_direct_kick() - let workers bring intents home that are ready */
 void kvp_direct_kick(struct kvp_pool *pool);
 
 /**
@@ -448,7 +461,8 @@ static inline void kvp_log_lock_build(struct kvp_log *log)
 }
 
 /**
- * kvp_log_assert_build() - lockdep: the caller is between those two, or the log is and called it
+ * kvp_log_assert_build() - lockdep: the caller is between those two, or called by the log from
+ * there
  */
 static inline void kvp_log_assert_build(const struct kvp_log *log)
 {
@@ -456,7 +470,7 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
 }
 
 /**
- * kvp_log_unlock_build() - give log->build_lock back, and look again whether something is to be built
+ * kvp_log_unlock_build() - release log->build_lock, and look again whether to build an entry
  *
  * A caller that found the lock taken relies on that (kvp_commit_kick()). Context: process; may send
  * an entry.
@@ -464,8 +478,8 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
 /**
- * kvp_post_kick() - versions that are durable move on now, not with those of the next entries.
- *	Any context.
+ * kvp_post_kick() - let durable versions move on now, not with those of the next entries. Any
+ * context.
  */
 static inline void kvp_post_kick(struct kvp_pool *pool)
 {
@@ -473,7 +487,7 @@ static inline void kvp_post_kick(struct kvp_pool *pool)
 }
 
 /**
- * kvp_post_flush() - wait until those have moved on of which the log was told.
+ * kvp_post_flush() - wait until all versions known to be durable have moved on.
  *
  * Context: process.
  */
@@ -484,7 +498,7 @@ static inline void kvp_post_flush(struct kvp_pool *pool)
 
 /**
  * kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for
- *	that. Any context.
+ * that. Any context.
  */
 static inline void kvp_flush_kick(struct kvp_pool *pool)
 {
@@ -492,25 +506,25 @@ static inline void kvp_flush_kick(struct kvp_pool *pool)
 }
 
 /**
- * kvp_log_limit_buffered() - head or tail have moved: so much may be buffered that a FLUSH finds
- *	space
+ * kvp_log_limit_buffered() - head or tail have moved: set the limit of buffered blocks, so that a
+ * FLUSH finds space for them
  */
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
 /**
- * kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, is over: no request is kept
- *	for legs. Any context.
+ * kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, ends: no request waits for
+ * legs. Any context.
  */
 static inline void kvp_commit_keep_none(struct kvp_log *log, bool on)
 {
 	WRITE_ONCE(log->requeue, on);
 }
 
-/** kvp_commit_requeue() - answer all requests that wait with -EAGAIN (noflush suspend) */
+/** kvp_commit_requeue() - answer all waiting requests with -EAGAIN (noflush suspend) */
 void kvp_commit_requeue(struct kvp_pool *pool);
 
 /**
- * kvp_commit_kick() - something was accepted or waits: commit if it is time
+ * kvp_commit_kick() - a write was accepted, or a waiter came: commit if it is time
  * @may_build: the caller may sleep for memory, so build the entry here
  *
  * Saves a wake-up on the way of a FLUSH when called from map.
@@ -531,36 +545,46 @@ void kvp_commit_now(struct kvp_pool *pool);
 int __must_check kvp_commit_sync(struct kvp_pool *pool);
 
 /**
- * kvp_log_is_full() - has the builder found no room?
+ * kvp_log_is_full() - true if the builder has found no room
  *
- * While it looks it says so in advance, and would kick destage itself. Context: any.
+ * While the builder looks, log->full is set in advance. If it finds none, the builder kicks destage
+ * itself. Context: any.
  */
 static inline bool kvp_log_is_full(struct kvp_log *log)
 {
 	return READ_ONCE(log->full) && !mutex_is_locked(&log->build_lock);
 }
 
-/** kvp_log_most_intents() - blocks that may go home by intent before a checkpoint is wanted, if not much else is dirty */
+/**
+ * kvp_log_most_intents() - a checkpoint is wanted after so many blocks by intent, if not much else
+ * is dirty
+ */
 u64 kvp_log_most_intents(const struct kvp_pool *pool);
 
-/** kvp_log_intents_since() - intents that are recorded behind the tail: what a recovery reads at home. Any context. */
+/**
+ * kvp_log_intents_since() - intents recorded behind the tail: a recovery reads their blocks at
+ * home. Any context.
+ */
 u64 kvp_log_intents_since(const struct kvp_pool *pool);
 
 /**
  * kvp_log_intents_limit() - so many intents are recorded behind the tail at most
  *
- * Where a checkpoint is wanted for them, and as many again while it waits for what has to go home before. A
- * recovery has all of them in memory, and reads what they are about.
+ * A checkpoint is wanted at half of that. The other half is for intents that come while it waits
+ * for blocks to go home. A recovery has all of them in memory, and reads their blocks.
  */
 u64 kvp_log_intents_limit(const struct kvp_pool *pool);
 
-/** kvp_log_takes_intents() - may a large write go home by intent: neither strict nor too many behind the tail? Any context. */
+/**
+ * kvp_log_takes_intents() - true if a large write may go home by intent: not strict, and not too
+ * many intents behind the tail. Any context.
+ */
 bool kvp_log_takes_intents(const struct kvp_pool *pool);
 
 /**
- * struct kvp_log_figures - for status: what was written, since the pool started
- * @lsn: where the next entry goes
- * @commits, @flushes: entries, and flushes of the legs for open intents
+ * struct kvp_log_figures - for status: counts since the pool started
+ * @lsn: place of the next entry
+ * @commits, @flushes: entries; waits for durability
  * @data_blocks, @intent_blocks: recorded as data, and by intent
  * @ssd_blocks: of a log on a cache, by cause: to each SSD; of kind parity1 to all together
  */
@@ -573,13 +597,13 @@ struct kvp_log_figures {
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f);
 
 /**
- * kvp_log_count_ssd() - @blocks were written to the cache for @cause, by another than the log.
+ * kvp_log_count_ssd() - code outside the log wrote @blocks to the cache for @cause.
  *
  * Context: any.
  */
 void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks);
 
-/** kvp_log_head() - lsn where the next entry goes. Context: any; exact under build_lock. */
+/** kvp_log_head() - lsn of the next entry. Context: any; exact under build_lock. */
 static inline u64 kvp_log_head(const struct kvp_log *log)
 {
 	return READ_ONCE(log->head.lsn);
@@ -621,7 +645,9 @@ void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
  */
 void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end);
 
-/** kvp_log_no_milestones() - recovery reads anew: forget those that kvp_log_set_passed() noted */
+/**
+ * kvp_log_no_milestones() - recovery reads anew: forget milestones that kvp_log_set_passed() noted
+ */
 void kvp_log_no_milestones(struct kvp_log *log);
 
 /**
@@ -634,28 +660,27 @@ static inline u64 kvp_log_intent_blocks(const struct kvp_log *log)
 	return READ_ONCE(log->intent_blocks);
 }
 
-/** kvp_log_owed() - of a parity1: rows whose parity the log must have room for. Context: any. */
+/** kvp_log_owed() - for a parity1: rows whose parity the log must have room for. Context: any. */
 static inline u32 kvp_log_owed(const struct kvp_log *log)
 {
 	return READ_ONCE(log->owed);
 }
 
 /**
- * kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0:
- *	all.
+ * kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0: all.
  *
  * Context: process.
  */
 void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks);
 
-/** kvp_log_is_squeezed() - is there such a bound? */
+/** kvp_log_is_squeezed() - true if kvp_log_squeeze() has set a bound */
 static inline bool kvp_log_is_squeezed(const struct kvp_log *log)
 {
 	return READ_ONCE(log->squeeze);
 }
 
 /**
- * kvp_log_begins_anew() - is the next checkpoint to begin another log?
+ * kvp_log_begins_anew() - true if the next checkpoint begins another log
  *
  * Context: under sb_lock, or checkpoint_lock.
  */
@@ -665,14 +690,14 @@ static inline bool kvp_log_begins_anew(const struct kvp_log *log)
 }
 
 /**
- * kvp_log_wait() - until @condition, which kvp_log_wake() tells of.
+ * kvp_log_wait() - wait until @condition; kvp_log_wake() makes it look.
  *
  * Context: process, may sleep.
  */
 #define kvp_log_wait(log, condition)	wait_event((log)->entry_wait, condition)
 
 /**
- * kvp_log_wake() - those that wait for an entry, or in kvp_log_wait(), look again.
+ * kvp_log_wake() - waiters for an entry, and in kvp_log_wait(), look again.
  *
  * Context: any.
  */
@@ -682,8 +707,8 @@ static inline void kvp_log_wake(struct kvp_log *log)
 }
 
 /**
- * kvp_log_failed() - did the last commit fail, so that nothing becomes durable until one
- *	succeeds? Any context.
+ * kvp_log_failed() - true if the last commit failed: nothing becomes durable until one succeeds.
+ * Any context.
  */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
@@ -691,7 +716,7 @@ static inline bool kvp_log_failed(const struct kvp_log *log)
 }
 
 /**
- * kvp_log_is_closed() - may nothing be appended, now and for some time?
+ * kvp_log_is_closed() - true if nothing may be appended, now and for some time
  *
  * Context: any; exact under build_lock.
  */
@@ -701,20 +726,27 @@ static inline bool kvp_log_is_closed(const struct kvp_log *log)
 	       READ_ONCE(log->held) || kvp_log_failed(log);
 }
 
-/** kvp_log_may_stay() - does the log keep what it has when the pool stops? One on a cache does; not of a parity1. */
+/**
+ * kvp_log_may_stay() - true if the log keeps its contents when the pool stops: on a cache, and
+ * without a parity1
+ */
 bool kvp_log_may_stay(struct kvp_pool *pool);
 
-/** kvp_log_limit_empty() - the most that may be buffered, while the log holds nothing */
+/** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
 u64 kvp_log_limit_empty(const struct kvp_pool *pool);
 
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);
 
-/** kvp_log_counts() - does it hold anything that a recovery would miss? May say so of what is not yet durable. */
+/**
+ * kvp_log_counts() - true if the log holds anything that a recovery would miss. It may not be
+ * durable yet.
+ */
 bool kvp_log_counts(struct kvp_pool *pool);
 
 /**
- * __kvp_log_milestone() - note @log->logged as a place for a tail, if the last one is far behind
+ * __kvp_log_milestone() - note @log->logged as a place for a tail, if the last milestone is far
+ * behind
  *
  * Context: caller holds wbuf->lock.
  */
@@ -734,14 +766,17 @@ struct kvp_intents {
 	u64 lsn[KVP_MAX_OPEN_INTENTS];
 };
 
-/** kvp_log_home_intents() - what is home now; after a flush of the legs it can be closed */
+/**
+ * kvp_log_home_intents() - note the intents that are home now; after a flush of the legs they can
+ * be closed
+ */
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
 void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
 
 /**
  * kvp_log_close_some() - flush the legs and close intents, if many are open without a FLUSH
  *
- * For a bypass worker that has brought some home. Context: process, waits for I/O.
+ * A direct worker calls it after it has brought some home. Context: process, waits for I/O.
  */
 void kvp_log_close_some(struct kvp_pool *pool);
 
@@ -760,14 +795,17 @@ struct kvp_row_parity {
  * @rows: @nr of them; the pages must stay until it returns
  * @limit: the parity counts all versions before it, and none from it on
  *
- * There is room for a block of parity and a header for each version that
- * kvp_log_covered() was not told of. Return: 0 or -EIO. Context: process,
- * waits for I/O; not under log->build_lock.
+ * There is room for a block of parity and a header for each version that owes, until
+ * kvp_log_covered() is called for it. Return: 0 or -EIO. Context: process, waits for I/O; not under
+ * log->build_lock.
  */
 int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
 				struct kvp_log_at limit);
 
-/** kvp_log_covered() - parity that counts this version is durable in the log: it needs no room any more */
+/**
+ * kvp_log_covered() - parity that counts version @d is durable in the log: @d needs no room for it
+ * any more
+ */
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
 /** kvp_log_reserved() - blocks that are reserved now; 0 where no vdev has parity. Context: any. */
@@ -776,7 +814,10 @@ static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
 	return pool->parity ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
 }
 
-/** kvp_log_recorded() - a loss of a leg is recorded, and headers name again what is durable. May hold sb_lock. */
+/**
+ * kvp_log_recorded() - the loss of a leg is recorded, and headers again name what is durable. May
+ * hold sb_lock.
+ */
 void kvp_log_recorded(struct kvp_pool *pool);
 
 /**

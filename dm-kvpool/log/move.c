@@ -79,7 +79,7 @@ void kvp_log_new_check(struct kvp_pool *pool)
 	if (!to || !to->in_sb || kvp_vdev_has_log(to->v))
 		return;
 	kvp_log_new_undo(pool);
-	/* All that the old one holds is home. */
+	/* All contents of the old log are home. */
 	spin_lock_irqsave(&log->lock, flags);
 	sb->log_tail = log->durable.lsn;
 	sb->log_prev_lsn = log->durable.prev_lsn;
@@ -89,8 +89,8 @@ void kvp_log_new_check(struct kvp_pool *pool)
 }
 
 /*
- * Before anybody else writes a superblock: if the SSDs were lost just now, it is the log
- * that is lost, though nothing is in it, and they are not recorded out until it has moved.
+ * Before any other superblock is written. If the SSDs were lost just now, the log is lost with
+ * them, though it is empty, and they are not recorded out until it has moved.
  */
 void kvp_log_new_adopt(struct kvp_pool *pool)
 {
@@ -114,7 +114,7 @@ static bool all_entries_free(struct kvp_pool *pool)
 	bool free = true;
 	u32 i;
 
-	/* A builder that began before that was forbidden holds this lock. */
+	/* A builder that began before building was forbidden holds this lock. */
 	mutex_lock(&log->build_lock);
 	for (i = 0; free && i < KVP_ENTRIES; i++)
 		free = smp_load_acquire(&log->entries[i].phase) == KVP_ENTRY_FREE;
@@ -123,14 +123,15 @@ static bool all_entries_free(struct kvp_pool *pool)
 }
 
 /*
- * True if all that the log holds is home. If not, start what brings it there, and kicks in the end.
+ * True if all that the log holds is home. If not, start the work that brings it there, and that
+ * kicks in the end.
  */
 static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = ~0ull };
 	bool logged;
 
-	/* Some may be about to be parked. */
+	/* Some versions may be about to be spilled. */
 	kvp_wbuf_lock_lists(pool->wbuf);
 	logged = __kvp_wbuf_oldest(pool->wbuf);
 	kvp_wbuf_unlock_lists(pool->wbuf);
@@ -142,7 +143,7 @@ static bool all_home(struct kvp_pool *pool)
 	return floor.lsn == ~0ull;
 }
 
-/* The new log is in the superblock: it is the one from here on. */
+/* The superblock names the new log. Use it from here on. */
 static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
@@ -171,20 +172,20 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->built_seq = log->durable_seq;
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
 	WRITE_ONCE(log->owed, 0);
-	/* If it is on a cache, that may have been lost since. */
+	/* If the new log is on a cache, that cache may have been lost since. */
 	if (kvp_has_data(to->v->g))
 		WRITE_ONCE(log->pool->log_moving, false);
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
-	/* Before any answer, so that a waiter for the move finds it among the events. */
+	/* Before any answer: a waiter for the move then finds it among the events. */
 	kvp_event(pool, "log_moved vdev=%u why=%s", to->v->index,
 		  lost || !to->by_order ? "the cache was lost" : "by order");
 	kvp_answer(&done, 0);
 	kvp_log_limit_buffered(pool);
 }
 
-/* Set by the move of the log; read by each writer of a superblock. */
+/* The move of the log sets it. Each writer of a superblock reads it. */
 static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	mutex_lock(&pool->sb_lock);
@@ -192,7 +193,7 @@ static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 	mutex_unlock(&pool->sb_lock);
 }
 
-/* All is home, and stays so, as nothing is built: the checkpoint that says so names the new log. */
+/* All is home, and stays so, as nothing is built. The checkpoint that says so names the new log. */
 static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	struct kvp_log *log = pool->log;
@@ -212,12 +213,12 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 		take_over(pool, to, &head);
 		return 0;
 	}
-	/* It is a checkpoint all the same. */
+	/* It is still a checkpoint of the old log. */
 	kvp_log_retire(pool, &log->durable);
 	return -ENODEV;
 }
 
-/* Move the log if it is to and all is home; -EAGAIN: it is not yet. */
+/* Move the log if a move is wanted and all is home; -EAGAIN: not yet. */
 static int try_to_move(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -228,10 +229,12 @@ static int try_to_move(struct kvp_pool *pool)
 		return -EAGAIN;
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
-	/* Nor may anything be on its way to the cache, where the log would overtake it. */
+	/*
+	 * Clean blocks must not be on their way to the cache, either: the log would overtake them.
+	 */
 	if (!all_entries_free(pool) || pool->log_client->clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
-	/* What was ordered before the SSDs were lost is as good. */
+	/* An order from before the SSDs were lost will do, too, if it names a vdev with data. */
 	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_has_data(to->v->g))) {
 		own.v = kvp_log_refuge(pool);
 		to = &own;
@@ -239,7 +242,7 @@ static int try_to_move(struct kvp_pool *pool)
 	return kvp_vdev_has_log(to->v) ? move_log(pool, to) : -ENODEV;
 }
 
-/* Tell the order how it ended. */
+/* Tell the waiting order how the move ended. */
 static void end_plan(struct kvp_pool *pool, int error)
 {
 	struct kvp_log_new *plan = pool->log->plan;
@@ -274,7 +277,7 @@ void kvp_log_move_work(struct work_struct *work)
 	}
 	if (ret && lost)
 		kvp_fail(pool, KVP_FAIL_LEGS, "the log cannot be moved off the cache");
-	/* Of a log that was just lost again there is more to do. */
+	/* A log that was lost again just now has to move again. */
 	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);
 	kvp_commit_kick(pool, true);

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The log moves while the pool runs: because the last SSD of a cache dies, from there to the
- * vdevs with data; or by order, in either direction.
+ * The log moves while the pool runs: from a cache to the vdevs with data, because the last SSD of
+ * the cache dies; or by order, in either direction.
  *
- * By order (log->plan), while the log that there is remains what counts:
+ * By order (log->plan), the old log counts until the last step:
  *
- *   - nothing is built (log->held). What is durable by then is acknowledged as ever, and
- *     what is in the buffer waits;
- *   - all that the log holds goes home, with parity logged as ever: a cut finds the log;
- *   - a checkpoint says that all this is home. Its superblock, the same one, names an empty
- *     log at the new place, under a new nonce and epoch (R11), and the mode of the cache;
- *   - from there on entries are built, for the new log.
+ *   - Nothing is built (log->held). What is durable by then is acknowledged as ever, and the buffer
+ *     waits.
+ *   - All that the log holds goes home, with parity logged as ever: a cut finds the log.
+ *   - A checkpoint says that all this is home. Its superblock, the same one, names an empty log at
+ *     the new place, under a new nonce and epoch (R11), and the mode of the cache.
+ *   - From there on entries are built, for the new log.
  *
- * A power cut before that superblock finds the old log, and after it the new one. If the
- * superblock is on some legs only, R13 decides, and either is whole: what the old one
- * held is home. If the SSDs that the log was to move to die before it is durable, the next
- * superblock says that the log is where it was.
+ * A power cut before that superblock finds the old log, and after it the new one. If the superblock
+ * is on some legs only, R13 decides, and either log is whole: the contents of the old one are home.
+ * If the log was to move to SSDs that die before it is durable, the next superblock says that the
+ * log is where it was.
  *
  * When the last SSD dies:
  *
- * All that the log held, and that is not yet home, is in RAM. From the moment at
- * which the loss of the last SSD is noted (log->pool->log_moving):
+ * All that the log held, and that is not yet home, is in RAM, unless it is spilled. From the moment
+ * at which the loss of the last SSD is noted (log->pool->log_moving):
  *
- *   - nothing is built, and no waiter for durability is answered, not even for
- *     entries that were durable in the log that is lost;
- *   - entries that were in flight end, well or badly: their versions go to destage,
- *     or back into the buffer;
- *   - destage and bypass bring home all that was in the log. Parity is not logged
- *     for that (R6): a cut now finds no log in any case;
- *   - a checkpoint says that all this is home. Its superblock, the same one, names
- *     an empty log on a vdev with data, under a new nonce and epoch (R11);
- *   - waiters are answered if their blocks are home, and the buffer is committed
- *     to the new log.
+ *   - Nothing is built, and no waiter for durability is answered, not even for entries that were
+ *     durable in the log that is lost.
+ *   - Entries that were in flight end, well or badly: their versions go to destage, or back into
+ *     the buffer.
+ *   - Destage and direct workers bring home all that was in the log. Parity is not logged for that
+ *     (R6): a cut now finds no log in any case.
+ *   - A checkpoint says that all this is home. Its superblock, the same one, names an empty log on
+ *     a vdev with data, under a new nonce and epoch (R11).
+ *   - Waiters are answered if their blocks are home, and the buffer is committed to the new log.
  *
- * That superblock is also the first that records the last SSDs out; those that were lost
- * earlier are recorded as ever (kvp_leg_keeps_log()). A power cut before it: the legs say that
- * the log is on the cache, and not empty, so a start needs an SSD of it (R14), which has all
- * that was ever acknowledged. After it, the SSDs are not needed, and never read again.
+ * That superblock is also the first that records the last SSDs out. SSDs that were lost earlier are
+ * recorded as ever (kvp_leg_keeps_log()). A power cut before it: the legs say that the log is on
+ * the cache, and not empty. So a start needs an SSD of it (R14), which has all that was ever
+ * acknowledged. After it, the SSDs are not needed, and never read again.
  */
 #ifndef KVP_LOG_MOVE_H
 #define KVP_LOG_MOVE_H
@@ -52,15 +51,15 @@ struct kvp_pool;
 struct kvp_vdev;
 
 /**
- * struct kvp_log_new - an empty log that takes the place of the one there is, with a checkpoint
- * @v: whose legs will carry it; together with those of others, if they have data
+ * struct kvp_log_new - an empty log that replaces the present one, with a checkpoint
+ * @v: the vdev whose legs will carry it. If it has data, others may carry it, too
  * @nonce: its own
- * @mode: what the tunable cache_mode will be; only with @by_order
+ * @mode: the new value of the tunable cache_mode; only with @by_order
  * @by_order: an order waits for @done
  * @in_sb: pool->sb names it; by sb_lock
- * @error: how it went; valid at @done
- * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: what the superblock says otherwise
- * @old_states: and of the legs of the old log
+ * @error: result; valid at @done
+ * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: fields of the superblock before
+ * @old_states: states of the old log's legs before
  */
 struct kvp_log_new {
 	struct kvp_vdev *v;
@@ -73,39 +72,45 @@ struct kvp_log_new {
 	u32 old_states[KVP_MAX_MIRROR_LEGS];
 };
 
-/** kvp_log_new_fill() - pool->sb names log->next, which is set; caller holds sb_lock and fills in the tail */
+/**
+ * kvp_log_new_fill() - let pool->sb name log->next, which is set; caller holds sb_lock and fills in
+ * the tail
+ */
 void kvp_log_new_fill(struct kvp_pool *pool);
 
-/** kvp_log_new_undo() - that superblock could not be written; caller holds sb_lock */
+/**
+ * kvp_log_new_undo() - the superblock could not be written: name the old log again; caller holds
+ * sb_lock
+ */
 void kvp_log_new_undo(struct kvp_pool *pool);
 
 /**
- * kvp_log_new_check() - if no leg of log->next is left, pool->sb names the old log again
+ * kvp_log_new_check() - if too few legs of log->next are left, let pool->sb name the old log again
  *
- * With all home, as the checkpoint says that is being written. Caller holds sb_lock.
+ * All in the old log is home, as the checkpoint says that is being written. Caller holds sb_lock.
  */
 void kvp_log_new_check(struct kvp_pool *pool);
 
 /** kvp_log_new_adopt() - the superblock that names log->next is durable; caller holds sb_lock */
 void kvp_log_new_adopt(struct kvp_pool *pool);
 
-/** kvp_log_lost() - no leg, or too few, took an entry: is the log a cache's, which moves? */
+/** kvp_log_lost() - no leg, or too few, took an entry: true if the log is on a cache and moves */
 bool kvp_log_lost(struct kvp_pool *pool);
 
-/** kvp_log_move_kick() - something ended that a move may have waited for. Any context. */
+/** kvp_log_move_kick() - work ended that a move may have waited for. Any context. */
 void kvp_log_move_kick(struct kvp_pool *pool);
 
 /**
  * kvp_log_move_to() - move the log to @plan->v, and set the cache's mode with the same superblock
  * @plan: @v and @mode are set
  *
- * Waiters for durability wait until then, so the log should hold little. One at a time.
- * Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
+ * Waiters for durability wait until it has moved, so the log should hold little. One move at a
+ * time. Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
  * -ECANCELED: the pool stops. Context: process, waits for I/O.
  */
 int __must_check kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
 
-/** kvp_log_move_cancel() - the log is stopped: waits for its move end */
+/** kvp_log_move_cancel() - the log is stopped: end the wait of an order for its move */
 void kvp_log_move_cancel(struct kvp_pool *pool);
 
 void kvp_log_move_work(struct work_struct *work);

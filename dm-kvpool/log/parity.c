@@ -2,14 +2,12 @@
 /*
  * Parity in the log of a parity1 (R6), and the room for it (R24).
  *
- * Before a row is written in part at home, its new parity must be durable in
- * the log. Destage writes it when the log may be as good as full, and a recovery
- * may have to, behind the log's end. So appends for users leave room
- * for the parity of every row that the log makes necessary: it is owed. Each
- * version owes one row, and a discard those of the stripes that it begins and
- * ends in. The debt is paid when parity that counts the version is durable, and
- * forgiven when the tail passes the segment of the version's record, or all
- * that is in the log.
+ * Before a row is written in part at home, its new parity must be durable in the log. Destage
+ * writes it when the log may be as good as full, and a recovery may have to write it behind the
+ * log's end. So appends for users leave room for the parity of every row that the log makes
+ * necessary: the parity is owed. Each version owes one row. A discard owes the rows of the stripes
+ * that it begins and ends in. The debt is paid when parity that counts the version is durable. It
+ * is forgiven when the tail passes the segment of the version's record, or the whole log.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>
@@ -35,7 +33,7 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
 
-	/* Of the vdevs between its ends a discard has whole stripes. */
+	/* On vdevs between its ends a discard covers whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
 	v = kvp_locate(pool, d->block).v;
@@ -90,7 +88,10 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 
 	if (!log->owed)
 		return;
-	/* Nothing is in the log, which a segment that the tail is in the middle of would not show. */
+	/*
+	 * The log is empty. The loop would not see that: it skips the segment with the tail in its
+	 * middle.
+	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->owed_of, 0,
 		       kvp_log_window_segments(log->pool->log_vdev->g) * sizeof(*log->owed_of));
@@ -146,7 +147,10 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
 	}
 }
 
-/* Append as much of @rows as the segment has room for: how many, or 0 if there is no entry or no room. */
+/*
+ * Append as many of @rows as the segment has room for. Returns how many; 0: no entry is free, or no
+ * room is left (*@full).
+ */
 static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
 		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
 {
@@ -157,7 +161,7 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 
 	mutex_lock(&log->build_lock);
 	e = kvp_log_free_entry(log);
-	/* a header and one row: what is left of a segment is used to the last place for these */
+	/* a header and one row: these may use a segment up to its last block */
 	most = e ? kvp_log_entry_most(log->pool->log_vdev->g, 1,
 				      kvp_log_room(pool, kvp_log_entry_blocks(log->pool->log_vdev->g, 1, 1), &budget)) : 0;
 	*full = e && !most;
@@ -169,7 +173,7 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 		kvp_log_send(pool, e);
 	}
 	mutex_unlock(&log->build_lock);
-	/* Who found the lock taken relies on us to look again. */
+	/* Code that found the lock taken relies on this kick. */
 	kvp_commit_kick(pool, true);
 	return nr;
 }
@@ -185,7 +189,7 @@ static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *r
 	if (full)
 		return -EIO;
 	if (!*done) {
-		/* Entries of a faulted pool stay, if they are not recorded everywhere (settle_losses()). */
+		/* Entries of a faulted pool stay if a loss is not recorded (settle_losses()). */
 		wait_event(pool->log->entry_wait, kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
 		return kvp_log_free_entry(pool->log) ? 0 : -EIO;
 	}
@@ -199,7 +203,7 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	u32 done;
 	int ret = 0;
 
-	/* A log that is lost protects nothing any more: what was in it must get home (move.h). */
+	/* A lost log protects nothing any more: its contents must get home (move.h). */
 	while (!ret && nr && !READ_ONCE(pool->log_moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
@@ -207,6 +211,6 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	}
 	if (READ_ONCE(pool->log_moving))
 		return 0;
-	/* A leg that failed its copy is recorded out before anything relies on the other one. */
+	/* A leg that failed its copy is recorded out before any code relies on the other copy. */
 	return ret ?: kvp_members_settle(pool);
 }

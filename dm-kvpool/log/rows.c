@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries on a cache of kind parity1 (format/logstripe.h): which blocks each leg gets of one, and
- * the parity of its rows.
+ * Entries on a cache of kind parity1 (format/logstripe.h): which blocks of an entry each leg gets,
+ * and the parity of its rows.
  *
- * Nothing is read for that, and of what an earlier attempt at the same place has made nothing is
- * used: parity is made anew of what the entry holds each time one is sent.
+ * Nothing is read for that. Parity is made anew from the entry's blocks each time it is sent. An
+ * earlier attempt at the same place leaves nothing that is used.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,12 +16,13 @@
 #include "io/io.h"
 #include "log/log.h"
 
-static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);	/* as struct kvp_entry_io has ios */
+/* struct kvp_entry_io has so many ios */
+static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);
 
 #define MAX_ROWS	DIV_ROUND_UP(KVP_MAX_ENTRY_BLOCKS, KVP_STRIPE_MIN_LEGS)
 
 /**
- * struct entry_rows - what one entry in flight needs
+ * struct entry_rows - memory of one entry in flight
  * @parity: a page for each row that it can have
  * @laid: all blocks of the entry, those of the first leg first
  */
@@ -31,7 +32,7 @@ struct entry_rows {
 };
 
 struct kvp_log_rows {
-	u32 nr;			/* pages of parity that each has */
+	u32 nr;			/* pages of parity that each entry has */
 	struct entry_rows of[KVP_ENTRIES];
 };
 
@@ -90,7 +91,7 @@ int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
 	return -ENOMEM;
 }
 
-/* Of a row of one block the parity is a copy, for which that block's page will do. */
+/* The parity of a row of one block is a copy. The page of that block serves as parity. */
 static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at, struct page *parity)
 {
 	struct page *from[KVP_STRIPE_MAX_LEGS];
@@ -130,7 +131,7 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 	struct entry_rows *rows = &log->rows->of[entry];
 	u32 first, at, n = 0, parts = 0;
 
-	/* Leg by leg, of which each has every n-th block. */
+	/* Leg by leg. Each leg has every n-th block. */
 	for (first = 0; first < min(s.legs, h->blocks); first++) {
 		struct kvp_place to = kvp_log_place(g, h->lsn + first, 0);
 		struct kvp_io *io = &ios[to.leg];
@@ -142,6 +143,8 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 		io->nr = (u32)(&rows->laid[n] - io->pages);
 		parts++;
 	}
-	/* Any one can be lost: the header is on two, and what else it has can be made from the others. */
+	/*
+	 * Any one leg can be lost: the header is on two, and the rest can be made from the others.
+	 */
 	return parts - 1;
 }

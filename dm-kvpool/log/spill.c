@@ -15,30 +15,30 @@
 #include "ram/wbuf.h"
 
 #define BATCH	256u	/* versions that are read at a time */
-#define RUNS	32u	/* requests for that */
-#define SHARE	256u	/* versions that are parked at a time */
+#define RUNS	32u	/* requests that read them */
+#define SHARE	256u	/* versions that are spilled at a time */
 
 /*
- * How long to wait for an SSD that does not answer: a dead SSD stays silent, and while the log
- * moves no read is answered. But of blocks that a recovery has left in the log RAM never had a
- * copy, and these may be all.
+ * How long to wait for an SSD that does not answer. A dead SSD stays silent, and while the log
+ * moves no read is answered. But RAM never had a copy of blocks that a recovery has left in the
+ * log: the SSDs may have the only ones.
  */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
 
 /**
- * struct kvp_reload - parked versions on their way back
- * @pool: whose
- * @silent: an SSD has not answered since @since, and none was of use meanwhile
+ * struct kvp_reload - spilled versions that are being read back
+ * @pool: their pool
+ * @silent: an SSD has not answered since @since, and no version came back meanwhile
  * @since: jiffies
  * @nr: versions that are being read
  * @nr_ios: requests for them
  * @of: the versions
- * @pages: where to
- * @io_of: by which request; of no meaning for zeros
+ * @pages: their new pages
+ * @io_of: the request of each version; not valid for zeros
  * @ios: the requests
- * @at: where each begins; of copies the first is named
- * @scratch: to make in what cannot be read
+ * @at: where each begins; if all SSDs have copies, on the first SSD
+ * @scratch: to rebuild a block that cannot be read
  */
 struct kvp_reload {
 	struct kvp_pool *pool;
@@ -75,11 +75,12 @@ void kvp_reload_free(struct kvp_reload *r)
 	kvfree(r);
 }
 
-/* --- parking ------------------------------------------------------------------------- */
+/* --- spilling ---------------------------------------------------------------------- */
 
 /*
- * There was no memory to spill. Without entries in flight none ends, so only waiters for pages
- * would start this again. Within the lock, as in entry_ended(), since kvp_log_stop() flushes this.
+ * There was no memory to spill. If no entry is in flight, none ends, and only waiters for pages
+ * would start this again. So queue it here. Within the lock, as in entry_ended(), since
+ * kvp_log_stop() flushes this.
  */
 static void park_later(struct kvp_pool *pool)
 {
@@ -95,13 +96,16 @@ static void park_later(struct kvp_pool *pool)
 bool kvp_spill(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
-	/* Those that there are, while no more can be had: others wait for them, not for disks (R24). */
+	/*
+	 * The pages that exist, while no more can be had: waiters wait for those, not for disks
+	 * (R24).
+	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
 	if (!pool->log->reload || !kvp_pool_logs_on_cache(pool) ||
 	    kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
-	/* What RAM has is not given back once the SSDs are found dead. */
+	/* Once the SSDs are found dead, RAM keeps its pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
@@ -116,8 +120,9 @@ bool kvp_spill(struct kvp_pool *pool)
 /* --- reading ------------------------------------------------------------------------- */
 
 /*
- * May @leg be asked? One that failed a write as well, as long as the log has not moved: all that
- * was acknowledged is there, superblocks say so, and SSDs often fail by taking no writes any more.
+ * True if @leg may be read. A leg that failed a write may be, too, as long as the log has not
+ * moved: all that was acknowledged is there, superblocks say so, and SSDs often fail by taking no
+ * writes any more.
  */
 static bool may_ask(const struct kvp_leg *leg)
 {
@@ -130,7 +135,7 @@ static bool may_ask(const struct kvp_leg *leg)
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
-/* Of a cache whose SSDs all have the same, the first one is named. */
+/* If all SSDs have copies, this names the first one. */
 static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
 {
 	return kvp_log_place(pool->log_vdev->g, lsn, 0);
@@ -141,7 +146,10 @@ static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct pag
 	return kvp_block_sum(pool->seed, p->block, page_address(page)) == p->crc;
 }
 
-/* What lies at @lsn on one SSD; counts what is wrong with it, but for want of memory. -EILSEQ: it has not got it. */
+/*
+ * Read the block at @lsn from one SSD. Counts errors, except lack of memory. -EILSEQ: the SSD does
+ * not have it.
+ */
 static int read_from(struct kvp_leg *leg, u64 lsn, struct page *page)
 {
 	int error;
@@ -165,7 +173,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 	return -EILSEQ;
 }
 
-/* All SSDs have the same. */
+/* All SSDs have copies. */
 int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare)
 {
@@ -183,7 +191,7 @@ int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, st
 	return ret;
 }
 
-/* From all that is in its row; believed only if it has the sum. */
+/* Make the block from all others in its row. It counts only if it has the sum. */
 static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
@@ -216,7 +224,7 @@ int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, stru
 	made = make_from_row(pool, p, page, scratch);
 	if (!spare)
 		__free_page(scratch);
-	/* Its own SSD may answer later. */
+	/* The SSD that should have it may answer later. */
 	return made == -EILSEQ ? error : made;
 }
 
@@ -238,7 +246,7 @@ static struct kvp_spilled parked_of(const struct kvp_version *d)
 	return (struct kvp_spilled){ d->block, contents_of(d), d->crc, d->row };
 }
 
-/* Does @d lie behind the one before, on the same SSD? */
+/* True if @d lies behind the version before it, on the same SSD. */
 static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 {
 	const struct kvp_version *last = r->nr ? r->of[r->nr - 1] : NULL;
@@ -250,7 +258,7 @@ static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 	return at.leg == before.leg && at.block == before.block + 1;
 }
 
-/* Have @d read into a page; false: there is no page, or no room for one more. */
+/* Add @d to the batch; false: there is no page, or no room for one more. */
 static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 {
 	bool own = !d->zero && !goes_on(r, d);
@@ -280,7 +288,7 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 	return true;
 }
 
-/* What comes wrong, or not at all, is read once more, by itself. */
+/* A block that comes wrong, or not at all, is read once more by itself, in settle(). */
 static void read_all(struct kvp_reload *r)
 {
 	struct kvp_io_group group;
@@ -298,7 +306,7 @@ static void read_all(struct kvp_reload *r)
 	kvp_io_group_wait(&group);
 }
 
-/* Has version @i come, as it was written? If not, ask each SSD. */
+/* If version @i did not come as it was written, ask each SSD. */
 static int settle(struct kvp_reload *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
@@ -315,7 +323,10 @@ static int settle(struct kvp_reload *r, u32 i)
 	return kvp_spill_read(r->pool, &p, page, r->scratch);
 }
 
-/* Read what was added. Return: 0, or the error of the first that was not had, which is in *@first. */
+/*
+ * Read the versions that were added. Return: 0, or the error of the first one that failed, which is
+ * in *@first.
+ */
 static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 {
 	int ret = 0;
@@ -325,7 +336,10 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 	for (i = 0; i < r->nr; i++) {
 		int error = ret ?: settle(r, i);
 
-		/* Readers find it with the bucket locked, and see what it holds. */
+		/*
+		 * Readers find the version with the bucket locked, and then must see the page's
+		 * contents.
+		 */
 		if (!error) {
 			smp_store_release(&r->of[i]->page, r->pages[i]);
 			continue;
@@ -361,7 +375,7 @@ static int recall_some(struct kvp_reload *r, struct list_head *versions, struct 
 	return r->nr ? finish_batch(r, stop) : 0;
 }
 
-/* An SSD did not answer, and has not for long: true from then on, until one is of use again. */
+/* An SSD did not answer. True if none has for long; it stays true until an SSD is of use again. */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
 	bool hurry = READ_ONCE(r->pool->log_moving) && !d->restored;
@@ -373,13 +387,13 @@ static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 	return time_after(jiffies, r->since + patience);
 }
 
-/* Is no SSD going to give @d, for which @error is the answer now? */
+/* True if no SSD is going to give @d, for which @error is the answer now. */
 static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error)
 {
 	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
 }
 
-/* The first version is lost: it, and those that follow of which the same is true. */
+/* The first version is lost. Take it, and those that follow it and are lost, too. */
 static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
 	struct page *page = kvp_wbuf_lone_page(r->pool);
@@ -417,7 +431,10 @@ int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_he
 		r->silent = false;
 		return 0;
 	}
-	/* What does not answer may do so later; but not for ever may all others wait for that. */
+	/*
+	 * An SSD that does not answer may do so later. But all other versions cannot wait for that
+	 * for ever.
+	 */
 	if (!is_lost(r, stop, ret))
 		return -ENOMEM;
 	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags))

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parking: versions in the log of an SSD cache that have given their pages back.
+ * Spilled versions: versions in the log of an SSD cache that have given their pages back.
  *
- * The write buffer is small, and an SSD that carries the log is not. So a version whose
- * record is durable there need not keep its page until it is home: it is parked, and its
- * contents are read from the log when destage, or a reader, wants them. What is left of it
- * in memory is its struct kvp_version, in the same place of all orders, so that nothing else
- * about it changes: a later version supersedes it, and it goes home in log order.
+ * The write buffer is small, and an SSD that carries the log is not. A version whose record is
+ * durable there need not keep its page until it is home: it is spilled. Destage, or a reader, reads
+ * its contents from the log. Its struct kvp_version stays in memory, in the same place of all
+ * orders. So nothing else about it changes: a later version supersedes it, and it goes home in log
+ * order.
  *
- * The oldest are parked first: wbuf->parked holds what was logged before all that is on
- * wbuf->logged. A place in the log is not written again before the tail has passed it, and
- * the tail does not pass a version that is not home. So under the block's range lock,
- * without which nothing comes home, the contents of a version that was found in the buffer
- * lie where they were written.
+ * The oldest versions are spilled first: all on wbuf->parked were logged before all on
+ * wbuf->logged. A place in the log is not written again before the tail has passed it, and the tail
+ * does not pass a version that is not home. Nothing comes home without the block's range lock. So
+ * under that lock, the contents of a version found in the buffer lie where they were written.
  *
- * They are believed if they have the sum of the version, which is in memory. Every SSD of
- * the cache is asked; if none has them the version is lost, and its block is poisoned. Of a cache
- * of kind parity1 one SSD has them, and the others what they can be made from.
+ * Contents count if they have the sum of the version, which is in memory. Every SSD of the cache is
+ * asked. If none has them, the version is lost, and its block is poisoned. In a cache of kind
+ * parity1 one SSD has the contents, and they can be made from the others.
  */
 #ifndef KVP_SPILL_H
 #define KVP_SPILL_H
@@ -28,23 +27,23 @@ struct kvp_pool;
 struct kvp_reload;
 struct page;
 
-/** kvp_reload_alloc() - what destage needs to read parked versions; NULL: no memory. May sleep. */
+/** kvp_reload_alloc() - memory for destage to read spilled versions; NULL: no memory. May sleep. */
 struct kvp_reload * __must_check kvp_reload_alloc(struct kvp_pool *pool);
 void kvp_reload_free(struct kvp_reload *r);
 
 /**
- * kvp_spill() - if the buffer is getting full, give back pages of what the log of a cache has
+ * kvp_spill() - if the buffer is getting full, give back pages of versions in the log of a cache
  *
- * Wakes waiters for pages. Return: true if it was a full share, so that more is to be given back at
- * once. Context: process; does not wait.
+ * Wakes waiters for pages. Return: true if it was a full share, so that the caller should continue
+ * at once. Context: process; does not wait.
  */
 bool kvp_spill(struct kvp_pool *pool);
 
 /**
- * struct kvp_spilled - what is to be known of a parked version to read it
+ * struct kvp_spilled - the facts needed to read a spilled version
  * @block: of the pool
- * @lsn: where in the log its contents lie
- * @crc: their sum
+ * @lsn: place of its contents in the log
+ * @crc: sum of the contents
  * @row: kvp_version.row
  */
 struct kvp_spilled {
@@ -53,37 +52,37 @@ struct kvp_spilled {
 	u8 row;
 };
 
-/** kvp_spill_read_copies() - kvp_spill_read() from a cache of which each SSD has all of the log */
+/** kvp_spill_read_copies() - kvp_spill_read() from a cache in which each SSD has all of the log */
 int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare);
 
 /**
- * kvp_spill_read_rows() - the same from one whose log lies in rows: made from its row, if need be
+ * kvp_spill_read_rows() - the same from a cache whose log lies in rows; makes the contents from the
+ * row if need be
  */
 int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			struct page *spare);
 
 /**
- * kvp_spill_read() - the contents of a parked version
- * @page: private page that receives them
+ * kvp_spill_read() - read the contents of a spilled version
+ * @page: private page that receives the contents
  * @spare: another one, or NULL: one is allocated if it is needed
  *
- * Caller holds the block's range lock, and has found the version in the buffer under it.
- * Return: 0; -EILSEQ: no SSD has them; -EIO: one that may have them does not answer; -ENOMEM:
- * try again.
- * Context: process, waits for I/O.
+ * Caller holds the block's range lock, and has found the version in the buffer under it. Return: 0;
+ * -EILSEQ: no SSD has the contents; -EIO: an SSD that may have them does not answer; -ENOMEM: try
+ * again. Context: process, waits for I/O.
  */
 int __must_check kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p,
 				struct page *page, struct page *spare);
 
 /**
- * kvp_reload() - give parked versions pages again, with their contents; if kvp_log_spills()
- * @versions: HOMING, in log order; those from the first on that have pages then stay
- * @lost: if there are none: the first ones, if no SSD has them any more
+ * kvp_reload() - give spilled versions pages again, with their contents; only if kvp_log_spills()
+ * @versions: HOMING, in log order. Returns the first ones, up to the first without a page
+ * @lost: if @versions returns none: the first ones, if no SSD has their contents any more
  * @rest: all others, in order
  *
- * Return: 0, or -ENOMEM: nothing is on @versions or @lost, for now; or -EINTR: nothing is, and
- * while the log of a suspended pool is emptied nothing is to be given up, so destage has been stopped.
+ * Return: 0; -ENOMEM: nothing is on @versions or @lost, for now; -EINTR: the same; the log of a
+ * suspended pool is being emptied, and nothing may be given up then, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
 int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
