@@ -13,20 +13,22 @@
 #include "table/table.h"
 
 #define STRETCHES	8u	/* at a time */
-#define MAX_GAP		32u	/* blocks that lie between two that go home */
-#define MIN_RUNS	3u	/* of one leg two requests, and half of one to read, are less than three */
-#define ORDER		4u	/* of pages that lie side by side in memory: a request has few segments */
+#define MAX_GAP		32u	/* the longest gap between two blocks that go home, in blocks */
+/* on one leg, two requests and half of a read cost less than three */
+#define MIN_RUNS	3u
+/* of pages side by side in memory, so that a request has few segments */
+#define ORDER		4u
 #define CHUNK		(1u << ORDER)
 #define CHUNKS		(KVP_STRETCH_BLOCKS / CHUNK)
 
 /**
  * struct stretch - blocks that are written as one
- * @leaf: that has their entries
+ * @leaf: the leaf with their entries
  * @first: block of the pool
  * @home: of @first, on the legs
  * @nr: blocks
- * @io: reads them; leg NULL: no leg can be asked
- * @pages: for as many blocks as there may be; NULL: not yet allocated
+ * @io: reads them; leg NULL: no leg can be read
+ * @pages: for the most blocks of a stretch; NULL: not yet allocated
  */
 struct stretch {
 	struct kvp_tpage *leaf;
@@ -37,12 +39,12 @@ struct stretch {
 };
 
 /**
- * struct kvp_coalesce - stretches on their way home
- * @pool: whose
- * @nr: that were begun
- * @added: of those were added to a batch
- * @losses: of legs, before it was asked whether there are two for the first
- * @group: of their reads
+ * struct kvp_coalesce - stretches that go home
+ * @pool: their pool
+ * @nr: stretches that were begun
+ * @added: so many of those were added to a batch
+ * @losses: losses of legs, noted before the test whether the first stretch has two legs
+ * @group: their reads
  * @stretches: the first @nr are in use
  */
 struct kvp_coalesce {
@@ -73,7 +75,7 @@ void kvp_coalesce_free(struct kvp_coalesce *b)
 	kvfree(b);
 }
 
-/* Once there, they stay: such disks need them again. */
+/* The pages stay once they are allocated: such disks need them again. */
 static bool have_pages(struct stretch *s)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
@@ -90,7 +92,10 @@ static bool have_pages(struct stretch *s)
 	return true;
 }
 
-/* A mirror of disks that seek, of which another leg has what one is being written. */
+/*
+ * Gaps are for mirrors of disks that seek. While one leg is written, another must have the same
+ * blocks.
+ */
 u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 {
 	u32 i;
@@ -167,8 +172,9 @@ static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 
 }
 
 /*
- * What lies from the @i-th on before the @end-th, which goes home as the one before the @i-th does. All of it, or
- * nothing: pieces of it would be requests more, not less, and more than the batch may have room for.
+ * Add the blocks from the @i-th on before the @end-th: they lie between two blocks that go home.
+ * All of them, or none: pieces of a gap would make more requests, not fewer, and more than the
+ * batch may have room for.
  */
 static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
 {
@@ -187,14 +193,17 @@ bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, 
 {
 	struct stretch *s = &b->stretches[b->added++];
 	const struct kvp_version *d;
-	u32 i, behind = 0;		/* the last that was added; 0: there is none */
+	u32 i, behind = 0;	/* index behind the last block that was added; 0: none was */
 
 	batch->losses = b->losses;
 	list_for_each_entry(d, versions, list) {
 		i = d->block - s->first;
 		if (behind && !add_gap(b, s, behind, i, batch))
 			return false;
-		/* What is read lies side by side in memory, and so does what is written then. */
+		/*
+		 * Pages of the stretch lie side by side in memory. So copy the version there, and
+		 * write from there.
+		 */
 		memcpy(page_address(s->pages[i]), page_address(d->page), KVP_BLOCK_SIZE);
 		if (!kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]))
 			return false;

@@ -3,11 +3,11 @@
  * Gaps between blocks that go home to disks that seek.
  *
  * To such a disk a request costs as much as a MiB that it reads or writes in one piece. So where
- * several blocks of a short stretch go home, all of the stretch is read from one leg of the mirror, and
- * written as one request: what goes home, and between that once more what is there already. What is
- * there is verified against the table, under the lock of the whole stretch, so it is neither anybody
- * else's nor changed. And it is written to one leg at a time (batch.h): whatever a power cut does to
- * sectors that are being written, another leg has them.
+ * several blocks of a short stretch go home, all of the stretch is read from one leg of the mirror,
+ * and written as one request: the new blocks, and between them the old ones once more. The old ones
+ * are verified against the table, under the lock of the whole stretch, so no other code changes
+ * them meanwhile. And the stretch is written to one leg at a time (batch.h): whatever a power cut
+ * does to sectors that are being written, another leg has them.
  */
 #ifndef KVP_COALESCE_H
 #define KVP_COALESCE_H
@@ -21,49 +21,49 @@ struct kvp_pool;
 struct kvp_tpage;
 struct kvp_vdev;
 
-#define KVP_STRETCH_BLOCKS	256u	/* at most: a request of 1 MiB */
+#define KVP_STRETCH_BLOCKS	256u	/* at most; a request of 1 MiB */
 
 /** kvp_coalesce_alloc() - NULL: there is no memory. Context: process. */
 struct kvp_coalesce * __must_check kvp_coalesce_alloc(struct kvp_pool *pool);
 void kvp_coalesce_free(struct kvp_coalesce *b);
 
 /**
- * kvp_coalesce_gap() - so many blocks between two that go home to a mirror may be written with
- * them; 0: none
+ * kvp_coalesce_gap() - the longest gap that may be written along with blocks that go home to a
+ * mirror; 0: none
  */
 u32 kvp_coalesce_gap(const struct kvp_vdev *v);
 
 /**
- * kvp_coalesce_last() - how far does it pay to go on?
+ * kvp_coalesce_last() - find how far a stretch should reach
  * @versions: sorted by block; the stretch begins with the first
  *
- * Return: the last block of the stretch, which is on @versions; 0: it does not pay, or cannot be done.
- * Context: process; may sleep for memory, for which it does not wait.
+ * Return: the last block of the stretch, which is on @versions; 0: a stretch does not pay, or
+ * cannot be made. Context: process; may allocate memory, but does not wait for it.
  */
 u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
 
 /**
  * kvp_coalesce_read() - begin to read a stretch that is to be written
- * @leaf: of its blocks, whose lock the caller holds until after kvp_coalesce_add()
+ * @leaf: of its blocks. The caller holds their range lock until after kvp_coalesce_add()
  * @first: block
- * @last: as kvp_coalesce_last() said, since when no other stretch was begun
+ * @last: from kvp_coalesce_last(). No other stretch was begun since
  */
 void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first, u64 last);
 
-/** kvp_coalesce_is_full() - is there no place for another stretch? */
+/** kvp_coalesce_is_full() - true if there is no place for another stretch */
 bool kvp_coalesce_is_full(const struct kvp_coalesce *b);
 
-/** kvp_coalesce_wait() - until all that was begun has come, or failed; true if something was. */
+/** kvp_coalesce_wait() - wait until all reads have ended; true if there were any */
 bool kvp_coalesce_wait(struct kvp_coalesce *b);
 
 /**
- * kvp_coalesce_add() - the next of the stretches that were begun, in that order
+ * kvp_coalesce_add() - add the next stretch to @batch, in the order in which they were begun
  * @versions: that go home to it, one for each block at most, sorted
- * @batch: gets them, and what lies between two of them if all of that was read and is what the table says:
- *	so not more runs than the versions are themselves
+ * @batch: receives them, and each gap between two of them that was read and verified as a whole. So
+ *	it gets no more runs than the versions are by themselves
  *
- * Pages of @batch are used until kvp_coalesce_reset(). Return: false if @batch had no room for all; then it must not
- * be written. Context: after kvp_coalesce_wait().
+ * @batch uses pages of @b until kvp_coalesce_reset(). Return: false if @batch had no room for all;
+ * then it must not be written. Context: after kvp_coalesce_wait().
  */
 bool __must_check kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions,
 				   struct kvp_batch *batch);

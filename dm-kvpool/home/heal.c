@@ -2,18 +2,18 @@
 /*
  * Verified reads of one block from its home, with healing.
  *
- * Everything here happens under the block's range lock: neither destage nor
- * bypass nor another healer can change home or table entry meanwhile, so what
- * does not verify is the device's fault (R19), and rewriting a bad copy with
- * the version that the table names needs no record (R1).
+ * Everything here happens under the block's range lock. Neither destage nor a direct write nor
+ * another healer can change home or table entry meanwhile. So a block that does not verify is the
+ * device's fault (R19), and rewriting a bad copy with the version that the table names needs no
+ * record (R1).
  *
  * kvp_block_read():
  * 1. read_once() takes the block's range lock.
  * 2. read_buffered() looks for a version that is not home yet.
- * 3. kvp_home_read() asks the table what is to be there. read_valid() asks leg after leg, and
- *    an SSD if no leg has it.
+ * 3. kvp_home_read() asks the table for the state and sum of the block. kvp_copies_read() asks leg
+ *    after leg, and an SSD if no leg has it; in a parity1, kvp_row_home_read() (row.c) does.
  * 4. heal_copies() rewrites bad copies with the good one.
- * 5. Without a good one, poison() marks the block lost, unless a silent leg may have it.
+ * 5. Without a good one, kvp_copies_lose() marks the block lost, unless a silent leg may have it.
  * 6. Before the answer, kvp_poison_settle() makes that durable, without the lock.
  */
 #include <linux/gfp.h>
@@ -36,8 +36,8 @@ static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *p
 }
 
 /*
- * Read and verify one leg's copy; counts what is wrong. That a device had no
- * memory for the request (-ENOMEM) says nothing about the copy.
+ * Read and verify the copy of one leg; counts errors. If a device had no memory for the request
+ * (-ENOMEM), that says nothing about the copy.
  */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
 		     struct page *page)
@@ -56,7 +56,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 
 	return -EILSEQ;
 }
 
-/* Rewrite a bad copy and see that it stays. A leg that cannot be repaired is given up. */
+/* Rewrite a bad copy and read it back. A leg that cannot be repaired is given up. */
 static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
 		      struct page *good, struct page *scratch)
 {
@@ -76,7 +76,7 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 }
 
 /*
- * Step 4. @spare: a page to look at what was rewritten, or NULL to get one. 0, or -ENOMEM: not
+ * Step 4. @spare: a page to read rewritten copies into, or NULL to get one. 0, or -ENOMEM: not
  * done.
  */
 static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u64 entry,
@@ -99,7 +99,7 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 	return 0;
 }
 
-/* Step 5. No copy verifies: the block is lost, and says so until it is overwritten (R8). */
+/* Step 5. No copy verifies. The block is lost: reads of it fail until it is overwritten (R8). */
 int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
 	atomic64_inc(&pool->work_stats.unrepaired);
@@ -112,9 +112,9 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 
 /*
  * True if @d was written home in an earlier start of the pool, and the log still had it. Its table
- * entry says so, and a reader of the block verifies it. The entry's era tells no more: the log does
- * not say in which era @d was written, and it may have come home in the same. So the sum decides,
- * as for every reader.
+ * entry says so, and a reader of the block verifies it. The entry's era does not help: the log does
+ * not say in which era @d was written, and @d may have come home in the same era. So the sum
+ * decides, as for every reader.
  */
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
 {
@@ -136,7 +136,10 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 		;
 	else
 		leaf->v->ops->lose(pool, leaf, d->block);
-	/* Still locked, so that the next holder does not find it as not yet home. */
+	/*
+	 * Still locked, so that the next holder of the lock does not find the version as not yet
+	 * home.
+	 */
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
 	kvp_range_unlock(&pool->ranges, &range);
@@ -144,7 +147,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	return 0;
 }
 
-/* Step 3. 0, or why no copy is good. */
+/* Step 3. 0, or the reason why no copy is good. */
 int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
 		    struct page *page, struct page *spare)
 {
@@ -153,7 +156,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 	unsigned long bad = 0;
 	u32 n, i;
 
-	/* With @spare every copy: those that follow the good one are read beside it. */
+	/* With @spare read every copy: those after the first good one go to @spare. */
 	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
 		int error;
 
@@ -167,7 +170,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 			no_memory = true;
 		} else {
 			bad |= BIT(i);
-			/* A device that does not answer may still have the block. */
+			/* A device that does not answer may still have a good copy. */
 			silent |= error != -EILSEQ && error != -ENODATA;
 		}
 	}
@@ -180,7 +183,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 	}
 	if (found)
 		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
-	/* A reader has what it wants; the next one, or a scrub, heals. */
+	/* A reader has a good copy. The next reader, or a scrub, heals the others. */
 	if (no_memory && (spare || !found))
 		return -ENOMEM;
 	if (found)
@@ -213,8 +216,9 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 }
 
 /*
- * Is the version that could not be read still the newest? Meanwhile a newer one may have become durable, and it
- * dropped: then the log has come round to its place, and nothing is wrong with it.
+ * True if the version that could not be read is still the newest. If not, a newer one has become
+ * durable meanwhile, and this one was dropped: then the log has come round to its place, and no SSD
+ * is at fault.
  */
 static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
@@ -227,8 +231,8 @@ static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
 }
 
 /*
- * Step 2. The newest version, if it is in the buffer, or parked; -ENOENT: neither. -EAGAIN: that
- * has changed.
+ * Step 2. Read the newest version if it is in the buffer, or spilled; -ENOENT: neither. -EAGAIN:
+ * the newest version has changed.
  */
 static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 {
@@ -284,10 +288,13 @@ int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
 {
 	int ret;
 
-	/* Memory comes back when destage has been, if anything can still be brought home. */
+	/* Destage frees memory, if anything can still be brought home. */
 	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
 		kvp_wait_for_memory();
-	/* A power cut must not take this answer back, also if another reader found it first. */
+	/*
+	 * A power cut must not undo this answer. It must not either if another reader found the
+	 * loss first.
+	 */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_settle(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)

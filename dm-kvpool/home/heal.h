@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Blocks at home, verified and healed. */
+/* Verified and healed reads of blocks at home. */
 #ifndef KVP_HEAL_H
 #define KVP_HEAL_H
 
@@ -10,7 +10,7 @@ struct kvp_version;
 struct page;
 
 /**
- * struct kvp_home_client - where else a block may be that no leg has; registered with the pool
+ * struct kvp_home_client - where to look for a block that no leg has; registered with the pool
  * @rescue: kvp_scache_rescue()
  */
 struct kvp_home_client {
@@ -20,21 +20,20 @@ struct kvp_home_client {
 /**
  * kvp_block_lock() - lock what must not change while @block is read or healed
  *
- * The block; of a parity1 its stripe, from which it may have to be rebuilt.
- * Release with kvp_range_unlock(). Context: as kvp_range_lock().
+ * Locks the block; in a parity1 its stripe, from which it may have to be rebuilt. Release with
+ * kvp_range_unlock(). Context: as kvp_range_lock().
  */
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
 
 /**
  * kvp_home_read() - one block from its home, verified, healed (heal.c)
  * @page: private page that receives it
- * @spare: another, to look at every copy; NULL: only until one verifies
+ * @spare: another page, to read every copy; NULL: stop at the first that verifies
  *
- * Caller holds the lock of kvp_block_lock() and has looked into the buffer. Return:
- * 0; -ENODATA: poisoned; -EIO: some leg does not answer and no other has it;
- * -ENOMEM: try again, nothing is known (with @spare: not of every copy);
- * -EBADMSG: no copy verifies, and the block is poisoned now:
- * kvp_poison_settle() before anybody is told, without the lock.
+ * Caller holds the lock of kvp_block_lock() and has looked into the buffer. Return: 0; -ENODATA:
+ * poisoned; -EIO: some leg does not answer and no other has the block; -ENOMEM: try again, nothing
+ * is known (with @spare: not of every copy); -EBADMSG: no copy verifies, and the block is poisoned
+ * now. The caller releases the lock, and calls kvp_poison_settle() before it answers.
  */
 int __must_check kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page,
 			       struct page *spare);
@@ -46,23 +45,23 @@ int __must_check kvp_home_read(struct kvp_pool *pool, u64 block, struct page *pa
 int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
 		    struct page *page, struct page *spare);
 
-/** kvp_copies_lose() - no copy of such a block verifies: it says so until it is overwritten (R8) */
+/** kvp_copies_lose() - no copy of such a block verifies: poison it until it is overwritten (R8) */
 int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
 
 /**
  * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)
  *
- * Not if something newer is durable: then nothing is lost. @d is gone after that.
- * Return: 0, or the error of the table, and nothing is changed. Context: the destage worker,
- * which has brought home what was logged before; waits for I/O.
+ * Not if a newer version is durable: then nothing is lost. @d is gone after that. Return: 0, or the
+ * error of the table, and nothing is changed. Context: the destage worker, which has brought home
+ * what was logged before; waits for I/O.
  */
 int __must_check kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
- * kvp_block_read() - the newest version of one block into a private page, from scratch
+ * kvp_block_read() - read the newest version of one block into a private page
  *
- * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context:
- * process; waits for I/O, and for memory.
+ * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context: process; takes the
+ * range lock; waits for I/O, and for memory.
  */
 int __must_check kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
 

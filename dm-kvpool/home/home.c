@@ -14,7 +14,8 @@
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
 #define MIN_LOCKED	64
-#define BATCH_JIFFIES	(HZ / 4)	/* then the blocks' memory is free, and readers get their turn */
+/* after so long the locks are released for readers, and the memory is free */
+#define BATCH_JIFFIES	(HZ / 4)
 
 /* A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps, and its versions. */
 struct locked {
@@ -26,10 +27,12 @@ struct locked {
 
 struct kvp_home {
 	struct kvp_pool *pool;
-	struct kvp_row_home *rows;	/* for blocks of a parity1, which need nothing else of all this */
+	/* for blocks of a parity1, which use no other field below */
+	struct kvp_row_home *rows;
 	struct kvp_batch *batch;
-	struct kvp_coalesce *bridge;	/* NULL: there are no gaps worth it, as in what goes by intent */
-	u32 nr_pages, nr_runs;		/* that the batch gets at most of what is locked */
+	struct kvp_coalesce *bridge;	/* NULL for direct writes, which have no gaps */
+	/* the most pages and runs that the locked blocks can add to the batch */
+	u32 nr_pages, nr_runs;
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
@@ -83,7 +86,7 @@ static void unlock_one(struct kvp_home *h, struct locked *l)
 	kvp_table_put(h->pool, l->leaf);
 }
 
-/* The blocks are home: say so in the table. */
+/* The blocks are home. Enter them in the table. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
 	struct kvp_version *d;
@@ -120,8 +123,8 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
- * Add the locked versions to the batch, as runs; @n: number of blocks. finish() comes before the
- * batch could be full. False if it is full all the same: then the locked versions must not be taken
+ * Add the locked versions to the batch, as runs; @n: number of blocks. Callers call finish() before
+ * the batch could be full. False if it is full anyway: then the locked versions must not be taken
  * for home.
  */
 static bool fill_batch(struct kvp_home *h, u32 *n)
@@ -152,7 +155,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	return true;
 }
 
-/* Nothing is home, and no client is told so. */
+/* Nothing is home. Put all versions back. */
 static int give_back(struct kvp_home *h, struct list_head *versions, int error)
 {
 	kvp_batch_reset(h->batch);
@@ -160,7 +163,7 @@ static int give_back(struct kvp_home *h, struct list_head *versions, int error)
 	return error;
 }
 
-/* Write what is locked, and give the locks back. */
+/* Write all that is locked, and release the locks. */
 static int finish(struct kvp_home *h, struct list_head *versions)
 {
 	unsigned long start = jiffies;
@@ -173,7 +176,7 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	ret = WARN_ON_ONCE(!all) ? -ENOMEM : kvp_batch_write(h->batch);
 	if (h->bridge)
 		kvp_coalesce_reset(h->bridge);
-	/* What did not use the limit says nothing of it. */
+	/* A batch that did not use the limit says nothing about it. */
 	if (ios * 2 > h->max_locked)
 		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
 	if (ret)
@@ -182,13 +185,16 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	atomic64_add(ios, &h->pool->work_stats.destage_ios);
 	update_table(h, &done);
 	list_splice_tail_init(&h->dead, &done);
-	/* Still locked: an older version waiting for the lock must not find these as not yet home. */
+	/*
+	 * Still locked: the holder of an older version that waits for the lock must not find these
+	 * as not yet home.
+	 */
 	kvp_wbuf_drop_list(h->pool, &done);
 	unlock_all(h);
 	return 0;
 }
 
-/* First and last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
+/* The last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
 static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_version *d, *first = list_first_entry(versions, struct kvp_version, list);
@@ -215,7 +221,7 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 		return NULL;
 	}
 	if (!kvp_range_trylock(&h->pool->ranges, &l->range, first, last)) {
-		/* Its holder may wait for ranges that we hold: finish these first. */
+		/* Its holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions);
 		if (*error) {
 			kvp_table_put(h->pool, leaf);
@@ -230,13 +236,16 @@ static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u
 	return l;
 }
 
-/* Is a later version of the same block behind @d on the sorted list? */
+/* True if a later version of the same block follows @d on the sorted list. */
 static bool repeated(struct kvp_version *d, struct list_head *versions)
 {
 	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
 }
 
-/* Lock the run, or the stretch, at the head of @versions, and take what of it must be written. */
+/*
+ * Lock the run, or the stretch, at the head of @versions, and take its versions that must be
+ * written.
+ */
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list), *next;
@@ -278,7 +287,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 
 static bool batch_full(const struct kvp_home *h)
 {
-	/* a run may be cut by blocks that are left out: every second one at worst */
+	/* blocks that are left out cut a run: every second one at worst */
 	return h->nr_locked == h->max_locked || (h->bridge && kvp_coalesce_is_full(h->bridge)) ||
 	       h->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
 	       h->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
@@ -294,12 +303,12 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 		if (!ret && batch_full(h))
 			ret = finish(h, versions);
 	}
-	/* Without memory for one more page, the others go home: or it would not get better. */
+	/* Without memory for one more page, bring the others home: that may free memory. */
 	if (!ret || (ret == -ENOMEM && h->nr_locked))
 		ret = finish(h, versions) ?: ret;
 	else
 		put_back(h, versions);
-	/* What was added but not written must not be written by the next call. */
+	/* The next call must not write what was added but not written. */
 	kvp_batch_reset(h->batch);
 	if (h->bridge && kvp_coalesce_wait(h->bridge))
 		kvp_coalesce_reset(h->bridge);
@@ -308,7 +317,7 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 	return ret;
 }
 
-/* Those of @versions whose blocks have parity. */
+/* Move versions whose blocks have parity from @versions to @striped. */
 static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
 {
 	struct kvp_version *d, *next;
@@ -337,7 +346,7 @@ static int by_block(void *priv, const struct list_head *a, const struct list_hea
 	return x->block > y->block;
 }
 
-/* What comes from a stream is in order already. */
+/* Versions of a stream are in order already. */
 void kvp_home_sort(struct list_head *versions)
 {
 	struct kvp_version *d;
@@ -363,17 +372,21 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 	}
 	if (!ret)
 		ret = write_plain(h, versions);
-	/* In disorder: the next try sorts. */
+	/* The list is out of order now. The next try sorts it. */
 	list_splice(&striped, versions);
 	return ret;
 }
 
-/* Of leaves that are not read so many count as one, if they have the page above them in common: only that becomes dirty. */
+/*
+ * So many leaves that need not be read count as one if the same page above has their pointers: only
+ * that page becomes dirty.
+ */
 #define POINTERS_A_LEAF	64u
 
 /*
- * The last block of the pool that lies before @behind and below the same leaf as @first. A leaf in
- * which a region ends has nothing of the next: what is left of it is no block of the pool at all.
+ * The last block of the pool that lies before @behind and below the same leaf as @first. If a
+ * region ends within a leaf, the leaf has no block of the next region: its other entries belong to
+ * no block of the pool.
  */
 static u64 last_before(const struct kvp_vdev *v, u64 first, u64 behind)
 {

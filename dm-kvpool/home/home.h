@@ -3,13 +3,13 @@
  * Bringing versions home: the one way by which blocks that the log records
  * reach their places, used by destage and direct writes.
  *
- * The caller has versions whose records are durable, sorted by block, and a struct kvp_home of its
- * own with all memory that is needed. A caller that is told -ENOMEM takes a checkpoint, and tries
+ * The caller has versions whose records are durable, sorted by block, and its own struct kvp_home,
+ * which has all memory that is needed. A caller that gets -ENOMEM takes a checkpoint, and tries
  * again: table pages are clean after that.
  *
  * The way of a run of neighbours:
- * 1. The leaf of the table is loaded, and the range is locked. If another has the range, all that
- *    is locked so far is finished first, so that no two callers wait for each other.
+ * 1. The leaf of the table is loaded, and the range is locked. If another caller has the range,
+ *    this one first finishes all that it has locked, so that no two callers wait for each other.
  * 2. The newest version of each block goes into a batch. To disks that seek, gaps are read,
  *    verified and written along (coalesce.h). A parity1 takes its own way, by stripes (home_row.h).
  * 3. The batch is written to all legs (io/batch.h).
@@ -18,11 +18,11 @@
  *
  * After an error the versions are on the caller's list again, and the table is as it was.
  *
- * Locks: ranges, then the locks of the table. Nothing here takes a lock of the log, but
- * kvp_log_parity(), which appends an entry and waits for it.
+ * Locks: ranges, then the locks of the table. Only kvp_log_parity(), which appends an entry and
+ * waits for it, takes a lock of the log.
  *
  * The same folder reads: heal.h reads one block and heals it, row.h does that for rows,
- * stripe_read.h reads several legs without a lock, missing.h reads what a leg had that is out.
+ * stripe_read.h reads several legs without a lock, missing.h makes the blocks of a leg that is out.
  */
 #ifndef KVP_HOME_H
 #define KVP_HOME_H
@@ -36,61 +36,65 @@ struct kvp_home;
 struct kvp_pool;
 struct kvp_vdev;
 
-/* How far a discard has got that takes more than a turn. */
+/* The progress of a discard that takes several turns. */
 struct kvp_discard_at {
-	struct kvp_log_at hole;		/* its record; */
-	u64 seq;			/* and as it was accepted, since a log that moves begins anew; */
-	u32 vdev;			/* of those before this one all is done, */
-	u64 own;			/* and of it what is before this block */
+	struct kvp_log_at hole;		/* place of its record */
+	u64 seq;			/* its seq, since a log that moves begins anew */
+	u32 vdev;			/* all vdevs before this one are done */
+	u64 own;			/* on this vdev all before this block is done */
 };
 
 /**
  * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.
- * @whole: of a parity1: for whole stripes, of which nothing has to be read: more at a time
+ * @whole: for whole stripes of a parity1, for which nothing has to be read: more of them at a time
  */
 struct kvp_home * __must_check kvp_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_home_free(struct kvp_home *h);
 
-/** kvp_home_sort() - versions by block, those of one block in the order that they had */
+/** kvp_home_sort() - sort versions by block; those of one block keep their order */
 void kvp_home_sort(struct list_head *versions);
 
 /**
  * kvp_home_write() - bring versions home, update the table, forget them
  * @h: memory, used by one caller at a time
  * @versions: sorted by block; emptied on success
- * @limit: of a parity1: place in the log; every version before it is on
- *	@versions or home, and none from it on is on @versions
+ * @limit: for a parity1: place in the log; every version before it is on @versions or home, and
+ *	none from it on is on @versions
  *
- * The record of each is durable (R1). Of several versions of one block only
- * the last is written, and none whose successor is durable already. Under the
- * blocks' range lock, home and table change together.
+ * The record of each is durable (R1). Of several versions of one block only the last is written. A
+ * version whose successor is durable is not written. Under the blocks' range lock, home and table
+ * change together.
  *
- * Return: 0; -EIO: no leg took it, or no copy of a table page can be read;
- * -ENOMEM: no memory for a table page, and a checkpoint may help. Then what is
- * not home is still on @versions. Context: process, waits for I/O.
+ * Return: 0; -EIO: no leg took a block, or no copy of a table page can be read; -ENOMEM: no memory
+ * for a table page, and a checkpoint may help. After an error, versions that are not home are still
+ * on @versions. Context: process, waits for I/O.
  */
 int __must_check kvp_home_write(struct kvp_home *h, struct list_head *versions,
 				struct kvp_log_at limit);
 
 /**
  * kvp_home_discard() - apply a discard whose record is durable; does not forget it
- * @at: where to go on: vdev 0, block 0 at first; receives how far it has got
- * @leaves: so many leaves of the table may be looked at; receives how many are left
+ * @at: where to go on: vdev 0, block 0 at first; receives the progress
+ * @leaves: so many leaves of the table may be visited; receives how many are left
  *
- * What is null in the table stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock, and
- * must not let anything newer of the range go home before all of it is done.
+ * A null pointer in the table stays null, and costs nothing per leaf. Caller holds
+ * pool->checkpoint_lock, and must not let any newer version of the range go home before the whole
+ * discard is applied.
  *
- * Return: 0; 1: more leaves than that; else errors as kvp_home_write().
+ * Return: 0; 1: there are more leaves; else errors as kvp_home_write().
  */
 int __must_check kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole,
 				  struct kvp_discard_at *at, u32 *leaves);
 
-/** kvp_home_discard_leaves() - the same of @v from *@own to before @end, whole stripes of a parity1; 0 or -errno */
+/**
+ * kvp_home_discard_leaves() - discard the blocks of @v from *@own to before @end, whole stripes of
+ * a parity1; 0 or -errno
+ */
 int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
 
 /**
- * kvp_home_discard_rows() - the same of a vdev with rows: a row in which it ends is written, as
- * older than @behind
+ * kvp_home_discard_rows() - the same for a vdev with rows; a row in which the discard ends is
+ * written, as older than @behind
  */
 int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
 			  struct kvp_log_at behind, u32 *leaves);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The way home of a parity1. Whole stripes are locked; of each row that changes
- * the new parity is computed; then
+ * The way home of a parity1. Whole stripes are locked, and the new parity of each row that changes
+ * is computed. Then:
  *
- *   rows of which nothing stays that is at home only: data and parity home
- *   all others: parity into the log, durable (R6); data and parity home
+ *   rows of which every block at home is replaced: data and parity go home
+ *   all others: parity goes into the log, durable (R6); then data and parity go home
  *
- * and the entries of data and parity change in the table together. Until they
- * do, what was at home can be told from the log: docs/design/parity.md.
+ * The entries of data and parity change in the table together. Until then, the log tells what was
+ * at home: docs/design/parity.md.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -27,17 +27,18 @@
 #include "table/table.h"
 
 #define CHUNK_ROWS	128	/* a chunk has no more */
-#define MAX_ROWS	256	/* their parity is an entry of the log, or little more */
-#define WHOLE_ROWS	256	/* of a vdev, for a bypass: a request of 1 MiB to each leg */
+#define MAX_ROWS	256	/* their parity fills about one entry of the log */
+#define WHOLE_ROWS	256	/* of a vdev, for a direct write: a request of 1 MiB to each leg */
 #define MAX_WHOLE_ROWS	(2 * WHOLE_ROWS)
 #define MIN_STRIPES	16
 #define MAX_STRIPES	256
-#define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
-#ifndef KVP_ROW_INPUTS		/* the simulator's pools are small */
-#define KVP_ROW_INPUTS	256	/* that are read at once; for one row at least */
+#define BATCH_JIFFIES	(HZ / 4)	/* after so long, readers of these stripes get their turn */
+#ifndef KVP_ROW_INPUTS		/* the simulator has small pools */
+#define KVP_ROW_INPUTS	256	/* pieces that are read at once; enough for one row at least */
 #endif
-#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* for a bypass, which has few rows that need any */
-#define RUN_ORDER	4u	/* so many pages for parity lie side by side in memory, if they can */
+#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* for a direct write: few of its rows need any */
+/* so many pages for parity lie side by side in memory, if possible */
+#define RUN_ORDER	4u
 #define RUN_PAGES	(1u << RUN_ORDER)
 
 static_assert(KVP_DIRECT_ROWS <= WHOLE_ROWS);
@@ -48,13 +49,13 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
 /**
  * struct stripe - a locked stripe, and the versions that go home to it
  * @range: the lock
- * @leaf: that has its entries
+ * @leaf: the leaf with its entries
  * @versions: in order of blocks
  * @first: its first block, as the pool counts
  * @row: its first row
- * @parity_leg: piece i is on the i-th leg from there, around
- * @end: behind the last of its rows that change
- * @next: index of the row that is likely to be asked for next
+ * @parity_leg: the leg with the parity; piece i is on the i-th leg after it, around
+ * @end: behind its last row that changes
+ * @next: index of the row that row_of() will probably return next
  * @repeated: there is more than one version of some block
  */
 struct stripe {
@@ -69,15 +70,15 @@ struct stripe {
 /**
  * struct row - a row that changes
  * @row: its number
- * @stripe: that it is in
- * @new: of each piece of data the newest version that goes home, or NULL: it stays
- * @lost: bit per piece: it stays, but cannot be told any more
- * @inputs: bit per piece: read to tell the parity
- * @first_input: number of the first of them
- * @parity: what the parity will be
+ * @stripe: its stripe
+ * @new: of each piece of data the newest version that goes home; NULL: the piece stays
+ * @lost: bit per piece: it stays, but its contents are lost
+ * @inputs: bit per piece: it is read to compute the parity
+ * @first_input: number of the first of those
+ * @parity: the new parity
  * @crc: its sum
  * @state: valid, or unwritten if nothing of the row is written
- * @partial: something stays that is at home only
+ * @partial: a piece stays that only the homes have
  */
 struct row {
 	u64 row;
@@ -92,10 +93,10 @@ struct row {
 };
 
 /**
- * struct input - a piece that is read to tell parity
- * @leg: that has it; NULL: it is asked for already
+ * struct input - a piece that is read to compute parity
+ * @leg: the leg with it; NULL: a request reads it already
  * @block: on the leg
- * @io: index of the request that brings it
+ * @io: index of that request
  */
 struct input {
 	struct kvp_leg *leg;
@@ -104,7 +105,7 @@ struct input {
 };
 
 /**
- * struct run_pages - pages, neighbours where there were some
+ * struct run_pages - pages, neighbours in memory if possible
  * @page: one after the other
  * @nr: how many
  * @together: bit per RUN_PAGES of them: they were allocated together
@@ -119,19 +120,19 @@ struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	u32 nr_stripes, nr_rows, max_rows;
-	u32 most_stripes;		/* at a time, by kvp_pace() */
-	u32 max_legs, max_stripe;	/* of any vdev; blocks */
+	u32 most_stripes;		/* the most at a time, by kvp_pace() */
+	u32 max_legs, max_stripe;	/* the largest of all vdevs; blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct row *rows;
-	struct run_pages parity;	/* a page for each of them */
+	struct run_pages parity;	/* a page for each row */
 	struct kvp_row_parity *records;
 	struct run_pages input;
-	struct input inputs[KVP_ROW_INPUTS];	/* a page of input for each, by number */
+	struct input inputs[KVP_ROW_INPUTS];	/* each has a page of @input, by number */
 	struct kvp_io ios[KVP_ROW_INPUTS];
-	struct page *asked[KVP_ROW_INPUTS];	/* in order of requests */
+	struct page *asked[KVP_ROW_INPUTS];	/* pages in order of requests */
 	u32 nr_inputs, nr_ios;
-	struct page *piece, *scratch;	/* to look at one piece after another */
-	struct kvp_version *edge;		/* stand for blocks that a discard makes unwritten */
+	struct page *piece, *scratch;	/* for reading one piece after another */
+	struct kvp_version *edge;	/* versions for blocks that a discard makes unwritten */
 };
 
 /* --- life ---------------------------------------------------------------------------- */
@@ -149,8 +150,8 @@ static int alloc_pages_of(struct page **pages, u32 n)
 }
 
 /*
- * Pages for the parity of rows, neighbours where there are some: a long request
- * of scattered pages has more segments than many a device takes, and becomes two.
+ * Pages for the parity of rows, neighbours in memory if possible. A long request of scattered pages
+ * has more segments than many a device takes, and becomes two.
  */
 static int alloc_run_pages(struct run_pages *pages, u32 nr)
 {
@@ -188,7 +189,7 @@ static void note_sizes(struct kvp_row_home *h)
 	}
 }
 
-/* What is written together is one batch. */
+/* So many rows make one batch. */
 static u32 whole_rows(const struct kvp_row_home *h)
 {
 	u32 i, rows = 0;
@@ -265,7 +266,7 @@ void kvp_row_home_free(struct kvp_row_home *h)
 	kvfree(h);
 }
 
-/* The vdev whose row it is. */
+/* The vdev that the row belongs to. */
 static const struct kvp_vdev *vdev_of(const struct row *r)
 {
 	return r->stripe->leaf->v;
@@ -277,7 +278,7 @@ static u64 row_number(const struct stripe *s, u64 block)
 	return s->row + (u32)(block - s->first) % s->leaf->v->g->chunk_blocks;
 }
 
-/* --- what the parity will be -------------------------------------------------------------- */
+/* --- the new parity -------------------------------------------------------------------- */
 
 static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
 {
@@ -285,7 +286,7 @@ static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
 	       KVP_ENTRY_VALID;
 }
 
-/* Pieces of data that change, or that stay, and are valid at home now: a bit each. */
+/* Pieces of data that are valid at home now, and that change, or that stay: a bit each. */
 static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, bool change)
 {
 	unsigned long pieces = 0;
@@ -310,15 +311,15 @@ static bool readable(const struct row *r, unsigned long pieces)
 }
 
 /*
- * What to read in order to tell the parity: what @stays, or the old parity and
- * what changes, whichever is less and can be read. None: neither can.
+ * The pieces to read in order to compute the parity: either those that stay, or the old parity and
+ * those that change. The choice is the smaller set that can be read. None: neither can.
  */
 static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, unsigned long stays)
 {
 	bool reconstruct = readable(r, stays);
 	unsigned long changes;
 
-	/* There is nothing less than one piece. */
+	/* Fewer than one piece is impossible. */
 	if (reconstruct && hweight_long(stays) == 1)
 		return stays;
 	changes = valid_pieces(h, r, true) | BIT(0);
@@ -338,7 +339,7 @@ static bool changes_as_a_whole(const struct row *r)
 	return true;
 }
 
-/* What of the row has to be read to tell its parity. */
+/* Note which pieces of the row must be read to compute its parity. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
 	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(h, r, false);
@@ -362,7 +363,10 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 	}
 }
 
-/* A request for one input more, or the last one goes on with it. @n have been asked for. */
+/*
+ * Add input @in to the last request if it lies behind that, or else begin a request. @n inputs have
+ * been added so far.
+ */
 static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct input *in, u32 n)
 {
 	struct kvp_io *io = h->nr_ios ? &h->ios[h->nr_ios - 1] : NULL;
@@ -380,7 +384,7 @@ static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct in
 	io->pages = &h->asked[n];
 }
 
-/* Read them leg by leg; neighbours are one request. */
+/* Read all inputs, leg by leg. Neighbours make one request. */
 static void read_inputs(struct kvp_row_home *h)
 {
 	struct kvp_io_group group;
@@ -404,7 +408,10 @@ static void read_inputs(struct kvp_row_home *h)
 	kvp_io_group_wait(&group);
 }
 
-/* What was read, to @sources: how many, or 0 if any of it is not what it should be. */
+/*
+ * Put the pages that were read into @sources. Returns how many; 0: one of them is not what it
+ * should be.
+ */
 static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sources)
 {
 	u32 i, n = r->first_input, nr = 0;
@@ -421,7 +428,10 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 	return nr;
 }
 
-/* Something is not what it should be: piece by piece, from others where need be (R8), into the parity. */
+/*
+ * An input is not what it should be. Read piece by piece, rebuild from the others where need be
+ * (R8), and add all to the parity.
+ */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {
 	unsigned long pieces = valid_pieces(h, r, false);
@@ -452,15 +462,16 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 	return 0;
 }
 
-/* Contents that a version brings; zeros have none. */
+/* True if the version has contents; zeros have none. */
 static bool has_contents(const struct kvp_version *d)
 {
 	return d && !d->zero;
 }
 
 /*
- * The sum of parity that comes from new contents alone, told from theirs. If memory has changed one of them since
- * it was summed, the parity has not got its sum: better than if it had.
+ * The sum of parity that is made of new contents alone, computed from their sums. If a page has
+ * changed in memory since it was summed, the parity does not match its sum. That is better than a
+ * match.
  */
 static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 {
@@ -477,7 +488,10 @@ static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 	return sum ^ kvp_zeros_sum(seed, where);
 }
 
-/* What was to be read is there: tell the parity; in place of the first, if @last: those pages get nothing else. */
+/*
+ * The inputs were read. Compute the parity. If @last, it may take the page of the first input,
+ * since no later row needs that.
+ */
 static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 {
 	struct page *sources[2 * KVP_STRIPE_MAX_LEGS];
@@ -498,12 +512,15 @@ static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 			sources[n++] = r->new[i]->page;
 	kvp_xor_sum(r->parity, sources, n);
 	r->state = n ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
-	/* What goes into the log is summed itself: a recovery refuses a log of which a block is not what its record says. */
+	/*
+	 * Parity for the log is summed itself: a recovery refuses a log with a block that does not
+	 * match its record.
+	 */
 	r->crc = r->partial ? kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity) : sum_of_new(h, r);
 	return ret;
 }
 
-/* As many rows at once as there are pages for what they need. */
+/* Compute as many rows at once as there are pages for their inputs. */
 static int compute_rows(struct kvp_row_home *h)
 {
 	u32 first = 0, next, i;
@@ -526,7 +543,7 @@ static int compute_rows(struct kvp_row_home *h)
 
 /* --- log, home, table ------------------------------------------------------------------------ */
 
-/* R6: before anything of these rows is written at home. */
+/* R6: before any block of these rows is written at home. */
 static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
 {
 	u32 i, n = 0;
@@ -555,7 +572,7 @@ static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp
 	return WARN_ON_ONCE(!kvp_batch_add_at(h->batch, v, at, page)) ? -EIO : 0;
 }
 
-/* What a row's piece has to become; NULL: it stays as it is, or has no contents. */
+/* The new contents of a piece; NULL: it stays as it is, or has no contents. */
 static struct page *new_contents(const struct row *r, u32 piece)
 {
 	if (!piece)
@@ -563,7 +580,7 @@ static struct page *new_contents(const struct row *r, u32 piece)
 	return has_contents(r->new[piece]) ? r->new[piece]->page : NULL;
 }
 
-/* Behind the last row of the stripe that row @i is in. */
+/* Index behind the last row of the stripe that row @i is in. */
 static u32 end_of_stripe(const struct kvp_row_home *h, u32 i)
 {
 	const struct stripe *s = h->rows[i].stripe;
@@ -573,7 +590,7 @@ static u32 end_of_stripe(const struct kvp_row_home *h, u32 i)
 	return i;
 }
 
-/* What lies on @leg of the rows from @first to @end, of one stripe. */
+/* Add the pieces on @leg of the rows from @first to @end, which are of one stripe. */
 static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 {
 	const struct row *r = &h->rows[first], *behind = &h->rows[end];
@@ -607,7 +624,7 @@ static int write_home(struct kvp_row_home *h)
 	if (!ret)
 		ret = kvp_batch_write(h->batch);
 	kvp_batch_reset(h->batch);
-	/* Half a row may be at home now, which only the log can tell: a recovery's work. */
+	/* Half a row may be at home now. Only a recovery can repair that from the log. */
 	if (ret)
 		kvp_fail(h->pool, KVP_FAIL_LOST, "a row may be half at home");
 	return ret;
@@ -623,7 +640,7 @@ static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const st
 	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
 }
 
-/* Rows from @first to @end, of one stripe. */
+/* Enter the rows from @first to @end, which are of one stripe, in the table. */
 static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
 {
 	struct kvp_tpage *leaf = h->rows[first].stripe->leaf;
@@ -639,7 +656,7 @@ static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
 	kvp_table_unlock(h->pool);
 }
 
-/* All versions of the row, where new[] has not got all. */
+/* Count all versions of the row as covered; new[] has only the newest. */
 static void pay_all(struct kvp_row_home *h, const struct row *r)
 {
 	struct kvp_version *d;
@@ -649,7 +666,10 @@ static void pay_all(struct kvp_row_home *h, const struct row *r)
 			kvp_log_covered(h->pool, d);
 }
 
-/* Rows in the log need no more room there; of the others it is the tail that says so. */
+/*
+ * The parity of partial rows is in the log, so they need no more room there. The other rows keep
+ * their room until the tail has passed.
+ */
 static void pay(struct kvp_row_home *h)
 {
 	u32 i, piece;
@@ -690,7 +710,7 @@ static void put_back(struct kvp_row_home *h, struct list_head *versions)
 	list_splice(&back, versions);
 }
 
-/* Still locked, so that the next holder does not find versions that are home as not yet home. */
+/* Still locked, so that the next holder of a lock does not find these versions as not yet home. */
 static void forget_versions(struct kvp_row_home *h)
 {
 	struct kvp_version *d, *next;
@@ -705,7 +725,7 @@ static void forget_versions(struct kvp_row_home *h)
 	kvp_wbuf_drop_list(h->pool, &done);
 }
 
-/* All that is locked goes home. */
+/* Bring all that is locked home. */
 static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	unsigned long start = jiffies;
@@ -764,7 +784,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		return NULL;
 	}
 	if (!kvp_range_trylock(&h->pool->ranges, &s->range, first, last)) {
-		/* Its holder may wait for ranges that we hold: finish these first. */
+		/* Its holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
 			kvp_table_put(h->pool, leaf);
@@ -790,7 +810,7 @@ static struct row *add_row(struct kvp_row_home *h, struct stripe *s, u64 number)
 	return r;
 }
 
-/* They are asked for in order of blocks: chunk after chunk, and in each row after row. */
+/* Callers ask in order of blocks: chunk after chunk, and within each row after row. */
 static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 {
 	u32 i = s->next;
@@ -809,7 +829,10 @@ static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 	return add_row(h, s, number);
 }
 
-/* Rows that only a later chunk changes came last: in order, what lies side by side on a leg is one request. */
+/*
+ * Rows that only a later chunk changes were added last. In order of rows, neighbours on a leg make
+ * one request.
+ */
 static void sort_rows(struct row *rows, u32 nr)
 {
 	struct row r;
@@ -825,7 +848,7 @@ static void sort_rows(struct row *rows, u32 nr)
 	}
 }
 
-/* Lock the stripe at the head of @versions, and take all versions that go there. */
+/* Lock the stripe at the head of @versions, and take all versions that go to it. */
 static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
@@ -848,7 +871,7 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 			break;
 		new = &row_of(h, s, s->row + in % chunk)->new[1 + in / chunk];
 		s->repeated |= !!*new;
-		/* Of several versions of a block the last one counts, which is the newest. */
+		/* Of several versions of a block the last one counts: it is the newest. */
 		*new = d;
 	}
 	list_cut_before(&s->versions, versions, &d->list);
@@ -866,7 +889,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 			     h->nr_rows + h->pool->max_chunk > h->max_rows))
 			ret = finish(h, versions, limit);
 	}
-	/* Without memory for one more page, the others go home: or it would not get better. */
+	/* Without memory for one more page, bring the others home: that may free memory. */
 	if (!ret || ret == -ENOMEM)
 		ret = finish(h, versions, limit) ?: ret;
 	else
@@ -876,7 +899,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 
 /* --- discards ---------------------------------------------------------------------------------------- */
 
-/* Part of a stripe: as if it were overwritten with zeros. */
+/* Discard a part of a stripe, as if zeros overwrote it. */
 static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
 {
 	LIST_HEAD(versions);
@@ -894,7 +917,7 @@ static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp
 	return kvp_row_home_write(h, &versions, limit);
 }
 
-/* The same, if anything is written below the leaf: what is null stays null. */
+/* The same, if any entry below the leaf is written: null pointers stay null. */
 static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, u64 own, u32 count,
 			struct kvp_log_at limit)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Bringing versions home to a parity1, by stripes: what home.h says, for vdevs
- * with parity.
- */
+/* Bringing versions home to a parity1, by stripes: home.h for vdevs with parity. */
 #ifndef KVP_HOME_ROW_H
 #define KVP_HOME_ROW_H
 
@@ -24,16 +21,16 @@ void kvp_row_home_free(struct kvp_row_home *h);
  * @limit: place in the log; every version before it is on @versions or home,
  *	and none from it on is on @versions
  *
- * All are blocks of a parity1, of one or several. Errors and context as kvp_home_write().
+ * All are blocks of one or several parity1 vdevs. Errors and context as kvp_home_write().
  */
 int __must_check kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions,
 				    struct kvp_log_at limit);
 
 /**
  * kvp_row_home_discard() - make blocks of @v unwritten, from *@own to before @end
- * @own: receives how far it has got
+ * @own: receives the progress
  * @limit: right behind the discard's record
- * @leaves: as of kvp_home_discard(); a part of a stripe counts as one
+ * @leaves: as for kvp_home_discard(); a part of a stripe counts as one
  *
  * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
  */

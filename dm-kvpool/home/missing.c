@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a leg had that is out is the XOR of what the others have in the same
- * rows. A stream asks for the blocks of a chunk together, and their rows lie
- * side by side on every leg: one request for each.
+ * A block of a leg that is out is the XOR of the other blocks in its row. A stream asks for the
+ * blocks of a chunk together, and their rows lie side by side on every leg: one request for each
+ * leg.
  *
- * Only where nothing else is wrong. The rest is done block by block (heal.c).
+ * This works only if nothing else is wrong. Otherwise heal.c reads block by block.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -25,12 +25,12 @@
 struct missing {
 	struct kvp_pool *pool;
 	struct kvp_tpage *leaf;
-	u64 row;			/* of the first of @nr */
-	u32 nr, piece;			/* that is missing */
+	u64 row;			/* the first of @nr */
+	u32 nr, piece;			/* @piece is missing */
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_STRIPE_MAX_LEGS];
 	u32 nr_pages;
-	struct page *pages[];		/* of piece i from pages[i * nr] on */
+	struct page *pages[];		/* piece i begins at pages[i * nr] */
 };
 
 static void free_missing(struct missing *m)
@@ -42,7 +42,7 @@ static void free_missing(struct missing *m)
 	kvfree(m);
 }
 
-/* What there is memory for without effort: there is another way. */
+/* Only memory that is easy to get: heal.c can read the blocks, too. */
 static struct missing *alloc_missing(struct kvp_pool *pool, const struct kvp_spot *at, u32 nr)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN;
@@ -66,7 +66,7 @@ static struct missing *alloc_missing(struct kvp_pool *pool, const struct kvp_spo
 	return m;
 }
 
-/* All pieces but the missing one, from all legs at once. */
+/* Read all pieces but the missing one, from all legs at once. */
 static int read_others(struct missing *m)
 {
 	const struct kvp_vdev *v = m->leaf->v;
@@ -96,7 +96,7 @@ static int read_others(struct missing *m)
 	return error;
 }
 
-/* Row @k: the missing piece is what all others, verified, make (R8). */
+/* Row @k: make the missing piece from all others, after verifying them (R8). */
 static bool rebuild_row(struct missing *m, u32 k)
 {
 	struct page *sum = m->pages[m->piece * m->nr + k];
@@ -134,7 +134,7 @@ static int rebuild_rows(struct missing *m)
 	return error;
 }
 
-/* Under the stripe's lock: home and table agree, and what the buffer has is not asked for here. */
+/* Under the stripe's lock home and table agree. Versions in the buffer are not read here. */
 static int read_locked(struct missing *m, u64 block)
 {
 	int error;
@@ -177,7 +177,7 @@ int kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr,
 	kvp_block_lock(pool, &range, block);
 	error = read_locked(m, block);
 	kvp_range_unlock(&pool->ranges, &range);
-	/* Of a row that is unwritten the sum is zeros. */
+	/* The sum of an unwritten row is zeros. */
 	for (k = 0; !error && k < nr; k++)
 		give(to, m->pages[m->piece * nr + k]);
 	free_missing(m);

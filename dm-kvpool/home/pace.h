@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much to do at a time, learned from how long it took: what a disk says of
- * itself does not tell (a slow one behind a virtual disk, a fast array of disks
- * that seek).
+ * How much to do at a time, learned from how long the last batch took. What a disk reports about
+ * itself does not help: a slow one may be behind a virtual disk, and an array of disks that seek is
+ * fast.
  */
 #ifndef KVP_PACE_H
 #define KVP_PACE_H
@@ -11,11 +11,11 @@
 #include <linux/minmax.h>
 
 /**
- * kvp_pace() - how much to do next, after @n that were begun at @start (jiffies)
- * @slow: jiffies it should not take longer than
+ * kvp_pace() - how much to do next, after @n units that were begun at @start (jiffies)
+ * @slow: jiffies that they should take at most
  *
- * Half of it if it took longer, twice as much if it took less than a quarter of
- * that; between @low and @high.
+ * Return: half of @n if they took longer, twice @n if they took less than a quarter of @slow;
+ * between @low and @high.
  */
 static inline u32 kvp_pace(u32 n, unsigned long start, unsigned long slow, u32 low, u32 high)
 {

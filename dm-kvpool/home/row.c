@@ -12,7 +12,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* What kvp_data_place() and kvp_parity_place() say, told faster: all of a row is at one height. */
+/* As kvp_data_place() and kvp_parity_place(), but faster: all of a row lies at one height. */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 {
 	u32 stripe = row / g->chunk_blocks % g->leg_count;
@@ -46,7 +46,7 @@ static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry
 	return kvp_row_sum(leaf, row, piece, page) == kvp_entry_crc(entry);
 }
 
-/* Want of memory says nothing about the block. */
+/* Lack of memory says nothing about the block. */
 int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page)
 {
 	int error;
@@ -83,13 +83,13 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 	return -EILSEQ;
 }
 
-/* Does this error leave it open whether the piece is still there? */
+/* True if the piece may still be there after this error. */
 static bool silent(int error)
 {
 	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
 }
 
-/* From the other pieces of the row. */
+/* Make the piece from the other pieces of the row. */
 static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		   struct page *page, struct page *scratch)
 {
@@ -111,7 +111,7 @@ static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
 }
 
-/* A block that the others do not give, the SSD cache may have. */
+/* The SSD cache may have a block that the others cannot make. */
 int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		    struct page *page, struct page *scratch)
 {
@@ -125,7 +125,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 		if (error == -ENOMEM)
 			kvp_wait_for_memory();
 	} while (error == -ENOMEM && !kvp_pool_faulted(pool));
-	/* An SSD that did not answer may still have it. */
+	/* An SSD that did not answer may still have the block. */
 	return error == -ENOENT ? ret : error ? -EIO : 0;
 }
 
@@ -160,12 +160,12 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
-	/* It counts the lost block, which cannot be taken out of it any more. */
+	/* The parity counts the lost block, and that cannot be undone. */
 	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
 	kvp_table_unlock(pool);
 }
 
-/* The block's own copy is bad: from the others, and heal it. */
+/* The block's own copy is bad. Make it from the others, and heal it. */
 static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
 			struct page *page, struct page *scratch)
 {
@@ -178,7 +178,7 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 			kvp_row_heal(pool, leaf, row, piece, page, scratch);
 		return 0;
 	}
-	/* Of a pool that lost too many legs it is not known what is at home. */
+	/* In a pool that lost too many legs, the homes may be in any state. */
 	if (ret == -EIO || silent(bad) || kvp_pool_faulted(pool))
 		return -EIO;
 	if (kvp_pool_readonly(pool)) {
@@ -209,7 +209,7 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 	return error;
 }
 
-/* The old parity is unknown: write what it should be, then say so in the table. */
+/* The old parity is unknown. Write the right one, then enter it in the table. */
 static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
 {
 	struct kvp_place at = kvp_parity_place(leaf->v->g, row);
@@ -240,6 +240,6 @@ int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row,
 		return renew_parity(pool, leaf, row, page);
 	if (!ret)
 		kvp_row_heal(pool, leaf, row, 0, page, scratch);
-	/* What of the data is bad is found, and counted, as data. */
+	/* Bad data is found, and counted, when the scrub reads it as data. */
 	return 0;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of a parity1: row r is block r of the data region of every leg of its vdev. Pieces 1 to
- * n - 1 are data, piece 0 is their parity: the XOR of all, in which blocks that
- * are unwritten or poisoned are zeros, and are never read.
+ * Rows of a parity1: row r is block r of the data region of every leg of its vdev. Pieces 1 to n -
+ * 1 are data, piece 0 is their parity: the XOR of all. Blocks that are unwritten or poisoned count
+ * as zeros in it, and are never read.
  *
- * Each piece has a sum in the table, the parity too (kvp_table_parity()), so it
- * is known of every piece by itself whether it is what it should be. What can
- * be told from others is only believed if it has its sum.
+ * Each piece has a sum in the table, the parity too (kvp_table_parity()). So each piece can be
+ * verified by itself. A piece that was made from the others counts only if it has its sum.
  *
  * Callers of these functions hold the range lock of the whole stripe. @leaf is the leaf of the
  * table that the row is below, which knows the vdev.
@@ -24,42 +23,44 @@ struct page;
 /** kvp_row_place() - home of a piece */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece);
 
-/** kvp_row_block_at() - the pool's block that piece @piece, not the parity, of @row is */
+/** kvp_row_block_at() - the block of the pool that is piece @piece of @row; not for the parity */
 u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece);
 
-/** kvp_row_sum() - the sum that @page has as that piece */
+/** kvp_row_sum() - the sum of @page as that piece */
 u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
 
-/** kvp_row_entry() - what the table says of a piece */
+/** kvp_row_entry() - the table's entry of a piece */
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece);
 
-/** kvp_row_load() - what is at @block of a leg, however long memory is short; its error */
+/**
+ * kvp_row_load() - read @block of a leg, and wait for memory as long as it takes; returns its error
+ */
 int __must_check kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
 
 /**
- * kvp_row_read() - one piece from its home, verified; counts what is wrong
+ * kvp_row_read() - read one piece from its home, and verify it; counts errors
  *
- * Data that is unwritten or poisoned is zeros. Return: 0; -EILSEQ: it is not
- * what the table says; -ENODATA: poisoned parity, or a sector that is
- * gone for good; -ENXIO: its leg is out; another -errno: its leg does not
- * answer. Context: process, waits for I/O, and for memory.
+ * Data that is unwritten or poisoned is zeros. Return: 0; -EILSEQ: it does not match the table;
+ * -ENODATA: poisoned parity, or a sector that is gone for good; -ENXIO: its leg is out; another
+ * -errno: its leg does not answer. Context: process, waits for I/O, and for memory.
  */
 int __must_check kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 			      u32 piece, struct page *page);
 
 /**
- * kvp_row_rebuild() - one piece from all others, or the SSD cache, verified; the piece itself is not read
+ * kvp_row_rebuild() - make one piece from all others, or take it from the SSD cache, and verify it;
+ * the piece itself is not read
  * @page: receives it
  * @scratch: another page
  *
- * Of parity whose sum is not known (and of no other piece) it is what it should
- * be, from verified data. Return: 0; -EBADMSG: it is lost; -EIO: a leg does not
- * answer that may have what is missing.
+ * Parity whose sum is not known (and no other piece) is not compared with a sum: it is right as it
+ * comes from verified data. Return: 0; -EBADMSG: it is lost; -EIO: a leg that may have a missing
+ * piece does not answer.
  */
 int __must_check kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 				 u32 piece, struct page *page, struct page *scratch);
 
-/** kvp_row_heal() - a bad piece gets @good; its leg is given up if it does not take it */
+/** kvp_row_heal() - overwrite a bad piece with @good; its leg is given up if that fails */
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *good, struct page *scratch);
 
@@ -72,7 +73,9 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 int __must_check kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 				   struct page *page, struct page *spare);
 
-/** kvp_row_scrub_parity() - verify the parity of a row, and mend or compute it; as kvp_home_read() */
+/**
+ * kvp_row_scrub_parity() - verify the parity of a row, and repair or compute it; as kvp_home_read()
+ */
 int __must_check kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row,
 				      struct page *page, struct page *scratch);
 

@@ -6,7 +6,7 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-/* Rows of a stripe, counted from its first one; none if they end where they begin. */
+/* Rows of a stripe, counted from its first one; none if @from equals @to. */
 struct rows {
 	u32 from, to;
 };
@@ -21,7 +21,10 @@ static u64 base_of(const struct kvp_stripe_read *s, u64 block)
 	return block - block % kvp_stripe_blocks(geometry(s));
 }
 
-/* What is wanted of piece @piece, not the parity, of the stripe that begins with @base. */
+/*
+ * The rows that the reader wants of piece @piece, not the parity, of the stripe that begins with
+ * @base.
+ */
 static struct rows wanted(const struct kvp_stripe_read *s, u64 base, u32 piece)
 {
 	u32 chunk = geometry(s)->chunk_blocks;
@@ -33,7 +36,7 @@ static struct rows wanted(const struct kvp_stripe_read *s, u64 base, u32 piece)
 	return (struct rows){ (u32)(from - at), (u32)(to - at) };
 }
 
-/* The piece that the leg has that is out; 0: the parity, or no leg is out. */
+/* The piece on the leg that is out; 0: the parity, or no leg is out. */
 static u32 missing_piece(const struct kvp_stripe_read *s, u64 base)
 {
 	const struct kvp_geometry *g = geometry(s);
@@ -50,7 +53,10 @@ static struct rows missing(const struct kvp_stripe_read *s, u64 base)
 	return piece ? wanted(s, base, piece) : (struct rows){ 0, 0 };
 }
 
-/* The slot of @row of a piece. What the reader does not want is of the first stripe or the last. */
+/*
+ * The slot of @row of a piece. Blocks that the reader does not want are in the first stripe or the
+ * last.
+ */
 static u32 slot_of(const struct kvp_stripe_read *s, u64 base, u32 piece, u32 row)
 {
 	const struct kvp_geometry *g = geometry(s);
@@ -75,7 +81,10 @@ u32 kvp_stripe_read_own(const struct kvp_stripe_read *s)
 
 /* --- beginning ---------------------------------------------------------------------------- */
 
-/* Does the buffer have anything of the rows of which blocks are made? It may be on its way home. */
+/*
+ * True if the buffer has a version in rows of which blocks are made. That version may be going
+ * home.
+ */
 static bool rows_change(const struct kvp_stripe_read *s)
 {
 	const struct kvp_geometry *g = geometry(s);
@@ -120,7 +129,10 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 		.out = v->nr_legs,
 		.changes = READ_ONCE(leaf->changes),
 	};
-	/* If a leg is in use here that lacks a write, it was given up later; then the entry changed. */
+	/*
+	 * If a leg is in use here that lacks a write, it was given up later. Then the entry has
+	 * changed.
+	 */
 	smp_rmb();
 	for (i = 0; i < v->nr_legs; i++)
 		if (!kvp_leg_usable(&v->legs[i])) {
@@ -130,18 +142,18 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 	if (nr_out > 1)
 		return false;
 	s->lacking = nr_out && any_missing(s);
-	/* Only to spare the work: kvp_stripe_read_make() would find that out. */
+	/* This only spares work: kvp_stripe_read_make() would find it out, too. */
 	s->rebuild = s->lacking && !rows_change(s);
 	return true;
 }
 
 /* --- cutting ------------------------------------------------------------------------------ */
 
-/* What is read of one leg. */
+/* The parts that are read from one leg. */
 struct cut {
 	const struct kvp_stripe_read *s;
-	u64 base, home;		/* of the stripe: its first block, and its first row on the leg */
-	u32 piece;		/* that the leg has of it */
+	u64 base, home;		/* of the stripe: its first block; its first row on the leg */
+	u32 piece;		/* the leg's piece of the stripe */
 	bool (*add)(void *to, u64 at, u32 slot, u32 nr);
 	void *to;
 };
@@ -153,9 +165,9 @@ static bool add_rows(const struct cut *c, u32 piece, u32 from, u32 to)
 }
 
 /*
- * The parity goes where the missing piece belongs. Where none is missing, that of a stripe
- * that is read as a whole comes with it from a disk that seeks: so what follows one
- * read is what the next one begins with, and the device's queue can make one request of both.
+ * Parity goes to the slots of the missing piece. If no piece is missing, a disk that seeks reads
+ * the parity of a whole stripe along: then the next read begins where this one ends, and the
+ * device's queue can join the two.
  */
 static bool add_parity(const struct cut *c, const struct kvp_leg *leg)
 {
@@ -171,7 +183,7 @@ static bool add_parity(const struct cut *c, const struct kvp_leg *leg)
 	return c->add(c->to, c->home, KVP_SLOT_JUNK, chunk);
 }
 
-/* What the reader wants, and around it what is needed of the rows that are made. */
+/* Add the rows that the reader wants, and those around them that the missing rows are made of. */
 static bool add_data(const struct cut *c)
 {
 	struct rows in = wanted(c->s, c->base, c->piece), need = { 0, 0 };
@@ -205,7 +217,7 @@ bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
 
 /* --- making ------------------------------------------------------------------------------- */
 
-/* Is the piece part of the row's sum? Unwritten and poisoned data is zeros. */
+/* True if the piece is part of the row's sum. Unwritten and poisoned data is zeros. */
 static bool counts(const struct kvp_stripe_read *s, u64 row, u32 piece)
 {
 	return kvp_entry_state(kvp_row_entry(s->leaf->v->pool, s->leaf, row, piece)) ==
@@ -215,13 +227,13 @@ static bool counts(const struct kvp_stripe_read *s, u64 row, u32 piece)
 /* A stripe of which blocks are made. */
 struct make {
 	const struct kvp_stripe_read *s;
-	u64 base, row;		/* of the stripe: its first block, and row */
-	u32 piece;		/* that is missing */
+	u64 base, row;		/* of the stripe: its first block; its first row */
+	u32 piece;		/* the missing piece */
 	void (*xor)(void *to, u32 slot, u32 from, u32 nr);
 	void *to;
 };
 
-/* Add what piece @piece has, as many rows at once as lie side by side. */
+/* Add the contents of piece @piece, as many rows at once as lie side by side. */
 static void add_piece(const struct make *m, struct rows r, u32 piece)
 {
 	u32 slot = 0, from = 0, nr = 0, k;
@@ -245,7 +257,7 @@ static void add_piece(const struct make *m, struct rows r, u32 piece)
 		m->xor(m->to, slot, from, nr);
 }
 
-/* Blocks that were made of a stripe, or -EAGAIN. */
+/* The number of blocks made in a stripe, or -EAGAIN. */
 static int make_stripe(const struct make *m)
 {
 	struct rows r = missing(m->s, m->base);
@@ -266,8 +278,8 @@ static int make_stripe(const struct make *m)
 }
 
 /*
- * A version that was on its way home at any time since the beginning is in the buffer
- * still, or its entry has changed before it left.
+ * True if no write to these rows was going home since the beginning. Such a version would still be
+ * in the buffer, or its entry would have changed before it left the buffer.
  */
 static bool settled(const struct kvp_stripe_read *s)
 {
@@ -292,6 +304,6 @@ int kvp_stripe_read_make(const struct kvp_stripe_read *s,
 			return n;
 		made += n;
 	}
-	/* Last: the entries that counted must not have changed either. */
+	/* Last, since the entries that were used must not have changed either. */
 	return settled(s) ? made : -EAGAIN;
 }
