@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recovery brings home what the log holds as data, and says so in the table. */
+/* Recovery brings home what the log holds as data, and enters it in the table. */
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
@@ -60,7 +60,10 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, 
 	return ret;
 }
 
-/* What lies between two blocks of the pool, on all vdevs without parity: rows.c knows of the others. */
+/*
+ * Discard what lies between two blocks of the pool, on all vdevs without parity; rows.c deals with
+ * the others.
+ */
 static int discard_plain(struct kvp_recovery *rec, u64 block, u64 end)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -91,9 +94,9 @@ static u64 next_data(struct kvp_recovery *rec, u64 block, u64 end)
 }
 
 /*
- * But for blocks that have data behind the discard: that may be home, and in the table. To unwrite
- * it there would be made durable long before it comes home once more (retain.c), or, if this recovery
- * is cut, before anybody brings it home.
+ * Skips blocks that have data behind the discard: the data may be home, and in the table. To
+ * unwrite its entry would become durable long before the data comes home again (retain.c). Or this
+ * recovery is cut, and the data does not come home before the entry is read.
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
 {
@@ -134,7 +137,7 @@ static int apply_data_batch(struct kvp_recovery *rec, const u64 *blocks, const u
 	return ret ?: kvp_recovery_relieve(rec);
 }
 
-/* Bring home what of the entry at @h is the newest of its block. */
+/* Bring home each record of the entry at @h that is the newest of its block. */
 static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
 {
 	u32 i, n = 0, payloads = 0;
@@ -152,7 +155,7 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);
 		if (newest && newest->kind == KVP_REC_DATA && newest->payload == payload) {
-			/* A batch has room for all that an entry has. */
+			/* A batch has room for all blocks of an entry. */
 			if (WARN_ON_ONCE(!kvp_batch_add(rec->batch, kvp_locate(rec->pool, r.block).v,
 							kvp_home_block(rec->pool, r.block),
 							kvp_segment_page(rec, leg, payload))))
@@ -176,7 +179,7 @@ static int apply_entries(struct kvp_recovery *rec)
 		leg = kvp_recovery_next(rec, &h);
 		if (leg < 0 && leg != -ENOENT)
 			return leg;
-		/* It may have passed on to a generation in which there is nothing. */
+		/* The loop may have passed on to a generation that is empty. */
 		if (leg < 0 && rec->end.lsn >= rec->scanned)
 			break;
 		if (leg < 0)

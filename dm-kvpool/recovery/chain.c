@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The chain of parity that a recovery of a parity1 appends to the log before it
- * writes anything home.
+ * The chain of parity that a recovery of a parity1 appends to the log before it writes anything
+ * home.
  *
- * It begins with the segment behind the log's end, and has a nonce of its own,
- * which the superblock names before the first entry is written (R11). Its last
- * entry says that it is the last; when that is durable the superblock says that the chain
- * is complete, and only when that is durable anything goes home. Until then the
- * chain does not count, and the next recovery begins it anew, at the same place under
- * another nonce. From then on it holds all that the next recovery needs. So there are
- * never more than the two, however often recoveries are cut short.
+ * It begins with the segment behind the log's end, and has a nonce of its own, which the superblock
+ * names before the first entry is written (R11). Its last entry says that it is the last. When that
+ * is durable, the superblock says that the chain is complete, and only when that is durable
+ * anything goes home. Until then the chain does not count, and the next recovery begins it anew, at
+ * the same place under another nonce. From then on the chain holds all that the next recovery
+ * needs. So there are never more than log and chain, however often recoveries are cut short.
  *
- * Whether it is complete is never concluded from what can be read of it (R27):
+ * Recovery never concludes from the blocks that it can read whether the chain is complete (R27):
  *
- *   not complete, by the superblock  It is not read. Nothing is home that it is for.
- *   complete, and read to its end    Taken, twice to the same place.
- *   complete, and a leg is silent    Refused: it is there, and a later start finds it.
- *   complete, and damaged in all copies, or lost by their medium  It was needed only where a row was half written and a
- *	block of it has to be made. So all rows are resolved without it first, and nothing is written: if none loses
- *	a block, another chain is begun; else the start is refused, until the leg is there that has the block.
- *   begun anew in place of that, by the superblock  It is not read. But rows may be half written, as the one before was
- *	complete, and a leg may be missing now that was there then: so all rows are tried first, again.
- *   of an older module               The superblock does not say. As before: it is complete if its last entry is found.
+ *   not complete, by the superblock  It is not read. No row is home for which it was made.
+ *   complete, and read to its end    Its parity is used. Used twice, it gives the same result.
+ *   complete, and a leg is silent    Refused: the chain is there, and a later start finds it.
+ *   complete, and damaged in all copies, or lost by their medium  It is needed only for a row that
+ *       is half written and has a block to be rebuilt. So recovery first resolves all rows without
+ *       it, and writes nothing. If no row loses a block, it begins another chain. Else the start is
+ *       refused until the leg with the block is back.
+ *   begun anew in place of that, by the superblock  It is not read. But rows may be half written,
+ *       as the chain before was complete, and a leg may be missing now that was there then. So
+ *       recovery first tries all rows again.
+ *   of an older module               The superblock does not say. As before: the chain is complete
+ *       if its last entry is found.
  *
- * A crash between the last entry and that superblock: not complete, and it is written once more. A superblock that
- * only some legs have: they say complete, and it is; the others do not, and nothing was home (R13).
+ * A crash between the last entry and that superblock: the chain is not complete, and is written
+ * once more. A superblock that only some legs have: if it is chosen, the chain is complete; if
+ * another one is, nothing was home (R13).
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -43,7 +46,7 @@ struct kvp_recovery_chain {
 	bool begun;
 	u64 nonce;
 	struct kvp_log_mark head;
-	u32 nr;				/* rows that gather for the next entry */
+	u32 nr;				/* rows that wait for the next entry */
 	struct kvp_rec recs[KVP_ENTRY_MAX_DATA];
 	struct page *pages[KVP_ENTRY_MAX_DATA + 1];	/* [0]: the header's block */
 };
@@ -76,7 +79,7 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 	return c ? 0 : -ENOMEM;
 }
 
-/* Where the log is full. */
+/* The position at which the log is full. */
 static u64 log_limit(const struct kvp_recovery *rec)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -116,7 +119,7 @@ static int begin(struct kvp_recovery *rec)
 	return ret;
 }
 
-/* The superblock says so, durably, before anything goes home. */
+/* The superblock says that the chain is complete, durably, before anything goes home. */
 static int say_complete(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -136,7 +139,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	u32 i, taken = 0, needed;
 
 	memset(ios, 0, sizeof(ios));
-	/* Nothing else is on its way: the memory of any entry will do. */
+	/* No other entry is in flight, so the memory of any entry will do. */
 	needed = v->ops->lay(rec->pool->log, 0, v, h, rec->chain->pages, h->blocks, ios);
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io *io = &ios[i];
@@ -153,11 +156,11 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		if (!kvp_leg_fail(io->leg, "a log write failed"))
 			return kvp_recovery_cannot_write(rec, io->leg, io->block);
 	}
-	/* A leg that was given up is recorded out before anything relies on the others. */
+	/* A leg that was given up is recorded out before recovery relies on the others. */
 	return taken >= needed ? kvp_members_settle(rec->pool) : -EIO;
 }
 
-/* Room for @nr rows at the chain's head, or at the next segment's start: how many fit. */
+/* How many of @nr rows fit at the chain's head, or at the next segment's start. */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -173,7 +176,7 @@ static u32 room(struct kvp_recovery *rec, u32 nr)
 	return min(nr, kvp_log_entry_most(g, 1, min_t(u64, end - c->head.lsn, KVP_MAX_ENTRY_BLOCKS)));
 }
 
-/* Its header, to pages[0]. */
+/* Seal the header, into pages[0]. */
 static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr *h)
 {
 	struct kvp_recovery_chain *c = rec->chain;
@@ -203,7 +206,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 	c->head = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
 }
 
-/* Those that were not written come first next time. */
+/* Rows that were not written come first in the next entry. */
 static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 {
 	u32 i;
@@ -214,7 +217,7 @@ static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 		swap(c->pages[1 + i], c->pages[1 + i + nr]);
 }
 
-/* Append what has gathered; with @last all of it, and the mark that it is all. */
+/* Append the waiting rows; with @last all of them, and the mark of the last entry. */
 static int append(struct kvp_recovery *rec, bool last)
 {
 	struct kvp_recovery_chain *c = rec->chain;
@@ -257,7 +260,7 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 	struct kvp_recovery_chain *c = rec->chain;
 	int ret;
 
-	/* Nothing was added, or the last one has its place in the entry that says so. */
+	/* No row was added, or the last rows go into the entry with the mark. */
 	if (!c->nr)
 		return 0;
 	ret = append(rec, true) ?: say_complete(rec);
@@ -284,13 +287,13 @@ static int find_last(struct kvp_recovery *rec, bool *complete)
 		*complete = h.flags & KVP_LOG_LAST;
 		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
 	}
-	/* An entry that could not be read then, and so did not count, does not count now. */
+	/* An entry that could not be read then, and so did not count, must not count now. */
 	if (*complete)
 		rec->log_end = limit;
 	return leg >= 0 || leg == -ENOENT ? 0 : leg;
 }
 
-/* The superblock says that it is complete, and no copy that was read has its next entry. */
+/* The superblock says that the chain is complete, but no copy that was read has its next entry. */
 static int damaged(struct kvp_recovery *rec)
 {
 	if (kvp_unread_is_silent(&rec->end_unread))

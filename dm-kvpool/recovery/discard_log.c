@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of a cache is given up, by order: no SSD that has it is there, or it is damaged
- * on all that are (R14). What was only there is lost.
+ * The log of a cache is given up, by order: no SSD with it is there, or it is damaged on all that
+ * are (R14). Versions that only this log held are lost.
  *
- * Where no header can be read, the blocks cannot be told. Where one can, be
- * it on an SSD that was recorded out before the end, or behind an entry that is damaged,
- * it names blocks and sums: of a block whose newest record found is data, and whose entry in the table
- * has another sum, something newer than what is at home was acknowledged. It is poisoned
- * (R8). Nothing is ever taken from there (R17), so what an outdated SSD says can
- * only make EIO of a block, never a version.
+ * If no header can be read, recovery does not know which blocks are lost. A header may be readable
+ * on an SSD that was recorded out before the end, or behind a damaged entry. It names blocks and
+ * sums. If the newest record found of a block is data, and its table entry has another sum, then a
+ * newer version than the one at home was acknowledged. That block is poisoned (R8). Recovery never
+ * takes contents from there (R17). So an outdated SSD can turn a block into EIO, but never into an
+ * old version.
  *
- *   intents   are at home or are not: by its sum a block shows that by itself
- *   discards  what is older is history. What they have thrown away may be back
+ *   intents   the block is at home or is not: its sum shows which
+ *   discards  contents older than the discard may be back
  *
- * What an SSD in use does not tell because it does not answer is no reason to keep silent about a block: then
- * nothing is given up yet (R27). A bad sector is; and so is one that was recorded out, which may never answer again.
+ * If an SSD in use does not answer, it may name lost blocks, so nothing is given up yet (R27). A
+ * bad sector is given up, and so is an SSD that was recorded out, which may never answer again.
  * Plain -EIO may be either, so it is counted, SSD by SSD:
  *
- *   some blocks of an SSD in use     bad sectors: passed over
- *   most of its blocks               it does not answer: refused, by its name, before any block is poisoned. A later
- *                                    start asks again; or it is left out, with '-' in its place
- *   all, and the medium has lost it  no later start gets it: passed over
+ *   some blocks of an SSD in use     bad sectors: skipped
+ *   most of its blocks               the SSD does not answer: the start is refused, with its name,
+ *       before any block is poisoned. A later start asks it again; or '-' in its place leaves it
+ *       out
+ *   all, and the medium has lost it  no later start can read it: skipped
  *
  *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
  *   2. Blocks are poisoned, in memory; a checkpoint on the way still names the log.
- *   3. The checkpoint that has all poison names an empty log under a new nonce and
- *      epoch. Until it is durable nothing was given up: with the SSDs the next start
- *      replays it, without them it is done again, to the same result.
+ *   3. The checkpoint that has all poison names an empty log under a new nonce and epoch. Until it
+ *      is durable nothing was given up: with the SSDs the next start replays the log. Without them
+ *      it does the same again, with the same result.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -92,8 +93,9 @@ static void load_all(struct kvp_recovery *rec)
 }
 
 /*
- * Does an SSD in use not answer, so that it may name blocks that are lost? Before all of it was asked for (@all) only an
- * error that is not one of a place says so: each more may take as long as a request may take.
+ * Refuse if an SSD in use does not answer, and so may name lost blocks. Before all of it was read
+ * (@all), only an error that is not one of a place shows that: each further read may take as long
+ * as a request may take.
  */
 static int refuse_silent(struct kvp_recovery *rec, bool all)
 {
@@ -113,7 +115,7 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 	return 0;
 }
 
-/* Does it decode that is in rec->hdr, of whichever generation? */
+/* True if rec->hdr decodes as a header of any generation. */
 static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -131,7 +133,7 @@ static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_
 	return false;
 }
 
-/* The header at @lsn as @leg has it; in rec->hdr, in one piece. */
+/* Get the header at @lsn from @leg, in one piece in rec->hdr. */
 static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -177,7 +179,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_counts(&r) || r.kind == KVP_REC_PARITY)
 			continue;
-		/* Of an older generation: resolved, and in the table. */
+		/* Intents and discards of an older generation are resolved, and in the table. */
 		if (old && r.kind != KVP_REC_DATA)
 			kvp_replay_settled(found, &r);
 		else
@@ -186,7 +188,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 	return ret;
 }
 
-/* All that any SSD can say of what may be in the log, whatever is missing between. */
+/* Read all headers that any SSD has in the window of the log, whatever is missing between them. */
 static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
 	const struct kvp_vdev *v = rec->pool->log_vdev;
@@ -268,7 +270,7 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* On the cache, if an SSD of it is in use: it was damaged, but it is there. */
+/* On the cache, if an SSD of it is in use: its log was damaged, but it is there. */
 static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery of blocks whose newest record is an intent (R4, R5): what is found
- * at home says whether the write got there; if it did not, an older version
- * counts, and if none is there, what the write left, or nothing at all.
+ * Recovery of blocks whose newest record is an intent (R4, R5). The block at home shows whether the
+ * write got there. If it did not, an older version counts. If there is no older version, the
+ * remains of the write count, or the block is lost.
  *
- * Only what was read says that the write did not get there (unread.c, R27). As long as a leg in sync did not give its
- * copy the newest version may be on that one. Then an older one counts only if another leg has it whole at home,
- * which the newest, had it been durable, would have replaced there too (R15, R20).
+ * Only a block that was read can show that the write did not get there (unread.c, R27). As long as
+ * a leg in sync did not give its copy, that leg may have the newest version. Then an older version
+ * counts only if another leg has it whole at home: a durable newest version would have replaced it
+ * there too (R15, R20).
  */
 #include <linux/mm.h>
 
@@ -20,7 +21,10 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* How far the window that begins at @block may go: all of it intents, and a place for each request. */
+/*
+ * How many blocks the window that begins at @block may have: all of them intents, and a place for
+ * each request.
+ */
 static u32 window_blocks(struct kvp_recovery *rec, u64 block)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -42,7 +46,10 @@ static u32 window_blocks(struct kvp_recovery *rec, u64 block)
 	return n;
 }
 
-/* What @leg has of the window, turn by turn, for rec->window_ios from @n on. Returns how many there are then. */
+/*
+ * Plan reads of the window from @leg, turn by turn, into rec->window_ios from @n on. Returns the
+ * new number of requests.
+ */
 static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -67,8 +74,8 @@ static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 }
 
 /*
- * Intents come in long runs: read their homes so, from all legs of all vdevs side by side, where segments were
- * before. Leg by leg, so that what lies together there can be one request.
+ * Intents come in long runs. Read their homes in windows, from all legs of all vdevs side by side,
+ * into the pages that held segments. Leg by leg, so that neighbours can make one request.
  */
 static void load_window(struct kvp_recovery *rec, u64 block)
 {
@@ -94,7 +101,10 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 			rec->window_good[rec->window_ios[i].leg->index] = false;
 }
 
-/* The home of @block on a leg: from the window, or read by itself. NULL if the leg does not answer. */
+/*
+ * The block at @block's home on a leg: from the window, or read by itself. NULL if the leg does not
+ * answer.
+ */
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
 			      u64 block)
 {
@@ -108,7 +118,7 @@ static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v
 	return error ? NULL : rec->scratch;
 }
 
-/* Copies of @block that are what @crc says: a bit per leg; one of them in rec->home. */
+/* Legs whose copy of @block matches @crc, as bits; rec->home has one such copy. */
 static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -131,7 +141,7 @@ static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 cr
 	return match;
 }
 
-/* All legs hold what rec->home holds, except those in @match that do already. */
+/* Write rec->home to all legs but those in @match, which have it. */
 static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -150,7 +160,7 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 	return 0;
 }
 
-/* -EIO: a leg that may have it does not answer. -EILSEQ: none has it. */
+/* Read the payload of @r. -EIO: a leg that may have it does not answer. -EILSEQ: none has it. */
 static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -191,7 +201,7 @@ static int poison(struct kvp_recovery *rec, u64 block)
 	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 
-/* A leg that did not answer may have the version that was acknowledged. */
+/* A leg that did not answer may have the acknowledged version. */
 static int refuse_silent(struct kvp_recovery *rec, u64 block)
 {
 	char what[96];
@@ -201,7 +211,7 @@ static int refuse_silent(struct kvp_recovery *rec, u64 block)
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
-/* Nothing verifies: keep what is there if a write was cut short, else say that it is lost. */
+/* No copy verifies. Keep the remains if the write was cut short, else poison the block. */
 static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -227,7 +237,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 	return poison(rec, block);
 }
 
-/* The table's version: what was there before the log began. */
+/* Resolve to the table's version: the one from before the log began. */
 static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -239,7 +249,7 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 		return PTR_ERR(leaf);
 	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
-	/* No copy can show that this is what there was. */
+	/* No copy can show that the block was so before. */
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID && kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
@@ -255,8 +265,9 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 }
 
 /*
- * The older version is in the log; or, if it is rotten there, where it was brought before the write over it began. Where
- * a leg is silent only that shows that the newest one is nowhere.
+ * The older version is in the log. If it is damaged there, it may still be at home, where it was
+ * before the newer write began. If a leg is silent, only a copy at home shows that no leg has the
+ * newest version.
  */
 static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
 {
@@ -291,7 +302,10 @@ static int resolve_block(struct kvp_recovery *rec, u64 block, struct kvp_replay_
 		if (match)
 			return write_others(rec, block, match) ?:
 			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
-		/* Closed: it was durable at home, so what is older cannot be there any more. */
+		/*
+		 * A closed intent was durable at home, so an older version cannot be there any
+		 * more.
+		 */
 		if (!kvp_recovery_open(rec, r->lsn))
 			return accept_torn(rec, block, newest->lsn);
 	}
@@ -306,7 +320,7 @@ int kvp_recovery_intents(struct kvp_recovery *rec)
 
 	if (list_empty(&rec->replay.intents))
 		return 0;
-	/* By address, so that what lies side by side is read in one go. */
+	/* In order of address, so that neighbours are read in one request. */
 	xa_for_each(&rec->replay.blocks, block, r) {
 		if (r->kind != KVP_REC_INTENT)
 			continue;

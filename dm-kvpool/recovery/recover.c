@@ -2,21 +2,20 @@
 /*
  * Recovery: bring home what the log holds.
  *
- * 1 scan      walk the chain of entries from the tail. An entry counts when
- *             header and payload verify on any leg and it names its
- *             predecessor. The first that does not ends the log, but only if
- *             nothing shows that it was durable (R10).
- * 2 equalise  legs whose copy of an accepted entry differs get the good one,
- *             so that losing a leg during recovery loses nothing (R15)
- * 3 apply     discards to the table; the newest data of each block home; then
- *             intents, by what is found at home (R4, R5)
+ * 1 scan      walk the chain of entries from the tail. An entry counts when header and payload
+ *             verify on any leg and it names its predecessor. The first that does not ends the log,
+ *             but only if nothing shows that it was durable (R10).
+ * 2 equalise  legs whose copy of an accepted entry differs get the good one, so that losing a leg
+ *             during recovery loses nothing (R15)
+ * 3 apply     discards to the table; the newest data of each block home; then intents, by what is
+ *             found at home (R4, R5)
  * 4 finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
- * The log of a cache may keep its data, and go on behind it: retain.c; or be given up, by
- * order: discard_log.c.
+ * The log of a cache may keep its data, and go on behind it: retain.c. Or an order gives it up:
+ * discard_log.c.
  *
- * Until that checkpoint is durable the old log is what counts: a crash at any
- * point means to do it all again, from the same records to the same result.
+ * Until that checkpoint is durable the old log counts. After a crash at any point the next recovery
+ * does it all again, from the same records to the same result.
  */
 #include <linux/gfp.h>
 #include <linux/random.h>
@@ -55,7 +54,10 @@ static void free_segment(struct kvp_segment *seg)
 	}
 }
 
-/* One for each leg; or two, of a log of full stripes. They also serve to look at the homes of any vdev. */
+/*
+ * One set for each leg; or two for a log of full stripes. They also serve reads of the homes of any
+ * vdev.
+ */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
 	u32 sets = kvp_log_striped(rec->pool->log_vdev->g) ? 2 : rec->seg.nr, i;
@@ -84,7 +86,7 @@ static int alloc_pages_of(struct kvp_segment *seg, u32 sets, gfp_t gfp)
 	return 0;
 }
 
-/* It can be done without. */
+/* Reading ahead is optional. */
 int kvp_recovery_alloc_ahead(struct kvp_recovery *rec)
 {
 	struct kvp_segment *a = &rec->ahead;
@@ -115,7 +117,7 @@ static int alloc_segment(struct kvp_recovery *rec)
 	return alloc_pages_of(&rec->seg, page_sets(rec), GFP_KERNEL);
 }
 
-/* Where the next generation begins, and what its first entry follows. */
+/* The position where the next generation begins, and its predecessor. */
 static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 {
 	u32 segment = rec->pool->log_vdev->g->segment_blocks;
@@ -125,7 +127,7 @@ static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 }
 
 /*
- * Step 4. A log under a new identity, empty, or behind what stays; one superblock write makes it
+ * Step 4. A log under a new identity, empty, or behind the data that stays. One superblock makes it
  * so.
  */
 static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
@@ -151,7 +153,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	return kvp_checkpoint(pool, rec->stays ? NULL : head);
 }
 
-/* Nothing on the way has said why: what is known of it. */
+/* No earlier code has given a reason. Give what is known. */
 static void explain(struct kvp_recovery *rec, int error)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -177,10 +179,9 @@ static void explain(struct kvp_recovery *rec, int error)
 }
 
 /*
- * R13: the superblock that was chosen goes to every leg in use before anything
- * else is written. A leg that lacks it, or has it in one ring only, may be the
- * only one to come back after the next crash, with a superblock that names the
- * slots which the checkpoint is about to write.
+ * R13: the superblock that was chosen goes to every leg in use before anything else is written. A
+ * leg that lacks it, or has it in one ring only, may be the only one to come back after the next
+ * crash. Its superblock may name the slots that the checkpoint is about to write.
  */
 static int roll_forward(struct kvp_pool *pool)
 {
@@ -192,12 +193,12 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* Step 3. What the log holds, of singles and mirrors: home and to the table. */
+/* Step 3 for singles and mirrors: the contents of the log go home and to the table. */
 static int apply(struct kvp_recovery *rec)
 {
 	int ret;
 
-	/* Where all have parity there is nothing of it, and no need to read the log once more. */
+	/* If all vdevs have parity, the log has no such data and need not be read again. */
 	if (rec->pool->parity && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
@@ -209,8 +210,8 @@ static int apply(struct kvp_recovery *rec)
 }
 
 /*
- * Step 3, for rows. The same of those with parity; @complete: an earlier recovery has come as far
- * as writing home.
+ * Step 3 for vdevs with parity; @complete: an earlier recovery had logged its chain and begun to
+ * write home.
  */
 static int apply_rows(struct kvp_recovery *rec, bool complete)
 {
@@ -219,7 +220,7 @@ static int apply_rows(struct kvp_recovery *rec, bool complete)
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
-/* Nothing was read yet. */
+/* Begin as if nothing was read yet. */
 static void read_anew(struct kvp_recovery *rec)
 {
 	kvp_replay_exit(&rec->replay);
@@ -230,7 +231,7 @@ static void read_anew(struct kvp_recovery *rec)
 
 /*
  * Read the log. If it stays, each read of a block verifies that block later. If it cannot stay, for
- * want of memory or of generations, all of it is verified now, before anything goes home.
+ * lack of memory or of generations, all of it is verified now, before anything goes home.
  */
 static int read_log(struct kvp_recovery *rec)
 {
@@ -241,7 +242,7 @@ static int read_log(struct kvp_recovery *rec)
 	if (ret)
 		return ret;
 	rec->stays = kvp_recovery_spill(rec);
-	/* What goes home is read, and not only its header. */
+	/* Blocks that go home must be read, not only their headers. */
 	if (!rec->stays)
 		rec->known = 0;
 	if (rec->stays || !rec->skipped)
@@ -251,10 +252,7 @@ static int read_log(struct kvp_recovery *rec)
 	return kvp_recovery_scan(rec);
 }
 
-/*
- * Steps 1 and 2. Find out what the log holds; or note, by order, that this cannot be known any
- * more.
- */
+/* Steps 1 and 2. Read the log; or note that it cannot be read, and that an order gives it up. */
 static int look(struct kvp_recovery *rec)
 {
 	struct kvp_recovery_info *info = &rec->pool->recovery;
@@ -265,7 +263,7 @@ static int look(struct kvp_recovery *rec)
 		ret = read_log(rec);
 	if (ret != -EUCLEAN)
 		return ret;
-	/* It ends in the middle: R10. */
+	/* The log ends in the middle: R10. */
 	info->give_up = info->may_give_up;
 	if (info->give_up)
 		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
@@ -276,7 +274,7 @@ static int look(struct kvp_recovery *rec)
 	return info->give_up ? 0 : ret;
 }
 
-/* Only what lost blocks there are is brought to the table. */
+/* Enter only lost blocks in the table. */
 static int go_on_without_log(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	int ret = kvp_recovery_give_up(rec);
@@ -302,7 +300,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	rec->scanned = rec->end.lsn;
 	if (!ret)
 		ret = kvp_recovery_chain_read(rec, &complete);
-	/* Before a leg that is missing is recorded out: it may have what the chain had. */
+	/* Before a missing leg is recorded out: it may have a copy of the chain. */
 	if (!ret && rec->chain_lost && !kvp_pool_readonly(rec->pool))
 		ret = kvp_recovery_rows_try(rec);
 	if (ret && !rec->refusal->why[0])

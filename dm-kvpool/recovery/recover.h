@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a log means after a crash. */
+/* Bring home what a log holds after a crash. */
 #ifndef KVP_RECOVER_H
 #define KVP_RECOVER_H
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the files of this folder. Recovery is one thread.
+ * Shared by the files of this folder. Recovery is one thread.
  *
  * kvp_recover() is called once, by kvp_pool_start(), after the labels were chosen and before a
- * request is served. recover.c has the list of steps. Until its last superblock is durable nothing
- * of the old log is given away, so a cut at any point leads to the same result again.
+ * request is served. recover.c has the list of steps. Until its last superblock is durable the old
+ * log stays as it is, so a cut at any point leads to the same result again.
  *
  *   scan.c         which entries count, and where the log ends (R10)
  *   segment.c      a segment of the log in memory, as each leg has it
- *   stripes.c      the same of a cache of kind parity1
+ *   stripes.c      the same for a cache of kind parity1
  *   unread.c       what could not be read is not absent (R27)
  *   apply.c        data goes home
- *   intents.c      what of direct writes is home, and what is not (R4, R5)
+ *   intents.c      which direct writes are home (R4, R5)
  *   rows.c         rows of a parity1; chain.c: their parity, logged before anything goes home
  *   retain.c       the log of a cache keeps its data
  *   discard_log.c  the log of a cache is given up by order (R14)
  *
- * What entries say of a block is kept in policy/replay.h; what they say of rows in
- * policy/history.h. Both are pure, and tested by themselves.
+ * Records of blocks are kept in policy/replay.h, records of rows in policy/history.h. Both are
+ * pure, and tested by themselves.
  *
- * A function returns -errno with the refusal filled, or leaves it to explain() in recover.c. A
- * start that is refused has changed nothing that the old log does not say again.
+ * A function returns -errno with the refusal filled, or leaves it to explain() in recover.c. The
+ * next start can do again all that a refused start has changed.
  *
  * Locks: sb_lock around superblocks, checkpoint_lock around checkpoints. Range locks are not
  * needed, as nothing else runs.
@@ -35,32 +35,35 @@
 
 #define KVP_NO_SEGMENT	(~0ull)	/* no segment begins there */
 
-/* One segment of the log as every leg has it of the vdevs that carry the log. */
+/* One segment of the log, as each leg of the vdevs with the log has it. */
 struct kvp_segment {
 	u64 lsn;		/* of its first block */
-	u32 from, read;		/* its blocks from, up to read, are in memory */
-	u32 blocks;		/* as many as there are pages of each leg: that of the log with which it began */
-	u32 nr;			/* of legs; there may be more pages, for other reads */
+	u32 from, read;		/* blocks from @from up to @read are in memory */
+	/* pages for each leg: the segment size of the log that recovery began with */
+	u32 blocks;
+	u32 nr;			/* legs; there may be more pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
 	struct page **pages[KVP_MAX_LEGS];
-	int *errors[KVP_MAX_LEGS];	/* by block: 0: it was read; else why it could not be, and its page is zeros (R27) */
+	/* by block: 0: it was read; else the error of the read, and its page is zeros (R27) */
+	int *errors[KVP_MAX_LEGS];
 	bool loaded[KVP_MAX_LEGS];
 	struct kvp_io ios[KVP_MAX_LEGS];
 	struct kvp_io_group group;
 };
 
-#define KVP_WINDOW_IOS		64	/* reads of homes at once: of each turn one from each leg */
-#define KVP_RECOVERY_ROWS	16	/* of a parity1, that go home together */
-#define KVP_DENSE_ENTRY		8	/* blocks: an SSD takes longer for one more request than for these */
+#define KVP_WINDOW_IOS		64	/* reads of homes at once: one for each turn and leg */
+#define KVP_RECOVERY_ROWS	16	/* rows of a parity1 that go home together */
+/* blocks; an SSD takes longer for one more request than for these */
+#define KVP_DENSE_ENTRY		8
 
-/* What could not be read, of several things that which is worth most to ask for again. */
+/* Of several failed reads, the one that is most worth a retry. */
 struct kvp_unread {
 	const struct kvp_leg *leg;
-	u64 block;		/* of the leg */
+	u64 block;		/* on the leg */
 	int error;		/* 0: all was read */
 };
 
-/* Of many blocks, of which any may be a bad sector: how many could not be read. */
+/* Of many blocks, any of which may be a bad sector: how many could not be read. */
 struct kvp_asked {
 	u32 asked, missed;
 	struct kvp_unread unread;
@@ -75,24 +78,28 @@ struct kvp_recovery {
 	struct kvp_pool *pool;
 	struct kvp_refusal *refusal;
 	struct kvp_replay replay;
-	u64 nonce;			/* of the chain being read */
-	u32 generation;			/* of the log that is being read: index of the superblock's; behind them the newest */
+	u64 nonce;			/* of the chain.c chain that is being read */
+	/* of the entry that is read: index in the superblock; behind those, the newest */
+	u32 generation;
 	bool stays;			/* the log keeps its data: retain.c */
-	struct list_head parked;	/* what it keeps, of each block the newest */
-	bool by_headers;		/* the payload of what was durable need not be read */
-	u64 known;			/* if so: all below was durable */
-	bool unverified;		/* of the entry that kvp_recovery_next() has found the header is in memory, no more */
-	bool dense;			/* it is a short one: the next may be read with all that follows */
-	u64 skipped;			/* blocks of payload that were not looked at */
+	struct list_head parked;	/* the versions that it keeps: of each block the newest */
+	bool by_headers;		/* payload that was durable need not be read */
+	u64 known;			/* with @by_headers: all below was durable */
+	/* only the header is in memory of the entry that kvp_recovery_next() found */
+	bool unverified;
+	bool dense;		/* that entry is short: read the next one with all that follows */
+	u64 skipped;			/* blocks of payload that were not read */
 	struct kvp_segment seg;
-	struct kvp_segment ahead;	/* the next one, on its way; without pages: there was no memory for it */
+	/* the next segment, being read; no pages: there was no memory for it */
+	struct kvp_segment ahead;
 	u64 ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
 	void *hdr;			/* a header in one piece */
 	struct kvp_log_mark end;	/* behind the last accepted entry */
-	u64 scanned;			/* behind the log's last accepted entry, without a chain.c's */
-	struct kvp_log_at log_end;	/* no record counts from there on: but for a chain.c's, the same */
+	u64 scanned;		/* behind the log's last accepted entry, not counting chain.c's */
+	/* no record counts from there on; the same, except for chain.c's entries */
+	struct kvp_log_at log_end;
 	struct kvp_log_hdr last;	/* its header */
 	u64 entries, torn;
 	u64 window;			/* homes of so many blocks from here on are in seg.pages */
@@ -100,15 +107,17 @@ struct kvp_recovery {
 	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
 	bool unclean;			/* the label did not say that the log is empty */
-	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: it was waited for in vain */
+	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: recovery has waited for it in vain */
 	struct kvp_unread end_unread;	/* of the place where no entry was found last */
-	struct kvp_asked near, far;	/* behind the end: of all blocks there, and of first headers of segments */
-	struct kvp_asked given_up[KVP_MAX_LEGS];	/* by leg of the pool: of a log that is given up */
+	/* behind the end: of all blocks near it; of first headers of segments */
+	struct kvp_asked near, far;
+	/* by leg of the pool: of a log that is given up */
+	struct kvp_asked given_up[KVP_MAX_LEGS];
 	struct kvp_unread silent;	/* of the block, or row, that is being resolved */
-	bool chain_lost;		/* one was complete, and is damaged: chain.c */
-	struct kvp_history *history;	/* of each vdev; of a parity1, in place of replay */
+	bool chain_lost;		/* a chain was complete, and is damaged: chain.c */
+	struct kvp_history *history;	/* one for each vdev; a parity1 has it instead of replay */
 	struct kvp_recovery_chain *chain;
-	struct kvp_recovery_stripes *stripes;	/* of a log of full stripes */
+	struct kvp_recovery_stripes *stripes;	/* for a log of full stripes */
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
 	struct kvp_recovery_reads *reads;
 	u32 nr_rows;
@@ -117,8 +126,8 @@ struct kvp_recovery {
 };
 
 /*
- * The block at @lsn as a leg has it, by its number in rec->seg or what kvp_recovery_next() has said;
- * its segment is in memory.
+ * The block at @lsn from a leg, given by its number in rec->seg or by kvp_recovery_next(). Its
+ * segment is in memory.
  */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
 {
@@ -138,110 +147,134 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 /**
  * kvp_recovery_page() - read one block, with patience (R27)
  *
- * Tries again where the kind of the error says that this may help, for half a second at most. Return: 0 or the
- * error of the last try, which is counted for the leg. Context: process, waits for I/O.
+ * Tries again for half a second at most if the kind of error says that this may help. Return: 0 or
+ * the error of the last try, which is counted for the leg. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block,
 				   struct page *page);
 
-/** kvp_unread_note() - @block of @leg could not be read, by @error */
+/** kvp_unread_note() - note that @block of @leg could not be read, because of @error */
 void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error);
 
-/** kvp_unread_is_silent() - may a later start read it? Not if all of it is lost for good */
+/**
+ * kvp_unread_is_silent() - true if a later start may read it, as the medium has not lost it for
+ * good
+ */
 bool kvp_unread_is_silent(const struct kvp_unread *u);
 
-/** kvp_asked_note() - one block more: @u says why it could not be read, or nothing */
+/** kvp_asked_note() - count one block more: @u has its error, or none */
 void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 
 /**
- * kvp_asked_in_vain() - true if the leg that was asked does not answer, rather than has bad sectors
+ * kvp_asked_in_vain() - true if the leg does not answer, rather than has bad sectors
  *
- * True if an error is not one of a place, or if more than half of the blocks did not come, and more
- * than one block. False if the medium has lost all of it for good: no later start can read it.
+ * True if an error is not one of a place, or if more than half of the blocks, and more than one,
+ * could not be read. False if the medium has lost all of it for good: no later start can read it.
  */
 bool kvp_asked_in_vain(const struct kvp_asked *a);
 
-/** kvp_recovery_unread() - the refusal for when an answer depends on it; @what: which, in words. Returns -EIO */
+/**
+ * kvp_recovery_unread() - refuse because the result depends on @u; @what: how, in words. Returns
+ * -EIO
+ */
 int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u,
 				     const char *what);
 
 /* --- segment.c -------------------------------------------------------------------------- */
 
-/** kvp_log_on_leg() - has @leg room for the log's @lsn? Then where. If it is there is a question of turns. */
+/**
+ * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place. Turns
+ * decide whether it has that entry.
+ */
 bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
 
-/** kvp_segment_load() - have all of the segment that holds @lsn in memory, from all legs in use */
+/**
+ * kvp_segment_load() - read all of the segment that holds @lsn into memory, from all legs in use
+ */
 void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
 
 /**
- * kvp_segment_load_copies() - the first @blocks at @lsn, from all legs in use; then the next one
- * is read ahead
+ * kvp_segment_load_copies() - read the first @blocks at @lsn, from all legs in use; then the next
+ * segment is read ahead
  */
 void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 
-/** kvp_recovery_alloc_ahead() - memory for that. Return: 0 in any case. */
+/** kvp_recovery_alloc_ahead() - memory for reading ahead. Return: 0 in any case. */
 int kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
 
-/** kvp_segment_load_begin() - its first @blocks */
+/** kvp_segment_load_begin() - read the first @blocks of the segment */
 void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 
 /**
- * kvp_segment_load_header() - what may be a header at @lsn
- * @rest: and what lies behind it in its segment, in one go
+ * kvp_segment_load_header() - read what may be a header at @lsn
+ * @rest: and the rest of its segment, in one request
  *
- * As many blocks as any leg says that it has. Not of a log of full stripes.
+ * Reads as many blocks as any leg claims the header to have. Not for a log of full stripes.
  */
 void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest);
 
-/** kvp_segment_claims() - blocks that the header at @lsn has, by any leg's first one; 0: none is there */
+/**
+ * kvp_segment_claims() - the length of the header at @lsn, from the first block of any leg; 0: no
+ * header
+ */
 u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn);
 
-/** kvp_recovery_no_ahead() - nothing is on its way any more, and what came is forgotten: the log may be written to */
+/**
+ * kvp_recovery_no_ahead() - end reading ahead, and forget what was read so: the log may be written
+ * to
+ */
 void kvp_recovery_no_ahead(struct kvp_recovery *rec);
 
 /* --- scan.c ---------------------------------------------------------------------------- */
 
-/** kvp_recovery_rewind() - rec->end is where the superblock says that the log begins */
+/** kvp_recovery_rewind() - set rec->end to where the superblock says that the log begins */
 void kvp_recovery_rewind(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_next() - the entry that follows rec->end, there or at the start of the next segment
+ * kvp_recovery_next() - find the entry that follows rec->end, there or at the start of the next
+ * segment
  *
- * Its segment is in memory then, and its header in rec->hdr. If rec->unverified the header is all that was read:
- * it is the same on all legs, and what was durable shows that the entry is as well.
- * Return: a leg on which all of it verifies, for kvp_segment_page(); of a log of full stripes it
- * is none: behind that number there is the entry as it should be. -ENOENT: there is no such entry, and
- * rec->end_unread has what was not read of the places where it might be. Another error, with the refusal
- * filled: it cannot be known, since the places that would tell could not be read (R27).
+ * Then its segment is in memory, and its header in rec->hdr. If rec->unverified, only the header
+ * was read: it is the same on all legs, and durable positions show that the entry is as well.
+ * Return: a leg on which all of it verifies, for kvp_segment_page(). For a log of full stripes the
+ * number is no leg, but of pages with the entry as it should be. -ENOENT: there is no such entry,
+ * and rec->end_unread has what could not be read of the places where it might be. Another error,
+ * with the refusal filled: this is unknown, since the places that would show it could not be read
+ * (R27).
  */
 int __must_check kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
 /**
  * kvp_recovery_scan() - read the log to its end; fills rec->replay
  *
- * With rec->by_headers what was durable counts by its headers, and rec->skipped says how much was not verified.
- * Entries that count are equal on all legs then, as far as they were read. Return: 0, or -errno with the refusal filled.
+ * With rec->by_headers, durable entries count by their headers, and rec->skipped says how many
+ * blocks were not verified. Afterwards entries that count are equal on all legs, as far as they
+ * were read. Return: 0, or -errno with the refusal filled.
  */
 int __must_check kvp_recovery_scan(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_take() - note what the entries from rec->end to @behind hold; equal on all legs then
+ * kvp_recovery_take() - note what the entries from rec->end to @behind hold; they are equal on all
+ * legs then
  *
- * Return: 0, or -errno with the refusal filled, also if it does not come as far as @behind.
+ * Return: 0, or -errno with the refusal filled, also if the log ends before @behind.
  */
 int __must_check kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
 
-/** kvp_recovery_decode() - the header in rec->hdr, @avail blocks of it; kvp_log_decode()'s errors */
+/**
+ * kvp_recovery_decode() - decode the header in rec->hdr, of which there are @avail blocks; errors
+ * as kvp_log_decode()
+ */
 int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
 				     struct kvp_why *why);
 
-/** kvp_recovery_follows() - does it name rec->end as what it follows? */
+/** kvp_recovery_follows() - true if the header names rec->end as its predecessor */
 static inline bool kvp_recovery_follows(const struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	return h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum;
 }
 
-/** kvp_recovery_sum() - what the payload of a record is summed as; of a row of parity by its vdev */
+/** kvp_recovery_sum() - the sum of a record's payload; parity of a row is summed by its vdev */
 u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data);
 
 /* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
@@ -251,115 +284,134 @@ void kvp_stripes_free(struct kvp_recovery *rec);
 
 /**
  * kvp_stripes_load() - read @blocks of the segment at rec->seg.lsn
- * @outdated: from legs that were recorded out, too
+ * @outdated: also from legs that were recorded out
  */
 void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
 
 /**
- * kvp_stripes_header() - what may be the header at @lsn, in one piece in rec->hdr
- * @try: 0 to KVP_LOG_STRIPE_TRIES - 1: of several ways to put it together of its copies, which
+ * kvp_stripes_header() - put what may be the header at @lsn into rec->hdr, in one piece
+ * @try: 0 to KVP_LOG_STRIPE_TRIES - 1: which way to combine its copies
  *
- * Return: its blocks; 0: there is none, or no such way. Its sum says whether it is one.
+ * Return: its blocks; 0: there is none, or no such way. Its sum shows whether it is a header.
  */
 u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try);
 
-#define KVP_STRIPES_MADE	1	/* what kvp_segment_page() has there: each block as it should be */
+/* kvp_segment_page() has there each block as it should be */
+#define KVP_STRIPES_MADE	1
 
-/* What was read of a place says of the entry that would be next there. */
+/* What the blocks read at a place say about the next entry. */
 enum kvp_says {
-	KVP_SAYS_ENTRY,		/* it is there: all of it verifies, and follows rec->end */
-	KVP_SAYS_NONE,		/* nothing of it is there */
-	KVP_SAYS_PART,		/* it is there in part: torn, or rotten */
-	KVP_SAYS_NOTHING,	/* what would say could not be read */
+	KVP_SAYS_ENTRY,		/* it is there: all of it verifies, and it follows rec->end */
+	KVP_SAYS_NONE,		/* no part of it is there */
+	KVP_SAYS_PART,		/* a part of it is there: it is torn, or damaged */
+	KVP_SAYS_NOTHING,	/* the blocks that would tell could not be read */
 };
 
 /**
- * kvp_stripes_entry() - the entry at @lsn, if it verifies, or can be made, and follows rec->end
- * @u: what of it could not be read is noted there
+ * kvp_stripes_entry() - find the entry at @lsn: it verifies, or can be made, and follows rec->end
+ * @u: receives the block of it that could not be read
  */
 enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u);
 
-/** kvp_stripes_error() - why the block at @lsn could not be read; 0: it was. Its segment is in memory */
+/**
+ * kvp_stripes_error() - the error of reading the block at @lsn; 0: it was read. Its segment is in
+ * memory
+ */
 int __must_check kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn);
 
-/** kvp_stripes_unread() - could neither copy of what may be a header's first block at @lsn be read? Notes it in @u */
+/**
+ * kvp_stripes_unread() - true if no copy of a header's first block at @lsn could be read; notes
+ * that in @u
+ */
 bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u);
 
-/** kvp_stripes_equalise() - of the entry that was made last, legs in use get what they have otherwise, durably */
+/**
+ * kvp_stripes_equalise() - write blocks of the entry that was made last to legs in use that differ,
+ * durably
+ */
 int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
 
 /**
- * kvp_stripes_make() - the block at @lsn, which is payload, of all others of its @row, parity included
+ * kvp_stripes_make() - make the payload block at @lsn from all others of its @row, parity included
  *
- * Only its sum says whether it is that. Uses rec->home and rec->scratch; @page may be either.
+ * Only its sum shows whether it is right. Uses rec->home and rec->scratch; @page may be either.
  * Return: 0 or -EIO.
  */
 int __must_check kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page);
 
-/** kvp_stripes_read() - the data of @r, in rec->home: as it lies there, or made; 0 or -EIO */
+/** kvp_stripes_read() - get the data of @r into rec->home: read it, or make it; 0 or -EIO */
 int __must_check kvp_stripes_read(struct kvp_recovery *rec, u64 block,
 				  const struct kvp_replay_rec *r);
 
 /* --- discard_log.c --------------------------------------------------------------------------- */
 
 /**
- * kvp_recovery_give_up() - the log of a cache is lost, or damaged; by order
+ * kvp_recovery_give_up() - give up the log of a cache that is lost, or damaged; by order
  *
- * Blocks that are known to be lost with it are poisoned, in the table; rec->end is an empty log's,
- * which the next checkpoint makes durable together with that. Return: 0, or -errno, and
- * nothing was given up. Context: process, waits for I/O.
+ * Poisons blocks that are known to be lost with it, in the table. rec->end names an empty log,
+ * which the next checkpoint makes durable together with the poison. Return: 0; -errno: nothing was
+ * given up. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_give_up(struct kvp_recovery *rec);
 
 /* --- apply.c ---------------------------------------------------------------------------- */
 
-/** kvp_recovery_discards() - discards, to the table, but of blocks with data behind them */
+/**
+ * kvp_recovery_discards() - enter discards in the table, except for blocks with data behind them
+ */
 int __must_check kvp_recovery_discards(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_discard() - what of @v lies from @own to before @end becomes unwritten; of a parity1 whole stripes
+ * kvp_recovery_discard() - make blocks of @v from @own to before @end unwritten; whole stripes of a
+ * parity1
  *
- * Pages of the table in which nothing is written are not looked at. Return: 0 or -errno.
+ * Pages of the table in which nothing is written are not read. Return: 0 or -errno.
  */
 int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own,
 				      u64 end);
 
-/** kvp_recovery_data() - the newest data of each block, home and to the table */
+/** kvp_recovery_data() - bring the newest data of each block home, and enter it in the table */
 int __must_check kvp_recovery_data(struct kvp_recovery *rec);
 
-/** kvp_recovery_set() - an entry of the table */
+/** kvp_recovery_set() - set an entry of the table */
 int __must_check kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc,
 				  enum kvp_entry_state state);
 
 /** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */
 int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
-/** kvp_recovery_cannot_write() - the refusal for when a leg does not take a block that cannot be given up */
+/**
+ * kvp_recovery_cannot_write() - refuse because a leg that cannot be given up does not take a block
+ */
 int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
 					   u64 at);
 
 /* --- retain.c ------------------------------------------------------------------------------ */
 
 /**
- * kvp_recovery_spill() - the log was read: may its data stay there, to come home later?
+ * kvp_recovery_spill() - the log was read: prepare to leave its data there, to come home later
  *
- * If so, rec->parked has a version of each block whose newest record is data.
- * Return: false also without memory for them all: kvp_recovery_data() has to bring them home.
+ * If so, rec->parked has a version of each block whose newest record is data. Return: true if the
+ * data may stay. False also without memory for all versions: then kvp_recovery_data() has to bring
+ * the data home.
  */
 bool kvp_recovery_spill(struct kvp_recovery *rec);
 
-/** kvp_recovery_unspill() - they are not wanted */
+/** kvp_recovery_unspill() - free those versions */
 void kvp_recovery_unspill(struct kvp_recovery *rec);
 
-/** kvp_recovery_retain() - they are in the write buffer. Clears rec->stays if there are none. */
+/**
+ * kvp_recovery_retain() - put those versions into the write buffer. Clears rec->stays if there are
+ * none.
+ */
 void kvp_recovery_retain(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 
-/** kvp_recovery_intents() - blocks whose newest record is an intent, by what is at home */
+/** kvp_recovery_intents() - resolve blocks whose newest record is an intent, by what is at home */
 int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 
-/** kvp_recovery_open() - may the intents of the entry at @lsn have been cut short (R5)? */
+/** kvp_recovery_open() - true if the intents of the entry at @lsn may have been cut short (R5) */
 bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn);
 
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
@@ -368,24 +420,29 @@ int __must_check kvp_recovery_rows_alloc(struct kvp_recovery *rec);
 void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_each_row() - all rows of @v that the log knows of are resolved
- * @fn: called whenever KVP_RECOVERY_ROWS have gathered. What is left at the end has not been
- *	resolved.
+ * kvp_recovery_each_row() - resolve all rows of @v that the log knows of
+ * @fn: called for KVP_RECOVERY_ROWS rows at a time. The last rows, fewer than that, are left to the
+ *	caller, and not resolved yet.
  */
 int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
 			  int (*fn)(struct kvp_recovery *rec));
 
-/** kvp_recovery_rows_log() - parity that the log lacks, into a chain (R6): before anything goes home */
+/**
+ * kvp_recovery_rows_log() - log parity that the log lacks, as a chain (R6), before anything goes
+ * home
+ */
 int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_rows_try() - could all rows be resolved without parity that is lost?
+ * kvp_recovery_rows_try() - try to resolve all rows without parity that is lost
  *
- * Nothing is written. Return: 0, or -errno with the refusal filled: a block would be lost.
+ * Writes nothing. Return: 0, or -errno with the refusal filled: a block would be lost.
  */
 int __must_check kvp_recovery_rows_try(struct kvp_recovery *rec);
 
-/** kvp_recovery_rows_home() - all that the log knows of, home and to the table */
+/**
+ * kvp_recovery_rows_home() - bring all rows that the log knows of home, and enter them in the table
+ */
 int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 
 /* --- chain.c, of a parity1 -------------------------------------------------------------- */
@@ -393,14 +450,22 @@ int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 int __must_check kvp_recovery_chain_alloc(struct kvp_recovery *rec);
 void kvp_recovery_chain_free(struct kvp_recovery *rec);
 
-/** kvp_recovery_chain_read() - does the superblock name a chain with its last entry? Then note what it holds. */
+/**
+ * kvp_recovery_chain_read() - if the superblock names a chain with its last entry, note what the
+ * chain holds
+ */
 int __must_check kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
 
-/** kvp_recovery_chain_add() - the parity of a row, copied; durable after kvp_recovery_chain_end() */
+/**
+ * kvp_recovery_chain_add() - add a copy of a row's parity; durable after kvp_recovery_chain_end()
+ */
 int __must_check kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row,
 					u32 crc, struct page *page);
 
-/** kvp_recovery_chain_end() - all is added: the chain is durable and complete, and rec->end behind it */
+/**
+ * kvp_recovery_chain_end() - all is added: make the chain durable and complete, and move rec->end
+ * behind it
+ */
 int __must_check kvp_recovery_chain_end(struct kvp_recovery *rec);
 
 #endif /* KVP_RECOVERY_H */

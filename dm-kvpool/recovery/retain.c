@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of an SSD cache keeps its data over a restart: what is newest of each block becomes
- * a parked version in the write buffer (log/spill.h), which is read from the SSD and goes
- * home later. Intents and discards are resolved, as they are in any recovery, and the table
- * that says so is durable with the superblock that begins the next generation of the log
- * (format/generations.h). So to the next recovery those of this generation mean: what the
- * table says, and nothing that is older in the log.
+ * The log of an SSD cache keeps its data over a restart. The newest version of each block becomes a
+ * spilled version in the write buffer (log/spill.h), which is read from the SSD and goes home
+ * later. Intents and discards are resolved, as in any recovery. The resulting table is durable with
+ * the superblock that begins the next generation of the log (format/generations.h). So in the next
+ * recovery, intents and discards of this generation mean: the table counts, and no older record in
+ * the log.
  */
 #include <linux/slab.h>
 
@@ -18,8 +18,8 @@
 #include "recovery/recovery.h"
 
 /*
- * There may be very many, and no process must be killed for them: the log can be written back
- * instead.
+ * There may be very many versions, and no process must be killed for them: the log can be written
+ * back instead.
  */
 static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
@@ -51,7 +51,10 @@ void kvp_recovery_unspill(struct kvp_recovery *rec)
 	}
 }
 
-/* In log order, as destage and the tail want them. Not if the superblock cannot name one generation more. */
+/*
+ * In log order, as destage and the tail need it. Not if the superblock cannot name another
+ * generation.
+ */
 bool kvp_recovery_spill(struct kvp_recovery *rec)
 {
 	struct kvp_replay_rec *r;

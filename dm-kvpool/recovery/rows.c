@@ -2,17 +2,15 @@
 /*
  * Recovery of a parity1, row by row (docs/design/recovery.md).
  *
- * What a row's blocks are is found first: the newest version of each in the
- * log, or else what the table says, at home. A version that is an intent is at
- * home, or not. A block that is at home only, and cannot be read there, is taken
- * out of the row's parity: the newest in the log, together with the versions
- * that it counts; or, if that does not count it, the one at home, since then
- * nothing of the row has been written after it.
+ * First, recovery finds each block of a row: the newest version in the log, or else the version
+ * that the table names, at home. An intent's version is at home, or it is not. A block that only
+ * its home has, and that cannot be read there, is computed from the row's parity. That is the
+ * newest parity in the log, together with the versions that it counts. If it does not count the
+ * block, it is the parity at home: then no part of the row was written after it.
  *
- * Two phases. First the parity of all rows of which a part will be written goes
- * into the log, as a chain of its own (chain.c), unless it is there. Then the
- * rows go home, and into the table. Rows gather, and what is read of their homes
- * is read together.
+ * There are two phases. First the parity of all rows of which a part will be written goes into the
+ * log, as a chain of its own (chain.c), unless it is there. Then the rows go home, and into the
+ * table. Several rows are resolved together, and their homes are read together.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -32,22 +30,23 @@
 
 enum piece_kind {
 	PIECE_ZERO,		/* unwritten */
-	PIECE_POISONED,		/* as the table says */
+	PIECE_POISONED,		/* the table says so */
 	PIECE_LOG,		/* the log has it */
-	PIECE_HOME,		/* home has it */
-	PIECE_REBUILT,		/* home should have it, and does not */
-	PIECE_TORN,		/* no source has it: home has what a write left that was cut short (R5) */
+	PIECE_HOME,		/* its home has it */
+	PIECE_REBUILT,		/* its home should have it, and does not */
+	/* no source has it: its home has the remains of a write that was cut short (R5) */
+	PIECE_TORN,
 	PIECE_LOST,		/* no source has it */
 };
 
 struct piece {
 	enum piece_kind kind;
-	bool logged;		/* the log says what it is */
+	bool logged;		/* the log names it */
 	bool loaded;		/* its home was read: */
-	int error;		/* 0, and @home is what is there; or why not */
+	int error;		/* 0, and @home has the block there; or the error */
 	u32 crc;
-	struct page *page;	/* contents of LOG and REBUILT; of [0] the parity that is to be */
-	struct page *home;	/* what is at home, whatever it is: contents of HOME and TORN */
+	struct page *page;	/* contents of LOG and REBUILT; for [0] the new parity */
+	struct page *home;	/* the block at home, whatever it is: contents of HOME and TORN */
 };
 
 /* A row that the log knows of. */
@@ -55,8 +54,8 @@ struct kvp_recovery_row {
 	u64 row;
 	struct kvp_tpage *leaf;
 	bool changes;		/* the log has data or discards that home may lack */
-	struct kvp_log_at newest;	/* of those */
-	bool in_flight;		/* all of it was under an intent that may have been cut short */
+	struct kvp_log_at newest;	/* the newest of those */
+	bool in_flight;		/* an intent that may have been cut short covered all of it */
 	struct piece p[KVP_STRIPE_MAX_LEGS];	/* [0]: parity */
 };
 
@@ -120,7 +119,7 @@ static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp
 	return &rec->history[vdev_of(r)->index];
 }
 
-/* What the log says of a piece of data, last before @limit, or NULL. */
+/* The last version before @limit of a piece of data in the log, or NULL. */
 static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 						const struct kvp_recovery_row *r, u32 piece,
 						struct kvp_log_at limit)
@@ -129,7 +128,9 @@ static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 				limit);
 }
 
-/* Is it likely that the home of this piece will be asked for? The parity, where data may be missing. */
+/*
+ * True if the home of this piece will probably be needed; for the parity: if data may be missing.
+ */
 static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece)
 {
 	const struct kvp_past_version *v;
@@ -143,7 +144,7 @@ static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row 
 	return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
 }
 
-/* Rows that follow one another on a leg are one request. */
+/* Read rows that follow one another on a leg as one request. */
 static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
@@ -166,7 +167,10 @@ static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	q->pages[q->nr_pages++] = r->p[piece].home;
 }
 
-/* Of all rows that have gathered. What a request did not bring is read by itself when it is asked for. */
+/*
+ * Read the homes of all gathered rows. A block that a request did not bring is read by itself when
+ * it is needed.
+ */
 static void read_homes(struct kvp_recovery *rec)
 {
 	struct kvp_recovery_reads *q = rec->reads;
@@ -188,7 +192,7 @@ static void read_homes(struct kvp_recovery *rec)
 			q->pieces[n++]->loaded = !q->ios[i].error;
 }
 
-/* Have what is at a piece's home in p->home: 0, or -errno, and rec->silent if its leg is silent. */
+/* Read a piece's home into p->home: 0, or -errno, and rec->silent is set if its leg is silent. */
 static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
@@ -204,14 +208,14 @@ static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	return p->error;
 }
 
-/* Is what is at home what @crc says? */
+/* True if the block at home has the sum @crc. */
 static bool home_is(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece, u32 crc)
 {
 	return !load_home(rec, r, piece) &&
 	       kvp_row_sum(r->leaf, r->row, piece, r->p[piece].home) == crc;
 }
 
-/* The same of what the table says, by which a leg can be judged. */
+/* The same with the sum in the table, by which a leg can be judged. */
 static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	return home_is(rec, r, piece,
@@ -220,7 +224,7 @@ static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 /* --- contents ------------------------------------------------------------------------- */
 
-/* What the log has of a piece: @row is what it can be made from there. */
+/* Place and sum of a piece in the log; @row: the row of the log that it can be made from. */
 struct logged {
 	u64 entry, lsn;
 	u32 crc;
@@ -232,7 +236,7 @@ static struct logged logged_version(const struct kvp_past_version *v)
 	return (struct logged){ v->at.lsn, v->payload, v->crc, v->row };
 }
 
-/* @piece of the row, as the log has it. */
+/* Read @piece of the row from the log. */
 static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, struct logged l,
 		    struct page *page)
 {
@@ -260,7 +264,7 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
-/* Add to @sum what the parity counts of @piece. -ENODATA: it cannot be told. */
+/* Add to @sum the version of @piece that the parity counts. -ENODATA: it is unknown. */
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, struct page *sum)
 {
@@ -285,10 +289,10 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 }
 
 /*
- * Parity that counts version @v of a piece, or with NULL what the table says of
- * it, and the limit of what else it counts: in the log; or at home, if the row
- * was written as a whole with @v. There its sum is not known, but that of what
- * is made of it is. -ENODATA: there is none.
+ * Get parity that counts version @v of a piece, or with NULL the table's version, and the limit of
+ * the other versions that it counts. It comes from the log; or from home, if the row was written as
+ * a whole with @v. There its own sum is unknown, but the sum of the block made from it is known.
+ * -ENODATA: there is none.
  */
 static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       const struct kvp_past_version *v, struct kvp_log_at *limit, struct page *sum)
@@ -315,7 +319,7 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	return 0;
 }
 
-/* Version @v of a piece lives at home only and cannot be read there: take it out of the parity. */
+/* Only its home has version @v of a piece, and cannot be read: compute it from the parity. */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		   const struct kvp_past_version *v)
 {
@@ -334,7 +338,10 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 	return 0;
 }
 
-/* Version @v of a piece, or the table's version if @v is NULL. PIECE_LOST if no source has it. */
+/*
+ * Find version @v of a piece at home, or the table's version if @v is NULL. PIECE_LOST if no source
+ * has it.
+ */
 static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			const struct kvp_past_version *v)
 {
@@ -352,7 +359,7 @@ static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	return 0;
 }
 
-/* Data or a discard is in the log, and nothing older counts. */
+/* The log has data or a discard, so no older version counts. */
 static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			  const struct kvp_past_version *v)
 {
@@ -369,7 +376,7 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 	return read_log(rec, r, i, logged_version(v), p->page);
 }
 
-/* A leg that did not answer may have the newest version, or what that can be made of (R27). */
+/* A leg that did not answer may have the newest version, or a block to make it from (R27). */
 static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 i)
 {
 	char what[96];
@@ -402,8 +409,9 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 }
 
 /*
- * The newest version of a piece was not found: may the next older one count, or with NULL what the table says? As long as a leg
- * is silent only one that is found whole at home, by its own leg or made of the others; of data in the log, by its own.
+ * The newest version of a piece was not found. True if @older, the next older one, may count; NULL
+ * is the table's version. As long as a leg is silent, it counts only if it is found whole at home,
+ * on its own leg or made from the others; data in the log, only on its own leg.
  */
 static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			    const struct kvp_past_version *older)
@@ -416,7 +424,10 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 	       (older->kind == KVP_REC_DATA && home_is(rec, r, i, older->crc));
 }
 
-/* R4: the newest version of a piece; of intents that were cut short the next older one, if they are not home. */
+/*
+ * R4: find the newest version of a piece. If it is an intent that was cut short and is not home,
+ * find the next older one.
+ */
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
 	const struct kvp_past_version *found = version_before(rec, r, i, rec->log_end);
@@ -457,7 +468,7 @@ static int resolve_row(struct kvp_recovery *rec, struct kvp_recovery_row *r)
 	return ret;
 }
 
-/* What the piece holds, or NULL: zeros. */
+/* The contents of the piece, or NULL: zeros. */
 static struct page *contents(const struct piece *p)
 {
 	if (p->kind == PIECE_LOG || p->kind == PIECE_REBUILT)
@@ -465,7 +476,10 @@ static struct page *contents(const struct piece *p)
 	return p->kind == PIECE_HOME || p->kind == PIECE_TORN ? p->home : NULL;
 }
 
-/* Into the page of piece 0; its sum, or 0 with @zero when nothing of the row is written. */
+/*
+ * Compute the parity into the page of piece 0. Returns its sum; or 0 and @zero if no block of the
+ * row is written.
+ */
 static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool *zero)
 {
 	struct page *sum = r->p[0].page;
@@ -489,10 +503,10 @@ static void put_rows(struct kvp_recovery *rec)
 		kvp_table_put(rec->pool, rec->rows[--rec->nr_rows].leaf);
 }
 
-/* What is done with the rows that have gathered. */
+/* A function for the gathered rows. */
 typedef int (*rows_fn)(struct kvp_recovery *rec);
 
-/* What has gathered is resolved, and then @fn is called for all of it. */
+/* Resolve the gathered rows, and call @fn for them. */
 static int end_rows(struct kvp_recovery *rec, rows_fn fn)
 {
 	int ret = 0;
@@ -523,7 +537,7 @@ static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 ro
 	return ++rec->nr_rows == KVP_RECOVERY_ROWS ? end_rows(rec, fn) : 0;
 }
 
-/* Gather the rows of one stripe of which the log has a block; @block is the first of them. */
+/* Gather the rows of one stripe that have a block in the log; @block is the first of those. */
 static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block, rows_fn fn)
 {
 	const struct kvp_geometry *g = v->g;
@@ -556,7 +570,7 @@ int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, ro
 	return ret;
 }
 
-/* All rows that the log knows of are resolved, and @fn called for some of them at a time. */
+/* Resolve all rows that the log knows of, and call @fn for some of them at a time. */
 static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -574,10 +588,9 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 /* --- phase 1: parity into the log ---------------------------------------------------------- */
 
 /*
- * Does the row hold what is at home only, and does the log lack parity that
- * counts all its versions? What was under an intent that was cut short may be
- * lost with a leg; and where the log has nothing that home may lack, nothing
- * will be written but what is there.
+ * True if the row has blocks that only their homes have, and the log lacks parity that counts all
+ * its versions. Not if all of the row was under an intent that was cut short: that may be lost with
+ * a leg. Nor if home lacks nothing of the log: then the row is written as it is.
  */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
@@ -654,7 +667,7 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 			kvp_found(pool, KVP_FIND_LOST, NULL, 0, kvp_row_block_at(r->leaf, r->row, i));
 }
 
-/* Is the parity at home already, as it is of most rows that were written by intent? */
+/* True if the parity at home is right already, as for most rows that were written by intent. */
 static bool parity_is_home(const struct kvp_recovery_row *r)
 {
 	return r->p[0].loaded && !r->p[0].error &&

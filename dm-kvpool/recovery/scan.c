@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery reads the log, a segment at a time from all legs: which entries
- * count, and what they hold.
+ * Recovery reads the log, a segment at a time from all legs, and finds which entries count, and
+ * what they hold.
  */
 #include <linux/mm.h>
 
@@ -34,9 +34,9 @@ static void set_nonce(struct kvp_recovery *rec)
 }
 
 /*
- * Behind the last entry of a generation the next one begins. Which is the last one the
- * superblock says: an older generation does not end where it cannot be read (R10), nor go on
- * where something can be read all of a sudden.
+ * The next generation begins behind the last entry of the one before. The superblock says which
+ * entry is the last. So an older generation does not end where it cannot be read (R10), and does
+ * not go on because a block becomes readable.
  */
 static void pass_generations(struct kvp_recovery *rec)
 {
@@ -62,7 +62,7 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp
 	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
 }
 
-/* The header at @lsn as @leg has it, in one piece in rec->hdr. */
+/* Get the header at @lsn from @leg, in one piece in rec->hdr. */
 static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
@@ -83,7 +83,7 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 	       kvp_block_sum(pool->seed, r->block, data);
 }
 
-/* Could the block at @lsn be read from @leg? Or note in @u why not. */
+/* True if the block at @lsn could be read from @leg. If not, the error goes to @u. */
 static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unread *u)
 {
 	int error = rec->seg.errors[leg][lsn - rec->seg.lsn];
@@ -97,9 +97,9 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unre
 }
 
 /*
- * The payload of the entry in rec->hdr. One block with another sum says more than all that could
- * not be read: what is durable has none. Clean blocks do not count: one of them that is rotten or
- * torn must not end the log (R10).
+ * Judge the payload of the entry in rec->hdr. One block with another sum says more than all blocks
+ * that could not be read: a durable entry has none. Clean blocks do not count: a damaged or torn
+ * one must not end the log (R10).
  */
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
@@ -124,7 +124,7 @@ static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct
 	return missed.error ? KVP_SAYS_NOTHING : KVP_SAYS_ENTRY;
 }
 
-/* What @leg says of the entry that would be next at @lsn. */
+/* What @leg says about the next entry at @lsn. */
 static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
 			     struct kvp_unread *u)
 {
@@ -138,7 +138,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct 
 	error = decode_at(rec, leg, lsn, h, &why);
 	if (!error)
 		return kvp_recovery_follows(rec, h) ? ask_payload(rec, leg, h, u) : KVP_SAYS_NONE;
-	/* Of this log, but the header of another place: of an earlier round. */
+	/* A header of this log, but of another place: it is from an earlier round. */
 	if (error != -EUCLEAN || le64_to_cpu(d->lsn) != lsn)
 		return KVP_SAYS_NONE;
 	for (at = lsn + 1; at < min(end, lsn + kvp_log_hdr_claims(d)); at++)
@@ -148,8 +148,8 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct 
 }
 
 /*
- * A leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no such entry; -EIO: that
- * cannot be told, because of what is in @u (R27). What counts as an answer: unread.c.
+ * Find a leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no
+ * such entry; -EIO: that is unknown, because of @u (R27). unread.c says what counts as an answer.
  */
 static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u)
 {
@@ -173,7 +173,7 @@ static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, s
 	return -EIO;
 }
 
-/* Does @leg have what @good has of the first @blocks of the entry? */
+/* True if the first @blocks of the entry on @leg and on @good are equal. */
 static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h, u32 blocks)
 {
 	bool same = true;
@@ -186,8 +186,9 @@ static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct 
 }
 
 /*
- * The entry at @lsn by its header alone, which has to be the same on all legs: it was durable on all of them.
- * The leg whose header is in rec->hdr, or -1: all of it has to be looked at.
+ * Accept the entry at @lsn by its header alone. The header has to be the same on all legs: it was
+ * durable on all of them. Returns the leg whose header is in rec->hdr, or -1: the whole entry has
+ * to be read.
  */
 static int known_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 {
@@ -210,12 +211,12 @@ static int known_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 			return -1;
 		}
 	}
-	/* A header is a request by itself only if there is much behind it that need not be read. */
+	/* Read a header by itself only if much payload follows that need not be read. */
 	rec->dense = good >= 0 && h->blocks <= KVP_DENSE_ENTRY;
 	return good;
 }
 
-/* Legs of its vdev that have it differently get the good copy, durable before anything goes home. */
+/* Legs of its vdev with another copy get the good one, durable before anything goes home. */
 static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
 	struct kvp_segment *seg = &rec->seg;
@@ -241,7 +242,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 				return kvp_recovery_cannot_write(rec, io.leg, io.block);
 			continue;
 		}
-		/* In memory as well: later steps may take this leg's pages. */
+		/* In memory, too: later steps may use the pages of this leg. */
 		for (b = 0; b < h->blocks; b++)
 			memcpy(page_address(kvp_segment_page(rec, i, h->lsn + b)),
 			       page_address(kvp_segment_page(rec, good, h->lsn + b)), KVP_BLOCK_SIZE);
@@ -249,7 +250,10 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 	return 0;
 }
 
-/* A discard may be of several vdevs: of each with parity it is one, however often that has its turn, and one of all others. */
+/*
+ * A discard may cover several vdevs. It counts once for each vdev with parity, however often that
+ * has its turn, and once for all others.
+ */
 static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -268,7 +272,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 	return ret;
 }
 
-/* Of one block. */
+/* A record of one block. */
 static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
 		      u64 payload, u8 row)
 {
@@ -283,7 +287,9 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
 	u8 row = payload ? kvp_log_row(rec->pool->log_vdev->g, h, (u32)(payload - h->lsn)) : 0;
 
-	/* Of an older generation: resolved, and in the table that the next one began with. */
+	/*
+	 * Of an older generation: resolved, and in the table that the next generation began with.
+	 */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
 		kvp_replay_settled(&rec->replay, r);
 		return 0;
@@ -327,7 +333,10 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 	rec->end = (struct kvp_log_mark){ sb->log_tail, sb->log_prev_lsn, sb->log_prev_csum };
 }
 
-/* Where the entry that follows rec->end may begin: there, or at the start of the next segment. */
+/*
+ * Places where the entry that follows rec->end may begin: there, or at the start of the next
+ * segment.
+ */
 static u32 next_places(const struct kvp_recovery *rec, u64 *places)
 {
 	const struct kvp_pool *pool = rec->pool;
@@ -371,13 +380,13 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
 	/*
-	 * The other place has nothing, so the next entry may be in the place that could not be
+	 * The other place has no entry. So the next entry may be at the place that could not be
 	 * read.
 	 */
 	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") : -ENOENT;
 }
 
-/* R12: the writer of this entry knew of a superblock that is not here. */
+/* R12: the writer of this entry knew a superblock that no leg here has. */
 static int stale_root(struct kvp_recovery *rec, u64 epoch)
 {
 	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
@@ -385,7 +394,7 @@ static int stale_root(struct kvp_recovery *rec, u64 epoch)
 		(unsigned long long)epoch, (unsigned long long)rec->pool->sb->epoch);
 }
 
-/* Does the header in rec->hdr, if it is one, show that the superblock is old? */
+/* Refuse if rec->hdr has a header that shows that the superblock is old. */
 static int check_epoch(struct kvp_recovery *rec, u32 avail)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -415,7 +424,7 @@ static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 	return asked;
 }
 
-/* A leg in sync that was read is an answer, as at the end. */
+/* It is an answer if a leg in sync was read, as at the end of the log. */
 static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn)
 {
 	struct kvp_unread u = { }, none = { };
@@ -424,8 +433,8 @@ static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn)
 }
 
 /*
- * Bad sectors are few, and there may be some for years. Where most of what was asked for did not come, the leg
- * does not answer, as it does where it says so itself. Then the end of the log is unknown (R27).
+ * Bad sectors are few, and some may exist for years. If most reads failed, or an error says so, the
+ * leg does not answer. Then the end of the log is unknown (R27).
  */
 static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {
@@ -434,7 +443,9 @@ static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 	return kvp_asked_in_vain(&rec->far) ? &rec->far.unread : NULL;
 }
 
-/* look_beyond() of a log of full stripes: whichever copies of a header's blocks there are. */
+/*
+ * look_beyond() for a log of full stripes: with all copies of a header's blocks that can be read.
+ */
 static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 {
 	struct kvp_log_hdr h;
@@ -453,7 +464,10 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 	return ret;
 }
 
-/* Have the first header of the segment at @lsn in memory: most are in one block, and that says whether this one is. */
+/*
+ * Read the first header of the segment at @lsn into memory. Most headers are one block, and that
+ * block tells their length.
+ */
 static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 {
 	u32 most = kvp_log_first_header(rec->pool->log_vdev->g);
@@ -463,7 +477,10 @@ static void load_first_header(struct kvp_recovery *rec, u64 lsn)
 		kvp_segment_load_begin(rec, lsn, most);
 }
 
-/* Does the block at @lsn, near or far as @a says, hold a header that shows more than was accepted? */
+/*
+ * See whether the block at @lsn has a header that shows more than was accepted; @a counts it as
+ * near or far.
+ */
 static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u64 *durable)
 {
 	u64 end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
@@ -475,7 +492,10 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u
 	note_beyond(rec, a, lsn);
 	if (rec->stripes)
 		return look_beyond_stripes(rec, lsn, durable);
-	/* Of whomever: an older activation's may be from before the log had these vdevs. */
+	/*
+	 * On any vdev: a header of an older activation may be from before the log was on these
+	 * vdevs.
+	 */
 	for (i = 0; !ret && i < rec->seg.nr; i++) {
 		const __le32 *magic;
 
@@ -491,7 +511,7 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u
 	return ret;
 }
 
-/* What the first headers of the segments from @lsn to @end show. */
+/* See what the first headers of the segments from @lsn to @end show. */
 static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *durable)
 {
 	u32 segment = rec->pool->log_vdev->g->segment_blocks;
@@ -506,10 +526,12 @@ static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *dur
 }
 
 /*
- * Of a log that may stay: what was durable, so that a header is enough for what lies below. The newest first header is at
- * most a segment and KVP_LOG_UNWITNESSED before the end. All of an older generation was durable.
+ * For a log that may stay: find up to where it was durable, as below that position headers are
+ * enough. The newest first header is at most a segment and KVP_LOG_UNWITNESSED before the end. All
+ * of an older generation was durable.
  *
- * Not the superblock's log_commit: a leg that lacks something may not have been recorded out yet when that was taken.
+ * The superblock's log_commit will not do: when it was taken, a leg that lacks an entry may not
+ * have been recorded out yet.
  */
 static int find_known(struct kvp_recovery *rec)
 {
@@ -531,10 +553,10 @@ static int find_known(struct kvp_recovery *rec)
 }
 
 /*
- * R10: a bad entry may end the log only if nothing shows that it was durable. R12 on the way.
+ * R10: a bad entry may end the log only if nothing shows that it was durable. Checks R12, too.
  *
- * The next KVP_LOG_UNWITNESSED blocks, and what is left of their last segment, may hold all that the log went
- * on with. If it went further, each segment begins with an entry that shows it.
+ * If the log went on, its next entries may lie within KVP_LOG_UNWITNESSED blocks and the rest of
+ * the segment there. If it went on further, each segment begins with an entry that shows it.
  */
 static int check_end(struct kvp_recovery *rec)
 {
@@ -551,7 +573,7 @@ static int check_end(struct kvp_recovery *rec)
 		kvp_segment_load(rec, lsn);
 		ret = look_beyond(rec, &rec->near, lsn, &durable);
 	}
-	/* A recovery by headers knows what was durable, and has looked there already. */
+	/* A recovery by headers has looked there already, to find what was durable. */
 	if (!ret && !rec->by_headers)
 		ret = look_at_segments(rec, lsn, limit, &durable);
 	if (!ret && durable > rec->end.lsn && kvp_unread_is_silent(&rec->end_unread))
@@ -588,7 +610,7 @@ int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
 	return ret;
 }
 
-/* It counts: note what it holds. */
+/* The entry counts: note what it holds. */
 static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -599,7 +621,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->end = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
 	rec->last = *h;
 	rec->entries++;
-	/* If the log stays, its tail can move bit by bit from the begin. */
+	/* If the log stays, its tail can move in small steps from the start. */
 	kvp_log_set_passed(pool, &rec->end);
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(rec->refusal, -EROFS, "import it without --readonly, then export it with --drain",

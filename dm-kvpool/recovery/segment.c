@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The log in memory, for recovery: of a segment what is wanted, as every leg has it. */
+/* The log in memory, for recovery: the parts of a segment that are needed, as each leg has them. */
 #include <linux/mm.h>
 
 #include "core/core.h"
@@ -25,8 +25,9 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
 }
 
 /*
- * Block by block, as not all could be read at once. Blocks that cannot be read must not look like anything, and it
- * is noted that they were not. Of a leg that does not answer at all they are not asked for one by one.
+ * Read block by block, as one request for all failed. A block that cannot be read must not look
+ * like anything, and its error is noted. If a leg does not answer at all, its blocks are not read
+ * one by one.
  */
 static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 leg)
 {
@@ -51,8 +52,8 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 l
 }
 
 /*
- * Begin to read @blocks from @from on, of the segment at @lsn, of which each leg has all, or nothing: any
- * may have an entry of it.
+ * Begin to read @blocks from @from on, of the segment at @lsn, from every leg with room for it: any
+ * may have an entry of the segment.
  */
 static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
 {
@@ -102,7 +103,7 @@ void kvp_recovery_no_ahead(struct kvp_recovery *rec)
 	rec->ahead_until = 0;
 }
 
-/* While the processor looks at this one, the disks read the next one. */
+/* The disks read the next segment while the processor works on this one. */
 static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	struct kvp_segment *a = &rec->ahead;
@@ -115,7 +116,7 @@ static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 }
 
 /*
- * Take what was read ahead; false if it is not what is needed now. A leg that has left meanwhile is
+ * Use what was read ahead; false if something else is needed now. A leg that was lost meanwhile is
  * no source (R17).
  */
 static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)

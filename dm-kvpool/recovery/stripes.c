@@ -2,10 +2,10 @@
 /*
  * The log of a cache of kind parity1, as a recovery reads it (format/logstripe.h).
  *
- * A segment lies in memory twice, in order of lsn: as its legs have it, with what is known of each
- * block of it, whether any could be read; and what it should be, made of that entry by entry. What
- * differs is what equalise writes. So where one leg is not there, or is not believed, nothing
- * else is needed than what the others have of the same entry.
+ * A segment is in memory twice, in order of lsn. One copy has the blocks as the legs have them,
+ * with the error of each block that could not be read. The other has the blocks as they should be,
+ * made from the first one entry by entry. Equalise writes the difference. So if one leg is missing,
+ * or outdated, the blocks of the other legs in the same entry are enough.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -21,13 +21,13 @@
 #include "recovery/recovery.h"
 #include "super/members.h"
 
-#define READ	0		/* pages of rec->seg: as it lies there */
+#define READ	0		/* pages of rec->seg: as the legs have it */
 #define MADE	KVP_STRIPES_MADE
 
 /**
- * struct kvp_recovery_stripes - of a recovery
- * @errors: by block of the segment: 0: some leg has it that may be believed, and it could be read; -ENXIO: none is
- *	there that has it; else why it could not be read
+ * struct kvp_recovery_stripes - memory of such a recovery
+ * @errors: by block of the segment: 0: a leg that counts has it, and it was read; -ENXIO: no leg
+ *	that is there has it; else the error of the read
  * @order: the segment's pages leg by leg, for its I/O
  * @rec: by block of the entry, if it is payload: its record
  */
@@ -68,7 +68,7 @@ static bool there(const struct kvp_recovery *rec, u64 lsn)
 	return !kvp_stripes_error(rec, lsn);
 }
 
-/* If the block is there, and could not be read: note that. */
+/* Note a block that is there, and could not be read. */
 static void note_unread(const struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 {
 	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, lsn, 0);
@@ -85,7 +85,7 @@ static bool same(struct page *a, struct page *b)
 
 /* --- a segment ------------------------------------------------------------------------- */
 
-/* Its first block in the segment, counted from that one's begin. */
+/* The leg's first block in the segment, counted from the segment's start. */
 static u32 first_of(const struct kvp_recovery *rec, u32 leg)
 {
 	u32 legs = log_vdev(rec)->g->leg_count;
@@ -93,7 +93,10 @@ static u32 first_of(const struct kvp_recovery *rec, u32 leg)
 	return (leg + legs - (u32)(rec->seg.lsn % legs)) % legs;
 }
 
-/* Those of the segment's first @blocks that @leg has, side by side: where, and their pages, at @order. */
+/*
+ * Plan a read of those among the segment's first @blocks that lie on @leg, side by side: their
+ * place, and their pages, at @order.
+ */
 static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page **order, struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
@@ -105,7 +108,7 @@ static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page 
 		order[io->nr++] = rec->seg.pages[READ][at];
 }
 
-/* What came of it: blocks that cannot be read must not be taken for anything. */
+/* Note the result. A block that cannot be read must not be taken for anything. */
 static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
@@ -115,7 +118,7 @@ static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 
 	if (ask)
 		atomic64_inc(&io->leg->err_read);
-	/* As of one that does not answer at all: load_slowly() in segment.c. */
+	/* As for a leg that does not answer at all: load_slowly() in segment.c. */
 	ask &= kvp_error_may_be_place(error) || !rec->deaf[log_vdev(rec)->legs[leg].index];
 	for (i = 0; i < io->nr; i++) {
 		if (ask)
@@ -153,7 +156,10 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
 
 /* --- a header -------------------------------------------------------------------------- */
 
-/* Of the block at @i of the header at @lsn one copy, @second or not; the other if that is not there. */
+/*
+ * Take one copy of block @i of the header at @lsn, the @second or the first; the other copy if that
+ * was not read.
+ */
 static bool take_copy(struct kvp_recovery *rec, u64 lsn, u32 i, bool second)
 {
 	u64 at = lsn + 2 * i + second;
@@ -172,7 +178,10 @@ static bool copies_differ(struct kvp_recovery *rec, u64 lsn, u32 i)
 	       !same(page_at(rec, READ, lsn + 2 * i), page_at(rec, READ, lsn + 2 * i + 1));
 }
 
-/* Its first block, and by that its length, which must be below @most; 0: there is none. */
+/*
+ * Take the header's first block, and return the length that it says, which must be below @most; 0:
+ * there is none.
+ */
 static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
 {
 	const struct kvp_disk_log_hdr *d = page_address(page_at(rec, READ, lsn + second));
@@ -180,7 +189,7 @@ static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
 
 	if (!there(rec, lsn + second) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || !blocks || blocks > most)
 		return 0;
-	/* Where the second copy is as the first one it is nothing new. */
+	/* A second copy that equals the first one is nothing new. */
 	if (second && there(rec, lsn) && !copies_differ(rec, lsn, 0))
 		return 0;
 	return take_copy(rec, lsn, 0, second) ? blocks : 0;
@@ -216,7 +225,7 @@ static void note_records(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	}
 }
 
-/* Is @page what the payload @at blocks behind the header should be? */
+/* True if @page matches the sum of the payload @at blocks behind the header. */
 static bool is_right(struct kvp_recovery *rec, u32 at, struct page *page)
 {
 	struct kvp_rec r;
@@ -225,7 +234,7 @@ static bool is_right(struct kvp_recovery *rec, u32 at, struct page *page)
 	return kvp_recovery_sum(rec->pool, &r, page_address(page)) == r.crc;
 }
 
-/* False for clean blocks: one that is rotten or torn must not end the log (R10). */
+/* False for clean blocks: a damaged or torn one must not end the log (R10). */
 static bool is_needed(struct kvp_recovery *rec, u32 at)
 {
 	struct kvp_rec r;
@@ -234,7 +243,10 @@ static bool is_needed(struct kvp_recovery *rec, u32 at)
 	return kvp_rec_counts(&r);
 }
 
-/* Of the row from @first to @end make the block @at of all others, parity included. Has it its sum? */
+/*
+ * In the row from @first to @end make the block @at from all others, parity included. True if it
+ * has its sum.
+ */
 static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end, u32 at)
 {
 	struct page *sources[KVP_STRIPE_MAX_LEGS];
@@ -253,7 +265,7 @@ static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	return true;
 }
 
-/* What is there of a block that is not to be had otherwise; if there is nothing, zeros will do. */
+/* The block cannot be made right. Take what the leg has; if that is unknown, zeros. */
 static void take_as_it_is(struct kvp_recovery *rec, u64 lsn)
 {
 	if (there(rec, lsn))
@@ -263,8 +275,8 @@ static void take_as_it_is(struct kvp_recovery *rec, u64 lsn)
 }
 
 /*
- * Of a row that could not be made: one block with another sum, or one that all others make with another, says that it was torn, or
- * is rotten; else too many could not be read.
+ * Judge a row that could not be made. It was torn, or is damaged, if one block has another sum, or
+ * all others make a block with another sum. Else too many blocks could not be read.
  */
 static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
 			       struct kvp_unread *u)
@@ -282,7 +294,10 @@ static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hd
 	return wrong || missing < 2 ? KVP_SAYS_PART : KVP_SAYS_NOTHING;
 }
 
-/* One row as it should be, its parity last; not KVP_SAYS_ENTRY: a block that is needed is not to be had. */
+/*
+ * Make one row as it should be, its parity last. Not KVP_SAYS_ENTRY: a needed block can be neither
+ * read nor made.
+ */
 static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
 			      struct kvp_unread *u)
 {
@@ -304,7 +319,10 @@ static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr
 	return KVP_SAYS_ENTRY;
 }
 
-/* All blocks of the entry in rec->hdr as they should be; not KVP_SAYS_ENTRY: one is not to be had that counts. */
+/*
+ * Make all blocks of the entry in rec->hdr as they should be. Not KVP_SAYS_ENTRY: a block that
+ * counts can be neither read nor made.
+ */
 static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h, struct kvp_unread *u)
 {
 	const struct kvp_log_stripe s = { log_vdev(rec)->g->leg_count, h->hdr_blocks, h->payload };
@@ -321,7 +339,7 @@ static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_h
 		struct kvp_unread of_row = { };
 		enum kvp_says row = make_row(rec, h, first, end, &of_row);
 
-		/* A row that was torn says enough, if all of it was read. */
+		/* A torn row is answer enough, if all of it was read. */
 		if (row == KVP_SAYS_PART && !of_row.error)
 			return row;
 		if (row != KVP_SAYS_ENTRY && says != KVP_SAYS_PART)
@@ -348,7 +366,10 @@ bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 	return missed.error;
 }
 
-/* Is the header of an entry at @lsn there in part, by either copy of its first block? Then what of it could not be read goes to @u. */
+/*
+ * True if a part of the header of an entry at @lsn is there, by either copy of its first block.
+ * Blocks of it that could not be read are noted in @u.
+ */
 static bool is_part(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 {
 	u64 end = min(lsn + 2, kvp_log_segment_end(log_vdev(rec)->g, lsn)), at, behind;
@@ -395,7 +416,10 @@ enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_lo
 	return !other && is_part(rec, lsn, u) ? KVP_SAYS_PART : KVP_SAYS_NONE;
 }
 
-/* A block at a time: only what a power cut, or a loss, left differs. None of it is needed to make the rest. */
+/*
+ * A block at a time: only blocks that a power cut, or a loss, left different. None of them is
+ * needed to make the others.
+ */
 int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	const struct kvp_vdev *v = log_vdev(rec);

@@ -3,31 +3,34 @@
  * What cannot be read now is not absent (R27).
  *
  * A recovery reads with patience, and notes the places that it could not read. Before it concludes
- * something, it looks what that rests on:
+ * anything, it looks whether those places matter:
  *
- *   a place in the log   Durable is what all legs in sync have (R15). So one of them that was read, and has
- *                        nothing there of an entry that would come next, is an answer, whatever the others say
- *                        or do not say. If all that were read have it in part, torn or rotten, one that was not
- *                        read may have it whole: no answer, unless its medium has lost it. If none was read
- *                        there is no answer.
- *   a home under an intent  The newest version that is found is an answer. That it is not there is one if a leg
- *                        that was read has an older one whole; a mixture shows nothing as long as a leg is silent.
- *   what lies behind the end  Only tells damage from a torn end, and by many headers (R10, R12). A bad sector
- *                        among them, which may be there for years, is no reason to refuse. A host without
- *                        memory, or a leg that does not answer, is: it costs nothing to ask again. Headers that
- *                        are near and those that are far are counted apart: the near ones are many more.
- *   a log that is given up   discard_log.c. Counted by SSD, as what lies behind the end
+ *   a place in the log   A durable entry is on all legs in sync (R15). So if one of them was read,
+ *                        and has no part of a next entry there, that is an answer, whatever the
+ *                        other legs say. If all legs that were read have a part of it, torn or
+ *                        damaged, a leg that was not read may have it whole: no answer, unless the
+ *                        medium has lost it. If no leg was read, there is no answer.
+ *   a home under an intent  The newest version, if it is found, is an answer. Its absence is one if
+ *                           a leg that was read has an older version whole. A mixture shows nothing
+ *                           as long as a leg is silent.
+ *   blocks behind the end  They only tell damage from a torn end, and by many headers (R10, R12). A
+ *                          bad sector among them, which may be there for years, is no reason to
+ *                          refuse. A host without memory, or a leg that does not answer, is: it
+ *                          costs nothing to try again. Near headers and far headers are counted
+ *                          apart: the near ones are many more.
+ *   a log that is given up   discard_log.c. Counted by SSD, as blocks behind the end
  *   a recovery's chain   chain.c
  *
- * Where there is no answer the start is refused. Nothing was made final then, and a later one finds all of it.
+ * Without an answer the start is refused. Nothing was made final then, and a later start finds all
+ * of it.
  */
 #include "core/core.h"
 #include "io/io.h"
 #include "recovery/recovery.h"
 
-#define TRIES		5	/* 100 ms apart, where that may help */
+#define TRIES		5	/* 100 ms apart, if that may help */
 
-/* How much a later try may bring: what is lost nothing. */
+/* How much a later try may bring; least if the block is lost for good. */
 static u32 rank(int error)
 {
 	if (!error)
@@ -75,7 +78,10 @@ int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, 
 		if (!error)
 			return 0;
 		tries++;
-		/* Plain -EIO may have been the way there: once more, and at once, as there may be many bad sectors. */
+		/*
+		 * Plain -EIO may come from the path to the device: try once more, and at once, as
+		 * there may be many bad sectors.
+		 */
 		if (kvp_error_may_be_place(error) && tries > 1)
 			break;
 		if (kvp_error_may_be_place(error))
