@@ -5,23 +5,21 @@
  * The pool is quiesced: everything is home and checkpointed, and its log empty.
  * What it holds stays where it is; regions for the new vdevs follow.
  *
- *   1. The new legs are blank. They get labels that name the pool, their UUIDs
- *      and what the pool is to be, marked JOINING, of epoch 0: durable, in both rings.
+ *   1. The new legs are blank. They get labels that name the pool, their UUIDs and the pool's new
+ *      shape, marked JOINING, of epoch 0: durable, in both rings.
  *   2. One superblock goes to all legs, old and new, as every superblock does.
  *
- * If the power goes before 2, the pool is the old one: no leg of it knows of the
- * others, and no pool starts from a label that says JOINING. If it goes during 2, the
- * newest superblock that is left decides (R13). Where that is the new one, its
- * legs are there, because of 1; where it is not, nothing was written to the new
- * vdevs that anybody was told of. After 2 the new vdevs are needed as any others.
+ * If the power goes before 2, the pool is the old one: no leg of it knows the new ones, and no pool
+ * starts from a label that says JOINING. If it goes during 2, the newest superblock that is left
+ * decides (R13). If that is the new one, its legs have labels, because of 1. If it is the old one,
+ * no request was answered by the new vdevs. After 2 the pool needs the new vdevs like all others.
  *
- * Step 2 leaves the labels of 1 alone: they have its predecessor's slots.
+ * Step 2 does not overwrite the labels of 1: they have its predecessor's slots.
  *
- * A cache stays the last of all vdevs, so that it can leave without any other
- * changing its number, by which sums are seeded. So what is added goes before it, and
- * the cache, which has no sums of its own, gets another number, as its legs do: in
- * memory while the pool is quiesced, on disk by the superblock of 2. A label of one of
- * its legs says which it was by the order of that superblock.
+ * A cache stays the last vdev. So it can leave without a change of any other vdev's number, by
+ * which sums are seeded. New vdevs go before it. The cache, which has no sums of its own, gets
+ * another number, as do its legs: in memory while the pool is quiesced, on disk by the superblock
+ * of 2. A label gives the number of its leg in the order of its own superblock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -48,17 +46,17 @@
 #include "table/table.h"
 #include "work/destage.h"
 
-#define HOMES	(KVP_DIRECT_WORKERS + 1)	/* destage's is the last */
+#define HOMES	(KVP_DIRECT_WORKERS + 1)	/* the last one is for destage */
 
-/* What depends on the vdevs, made before anything is written. */
+/* Memory that depends on the vdevs, allocated before any write. */
 struct growth {
 	struct kvp_sb *old, *next;
 	struct kvp_home *homes[HOMES];
 	struct kvp_batch *batch;
 	struct kvp_log_memory log;
-	struct hlist_head *buckets;	/* of the write buffer, if it needs more; else NULL */
+	struct hlist_head *buckets;	/* for the write buffer, if it needs more; else NULL */
 	u32 bucket_bits;
-	struct kvp_leg *legs;	/* to change their order in */
+	struct kvp_leg *legs;	/* for changing their order */
 	struct page *page;
 	bool tried;		/* to commit: some leg may have the new superblock */
 };
@@ -101,15 +99,15 @@ static bool same_vdev(const struct kvp_sb *sb, u32 v, const struct kvp_start *s,
 	       sb->vdevs[v].leg_count == s->vdevs[named].nr_legs;
 }
 
-/* Vdevs with data, which are before the cache, if there is one. */
+/* Number of vdevs with data. They come before the cache, if there is one. */
 static u32 with_data(const struct kvp_sb *sb)
 {
 	return sb->vdev_count - (kvp_cache_find(sb) >= 0);
 }
 
 /*
- * The log goes to the new vdevs as well, by turns, or to them alone if they survive more: an empty
- * one, under a nonce of its own. One on a cache stays there.
+ * The log goes to the new vdevs, too, by turns; or to them alone if they survive more losses. It is
+ * empty, under its own nonce. A log on a cache stays there.
  */
 static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 {
@@ -129,7 +127,7 @@ static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 	kvp_log_anew(next, v, others, nonce);
 }
 
-/* Does @s name the vdevs that there are, and more between those with data and the cache? */
+/* True if @s names the pool's vdevs, and more between those with data and the cache. */
 static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 {
 	u32 data = with_data(sb), i;
@@ -139,7 +137,7 @@ static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 	for (i = 0; i < data; i++)
 		if (!same_vdev(sb, i, s, i))
 			return false;
-	/* Only the last may be one. */
+	/* Only the last vdev may be a cache. */
 	for (i = data; i + 1 < s->nr_vdevs; i++)
 		if (kvp_cache_kind(s->vdevs[i].kind))
 			return false;
@@ -150,7 +148,10 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 {
 	bool there = kvp_cache_find(sb) >= 0;
 
-	/* Of a pool that was made with it elsewhere no vdev can get a number before it. */
+	/*
+	 * In a pool that was made with its cache in another place, no vdev can get a number before
+	 * the cache.
+	 */
 	if (there && kvp_has_data(&sb->vdevs[sb->vdev_count - 1]))
 		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
 				  "the cache is not the last of its vdevs, so nothing can be added");
@@ -164,7 +165,7 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 	return 0;
 }
 
-/* The cache that there is goes behind what is new, as it is. */
+/* The pool's cache goes behind the new vdevs, unchanged. */
 static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->vdev_count - 1];
@@ -179,7 +180,7 @@ static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
 		next->log_vdev = to;
 }
 
-/* Whatever vdev has to carry the log. */
+/* Check the log's size on all vdevs: any of them may have to carry it. */
 static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 {
 	u32 i;
@@ -192,7 +193,10 @@ static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 	return 0;
 }
 
-/* It begins idle; the log moves there by the mode. One of parity1 does nothing until it has. */
+/*
+ * A new cache begins idle; setting the mode moves the log there. A parity1 cache does nothing until
+ * then.
+ */
 static void begin_idle(struct kvp_sb *next)
 {
 	kvp_cache_say(next);
@@ -200,7 +204,7 @@ static void begin_idle(struct kvp_sb *next)
 	next->tunables[KVP_T_CACHE_MODE] = KVP_CACHE_WRITETHROUGH;
 }
 
-/* The vdevs of @next: those with data, what is new of them, and the cache. */
+/* Lay out the vdevs of @next: those with data, the new ones, and the cache. */
 static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_sb *next,
 		   struct kvp_refusal *r)
 {
@@ -225,7 +229,10 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 				  "the pool would have too many regions or roots");
 	memset(&next->roots[roots], 0, (KVP_MAX_ROOTS - roots) * sizeof(next->roots[0]));
 	next->root_count = (u32)kvp_sb_roots(next);
-	/* It may have been made smaller than what its vdevs have: a cache changes nothing in that. */
+	/*
+	 * The pool may have been made smaller than its vdevs. Adding a cache must not change its
+	 * size.
+	 */
 	if (kvp_map_blocks(&next->map) != kvp_map_blocks(&sb->map))
 		next->pool_blocks = kvp_map_blocks(&next->map);
 	if (data < sb->vdev_count)
@@ -318,7 +325,7 @@ static struct growth *alloc_growth(void)
 	return NULL;
 }
 
-/* More may be parked on the cache that the pool has by now than on the one before, or without any. */
+/* The new cache may hold more spilled versions than the old one, or than a pool without a cache. */
 static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 {
 	const struct kvp_vdev *cache = kvp_pool_cache(pool);
@@ -330,7 +337,7 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 	return w->buckets ? 0 : -ENOMEM;
 }
 
-/* For the vdevs that the pool has by now. */
+/* For the vdevs that the pool has now. */
 static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 {
 	u32 i;
@@ -356,7 +363,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
 	*last = kvp_destage_swap_home(pool->destage, *last);
 	w->batch = kvp_table_swap_batch(pool->table, w->batch);
-	/* Nothing is in the log that could owe anything. */
+	/* The log is empty, so it owes no parity. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
@@ -374,7 +381,7 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
-/* Behind those that there are, for now. */
+/* For now, behind the present legs. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 from = kvp_add_at(pool->sb), i;
@@ -446,8 +453,8 @@ static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_
 }
 
 /*
- * As it was. Some leg may have the new superblock: then one must be durable
- * that is newer, and says otherwise, or the pool stays faulted.
+ * Undo the change. Some leg may have the new superblock. Then a newer one with the old shape must
+ * be durable, or the pool stays faulted.
  */
 static void undo(struct kvp_pool *pool, struct growth *w)
 {
@@ -461,7 +468,7 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	kvp_unfault(pool, true);
 }
 
-/* Events go to all legs there are, without a lock: wait for those that saw more. */
+/* Events go to all legs, without a lock: wait for code that saw the larger number. */
 void kvp_forget_legs(struct kvp_pool *pool)
 {
 	u32 first = pool->nr_legs;
@@ -514,9 +521,12 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 
 	if (!w)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	/* What a stop has left in the log of a cache goes home. If not, the next one says so. */
+	/*
+	 * Bring home what a stop has left in the log of a cache. If that fails, the next call says
+	 * so.
+	 */
 	kvp_pool_empty(pool);
-	/* What is about to be noted goes to the legs that there are. */
+	/* Write waiting events now, to the present legs. */
 	kvp_events_flush(pool);
 	ret = kvp_change_ready(pool, r);
 	if (!ret)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a cache is for, while the pool runs: its mode says where the log is.
+ * The mode of a cache, while the pool runs: it says where the log is.
  *
- * To change that the log is emptied first, as far as it can be while others write: what is in
- * it goes home, and users may have less and less in it, so that they are slowed down to what
- * goes home in the same time, rather than stopped. Then it moves (log/move.h), and takes the
- * mode with it: one superblock has both.
+ * To change it, the log is first emptied as far as possible while users write. Its data goes home,
+ * and users may have less and less in it. So writers slow down to the rate at which data goes home,
+ * rather than stop. Then the log moves (log/move.h), together with the mode: one superblock has
+ * both.
  */
 #include "cache/admission.h"
 #include "cache/rebuild.h"
@@ -23,7 +23,7 @@
 #include "table/ssdcopy.h"
 #include "work/destage.h"
 
-#define LOOK_JIFFIES	(HZ / 8)	/* how far it has come */
+#define LOOK_JIFFIES	(HZ / 8)	/* between two looks at the progress */
 
 static void drain_work(struct work_struct *work);
 
@@ -36,7 +36,7 @@ void kvp_drain_init(struct kvp_pool *pool)
 
 /* --- emptying the log ---------------------------------------------------------------- */
 
-/* The dirty data that may go home while all writers wait: about two seconds' worth. */
+/* So much dirty data may be left for the time when all writers wait: about two seconds' worth. */
 static u64 little(struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
@@ -74,7 +74,7 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000, ms) : 0;
 }
 
-/* Nothing is lost if the drain ends early. Waiters for durability only wait longer then. */
+/* Nothing is lost if the drain ends early. Waiters for durability only wait longer. */
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
@@ -92,8 +92,8 @@ static int drain(struct kvp_pool *pool)
 			continue;
 		tail += freed;
 		/*
-		 * The room before the tail moved for the first time: no writer was held back until
-		 * then.
+		 * The log before the tail moved for the first time: until then no writer was held
+		 * back.
 		 */
 		if (!kvp_log_is_squeezed(pool->log))
 			most = kvp_log_used(pool) + freed;
@@ -148,7 +148,10 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 	return 0;
 }
 
-/* The vdevs with data survive the loss of a leg, and the log on the SSDs that are left would not. */
+/*
+ * True if the vdevs with data survive the loss of a leg, and the log on the SSDs that are left
+ * would not.
+ */
 static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 {
 	u32 least = KVP_MAX_LEGS, i;
@@ -239,7 +242,7 @@ static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 	bool locked = false;
 
 	while (READ_ONCE(d->state) != KVP_DRAIN_RUNNING) {
-		/* One that was queued just now has not got it yet. */
+		/* A drain that was queued just now does not have the lock yet. */
 		if (locked)
 			return 0;
 		locked = mutex_trylock(&d->lock);
@@ -275,7 +278,7 @@ static void drain_work(struct work_struct *work)
 	mutex_lock(&d->lock);
 	if (r)
 		ret = set_and_tell(pool, d->mode, d->force, r);
-	/* It need not have come to a move. */
+	/* The drain may have ended without a move. */
 	WRITE_ONCE(d->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	mutex_unlock(&d->lock);
@@ -285,7 +288,7 @@ static void drain_work(struct work_struct *work)
 	clear_bit(0, &d->queued);
 }
 
-/* Is the log on the cache where it should not be, or the other way round? */
+/* True if the log is on the cache and @mode wants it elsewhere, or the other way round. */
 static bool must_move(struct kvp_pool *pool, u64 mode)
 {
 	return kvp_pool_logs_on_cache(pool) != (mode == KVP_CACHE_WRITEBACK);
@@ -304,7 +307,7 @@ int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 		clear_bit(0, &d->queued);
 		return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that", "the mode is being changed");
 	}
-	/* Status must not show the result of the last drain any more. */
+	/* From here on status must not show the result of the last drain. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
 	WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
 	d->mode = mode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The modes of a cache, and emptying it, while the pool runs. */
+/* Change the mode of a cache, and empty it, while the pool runs. */
 #ifndef KVP_CACHEMODE_H
 #define KVP_CACHEMODE_H
 
@@ -19,7 +19,7 @@ enum kvp_drain_state {
 	KVP_DRAIN_FAILED,
 };
 
-/* What a drain was told to do. Once the log moves, that cannot change. */
+/* The order for a drain. Once the log moves, it cannot change. */
 enum kvp_drain_order {
 	KVP_DRAIN_WANTED,
 	KVP_DRAIN_NOT_WANTED,
@@ -32,13 +32,14 @@ enum kvp_drain_order {
  * @work: sets @mode in the background
  * @queued: bit 0: @work is queued, or runs
  * @wait: for @order and @stopped
- * @order: is it to go on? Changed with cmpxchg() while it runs
- * @stopped: it is not, as the pool is quiesced, or about to be
- * @state: of the last one; written under @lock
- * @mode: what @work is to set, by @force also where the pool survives less; before it is queued
+ * @order: whether to go on. Changed with cmpxchg() while it runs
+ * @stopped: do not go on: the pool is quiesced, or will soon be
+ * @state: of the last drain; written under @lock
+ * @mode: the mode that @work sets; with @force also if the pool then survives less. Set before it
+ *	is queued
  * @began: when, in ms since boot; with @total and @home written under @lock
- * @total: blocks of the log that were in use then
- * @home: blocks that destage had brought home by then
+ * @total: blocks of the log that were in use at the beginning
+ * @home: blocks that destage had brought home at the beginning
  */
 struct kvp_drain {
 	struct kvp_pool *pool;
@@ -54,38 +55,45 @@ struct kvp_drain {
 	u64 began, total, home;
 };
 
-/** kvp_drain_init() - when the pool is allocated */
+/** kvp_drain_init() - called when the pool is allocated */
 void kvp_drain_init(struct kvp_pool *pool);
 
-/** kvp_cache_begin() - what lies on the cache is noted from here on; a pool can do without. May sleep. */
+/**
+ * kvp_cache_begin() - begin to note which blocks are on the cache; the pool also runs without. May
+ * sleep.
+ */
 void kvp_cache_begin(struct kvp_pool *pool);
 
 /**
- * kvp_cache_set_mode() - the mode of the cache, durably, and the log where that wants it
+ * kvp_cache_set_mode() - set the mode of the cache, durably, and move the log to where that wants
+ * it
  * @mode: KVP_CACHE_WRITEBACK and so on
- * @force: also where the pool survives less then
+ * @force: also if the pool then survives less
  *
- * Requests are served meanwhile. Writes are slowed down to the rate of destage, and waiters for
- * durability wait once, for a second or two. Return: 0, or -errno with @r filled in; then the
- * mode is what it was. -EBUSY: another drain empties the log. Context: process; waits for I/O,
- * for minutes if much is in the log.
+ * Requests are served meanwhile. Writes slow down to the rate of destage, and waiters for
+ * durability wait once, for a second or two. Return: 0, or -errno with @r filled in; then the mode
+ * has not changed. -EBUSY: another drain empties the log. Context: process; waits for I/O, for
+ * minutes if the log holds much.
  */
 int __must_check kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force,
 				    struct kvp_refusal *r);
 
 /**
- * kvp_drain_start_to() - begin with kvp_cache_set_mode(); does not wait until the log is empty, and moves
+ * kvp_drain_start_to() - begin kvp_cache_set_mode(); does not wait until the log is empty, and
+ * moves
  *
- * Where the log is where @mode wants it, that is done at once. Return: 0: drain.state says how it ends; -EBUSY:
- * another one is not done; or -errno; with @r filled in. Context: process, may wait for a superblock.
+ * If the log need not move, the mode is set at once. Return: 0: drain.state says how it ends;
+ * -EBUSY: another drain runs; or -errno; with @r filled in. Context: process, may wait for a
+ * superblock.
  */
 int __must_check kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force,
 				    struct kvp_refusal *r);
 
 /**
- * kvp_drain_start() - begin to take the log off the cache, for good; does not wait for it
+ * kvp_drain_start() - begin to move the log off the cache, for good; does not wait for it
  *
- * The mode is writethrough then. Return: as above; 0 also if the log is not there, and then nothing changes.
+ * The new mode is writethrough. Return: as above; 0 also if the log is elsewhere, and then nothing
+ * changes.
  */
 int __must_check kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
@@ -100,16 +108,15 @@ int __must_check kvp_drain_cancel(struct kvp_pool *pool);
 /**
  * kvp_drain_stop() - make a drain end soon, with -ECANCELED, and let no other begin. Context: any.
  *
- * kvp_drain_quiesce() - the same, and wait for one in the background. kvp_drain_unquiesce() -
- * drains may begin again.
+ * kvp_drain_quiesce() - the same, and wait for a drain in the background. kvp_drain_unquiesce() -
+ * allow drains again.
  */
 void kvp_drain_stop(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 
 /**
- * struct kvp_drain_figures - for status: how the last one stands; and blocks of the log when it
- *	began
+ * struct kvp_drain_figures - for status: state of the last drain; blocks of the log when it began
  */
 struct kvp_drain_figures {
 	enum kvp_drain_state state;
@@ -123,7 +130,10 @@ static inline void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain
 	f->total = READ_ONCE(d->total);
 }
 
-/** kvp_drain_rate() - blocks a second that went home since it began; 0: not known. Any context. */
+/**
+ * kvp_drain_rate() - blocks a second that went home since the drain began; 0: not known. Any
+ * context.
+ */
 u64 kvp_drain_rate(struct kvp_pool *pool);
 
 #endif /* KVP_CACHEMODE_H */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cache vdev, as the pool starts (R14).
+ * The cache vdev when the pool starts (R14).
  *
- * Every superblock says where the log is, and whether it was empty at the last
- * stop, which is taken back before anything is appended. So without the cache the
- * legs that are here know whether something is missing.
+ * Every superblock says where the log is, and whether it was empty at the last stop. That is
+ * revoked before anything is appended. So without the cache, the legs that are here show whether
+ * data is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
- *   not empty, and missing           refused; given up with discard_log (recovery/discard_log.c)
+ *   not empty, and missing           refused; discard_log gives it up (recovery/discard_log.c)
  *
- * A cache of kind parity1 is missing as a whole if fewer of its SSDs are there than it takes to
- * read its log (kvp_log_needs()), whatever those have.
+ * A cache of kind parity1 counts as missing if too few of its SSDs are there to read its log
+ * (kvp_log_needs()), whatever those have.
  *
- * The new log is one superblock, which also records the SSDs out: they may come
- * back with what they had, and are never read, nor does anything of theirs verify
- * under the new log nonce. A cut before it, and nothing has happened.
+ * One superblock makes the new log, and records the SSDs out. If they come back with their old
+ * contents, they are never read, and nothing on them verifies under the new log nonce. After a cut
+ * before that superblock nothing has changed.
  */
 #include <linux/random.h>
 
@@ -25,7 +25,7 @@
 #include "pool/pool.h"
 #include "pool/start.h"
 
-/* An SSD that is here, and would do if an older state had not been put back onto it (R29). */
+/* An SSD that is here, and could be used if an older state had not been put back onto it (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
 	const struct kvp_vdev *v = pool->log_vdev;

@@ -33,7 +33,7 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
-/* A pool and all its parts: only here they are known together. */
+/* A pool and all its parts: only this file knows them together. */
 struct parts {
 	struct kvp_pool pool;
 	struct kvp_wbuf wbuf;
@@ -78,7 +78,7 @@ static void assemble(struct parts *parts)
 	pool->events = &parts->events;
 	pool->finds = &parts->finds;
 	pool->flights = &parts->flights;
-	/* Of those that have work of their own. */
+	/* For parts that have work of their own. */
 	parts->reinsert.pool = pool;
 	parts->fill.pool = pool;
 	parts->log.pool = pool;
@@ -158,7 +158,7 @@ static void take_tunables(struct kvp_pool *pool)
 	for (i = 0; i < KVP_TUNABLES; i++) {
 		u64 v = pool->sb->tunables[i];
 
-		/* From a device: out of range is as good as not set. */
+		/* The value is from a device: one out of range counts as not set. */
 		if (!(pool->sb->tunable_mask & BIT_ULL(i)) || !kvp_tunable_allows(i, v))
 			v = kvp_tunables[i].def;
 		pool->tunables[i] = v;
@@ -166,8 +166,8 @@ static void take_tunables(struct kvp_pool *pool)
 }
 
 /*
- * Claim the legs, so that no other holder can open them (R25). A holder at the time when the
- * labels were read may have written since, and closed them. So the labels are read again.
+ * Claim the legs, so that no other holder can open them (R25). A holder at the time when the labels
+ * were read may have written since, and closed them. So read the labels again.
  */
 static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const struct kvp_start *s,
 		      struct kvp_refusal *refusal)
@@ -205,7 +205,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
-	/* Unknown as well: it is no longer the one that is written there. */
+	/* Also if the host is unknown: the recorded one is no longer right. */
 	pool->sb->host = s->host;
 	memcpy(pool->sb->host_name, s->host_name, sizeof(s->host_name));
 	take_tunables(pool);
@@ -259,7 +259,7 @@ static void free_parts(struct kvp_pool *pool)
 	pool->scrub_wq = NULL;
 	kvp_finds_stop(pool);
 	if (pool->work_wq) {
-		/* The loss of a leg or an event may have been noted on the way out. */
+		/* The stop itself may have noted the loss of a leg or an event. */
 		flush_workqueue(pool->work_wq);
 		destroy_workqueue(pool->work_wq);
 	}
@@ -287,7 +287,7 @@ static u32 widest_row(const struct kvp_pool *pool)
 	return legs;
 }
 
-/* Of all vdevs, those in which anything may be written. */
+/* Leaves of all vdevs in which something may be written. */
 static u64 leaves_written(const struct kvp_pool *pool)
 {
 	struct kvp_table_figures t;
@@ -322,7 +322,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);
 }
 
-/* A new pool's first superblock; later ones come from recovery. */
+/* Write a new pool's first superblock; recovery writes the later ones. */
 static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	int ret;
@@ -364,7 +364,10 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_estimate_recovery(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 	kvp_cache_begin(pool);
-	/* Not before: recovery changes entries, and has no use for it. A pool can do without. */
+	/*
+	 * Not earlier: recovery changes entries, and does not need the cache. A pool also runs
+	 * without it.
+	 */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
@@ -434,7 +437,10 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 	kvp_trim_unquiesce(pool);
 }
 
-/* Durable in a log that stays is enough, intents closed; but it may have to move meanwhile. */
+/*
+ * False if the log stays and all is durable in it, with intents closed. The log may have to move
+ * meanwhile, so look twice.
+ */
 static bool must_go_home(struct kvp_pool *pool)
 {
 	return !kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool);
@@ -494,7 +500,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
 	clear_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (!kvp_pool_readonly(pool)) {
-		/* Durable before anything is appended again. */
+		/* This is durable before anything is appended again. */
 		mutex_lock(&pool->sb_lock);
 		if (pool->sb->flags & KVP_SB_CLEAN) {
 			pool->sb->flags &= ~KVP_SB_CLEAN;
@@ -547,7 +553,7 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
-	/* The only one that needs memory: so it comes first. If the rest fails, no harm is done. */
+	/* First, as only this one needs memory. If the rest fails, no harm is done. */
 	if (id == KVP_T_RAM_CACHE)
 		ret = kvp_rcache_resize(pool, value >> KVP_BLOCK_SHIFT);
 	if (ret)
@@ -563,7 +569,7 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 		sb->tunables[id] = old;
 	}
 	mutex_unlock(&pool->sb_lock);
-	/* With no leg left, failmode must still be able to end the waiting. */
+	/* With no leg left, setting failmode must still end the waits. */
 	if (!ret || id == KVP_T_FAILMODE)
 		apply_tunable(pool, id, value);
 	return ret;
@@ -615,10 +621,10 @@ static void zero_counters(struct kvp_leg *leg)
 	atomic64_set(&leg->healed, 0);
 }
 
-/* A faulted pool goes on if it can: a commit finds out. */
+/* Let a faulted pool go on if it can: a commit finds out. */
 static void go_on(struct kvp_pool *pool)
 {
-	/* Of a log that failed and does not any more, the first entry that counts tells. */
+	/* If only the log had failed, the first entry that counts says that the pool goes on. */
 	bool stood = kvp_pool_faulted(pool) && !kvp_log_failed(pool->log);
 	int ret;
 
@@ -643,12 +649,10 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (only < 0 || (u32)only == i)
 			zero_counters(&pool->legs[i]);
-	/* A flush that failed on the last leg cannot be undone: restart, and the log replays. */
+	/* A failed flush on the last leg cannot be undone. A restart replays the log. */
 	if (kvp_pool_failure(pool) == KVP_NEEDS_RESTART)
 		return;
-	/*
-	 * Waiting requests wait on until this has ended. A read that met the old legs would fail.
-	 */
+	/* Waiting requests wait until this has ended. A read that met the old legs would fail. */
 	kvp_fail_clearing(pool, true);
 	go_on(pool);
 	kvp_fail_clearing(pool, false);

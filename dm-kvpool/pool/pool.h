@@ -16,7 +16,7 @@
  * superblock, and is undone in memory if that fails. kvp_pool_clear() is the order to try again
  * after a failure (core/failure.h).
  *
- * Locks: the target calls one of these at a time, but for settings, marks and `clear`, which
+ * Locks: the target calls one of these at a time, except settings, marks and `clear`, which
  * messages may call beside each other: those hold sb_lock. A change of the mode of a cache
  * (cachemode.h) holds drain->lock, the outermost of all. kvp_pool_quiesce() holds no lock while it
  * waits for workers, as these take all others.
@@ -32,14 +32,14 @@
 /* How a pool is to be started; from the table line. */
 struct kvp_start {
 	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
-	bool add;			/* vdevs may follow those that the running pool has */
-	bool remove;			/* the cache that the running pool has may be left out */
-	bool replace;			/* it may have other SSDs than that of the running pool */
+	bool add;			/* vdevs may follow those of the running pool */
+	bool remove;			/* the cache of the running pool may be left out */
+	bool replace;			/* the cache may have other SSDs than in the running pool */
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];
 	char comment[KVP_COMMENT_LEN + 1];
-	u64 host;			/* that starts it; 0: unknown */
+	u64 host;			/* the host that starts it; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
 	u64 pool_blocks;
 	u32 nr_vdevs;
@@ -47,24 +47,30 @@ struct kvp_start {
 		u32 kind, nr_legs;
 	} vdevs[KVP_MAX_VDEVS];
 	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format and add */
-	u64 dirty_bytes;			/* the same, of a cache: its window */
+	u64 dirty_bytes;			/* the same for a cache: its window */
 	u64 tunable_mask, tunables[KVP_TUNABLES];
-	/* Labels are read and chosen, nothing is written: may this device have the pool (R25)? */
+	/*
+	 * Labels are read and chosen, nothing is written: allow this device to have the pool, or
+	 * not (R25).
+	 */
 	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
 	void *owner;
-	u32 nr_legs;			/* of all vdevs, as the table names them, missing ones included */
+	u32 nr_legs;	/* legs of all vdevs, as the table names them, missing ones included */
 	struct {
 		struct block_device *bdev;	/* NULL: missing */
 		char path[KVP_PATH_LEN];
 		u64 size_blocks;
-		bool rotational, named;		/* named: missing, and known by its UUID (with replace) */
+		bool rotational, named;	/* named: a missing leg with its UUID (with replace) */
 		u8 uuid[16];
 	} legs[KVP_MAX_LEGS];
 };
 
 struct kvp_pool * __must_check kvp_pool_alloc(void);
 
-/** kvp_pool_free() - give back a reference; with legs that have not answered (io/flight.h) the last of those does it */
+/**
+ * kvp_pool_free() - drop a reference; the last leg that has not answered (io/flight.h) may drop the
+ * last one
+ */
 void kvp_pool_free(struct kvp_pool *pool);
 
 /**
@@ -77,10 +83,11 @@ int __must_check kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s
 				struct kvp_refusal *refusal);
 
 /**
- * kvp_pool_suspending() - the device is about to be suspended: orders end early
+ * kvp_pool_suspending() - the device will soon be suspended: end orders early
  *
- * A drain and kvp_destage_order() end as soon as they can, -ECANCELED and -EINTR, and a scrub pauses. Requests
- * are served meanwhile. kvp_pool_quiesce() follows, or kvp_pool_not_suspending(). Context: process.
+ * A drain ends as soon as it can with -ECANCELED, kvp_destage_order() with -EINTR, and a scrub
+ * pauses. Requests are served meanwhile. Then call kvp_pool_quiesce(), or
+ * kvp_pool_not_suspending(). Context: process.
  */
 void kvp_pool_suspending(struct kvp_pool *pool);
 void kvp_pool_not_suspending(struct kvp_pool *pool);
@@ -89,7 +96,7 @@ void kvp_pool_not_suspending(struct kvp_pool *pool);
  * kvp_pool_write_back() - do, while requests are served, most of what kvp_pool_quiesce() would do
  * later
  *
- * Makes durable what was accepted before, and writes back what a stop needs at home. Failures are
+ * Makes durable what was accepted before, and writes back what must be home at a stop. Failures are
  * left to kvp_pool_quiesce(). Context: process, waits for I/O.
  */
 void kvp_pool_write_back(struct kvp_pool *pool);
@@ -105,19 +112,19 @@ void kvp_pool_quiesce(struct kvp_pool *pool);
 /**
  * kvp_pool_empty() - bring home what the log of a quiesced pool holds, and say so in the label
  *
- * What the SSDs do not give, as they do not answer, is not lost by that, other than while the pool
- * runs: they may do so later. Return: 0, or -errno: not all is home. Context: process, waits for I/O.
+ * Versions on SSDs that do not answer are not given up, other than while the pool runs: the SSDs
+ * may answer later. Return: 0, or -errno: not all is home. Context: process, waits for I/O.
  */
 int kvp_pool_empty(struct kvp_pool *pool);
 void kvp_pool_unquiesce(struct kvp_pool *pool);
 
-/** kvp_pool_stop() - free everything that start made; after quiesce */
+/** kvp_pool_stop() - free all that start has made; after quiesce */
 void kvp_pool_stop(struct kvp_pool *pool);
 
 /**
  * kvp_estimate_recovery() - compute how long a recovery takes at worst (policy/estimate.h)
  *
- * To be called when vdevs or legs have come or gone, and when the log has moved. Context: process.
+ * Call it when vdevs or legs have come or gone, and when the log has moved. Context: process.
  */
 void kvp_estimate_recovery(struct kvp_pool *pool);
 
@@ -130,7 +137,7 @@ int __must_check kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 /** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
 int __must_check kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
 
-/** kvp_pool_clear() - counters of one leg (or all: -1) to zero, and try again what failed */
+/** kvp_pool_clear() - set counters of one leg (or all: -1) to zero, and retry what failed */
 void kvp_pool_clear(struct kvp_pool *pool, int only);
 
 #endif /* KVP_POOL_H */

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A pool lets go of its cache.
+ * Remove the cache of a pool.
  *
- * The pool is quiesced. What a stop has left in the log, if that is on the cache, goes home first.
+ * The pool is quiesced. Data that a stop has left in the log, if that is on the cache, goes home
+ * first.
  *
- *   1. One superblock goes to all other legs. It does not know the cache, and if the log was
- *      there it names an empty one on a vdev with data, under a new nonce and epoch.
+ *   1. One superblock goes to all other legs. It does not have the cache. If the log was there, it
+ *      names an empty one on a vdev with data, under a new nonce and epoch.
  *   2. The labels of the SSDs are wiped.
  *
- * If the power goes before 1, or with 1 on no leg that is left, the cache is there, with an empty
- * log. After 1 no superblock that counts names the SSDs: one that still has its label is
- * refused as no leg of the pool any more, and by itself it is no pool. So 2 only makes the SSD
- * free for another use, and a failure of 2 does no harm.
+ * If the power goes before 1, or no leg that is left has 1, the cache is there, with an empty log.
+ * After 1 no superblock that counts names the SSDs. An SSD that still has its label is refused, as
+ * it is no leg of the pool any more, and by itself it is no pool. So 2 only frees the SSD for
+ * another use, and a failure of 2 does no harm.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -33,11 +34,11 @@
 #include "table/ssdcopy.h"
 #include "work/destage.h"
 
-#define WIPE_PAGES	64u	/* a request */
+#define WIPE_PAGES	64u	/* of one request */
 
 /* --- the plan ------------------------------------------------------------------- */
 
-/* Does @s name the vdevs that there are, but for the last one? */
+/* True if @s names all of the pool's vdevs except the last one. */
 static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
 {
 	u32 i;
@@ -83,7 +84,7 @@ int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* As it was: a superblock that is newer than any that may be on some leg says so. */
+/* Undo the change: a superblock that is newer than any on some leg has the old shape. */
 static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 {
 	kvp_take_shape(pool, old);
@@ -91,7 +92,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 	kvp_unfault(pool, true);
 }
 
-/* Step 1. After an error the pool is what it was. */
+/* Step 1. After an error the pool is as before. */
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)
 {
 	struct kvp_vdev *refuge = kvp_log_refuge(pool);
@@ -140,7 +141,7 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	return wiped;
 }
 
-/* Forget all state of the SSDs, in the tables too. The pool is quiesced, so it is not in use. */
+/* Forget all state of the SSDs, in the tables too. The pool is quiesced, so no code uses it. */
 static void forget_cache(struct kvp_pool *pool)
 {
 	kvp_rebuild_exit(pool);
@@ -151,7 +152,7 @@ static void forget_cache(struct kvp_pool *pool)
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }
 
-/* Step 2. Nothing of it can fail the removal. */
+/* Step 2. Its failures cannot fail the removal. */
 static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 {
 	u32 i;
@@ -175,9 +176,9 @@ int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	int ret = -ENOMEM;
 
 	if (old && next) {
-		/* If not, the next one says so. */
+		/* If it fails, the next call says so. */
 		kvp_pool_empty(pool);
-		/* What was noted until now goes to all legs: none is to come after its label is wiped. */
+		/* Write waiting events to all legs now: none must come after a label is wiped. */
 		kvp_events_flush(pool);
 		ret = kvp_change_ready(pool, r);
 		if (!ret)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSDs of a cache become others: one is replaced, is added to them, or leaves them; or one that
- * is out of use begins anew. Those of a cache of kind parity1 can only be as many as they were.
+ * Exchange the SSDs of a cache: one is replaced, added, or removed; or one that is out of use
+ * begins anew. A cache of kind parity1 keeps its number of SSDs.
  *
- * There is nothing to copy. The pool is quiesced, and what a stop has left in the log, if that is
- * on the cache, goes home first; then the log is empty, and what lies on the SSDs is only a cache.
+ * There is nothing to copy. The pool is quiesced, and data that a stop has left in the log, if that
+ * is on the cache, goes home first. Then the log is empty, and the SSDs hold nothing but a cache.
  *
- *   1. New SSDs are blank; the labels of one that begins anew are wiped. They get labels as legs
- *      do that join (add.c): marked JOINING, of epoch 0, durable in both rings.
- *   2. One superblock goes to all legs that the pool is to have. It names the SSDs that there
- *      are from then on, and if the log is there an empty one of a new nonce, so that
- *      no SSD can have anything of it that the others do not have.
- *   3. The labels of those that have left are wiped (remove.c).
+ *   1. New SSDs are blank; the labels of one that begins anew are wiped. They get labels as joining
+ *      legs do (add.c): marked JOINING, of epoch 0, durable in both rings.
+ *   2. One superblock goes to all legs of the new shape. It names the new set of SSDs. If the log
+ *      is there, it names an empty one with a new nonce, so that no SSD can have an entry that the
+ *      others lack.
+ *   3. The labels of SSDs that have left are wiped (remove.c).
  *
- * If the power goes before 2, or with 2 on no leg that is left, the old SSDs are the cache, with
- * an empty log, so that none of them is missed. A superblock of 2 names the new ones, which
- * have labels, because of 1. One that has left is then no leg of the pool any more.
+ * If the power goes before 2, or no leg that is left has 2, the old SSDs are the cache, with an
+ * empty log, so that none of them is missed. A superblock of 2 names the new SSDs, which have
+ * labels, because of 1. An SSD that has left is then no leg of the pool any more.
  *
- * One that begins anew was recorded out. Nothing is read from it, so its labels can go before 2,
- * and have to: behind them the superblock of 2 would not be the only one that says what it is. It
- * gets another UUID.
+ * An SSD that begins anew was recorded out. Nothing is read from it, so its labels can be wiped
+ * before 2. They must be: with them, the superblock of 2 would not be the only one that says what
+ * it is. It gets another UUID.
  *
- * What was known of the SSDs is forgotten: a new one has none of it.
+ * The pool forgets what lies on the SSDs, as a new one has none of it.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -40,19 +40,19 @@
 #include "super/events.h"
 #include "super/members.h"
 
-#define NEW	KVP_MAX_LEGS	/* in place of an old leg's number */
+#define NEW	KVP_MAX_LEGS	/* instead of an old leg's number */
 
 struct exchange {
 	struct kvp_sb *old, *next;
-	struct kvp_leg *legs;			/* of the cache, as they were */
-	u8 from[KVP_MAX_MIRROR_LEGS];		/* which of those each is that there is to be; NEW */
+	struct kvp_leg *legs;			/* old legs of the cache */
+	u8 from[KVP_MAX_MIRROR_LEGS];	/* for each leg of the new set: its old number, or NEW */
 	struct page *page;
 	bool tried;				/* some leg may have the superblock */
 };
 
 /* --- the plan ------------------------------------------------------------------- */
 
-/* Does @s name the vdevs that there are, the last of which is a cache of whatever legs? */
+/* True if @s names the pool's vdevs, the last of which is a cache with any legs. */
 static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 {
 	u32 last = sb->vdev_count - 1, i;
@@ -91,7 +91,10 @@ static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, cons
 	return NEW;
 }
 
-/* The leg that "-" means as SSD @at: the one in that place, or else the first, that is missing and not @taken. */
+/*
+ * The leg that "-" means as SSD @at: a missing leg that is not @taken, the one in that place, or
+ * else the first.
+ */
 static u32 leg_missing(const struct kvp_vdev *v, u32 at, u32 taken)
 {
 	u32 i;
@@ -104,7 +107,7 @@ static u32 leg_missing(const struct kvp_vdev *v, u32 at, u32 taken)
 	return NEW;
 }
 
-/* All SSDs are named as they are: so those that are out of use begin anew. Are there any? */
+/* True if SSDs that are out of use begin anew, because the table names all SSDs as they are. */
 static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 {
 	bool any = false;
@@ -119,7 +122,7 @@ static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 	return any;
 }
 
-/* Which of the SSDs stay, and in what order. */
+/* Find out which SSDs stay, and in what order. */
 static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8 *from,
 		      struct kvp_refusal *r)
 {
@@ -151,7 +154,7 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 	return 0;
 }
 
-/* The rows of its log have a block on each SSD: of others there would be another log. */
+/* A row of its log has a block on each SSD, so another number would need another log. */
 static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal *r)
 {
 	if (!kvp_log_striped(g) || nr == g->leg_count)
@@ -162,7 +165,7 @@ static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal
 			  "the number of SSDs of a parity1 cache is fixed");
 }
 
-/* As large as the log is. More than that is not used. */
+/* Each SSD must have room for the log. Larger ones are not used in full. */
 static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
 {
 	const struct kvp_geometry *g = &next->vdevs[next->vdev_count - 1];
@@ -278,7 +281,7 @@ static u32 nr_ssds(const struct kvp_sb *sb)
 	return sb->vdevs[sb->vdev_count - 1].leg_count;
 }
 
-/* The SSD that the table names as leg @i. */
+/* Make the leg for the SSD that the table names as leg @i. */
 static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, struct kvp_leg *leg)
 {
 	memset(leg, 0, sizeof(*leg));
@@ -290,7 +293,10 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
 	memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
 }
 
-/* Each in turn as the one behind those that there are. What begins anew is no other's: the pool holds it. */
+/*
+ * Check each new SSD as a leg behind the present ones. One that begins anew has no other user: the
+ * pool holds it.
+ */
 static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
 		     struct kvp_refusal *r)
 {
@@ -330,7 +336,10 @@ static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	}
 }
 
-/* The superblock may be without one that failed it: but then there is nothing gained, or too few SSDs left. */
+/*
+ * False if the superblock had to give up new SSDs that failed it, so that nothing is gained, or too
+ * few SSDs are left.
+ */
 static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
@@ -342,7 +351,7 @@ static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 	return kvp_log_on_cache(pool->sb) ? kvp_vdev_has_log(v) : kvp_vdev_usable(v);
 }
 
-/* Was it one of the SSDs before? */
+/* True if it was one of the SSDs before. */
 static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
 {
 	u32 i;
@@ -353,7 +362,7 @@ static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
 	return false;
 }
 
-/* Step 1. Of one SSD. */
+/* Step 1, for one SSD. */
 static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
 {
 	if (begins_anew(x, &pool->legs[leg]) && !kvp_label_wipe(pool, &pool->legs[leg]))
@@ -361,7 +370,7 @@ static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
 	return kvp_sb_join(pool, leg, 1);
 }
 
-/* Steps 1 and 2. After an error the caller undoes it. */
+/* Steps 1 and 2. After an error the caller undoes both. */
 static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kvp_refusal *r)
 {
 	u32 first = first_ssd(x), i;
@@ -383,14 +392,14 @@ static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kv
 						    "an SSD failed as it was written to");
 }
 
-/* As it was: and if some leg may have the new superblock, a newer one says so. */
+/* Undo the change. If some leg may have the new superblock, a newer one has the old shape. */
 static void undo(struct kvp_pool *pool, struct exchange *x)
 {
 	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
 	kvp_take_shape(pool, x->old);
 	if (!x->tried)
 		return;
-	/* The last of those that there were to be may have failed. */
+	/* The last SSD of the new set may have failed. */
 	WRITE_ONCE(pool->log_moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	kvp_unfault(pool, true);
@@ -411,7 +420,10 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exc
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(x->old))
 		kvp_log_anew(x->next, x->next->vdev_count - 1, 0, nonce);
-	/* What lies on those that stay is on no new one: the ring goes on where no summary is believed. */
+	/*
+	 * A new SSD lacks the blocks of those that stay. So the ring goes on at a place where no
+	 * old summary counts.
+	 */
 	if (x->next->cache_lsn)
 		x->next->cache_lsn += 2 * kvp_log_blocks(&x->next->vdevs[x->next->vdev_count - 1]);
 	put_legs(pool, s, x);
@@ -433,7 +445,7 @@ static bool stays(const struct exchange *x, u32 leg)
 	return false;
 }
 
-/* One that began anew has a label that is not to be wiped. */
+/* An SSD that began anew has a new label, which must not be wiped. */
 static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
@@ -441,7 +453,7 @@ static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 	return bdev && leg_on(v, bdev) != NEW;
 }
 
-/* Step 3. Nothing of it can fail the replacement. */
+/* Step 3. Its failures cannot fail the replacement. */
 static void after(struct kvp_pool *pool, struct exchange *x)
 {
 	u32 new = 0, gone = 0, i;
@@ -474,7 +486,7 @@ int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 
 	if (!x)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	/* If not, the next one says so. */
+	/* If it fails, the next call says so. */
 	kvp_pool_empty(pool);
 	kvp_events_flush(pool);
 	ret = kvp_change_ready(pool, r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starting: read the labels, decide which superblock and which legs count, or
- * refuse in words. Nothing is written here, except by format.
+ * Starting: read the labels, decide which superblock and which legs count, or refuse with a reason.
+ * Only format writes here.
  */
 #include <linux/delay.h>
 #include <linux/gfp.h>
@@ -72,22 +72,23 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
  * Reading a label: what cannot be read is not absent (R27).
  *
  *   one slot, or a whole ring      its twin in the other ring answers, if that was written with it
- *   both twins                     is a superblock there that is newer than all that can be read? It goes by the
- *                                  place of the slot: format/sbring.h. If so the leg is in doubt, unless another
- *                                  leg's superblock is as new
+ *   both twins                     the place of the slot tells whether it may hold a superblock
+ *       that is newer than all readable ones: format/sbring.h. If so the leg is in doubt, unless
+ *       another leg's superblock is as new
  *   all of a label                 refused: the leg is there, and its label is unknown
- *   no memory, or no answer        asked again, a few times; and then the same as any other error
+ *   no memory, or no answer        tried again a few times; then as any other error
  *
- * A leg in doubt may hold what no other has. That is as for one that is missing: kvp_choose(), R16. So it is
- * refused where a superblock could have been answered for that is on no leg but those in doubt or missing. Where
- * it could not, the leg is in use, and the next superblock is written over what cannot be read. Nothing was written
- * when a start is refused, and a later one finds what there is.
+ * A leg in doubt may hold data that no other leg has. It counts like a missing one: kvp_choose(),
+ * R16. So the start is refused if a request may have been answered by a superblock that only legs
+ * in doubt or missing have. If not, the leg is in use, and the next superblock overwrites what
+ * cannot be read. A refused start has written nothing, and a later start finds everything.
  *
- * By order (`degraded`) such a leg is left out. Where its vdev cannot do without it, the slots may never be readable
- * again, and the pool would be lost with them. A second order (`accept_fork`) goes back to the newest superblock that
- * can be read: go_back(). What was written since may be lost: table pages that were written over read EIO, block by block.
+ * By order (`degraded`) such a leg is left out. If its vdev needs it, the slots may never be
+ * readable again, and the pool would be lost with them. A second order (`accept_fork`) goes back to
+ * the newest superblock that can be read: go_back(). Later writes may be lost: table pages that
+ * were overwritten since read EIO, block by block.
  */
-#define READ_PAUSES	5	/* for all of a leg */
+#define READ_PAUSES	5	/* for all slots of a leg */
 #define READ_PAUSE_MS	200
 
 static int read_patiently(struct kvp_io *io, struct kvp_label *label)
@@ -102,7 +103,7 @@ static int read_patiently(struct kvp_io *io, struct kvp_label *label)
 	return ret;
 }
 
-/* All of the ring whose first slot is @io->block, into l->pages; what cannot be read is noted. */
+/* Read all of the ring whose first slot is @io->block into l->pages, and note errors. */
 static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label *label, u8 *state)
 {
 	u32 i;
@@ -111,7 +112,7 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 	io->pages = l->pages;
 	if (!kvp_io_sync(io))
 		return;
-	/* Slot by slot, then: one bad sector must not hide the others. */
+	/* Then slot by slot: one bad sector must not hide the others. */
 	io->nr = KVP_SB_BLOCKS;
 	for (i = 0; i < KVP_SB_RING; i++, io->block += KVP_SB_BLOCKS) {
 		int ret;
@@ -129,14 +130,17 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 static void note_bad(struct kvp_label *label, int error, const struct kvp_why *why)
 {
 	label->bad++;
-	/* The slots at the end of a device that has shrunk are in the wrong place: that it has says more. */
+	/*
+	 * The slots at the end of a device that has shrunk are in the wrong place. The shrinking is
+	 * the better reason.
+	 */
 	if (label->error == -ENOSPC)
 		return;
 	label->error = error;
 	label->why = *why;
 }
 
-/* One slot of a ring, which was read into l->slot. */
+/* Judge one slot of a ring, which was read into l->slot. */
 static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks, u32 ring, u32 slot)
 {
 	struct kvp_why why;
@@ -144,7 +148,10 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 
 	if (ret == -ENODATA)
 		return;
-	/* One of a newer module is whole, and may be the newest of all; it was not cut short. */
+	/*
+	 * A slot of a newer module is whole, and may be the newest of all; its write was not cut
+	 * short.
+	 */
 	label->rings.state[ring][slot] = !ret ? KVP_SLOT_VALID :
 					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
 	if (ret) {
@@ -179,7 +186,7 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 	}
 }
 
-/* The newest valid superblock of one leg; @label says what was seen. */
+/* Find the newest valid superblock of one leg; @label receives the result. */
 static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label)
 {
 	u64 made;
@@ -188,7 +195,7 @@ static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_lab
 	take_ring(l, leg, label, KVP_RING_BACK, leg->size_blocks, 1);
 	if (!label->found)
 		return;
-	/* The end of a device that has grown is where it was for the label. */
+	/* If a device has grown, its label gives the old end. */
 	made = label->sb->legs[label->sb->leg_index].size_blocks;
 	if (made > 2 * KVP_LABEL_BLOCKS && made < leg->size_blocks)
 		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
@@ -217,14 +224,14 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refu
 
 /* --- choosing --------------------------------------------------------------------- */
 
-/* Why @leg, which is there, has no superblock that can be used. */
+/* Give the reason why @leg, which is there, has no superblock that can be used. */
 static int no_label(const struct kvp_leg *leg, const struct kvp_label *label, struct kvp_refusal *r)
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,
 			"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
 			"%s is too small: %s", leg->path, label->why.text);
-	/* Before what is bad: the good ones may be among those. */
+	/* Before bad slots: the good ones may be among those that cannot be read. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,
 			"see why, and try again; nothing is lost by that; or give '-' in place of the device to start without it",
@@ -269,9 +276,9 @@ static bool knows_fork(const struct kvp_sb *sb, u64 fork)
 }
 
 /*
- * Was @sb's leg in use after it parted from @best's? It was if it knows of a
- * forced start that @best does not, or if it went on without @best's leg. One
- * that calls itself stale did not go on: its label was written by the others.
+ * True if @sb's leg was in use after it parted from @best's: it knows a forced start that @best
+ * does not, or it went on without @best's leg. A leg that calls itself stale did not go on: the
+ * others wrote its label.
  */
 static bool forked(const struct kvp_sb *sb, const struct kvp_sb *best)
 {
@@ -284,7 +291,7 @@ static bool forked(const struct kvp_sb *sb, const struct kvp_sb *best)
 	       sb->legs[best->leg_index].state != KVP_LEG_IN_SYNC;
 }
 
-/* Do all labels belong together? */
+/* Check that all labels belong together. */
 static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
 			const struct kvp_start *s, struct kvp_refusal *r)
 {
@@ -358,18 +365,18 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 }
 
 /*
- * What is known of a leg that @best says is in sync, by its own label; NULL: it is not here.
+ * Judge a leg that @best calls in sync, by its own label; NULL: it is not here.
  *
- * R29: a leg is not in sync if its label is further behind than power cuts can leave it. It was put
- * back to an older state: by dd of an image, or as a disk of a virtual machine. It is stale,
- * whatever its label says of the time when it was written. The other legs have the present state;
- * if they are too few, no leg has it.
+ * R29: a leg is not in sync if its label is further behind than power cuts can leave it. An older
+ * state was put back onto it: by dd of an image, or as a disk of a virtual machine. It is stale,
+ * whatever its label says about the time when it was written. The other legs have the present
+ * state; if they are too few, no leg has it.
  */
 static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const struct kvp_sb *best)
 {
 	u64 held;
 
-	/* The least that one that is missing can have, and be in sync. */
+	/* The least that a missing leg can have, and be in sync. */
 	leg->has_sequence = best->behind_known ? best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1) : 0;
 	leg->has_era = best->era;
 	if (!label)
@@ -384,7 +391,7 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 		leg->state = KVP_LEG_STALE;
 }
 
-/* What @leg, which is the one number @i of the superblock, is by that; and by its own label. */
+/* Settle the state of @leg, number @i in the superblock, by that and by its own label. */
 static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label, struct kvp_sb *best)
 {
 	struct kvp_leg_info *info = &best->legs[i];
@@ -393,7 +400,10 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 	leg->pool = pool;
 	leg->index = i;
 	leg->state = info->state;
-	/* Its history is given up: it must not be a source, whatever the winner thought of it. */
+	/*
+	 * Its history is given up. It must not be a source, even if the chosen superblock calls it
+	 * in sync.
+	 */
 	leg->adopt = label && label->forked;
 	if (leg->adopt)
 		info->in_sync_era = 0;
@@ -437,7 +447,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 	return 0;
 }
 
-/* Not here, or in doubt: it may have a superblock that no other has. */
+/* True if the leg is not here, or in doubt: it may have a superblock that no other has. */
 static bool is_away(const struct kvp_leg *leg)
 {
 	return !leg->bdev || leg->doubtful;
@@ -466,7 +476,7 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes " \
 	"back to the newest superblock that can be read, and may lose later writes"
 
-/* A leg of @g would be in use but for what its label says, or does not say: that is the reason, then. */
+/* Refuse if a leg of @g would be in use but for its label: then that is the reason. */
 static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, struct kvp_refusal *r)
 {
 	u32 i;
@@ -488,8 +498,8 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 }
 
 /*
- * Each vdev must have legs enough: a pool is lost with any of them. But for a cache: one that is
- * missing may have to be waited for, but cannot have gone on (cachevdev.c).
+ * Each vdev must have enough legs: a pool is lost with any of them. Except a cache: a missing one
+ * may have to be waited for, but cannot have gone on (cachevdev.c).
  */
 static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
 {
@@ -517,9 +527,8 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 }
 
 /*
- * R16: could the missing legs have gone on without those that are here? Only if
- * they are enough in every vdev. (Of a parity1 two that are missing would be one
- * too many here as well.)
+ * R16: true if the missing legs could have gone on without those that are here. They need enough
+ * legs in every vdev. (In a parity1 two missing legs would be one too many here as well.)
  */
 static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 {
@@ -531,7 +540,7 @@ static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 	return true;
 }
 
-/* The vdev has too few legs without those that are in doubt. */
+/* True if the vdev has too few legs without those in doubt. */
 static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
 {
 	u32 i, n = 0;
@@ -562,9 +571,9 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 }
 
 /*
- * The pool goes on without those that are away: by the next superblock, which records them out. With @fork they may have
- * gone on as well. If not, one in doubt has nothing that anybody was told of: it stays in use. So does one without which
- * it would not go at all, by order (@back).
+ * Let the pool go on without legs that are away: the next superblock records them out. With @fork
+ * they may have gone on as well. If they have not, no request was answered by what only a leg in
+ * doubt has, so that leg stays in use. By order (@back), so does a leg that the pool needs.
  */
 static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool back, bool readonly)
 {
@@ -584,12 +593,12 @@ static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork,
 }
 
 /*
- * A leg that is used may have newer superblocks, which cannot be read, and might be again one day.
- * So what follows is newer than all of those: each may have raised the epoch twice, by a loss and
- * by an activation. The next number is one whose slot is that of the first of them, so that those
- * which can be read are written over last (R13). This holds whether or not a request was answered
- * by them: a superblock that the last leg of another vdev did not take is written again under the
- * next number, so that one leg alone may have several.
+ * A leg in use may have newer superblocks that cannot be read, and may become readable one day. So
+ * the next one must be newer than all of those: each may have raised the epoch twice, by a loss and
+ * by an activation. Its number is one whose slot is that of the first of them, so that readable
+ * ones are overwritten last (R13). This holds whether or not a request was answered by them: a
+ * superblock that the last leg of another vdev did not take is written again under the next number,
+ * so that one leg alone may have several.
  *
  * Return: true if there is such a leg.
  */
@@ -617,7 +626,10 @@ static void go_back(struct kvp_pool *pool)
 	u32 i;
 
 	pool->recovery.went_back = true;
-	/* Of those that are away it is not known to which superblock of the lost history they had everything. */
+	/*
+	 * It is unknown up to which superblock of the lost history a leg that is away had
+	 * everything.
+	 */
 	for (i = 0; i < pool->nr_legs; i++)
 		if (!kvp_leg_usable(&pool->legs[i]))
 			pool->legs[i].has_era = 0;
@@ -745,7 +757,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	}
 }
 
-/* The geometry of one vdev, whose legs begin with @first. */
+/* Lay out one vdev, whose legs begin with @first. */
 static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 index, u32 first,
 			struct kvp_refusal *r)
 {
@@ -768,14 +780,14 @@ static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 in
 	return ret ? kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text) : 0;
 }
 
-/* All vdevs, and what each of them holds of the pool. */
+/* Lay out all vdevs, and the part of the pool that each holds. */
 static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *sb = pool->sb;
 	u32 i, first = 0;
 	int ret = 0;
 
-	/* What is added later goes before it, and it can leave. */
+	/* The cache must be last: new vdevs go before it, and it can leave. */
 	for (i = 0; i + 1 < s->nr_vdevs; i++)
 		if (kvp_cache_kind(s->vdevs[i].kind))
 			return kvp_refuse(r, -EINVAL, "name the cache last",

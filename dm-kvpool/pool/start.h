@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a pool does before it serves: labels, choice, format. Used by pool.c. */
+/* Steps of a pool before it serves: labels, choice, format. Used by pool.c. */
 #ifndef KVP_START_H
 #define KVP_START_H
 
 #include "format/sbring.h"
 #include "pool/pool.h"
 
-/* What was found on one leg, in the order of the table line. */
+/* The label that was found on one leg, in the order of the table line. */
 struct kvp_label {
 	bool found, forked;
 	u32 valid, bad, unreadable;	/* slots */
-	u32 pauses;		/* so often it was waited for one that could not be read */
-	int error, read_error;	/* of a bad one, and of one that cannot be read */
+	u32 pauses;		/* pauses so far for slots that could not be read */
+	int error, read_error;	/* of a bad slot; of a slot that cannot be read */
 	struct kvp_why why;
 	struct kvp_sb_rings rings;
 	struct kvp_sb *sb;	/* the newest valid one */
@@ -34,7 +34,7 @@ void kvp_labels_free(struct kvp_labels *l);
 int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool,
 				 struct kvp_refusal *r);
 
-/** kvp_identify() - fill in pool->sb by the newest label: whose legs are they? */
+/** kvp_identify() - fill in pool->sb by the newest label, which tells whose legs these are */
 int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r);
 
 /**
@@ -46,17 +46,19 @@ int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struc
 int __must_check kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 			    bool auto_start, struct kvp_refusal *r);
 
-/** kvp_vdevs_match() - does the table name the vdevs that the superblock has? */
+/** kvp_vdevs_match() - true if the table names the vdevs of the superblock */
 bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
 
-/** kvp_layout_mend() - what to do if kvp_layout_one() says @error */
+/** kvp_layout_mend() - advice for error @error of kvp_layout_one() */
 static inline const char *kvp_layout_mend(int error)
 {
 	return error == -ERANGE ? "give cache_dirty_max=, of 64 MiB to 64 GiB" :
 				  "use larger devices or a smaller log";
 }
 
-/** kvp_check_blank() - are the first and the last MiB of @leg zeros? @page: to read into */
+/**
+ * kvp_check_blank() - check that the first and the last MiB of @leg are zeros; @page: to read into
+ */
 int __must_check kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
 
 /** kvp_random_uuid() - a new UUID */

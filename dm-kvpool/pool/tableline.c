@@ -28,7 +28,7 @@ static char *next_word(struct kvp_line *l)
 	return *l->argv++;
 }
 
-/* How many words follow: @min to @max of them, and they are there. */
+/* Read how many words follow: @min to @max of them, and check that they are there. */
 static int read_count(struct kvp_line *l, u32 min, u32 max, const char *error, u32 *n)
 {
 	const char *word = next_word(l);
@@ -70,7 +70,7 @@ static bool name_valid(const char *name)
 	return isalpha(*name) && p - name <= KVP_NAME_LEN;
 }
 
-/* "ID:NAME", as kvpoolctl knows this host. */
+/* "ID:NAME", as kvpoolctl writes them for this host. */
 static int parse_host(struct kvp_line *l, struct kvp_start *s, char *value)
 {
 	char *name = strchr(value, ':');
@@ -85,8 +85,8 @@ static int parse_host(struct kvp_line *l, struct kvp_start *s, char *value)
 }
 
 /*
- * Sizes of what is to be made. 0 would mean the default, and is what a number
- * that wraps may become; what is less than a block would become 0 as well.
+ * Sizes for format and add. 0 is refused: it would mean the default, and a number that wraps may
+ * become 0. Less than a block would become 0, too.
  */
 static const struct {
 	const char *key;
@@ -103,7 +103,7 @@ static const struct {
 	  "cache_dirty_max is no number of bytes from 4096 on; suffixes are K, M, G and T" },
 };
 
-/* 1: it is no size. */
+/* 1: @key is no size. */
 static int parse_size(struct kvp_line *l, struct kvp_start *s, const char *key, const char *value)
 {
 	u64 bytes;
@@ -200,7 +200,7 @@ static bool has_cache(const struct kvp_start *s)
 	return false;
 }
 
-/* Of several legs that are missing one goes: so those that stay are told apart. */
+/* If several legs are missing and one leaves, UUIDs tell which ones stay. */
 static bool parse_missing(struct kvp_start *s, u32 i, const char *arg)
 {
 	uuid_t uuid;

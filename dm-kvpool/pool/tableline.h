@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A table line, taken apart: UUID, options, vdevs with their legs, as
- * docs/dm-interface.md has them. It comes from any caller of device-mapper. A
- * number that does not fit is refused, never wrapped. Nothing is read behind the
- * last word. No I/O; devices are opened by the caller's function.
+ * Parse a table line: UUID, options, vdevs with their legs, as in docs/dm-interface.md. Any caller
+ * of device-mapper may have written it. A number that does not fit is refused, never wrapped.
+ * Nothing is read behind the last word. No I/O; devices are opened by the caller's function.
  */
 #ifndef KVP_TABLELINE_H
 #define KVP_TABLELINE_H
@@ -12,17 +11,17 @@
 
 struct kvp_line {
 	unsigned int argc;
-	char **argv;			/* the words that are still to come; they are changed */
-	const char *error;		/* what is wrong, for ti->error; lives on */
-	struct kvp_refusal *refusal;	/* the same, where more can be said */
-	/* Leg @leg of @s, which is not missing: open it. 0 or -errno, with error set. */
+	char **argv;			/* the words that are left to parse; they are changed */
+	const char *error;		/* the error, for ti->error; lives on */
+	struct kvp_refusal *refusal;	/* the same, with more detail if there is any */
+	/* Open leg @leg of @s, which is not missing. 0 or -errno, with error set. */
 	int (*open)(struct kvp_line *line, struct kvp_start *s, u32 leg, const char *path);
 };
 
 /**
- * kvp_line_parse() - take apart @line into @s, which is all zeros but for pool_blocks
+ * kvp_line_parse() - parse @line into @s, which is all zeros but for pool_blocks
  *
- * Return: 0, or -errno with @line->error. Context: process, that of @line->open.
+ * Return: 0, or -errno with @line->error. Context: process, and that of @line->open.
  */
 int __must_check kvp_line_parse(struct kvp_line *line, struct kvp_start *s);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which part of a pool hears what from which other. */
+/* Connect each floor of a pool with the clients above it. */
 #ifndef KVP_WIRING_H
 #define KVP_WIRING_H
 
 struct kvp_pool;
 
-/** kvp_wire() - register with each floor of a new pool those above that it has to tell something */
+/** kvp_wire() - register with each floor of a new pool the clients above it */
 void kvp_wire(struct kvp_pool *pool);
 
 #endif /* KVP_WIRING_H */
