@@ -47,17 +47,20 @@
 #include "work/trim.h"
 
 #define MAX_ROUND	4096	/* versions */
-#define MAX_RECALLED	2048	/* of a pool with a cache, where they may need a page each for the way home */
+/* in a pool with a cache, where each may need a page for the way home */
+#define MAX_RECALLED	2048
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
-#define MIN_RUNS	32	/* requests to a leg; a sweep learns of what is new between two rounds */
+/* requests to a leg; a sweep learns of new versions between two rounds */
+#define MIN_RUNS	32
 #define SWEEP_JIFFIES	(HZ / 4)
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait when more are pending */
 #define DISCARD_LEAVES	1024u	/* of a turn, at most */
 #define NEVER		(~0ul)
 #define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
-#define YIELD		19u	/* while streams go home by intent, they have 19 of 20 parts of the time, or less */
+/* while streams go home by intent, they get 19 of 20 parts of the time, or less */
+#define YIELD		19u
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
 {
@@ -71,21 +74,24 @@ static bool log_half_full(struct kvp_pool *pool)
 	/* Space that is reserved for parity is free for nothing else. */
 	used += kvp_log_reserved(pool);
 	/*
-	 * Little of it is ever used. On a cache, records that are not needed reach that far, and
-	 * wait for a checkpoint.
+	 * Little of the reserve is ever used. On a cache, records that are not needed reach that
+	 * far, and wait for a checkpoint.
 	 */
 	if (pool->parity && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
 
-/* Too few to be worth a round for their own sake. */
+/* True if too few versions wait to be worth a round for their own sake. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
 	return kvp_wbuf_nr_logged(pool->wbuf) < MIN_ROUND;
 }
 
-/* Where much is dirty beside them, that is what a recovery takes its time for. */
+/*
+ * True if many intents lie behind the tail. If many versions are dirty as well, those take most of
+ * a recovery's time, so more intents are allowed.
+ */
 static bool many_intents(struct kvp_pool *pool)
 {
 	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
@@ -94,7 +100,7 @@ static bool many_intents(struct kvp_pool *pool)
 	return kvp_log_intents_since(pool) > most;
 }
 
-/* All must come home, and then the tail move. */
+/* True if all must come home, and then the tail must move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -107,7 +113,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
-/* Of a log on a cache: would a checkpoint free enough of a log of which too much is used? */
+/* True if a checkpoint would free enough of a log on a cache of which too much is used. */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	u64 step = kvp_log_window(pool->log_vdev->g) / TAIL_STEPS;
@@ -120,8 +126,8 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 }
 
 /*
- * What is clean fills half of a log on a cache, and a few that are not may lie at its tail: were they left until there
- * are enough for a round, nothing clean could enter meanwhile.
+ * True if clean blocks fill half of a log on a cache, and a few dirty ones may lie at its tail. If
+ * those waited until there are enough for a round, no clean block could enter meanwhile.
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
@@ -129,7 +135,7 @@ static bool few_hold_the_tail(struct kvp_pool *pool)
 	       log_half_full(pool);
 }
 
-/* As fast as possible, whatever else there is to do. */
+/* True if destage must run as fast as possible, whatever else there is to do. */
 static bool destage_pressed(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -141,7 +147,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
-	/* Parking has no memory, maybe. */
+	/* Spilling may have failed for lack of memory. */
 	return kvp_log_short(pool) || kvp_table_half_dirty(pool->table) ||
 	       tail_is_worth_it(pool, &mark) || few_hold_the_tail(pool) ||
 	       kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
@@ -161,7 +167,7 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
 }
 
-/* In how many jiffies is the next round? 0: now. What is less than a round is left to the idle timer. */
+/* Jiffies until the next round; 0: now. Less than a round is left to the idle timer. */
 static unsigned long destage_delay(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -188,9 +194,9 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* --- a round ------------------------------------------------------------------- */
 
 /*
- * Fewer while a writer waits for the space that the round makes free, if the log is small; and
- * fewer at a slow pace. Of many versions more are neighbours, and the checkpoint behind them writes
- * each leaf for more of them.
+ * How many versions a round takes. Fewer while a writer waits for the space that the round frees,
+ * if the log is small; and fewer at a slow pace. Of many versions more are neighbours, and the
+ * checkpoint behind them writes each leaf for more of them.
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
@@ -204,13 +210,13 @@ static u32 round_versions(struct kvp_pool *pool)
 }
 
 /**
- * struct round - what a round takes
+ * struct round - the versions of a round
  * @data: versions, in log order until they are sorted to go home
  * @holes: discards that come before those, in log order
- * @rest: what was taken, and did not come home
- * @nr: taken
+ * @rest: versions that were taken, and did not come home
+ * @nr: number taken
  * @next: place in the log of the first version that stays, in the rows of those taken
- * @swept: these are from the sweep
+ * @swept: they are from the sweep
  */
 struct round {
 	struct list_head data, holes, rest;
@@ -219,7 +225,7 @@ struct round {
 	bool swept;
 };
 
-/* Discards may cover all that is parked. */
+/* In parts, as discards may cover all spilled versions. */
 static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 {
 	LIST_HEAD(part);
@@ -234,9 +240,10 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 }
 
 /*
- * Discards that come next of what is parked; what the sweep knows is older than they are. With parity
- * all of that is home first, as a row is written where a discard ends. Without, what they cover
- * is outlived, and must never go home after them; and nothing else has to do with them.
+ * Take the discards that come next among spilled versions; all that the sweep knows is older. With
+ * parity all of that goes home first, since a row is written where a discard ends. Without parity,
+ * versions that they cover are outlived, and must never go home after them. Other versions do not
+ * matter.
  */
 static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 {
@@ -279,8 +286,8 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 }
 
 /*
- * Step 6. Before all others, but for what the sweep has, if these are from there; whether they
- * have pages or not, that is among the parked.
+ * Step 6. Put versions back before all others; versions of the sweep, before those that it does not
+ * know. With pages or without, they are among the spilled ones.
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
@@ -293,7 +300,10 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 	kvp_wbuf_put_spilled(pool->wbuf, &r->rest);
 }
 
-/* A newer version is durable: these need not be read. With parity all are counted, in their order. */
+/*
+ * A newer version is durable, so these need not be read. With parity all are counted, in their
+ * order.
+ */
 static void drop_outlived(struct kvp_pool *pool, struct round *r)
 {
 	struct kvp_version *d, *next;
@@ -308,7 +318,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 		kvp_wbuf_drop_list(pool, &outlived);
 }
 
-/* Where a discard goes on that an earlier turn began. */
+/* Where to go on with a discard that an earlier turn began. */
 static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_version *d)
 {
 	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec || dg->discard.seq != d->seq)
@@ -342,7 +352,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	return ret;
 }
 
-/* No SSD has these any more: their blocks are lost, unless something newer is durable. */
+/* No SSD has these versions any more. Their blocks are lost, unless a newer version is durable. */
 static int give_up(struct kvp_pool *pool, struct list_head *lost)
 {
 	struct kvp_version *d, *next;
@@ -357,8 +367,9 @@ static int give_up(struct kvp_pool *pool, struct list_head *lost)
 }
 
 /*
- * Step 4. Have in memory what was parked. The round ends before what cannot be had now, and begins
- * with what is lost: so the table changes, and parity counts, in log order all the same.
+ * Step 4. Read spilled versions back into memory. The round ends before a version that cannot be
+ * read now, and begins with lost ones. So the table changes, and parity counts, in log order all
+ * the same.
  */
 static int recall(struct kvp_pool *pool, struct round *r)
 {
@@ -369,7 +380,7 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	if (!kvp_log_spills(pool->log))
 		return 0;
 	ret = kvp_reload(pool, &r->data, &lost, &r->rest);
-	/* Not a failure of the pool, which goes on as it is. The drain reports it. */
+	/* The pool has not failed, and goes on. The drain reports this. */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 	if (!ret)
@@ -415,7 +426,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 
 /* --- the worker -------------------------------------------------------------------- */
 
-/* Where a tail may be once everything below is home; @limit bounds the rounds. */
+/* The place that the tail may move to once everything below is home; @limit bounds the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	kvp_log_passed_mark(pool, mark);
@@ -423,8 +434,8 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 }
 
 /*
- * True if a writer waits for space in the log, or a stream past a cache will soon need its old
- * intents gone.
+ * True if a writer waits for space in the log, or a stream past a cache will soon need places of
+ * old intents.
  */
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
@@ -432,10 +443,9 @@ static bool tail_is_wanted(struct kvp_pool *pool)
 }
 
 /*
- * A checkpoint between two rounds, if one is needed: by the table for its
- * dirty pages, or by the builder for space in the log. Versions go home in log
- * order, so what lies below the first one left is home, and so are intents
- * below @limit.
+ * A checkpoint between two rounds, if the table needs it for its dirty pages, or the builder for
+ * space in the log. Versions go home in log order. So all below the first one left is home, and so
+ * are intents below @limit.
  */
 static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 {
@@ -449,9 +459,9 @@ static int checkpoint_between(struct kvp_pool *pool, u64 limit)
 }
 
 /*
- * Streams that go home by intent have most of the time for themselves: one of destage's requests
- * costs a disk that seeks as much as one of theirs. But what records them fills the log, too, if more
- * slowly, so the share gets smaller in the end: to a half where no room is left.
+ * Streams that go home by intent get most of the time: one request of destage costs a disk that
+ * seeks as much as one of theirs. But their records fill the log, too, if more slowly. So their
+ * share shrinks to a half when no room is left.
  */
 static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 {
@@ -460,7 +470,7 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
 }
 
-/* When the next round is to be, after one of @taken versions that began at @start. */
+/* Set the time of the next round, after one of @taken versions that began at @start. */
 static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 {
 	u64 intents = kvp_log_intent_blocks(pool->log), rate = kvp_pacing_destage(pool);
@@ -468,7 +478,7 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 	unsigned long took = jiffies - start, next = start;
 
 	if (!taken)
-		next = jiffies + HZ / 4;	/* something stands in the way */
+		next = jiffies + HZ / 4;	/* it took none: something is in the way */
 	else if (rate && rate < kvp_pacing_full(pool))
 		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
 	WRITE_ONCE(dg->next, next);
@@ -502,8 +512,8 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 }
 
 /*
- * Where there is no parity a discard waits for no round, but only until the sweep knows what is older. After
- * a restart that may be millions: others may have the lock in between.
+ * Without parity a discard does not wait for a round, but only until the sweep knows all older
+ * versions. After a restart those may be millions: others may take the lock in between.
  */
 static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 {
@@ -518,8 +528,8 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 }
 
 /*
- * Between turns others may take a checkpoint: what is parked may take minutes to come home.
- * -EINTR: the pool stops, and not all of it is.
+ * Between turns others may take a checkpoint: spilled versions may take minutes to come home.
+ * -EINTR: the pool stops, and some are not home.
  */
 static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 {
@@ -540,12 +550,12 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 /*
  * Step 7.
  *
- * All below @mark should be home, for good or before the log moved: then this is no tail any more.
+ * All below @mark should be home, for good. Or the log has moved since: then @mark is no tail any
+ * more.
  *
  * A round that takes nothing does not prove that. Versions may be spilled between its looks at the
- * two lists, and then it finds neither. So the lists are asked here, under the lock that keeps
- * rounds away (R2). Return: 1 if something below @mark still waits, and the tail stays; 0; or
- * -errno.
+ * two lists, and then it finds neither. So look at the lists here, under the lock that keeps rounds
+ * away (R2). Return: 1 if a version below @mark still waits, and the tail stays; 0; or -errno.
  */
 static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 {
@@ -587,7 +597,7 @@ static int destage_some(struct kvp_pool *pool)
 	return destage_below(pool, mark.lsn, false);
 }
 
-/* Step 8. After @error, or none: when is there more to do? */
+/* Step 8. Set the timers for the next work, after @error, or none. */
 static void set_timers(struct kvp_pool *pool, int error)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -625,18 +635,21 @@ static void destage_work(struct work_struct *work)
 			dg->error = 0;
 			break;
 		}
-		/* No progress: intents on their way home stand in the way. They kick when they are. */
+		/*
+		 * No progress: intents that are going home are in the way. They kick when they are
+		 * home.
+		 */
 		if (before == kvp_log_tail(pool->log) && used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
-	/* Of a pool that had no leg it is no news, and it may have one again by now. */
+	/* In a pool without a leg this is no news, and it may have a leg again by now. */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
 		kvp_fail(pool, KVP_FAIL_LEGS, "blocks cannot be written home");
 	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool);
-	/* The builder may have found the log full just as there came space. */
+	/* The builder may have found the log full just before there was space. */
 	kvp_commit_kick(pool, true);
 	WRITE_ONCE(dg->ended, dg->ended + 1);
 	wake_up_all(&dg->wait);
@@ -648,7 +661,7 @@ static void idle_work(struct work_struct *work)
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
 	struct kvp_pool *pool = dg->pool;
 
-	/* What has a pace is on its way home, by that. */
+	/* Destage at a pace brings these home. */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
 		kvp_destage_kick(pool, false);
 	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
@@ -686,7 +699,7 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 /* Why everything is written back. */
 enum reason {
 	QUIET,		/* there are no writers: wait until the worker has stopped */
-	BESIDE,		/* there are writers, so the worker may not stop */
+	BESIDE,		/* there are writers, so the worker may go on for ever */
 	ORDER,		/* as BESIDE, and give up when the pool is about to be suspended */
 };
 
@@ -696,7 +709,7 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 }
 
 /*
- * Have the worker write back all below @target, or as much as it can in one run, which may take
+ * Let the worker write back all below @target, or as much as it can in one run, which may take
  * minutes. The worker goes on after the caller gives up, since all I/O would wait for the caller.
  */
 static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
@@ -735,7 +748,7 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 		}
 	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
 		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
-	/* A stop of a log that stays came between. */
+	/* A stop of a log that stays came in between. */
 	if (!ret && READ_ONCE(dg->done_lsn) < target)
 		ret = -EINTR;
 	return kvp_pool_faulted(pool) ? -EIO : ret;
@@ -745,7 +758,7 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 {
 	int ret = destage_to_end(pool, why);
 
-	/* On the way parity was logged, behind the tail: it is home as well. */
+	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
 	if (!ret && pool->parity)
 		ret = destage_to_end(pool, why);
 	return ret;

@@ -42,19 +42,20 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
-	struct kvp_elevator sweep;		/* what of the parked it knows by address */
-	struct delayed_work pace_work;	/* of a log on a cache: the next round */
-	unsigned long next, yield;	/* jiffies: no round before @next; and @yield, if no writer is kept waiting */
-	u64 intents;			/* blocks that had gone by intent after the last turn; */
-	bool yields;			/* some more than after the one before */
+	struct kvp_elevator sweep;		/* the spilled versions that it knows by address */
+	struct delayed_work pace_work;	/* next round of a log on a cache */
+	/* jiffies: no round before @next; nor before @yield, if no writer waits */
+	unsigned long next, yield;
+	u64 intents;			/* blocks that had gone by intent after the last turn */
+	bool yields;			/* some more did in the last turn */
 	u64 seq;			/* the newest accepted seq at the last look, */
-	unsigned long seq_at;		/* and when it was last seen to change (jiffies) */
-	struct kvp_discard_at discard;	/* the last that was begun */
+	unsigned long seq_at;		/* when it was last seen to change (jiffies) */
+	struct kvp_discard_at discard;	/* progress of the last discard that was begun */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
-	u32 runs;			/* and at most so many requests of the sweep, by the same */
+	u32 runs;			/* the most requests of the sweep for it, by the same */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
-	u32 ended;			/* so often @work has; by it */
+	u32 ended;			/* runs of @work that have ended; by it */
 	wait_queue_head_t wait;		/* for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
 };
 
@@ -70,9 +71,9 @@ static inline u32 kvp_destage_round(const struct kvp_destage *dg)
 }
 
 /**
- * kvp_destage_swap_home() - write home by @home.
+ * kvp_destage_swap_home() - use the memory of @home.
  *
- * Return: the one before. Context: the pool is quiesced.
+ * Return: the old one. Context: the pool is quiesced.
  */
 static inline struct kvp_home *kvp_destage_swap_home(struct kvp_destage *dg, struct kvp_home *home)
 {
@@ -89,11 +90,11 @@ static inline void kvp_destage_look(struct kvp_destage *dg)
 /** kvp_destage_kick() - start destage if it is time, or @now in any case */
 void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
-/** kvp_destage_all() - everything accepted so far goes home and a checkpoint follows */
+/** kvp_destage_all() - bring everything accepted so far home, and take a checkpoint */
 int kvp_destage_all(struct kvp_pool *pool);
 
 /**
- * kvp_destage_beside() - the same beside writers: does not wait for what they write meanwhile
+ * kvp_destage_beside() - the same beside writers: does not wait for later writes
  *
  * kvp_destage_order() - the same for an order: returns -EINTR as soon as the pool is about to be
  * suspended
@@ -102,9 +103,11 @@ int kvp_destage_beside(struct kvp_pool *pool);
 int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**
- * kvp_destage_settle() - a checkpoint with the tail as far as it can be; nothing is brought home for that
+ * kvp_destage_settle() - take a checkpoint with the tail as far as it can be; brings nothing home
+ * for that
  *
- * Destage, bypass and builder are stopped. Return: 0 or -errno. Context: process, waits for I/O.
+ * Destage, direct workers and builder are stopped. Return: 0 or -errno. Context: process, waits for
+ * I/O.
  */
 int kvp_destage_settle(struct kvp_pool *pool);
 

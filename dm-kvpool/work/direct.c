@@ -2,14 +2,14 @@
 /*
  * Large writes go home by intent, once the intents are durable in the log.
  *
- * A few workers. With parity what one entry brings is cut into slices, so that they
- * share it: while one computes, or waits for its slowest leg, the others keep the
- * rest busy. Whole stripes, and all versions of a block, are in one slice. Intents
- * are home when all their slices are, those of mirrors beside a parity1, too. Where
- * there are only mirrors all of an entry goes at once: cut, the pieces of it that a
- * disk gets would be requests of any length. Two workers are enough for one mirror, and
- * where the processor is the limit more of them cost 2 %; of several, which are not all
- * done at the same time, some would wait for the others.
+ * A few workers do it. With parity, the versions of one entry are cut into slices, so that the
+ * workers share them. While one computes, or waits for its slowest leg, the others keep the other
+ * legs busy. Whole stripes, and all versions of a block, are in one slice. Intents are home when
+ * all their slices are, those of mirrors beside a parity1, too.
+ *
+ * If there are only mirrors, an entry is not cut: its parts for a disk would be requests of any
+ * length. Two workers are enough for one mirror, and where the processor is the limit more of them
+ * cost 2 %. Of several mirrors, which do not end at the same time, some would wait for the others.
  */
 #include "core/core.h"
 #include "home/home.h"
@@ -20,7 +20,7 @@
 #include "work/destage.h"
 #include "work/direct.h"
 
-/* May two workers bring home @a, and what comes before, and @b? */
+/* True if one worker may bring home @a, and what comes before, and another one @b. */
 static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const struct kvp_version *b)
 {
 	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
@@ -75,7 +75,7 @@ static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **o
 	return slice;
 }
 
-/* False if there is no point in going on. */
+/* False if it is useless to go on. */
 static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 {
 	if (error != -ENOMEM) {
@@ -83,7 +83,7 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 			kvp_fail(pool, KVP_FAIL_LEGS, "large writes cannot be written home");
 		return false;
 	}
-	/* For the checkpoint, after which table pages can be had again. */
+	/* It takes a checkpoint. After that, table pages are free again. */
 	kvp_destage_kick(pool, true);
 	kvp_wait_for_memory();
 	return true;

@@ -8,7 +8,7 @@ struct kvp_pool;
 /** kvp_direct_init() - the log's workers; after kvp_log_init(). Return: 0 or -ENOMEM. Context: process. */
 int __must_check kvp_direct_init(struct kvp_pool *pool);
 
-/** kvp_direct_exit() - they have nothing to do any more; before kvp_log_exit() */
+/** kvp_direct_exit() - free the workers, which have no work any more; before kvp_log_exit() */
 void kvp_direct_exit(struct kvp_pool *pool);
 
 #endif /* KVP_DIRECT_H */

@@ -10,7 +10,8 @@
 #include "work/destage.h"
 #include "work/elevator.h"
 
-#define PART		32768u	/* that are gathered while others wait for checkpoint_lock */
+/* versions gathered at a time; then others may take checkpoint_lock */
+#define PART		32768u
 
 void kvp_elevator_init(struct kvp_elevator *s)
 {
@@ -25,7 +26,7 @@ static struct kvp_version *by_block_entry(const struct rb_node *at)
 	return rb_entry(at, struct kvp_version, by_block);
 }
 
-/* Those of one block are in the order of the log. */
+/* Versions of one block are in the order of the log. */
 static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct kvp_version *x = by_block_entry(a), *y = by_block_entry(b);
@@ -38,7 +39,7 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 	return kvp_version_after(list_entry(a, struct kvp_version, list), list_entry(b, struct kvp_version, list));
 }
 
-/* The first of @block, or of what follows; or NULL. */
+/* The first version of @block, or of a later block; or NULL. */
 static struct kvp_version *first_from(const struct kvp_elevator *s, u64 block)
 {
 	struct rb_node *at = s->known.rb_node;
@@ -66,7 +67,7 @@ static void add(struct kvp_elevator *s, struct kvp_version *d)
 	s->nr++;
 }
 
-/* @d is parked no longer. */
+/* @d is not spilled any more: take it out. */
 static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
@@ -76,7 +77,7 @@ static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list
 	__kvp_wbuf_take_swept(pool->wbuf, d, to);
 }
 
-/* After every KVP_WBUF_AT_ONCE of @n others may have the lock. */
+/* After every KVP_WBUF_AT_ONCE of @n others may take the lock. */
 static void make_way(struct kvp_wbuf *w, u32 n)
 {
 	if (n % KVP_WBUF_AT_ONCE)
@@ -109,8 +110,8 @@ bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
 /* --- taking ------------------------------------------------------------------------------- */
 
 /**
- * struct course - what has been taken goes so far
- * @border: behind what must go home together with the last: its stripe, or itself
+ * struct course - the versions that were taken so far
+ * @border: behind the last one's unit, which must go home together: its stripe, or itself
  * @first: where the last request begins
  * @last: block
  * @runs: requests to each leg, with parity at least
@@ -120,7 +121,7 @@ struct course {
 	u32 runs;
 };
 
-/* @block comes next, and is not part of what was taken. */
+/* Note that @block comes next, and is not in the unit that was taken last. */
 static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -135,7 +136,7 @@ static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 	c->last = block;
 }
 
-/* The first that the sweep does not know: all that is older it knows, or it is home. */
+/* Find the first version that the sweep does not know: each older one it knows, or it is home. */
 static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
 	struct kvp_version *d;

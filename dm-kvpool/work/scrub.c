@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scrub: read and verify every copy of every written block and of every table
- * page, online; heal what is bad. Progress survives a restart. One that is only
- * of what changed since an era goes on from there with everything.
+ * Scrub: read and verify every copy of every written block and of every table page, online; heal
+ * what is bad. Progress survives a restart. A scrub of what changed since an era becomes a scrub of
+ * everything after a restart.
  *
  * 1. kvp_scrub_start(), or kvp_scrub_resume(), starts the worker.
  * 2. scrub_work() runs from the cursor to the end of the pool, or until it is stopped.
- * 3. scrub_some() skips what was never written, and has the table pages above verified.
+ * 3. scrub_some() skips blocks that were never written, and verifies the table pages above.
  * 4. scrub_step() reads some blocks of each leg, in long requests, and verifies them.
  * 5. scrub_closely() does it block by block where step 4 found something, and heals.
- * 6. scrub_ended() counts, raises the event, and notes it all in the superblock.
+ * 6. scrub_ended() counts, raises the event, and notes the result in the superblock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -31,7 +31,7 @@
 
 #define STEP_BLOCKS	128u	/* of each leg, under one range lock: 512 KiB */
 
-/* Of a parity1 the pieces of a step: no more than have their entries in one leaf. */
+/* The most pieces of a parity1 in a step: as many as have their entries in one leaf. */
 #define MAX_PAGES	KVP_PTRS_PER_PAGE
 
 struct kvp_scrub_io {
@@ -71,7 +71,7 @@ static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 	return s;
 }
 
-/* One leg's copies of a step are good, or the block must be looked at one by one. */
+/* True if one leg's copies of a step are good. If not, each block must be read by itself. */
 static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_leg *leg,
 			 struct kvp_tpage *leaf, u64 block, u32 n)
 {
@@ -110,7 +110,7 @@ bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_
 	return good;
 }
 
-/* The same of one row of a parity1: all its pieces, of which leg i's begin at pages[i * rows]. */
+/* The same for one row of a parity1: all its pieces; those of leg i begin at pages[i * rows]. */
 static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 			 u64 row, u32 rows, u32 number)
 {
@@ -133,7 +133,7 @@ static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 	return true;
 }
 
-/* Of whole stripes the rows follow one another on every leg. */
+/* In whole stripes the rows follow one another on every leg. */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		    u64 block, u32 n)
 {
@@ -164,7 +164,7 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 	return good;
 }
 
-/* Is there anything to verify among @n blocks, from era @since? */
+/* True if any of @n blocks must be verified, with changes from era @since on. */
 static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
 {
 	u32 i;
@@ -178,7 +178,7 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 	return false;
 }
 
-/* What goes with the block, and is no block itself. */
+/* Scrub the parity of the block's row, which is no block itself. */
 static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -187,8 +187,8 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
 }
 
 /*
- * Is a newer version on its way home? Where the log stays over a restart, destage may have
- * been cut short: then home is neither what the table says nor that version, and no leg's fault.
+ * True if a newer version is going home. If the log stays over a restart, destage may have been cut
+ * short. Then home has neither the table's version nor the newer one, and no leg is at fault.
  */
 static bool about_to_change(struct kvp_pool *pool, u64 block)
 {
@@ -196,7 +196,7 @@ static bool about_to_change(struct kvp_pool *pool, u64 block)
 }
 
 /*
- * Step 5. Block by block, every copy, healing; counts what stays bad. The cursor moves
+ * Step 5. Read every copy, block by block, and heal; counts blocks that stay bad. The cursor moves
  * along, so that nothing is counted twice when memory is short half way.
  */
 static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
@@ -229,7 +229,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 bloc
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Blocks of a step from @at on; of a parity1 stripes, so that rows are seen as a whole. */
+/* Blocks of a step from @at on; in a parity1 whole stripes, so that rows are seen as a whole. */
 static u32 step_blocks(const struct kvp_spot *at)
 {
 	u32 unit = kvp_unit_blocks(at->v->g);
@@ -241,8 +241,8 @@ static u32 step_blocks(const struct kvp_spot *at)
 }
 
 /*
- * Step 4. Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from where it
- * is.
+ * Step 4. Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from the
+ * cursor.
  */
 static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
 {
@@ -309,7 +309,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 	}
 }
 
-/* Step 3. Go on at the cursor: over what was never written, or a step. -ENOMEM: not now. */
+/* Step 3. Go on at the cursor: skip unwritten blocks, or do a step. -ENOMEM: not now. */
 static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
@@ -342,9 +342,8 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 }
 
 /*
- * From the cursor to the end, or until it is stopped. Want of memory is not
- * damage: blocks that could not be read for that reason are read later, however
- * long it takes.
+ * Scrub from the cursor to the end, or until it is stopped. Lack of memory is not damage: blocks
+ * that could not be read for that reason are read later, however long it takes.
  */
 static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 {
@@ -359,7 +358,7 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 	}
 }
 
-/* What the superblock says of the scrub is what we say now. */
+/* Write the state of the scrub into the superblock. */
 static void note_scrub(struct kvp_pool *pool)
 {
 	mutex_lock(&pool->sb_lock);
@@ -425,7 +424,7 @@ int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 		return -EROFS;
 	if (since > READ_ONCE(pool->sb->era))
 		return -ERANGE;
-	/* The eras of what is not home yet are not known. */
+	/* Blocks that are not home yet have no era yet. */
 	if (since)
 		ret = kvp_destage_order(pool);
 	if (ret)

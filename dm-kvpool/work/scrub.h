@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Scrub: all that is written is read and verified. */
+/* Scrub: read and verify all that is written. */
 #ifndef KVP_SCRUB_H
 #define KVP_SCRUB_H
 
@@ -22,8 +22,8 @@ void kvp_scrub_init(struct kvp_pool *pool);
 /**
  * kvp_scrub_start() - verify everything, or what changed in era @since and later
  *
- * Return: 0; -EBUSY: one runs; -ERANGE: @since is not yet; -EROFS; -EIO.
- * Context: process; with @since waits until everything is home.
+ * Return: 0; -EBUSY: one runs; -ERANGE: @since lies in the future; -EROFS; -EIO. Context: process;
+ * with @since waits until everything is home.
  */
 int __must_check kvp_scrub_start(struct kvp_pool *pool, u32 since);
 int __must_check kvp_scrub_stop(struct kvp_pool *pool);
@@ -33,24 +33,27 @@ void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 
 /**
- * kvp_scrub_copies() - are all copies of @n blocks good that the table calls valid? Each leg in
- * use is read.
+ * kvp_scrub_copies() - true if all copies are good of those of @n blocks that the table calls
+ * valid. Each leg in use is read.
  *
  * The blocks are locked, and lie below @leaf. Context: process; waits for I/O.
  */
 bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		      u64 block, u32 n);
 
-/** kvp_scrub_rows() - the same of rows with their parity; not if they are no whole stripes */
+/** kvp_scrub_rows() - the same for rows with their parity; false if they are no whole stripes */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		    u64 block, u32 n);
 
-/** kvp_scrub_note() - progress of one that runs, for the superblock; caller holds sb_lock */
+/**
+ * kvp_scrub_note() - write the progress of a running scrub into the superblock; caller holds
+ * sb_lock
+ */
 void kvp_scrub_note(struct kvp_pool *pool);
 
 /**
- * kvp_scrub_progress() - of the one that runs, or the last one: its worker changes it, so
- *	READ_ONCE().
+ * kvp_scrub_progress() - progress of the running scrub, or the last one. Its worker changes it, so
+ * use READ_ONCE().
  */
 static inline const struct kvp_scrub_info *kvp_scrub_progress(const struct kvp_pool *pool)
 {

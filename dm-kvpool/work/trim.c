@@ -35,7 +35,7 @@
 #define TRIM_LEAST	16u		/* blocks side by side that are worth a request, without parity */
 #define NAP		(HZ / 20)
 
-/* A stretch that is locked: @count blocks of @v from @own on. */
+/* A locked stretch: @count blocks of @v from @own on. */
 struct stretch {
 	struct kvp_range lock;
 	struct kvp_vdev *v;
@@ -44,8 +44,8 @@ struct stretch {
 };
 
 /*
- * @pass: to be passed down, so only SSDs are told. @skipped: blocks that were in use, or whose
- * table page was unreadable.
+ * @pass: pass discards down, so only SSDs are told. @skipped: blocks that were in use, or whose
+ *	table page was unreadable.
  */
 struct batch {
 	bool pass;
@@ -66,9 +66,9 @@ static bool interrupted(const struct kvp_pool *pool, const struct batch *b)
 	return b->pass ? READ_ONCE(pool->passdown->quiesce) : trim_interrupted(pool);
 }
 
-/* --- what may be told ----------------------------------------------------------------- */
+/* --- choosing blocks ------------------------------------------------------------------ */
 
-/* Stretches begin and end at multiples of that, as the vdev counts. */
+/* Stretches begin and end at multiples of this, as the vdev counts. */
 static u32 unit_of(const struct kvp_vdev *v)
 {
 	return kvp_unit_blocks(v->g);
@@ -81,7 +81,7 @@ static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u6
 	return leaf->v->ops->row_is_empty(pool, leaf, block);
 }
 
-/* How many from @block on, of @max, are unwritten? */
+/* How many blocks from @block on, of @max, are unwritten. */
 static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 max)
 {
 	u32 n = 0;
@@ -91,7 +91,7 @@ static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 b
 	return n;
 }
 
-/* All of it, whether there are pages of the table or not. The stretch is locked. */
+/* True if all blocks are unwritten, with or without pages of the table. The stretch is locked. */
 static bool all_unwritten(struct kvp_pool *pool, u64 block, u64 count)
 {
 	u64 end = block + count, next;
@@ -143,7 +143,10 @@ static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
 	b->blocks += count;
 }
 
-/* Of @n blocks from @block on, which is @own, those that are whole units; the first may lie behind @block. */
+/*
+ * Of @n blocks from @block on, which is @own, the number in whole units; *@skip: blocks before the
+ * first unit.
+ */
 static u32 whole_units(const struct kvp_vdev *v, u64 own, u32 n, u32 *skip)
 {
 	u32 unit = unit_of(v);
@@ -153,7 +156,7 @@ static u32 whole_units(const struct kvp_vdev *v, u64 own, u32 n, u32 *skip)
 	return n - n % unit;
 }
 
-/* From @block to @next there are no pages. Returns how far it came. */
+/* There are no table pages from @block to @next: add that. Returns the end of what was added. */
 static u64 take_nothing_there(struct kvp_pool *pool, struct batch *b, u64 block, u64 next)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -167,7 +170,10 @@ static u64 take_nothing_there(struct kvp_pool *pool, struct batch *b, u64 block,
 	return block + skip + whole;
 }
 
-/* Runs below one leaf, before @end: a leaf may go beyond that. Returns how far it came, or an error in *@error. */
+/*
+ * Add unwritten runs below one leaf, before @end: a leaf may go beyond that. Returns the block
+ * reached, or an error in *@error.
+ */
 static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end, int *error)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -197,8 +203,8 @@ static void begin_batch(struct batch *b)
 }
 
 /*
- * What comes at *@cursor, before @end, into the batch. -ENOMEM: not now, and the batch is empty.
- * What cannot be read of the table is left out.
+ * Put blocks from *@cursor on, before @end, into the batch. -ENOMEM: not now, and the batch is
+ * empty. Blocks whose table page cannot be read are left out.
  */
 static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
 {
@@ -230,7 +236,10 @@ static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
 
 /* --- telling ------------------------------------------------------------------------------ */
 
-/* A disk that seeks may take long for it, and few gain by it: such legs are told by order only. */
+/*
+ * True if @leg may be told. A disk that seeks may take long for it, and few gain by it: such legs
+ * are told by order only.
+ */
 static bool may_tell(const struct kvp_leg *leg, bool pass)
 {
 	return kvp_leg_usable(leg) && kvp_io_can_discard(leg) && !(pass && leg->rotational);
@@ -256,7 +265,10 @@ static void add_requests(struct batch *b, const struct stretch *s)
 	}
 }
 
-/* That a leg refuses, or fails, is no fault: nothing was to be there. Returns of how many blocks any were told. */
+/*
+ * Tell the legs. If a leg refuses, or fails, that is no fault: the blocks hold nothing. Returns the
+ * number of blocks that any leg was told of.
+ */
 static u64 tell_legs(struct batch *b)
 {
 	u32 i;
@@ -270,7 +282,7 @@ static u64 tell_legs(struct batch *b)
 	return b->nr_ios ? b->blocks : 0;
 }
 
-/* The legs are told of the batch, and it is given back; with an error none of it was told. */
+/* Tell the legs of the batch, and release it; after an error no leg was told. */
 static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 {
 	int ret = 0;
@@ -285,7 +297,7 @@ static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 	return ret;
 }
 
-/* With an error the cursor stays. */
+/* After an error the cursor stays. */
 static int trim_batch(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
@@ -314,7 +326,10 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 
 /* --- the worker ----------------------------------------------------------------------------- */
 
-/* What was accepted before is home: discards among it are in the table. In naps, since a suspend may come. */
+/*
+ * Wait until all that was accepted before is home: then its discards are in the table. In naps,
+ * since a suspend may come.
+ */
 static int wait_for_homes(struct kvp_pool *pool)
 {
 	int ret = kvp_commit_sync(pool);
@@ -408,7 +423,7 @@ int kvp_trim_start(struct kvp_pool *pool)
 	} else if (!any_leg_can(pool, false)) {
 		ret = -EOPNOTSUPP;
 	} else {
-		/* The last one has said that it is over, and may be about to return. */
+		/* The last trim has ended, and its work may be about to return. */
 		flush_work(&t->work);
 		t->cursor = t->blocks = 0;
 		WRITE_ONCE(t->stop, false);
@@ -450,7 +465,7 @@ void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count)
 	lockdep_assert_held(&pool->checkpoint_lock);
 	if (!passes_down(pool) || !any_leg_can(pool, true))
 		return;
-	/* What a checkpoint knows is not made longer by what it does not. */
+	/* Do not extend a range that a checkpoint has made ready by one that it has not. */
 	if (p->nr > p->ready && p->ranges[p->nr - 1].block + p->ranges[p->nr - 1].count == block) {
 		p->ranges[p->nr - 1].count += count;
 	} else if (p->nr < KVP_PASSDOWN_RANGES) {
@@ -478,7 +493,7 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool)
 	queue_passdown(pool);
 }
 
-/* The oldest @n ranges are done with, and of the next one all before @block. */
+/* Drop the oldest @n ranges, and the part of the next one before @block. */
 static void __drop_first(struct kvp_passdown *p, u32 n, u64 block)
 {
 	p->nr -= n;
@@ -499,7 +514,7 @@ static u64 __blocks_of_first(const struct kvp_passdown *p, u32 n)
 	return blocks;
 }
 
-/* Does number @n lie over one of those before it? Their locks would keep it out of their batch. */
+/* True if range number @n overlaps one before it: their locks would keep it out of their batch. */
 static bool __lies_over(const struct kvp_passdown *p, u32 n)
 {
 	u32 i;
@@ -512,15 +527,15 @@ static bool __lies_over(const struct kvp_passdown *p, u32 n)
 }
 
 /*
- * How far a batch came: @done ranges wholly, and of the next one, if @begun is more, all before
- * @block.
+ * The progress of a batch: @done whole ranges and, if @begun is more, the part of the next one
+ * before @block.
  */
 struct progress {
 	u32 done, begun;
 	u64 block;
 };
 
-/* The oldest ranges as a batch. */
+/* Make a batch of the oldest ranges. */
 static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progress *at)
 {
 	struct kvp_passdown *p = pool->passdown;
@@ -539,7 +554,7 @@ static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progres
 	return ret;
 }
 
-/* A batch of the oldest ranges; returns whether there is more to do. */
+/* Pass down a batch of the oldest ranges; returns whether there are more. */
 static bool pass_some(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_passdown *p = pool->passdown;
@@ -573,7 +588,7 @@ static void passdown_work(struct work_struct *work)
 	struct kvp_pool *pool = p->pool;
 	struct batch *b = alloc_batch(pool, true);
 
-	/* Without memory: after the next checkpoint. */
+	/* Without memory, try again after the next checkpoint. */
 	while (b && !READ_ONCE(p->quiesce) && pass_some(pool, b))
 		cond_resched();
 	kvfree(b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trim: legs that offer it are told which of their blocks hold nothing. By order, in the background,
- * from the start of the pool to its end. And passing down: with discard_passdown the same of SSDs alone, and of
- * what was discarded, some time after it came home.
+ * Trim: legs that can discard are told which of their blocks hold nothing: by order, in the
+ * background, from the start of the pool to its end. Passing down: with discard_passdown SSDs are
+ * told of discarded blocks, some time after the discard came home.
  */
 #ifndef KVP_TRIM_H
 #define KVP_TRIM_H
@@ -27,7 +27,7 @@ enum kvp_trim_state {
  * @lock: start and stop
  * @cursor: all blocks before it are done; by the worker
  * @blocks: blocks of the pool that legs were told of; by the worker
- * @stop: the trim is to end
+ * @stop: the trim must end
  * @quiesce: the pool is suspended, or stops. The trim goes on at @cursor after a suspend
  */
 struct kvp_trim {
@@ -42,14 +42,14 @@ struct kvp_trim {
 #define KVP_PASSDOWN_RANGES	128u
 
 /**
- * struct kvp_passdown - discards that came home, and are to be passed down to SSDs
+ * struct kvp_passdown - discards that came home, and will be passed down to SSDs
  * @lock: @quiesce, and that nothing is queued with it
  * @quiesce: as in struct kvp_trim
- * @ranges: blocks of the pool, @nr of them, the oldest first; a checkpoint was taken since the first @ready
- *	came home. By pool->checkpoint_lock
- * @blocks: of the pool, of which legs were told
- * @dropped: blocks for which there was no place, or no checkpoint, or which were in use; trim is
- *	there for them
+ * @ranges: blocks of the pool, @nr of them, the oldest first; a checkpoint was taken since the
+ *	first @ready came home. By pool->checkpoint_lock
+ * @blocks: blocks of the pool that legs were told of
+ * @dropped: blocks for which there was no place, or no checkpoint, or which were in use; trim can
+ *	do them
  */
 struct kvp_passdown {
 	struct kvp_pool *pool;
@@ -76,20 +76,20 @@ void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count);
 void kvp_passdown_checkpointed(struct kvp_pool *pool);
 
 /**
- * kvp_trim_start() - begin
+ * kvp_trim_start() - begin a trim
  *
- * What was discarded before goes home first. Return: 0; -EBUSY: one runs; -EOPNOTSUPP: no leg can
- * discard; -EROFS. Context: process; does not wait for I/O.
+ * Earlier discards go home first. Return: 0; -EBUSY: one runs; -EOPNOTSUPP: no leg can discard;
+ * -EROFS. Context: process; does not wait for I/O.
  */
 int __must_check kvp_trim_start(struct kvp_pool *pool);
 
-/** kvp_trim_stop() - end it; -ENOENT: none runs. Context: process, waits for one batch. */
+/** kvp_trim_stop() - end the trim; -ENOENT: none runs. Context: process, waits for one batch. */
 int __must_check kvp_trim_stop(struct kvp_pool *pool);
 
 /**
  * struct kvp_trim_figures - for status
  * @state, @cursor, @blocks: as in struct kvp_trim
- * @passed, @dropped: blocks of discards of which SSDs were told, and that were left out
+ * @passed, @dropped: discarded blocks that SSDs were told of; that were left out
  */
 struct kvp_trim_figures {
 	enum kvp_trim_state state;
@@ -108,7 +108,7 @@ static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_p
 	f->dropped = READ_ONCE(p->dropped);
 }
 
-/* Of both. */
+/* Trim and passing down. */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_unquiesce(struct kvp_pool *pool);
 
