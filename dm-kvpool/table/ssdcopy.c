@@ -19,9 +19,9 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 }
 
 /*
- * One SSD has the copy, so that two SSDs have twice the room. Another SSD is chosen when one is
- * lost or comes back: then the page is not found, or its place is taken over. NULL if too few
- * SSDs are left for a cache.
+ * One SSD has the copy, so that two SSDs have twice the room. When an SSD is lost or comes back,
+ * another one is chosen: then the page is not found, or another page overwrites its place. NULL if
+ * too few SSDs are left for a cache.
  */
 static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 {
@@ -76,8 +76,8 @@ static void put_back(struct kvp_ssdcopy *c)
 static void write_done(struct kvp_io *io)
 {
 	/*
-	 * A later read finds something else there, or nothing. The next append to the log judges
-	 * the SSD.
+	 * A later read finds another page there, or nothing. The next append to the log judges the
+	 * SSD.
 	 */
 	if (io->error)
 		atomic64_inc(&io->leg->err_write);
@@ -96,7 +96,7 @@ static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *
 	return false;
 }
 
-/* One for that place, or NULL. */
+/* Take a free copy for that place, or return NULL. */
 static struct kvp_ssdcopy *take(struct kvp_ssdcopies *all, struct kvp_leg *leg, u64 place)
 {
 	struct kvp_ssdcopy *c = NULL;

@@ -2,14 +2,14 @@
 /*
  * Copies of table pages on the SSDs of a cache, so that a disk need not seek for them.
  *
- * Behind its log a cache has a region of them, in which each page of a table has one place, given
- * by its name, which it shares with others; the last one that was written there is what it
- * holds. Nothing says which: a page is believed for being what the pointer to it names
- * (R9), by the sum that its name is part of. So nothing need be flushed, made durable or
- * forgotten; after a restart or a crash what is there is as good as before.
+ * Behind its log a cache has a region for them. Each page of a table has one place there, given by
+ * its name. Other pages share the place, which holds the last one that was written there. Nothing
+ * records which: a page counts if it is the one that the pointer names (R9), by its sum, which
+ * covers its name. So copies need not be flushed, made durable or forgotten. After a restart or a
+ * crash they are as good as before.
  *
  * Pages that were read from disks are copied there, and pages that a checkpoint has written. Only
- * the pages on the disks count. No request waits for a copy to be written; a checkpoint does, for
+ * the pages on the disks count. No request waits for a copy to be written. A checkpoint waits, for
  * room, while the log lies on the same SSDs.
  */
 #ifndef KVP_TABLE_SSDCOPY_H
@@ -25,9 +25,9 @@ struct kvp_tpage;
 struct kvp_vdev;
 struct page;
 
-#define KVP_SSDCOPIES	64	/* on their way: 256 KiB of pages */
+#define KVP_SSDCOPIES	64	/* in flight; 256 KiB of pages */
 
-/* A copy on its way to an SSD; its page is allocated when it is first needed, and kept. */
+/* A copy that is written to an SSD. Its page is allocated at its first use, and kept. */
 struct kvp_ssdcopy {
 	struct kvp_ssdcopies *all;
 	struct kvp_io io;
@@ -36,10 +36,10 @@ struct kvp_ssdcopy {
 
 /**
  * struct kvp_ssdcopies - copies of table pages
- * @v: the cache that has them; NULL: there is none
+ * @v: the cache for them; NULL: there is none
  * @copies: KVP_SSDCOPIES of them
- * @lock: irqsave; for @busy, and where those go that are
- * @busy: a bit for each that is on its way, or being filled
+ * @lock: irqsave; for @busy, and for the places of busy copies
+ * @busy: a bit for each that is in flight, or being filled
  * @wait: for one that is free, or for all
  */
 struct kvp_ssdcopies {
@@ -50,13 +50,16 @@ struct kvp_ssdcopies {
 	wait_queue_head_t wait;
 };
 
-/** kvp_ssdcopy_init() - there are none yet */
+/** kvp_ssdcopy_init() - begin without copies */
 void kvp_ssdcopy_init(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_start() - use those of the pool's cache, if it has one with room for any; may sleep */
+/** kvp_ssdcopy_start() - use the pool's cache, if it has one with room for copies; may sleep */
 void kvp_ssdcopy_start(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_renumber() - vdevs have got other numbers; one that has left is let go of by kvp_ssdcopy_exit() */
+/**
+ * kvp_ssdcopy_renumber() - vdevs have got other numbers; call kvp_ssdcopy_exit() if the cache has
+ * left
+ */
 void kvp_ssdcopy_renumber(struct kvp_pool *pool);
 
 /**
@@ -65,27 +68,25 @@ void kvp_ssdcopy_renumber(struct kvp_pool *pool);
  */
 void kvp_ssdcopy_drain(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_exit() - drain, and use none any more */
+/** kvp_ssdcopy_exit() - drain, and use copies no more */
 void kvp_ssdcopy_exit(struct kvp_pool *pool);
 
 /**
- * kvp_ssdcopy_place() - which block of a leg of @v, a cache, is that of page (@vdev, @level, @index); 0: none
+ * kvp_ssdcopy_place() - the block of a leg of cache @v for page (@vdev, @level, @index); 0: none
  */
 u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
 /**
- * kvp_ssdcopy_read() - read into tp->page what an SSD has in the place of @tp
+ * kvp_ssdcopy_read() - read the place of @tp on an SSD into tp->page
  *
- * Whether that is what tp->durable names, the caller verifies. Return: 0, or -ENOENT: nothing. Context:
- * process, waits for I/O.
+ * The caller verifies whether that is the page that tp->durable names. Return: 0, or -ENOENT:
+ * nothing. Context: process, waits for I/O.
  */
 int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /**
- * kvp_ssdcopy_write() - @page is what @tp says on the disks: keep a copy
- * @wait: until there is room for it; else it is not kept if there is none
- *
- * Context: process.
+ * kvp_ssdcopy_write() - keep a copy of @page, which is @tp on the disks
+ * @wait: wait for room; else no copy is kept if there is no room
  */
 void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait);
 

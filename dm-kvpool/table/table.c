@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The table's pages in memory: finding, reading, eviction, entries.
- */
+/* The table's pages in memory: lookup, reading, eviction, entries. */
 #include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/list_sort.h>
@@ -21,7 +19,8 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 
-#define BUDGET_LOOKS	64	/* at most half of the pages are dirty: it takes few to find a clean one */
+/* at most half of the pages are dirty, so a few looks find a clean one */
+#define BUDGET_LOOKS	64
 
 /* Blocks below one pointer at @level: a leaf's is 2 MiB, of a parity1 a little less. */
 static u64 span(const struct kvp_vdev *v, u32 level)
@@ -89,7 +88,7 @@ static void free_tpage(struct kvp_tpage *tp)
 }
 
 /*
- * The page cannot be found any more, though a reader may still use it. It goes to the reserve
+ * The page cannot be found any more, though a reader may still use it. So it goes to the reserve
  * first.
  */
 static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
@@ -109,7 +108,7 @@ static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	/* The tree's own reference is given up by evict() alone. */
+	/* Only evict() drops the tree's own reference. */
 	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
 }
 
@@ -121,8 +120,8 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
 }
 
 /*
- * Forget a page that is not in use. Its load lock keeps a reader from reading it
- * in too early. The load of another page may ask for this, so it only tries.
+ * Forget a page that is not in use. Its load lock keeps a reader from reading it in too early. The
+ * load of another page may call this, so it only tries.
  */
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -146,7 +145,7 @@ static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 	return true;
 }
 
-/* The oldest page that was not used since the last look, off the list. */
+/* Take the oldest page that was not used since the last look off the list. */
 static struct kvp_tpage *next_victim(struct kvp_table *t, u32 *looks)
 {
 	struct kvp_tpage *tp = NULL;
@@ -227,7 +226,8 @@ static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
 }
 
 /*
- * Pointers say so from the next checkpoint on. Until then a search for poison looks into the pages.
+ * From the next checkpoint on, pointers show the poison. Until then a search for poison looks into
+ * the pages.
  */
 static void __mark_poison(struct kvp_tpage *tp)
 {
@@ -239,7 +239,10 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 {
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_VALID:
-		/* Leaves that were not counted were taken for full: there may be more than it says. */
+		/*
+		 * Leaves that were not counted were taken for full, so more blocks may leave than
+		 * are counted.
+		 */
 		if (change > 0 || t->written)
 			t->written += change;
 		break;
@@ -249,7 +252,7 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	}
 }
 
-/* @word: of the leaf. The only place where an entry changes. */
+/* Change word @word of the leaf. The only place where an entry changes. */
 static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 entry)
 {
 	lockdep_assert_held(&t->lock);
@@ -262,8 +265,8 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
 }
 
 /*
- * Of data: that is counted, and what caches have of it is out of date.
- * @home: what is home from now on, or NULL
+ * Change the entry of data: it is counted, and the caches forget the old block.
+ * @home: the version that is home from now on, or NULL
  */
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
 		       const struct kvp_version *home)
@@ -302,13 +305,13 @@ static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
 /* Copies of a page, all legs together: a bit for each in masks. */
 static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 
-/* Where copy @copy of what tp->durable names lies. */
+/* The place of copy @copy of the page that tp->durable names. */
 static struct kvp_place durable_copy(const struct kvp_tpage *tp, u32 copy)
 {
 	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
 }
 
-/* Copies that were bad get the good one, @page; returns how many took it. */
+/* Overwrite bad copies with the good one, @page; returns how many took it. */
 static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad,
 			 struct page *page)
 {
@@ -334,7 +337,10 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 	return repaired;
 }
 
-/* One copy of the page that tp->durable names, into @page: 0, -EBADMSG: it is not that, or why not. */
+/*
+ * Read one copy of the page that tp->durable names into @page. 0; -EBADMSG: it is another page; or
+ * the error.
+ */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const struct kvp_tpage *tp,
 		     struct page *page)
 {
@@ -347,11 +353,11 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const s
 		atomic64_inc(&leg->err_checksum);
 	else if (error != -ENOMEM)
 		atomic64_inc(&leg->err_read);
-	/* A sector that is gone for good is no better than one with other contents. */
+	/* A sector that is gone for good counts like one with other contents. */
 	return !error || error == -ENODATA ? -EBADMSG : error;
 }
 
-/* Looks at 512 entries of each leaf that is written, so none of them is taken apart. */
+/* Every written leaf comes here with 512 entries, so none of them is decoded. */
 static u32 newest_in_leaf(const __le64 *words, bool *poison)
 {
 	const u64 era = kvp_entry(0, KVP_ERA_MAX, KVP_ENTRY_UNWRITTEN);
@@ -376,14 +382,17 @@ static u32 newest_below(const __le64 *words, bool *poison)
 	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
 		u64 word = le64_to_cpu(words[i]);
 
-		/* No checkpoint has the era of what was given up, nor may this page seem to be that. */
+		/*
+		 * No checkpoint has the era of a page that was given up, and this page must not
+		 * look like one.
+		 */
 		era = max(era, kvp_ptr_lost(word) ? KVP_ERA_MAX - 1 : kvp_ptr_era(word));
 		*poison |= kvp_ptr_poison(word);
 	}
 	return era;
 }
 
-/* Is nothing written below: has the page only null pointers, or unwritten entries? */
+/* True if nothing is written below: the page has only null pointers, or unwritten entries. */
 static bool nothing_below(const __le64 *words, u32 level)
 {
 	u64 any = 0;
@@ -394,7 +403,10 @@ static bool nothing_below(const __le64 *words, u32 level)
 	return level ? kvp_ptr_null(any) : kvp_entry_state(any) == KVP_ENTRY_UNWRITTEN;
 }
 
-/* A page with the right sum: is it of the era, too, that the pointer says, and poisoned where that says so? */
+/*
+ * The page has the right sum. True if it also has the era that the pointer names, and poison if the
+ * pointer says so.
+ */
 static bool fits_pointer(const struct kvp_tpage *tp)
 {
 	const __le64 *w = words(tp);
@@ -405,8 +417,9 @@ static bool fits_pointer(const struct kvp_tpage *tp)
 }
 
 /*
- * What an SSD has, if it is what the pointer names; that it is not is no error of its, and
- * common: other pages have the place, and older versions of this one. So the sum alone is not enough.
+ * True if an SSD has the page that the pointer names. If not, that is no error of the SSD, and
+ * common: other pages share the place, and older versions of this one. So the sum alone is not
+ * enough.
  */
 static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -422,7 +435,9 @@ static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
  */
 static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	/* from another leg first for each page; a second copy on the same leg after all others */
+	/*
+	 * each page begins with another leg; a second copy on the same leg comes after all others
+	 */
 	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
 	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
@@ -450,7 +465,10 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	return silent || !bad ? -EIO : -EBADMSG;
 }
 
-/* Where what the pool has of @leaf ends, as the vdev counts: its region, or the pool, may end within it. */
+/*
+ * The end of the pool's blocks below @leaf, as the vdev counts: its region, or the pool, may end
+ * within it.
+ */
 static u64 leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
 	return min(leaf->own + leaf->blocks, kvp_vdev_from(v, v->pool->sb->pool_blocks));
@@ -470,7 +488,7 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 	return n;
 }
 
-/* No leg has this page: say so once, and note it for a refusal that has to name it. */
+/* No leg has this page. Report it once, and note it for a refusal that has to name it. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
 	struct kvp_table_lost *lost = &pool->table->lost, was, now;
@@ -492,7 +510,7 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		kvp_found_lost(pool, &now);
 }
 
-/* The parity's version is unknown too; all that it counts is poisoned, that is, zeros. */
+/* The parity's version is unknown, too. All blocks that it counts are poisoned, that is, zeros. */
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 {
 	const struct kvp_geometry *g = leaf->v->g;
@@ -503,8 +521,8 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 }
 
 /*
- * In place of a lost leaf: one in which every block is poisoned. No reader can find it yet.
- * @counted: since the page above was given up; then it is no change, either.
+ * Fill in for a lost leaf: every block is poisoned. No reader can find it yet. @counted: the page
+ * above was given up, so the poison is counted, and is no change.
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {
@@ -535,7 +553,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	atomic64_add(used - leaf->at.own, &pool->work_stats.leaf_lost);
 }
 
-/* The same of a page above the leaves: one that says of each page below it that it is lost. */
+/* The same for a page above the leaves: it calls each page below it lost. */
 static void fill_lost(struct kvp_tpage *tp)
 {
 	const struct kvp_vdev *v = tp->v;
@@ -549,9 +567,9 @@ static void fill_lost(struct kvp_tpage *tp)
 
 /*
  * No leg has this page above the leaves, and a block below it must be written home, or an order
- * gave the page up. A new page takes its place, which says that all below it is lost. So all of it
- * is poisoned at once, and no leaf is written for that: each leaf is made when it is needed. As
- * with a lost leaf, the bad page counts until a checkpoint has replaced it.
+ * gave the page up. A new page takes its place, which calls all pages below it lost. So all blocks
+ * below are poisoned at once, without writing a leaf: each leaf is made when it is needed. As with
+ * a lost leaf, the bad page counts until a checkpoint has replaced it.
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -575,11 +593,10 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 }
 
 /*
- * Read the page that the pointer names. If every leg in use answers, twice,
- * and none has it, then the sums of the blocks below it are lost:
- * they are poisoned, each until it is overwritten or discarded (R8). The leaf
- * is dirty then, and the bad one is what counts until a checkpoint has
- * replaced it: a power cut before that finds it again.
+ * Read the page that the pointer names. If every leg in use answers, twice, and none has it, then
+ * the sums of the blocks below it are lost: they are poisoned, each until it is overwritten or
+ * discarded (R8). The leaf is dirty then, and the bad one counts until a checkpoint has replaced
+ * it: after a power cut before that, the bad one is found again.
  *
  * Too much lies below a page above the leaves: a read gets EIO, and nothing changes. A write back
  * of accepted blocks must give the page up (@give_up), since the log could never forget these
@@ -604,8 +621,8 @@ static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give
 }
 
 /*
- * What a pointer says by itself: nothing is written below, where @durable may know when that was discarded, or what lay there
- * was given up. Returns false if there is a page to be read.
+ * Fill in the page from the pointer alone: nothing is written below, and @durable may have the era
+ * of the discard; or the page was given up. Returns false if there is a page to read.
  */
 static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -641,8 +658,8 @@ static struct kvp_tpage *alloc_tpage(gfp_t gfp)
 }
 
 /*
- * Memory is short: a page from the reserve, for which a clean one may have to
- * give up its place. No reader that found it under its old name may still use it.
+ * Memory is short. Take a page from the reserve; for that, a clean page may have to go. No reader
+ * that found it under its old name may still use it.
  */
 static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 {
@@ -670,10 +687,10 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
-	/* Two, so that what could not be had before is made up for. */
+	/* Two, to catch up with earlier failures to reclaim. */
 	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
 		reclaim(pool, 2, BUDGET_LOOKS);
-	/* no wait for memory here: the work that frees some may be waiting for us */
+	/* no wait for memory here: the work that frees some may be waiting for this caller */
 	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(pool);
 	if (!tp)
 		return NULL;
@@ -718,8 +735,9 @@ static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct 
 }
 
 /*
- * Page (@level, @index) with a reference, and with it all above it. Recursion is three deep at most.
- * @give_up: of those above the leaves what is lost
+ * Load page (@level, @index) with a reference, and all pages above it. Recursion is three deep at
+ * most.
+ * @give_up: give up lost pages above the leaves
  */
 static struct kvp_tpage *__load(struct kvp_vdev *v, u32 level, u64 index, bool give_up)
 {
@@ -766,7 +784,10 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block)
 	return __load(at.v, 0, index_of(at.v, 0, at.block), true);
 }
 
-/* Give up the page of @level above @block of the vdev, if it is lost: 1, 0: it is not, or why not. */
+/*
+ * Give up the page of @level above @block of the vdev, if it is lost. 1: done; 0: it is not lost;
+ * or -errno.
+ */
 static int give_up_above(struct kvp_vdev *v, u32 level, u64 block)
 {
 	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
@@ -793,7 +814,7 @@ int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force)
 	while (!ret && level-- > 1) {
 		struct kvp_tpage *tp;
 
-		/* A leg that is out may have what the others lost. */
+		/* A leg that is out may have the page that the others lost. */
 		if (force || kvp_vdev_usable(at.v) == at.v->nr_legs) {
 			ret = give_up_above(at.v, level, at.block);
 			continue;
@@ -825,7 +846,7 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
 	return entry_at(leaf, parity_word(leaf, row));
 }
 
-/* Lock the table with @tp not being written, or a copy of it. */
+/* Lock the table while @tp is not being written, or a copy of it is. */
 static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	for (;;) {
@@ -892,9 +913,8 @@ void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u6
 }
 
 /*
- * Uncount the blocks of a leaf that goes without having been read. All blocks of a page that was
- * given up were counted as poisoned. Of another leaf it is unknown how many were written: it counts
- * as full.
+ * Uncount the blocks of a leaf that is dropped unread. All blocks of a page that was given up were
+ * counted as poisoned. Of another leaf it is unknown how many were written: it counts as full.
  */
 static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 {
@@ -908,7 +928,7 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 		t->uncounted++;
 }
 
-/* As for each entry that changes, and after that. */
+/* Tell the caches of each block, after the change, as for a single entry. */
 static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, u64 end)
 {
 	u64 own, block;
@@ -921,12 +941,13 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 }
 
 /*
- * The pointer to leaf @index, which is discarded as a whole, becomes null in @parent, without
- * reading the leaf. Not if the leaf is in memory, since the leaf counts then. Nor if there is
- * poison in it, which must be counted.
+ * Make the pointer to leaf @index, which is discarded as a whole, null in @parent, without reading
+ * the leaf. Not if the leaf is in memory, since the leaf counts then. Nor if there is poison in it,
+ * which must be counted.
  *
- * Until a checkpoint is durable the leaf is still what the durable root names. So it must not be written over, should it
- * be made again before: of a null pointer the slot is the one that the next page goes to.
+ * Until a checkpoint is durable the durable root still names the leaf. So if a new leaf is made
+ * before, it must not overwrite the old one: a null pointer has the slot that the next page goes
+ * to.
  *
  * A reader of the leaf at this moment holds its load lock, and then has it in memory.
  */
@@ -961,7 +982,7 @@ out:
 	return null;
 }
 
-/* A whole leaf, without reading it: 1, 0: that is not possible, or -errno. */
+/* Discard a whole leaf without reading it. 1: done; 0: that is not possible; or -errno. */
 static int discard_whole(struct kvp_vdev *v, u64 own, u64 end)
 {
 	struct kvp_pool *pool = v->pool;
@@ -970,7 +991,7 @@ static int discard_whole(struct kvp_vdev *v, u64 own, u64 end)
 	struct kvp_tpage *parent;
 	bool done;
 
-	/* Pointers in a superblock are those of the last checkpoint; there are few. */
+	/* Pointers in a superblock are those of the last checkpoint. There are few. */
 	if (v->g->levels < 2 || own > at.own || end < leaf_end(v, &at))
 		return 0;
 	parent = __load(v, 1, index >> KVP_PTRS_SHIFT, true);
@@ -1014,16 +1035,17 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 
 /**
  * struct walk - a search through the table
- * @since: what changed in this era or later, as of the last checkpoint; 0: anything that was ever written
- * @poison: blocks that are poisoned
- * @give_up: pages above the leaves that are lost are given up
+ * @since: changes in this era or later, as of the last checkpoint; 0: anything that was ever
+ *	written
+ * @poison: poisoned blocks
+ * @give_up: give up lost pages above the leaves
  */
 struct walk {
 	u32 since;
 	bool poison, give_up;
 };
 
-/* Is there nothing below page (@level, index of @block) that @w looks for? */
+/* True if nothing that @w looks for is below page (@level, index of @block). */
 static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block,
 		    const struct walk *w)
 {
@@ -1035,7 +1057,10 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 		return true;
 	if (w->poison ? kvp_ptr_poison(ptr) : !kvp_ptr_null(ptr))
 		return false;
-	/* It may be in memory only, until the next checkpoint. A leaf that is clean is what the pointer says. */
+	/*
+	 * A change may be in memory only, until the next checkpoint. A clean leaf is as its pointer
+	 * says.
+	 */
 	tp = lookup(v, level, index);
 	if (!tp)
 		return true;
@@ -1048,15 +1073,15 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	return skip;
 }
 
-/* The first block behind what the page of @level above @block covers. */
+/* The first block behind those below the page of @level above @block. */
 static u64 next_below(const struct kvp_vdev *v, u32 level, u64 block)
 {
 	return (index_of(v, level, block) + 1) * span(v, level);
 }
 
 /*
- * The first block of one vdev, from @block on, under which anything changed: in
- * @at, or @end. An error is of the page above @at, which ends before @behind.
+ * Find the first block of one vdev, from @block on, under which anything changed: in @at, or @end.
+ * An error is of the page above @at, which ends before @behind.
  */
 static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, const struct walk *w, u64 *at,
 			u64 *behind)
@@ -1099,7 +1124,7 @@ int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next)
 	return next_of_vdev(v, own, end, &written, next, &behind);
 }
 
-/* The same of the whole pool. */
+/* The same for the whole pool. */
 static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, u64 *next)
 {
 	u64 end = pool->sb->pool_blocks, first = end, at, behind;
@@ -1121,7 +1146,7 @@ static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, 
 		first = at;
 		ret = error;
 		*next = at;
-		/* Behind a page of one of several vdevs, others have their turns. */
+		/* With several vdevs, other vdevs have their turns behind the page. */
 		if (error)
 			*next = pool->nr_vdevs == 1 ? kvp_pool_block(v, behind) :
 						      at + kvp_locate(pool, at).left;
@@ -1142,7 +1167,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 	u64 end = pool->sb->pool_blocks;
 	int ret = 0;
 
-	/* Most pools have none: then the counter saves the walk. */
+	/* Most pools have no poison: then the counter saves the walk. */
 	if (!READ_ONCE(pool->table->poisoned))
 		block = end;
 	while (!ret && block < end) {
@@ -1175,7 +1200,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 
 /* --- scrub ------------------------------------------------------------------------------------ */
 
-/* Copies of the clean page @tp, which is in memory, that are not what they should be. */
+/* Copies of the clean page @tp, which is in memory, that differ from it. */
 static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp,
 				struct page *into)
 {
@@ -1204,7 +1229,10 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
 	lockdep_assert_held(&pool->checkpoint_lock);
-	/* A page that is dirty or being written gets other copies anyway. It may become dirty from now on: @good will not. */
+	/*
+	 * A page that is dirty or being written gets new copies anyway. It may become dirty from
+	 * now on, but @good does not change.
+	 */
 	mutex_lock(&t->lock);
 	clean = !kvp_ptr_null(tp->durable) && !kvp_ptr_lost(tp->durable) &&
 		!test_bit(KVP_TPAGE_DIRTY, &tp->flags) && !test_bit(KVP_TPAGE_WRITING, &tp->flags);
@@ -1219,7 +1247,7 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 
 /* --- snapshot ------------------------------------------------------------------------------------ */
 
-/* So that a write home does not wait for the whole checkpoint. */
+/* Copy the leaf, so that a write home does not wait for the whole checkpoint. */
 static bool __copy_leaf(struct kvp_tpage *tp)
 {
 	tp->fixed = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
@@ -1274,20 +1302,20 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	return past;
 }
 
-/* The stable contents of @tp that are written. */
+/* The stable contents of @tp, which are written. */
 static struct page *fixed_page(const struct kvp_tpage *tp)
 {
 	return tp->fixed ?: tp->page;
 }
 
-/* The summary of a page in its pointer: newest era, any poison. */
+/* The pointer of a page summarises it: newest era, any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
 	const __le64 *w = page_address(fixed_page(tp));
 	bool poison = false;
 	u32 era = tp->level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
 
-	/* Null, and yet it tells when that was discarded. */
+	/* Null, but it has the era of the discard. */
 	if (nothing_below(w, tp->level))
 		return kvp_ptr(0, era, 0, false);
 	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, w), era, slot, poison);
@@ -1372,7 +1400,10 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 			list_move_tail(&tp->writing, &mine);
 	list_sort(NULL, &mine, by_index);
 	list_for_each_entry(tp, &mine, writing) {
-		/* The one that the durable root does not name: a null pointer says which (discard_unread()). */
+		/*
+		 * The slot that the durable root does not name. A null pointer has it
+		 * (discard_unread()).
+		 */
 		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
 		set_pointer(pool, tp, make_pointer(tp, slot), pages);
@@ -1382,7 +1413,10 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 	return ret;
 }
 
-/* All roots are null: so nothing was written at the snapshot, and what the counter says has come since. */
+/*
+ * All roots are null. So nothing was written at the snapshot, and the counter has only later
+ * changes.
+ */
 static void count_nothing(struct kvp_pool *pool)
 {
 	struct kvp_table *t = pool->table;
@@ -1469,7 +1503,7 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 
 /* --- life -------------------------------------------------------------------------------------------- */
 
-/* Pages that are kept, and where they are found; nothing else that a load needs may run out. */
+/* Allocate the reserve, and the hash table. Nothing else that a load needs may run out. */
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
 	struct kvp_table *t = pool->table;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The checksum table: one entry a block, in a radix tree of 4 KiB pages for each vdev, which
- * lies on that vdev. All their roots are in the superblock, so one write of that is a checkpoint.
+ * The checksum table: one entry a block, in a radix tree of 4 KiB pages for each vdev, on that
+ * vdev. All their roots are in the superblock, so one write of that is a checkpoint.
  *
- * In memory a page is found through a hash table, which needs no memory to add
- * to. A leaf that is there keeps its ancestors there. Entries change in memory
- * when a block has come home; a checkpoint writes the changed pages into the
- * slots that the durable root does not name, bottom up, and then the root.
+ * In memory a page is found through a hash table, which needs no memory to add to. A leaf in memory
+ * keeps its ancestors in memory. Entries change in memory when a block has come home; a checkpoint
+ * writes the changed pages into the slots that the durable root does not name, bottom up, and then
+ * the root.
  *
- * Readers look entries up without a lock: an entry is one word. Writers hold
- * table->lock. What a checkpoint writes is what it summed: a copy of the leaf,
- * or, where there is no memory for one, the leaf itself, whose writers wait then.
+ * Readers look entries up without a lock: an entry is one word. Writers hold table->lock. A
+ * checkpoint writes what it summed: a copy of the leaf; or, without memory for one, the leaf
+ * itself, whose writers wait then.
  *
- * Writes that are to free memory need table pages to come home (R24). So some
- * are kept in reserve. When they are gone, a clean page that is not in use is
- * taken for another one. When there is none, -ENOMEM: the code that makes pages
- * dirty then finishes with those that it has and takes a checkpoint, after
+ * Writes that free memory need table pages to come home (R24). So some pages are kept in reserve.
+ * When those are gone, a clean page that is not in use is reused. If there is none, -ENOMEM: the
+ * code that makes pages dirty then finishes with those that it has and takes a checkpoint, after
  * which they are clean. So a writer that holds no page gets one.
  */
 #ifndef KVP_TABLE_H
@@ -39,28 +38,29 @@ struct page;
 
 enum kvp_tpage_flags {
 	KVP_TPAGE_DIRTY,	/* on table->dirty */
-	KVP_TPAGE_WRITING,	/* part of the checkpoint under way */
+	KVP_TPAGE_WRITING,	/* part of the running checkpoint */
 	KVP_TPAGE_REFERENCED,	/* used since the last look of eviction */
-	KVP_TPAGE_POISON,	/* something below was poisoned since it came into memory; by table->lock */
+	/* a block below was poisoned since the page came into memory; by table->lock */
+	KVP_TPAGE_POISON,
 };
 
 /**
  * struct kvp_tpage - one page of the table in memory
  * @hash: in its bucket; added and removed under table->lru_lock, read under RCU
  * @ref: one for being in the tree; one for each child, reader and list
- * @v: the vdev that it is of
+ * @v: its vdev
  * @level: 0 for a leaf
  * @index: within the level
- * @at: of a leaf: which blocks of the pool its entries are of
+ * @at: for a leaf: the blocks of the pool that its entries belong to
  * @flags: bits of enum kvp_tpage_flags
- * @changes: of its entries since it came into memory; may wrap. Raised after an entry has changed,
- *	by table->lock, read with READ_ONCE
+ * @changes: counts changes of its entries since it came into memory; may wrap. Raised after an
+ *	entry has changed, by table->lock, read with READ_ONCE
  * @durable: pointer by which the durable root reaches it; null if it does not
- * @pending: pointer by which the root of the checkpoint under way will
+ * @pending: pointer by which the root of the running checkpoint will reach it
  * @parent: holds a reference; NULL at the top level
  * @page: contents, little endian
- * @fixed: of a leaf that the checkpoint under way writes: a copy of what it said when that began, or
- *	NULL if there is none; by table->lock
+ * @fixed: for a leaf that the running checkpoint writes: a copy from when that began, or NULL if
+ *	there is none; by table->lock
  * @list: on table->dirty; by table->lock
  * @writing: on the checkpoint's list; by table->lock, then by the checkpoint
  * @lru: on table->lru or table->reserve; by table->lru_lock
@@ -83,13 +83,13 @@ struct kvp_tpage {
 	struct rcu_head rcu;
 };
 
-/** kvp_leaf_block() - the pool's block that @own, a block of the vdev below @leaf, is */
+/** kvp_leaf_block() - the pool's number of @own, a block of the vdev below @leaf */
 static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, u64 own)
 {
 	return kvp_map_leaf_block(&leaf->at, own);
 }
 
-/** kvp_vdev_block() - the block of the vdev that @block, one of the pool below @leaf, is */
+/** kvp_vdev_block() - the vdev's number of @block, a block of the pool below @leaf */
 static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 {
 	return kvp_map_leaf_own(&leaf->at, block);
@@ -97,14 +97,15 @@ static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 
 #define KVP_TABLE_LOAD_LOCKS	16
 #ifndef KVP_TABLE_COPIES	/* the simulator's pools have few leaves */
-#define KVP_TABLE_COPIES	1024	/* 4 MiB: leaves that a checkpoint copies at most */
+#define KVP_TABLE_COPIES	1024	/* 4 MiB; the most leaves that a checkpoint copies */
 #endif
-#define KVP_TABLE_RESERVE	32	/* a path is three pages; destage, bypass and readers want some */
+/* a path is three pages; destage, direct workers and readers need some */
+#define KVP_TABLE_RESERVE	32
 
 /**
- * struct kvp_table_client - is told of changes of the table; registered with the pool
+ * struct kvp_table_client - calls on changes of the table; registered with the pool
  * @written_back: @d is home and the table names it (kvp_scache_came_home())
- * @changed: what was known of @block is not true any more (kvp_scache_forget())
+ * @changed: @block has changed, and the caches must forget it (kvp_scache_forget())
  * @settle_poison: kvp_poison_settle()
  */
 struct kvp_table_client {
@@ -124,7 +125,10 @@ struct kvp_table {
 	u32 era;			/* birth of entries that change now */
 	unsigned long era_jiffies;	/* when it began */
 	u64 written, poisoned;		/* blocks in these states */
-	/* Leaves that were discarded unread, and taken for full: up to so many more blocks of each are written. */
+	/*
+	 * Leaves that were discarded unread, and taken for full: so many more blocks of each may be
+	 * written.
+	 */
 	u32 uncounted;
 	u32 snap_uncounted;		/* at the snapshot */
 	u64 snap_written, snap_poisoned; /* the same */
@@ -148,10 +152,10 @@ struct kvp_table {
 };
 
 /**
- * struct kvp_table_figures - for status, and for what a recovery would take
+ * struct kvp_table_figures - for status, and to estimate a recovery
  * @written, @poisoned: blocks in these states
  * @uncounted: leaves that were discarded unread, see struct kvp_table
- * @pages, @budget: in memory, and how many may be
+ * @pages, @budget: pages in memory; the most that may be
  */
 struct kvp_table_figures {
 	u64 written, poisoned;
@@ -180,13 +184,13 @@ static inline u32 kvp_table_budget(const struct kvp_table *t)
 	return READ_ONCE(t->budget);
 }
 
-/** kvp_table_set_budget() - change that; kvp_table_shrink() keeps it. Context: any. */
+/** kvp_table_set_budget() - change the budget; kvp_table_shrink() keeps it. Context: any. */
 static inline void kvp_table_set_budget(struct kvp_table *t, u32 pages)
 {
 	WRITE_ONCE(t->budget, pages);
 }
 
-/** kvp_table_half_dirty() - is more than half of the budget dirty? Context: any. */
+/** kvp_table_half_dirty() - true if more than half of the budget is dirty. Context: any. */
 static inline bool kvp_table_half_dirty(const struct kvp_table *t)
 {
 	return kvp_table_dirty(t) > kvp_table_budget(t) / 2;
@@ -234,19 +238,20 @@ struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, u64 block)
 /**
  * kvp_table_load_home() - the same for a write back of accepted blocks, which must not fail
  *
- * A lost page above the leaf is given up: all below it is poisoned, but for the blocks that are
+ * A lost page above the leaf is given up: all blocks below it are poisoned, except those that are
  * written.
  */
 struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, u64 block);
 
 /**
- * kvp_table_give_up() - by order: what lies below the page above @block that is lost is poisoned, durably
- * @force: though a leg is out that may have the page
+ * kvp_table_give_up() - by order: poison all blocks below the lost page above @block, durably
+ * @force: even if a leg is out that may have the page
  *
- * No leaf is read or written for that. Caller holds no lock. Context: process, waits for a checkpoint.
+ * No leaf is read or written for that. Caller holds no lock. Context: process, waits for a
+ * checkpoint.
  *
- * Return: 0; -ENOENT: none of the pages above @block is lost; -EBUSY: legs are out; -EIO: one does not answer;
- * -EROFS; -ENOMEM.
+ * Return: 0; -ENOENT: no page above @block is lost; -EBUSY: legs are out; -EIO: one does not
+ * answer; -EROFS; -ENOMEM.
  */
 int __must_check kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force);
 
@@ -276,20 +281,20 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 		   enum kvp_entry_state state);
 
 /**
- * kvp_table_lock() - for several changes to @leaf by __kvp_table_set()
+ * kvp_table_lock() - begin several changes to @leaf by __kvp_table_set()
  *
- * Context: process; waits while a checkpoint writes the page. Between this and
- * kvp_table_unlock() a checkpoint waits: a request's blocks, no more.
+ * Context: process; waits while a checkpoint writes the page. A checkpoint waits until
+ * kvp_table_unlock(): change the blocks of a request, no more.
  */
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
 void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
 		     enum kvp_entry_state state);
 
 /**
- * __kvp_table_set_home() - @d is home: its entry, and what the caches have of it
+ * __kvp_table_set_home() - @d is home: set its entry, and tell the caches
  *
- * Under kvp_table_lock(), as __kvp_table_set(), and the block's range lock, until @d
- * has left the buffer.
+ * Under kvp_table_lock(), as __kvp_table_set(), and the block's range lock, until @d has left the
+ * buffer.
  */
 void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d);
 
@@ -297,13 +302,13 @@ void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 r
 			    enum kvp_entry_state state);
 
 /**
- * __kvp_table_rows_lost() - @leaf is lost, and new: the parity of all its rows is @poison; under
- * the table's lock
+ * __kvp_table_rows_lost() - @leaf is lost, and new: set the parity of all its rows to @poison;
+ * under the table's lock
  */
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison);
 
 /**
- * __kvp_table_row_unwritten() - block @own of the vdev is discarded with all of its row
+ * __kvp_table_row_unwritten() - block @own of the vdev is discarded together with its whole row
  *
  * The parity, which is zeros then, is as unwritten as the data. Under kvp_table_lock().
  */
@@ -312,10 +317,11 @@ void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u6
 void kvp_table_unlock(struct kvp_pool *pool);
 
 /**
- * kvp_table_next_own() - the first block of @v, from @own on, with anything written below the same leaf; or @end
+ * kvp_table_next_own() - find the first block of @v, from @own on, with anything written below the
+ * same leaf; or @end
  *
- * For discards: what is null stays null, and costs nothing per leaf. Caller holds pool->checkpoint_lock.
- * Return: 0, or -errno: of the page above *@next, which cannot be read.
+ * For discards: a null pointer stays null, and costs nothing per leaf. Caller holds
+ * pool->checkpoint_lock. Return: 0, or -errno: of the page above *@next, which cannot be read.
  */
 int __must_check kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next);
 
@@ -326,24 +332,26 @@ static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
 }
 
 /**
- * kvp_table_discard_leaf() - blocks of @v from @own to before @end become unwritten
+ * kvp_table_discard_leaf() - make blocks of @v from @own to before @end unwritten
  *
- * All of them below one leaf. Of a parity1: whole stripes, whose parity becomes unwritten, too. Caller
- * holds the range lock and pool->checkpoint_lock. A leaf in which nothing is left becomes a null pointer with the next
- * checkpoint; one that is not in memory, and of which all is discarded, at once, and is not read for that.
+ * All of them lie below one leaf. In a parity1 they are whole stripes, whose parity becomes
+ * unwritten, too. Caller holds the range lock and pool->checkpoint_lock. An empty leaf becomes a
+ * null pointer with the next checkpoint. A leaf that is not in memory, and is discarded as a whole,
+ * becomes one at once, and is not read for that.
  *
- * Return: 1: the leaf is in memory, and may be dirty; 0: only a pointer changed, if that; or -errno.
+ * Return: 1: the leaf is in memory, and may be dirty; 0: at most a pointer has changed; or -errno.
  */
 int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
 
 /**
- * kvp_table_next_changed() - first block at or after @block under which anything changed since @since
- * @since: era; pages whose newest change, as of the last checkpoint, is older
- *	are skipped. 0: skip only what was never written.
+ * kvp_table_next_changed() - find the first block at or after @block under which anything changed
+ * since @since
+ * @since: era; pages whose newest change, as of the last checkpoint, is older are skipped. 0: skip
+ *	only what was never written.
  *
- * Return: 0 and the block in *@next (pool size at the end), or -errno when a
- * page on the way cannot be read (*@next then names the first block after what
- * that page covers, or of several vdevs after this turn).
+ * Return: 0 and the block in *@next (pool size at the end), or -errno when a page on the way cannot
+ * be read. *@next is then the first block behind those below that page or, with several vdevs,
+ * behind this turn.
  */
 int __must_check kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
 
@@ -356,7 +364,9 @@ static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, u64
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
 int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
 
-/** kvp_table_poison_settled() - is all poison durable that there was when @poisonings was read? */
+/**
+ * kvp_table_poison_settled() - true if all poison is durable that existed when @poisonings was read
+ */
 static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poisonings)
 {
 	return (s32)(READ_ONCE(t->durable_poisonings) - poisonings) >= 0;
@@ -384,12 +394,12 @@ int __must_check kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 leve
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
 
 /**
- * kvp_table_end_era() - whatever changes from now on is to be of an era behind @era
+ * kvp_table_end_era() - let later changes belong to an era behind @era
  * @era: of a checkpoint that is durable
- * @now: though the era has not lasted for a second
+ * @now: even if the era has not lasted for a second
  *
- * Return: is it? If not, and not @now, then within a second. What changed before has been forgotten by
- * all caches. Context: process.
+ * Return: true if they do. If not, and not @now, then they will within a second. Caches have
+ * forgotten all blocks that changed before. Context: process.
  */
 bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now);
 
@@ -399,12 +409,12 @@ u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
 /** kvp_table_write() - write the snapshot bottom up into free slots; fills table->roots */
 int __must_check kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
 
-/** kvp_table_note() - roots and counts of the snapshot into @sb, after kvp_table_write() */
+/** kvp_table_note() - put roots and counts of the snapshot into @sb, after kvp_table_write() */
 void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);
 
 /**
- * kvp_table_keep_roots() - those of @sb are durable: for kvp_table_put_roots(), if the next ones
- *	are not to be
+ * kvp_table_keep_roots() - keep the durable roots of @sb for kvp_table_put_roots(), if the next
+ * ones do not become durable
  */
 void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb);
 void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
@@ -417,9 +427,9 @@ void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
 void kvp_table_clear_roots(struct kvp_table *t, u32 from);
 
 /**
- * kvp_table_swap_batch() - write pages by @batch.
+ * kvp_table_swap_batch() - use @batch for writing pages.
  *
- * Return: the one before. Context: the pool is quiesced.
+ * Return: the old one. Context: the pool is quiesced.
  */
 struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *batch);
 
