@@ -12,7 +12,7 @@
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 
-/* A page of the cache is not worth reclaim, nor the reserves for reclaim. */
+/* A page of the cache is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 #define EVICT_AT_ONCE	64u	/* with interrupts off */
@@ -36,9 +36,9 @@ static u32 used_by(const struct kvp_rshard *s)
 /* --- pages ------------------------------------------------------------------------ */
 
 /*
- * The cache's own reference to a page that no block has any more. If it is the
- * only one, the page is not being read. A reader that found it before notices
- * that after taking its reference. So the page can be filled anew.
+ * The block of this page has left the cache. If the cache has the only reference, no reader uses
+ * the page, and it can be filled anew. A reader that found it before notices that after taking its
+ * reference.
  */
 static void __recycle(struct kvp_rshard *s, struct page *page)
 {
@@ -73,7 +73,7 @@ static void drop_block(void *arg, const struct kvp_s3_block *victim)
 	put_page(victim->value);
 }
 
-/* Free up to @nr blocks of the shard and, for want of more, its spare page. */
+/* Free up to @nr blocks of the shard and, if there are fewer, its spare page. */
 static u32 __evict(struct kvp_rcache *rc, struct kvp_rshard *s, u32 nr)
 {
 	struct kvp_s3_block victim;
@@ -87,7 +87,7 @@ static u32 __evict(struct kvp_rcache *rc, struct kvp_rshard *s, u32 nr)
 	return n;
 }
 
-/* Evict until @keep are left, giving others their turn in between. */
+/* Evict until @keep are left. Others may take the lock in between. */
 static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
 {
 	unsigned long flags;
@@ -135,13 +135,13 @@ struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block)
 	struct kvp_s3 *s3;
 	u32 slot;
 
-	smp_rmb();	/* the buffer did not have it, before: pairs with kvp_rcache_forget() */
+	smp_rmb();	/* the buffer was asked first; pairs with kvp_rcache_forget() */
 	if (!READ_ONCE(rc->counts[count_of(block)].held))
 		return NULL;
 	s3 = &shard_of(rc, block)->s3;
 	rcu_read_lock();
 	page = kvp_s3_find(s3, block, &slot);
-	/* The page may have gone anywhere, until there is a reference: then find it again. */
+	/* Until there is a reference, the page may have been reused: then find it again. */
 	if (page && !get_page_unless_zero(page))	/* full barrier; pairs with __recycle() */
 		page = NULL;
 	if (page && kvp_s3_find(s3, block, &slot) != page) {
@@ -177,9 +177,8 @@ u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
 }
 
 /*
- * The block is counted as held already. @fill: the read that it comes from; NULL: it
- * was written, which is to be asked for once more if it was there. True if it is in
- * the cache now.
+ * The block is counted as held already. @fill: the read that it comes from. NULL: it was written,
+ * and counts as asked for once more if it was there. True if it is in the cache now.
  */
 static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, struct page *page,
 		     const struct kvp_rfill *fill)
@@ -275,10 +274,9 @@ void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
 }
 
 /*
- * Unlike a fill it needs no token: entries change under the table's lock only, so
- * the next change of this one sees that the block is held. But it is a change
- * itself, counted before it enters: a fill whose token is older must not put an older
- * page in its place.
+ * Unlike a fill, this needs no token: entries change under the table's lock only, so the next
+ * change of this one sees that the block is held. But it is a change itself, counted before the
+ * block enters: a fill with an older token must not put an older page in its place.
  */
 void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
@@ -297,7 +295,8 @@ void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	atomic_inc_return(&rc->counts[count_of(d->block)].changes);
 	if (put_in(rc, d->block, page, NULL))
 		this_cpu_inc(pool->stats->ram_written);
-	smp_wmb();	/* it is out, then the buffer; pairs with kvp_rcache_get() */
+	/* first out of the cache, then out of the buffer; pairs with kvp_rcache_get() */
+	smp_wmb();
 }
 
 /* --- size --------------------------------------------------------------------------- */
@@ -325,8 +324,8 @@ static int alloc_tables(struct kvp_s3_table **tables, u32 capacity)
 }
 
 /*
- * From here on changes are counted; tokens that were taken when they were not are
- * void. Before the tables have room: nothing enters the cache until then.
+ * From here on changes are counted. Tokens from before are void. Called before the tables have
+ * room: nothing enters the cache until then.
  */
 static void switch_on(struct kvp_rcache *rc, u64 blocks)
 {
@@ -350,7 +349,7 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 	int ret;
 
 	mutex_lock(&rc->resize_lock);
-	/* More than all memory is of no use, and trying to get it could hurt others. */
+	/* More than all memory is useless, and trying to allocate it could hurt others. */
 	ret = blocks > totalram_pages() ? -ENOMEM : alloc_tables(tables, capacity);
 	if (ret)
 		goto out;

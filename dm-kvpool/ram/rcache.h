@@ -1,39 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The RAM cache: pages of blocks that were read from home and verified, or were
- * written and are home.
+ * The RAM cache: pages of blocks that were read from home and verified, or were written and are
+ * home.
  *
- * Which blocks stay is decided by s3fifo.h. This is about their pages, and about
- * why a page that is found is never out of date. Blocks have the numbers by which
- * the table knows them.
+ * s3fifo.h decides which blocks stay. This file has their pages, and the reason why a page that is
+ * found is never out of date. Blocks have the numbers that the table uses.
  *
- * What a block's version is, the table says, unless the write buffer has a newer
- * one. The rule: if a block is in the cache and not in the buffer, then its page is
- * the version that the table names. A read asks the buffer first, so it gets
- * the version that was the newest at some moment of the read. The rule holds because
+ * The table names the version of a block, unless the write buffer has a newer one. The rule: if a
+ * block is in the cache and not in the buffer, then its page is the version that the table names. A
+ * read asks the buffer first, so it gets the version that was the newest at some moment of the
+ * read. The rule holds because
  *
- *   - every change of an entry forgets the block, or replaces its page by the
- *     contents that the entry names from now on (kvp_rcache_forget() and
- *     kvp_rcache_came_home(), called from the one place in table.c that changes
- *     entries), and the version that was in the buffer leaves it only after that;
- *   - a read that is to fill the cache takes a token before it asks the disk
- *     (kvp_rcache_token()), and its page is refused if the block was forgotten
- *     since (kvp_rcache_insert()). A count of changes says so, and not the sum in
- *     the entry: different contents may have the same sum, and may be made to.
+ *   - every change of an entry forgets the block, or replaces its page by the contents that the
+ *     entry names from now on (kvp_rcache_forget() and kvp_rcache_came_home(), called from the one
+ *     place in table.c that changes entries). The version leaves the buffer only after that;
+ *   - a read that may fill the cache takes a token before it reads the disk (kvp_rcache_token()).
+ *     Its page is refused if the block was forgotten since (kvp_rcache_insert()). A count of
+ *     changes decides that, not the sum in the entry: different contents may have the same sum, and
+ *     may be made to.
  *
- * Counts are kept for regions of neighbouring blocks, several regions to a count: a
- * fill that is refused for another block's sake costs a second read, no more.
+ * Counts are kept for regions of neighbouring blocks, several regions to a count. If a fill is
+ * refused because of another block, that costs a second read, no more.
  *
- * Readers take no lock: they find the page under RCU and take a reference to it, as
- * readers of the page cache do, then look whether it is still the block's. So a
- * page can be copied from while it is evicted; and it is free at once, to be
- * filled anew or given back to the kernel, when there is no reference. With RCU
- * alone each would wait for a grace period: a cache that is filled fast would hold
- * thousands of pages that are of no use, and a shrinker would free nothing now.
+ * Readers take no lock. They find the page under RCU and take a reference to it, as readers of the
+ * page cache do, then look whether it still belongs to the block. So a reader can copy from a page
+ * while it is evicted. As soon as there is no reference, the page can be filled anew or given back
+ * to the kernel. With RCU alone each would wait for a grace period: a cache that is filled fast
+ * would hold thousands of useless pages, and a shrinker would free nothing now.
  *
- * Pages are single ones. A page is used again for the next block when its own is
- * evicted, so that a full cache allocates nothing (and the kernel, which clears
- * what it gives, clears nothing).
+ * Pages are single ones. When its block is evicted, a page is used again for the next block. So a
+ * full cache allocates nothing (and the kernel, which clears pages that it gives, clears nothing).
  */
 #ifndef KVP_RCACHE_H
 #define KVP_RCACHE_H
@@ -65,7 +61,7 @@ struct kvp_rshard {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct kvp_rcount - of the regions that share it
+ * struct kvp_rcount - counts of the regions that share it
  * @changes: how often one of their blocks was forgotten; may wrap
  * @held: blocks that are in the cache; by the shard's lock, read without it
  */
@@ -77,7 +73,7 @@ struct kvp_rcount {
 /**
  * struct kvp_rcache - the RAM cache of a pool
  * @blocks: capacity, 0 for none; by @resize_lock, read without it
- * @next: shard that the shrinker asks first; any value does
+ * @next: shard that the shrinker tries first; any value will do
  */
 struct kvp_rcache {
 	struct kvp_rshard shards[KVP_RCACHE_SHARDS];
@@ -87,7 +83,7 @@ struct kvp_rcache {
 	u32 next;
 };
 
-/** kvp_rcache_init() - without capacity: kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
+/** kvp_rcache_init() - begin without capacity; kvp_rcache_resize() gives it some. 0 or -ENOMEM. */
 int __must_check kvp_rcache_init(struct kvp_pool *pool);
 
 /**
@@ -99,9 +95,8 @@ void kvp_rcache_exit(struct kvp_pool *pool);
 /**
  * kvp_rcache_resize() - change the capacity to @blocks, rounded down to the number of shards
  *
- * Keeps what was used last, up to 1 GiB. Return: 0, or -ENOMEM (also for more
- * than the machine has): nothing was changed. Context: process, may sleep;
- * allocates with GFP_NOIO.
+ * Keeps the pages that were used last, up to 1 GiB. Return: 0, or -ENOMEM (also for more than the
+ * machine has): nothing was changed. Context: process, may sleep; allocates with GFP_NOIO.
  */
 int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks);
 
@@ -111,13 +106,15 @@ void kvp_rcache_drop(struct kvp_pool *pool);
 /** kvp_rcache_shrink() - free up to @nr pages; returns how many. Tries locks, allocates nothing. */
 u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr);
 
-/** kvp_rcache_bytes() - memory that it takes: its pages in use, and what finds them. Any context; takes no lock. */
+/**
+ * kvp_rcache_bytes() - memory of the cache: pages in use, and tables. Any context; takes no lock.
+ */
 u64 kvp_rcache_bytes(const struct kvp_pool *pool);
 
 /** kvp_rcache_used() - pages in use. Any context; takes no lock. */
 u64 kvp_rcache_used(const struct kvp_pool *pool);
 
-/** kvp_rcache_enabled() - is there a capacity? */
+/** kvp_rcache_enabled() - true if the cache has a capacity */
 static inline bool kvp_rcache_enabled(const struct kvp_rcache *rc)
 {
 	return READ_ONCE(rc->blocks);
@@ -139,11 +136,11 @@ struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block);
 void kvp_rcache_put(struct page *page);
 
 /**
- * kvp_rcache_token() - for a fill of some of @count blocks at @block
+ * kvp_rcache_token() - take a token for a fill of some of @count blocks at @block
  * @count: at most KVP_RCACHE_REGION
  *
- * To be taken before they are read from home, and verified against entries that
- * are read after this. Context: any; no lock.
+ * Take it before reading the blocks from home, and before reading the entries to verify them
+ * against. Context: any; no lock.
  */
 u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count);
 
@@ -158,44 +155,45 @@ struct kvp_rfill {
 };
 
 /**
- * kvp_rcache_page() - a page to read @block into, or NULL: then do without
+ * kvp_rcache_page() - get a page to read @block into; NULL: do without
  *
- * The caller verifies what is in this page, not what it was copied from (R23),
- * and hands it to kvp_rcache_insert() or kvp_rcache_unpage(). Context: any.
+ * The caller verifies the contents of this page, not those that it was copied from (R23), and
+ * passes it to kvp_rcache_insert() or kvp_rcache_unpage(). Context: any.
  */
 struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block);
 
-/** kvp_rcache_insert() - the page holds @block, verified: keep it, unless that was forgotten */
+/**
+ * kvp_rcache_insert() - the page holds @block, verified: keep it, unless the block was forgotten
+ * since
+ */
 void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
 		       const struct kvp_rfill *fill);
 
-/** kvp_rcache_unpage() - it does not verify: no use for the page */
+/** kvp_rcache_unpage() - the page does not verify: free it */
 void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
 
 /**
  * kvp_rcache_forget() - the table's entry of @block has changed
  *
- * To be called between that and the moment when the version that it names leaves
- * the buffer. Switching the cache on makes all tokens void, so changes are not
- * counted while it is off. Context: any.
+ * Call it after that, and before the version that the entry names leaves the buffer. Switching the
+ * cache on makes all tokens void, so changes are not counted while it is off. Context: any.
  */
 void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
 
 /**
  * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
  *
- * In place of kvp_rcache_forget(), and at the same moment. A copy of @d's page is
- * in the cache afterwards: where the block's was, if there was one, and asked for
- * once more; or else as a block that was missed. If @d went home by intent (it is
- * long, or part of a stream), or is zeros, or there is no memory, the block is
- * forgotten.
+ * Instead of kvp_rcache_forget(), and at the same moment. Then a copy of @d's page is in the cache.
+ * If the block was there, it keeps its place, and counts as asked for once more; else it enters
+ * like a miss. If @d went home by intent (it is long, or part of a stream), or is zeros, or there
+ * is no memory, the block is forgotten.
  *
- * Context: process; does not sleep. Caller holds the table's lock, under which it has
- * changed the entry, and the block's range lock until @d has left the buffer.
+ * Context: process; does not sleep. Caller holds the table's lock, under which it has changed the
+ * entry, and the block's range lock until @d has left the buffer.
  */
 void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
-/** kvp_rcache_check() - for tests: NULL, or what is wrong. The cache must not be in use. */
+/** kvp_rcache_check() - for tests: NULL, or an error text. The cache must not be in use. */
 const char *kvp_rcache_check(struct kvp_pool *pool);
 
 #endif /* KVP_RCACHE_H */

@@ -13,9 +13,9 @@
 #define RESERVE_PAGES	512
 
 /*
- * Neighbours lie in neighbouring buckets under one lock: what is done to a
- * stream of blocks takes a lock once for many. Which of its group's buckets a
- * block has depends on the group, or blocks at a fixed distance would share few.
+ * Neighbours lie in neighbouring buckets under one lock, so work on a stream of blocks takes a lock
+ * once for many of them. The group decides which of its buckets a block has: otherwise blocks at a
+ * fixed distance would share few buckets.
  */
 static u32 bucket_number(const struct kvp_wbuf *w, u64 block)
 {
@@ -41,7 +41,7 @@ static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
 	return lock_of_bucket(w, bucket_number(w, block));
 }
 
-/* Going through a list: the lock of @block, where the one before may be held. */
+/* Take the lock of @block, while walking a list with the lock of the block before held. */
 static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
 {
 	spinlock_t *lock = lock_of(w, block);
@@ -102,7 +102,7 @@ static struct kvp_chunk *new_chunk(gfp_t gfp)
 
 	if (!c)
 		return NULL;
-	/* Neighbours are a comfort: memory must not be compacted for them. */
+	/* Neighbours are optional: the kernel must not compact memory for them. */
 	page = alloc_pages((gfp & ~__GFP_RECLAIM) | __GFP_COMP | __GFP_NOWARN, KVP_CHUNK_ORDER);
 	for (i = 0; page && i < KVP_CHUNK_PAGES; i++)
 		c->dirty[i].page = virt_to_page(page_address(page) + i * KVP_BLOCK_SIZE);
@@ -122,7 +122,7 @@ static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 	list_add(&c->list, &w->whole);
 }
 
-/* The next free page in order, where there is one. */
+/* Take the next free page in order, if there is one. */
 static struct kvp_version *__take_page(struct kvp_wbuf *w)
 {
 	struct kvp_chunk *c = w->chunk;
@@ -143,7 +143,7 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w)
 	return &c->dirty[i];
 }
 
-/* Give a page back; a chunk that there should not be goes to @excess. */
+/* Give a page back; a chunk beyond the limit goes to @excess. */
 static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
 {
 	struct kvp_chunk *c = d->chunk;
@@ -192,7 +192,7 @@ static void free_lone(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
-/* A stop may leave millions in the log. May sleep. */
+/* Free a list. A stop may leave millions in the log. May sleep. */
 static void free_all(struct list_head *list)
 {
 	struct kvp_version *d, *next;
@@ -267,7 +267,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 	struct kvp_chunk *c, *next;
 
 	if (!w->buckets)
-		return;	/* a refused start: nothing was set up, not even the lists */
+		return;	/* a refused start: not even the lists were set up */
 	free_all(&w->buffered);
 	free_all(&w->logged);
 	free_all(&w->parked);
@@ -306,7 +306,7 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
 }
 
-/* A version with its page. Nests inside a bucket's lock, so it must not sleep. */
+/* Take a version with its page. Nests inside a bucket's lock, so it must not sleep. */
 static struct kvp_version *take_free(struct kvp_wbuf *w)
 {
 	struct kvp_chunk *c = NULL;
@@ -341,7 +341,7 @@ static void __supersede(struct kvp_version *old)
 	hlist_del_init(&old->hash);
 }
 
-/* A writer that found the buffer full meanwhile must learn that it is not. */
+/* A writer that found the buffer full meanwhile must learn that it is not full. */
 static void give_back_spare(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -361,7 +361,7 @@ void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare)
 	*spare = NULL;
 }
 
-/* The page of the stream that writes, or any. */
+/* Take the spare page of the stream that writes, or any page. */
 static struct kvp_version *take_spare(struct kvp_wbuf *w, struct kvp_version **spare)
 {
 	struct kvp_version *d = spare ? *spare : NULL;
@@ -460,11 +460,11 @@ void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct
 {
 	lockdep_assert_held(&w->lock);
 	w->nr_buffered -= n;
-	/* All at once: a stream is thousands of them. */
+	/* All at once: a stream has thousands of versions. */
 	list_bulk_move_tail(to, w->buffered.next, &last->list);
 }
 
-/* @versions before all others on @list, of which there are @nr. */
+/* Put @versions before all others on @list, which has @nr. */
 static void put_first(struct kvp_wbuf *w, struct list_head *versions, struct list_head *list, u32 *nr)
 {
 	struct kvp_version *d;
@@ -529,14 +529,14 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 
 /* --- holes ------------------------------------------------------------------------------ */
 
-#define HOLE_MOST	(1u << 18)	/* blocks, 1 GiB: as much as a request has at most */
+#define HOLE_MOST	(1u << 18)	/* blocks; 1 GiB: the most that a request has */
 
 static struct kvp_hole *hole_of(struct kvp_version *d)
 {
 	return container_of(d, struct kvp_hole, d);
 }
 
-/* It is in the tree as far as @h->d says. */
+/* Put the hole into the tree with the range of @h->d. */
 static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 {
 	lockdep_assert_held(&w->lock);
@@ -547,14 +547,14 @@ static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 
 /*
  * A reader asks for versions first, then for holes, then the table. Without holes it takes no lock
- * and only looks at nr_holes, which changes in time:
+ * and only looks at nr_holes. That changes at the right time:
  *
- *   A hole is counted before any version that it covers leaves the hash table. A reader that misses the
- *   version there has come after us to its bucket: by the bucket's lock (kvp_wbuf_find()), or, if it
- *   only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So it finds
- *   the hole counted, and gets zeros; not the block that home had before the version.
- *   The hole is uncounted after the table says that its blocks are unwritten. A reader that finds it
- *   gone reads the table after that, by the same barrier.
+ *   A hole is counted before any version that it covers leaves the hash table. A reader that misses
+ *   the version there came to its bucket after that: by the bucket's lock (kvp_wbuf_find()), or, if
+ *   it only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So it
+ *   finds the hole counted, and gets zeros, not the block that home had before the version.
+ *   The hole is uncounted after its blocks are unwritten in the table. A reader that finds it gone
+ *   reads the table after that, by the same barrier.
  *   A reader that came before all that reads at the same time as the discard: old or zeros.
  */
 static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
@@ -567,8 +567,8 @@ static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 }
 
 /*
- * A hole beside, or over, the one that was accepted last, with nothing accepted in between: that one
- * grows. Nothing newer than it is anywhere, so its place in the order is right for both.
+ * If a hole touches the one that was accepted last, with nothing accepted in between, then that one
+ * grows. No version is newer than it, so its place in the order is right for both.
  */
 static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
 {
@@ -605,13 +605,12 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	INIT_HLIST_NODE(&h->d.hash);
 
 	/*
-	 * Readers ask the hash table first, so the hole must be there before
-	 * versions vanish; and with its place in the order, so that versions
-	 * accepted after it stay.
+	 * Readers ask the hash table first. So the hole must be there before versions vanish; and
+	 * with its place in the order, so that versions accepted after it stay.
 	 */
 	spin_lock(&w->lock);
 	grown = __grow_hole(w, block, count, seq);
-	/* One finds room where data does not: its record is all that there is of it. */
+	/* One hole fits where data does not: it is only a record. */
 	full = !grown && (w->nr_holes >= w->most_holes ||
 			  (w->nr_buffered && w->nr_buffered >= w->commit_limit));
 	if (!grown && !full)
@@ -632,7 +631,7 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count)
 	u64 end = block + count;
 
 	lockdep_assert_held(&w->lock);
-	/* Each that is found is cut off, so the next look goes no further than that. */
+	/* Each look cuts a found hole off, so the next look goes no further than that. */
 	while (end > block && (n = interval_tree_iter_first(&w->holes, block, end - 1)))
 		end = max_t(u64, n->start, block);
 	return end - block;
@@ -681,8 +680,9 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
 		for (b = block; b < block + count; b++)
 			/*
-			 * An empty bucket needs no lock: what arrives now is concurrent with us. What
-			 * takes another's place comes before that goes, so that none ever looks empty.
+			 * An empty bucket needs no lock: a version that arrives now is concurrent
+			 * with this caller. A new version is added before the old one goes, so that
+			 * no bucket ever looks empty in between.
 			 */
 			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
 				kvp_wbuf_unlock(pool, b);
@@ -690,7 +690,10 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 			}
 	smp_rmb();	/* versions, then holes: pairs with the one in kvp_wbuf_discard() */
 	found = any_hole(w, block, count);
-	smp_rmb();	/* then the table: pairs with the locks of its setter, which then drops these */
+	/*
+	 * then the table; pairs with the locks of the code that sets an entry and then drops these
+	 */
+	smp_rmb();
 	return found;
 }
 
@@ -719,7 +722,10 @@ void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
 	set_states(pool->wbuf, versions, KVP_VERSION_BUFFERED);
 }
 
-/* Nothing newer is in the hash table: is what superseded a version of @block durable? */
+/*
+ * No newer version is in the hash table. True if the discard that superseded a version of @block is
+ * durable.
+ */
 static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 {
 	struct interval_tree_node *n;
@@ -732,7 +738,7 @@ static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_VERSION_LOGGED;
 	}
 	spin_unlock(&w->lock);
-	/* none pending: whatever superseded the version is home already */
+	/* none is pending: a discard that superseded the version is home already */
 	return durable || !pending;
 }
 
@@ -750,7 +756,7 @@ bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 	return durable;
 }
 
-/* Takes the versions on the list out of the hash table. */
+/* Take the versions on the list out of the hash table. */
 static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 {
 	spinlock_t *lock = NULL;
@@ -836,7 +842,7 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn)
 	return waits;
 }
 
-/* To the end of @parked: @p in the place of @d, or itself. */
+/* Put @p at the end of @parked, in place of @d, or @d itself. */
 static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
 {
 	lockdep_assert_held(&w->lock);
@@ -846,7 +852,7 @@ static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version
 	WRITE_ONCE(w->nr_parked, w->nr_parked + 1);
 }
 
-/* Is @first still the oldest that has a page? Then @p takes its place, and its page is free. */
+/* True if @first is still the oldest with a page. Then @p takes its place, and its page is free. */
 static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 block, struct kvp_version *p)
 {
 	struct kvp_version *d;
@@ -897,7 +903,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
 	if (!p)
 		return false;
-	/* Destage may have come first: then there is another one. */
+	/* Destage may have come first: then there is another oldest one. */
 	if (!replace_first(w, d, block, p))
 		kfree(p);
 	return true;
@@ -922,7 +928,7 @@ u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct l
 	return n;
 }
 
-/* The same of @logged; a discard that comes after a version stays. */
+/* The same for @logged; a discard that comes after a version stays. */
 static u32 __take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next)
 {
@@ -977,7 +983,7 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **
 	return n;
 }
 
-/* Some of @versions to their places on @swept, from @at on; false: all are there. */
+/* Put some of @versions into their places on @swept, from @at on; false: all are there. */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
 {
 	struct kvp_version *d, *there;

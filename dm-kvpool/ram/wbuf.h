@@ -2,23 +2,22 @@
 /*
  * The write buffer: every version of a block that is not yet home.
  *
- * A write is copied into a page here and completes; a FLUSH, a full buffer or
- * a timer makes the commit take what is buffered into a log entry; destage
- * (or, for large runs, the bypass) brings it home. In between the newest
- * version of each block is found through a hash table, older versions only
- * through the list they are on.
+ * A write is copied into a page here and completes. A FLUSH, a full buffer or a timer makes the
+ * commit put buffered versions into a log entry. Destage (or, for large runs, a direct write)
+ * brings them home. In between the newest version of each block is found through a hash table,
+ * older versions only through the list they are on.
  *
- *   BUFFERED   on wbuf->buffered, in order of acceptance; a rewrite of the
- *              block goes into the same page
- *   COMMITTING in a log entry that is not yet durable; the page is fixed from
- *              here on, a rewrite makes a new version
- *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest
- *              may be on wbuf->parked instead, and have no page (spill.h); and
- *              the oldest of those on wbuf->swept, which destage takes by address
- *   HOMING     taken by destage or bypass
+ *   BUFFERED   on wbuf->buffered, in order of acceptance; a rewrite of the block goes into the same
+ *              page
+ *   COMMITTING in a log entry that is not yet durable; the page is fixed from here on, a rewrite
+ *   makes a new version
+ *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest may be on
+ *              wbuf->parked instead, and have no page (spill.h); and the oldest of those on
+ *              wbuf->swept, which destage takes by address
+ *   HOMING     taken by destage or a direct worker
  *
- * A discard is a version without a page: a hole of one or more blocks. Those that
- * are pending are in a tree by address as well, which readers look into.
+ * A discard is a version without a page: a hole of one or more blocks. Pending discards are also in
+ * a tree by address, which readers look into.
  */
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
@@ -50,26 +49,27 @@ enum kvp_version_state {
  * @block: first block
  * @count: 1, or the length of a hole
  * @crc: sum, from COMMITTING on
- * @by_block: of a version on wbuf->swept: in destage's sweep (work/elevator.h)
+ * @by_block: if it is on wbuf->swept: in destage's sweep (work/elevator.h)
  * @seq: order of acceptance, given when it is put on the buffered list
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
- * @payload: so many blocks behind @lsn lie its contents, if its record is data
- * @row: what they can be made from, in the log of a cache of kind parity1 (format/logstripe.h)
+ * @payload: if its record is data: the contents lie so many blocks behind @lsn
+ * @row: in the log of a cache of kind parity1: the row that they can be made from
+ *	(format/logstripe.h)
  * @state: to and from BUFFERED by the bucket's lock; else by the list's owner,
  *	read without a lock
  * @superseded: a newer version exists; set under the bucket's lock
  * @hole: a discard; @page is NULL
  * @intent: its record is an intent; set before COMMITTING
- * @follows: an older version is not yet home: so this one must be data, which
- *	destage brings home in log order
+ * @follows: an older version is not yet home. So this one must be data, which destage brings home
+ *	in log order
  * @zero: all zeros, recorded like a discard; the page stays for readers
- * @restored: a recovery has left it in the log: it may be home already
- * @stream: of a write that is to go past a cache (kvp_pacing_stream()); by the bucket's lock
- * @owed: of a parity1: log space is kept for its row's parity; by log->lock
- * @page: contents; NULL: it is parked (spill.h), or a hole. Given back, or had again, by the
+ * @restored: a recovery has left it in the log, and it may be home already
+ * @stream: of a write that should go home by intent, not to a cache (kvp_pacing_stream()); by the
  *	bucket's lock
- * @chunk: what the page is part of; NULL for a hole, and what was parked once: this has
+ * @owed: in a parity1: log space is kept for its row's parity; by log->lock
+ * @page: contents; NULL: it is spilled (spill.h), or a hole. Changed by the bucket's lock
+ * @chunk: the chunk of its page; NULL for a hole, and for a version that was spilled once: that has
  *	memory of its own, and a page of its own if any
  */
 struct kvp_version {
@@ -107,7 +107,7 @@ struct kvp_hole {
 	struct interval_tree_node node;
 };
 
-#define KVP_WBUF_MAX_HOLES	1024u	/* pending: for each there is memory */
+#define KVP_WBUF_MAX_HOLES	1024u	/* pending; there is memory for each */
 
 /*
  * Pages come in chunks of neighbours and are handed out in order, so that a
@@ -152,29 +152,31 @@ struct kvp_wbuf {
 	struct kvp_chunk *chunk;	/* pages are taken from here */
 	struct list_head buffered;
 	struct list_head logged;
-	struct list_head parked;	/* logged before all of @logged; most of it without pages */
+	/* spilled versions: logged before all of @logged; most have no page */
+	struct list_head parked;
 	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
 	struct rb_root_cached holes;	/* pending, by address */
 	u64 seq;			/* last one given */
-	u32 limit;			/* pages that may exist */
-	u32 pages;			/* that exist, free ones included */
+	u32 limit;			/* the most pages that may exist */
+	u32 pages;			/* pages that exist, free ones included */
 	u32 used;			/* pages not on the free list */
-	bool scarce;			/* there was no memory for another page when one was wanted last */
+	bool scarce;			/* the last try to allocate a page failed */
 	u32 nr_buffered;
-	u32 most_holes;			/* that may be pending; by the log */
-	u32 commit_limit;		/* of nr_buffered: for more the log may have no space; by the log */
+	u32 most_holes;			/* the most that may be pending; set by the log */
+	/* limit of nr_buffered, for which the log has space; set by the log */
+	u32 commit_limit;
 	u32 nr_logged;
 	u32 nr_parked;			/* on @parked and @swept */
 	u32 nr_lone;			/* versions with memory of their own, discards left out */
 	u32 nr_reserve;
-	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that have to go home */
+	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that must go home */
 	u32 nr_holes;			/* read without the lock: see __add_hole() */
 };
 
 /**
  * kvp_wbuf_init() - an empty buffer
  * @limit: pages
- * @window: blocks that may be dirty on a cache, without pages; 0: there is none
+ * @window: blocks that may be dirty on a cache, without pages; 0: there is no cache
  *
  * Return: 0 or -ENOMEM.
  */
@@ -182,7 +184,7 @@ int __must_check kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
 void kvp_wbuf_exit(struct kvp_pool *pool);
 
 /**
- * kvp_wbuf_has_buckets() - has its hash table 2^@bits buckets at least?
+ * kvp_wbuf_has_buckets() - true if the hash table has at least 2^@bits buckets
  *
  * Context: the pool is quiesced.
  */
@@ -205,11 +207,11 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 
 /**
- * kvp_wbuf_lock_lists() - hold the lists of versions, and what is counted of them, as they are
+ * kvp_wbuf_lock_lists() - keep the lists of versions, and their counts, from changing
  *
- * The lock is @w->lock of struct kvp_wbuf; kvp_wbuf_unlock_lists() releases it. Not to be mixed up
- * with kvp_wbuf_unlock(), which is about a bucket. Context: any but interrupt; atomic in between;
- * a bucket's lock is taken before this one.
+ * The lock is @w->lock of struct kvp_wbuf; kvp_wbuf_unlock_lists() releases it. kvp_wbuf_unlock()
+ * is another lock, of a bucket. Context: any but interrupt; atomic in between; a bucket's lock is
+ * taken before this one.
  */
 static inline void kvp_wbuf_lock_lists(struct kvp_wbuf *w)
 	__acquires(&w->lock)
@@ -230,8 +232,7 @@ static inline void kvp_wbuf_assert_locked(const struct kvp_wbuf *w)
 }
 
 /*
- * Each value may have changed when it is looked at, unless the caller holds the lists, or is alone.
- * Context: any.
+ * Each value may change at any time, unless the caller holds the lists, or is alone. Context: any.
  */
 
 /** kvp_wbuf_limit() - pages that may exist */
@@ -246,13 +247,13 @@ static inline u32 kvp_wbuf_used(const struct kvp_wbuf *w)
 	return READ_ONCE(w->used);
 }
 
-/** kvp_wbuf_scarce() - was there no memory for another page when one was wanted last? */
+/** kvp_wbuf_scarce() - true if the last try to allocate a page failed */
 static inline bool kvp_wbuf_scarce(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->scarce);
 }
 
-/** kvp_wbuf_attainable() - pages that there can be: those that exist, while memory is scarce */
+/** kvp_wbuf_attainable() - pages that can exist: those that do, while memory is scarce */
 static inline u32 kvp_wbuf_attainable(const struct kvp_wbuf *w)
 {
 	u32 limit = READ_ONCE(w->limit);
@@ -267,8 +268,8 @@ static inline u32 kvp_wbuf_nr_holes(const struct kvp_wbuf *w)
 }
 
 /**
- * kvp_wbuf_is_empty() - has it no version at all, and no discard? Exact when nothing is accepted
- *	or drops any.
+ * kvp_wbuf_is_empty() - true if there is no version, and no discard. Exact when none is accepted or
+ * dropped.
  */
 static inline bool kvp_wbuf_is_empty(const struct kvp_wbuf *w)
 {
@@ -291,7 +292,7 @@ static inline u32 kvp_wbuf_buffered(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_buffered);
 }
 
-/** kvp_wbuf_commit_limit() - so many of them find space in the log */
+/** kvp_wbuf_commit_limit() - so many buffered versions find space in the log */
 static inline u32 kvp_wbuf_commit_limit(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->commit_limit);
@@ -304,7 +305,8 @@ static inline u32 kvp_wbuf_most_holes(const struct kvp_wbuf *w)
 }
 
 /**
- * kvp_wbuf_bound() - the log says how much may be buffered, and how many discards pending.
+ * kvp_wbuf_bound() - set how much may be buffered, and how many discards may be pending; for the
+ * log.
  *
  * Context: any.
  */
@@ -320,17 +322,17 @@ static inline u64 kvp_wbuf_last_seq(const struct kvp_wbuf *w)
 	return READ_ONCE(w->seq);
 }
 
-/** kvp_wbuf_to_be_committed() - is so much buffered that no more may be before a commit? Any context. */
+/** kvp_wbuf_to_be_committed() - true if no more may be buffered before a commit. Any context. */
 static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->nr_buffered) >= READ_ONCE(w->commit_limit);
 }
 
 /**
- * struct kvp_wbuf_figures - for status: what the buffer has, as of about one moment
- * @limit, @used: pages that may exist, and that are not free
+ * struct kvp_wbuf_figures - for status: the contents of the buffer, as of about one moment
+ * @limit, @used: the most pages that may exist; pages in use
  * @lone: blocks that have a version without a page of the buffer: spilled, discards left out
- * @page_bytes: memory of all pages that exist, with what describes them
+ * @page_bytes: memory of all pages that exist, with their descriptions
  * @lone_bytes: memory of spilled versions, discards, and the reserve
  */
 struct kvp_wbuf_figures {
@@ -342,46 +344,45 @@ struct kvp_wbuf_figures {
 void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f);
 
 /*
- * What is buffered, in order of acceptance. Context: caller holds the lists
+ * Buffered versions, in order of acceptance. Context: caller holds the lists
  * (kvp_wbuf_lock_lists()).
  */
 
-/** __kvp_wbuf_first() - the first that is buffered, or NULL */
+/** __kvp_wbuf_first() - the first buffered version, or NULL */
 static inline struct kvp_version *__kvp_wbuf_first(struct kvp_wbuf *w)
 {
 	kvp_wbuf_assert_locked(w);
 	return list_first_entry_or_null(&w->buffered, struct kvp_version, list);
 }
 
-/** __kvp_wbuf_next() - what was accepted after @d, which is buffered; or NULL */
+/** __kvp_wbuf_next() - the version accepted after @d, which is buffered; or NULL */
 static inline struct kvp_version *__kvp_wbuf_next(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	return list_is_last(&d->list, &w->buffered) ? NULL : list_next_entry(d, list);
 }
 
 /**
- * __kvp_wbuf_take() - the first @n, of which @last is the last, go to the end of @to: no more
- *	than a few pointers
+ * __kvp_wbuf_take() - move the first @n, of which @last is the last, to the end of @to; changes
+ * only a few pointers
  */
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to);
 
 /**
- * kvp_wbuf_put_back() - the taken versions are buffered again, before all others; @versions is
- * empty
- *	then.
+ * kvp_wbuf_put_back() - buffer the taken versions again, before all others; @versions is empty
+ * then.
  *
  * Context: process.
  */
 void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * __kvp_wbuf_add_logged() - @n versions, all of @versions, are durable, and destage's. Caller
- *	holds the lists.
+ * __kvp_wbuf_add_logged() - @n versions, all of @versions, are durable: destage owns them now.
+ * Caller holds the lists.
  */
 void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n);
 
 /**
- * kvp_wbuf_abandon() - kvp_wbuf_exit() is to free @versions too.
+ * kvp_wbuf_abandon() - let kvp_wbuf_exit() free @versions, too.
  *
  * Context: the buffer is not in use.
  */
@@ -391,11 +392,10 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
  * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL
  *
- * Return: the version, its bucket locked, or NULL when the buffer is full, the
- * log has no space for more, or memory is short: try again after
- * kvp_pool_space(). The caller fills the page, says whether it is of a @stream,
- * which nothing is that does not say so, and calls kvp_wbuf_end_write().
- * Context: any but interrupt; between the two calls atomic.
+ * Return: the version, its bucket locked, or NULL when the buffer is full, the log has no space for
+ * more, or memory is short: try again after kvp_pool_space(). The caller fills the page, sets
+ * @stream if it is part of a stream, and calls kvp_wbuf_end_write(). Context: any but interrupt;
+ * between the two calls atomic.
  */
 struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block,
 						       struct kvp_version **spare);
@@ -424,13 +424,16 @@ static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
 }
 
-/** kvp_version_after() - does @a come after @b in the log? Both are LOGGED. */
+/** kvp_version_after() - true if @a comes after @b in the log. Both are LOGGED. */
 static inline bool kvp_version_after(const struct kvp_version *a, const struct kvp_version *b)
 {
 	return a->lsn != b->lsn ? a->lsn > b->lsn : a->seq > b->seq;
 }
 
-/** __kvp_wbuf_oldest() - the first of them, or NULL. Context: caller holds @w->lock. */
+/**
+ * __kvp_wbuf_oldest() - the oldest version that waits for destage, or NULL. Context: caller holds
+ * @w->lock.
+ */
 struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
 
 /**
@@ -441,15 +444,15 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
 bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn);
 
 /**
- * kvp_wbuf_spill_oldest() - the oldest version on @logged goes to @parked, without its page
+ * kvp_wbuf_spill_oldest() - move the oldest version on @logged to @parked, without its page
  *
- * A discard goes there as it is. Return: false if there is none, or no memory.
- * Context: process; does not wait. The caller calls kvp_pool_space().
+ * A discard goes there as it is. Return: false if there is none, or no memory. Context: process;
+ * does not wait. The caller calls kvp_pool_space().
  */
 bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
 
 /**
- * kvp_wbuf_restore() - versions that a recovery found in the log, parked from the start
+ * kvp_wbuf_restore() - add versions that a recovery found in the log, as spilled ones
  * @versions: newest of each block, in log order, from kzalloc(), LOGGED; empty then
  *
  * Return: how many. Context: the buffer is not in use yet.
@@ -457,24 +460,24 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
 /*
- * What waits for destage: @swept, then @parked, then @logged, in log order. Destage alone takes
- * from there.
+ * Versions that wait for destage: @swept, then @parked, then @logged, in log order. Only destage
+ * takes from these.
  */
 
 #define KVP_WBUF_AT_ONCE	256u	/* versions moved while others wait for the lists */
 
 /**
- * kvp_wbuf_take_spilled_holes() - discards at the head of @parked, below @limit, up to @max, to
- *	the end of @to; how many
+ * kvp_wbuf_take_spilled_holes() - move discards at the head of @parked, below @limit, up to @max,
+ * to the end of @to; returns how many
  */
 u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to);
 
 /**
- * kvp_wbuf_take_logged() - up to @max versions below @limit from the head of @logged, if nothing
- *	is on @parked
+ * kvp_wbuf_take_logged() - take up to @max versions below @limit from the head of @logged, if
+ * @parked is empty
  * @data, @holes: versions, and the discards that come before them, go to the ends of these
- * @next: out: of those that stay the first that is below @limit; or @limit. Unchanged if nothing
- *	is on @logged
+ * @next: out: the first version that stays, if it is below @limit; or @limit. Unchanged if @logged
+ *	is empty
  *
  * Return: how many were taken.
  */
@@ -482,28 +485,28 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
 			 struct list_head *holes, struct kvp_log_at *next);
 
 /**
- * kvp_wbuf_put_spilled() - @versions, in log order, go before all on @parked, with or without
- *	pages; empties it
+ * kvp_wbuf_put_spilled() - put @versions, in log order, before all on @parked, with or without
+ * pages; empties it
  */
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * kvp_wbuf_sweep() - up to @max versions below @limit go from the head of @parked to the end
- *	of @swept
- * @first: out: the first of them, which the others follow on their list; NULL: none went
+ * kvp_wbuf_sweep() - move up to @max versions below @limit from the head of @parked to the end of
+ * @swept
+ * @first: out: the first of them, which the others follow on their list; NULL: none was moved
  *
- * It stops before a discard. Return: how many.
+ * Stops before a discard. Return: how many.
  */
 u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first);
 
 /**
- * kvp_wbuf_put_swept() - @versions, in log order, go to their places on @swept; empties it. May
- *	sleep.
+ * kvp_wbuf_put_swept() - put @versions, in log order, into their places on @swept; empties it. May
+ * sleep.
  */
 void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * __kvp_wbuf_take_swept() - @d goes from @swept to the end of @to.
+ * __kvp_wbuf_take_swept() - move @d from @swept to the end of @to.
  *
  * Context: caller holds the lists.
  */
@@ -516,7 +519,7 @@ static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version 
 }
 
 /**
- * __kvp_wbuf_first_unswept() - the first that is not on @swept, or NULL.
+ * __kvp_wbuf_first_unswept() - the first version that is not on @swept, or NULL.
  *
  * Context: caller holds the lists.
  */
@@ -527,10 +530,16 @@ static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
-/** kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: is it full? */
+/**
+ * kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). May sleep. Return: true if it is
+ * full.
+ */
 bool __must_check kvp_wbuf_reserve(struct kvp_pool *pool);
 
-/** kvp_wbuf_lone_page() - a page for a version that was parked, or NULL. Context: may sleep, not for I/O. */
+/**
+ * kvp_wbuf_lone_page() - a page for a version that was spilled, or NULL. Context: may sleep, not
+ * for I/O.
+ */
 struct page *kvp_wbuf_lone_page(struct kvp_pool *pool);
 void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
 
@@ -544,9 +553,10 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
  * kvp_wbuf_discard() - make @count blocks a hole
  * @seq: result: covers it
  *
- * One that touches the hole that was accepted last becomes part of it, if nothing was accepted since
- * and no entry has it. Return: 0; -ENOMEM; -EAGAIN: too many are pending, or the log has no space for
- * more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for memory.
+ * A hole that touches the one that was accepted last becomes part of it, if nothing was accepted
+ * since and no entry has it. Return: 0; -ENOMEM; -EAGAIN: too many are pending, or the log has no
+ * space for more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for
+ * memory.
  */
 int __must_check kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
 
@@ -558,13 +568,18 @@ int __must_check kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u
 struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
 void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block);
 
-/** kvp_wbuf_any() - may any of the blocks be in the buffer or a hole? */
+/** kvp_wbuf_any() - true if any of the blocks may be in the buffer or a hole */
 bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count);
 
-/** kvp_wbuf_in_hole() - is @block in a pending hole? Ask only after kvp_wbuf_find() said no. */
+/**
+ * kvp_wbuf_in_hole() - true if @block is in a pending hole. Ask only after kvp_wbuf_find() said no.
+ */
 bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
 
-/** __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending hole? By @w->lock. */
+/**
+ * __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending
+ * hole. By @w->lock.
+ */
 u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
 
 /** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
@@ -573,19 +588,22 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d);
 /** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list, waking waiters for space once */
 void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
 
-/** kvp_wbuf_advance() - beyond COMMITTING: only the newest's age is asked for, so no lock is needed */
+/**
+ * kvp_wbuf_advance() - set a state beyond COMMITTING; no reader needs the exact one, so it takes no
+ * lock
+ */
 static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_state state)
 {
 	WRITE_ONCE(d->state, state);
 }
 
-/** kvp_wbuf_fix() - the versions on the list are COMMITTING: rewrites in place end here */
+/** kvp_wbuf_fix() - make the versions on the list COMMITTING: rewrites in place end here */
 void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
 
-/** kvp_wbuf_unfix() - a commit failed: the versions on the list are BUFFERED again */
+/** kvp_wbuf_unfix() - a commit failed: make the versions on the list BUFFERED again */
 void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
 
-/** kvp_wbuf_superseded() - is there a newer version? (Stable only for true.) */
+/** kvp_wbuf_superseded() - true if there is a newer version (stable only if true) */
 static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
 {
 	return READ_ONCE(d->superseded);
@@ -594,7 +612,8 @@ static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
 bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
- * kvp_wbuf_outlived() - is a newer version of @d's block durable, other than by an open intent?
+ * kvp_wbuf_outlived() - true if a newer version of @d's block is durable, other than by an open
+ * intent
  *
  * Then @d need not go home: its record may die (R2). Caller holds the range lock.
  */
