@@ -23,7 +23,7 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 
-/* An admission is not worth reclaim, nor the reserves for reclaim. */
+/* An admission is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		(~0ull)
 
@@ -99,7 +99,7 @@ bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 	return true;
 }
 
-/* True if the block is on its way already, since another read has brought it. */
+/* True if another read has brought the block, and it is waiting or being written. */
 static bool __is_known(const struct kvp_admission *f, u64 block)
 {
 	u32 i;
@@ -111,7 +111,7 @@ static bool __is_known(const struct kvp_admission *f, u64 block)
 	return false;
 }
 
-/* Percent of the cache a day; it may have been set since. */
+/* Percent of the cache a day; a message may have changed it. */
 static u32 budget(const struct kvp_pool *pool)
 {
 	return (u32)READ_ONCE(pool->tunables[KVP_T_FILL_DWPD]);
@@ -178,7 +178,10 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
 	u32 changes = (u32)atomic_read(count_of(f, block));
 	struct kvp_candidate *c;
 
-	/* The count is the block's only if none of the read's has moved since before it. */
+	/*
+	 * The count belongs to the block only if no count of the read's blocks has moved since
+	 * before it.
+	 */
 	smp_rmb();
 	if (READ_ONCE(f->stopped))
 		return NULL;
@@ -281,14 +284,14 @@ void kvp_admit_kick(struct kvp_pool *pool)
 		queue_delayed_work(pool->scrub_wq, &f->work, READ_ONCE(f->gather));
 }
 
-/* May nothing be appended, now and for some time? */
+/* True if nothing may be appended, now and for some time. */
 static bool log_is_closed(struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
 	       kvp_log_is_closed(pool->log) || !kvp_scache_asked(pool, 1);
 }
 
-/* Would it be of use, if it were in the log? */
+/* True if the block would be of use in the log. */
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
 	/* the version may still be in the buffer */
@@ -315,7 +318,10 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 	give_all_back(pool->fill, list, false);
 }
 
-/* The most that one entry takes. With its parity it is no longer than another one (kvp_log_room()). */
+/*
+ * The most blocks that one entry takes. With parity it is no longer than another one
+ * (kvp_log_room()).
+ */
 static u32 most_of_entry(const struct kvp_pool *pool)
 {
 	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
@@ -362,7 +368,10 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* Into an entry, and off with it. Caller holds build_lock, and knows that there is room. */
+/*
+ * Put the candidates into an entry, and send it. Caller holds build_lock, and has made sure that
+ * there is room.
+ */
 static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
 {
 	struct kvp_log_at none = { 0, 0 };
@@ -404,7 +413,7 @@ static void ring_io_done(struct kvp_io *io)
 	ring_put(io->private);
 }
 
-/* To the leg @io, @nr pages from @first on, unless it is gone: then a read would not ask it. */
+/* Send @nr pages from @first on to the leg, unless it is gone: then no read would ask it. */
 static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io, u64 block, u32 first, u32 nr)
 {
 	if (!nr || !kvp_leg_usable(leg))
@@ -430,7 +439,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 		struct kvp_place at = kvp_log_place(v->g, f->ring_lsn + k, 0);
 
 		nr = kvp_ring_piece(legs, f->ring_nr, k);
-		/* All of them have the same, or this one has it. */
+		/* All legs have the same blocks, or this leg has them. */
 		for (i = 0; i < v->nr_legs; i++)
 			if (legs == 1 || i == at.leg)
 				send_to_leg(f, &v->legs[i], &f->ring_ios[i], at.block, first, nr);
@@ -438,7 +447,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 	}
 }
 
-/* No request waits for it, so it has no FUA. Caller holds build_lock. */
+/* No request waits for the write, so it has no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	struct kvp_admission *f = pool->fill;
@@ -461,7 +470,10 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 	ring_put(f);
 }
 
-/* One that did not take it has something else there: it is given up, like one that fails a log write. */
+/*
+ * An SSD that did not take it has other blocks there. It is given up, like one that fails a log
+ * write.
+ */
 static bool ring_taken(struct kvp_pool *pool)
 {
 	struct kvp_admission *f = pool->fill;
@@ -537,7 +549,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 
 enum outcome { SENT, LATER, NEVER };
 
-/* No request waits for it, and it must not delay one. */
+/* No request waits for it, so it must not delay one. */
 static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
@@ -559,14 +571,14 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	e = kvp_log_free_entry(log);
 	if (!e || pool->fill->busy || kvp_log_is_wanted(pool))
 		return LATER;
-	/* There are as many left in a segment as are wanted, up to 32. */
+	/* kvp_log_room() leaves a segment with too few blocks, up to 32. */
 	if (kvp_log_room(pool, blocks, &budget) < blocks)
 		return NEVER;
 	send(pool, e, taken, n);
 	return SENT;
 }
 
-/* How much there is, for the policy; once a second. */
+/* Tell the policy how much the index holds; once a second. */
 static void count_index(struct kvp_pool *pool)
 {
 	struct kvp_admission *f = pool->fill;
@@ -613,7 +625,7 @@ static void fill_work(struct work_struct *work)
 		if (kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool))
 			kvp_admit_kick(pool);
 	} else if (outcome == NEVER) {
-		/* Those that wait would fare no better. */
+		/* The waiting candidates would fail, too. */
 		for (; n; n = take_waiting(pool, &taken))
 			refuse_all(pool, &taken);
 	}
@@ -710,7 +722,10 @@ void kvp_admit_unstop(struct kvp_pool *pool)
 static int alloc_policy(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = pool->scache;
-	/* Two bytes for each block of the cache: there may be no such memory, and no harm in that. */
+	/*
+	 * Two bytes for each block of the cache. There may be no such memory, and that does no
+	 * harm.
+	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
 	return kvp_ssd_init(&pool->fill->policy, s->blocks, s->v->g->segment_blocks, budget(pool),

@@ -12,7 +12,7 @@
 #define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: older work counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
 #define UNKNOWN		(1u << 20)		/* versions a second, until the first have gone home */
-#define FEW		32u			/* versions that say nothing of how fast it goes */
+#define FEW		32u			/* too few versions to measure a rate */
 #define SLOWEST		16ull			/* writers are never slower, blocks a second */
 
 void kvp_pacing_init(struct kvp_pool *pool)
@@ -21,7 +21,7 @@ void kvp_pacing_init(struct kvp_pool *pool)
 	pool->pacing->ended = ktime_get_ns();
 }
 
-/* --- how fast it went ------------------------------------------------------------- */
+/* --- the measured rate ----------------------------------------------------------------- */
 
 static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 {
@@ -72,7 +72,7 @@ u64 kvp_pacing_drain_ms(const struct kvp_pool *pool)
 	return div64_u64(kvp_wbuf_nr_logged(pool->wbuf) * 1000ull, kvp_pacing_full(pool));
 }
 
-/* --- how fast it is to go ------------------------------------------------------------ */
+/* --- the wanted rate ------------------------------------------------------------------- */
 
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
@@ -129,14 +129,14 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 a
 	unsigned long flags;
 	u32 run;
 
-	/* To look for a stream takes a microsecond: not for a write that could not use it. */
+	/* Finding a stream takes a microsecond: skip it for a write that could not use it. */
 	if (!kvp_ssd_may_bypass(ask, true, blocks))
 		return false;
 	spin_lock_irqsave(&p->lock, flags);
 	/* An overlap with another write counts once there; a write alone counts whole. */
 	run = max(kvp_run_note(&p->runs, first, blocks, true), blocks);
 	spin_unlock_irqrestore(&p->lock, flags);
-	/* The second question is rarely asked. */
+	/* kvp_pacing_is_slow() is rarely reached. */
 	return run >= kvp_ssd_cutoff_write(set, true) &&
 	       run >= kvp_ssd_cutoff_write(set, kvp_pacing_is_slow(pool));
 }

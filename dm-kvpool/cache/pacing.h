@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How fast what is dirty on an SSD cache goes home, and how fast writers may make more.
+ * How fast dirty data on an SSD cache goes home, and how fast writers may add more.
  *
  * The speed of the data vdevs is measured: how much destage has written back while it ran.
  * ssdpolicy.h decides the rest from how full the log's window is. Destage asks
  * kvp_pacing_destage(). Before a write is accepted, its caller asks kvp_pacing_is_slow(), which is
  * cheap, then kvp_pacing_admit(), and keeps the write for the time that this returns, without
- * sleeping. If the log gets full all the same, writers wait as they do without pacing.
+ * sleeping. If the log becomes full anyway, writers wait as they do without pacing.
  *
  * A log on legs has no pace: it is never slow.
  */
@@ -27,8 +27,8 @@ struct kvp_pool;
  * @worked, @work_ns: versions that destage took lately, and the time that it needed; by destage
  * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  * @lock: irqsave; for all below
- * @bucket: what writers may do
- * @runs: which writes are parts of long streams; kept while the log is on a cache
+ * @bucket: the rate of writers
+ * @runs: finds out which writes are parts of long streams; kept while the log is on a cache
  * @waiting: writes are kept waiting; set by the code that keeps them
  */
 struct kvp_pacing {
@@ -61,7 +61,9 @@ static inline bool kvp_pacing_any_waits(const struct kvp_pacing *p)
 /** kvp_pacing_done() - a turn of destage is over: it took @versions and @ns nanoseconds. By destage alone. */
 void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns);
 
-/** kvp_pacing_full() - versions a second that the data vdevs take; a guess that is high until it is known */
+/**
+ * kvp_pacing_full() - versions a second that the data vdevs take; a high guess until it is known
+ */
 u64 kvp_pacing_full(const struct kvp_pool *pool);
 
 /**
@@ -77,22 +79,23 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool);
  */
 u64 kvp_pacing_destage(struct kvp_pool *pool);
 
-/** kvp_pacing_is_slow() - is the log so full that writers are slowed down? Any context. */
+/** kvp_pacing_is_slow() - true if the log is so full that writers are slowed down. Any context. */
 bool kvp_pacing_is_slow(const struct kvp_pool *pool);
 
-/** kvp_pacing_left() - per cent of what may be buffered that is left. Any context. */
+/** kvp_pacing_left() - per cent of the limit of buffered blocks that are left. Any context. */
 u32 kvp_pacing_left(const struct kvp_pool *pool);
 
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
 
 /**
- * kvp_pacing_stream() - there is a write of @blocks from @first on: is it to go home by intent, past a cache?
+ * kvp_pacing_stream() - true if a write of @blocks from @first on should go home by intent, past a
+ * cache
  * @ask: KVP_ASK_*
  *
- * It is if it belongs to a stream that has gone on for long enough. That is decided when the write
- * comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_version). Without the
- * log on a cache never: then what counts is how it lies in the buffer (log/build.c).
- * Context: any; once for each write.
+ * It should if it belongs to a stream that has gone on for long enough. That is decided when the
+ * write comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_version).
+ * Never without the log on a cache: then its run in the buffer decides (log/build.c). Context: any;
+ * once for each write.
  */
 static inline bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
 {
@@ -100,22 +103,22 @@ static inline bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 block
 }
 
 /**
- * kvp_pacing_passes() - are writes of streams let in without delay?
+ * kvp_pacing_passes() - true if writes of streams are accepted without delay
  *
- * They fill the log a hundred times more slowly, so they are not slowed down, as long as there is some
- * room. Context: any.
+ * They fill the log a hundred times more slowly, so they are not slowed down, as long as there is
+ * some room. Context: any.
  */
 bool kvp_pacing_passes(const struct kvp_pool *pool);
 
 /**
- * kvp_pacing_admit() - may a write of @blocks be accepted?
+ * kvp_pacing_admit() - ask whether a write of @blocks may be accepted now
  *
- * Return: 0: yes, and they are counted; else in so many ns, and the caller asks again. Not more than
- * a second, as the pace changes. Context: any.
+ * Return: 0: yes, and they are counted; else ask again after so many ns. At most a second, as the
+ * pace changes. Context: any.
  */
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks);
 
-/** kvp_pacing_drain_ms() - how long it would take to bring all home that waits for it; for statistics */
+/** kvp_pacing_drain_ms() - how long it would take to bring all dirty data home; for statistics */
 u64 kvp_pacing_drain_ms(const struct kvp_pool *pool);
 
 /** kvp_pacing_rate() - versions a second that went home in the last half minute or so; for statistics */

@@ -18,7 +18,8 @@
 #include "table/table.h"
 
 #define CHUNK		64u	/* blocks that enter while the builder of entries has to wait */
-#define CLAIM		64u	/* segments that the ring may write over before it says so again, or an eighth */
+/* segments that the ring may overwrite before it claims more; at most an eighth of them */
+#define CLAIM		64u
 
 static_assert(sizeof(struct kvp_disk_summary) == KVP_SUMMARY_BLOCKS * KVP_BLOCK_SIZE);
 static_assert(KVP_SUMMARY_RECORDS >= KVP_SEGMENT_BLOCKS - KVP_SUMMARY_BLOCKS);
@@ -38,7 +39,10 @@ static u32 segment(const struct kvp_pool *pool)
 	return geometry(pool)->segment_blocks;
 }
 
-/* While the log moves there it is still the ring, until the log's positions are those of its new place. */
+/*
+ * True while the cache is a ring. While the log moves there it still is, until the log's positions
+ * are those of its new place.
+ */
 static bool is_ring(const struct kvp_pool *pool)
 {
 	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
@@ -63,11 +67,13 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
 /* --- writing -------------------------------------------------------------------------- */
 
 /*
- * The summary of the segment at @lsn, of all in the index that is of this life; false: there is nothing.
- * @era: that kvp_table_end_era() has ended. Not the newest by now, which the table may not have ended.
+ * Make the summary of the segment at @lsn from all of this life in the index; false: there is
+ * nothing.
+ * @era: an era that kvp_table_end_era() has ended. Not the newest now, which the table may not have
+ *	ended.
  *
- * What lies behind where the log, or the ring, stands is of the round before, and is written over next:
- * a summary that names the segment as it is now says nothing of that.
+ * Blocks behind the present place of the log, or the ring, are of the round before, and will be
+ * overwritten next. A summary of the segment as it is now does not name those.
  */
 static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 {
@@ -78,7 +84,10 @@ static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 	if (end <= lsn)
 		return false;
 	most = min_t(u64, end - lsn, summarised(pool));
-	/* The era first: what changes after this has that era, and what changed before is forgotten. */
+	/*
+	 * The era first. A later change has that era, and the index has forgotten blocks that
+	 * changed before.
+	 */
 	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
 	n = kvp_scache_live(pool, lsn, segment(pool), w->live);
@@ -95,7 +104,7 @@ static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
 }
 
 /*
- * Make durable what the ring has written, as nothing has done that yet: on every SSD before any
+ * Make durable what the ring has written, as no other code has flushed it: on every SSD before any
  * SSD has the summary, since the summary speaks for all of them.
  */
 static bool flush_ring(struct kvp_vdev *v)
@@ -131,12 +140,12 @@ static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 	if (!kvp_leg_usable(leg))
 		return;
 	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
-	/* If it fails it has the segment all the same: nothing is lost but this. */
+	/* If it fails, the segment is still there: only the summary is lost. */
 	if (kvp_io_sync(&io))
 		atomic64_inc(&leg->err_write);
 }
 
-/* @era: as in summarise(); @ring: the ring may have written what is there */
+/* @era: as in summarise(); @ring: the ring may have written the segment */
 static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 {
 	const struct kvp_geometry *g = geometry(pool);
@@ -144,17 +153,19 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 
 	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache->v)))
 		return;
-	/* One that is lost may not have it, and after a crash be there again, unless that is recorded. */
+	/*
+	 * A lost SSD may lack the segment, and be back after a crash, unless the loss is recorded.
+	 */
 	if (ring && kvp_members_dirty(pool))
 		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
-	/* a part that all legs have alike counts once */
+	/* a part that all legs have counts once */
 	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS,
 			  KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
 
-/* Up to where has the log been, all that it wrote having entered the index, or become dirty? */
+/* The position up to which all that the log wrote has entered the index, or become dirty. */
 static u64 left_until(const struct kvp_pool *pool)
 {
 	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : kvp_log_passed_on(pool->log);
@@ -178,7 +189,7 @@ static u64 home_segments(const struct kvp_pool *pool)
 	return whole_segments(pool, &pool->warm->home, min(left_until(pool), READ_ONCE(pool->warm->settled)));
 }
 
-/* The next segment of which a summary is to be written; NULL: it is not time for any. */
+/* The next segment to write a summary of; NULL: it is not time for any. */
 static u64 *next_to_seal(struct kvp_pool *pool)
 {
 	if (left_segments(pool))
@@ -212,7 +223,7 @@ static void seal_work(struct work_struct *work)
 		}
 		lsn = *at;
 		write_summary(pool, lsn, era, ring);
-		/* Unless the log has jumped meanwhile. */
+		/* Only if the log has not jumped meanwhile. */
 		cmpxchg64(at, lsn, lsn + segment(pool));
 		cond_resched();
 	}
@@ -278,12 +289,13 @@ void kvp_rebuild_settle(struct kvp_pool *pool)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Summaries that are read side by side, while those before them enter the index. */
+/* Summaries that are read together, while those before them enter the index. */
 struct kvp_rebuild_batch {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_REBUILD_READS];
-	struct kvp_leg *legs[KVP_REBUILD_READS];	/* which each comes from; NULL: it did not answer */
-	u64 lsn;				/* behind the segment of the first one; the others' lie before it */
+	/* the leg of each; NULL: it did not answer */
+	struct kvp_leg *legs[KVP_REBUILD_READS];
+	u64 lsn;		/* behind the segment of the first one; the others lie before it */
 	u32 first, nr;				/* in w->in */
 };
 
@@ -292,7 +304,7 @@ static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
 	return &w->in[i];
 }
 
-/* A leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
+/* Choose a leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
 static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *block)
 {
 	struct kvp_leg *leg = NULL;
@@ -307,7 +319,10 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *blo
 	return leg;
 }
 
-/* Begin to read some summaries, from the one below @next on downwards, each from some leg; how many. */
+/*
+ * Begin to read some summaries, from the one below @next on downwards, each from some leg; returns
+ * how many.
+ */
 static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 next)
 {
 	struct kvp_rebuild *w = pool->warm;
@@ -358,7 +373,10 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u6
 	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
 }
 
-/* The summary of the segment at @lsn was read from @leg, if that answered: of another one, if it is no good. */
+/*
+ * The summary of the segment at @lsn was read from @leg, if that answered. If it is no good, read
+ * it from another leg.
+ */
 static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn)
 {
 	const struct kvp_geometry *g = geometry(pool);
@@ -434,7 +452,7 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 	return true;
 }
 
-/* All that are left, unless it is stopped; false: it was. */
+/* Restore all that are left, unless it is stopped; false: it was. */
 static bool restore_all(struct kvp_pool *pool)
 {
 	struct kvp_rebuild *w = pool->warm;
@@ -461,7 +479,7 @@ static void restore_work(struct work_struct *work)
 
 	if (!restore_all(pool))
 		return;
-	/* 0 is said while it goes on. */
+	/* Until then it is 0. */
 	WRITE_ONCE(w->ms, max_t(u64, 1, ktime_ms_delta(ktime_get(), w->since)));
 	WRITE_ONCE(w->restoring, false);
 	if (w->restored)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is clean on the SSD cache is known again after a restart.
+ * Clean blocks on the SSD cache are known again after a restart.
  *
  * Behind each segment of a cache lies a summary: which blocks of the pool the segment holds that
  * were home when the summary was written (format/summary.h). A worker writes it when the log has
- * left the segment, and once more when all that the segment holds is home; a stop those that are
- * left. Each SSD has one of its own; of kind parity1, where a segment is on all of them, two have.
- * After a start another worker reads them, newest first, and what they say enters the index as
- * *old*. The pool serves meanwhile.
+ * left the segment, and once more when all that the segment holds is home. A stop writes the
+ * summaries that are left. Each SSD has one of its own; in a cache of kind parity1, where a segment
+ * is on all SSDs, two have one. After a start another worker reads them, newest first, and their
+ * blocks enter the index as *old*. The pool serves meanwhile.
  *
- * Two things may have happened to a block since, and each has a test that is exact, as sums are not:
+ * Two things may have happened to a block since. Each has an exact test, as sums are not exact:
  *
- *   - its contents have changed: then its entry in the table was born in the summary's era or a
- *     later one (kvp_rebuild_era()). That era was chosen so that all later changes have at least it,
- *     and so have changes by a later recovery. Asked where the entry is at hand anyway, by
- *     readers: so a restart reads no page of the table for it;
- *   - its place has been written over: then the log, or the ring, has been there since, and the
- *     summary's lsn is not the last one before where it stands now that this segment has.
+ *   - Its contents have changed: then its entry in the table was born in the summary's era or a
+ *     later one (kvp_rebuild_era()). That era was chosen so that all later changes have at least
+ *     it, and so have changes by a later recovery. Readers test this, as they have the entry at
+ *     hand: so a restart reads no page of the table for it.
+ *   - Its place was overwritten: then the log, or the ring, has been there since, and the summary's
+ *     lsn is not the last one of this segment before their present place.
  *
- * No request waits for any of this, and no promise depends on it. A block that is not written, or
- * cannot be read, is lost to the cache, and lies at home.
+ * No request waits for any of this, and no promise depends on it. If a summary is not written, or
+ * cannot be read, its blocks are lost to the cache, and lie at home.
  */
 #ifndef KVP_REBUILD_H
 #define KVP_REBUILD_H
@@ -36,29 +36,32 @@ struct kvp_pool;
 struct kvp_rebuild_batch;
 struct page;
 
-#define KVP_REBUILD_READS	4u	/* summaries that are read side by side, while as many enter the index */
+/* summaries that are read together, while as many enter the index */
+#define KVP_REBUILD_READS	4u
 
 /**
- * struct kvp_rebuild - of a pool
- * @pool: that it is of
- * @eras: of the summary that was read, by segment; NULL: nothing is ever restored, nor written
+ * struct kvp_rebuild - reading and writing summaries of a pool
+ * @pool: the pool
+ * @eras: by segment: era of the summary that was read; NULL: nothing is ever restored, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes them
- * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by @restore_work
+ * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by
+ *	@restore_work
  * @batches: the two halves of those
  * @out, @out_pages: one that is being written; by @seal_work, or after it was stopped
- * @live: what is in its segment; as @out
+ * @live: the blocks of its segment; as @out
  * @next: lsn behind the segment that is restored next; by @restore_work
  * @most: no summary that was written before the start names an era above this
- * @left, @home: the segments to be written next, because the log has left them, because they are home; as @out
- * @settled: lsn below which all that lies there was home at the last checkpoint
+ * @left, @home: the next segments to summarise, because the log has left them, because they are
+ *	home; as @out
+ * @settled: all that lies below this lsn was home at the last checkpoint
  * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @era: of the newest checkpoint that is durable
- * @ring: the log is elsewhere, or is about to come
- * @stopped: nothing is to be read or written
+ * @ring: the log is elsewhere, or about to come
+ * @stopped: nothing may be read or written
  * @restoring: not all was read yet
  * @restored, @summaries: blocks that are known again, from so many segments; for statistics
- * @ms: what that took, from the start on
+ * @ms: how long that took, from the start on
  */
 struct kvp_rebuild {
 	struct kvp_pool *pool;
@@ -77,22 +80,30 @@ struct kvp_rebuild {
 };
 
 /**
- * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache (kvp_scache_start())
- * Return: 0, or -ENOMEM: the pool does without. Context: process, may sleep.
+ * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache
+ * (kvp_scache_start()) Return: 0, or -ENOMEM: the pool runs without summaries. Context: process,
+ * may sleep.
  */
 int __must_check kvp_rebuild_start(struct kvp_pool *pool);
 
-/** kvp_rebuild_exit() - after the last other user of the pool is gone; before kvp_scache_exit(). May sleep. */
+/**
+ * kvp_rebuild_exit() - call it after the last other user of the pool is gone, before
+ * kvp_scache_exit(). May sleep.
+ */
 void kvp_rebuild_exit(struct kvp_pool *pool);
 
-/** kvp_rebuild_stop() - read and write nothing more, and wait for what is under way; kvp_rebuild_unstop() goes on */
+/**
+ * kvp_rebuild_stop() - read and write nothing more, and wait for running work; kvp_rebuild_unstop()
+ * goes on
+ */
 void kvp_rebuild_stop(struct kvp_pool *pool);
 void kvp_rebuild_unstop(struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_settle() - write the summaries that are left, also of the segment in which the log stands
+ * kvp_rebuild_settle() - write the summaries that are left, also of the segment that the log is in
  *
- * Once kvp_rebuild_stop() was called, nothing is in flight, and nothing changes. Context: process, waits for I/O.
+ * Call it after kvp_rebuild_stop(), when nothing is in flight, and nothing changes. Context:
+ * process, waits for I/O.
  */
 void kvp_rebuild_settle(struct kvp_pool *pool);
 
@@ -103,13 +114,16 @@ void kvp_rebuild_kick(struct kvp_pool *pool);
  * kvp_rebuild_checkpointed() - a checkpoint is durable
  * @era: its era
  * @passed: where the log on the cache, or the ring, stood before it took its snapshot
- * @tail: that it has moved, or NULL
+ * @tail: the tail that it has moved, or NULL
  *
  * Context: process; under checkpoint_lock.
  */
 void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
 
-/** kvp_rebuild_unsealed() - summaries that it is time for and that are not written yet. Context: as a reader of stats. */
+/**
+ * kvp_rebuild_unsealed() - summaries that should be written and are not yet. Context: as a reader
+ * of stats.
+ */
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool);
 
 /** struct kvp_rebuild_figures - for status: blocks that are known again, and how long that took */
@@ -124,24 +138,32 @@ static inline void kvp_rebuild_figures(const struct kvp_rebuild *w, struct kvp_r
 	f->ms = READ_ONCE(w->ms);
 }
 
-/** kvp_rebuild_bytes() - memory that it takes. Context: as a reader of stats. */
+/** kvp_rebuild_bytes() - memory of summaries. Context: as a reader of stats. */
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
 
-/** kvp_rebuild_jumped() - the log has moved: to the cache, where it goes on at @lsn; or off it. Under log->build_lock. */
+/**
+ * kvp_rebuild_jumped() - the log has moved to the cache, where it goes on at @lsn; or off it. Under
+ * log->build_lock.
+ */
 void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn);
 
-/** kvp_rebuild_era() - what is old at @place is its block's newest if the entry was born before this era. Any context. */
+/**
+ * kvp_rebuild_era() - an old block at @place is its newest version if the entry was born before
+ * this era. Any context.
+ */
 u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place);
 
 /**
- * kvp_rebuild_claim() - of a cache without the log: have it durable that the ring may go on
+ * kvp_rebuild_claim() - for a cache without the log: record durably that the ring may go on
  *
- * So that after a crash it is known what it may have written over.
- * Return: it is, or the cache carries the log; false: no leg took the superblock. Context: process, waits for I/O.
+ * After a crash the record shows how far the ring may have written. Return: true if it is recorded,
+ * or the cache carries the log; false: no leg took the superblock. Context: process, waits for I/O.
  */
 bool kvp_rebuild_claim(struct kvp_pool *pool);
 
-/** kvp_rebuild_claimed() - is it for the next request of the ring? Under log->build_lock. */
+/**
+ * kvp_rebuild_claimed() - true if that covers the next request of the ring. Under log->build_lock.
+ */
 bool kvp_rebuild_claimed(const struct kvp_pool *pool);
 
 #endif /* KVP_REBUILD_H */

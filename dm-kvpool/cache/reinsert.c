@@ -22,13 +22,13 @@ static bool log_is_there(const struct kvp_pool *pool)
 	return READ_ONCE(pool->log_vdev) == pool->scache->v;
 }
 
-/* Is there something to be written again, by the log, or by the ring of a cache without it? */
+/* True if blocks may be written again, by the log, or by the ring of a cache without it. */
 static bool may_be_asked(const struct kvp_pool *pool)
 {
 	return !READ_ONCE(pool->fill->stopped) && kvp_scache_asked(pool, 1);
 }
 
-/* Where the cache is written next. */
+/* The position where the cache is written next. */
 static u64 head_of(const struct kvp_pool *pool)
 {
 	return log_is_there(pool) ? kvp_log_head(pool->log) : READ_ONCE(pool->scache->wiped);
@@ -39,7 +39,7 @@ static u32 segment(const struct kvp_pool *pool)
 	return pool->scache->v->g->segment_blocks;
 }
 
-/* Would it have to be dropped anyway? A ring has room for all. */
+/* True if the log would have to drop the block anyway. A ring has room for all. */
 static bool log_is_short(struct kvp_pool *pool)
 {
 	return log_is_there(pool) &&
@@ -47,8 +47,8 @@ static bool log_is_short(struct kvp_pool *pool)
 }
 
 /*
- * Is the head so close to what was not looked at that it is time? And may the log go there, as things are?
- * A ring may go anywhere; but what it has just written is not ahead of it.
+ * True if the head is close to the next segment to look at, and the log may go there as things are.
+ * A ring may go anywhere; but blocks that it has just written are not ahead of it.
  */
 static bool is_time(struct kvp_pool *pool, u64 walked)
 {
@@ -89,7 +89,7 @@ static bool entry_of(struct kvp_pool *pool, u64 block, u64 *entry)
 	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
 }
 
-/* Have the next block written again, if all is well; false: no candidate is free now. */
+/* Make a candidate of the next block, if all is well; false: no candidate is free now. */
 static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
 	struct kvp_candidate *c;

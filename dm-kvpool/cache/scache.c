@@ -16,9 +16,9 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-#define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that there are before the log comes there */
+#define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that exist before the log comes there */
 
-/* The cache, once the log's blocks are noted. It stays once it is set. */
+/* The cache, once the index is in use. Once set, it stays. */
 static struct kvp_vdev *in_use(const struct kvp_scache *s)
 {
 	return smp_load_acquire(&s->v);
@@ -26,11 +26,11 @@ static struct kvp_vdev *in_use(const struct kvp_scache *s)
 
 static u32 place_of(const struct kvp_scache *s, u64 lsn)
 {
-	/* Up to a round before the base, which is what lay there when the pool was started. */
+	/* Up to a round before the base: what lay there when the pool was started. */
 	return (u32)((lsn + s->blocks - s->base) % s->blocks);
 }
 
-/* Where a place lies: on that leg, or on each. */
+/* The block of a place: on that leg, or on each. */
 static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 {
 	return kvp_log_place(s->v->g, s->base + place, 0);
@@ -38,7 +38,7 @@ static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* Places that there should be by now, up to all. */
+/* The number of places that there should be now. */
 static u32 places_wanted(struct kvp_pool *pool)
 {
 	u64 passed = READ_ONCE(pool->scache->wiped) - pool->scache->base;
@@ -83,8 +83,8 @@ static u64 most_written(const struct kvp_pool *pool)
 }
 
 /*
- * Behind the log's last entry others may have been on their way when the power went, and have
- * torn what lay there. So may entries of a recovery's chain, which is as long as it has to be.
+ * Entries behind the log's last one may have been in flight when the power went, and have torn what
+ * lay there. So may entries of a recovery's chain, which may have any length.
  */
 static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 {
@@ -94,7 +94,10 @@ static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 	return max(head, pool->parity ? most : min(most, in_flight));
 }
 
-/* Is there an SSD to read it from? Of kind parity1 the one that has it may be gone. */
+/*
+ * True if an SSD is there to read it from. In a cache of kind parity1 the one that has it may be
+ * gone.
+ */
 static bool is_there(const struct kvp_scache *s, u32 place)
 {
 	const struct kvp_leg *leg = s->v->ops->only_log_leg(s->v, spot_of(s, place));
@@ -102,7 +105,7 @@ static bool is_there(const struct kvp_scache *s, u32 place)
 	return !leg || kvp_leg_usable(leg);
 }
 
-/* Where the log, or the ring, goes on, and from where on places are counted. */
+/* Find where the log, or the ring, goes on, and from where places are counted. */
 static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 {
 	struct kvp_scache *s = pool->scache;
@@ -114,7 +117,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 		s->wiped = kvp_log_head(pool->log);
 		s->doubt = may_be_torn(pool, s->wiped);
 	} else {
-		/* The ring's places have numbers of their own. */
+		/* The ring has lsns of its own. */
 		at = max(kvp_log_blocks(v->g), pool->sb->cache_lsn) + step - 1;
 		s->wiped = at - at % step;
 		s->doubt = s->wiped;
@@ -186,7 +189,7 @@ void kvp_scache_renumber(struct kvp_pool *pool)
 {
 	struct kvp_vdev *cache = kvp_pool_cache(pool);
 
-	/* One that has left is let go of by kvp_scache_exit(). */
+	/* If the cache has left, kvp_scache_exit() drops it. */
 	if (in_use(pool->scache) && cache)
 		smp_store_release(&pool->scache->v, cache);
 }
@@ -210,7 +213,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	struct kvp_vdev *v = in_use(s);
 	struct kvp_index_entry old, e = { .key = d->block, .crc = d->crc };
 
-	/* Once the log has moved, lsns are those of another one. */
+	/* Once the log has moved, its lsns do not apply to the cache. */
 	if (!v || d->hole || d->intent || d->zero)
 		return;
 	if (v != READ_ONCE(pool->log_vdev)) {
@@ -248,7 +251,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	if (!is_there(s, place_of(s, lsn)))
 		return -ENODEV;
 	ret = kvp_index_move_unless(&s->index, e->key, e->place, place_of(s, lsn), changes, seen);
-	/* The log may have come over the old place meanwhile: then nothing is known of it. */
+	/* The log may have overwritten the old place meanwhile: then nothing is known of it. */
 	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
 }
 
@@ -326,7 +329,7 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	u32 place;
 
 	kvp_log_assert_build(pool->log);
-	/* All of it is in one segment. */
+	/* All these blocks are in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
 	/*
@@ -365,11 +368,16 @@ bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
 	const struct kvp_vdev *v = in_use(pool->scache);
 
-	/* Nor once no SSD is left, or of kind parity1 too few for a log. */
+	/*
+	 * False also if no SSD is left; in a cache of kind parity1, if too few are left for a log.
+	 */
 	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
 }
 
-/* The log stands at @wiped: up to where may it go before it comes over @nr neighbours on a leg? */
+/*
+ * The log stands at @wiped: the lsn up to which it may go before it overwrites @nr neighbours on a
+ * leg.
+ */
 static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
 {
 	u32 now = place_of(s, wiped);
@@ -393,7 +401,7 @@ static bool find(struct kvp_scache *s, u64 block, struct kvp_index_entry *e)
 	return false;
 }
 
-/* Does @to lie @i blocks behind @at, on the same leg? */
+/* True if @to lies @i blocks behind @at, on the same leg. */
 static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 {
 	return to.leg == at->leg && to.block == at->block + i;
@@ -441,7 +449,7 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
 			   kvp_entry_era(entry) < kvp_rebuild_era(pool, e->place));
 }
 
-/* One block of an earlier life: if it is not the newest it never will be. */
+/* Forget a block of an earlier life if it is not the newest: it never will be. */
 static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
 {
 	struct kvp_index_entry e;
@@ -518,7 +526,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 	return -ENOENT;
 }
 
-/* Each SSD that has it is asked: one of them may be rotten, too. */
+/* Each SSD that has it is tried: one of them may be damaged, too. */
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = pool->scache;
@@ -559,8 +567,8 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 	if (in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/*
-	 * It is noted nowhere. While the log is there, recovery finds it; it counts once the log
-	 * has left.
+	 * The position is recorded nowhere. While the log is there, recovery finds it. It counts
+	 * once the log has left.
 	 */
 	if (kvp_log_begins_anew(pool->log) && kvp_pool_logs_on_cache(pool))
 		return most_written(pool);
