@@ -43,8 +43,8 @@ static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 }
 
 /*
- * Write the blocks that hold events not yet written, to stay: the reason for
- * a power cut may be among them. Loss of a line is no failure.
+ * Write the blocks with new events, durably: they may tell the reason for a power cut. Losing a
+ * line is no failure.
  */
 static void events_work(struct work_struct *work)
 {
@@ -120,7 +120,7 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
 }
 
-/* Take over what a block of one leg's ring has and is newer than what others had. */
+/* Take events from a block of one leg's ring that are newer than those of other legs. */
 static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
 	struct kvp_events *ev = pool->events;
@@ -138,7 +138,10 @@ static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_
 	}
 }
 
-/* At once, into @ring: a disk takes as long for one block. One by one if that fails, or for want of memory. */
+/*
+ * Read the ring at once, into @ring: a disk takes as long for one block. Block by block if that
+ * fails, or without memory.
+ */
 static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 {
 	struct kvp_events *ev = pool->events;

@@ -23,7 +23,7 @@ struct kvp_events {
 	struct kvp_pool *pool;
 	spinlock_t lock;			/* irqsave */
 	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
-	struct page *out;			/* a block of it on its way to the legs */
+	struct page *out;			/* a block that is being written to the legs */
 	u64 next;				/* seq of the next event */
 	u64 written;				/* events below are on disk */
 	struct work_struct work;
@@ -32,7 +32,7 @@ struct kvp_events {
 int __must_check kvp_events_init(struct kvp_pool *pool);
 void kvp_events_exit(struct kvp_pool *pool);
 
-/** kvp_events_load() - read the ring from the legs; whatever is not sound is left out */
+/** kvp_events_load() - read the ring from the legs; damaged lines are left out */
 void kvp_events_load(struct kvp_pool *pool);
 
 /** kvp_event() - note an event. Context: any. */
@@ -41,10 +41,10 @@ __printf(2, 3) void kvp_event(struct kvp_pool *pool, const char *fmt, ...);
 #define KVP_LEG_WORDS		120	/* " uuid=36 path=64", its end */
 
 /**
- * kvp_leg_words() - " uuid=UUID path=PATH" of a leg, for an event: numbers may be another's by tomorrow
+ * kvp_leg_words() - " uuid=UUID path=PATH" of a leg, for an event: leg numbers may change later
  *
- * A path that is longer than 64 characters, or has blanks, is "-": cut off it would be another's name.
- * Return: @buf. Context: any.
+ * A path that is longer than 64 characters, or has blanks, becomes "-": cut off, it would name
+ * another device. Return: @buf. Context: any.
  */
 const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS]);
 

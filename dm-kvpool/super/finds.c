@@ -19,7 +19,7 @@ static const struct {
 	[KVP_FIND_LOST_PAGE] = { "table_lost", "index", "pages" },
 };
 
-/* Caller holds the lock. What is pending becomes an event; one find alone says where it was, and no more. */
+/* Make an event of the pending finds; a single find gives only its place. Caller holds the lock. */
 static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 {
 	char where[48] = "", below[56] = "", range[96] = "";
@@ -77,7 +77,7 @@ static void finds_work(struct work_struct *work)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* That of these finds; else one that is free; else the one that is due first makes room. */
+/* The run of these finds; else a free one; else the one that is due first makes room. */
 static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8 level)
 {
 	struct kvp_find_run *run, *best = NULL;

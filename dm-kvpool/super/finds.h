@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What was found bad, and healed or lost, as events.
+ * Bad places that were found, and healed or lost, as events.
  *
- * A disk that rots has thousands of bad blocks, the ring of events has 1024
- * lines, and the line that says how it began must not be pushed out by them.
- * So the first find of a kind is an event at once. Those of the same kind that
- * follow within a second are one more event together, which says how many there
- * were and between which places; then those of the next two seconds, of the next
- * four, and so on up to ten minutes. Once nothing was found for such a time it
- * begins anew. What is pending when the power goes is not in the ring: counters
- * and the table have it.
+ * A disk that rots has thousands of bad blocks. The ring of events has 1024 lines, and must keep
+ * the line that tells how it began. So the first find of a kind is an event at once. Finds of the
+ * same kind within the next second make one more event together, with their number and range. Then
+ * those of the next two seconds make one, of the next four, and so on up to ten minutes. After such
+ * a time without a find it begins anew. Pending finds are not in the ring when the power goes:
+ * counters and the table have them.
  */
 #ifndef KVP_FINDS_H
 #define KVP_FINDS_H
@@ -23,8 +21,9 @@
 struct kvp_leg;
 struct kvp_pool;
 /*
- * A page of the table that was found lost: no leg in use has it. @blocks of the vdev are below it, 0 as long as there
- * is none. They lie from @first to @last of the pool, where other vdevs have their turns, too.
+ * A page of the table that was found lost: no leg in use has it. @blocks of the vdev are below it;
+ * 0: no page was lost. They lie from @first to @last of the pool, where other vdevs have their
+ * turns, too.
  */
 struct kvp_table_lost {
 	u32 vdev, level;
@@ -34,23 +33,23 @@ struct kvp_table_lost {
 enum kvp_find {
 	KVP_FIND_HEALED,		/* a block of a leg */
 	KVP_FIND_HEALED_ROW,		/* parity on a leg */
-	KVP_FIND_HEALED_PAGE,		/* of the table, on a leg */
+	KVP_FIND_HEALED_PAGE,		/* a table page on a leg */
 	KVP_FIND_LOST,			/* a block that no leg has */
-	KVP_FIND_LOST_PAGE,		/* of the table, of a vdev */
+	KVP_FIND_LOST_PAGE,		/* a table page of a vdev */
 };
 
 #define KVP_FIND_RUNS	32		/* of different kinds or legs at once */
 
-/* Finds of one kind on one leg since the last event of them; of lost pages, of one vdev. */
+/* Finds of one kind on one leg since their last event; of lost pages, on one vdev. */
 struct kvp_find_run {
 	bool used;
 	u8 kind, level;			/* level: of a table page */
-	u32 leg;			/* or vdev */
+	u32 leg;			/* leg, or vdev */
 	u32 interval_ms;		/* until the next event */
 	u64 due;			/* jiffies */
 	u64 first, last, count;		/* count 0: none is pending */
 	u64 block, blocks;		/* below the page @first, if that is lost */
-	char name[KVP_LEG_WORDS];	/* as the leg was called when it began: it may leave */
+	char name[KVP_LEG_WORDS];	/* the leg's name at the beginning: the leg may leave */
 };
 
 struct kvp_finds {
@@ -64,7 +63,7 @@ void kvp_finds_init(struct kvp_pool *pool);
 
 /**
  * kvp_found() - note that something was found bad
- * @leg: that had it; NULL where no leg is good
+ * @leg: the leg that had it; NULL if no leg is good
  * @level: of a table page, else 0
  * @at: block of the pool, row, or index of the page
  *
@@ -72,7 +71,7 @@ void kvp_finds_init(struct kvp_pool *pool);
  */
 void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u32 level, u64 at);
 
-/** kvp_found_lost() - the same of a page of the table that no leg has. Context: any. */
+/** kvp_found_lost() - the same for a page of the table that no leg has. Context: any. */
 void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
 
 /** kvp_finds_settle() - pending finds become events now. Context: any. */

@@ -2,10 +2,9 @@
 /*
  * Superblock writes, and the loss of legs.
  *
- * A leg that did not take a write that it had to take is marked at once, so
- * that nothing is read from it any more; kvp_members_work() then writes its
- * state, under a new epoch, to all that are left. Until that is durable no
- * FLUSH and no FUA is acknowledged (R16).
+ * A leg that did not take a required write is marked at once, so that nothing is read from it any
+ * more. Then kvp_members_work() writes its state, under a new epoch, to all legs that are left.
+ * Until that is durable no FLUSH and no FUA is acknowledged (R16).
  */
 #include <linux/mm.h>
 
@@ -88,17 +87,17 @@ static void note_counters(struct kvp_pool *pool)
 }
 
 /*
- * While the log moves off a cache, that is where all is that was acknowledged: those of its
- * SSDs that have all of it are recorded out by the superblock that names the new log, not before.
- * If the power goes first, they may be there again. Those that were lost earlier lack what was
- * written since, and are recorded out at once, or they would pass for a log that ends there (R1).
+ * While the log moves off a cache, only its SSDs have all that was acknowledged. SSDs that have all
+ * of it are recorded out by the superblock that names the new log, not before: if the power goes
+ * first, they may be there again. SSDs that were lost earlier lack later entries. They are recorded
+ * out at once, or they would pass for a log that ends there (R1).
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
 	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
 }
 
-/* Legs that were given up since the last superblock: recorded out, under a new epoch. */
+/* Record legs out that were given up since the last superblock, under a new epoch. */
 static void note_losses(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -113,8 +112,9 @@ static void note_losses(struct kvp_pool *pool)
 			continue;
 		sb->legs[i].state = state;
 		/*
-		 * By the last superblock that was durable while it was in use, not by this one, which may
-		 * name a new era and fail. What changed since may carry the same era, which lasts a second.
+		 * The era of the last durable superblock that found it in use. Not of this one,
+		 * which may name a new era and fail. A later change may have the same era, which
+		 * lasts a second.
 		 */
 		sb->legs[i].in_sync_era = pool->legs[i].has_era ? pool->legs[i].has_era - 1 : 0;
 		lost = true;
@@ -142,7 +142,7 @@ static void note_behind(struct kvp_pool *pool)
 	sb->behind_known = true;
 }
 
-/* It counts: so much do the legs have that are in use. */
+/* The superblock counts: note its era for the legs in use. */
 static void note_eras(struct kvp_pool *pool)
 {
 	u32 i;
@@ -153,8 +153,8 @@ static void note_eras(struct kvp_pool *pool)
 }
 
 /*
- * How many legs have it: 0 if one does not that the pool cannot do without. One
- * bad sector in a ring is no reason to give up a leg: the other ring has it.
+ * How many legs took it; 0: a leg that the pool needs did not. One bad sector in a ring is no
+ * reason to give up a leg: the other ring has it.
  */
 static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 {
@@ -166,7 +166,7 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 
 		if (!kvp_leg_usable(leg)) {
 			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
-			/* One that hangs is not to hold up each superblock. */
+			/* A leg that hangs must not hold up each superblock. */
 			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
 			continue;
 		}
@@ -185,10 +185,10 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 }
 
 /*
- * R13: the newest two superblocks of a leg are not written over in both rings at once. They would
- * be, if the leg lacks so many that the next one has the same slot: superblocks failed on it, or
- * starts were cut before it had theirs. Of a leg whose history was given up it is not known what it
- * has.
+ * R13: the newest two superblocks of a leg must not be overwritten in both rings at once. That
+ * would happen if the leg lacks so many that the next one has the same slot: superblocks failed on
+ * it, or starts were cut before it got theirs. If the history of a leg was given up, it is unknown
+ * which superblocks it has.
  */
 static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
@@ -199,10 +199,10 @@ static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * To such a leg: the back ring only if the front ring has it. After an error it is unknown what is
- * in that slot of the front ring. The back ring may have the only copy of the newest superblock
- * then, and stays as it is. If the leg can be spared it is given up, as it has lacked superblocks
- * for long. If not, the next attempt has the next number, and so another slot.
+ * Write to such a leg: the back ring only if the front ring took it. After an error it is unknown
+ * what that slot of the front ring holds. The back ring may have the only copy of the newest
+ * superblock then, and stays as it is. If the pool can spare the leg it is given up, as it has
+ * lacked superblocks for long. If not, the next attempt has the next number, and so another slot.
  */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
 {
@@ -219,7 +219,10 @@ static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
 	kvp_io_group_wait(&w->group);
 }
 
-/* A leg whose history was given up must not ask for it again at the next start. */
+/*
+ * A leg whose history was given up gets superblocks, too: otherwise the next start would ask for
+ * the order again.
+ */
 static bool gets_superblocks(const struct kvp_leg *leg)
 {
 	return kvp_leg_usable(leg) || (leg->bdev && leg->adopt);
@@ -255,7 +258,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 
 	lockdep_assert_held(&pool->sb_lock);
 	do {
-		/* Read before the states, so that a loss in between asks for one more round. */
+		/* Read before the states, so that a loss in between causes one more round. */
 		losses = atomic_read_acquire(&pool->losses);
 		pool->members_client->about_to_write(pool);
 		note_losses(pool);
@@ -296,7 +299,9 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
-	/* Older than any that a pool has; and in a slot that its next ones leave alone. */
+	/*
+	 * Older than any superblock of a pool; and in a slot that the pool's next ones do not use.
+	 */
 	sb->epoch = 0;
 	sb->flags |= KVP_SB_JOINING;
 	sb->write_time = ktime_get_real_seconds();
@@ -317,7 +322,7 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 	return ret;
 }
 
-/* What is there already stays: a pool may get more legs. */
+/* Keeps buffers that exist: a pool may get more legs. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 {
 	u32 i;
@@ -352,9 +357,9 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 }
 
 /*
- * A superblock that failed may be on some leg all the same, and say that the log is empty, or
- * begins elsewhere. If anything were acknowledged before a newer superblock is durable, and the
- * power went, the next start would not look for that. So the superblock comes first.
+ * A superblock that failed may be on some leg anyway, and say that the log is empty, or begins
+ * elsewhere. If a request were answered before a newer superblock is durable, and the power went,
+ * the next start would not look for its blocks. So the superblock comes first.
  */
 int kvp_unfault(struct kvp_pool *pool, bool anew)
 {
@@ -378,8 +383,8 @@ static void pool_faulted(struct kvp_pool *pool, const char *why)
 /* --- losing legs -------------------------------------------------------------------- */
 
 /*
- * @leg is not used from here on. With @keeps_log the log is lost with it, and moves: nothing more
- * is acknowledged from that log, and note_losses() leaves out the legs that go now or later.
+ * Stop using @leg. With @keeps_log the log is lost with it, and moves: no more is acknowledged from
+ * that log, and note_losses() skips the legs that go now or later.
  */
 static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 {
@@ -391,12 +396,12 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 		WRITE_ONCE(pool->log_moving, true);
 		smp_wmb();	/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
 	}
-	/* Before the leg is left out, so that work without it sees the loss as not recorded; */
+	/* Before the leg is left out: work without it then sees the loss as not recorded. */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
 	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
-	/* and after, since a record may have been written in between. */
+	/* And after, since a record may have been written in between. */
 	atomic_inc_return_release(&pool->losses);
 }
 
@@ -434,7 +439,7 @@ static void leg_lost(struct kvp_leg *leg, const char *why)
 static bool leg_fail(struct kvp_leg *leg, const char *why)
 {
 	if (!take_out(leg, KVP_LEG_FAULTED))
-		/* Another task may have given it up already: that is as good. */
+		/* Another task may have given it up already. */
 		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
 	leg_lost(leg, why);
 	return true;
@@ -447,14 +452,14 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	if (kvp_leg_fail(leg, "a flush failed"))
 		return true;
 	/*
-	 * It was never issued, for want of memory: all is where it was, and a later one can make it
-	 * durable.
+	 * The flush was never issued, for lack of memory. Nothing has changed on the leg, and a
+	 * later flush can make it durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
 		kvp_fail(pool, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
 		return false;
 	}
-	/* Writes that it lost cannot be told: nothing more may be acknowledged. */
+	/* It is unknown which writes it lost: nothing more may be acknowledged. */
 	kvp_fail(pool, KVP_FAIL_LOST, "a flush failed on the last leg");
 	return false;
 }
@@ -487,7 +492,10 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 
 	lockdep_assert_held(&pool->sb_lock);
 	lockdep_assert_held(&pool->members_lock);
-	/* Not one that was put back, or went its own way: its log is not the one that is given up. */
+	/*
+	 * Not a leg that was put back, or went its own way: its log is not the one that is given
+	 * up.
+	 */
 	for (i = 0; i < v->nr_legs; i++)
 		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
 		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)

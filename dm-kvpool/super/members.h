@@ -33,11 +33,12 @@
 #include "core/core.h"
 
 /**
- * struct kvp_members_client - is told of superblocks, and of legs that go; registered with the pool
+ * struct kvp_members_client - calls about superblocks, and about legs that go; registered with the
+ * pool
  * @about_to_write: a superblock is about to be written; caller holds sb_lock (kvp_log_new_check())
  * @note: put the progress of other parts (a scrub) into the superblock; caller holds sb_lock
  * @recorded: the loss of a leg is recorded; caller holds sb_lock (kvp_log_recorded())
- * @left: a leg is out of use, or was to be. Any context.
+ * @left: a leg is out of use, or was reported to be. Any context.
  * @faulted: the pool is faulted: waits for legs end. Any context.
  */
 struct kvp_members_client {
@@ -48,7 +49,7 @@ struct kvp_members_client {
 	void (*faulted)(struct kvp_pool *pool);
 };
 
-/* For struct kvp_pool: legs that fail are left out, and recorded so. */
+/* For struct kvp_pool: legs that fail are taken out, and recorded so. */
 extern const struct kvp_leg_client kvp_members_hear;
 
 /**
@@ -89,16 +90,16 @@ int __must_check kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
 
 /**
  * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
- * @which: bit per leg of @v: those that did not
+ * @which: bit per leg of @v: those that did not take it
  *
- * They go at once, so that all of them have all that counts. Caller holds build_lock.
+ * All are taken out together, so each of them has all that counts. Caller holds build_lock.
  */
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
 
 /**
- * kvp_log_legs_keep() - the log of a cache is lost with all legs of it that no superblock records out
+ * kvp_log_legs_keep() - the log of a cache is lost with all its legs that no superblock records out
  *
- * None of them lacks anything. Caller holds sb_lock and members_lock.
+ * None of them lacks an entry. Caller holds sb_lock and members_lock.
  */
 void kvp_log_legs_keep(struct kvp_pool *pool);
 
@@ -112,7 +113,7 @@ int __must_check kvp_members_settle(struct kvp_pool *pool);
 /** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
 
-/** kvp_losses_survivable() - so many more legs may be lost, whichever they are */
+/** kvp_losses_survivable() - how many more legs may be lost, whichever they are */
 u32 kvp_losses_survivable(const struct kvp_pool *pool);
 
 void kvp_members_work(struct work_struct *work);
