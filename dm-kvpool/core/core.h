@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pool: what all parts share. It names its parts, and knows none: pool/pool.h does.
+ * The pool: fields that all parts share. It names its parts, but only pool/pool.h knows them.
  *
  * Words: docs/design/words.md. Blocks are 4 KiB; "block" without more is a block
  * of the pool's device. A leg's own blocks are said to be "on the leg".
@@ -77,7 +77,7 @@ struct kvp_trim;
 struct kvp_wbuf;
 
 #define KVP_RETRY_MS	100	/* after memory was short */
-#define KVP_PATH_LEN	256	/* as the table line names it; of a longer one MAJOR:MINOR is kept */
+#define KVP_PATH_LEN	256	/* as in the table line; instead of a longer one MAJOR:MINOR */
 
 /* Requests that can be made to fail by order (io/inject.h). */
 enum kvp_fault { KVP_FAULT_READ, KVP_FAULT_WRITE, KVP_FAULT_FLUSH, KVP_FAULTS };
@@ -100,7 +100,7 @@ struct kvp_log_mark {
  * @state: as recorded, or about to be, in the superblocks; written under
  *	pool->sb_lock or by kvp_leg_fail(), read with READ_ONCE
  * @in_flight, @next_block: for the choice of a mirror leg
- * @faults: so many requests of a kind are to fail, by order
+ * @faults: so many requests of a kind must fail, by order
  */
 struct kvp_leg {
 	struct kvp_pool *pool;
@@ -112,13 +112,13 @@ struct kvp_leg {
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
 	bool adopt;			/* its history was given up: the next superblock goes there too */
-	bool keeps_log;			/* not in use, but has all of a log that moves; by members_lock */
-	u64 has_sequence;		/* of the newest superblock that is known to be on it; by sb_lock */
-	u32 has_era;			/* of the newest that counts, and found it in use; 0: none; by sb_lock */
+	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
+	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
+	u32 has_era;	/* of the newest durable one that found it in use; 0: none; by sb_lock */
 	u64 lag;			/* at the start: so many superblocks behind, so stale (R29) */
 	bool doubtful;			/* at the start: may have a newer, unreadable superblock (R27) */
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
-	bool flush_lost;		/* a flush failed: for good, and with what its cache had */
+	bool flush_lost;		/* a flush failed for good, and its cache may be lost */
 	bool late;			/* has not answered for a second */
 	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
@@ -131,7 +131,7 @@ struct kvp_leg {
 };
 
 /**
- * struct kvp_leg_client - is told of legs that fail; registered with the pool (super/members.c)
+ * struct kvp_leg_client - calls about legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
  * @faulted: kvp_fail() made the pool faulted, or it needs a restart from here on; any context
@@ -142,22 +142,22 @@ struct kvp_leg_client {
 	void (*faulted)(struct kvp_pool *pool, const char *why);
 };
 
-/** kvp_wait_for_memory() - before another try; Context: process, may sleep */
+/** kvp_wait_for_memory() - wait before another try. Context: process, may sleep */
 static inline void kvp_wait_for_memory(void)
 {
 	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
 }
 
-/** kvp_leg_usable() - may the leg be read, and must writes go to it? */
+/** kvp_leg_usable() - true if the leg may be read, and writes must go to it */
 static inline bool kvp_leg_usable(const struct kvp_leg *leg)
 {
 	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_IN_SYNC;
 }
 
 /**
- * kvp_leg_keeps_log() - was the log lost with @leg, not after it?
+ * kvp_leg_keeps_log() - true if the log was lost with @leg, not after it
  *
- * Superblocks go on to say that it is in sync until the log has moved, so no entry counts that it lacks.
+ * Superblocks call it in sync until the log has moved, so no entry counts that it lacks.
  */
 static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 {
@@ -167,12 +167,12 @@ static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 	return READ_ONCE(leg->keeps_log);
 }
 
-/** enum kvp_ram_bypass - why what was read is not to be kept; for statistics */
+/** enum kvp_ram_bypass - why blocks of a read are not kept; for statistics */
 enum kvp_ram_bypass {
-	KVP_RAM_KEEP,		/* it is */
+	KVP_RAM_KEEP,		/* they are kept */
 	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
 	KVP_RAM_STREAM,		/* it was part of a long stream */
-	KVP_RAM_AHEAD,		/* read ahead: no request has asked for it yet */
+	KVP_RAM_AHEAD,		/* read ahead: no request has asked for them yet */
 	KVP_RAM_BYPASSES
 };
 
@@ -180,10 +180,10 @@ enum kvp_ram_bypass {
 enum kvp_admit_refusal {
 	KVP_ADMIT_EVIDENCE,	/* seen too seldom, or only read ahead */
 	KVP_ADMIT_STREAM,	/* part of a long one */
-	KVP_ADMIT_BUDGET,	/* enough has been written */
+	KVP_ADMIT_BUDGET,	/* enough was written */
 	KVP_ADMIT_MEMORY,	/* no page, or no memory for the index */
-	KVP_ADMIT_LOG,		/* is short of space, or does not work */
-	KVP_ADMIT_CHANGED,	/* since it was read, or it is in the cache by now */
+	KVP_ADMIT_LOG,		/* the log is short of space, or does not work */
+	KVP_ADMIT_CHANGED,	/* it has changed since it was read, or is in the cache by now */
 	KVP_ADMIT_REFUSALS
 };
 
@@ -203,7 +203,7 @@ struct kvp_work_stats {
 	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads, ssd_page_writes;
 	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
-	atomic64_t leaf_discards;	/* leaves of which something was discarded, or might have been */
+	atomic64_t leaf_discards;	/* leaves that a discard has changed, or may have changed */
 };
 
 enum kvp_pool_flags {
@@ -211,18 +211,19 @@ enum kvp_pool_flags {
 	KVP_POOL_RUNNING,	/* between start and stop */
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
-	KVP_POOL_EMPTYING,	/* in kvp_pool_empty(): nothing is given up for what does not answer */
+	/* in kvp_pool_empty(): blocks on legs that do not answer are not given up */
+	KVP_POOL_EMPTYING,
 };
 
 struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
-	u64 kept;			/* blocks that it left in the log */
-	bool went_back;			/* by order, to an older superblock: newer ones may be lost */
+	u64 kept;			/* blocks that recovery left in the log */
+	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
-	u64 discarded_lsn;		/* where the log began that was given up; 0: none was */
+	u64 discarded_lsn;		/* where the log that was given up began; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
 	u64 discarded_blocks;		/* that are known to be lost with it, and were poisoned */
-	bool may_give_up, give_up;	/* the log of a cache, if need be; and it has to be */
+	bool may_give_up, give_up;	/* the log of a cache may be given up; it must be */
 };
 
 struct kvp_pool {
@@ -232,10 +233,10 @@ struct kvp_pool {
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
 	u32 nr_with_data;		/* of those: all but a cache */
-	u32 max_legs, max_chunk;	/* the most that a vdev has; blocks */
-	bool parity;			/* some vdev has parity, which the log must have room for */
-	bool plain;			/* some vdev with data has none */
-	u32 seed;			/* of sums of data, by block of the pool: kvp_sum_seed() */
+	u32 max_legs, max_chunk;	/* the most of any vdev; blocks */
+	bool parity;			/* some vdev has parity, for which the log needs room */
+	bool plain;			/* some vdev with data has no parity */
+	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	atomic_t failure;		/* bits of enum kvp_fail_reason; only of core/failure.c */
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
@@ -246,10 +247,10 @@ struct kvp_pool {
 	 */
 	struct kvp_vdev *log_vdev;
 	struct kvp_log_track log_track;
-	bool log_moving;		/* log/move.h; set under members_lock, taken back under log->lock */
+	bool log_moving;	/* log/move.h; set under members_lock, cleared under log->lock */
 
 	struct mutex sb_lock;
-	struct kvp_sb *sb;		/* what the newest superblock says; by sb_lock */
+	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
 	atomic_t losses, recorded;	/* of legs: counted, and known to a durable superblock */
 	u64 durable_epoch;		/* the log must not name an epoch that no superblock has */
 	struct page *sb_pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
@@ -264,7 +265,7 @@ struct kvp_pool {
 	struct kvp_pacing *pacing;
 	struct kvp_reinsert *reinsert;
 	struct kvp_rebuild *warm;
-	struct kvp_admission *fill;		/* of it, by what is read from home */
+	struct kvp_admission *fill;		/* of blocks that are read from home, to @scache */
 	struct kvp_log *log;
 	struct kvp_table *table;
 	struct kvp_ssdcopies *ssdcopies;	/* of its pages */
@@ -283,11 +284,13 @@ struct kvp_pool {
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
 	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
-	struct workqueue_struct *scrub_wq;	/* scrub, which must never stand in the way of those */
+	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay those */
 
 	struct kvp_flights *flights;		/* requests that legs have */
-	void (*gone)(struct kvp_pool *pool);	/* target: the last reference is given back; or NULL */
-	struct list_head leaving;		/* of the registry: stopped, and legs have not answered */
+	/* target: the last reference was dropped; or NULL */
+	void (*gone)(struct kvp_pool *pool);
+	/* of the registry: the pool has stopped, and legs have not answered */
+	struct list_head leaving;
 	struct bio_set *bios;			/* of io_bio.c */
 	struct kvp_leg_queues *leg_queues;	/* of leg_queue.c */
 	struct kvp_stats __percpu *stats;
@@ -295,7 +298,7 @@ struct kvp_pool {
 
 	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
 
-	/* Clients: higher floors that are told what happens on lower ones; set by kvp_wire(). */
+	/* Clients: calls from lower floors to higher ones; set by kvp_wire(). */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;
@@ -309,7 +312,7 @@ struct kvp_pool {
 	void *owner;				/* of the target, for notify and claim */
 };
 
-/** kvp_pool_logs_on_cache() - does a cache carry the log at present? It may move. Context: any. */
+/** kvp_pool_logs_on_cache() - true if a cache carries the log now. It may move. Context: any. */
 static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 {
 	return !kvp_has_data(READ_ONCE(pool->log_vdev)->g);
@@ -326,19 +329,22 @@ static inline enum kvp_failure_mode kvp_pool_failure(const struct kvp_pool *pool
 	return kvp_failure_mode_of((u32)atomic_read(&pool->failure));
 }
 
-/** kvp_failed_by() - does @reason hold? Context: any. */
+/** kvp_failed_by() - true if @reason holds. Context: any. */
 static inline bool kvp_failed_by(const struct kvp_pool *pool, enum kvp_fail_reason reason)
 {
 	return (u32)atomic_read(&pool->failure) >> reason & 1;
 }
 
-/** kvp_pool_faulted() - does nothing become durable until `clear`, or any more? Context: any. */
+/** kvp_pool_faulted() - true if nothing becomes durable until `clear`, or at all. Context: any. */
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
 	return kvp_pool_failure(pool) >= KVP_FAULTED;
 }
 
-/* Do requests wait, rather than fail, for want of legs? Also until it is known whether some are back. */
+/*
+ * True if requests wait, rather than fail, for lack of legs; also until it is known whether some
+ * are back.
+ */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
 	u32 failure = (u32)atomic_read(&pool->failure);
@@ -347,14 +353,14 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 	       (kvp_failure_mode_of(failure) >= KVP_FAULTED || failure >> KVP_FAIL_CLEARING & 1);
 }
 
-/* Is there a loss that is not yet recorded on the survivors? */
+/* True if there is a loss that is not yet recorded on the survivors. */
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
 	return atomic_read(&pool->losses) != atomic_read(&pool->recorded);
 }
 
 /**
- * kvp_leg_fail() - a leg did not take what it had to take: never use it again
+ * kvp_leg_fail() - a leg did not take a required write: never use it again
  *
  * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller
  * fails the request. Otherwise acknowledgements are held until the survivors record
@@ -375,10 +381,10 @@ static inline void kvp_leg_give_up(struct kvp_leg *leg, const char *why)
 }
 
 /**
- * kvp_leg_flush_failed() - a flush of a leg failed: what it had in its cache may be lost (R20)
+ * kvp_leg_flush_failed() - a flush of a leg failed: blocks in its cache may be lost (R20)
  *
- * It is given up. If the pool cannot do without it the pool stands, and only a restart helps,
- * unless the flush was never issued: returns false. Context: any.
+ * The leg is given up. If the pool needs it, the pool is faulted, and only a restart helps, unless
+ * the flush was never issued: returns false. Context: any.
  */
 static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 {
@@ -392,7 +398,7 @@ static inline void kvp_pool_space(struct kvp_pool *pool)
 		pool->space(pool);
 }
 
-/** kvp_home_block() - where @block lies on its leg; of a single or mirror, on every leg */
+/** kvp_home_block() - the place of @block on its leg; in a single or mirror, on every leg */
 static inline u64 kvp_home_block(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);

@@ -20,7 +20,10 @@ struct kvp_latency {
 /** kvp_latency_bucket() - the bucket that @ns nanoseconds belong to; pure */
 u32 kvp_latency_bucket(u64 ns);
 
-/** kvp_latency_bound() - what all of @bucket are shorter than, in ns; U64_MAX of the last; pure */
+/**
+ * kvp_latency_bound() - all values in @bucket are shorter than this, in ns; U64_MAX for the last;
+ * pure
+ */
 u64 kvp_latency_bound(u32 bucket);
 
 /** kvp_latency_add() - count one that took @ns; any context */

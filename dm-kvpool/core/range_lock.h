@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks on ranges of blocks, for everything that writes home or must see a
- * block and its table entry agree: destage, bypass, heal, scrub, discard.
- * Reads and buffered writes do not take them.
+ * Locks on ranges of blocks, for code that writes home or must see a block and its table entry
+ * agree: destage, direct writes, heal, scrub, discard. Reads and buffered writes do not take them.
  *
- * A holder of one takes another with the try variant. On failure it first
- * gives back, or finishes with, what it holds. So no two holders wait for
- * each other.
+ * A holder of one takes another with the try variant. On failure it first releases, or finishes
+ * with, those that it holds. So no two holders wait for each other.
  */
 #ifndef KVP_RANGE_LOCK_H
 #define KVP_RANGE_LOCK_H

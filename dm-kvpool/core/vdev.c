@@ -93,7 +93,7 @@ struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
 	return v < 0 ? NULL : &pool->vdevs[v];
 }
 
-/* So many legs each vdev can lose now. */
+/* How many legs each vdev can lose now. */
 static void count_spare(struct kvp_pool *pool, u32 *spare)
 {
 	u32 i;

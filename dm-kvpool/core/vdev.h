@@ -20,9 +20,9 @@ struct kvp_vdev_ops;
 /**
  * struct kvp_vdev - one vdev of the pool
  * @g: its geometry, in pool->sb
- * @ops: what its kind does in its own way (core/vdev_ops.h)
+ * @ops: the operations of its kind (core/vdev_ops.h)
  * @legs: @nr_legs of pool->legs[]; a kvp_place names one of these
- * @seed: of the sums of its table pages and its parity
+ * @seed: for the sums of its table pages and its parity
  * @first_root: where its part of the table's roots begins
  */
 struct kvp_vdev {
@@ -37,7 +37,7 @@ struct kvp_vdev {
 };
 
 /**
- * struct kvp_spot - where a block of the pool lies
+ * struct kvp_spot - place of a block of the pool
  * @block: of the vdev
  * @left: so many blocks from there on follow one another in its turn, below one leaf of the table
  */
@@ -47,50 +47,67 @@ struct kvp_spot {
 	u32 left;
 };
 
-/** kvp_vdevs_init() - pool->vdevs[] from pool->sb, whose legs pool->legs[] are. Context: process. */
+/**
+ * kvp_vdevs_init() - make pool->vdevs[] from pool->sb; pool->legs[] are their legs. Context:
+ * process.
+ */
 void kvp_vdevs_init(struct kvp_pool *pool);
 
-/** kvp_locate() - where @block of the pool lies. Any context. */
+/** kvp_locate() - the place of @block of the pool. Any context. */
 struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block);
 
-/** kvp_vdev_from() - the first block of @v that is the pool's @block, or one after it. Any context. */
+/**
+ * kvp_vdev_from() - the first block of @v that is the pool's @block, or a later one. Any context.
+ */
 u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block);
 
-/** kvp_pool_block() - which block of the pool @block of @v is; the pool's size if it is none. Any context. */
+/**
+ * kvp_pool_block() - the pool's number of @block of @v; the pool's size if it has none. Any
+ * context.
+ */
 u64 kvp_pool_block(const struct kvp_vdev *v, u64 block);
 
 /** kvp_vdev_usable() - legs of @v that are in use */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);
 
 /**
- * kvp_vdev_needed() - so many legs of @v must be in use: one, or all but one of a parity1
+ * kvp_vdev_needed() - how many legs of @v must be in use: one, or all but one of a parity1
  *
- * None of a cache, once the pool runs: what is in its log is in RAM as well
- * (log/move.h). While a recovery reads that log, kvp_log_needs().
+ * None of a cache, once the pool runs: RAM has the contents of its log, too (log/move.h). While a
+ * recovery reads that log, kvp_log_needs() counts.
  */
 u32 kvp_vdev_needed(const struct kvp_vdev *v);
 
 /**
- * kvp_vdev_has_log() - are so many legs of @v in use that all of a log on it can be read, and written to?
+ * kvp_vdev_has_log() - true if enough legs of @v are in use to read and write all of a log on it
  *
- * Any of a cache whose SSDs all hold the same; all but one of a cache of kind parity1: of that, a
- * last SSD by itself is none. Any context.
+ * Any SSD of a cache whose SSDs all hold the same; all but one of a cache of kind parity1: there a
+ * last SSD by itself is not enough. Any context.
  */
 bool kvp_vdev_has_log(const struct kvp_vdev *v);
 
-/** kvp_vdev_spare() - so many of its legs in use it could lose */
+/** kvp_vdev_spare() - how many of its legs in use it could lose */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);
 
 /** kvp_pool_cache() - the cache vdev, or NULL */
 struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
 
-/** kvp_log_refuge() - the vdev with data that can lose most now: where a log goes that leaves the cache */
+/**
+ * kvp_log_refuge() - the vdev with data that can lose most legs now: a log that leaves the cache
+ * goes there
+ */
 struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
 
-/** kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each; of a cache none */
+/**
+ * kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each; 0 for a
+ * cache
+ */
 u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v);
 
-/** kvp_log_take_place() - the log is where pool->sb says. Context: nothing is in flight, and nothing built. */
+/**
+ * kvp_log_take_place() - use the log that pool->sb names. Context: nothing is in flight, and
+ * nothing built.
+ */
 void kvp_log_take_place(struct kvp_pool *pool);
 
 #endif /* KVP_VDEV_H */

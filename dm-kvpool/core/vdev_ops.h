@@ -59,7 +59,7 @@ struct page;
  *	KVP_ENTRIES. @pages has @nr blocks: the entry, and one that is joined to it. @ios has one
  *	zeroed request per leg. Return: how many legs must take theirs for the entry to count.
  *	Context: process.
- * @place_payload: note in each version where the entry has its contents; NULL: in a line
+ * @place_payload: note in each version where the entry has its contents; NULL: one after the other
  * @too_few_took: too few legs took an entry; the legs in @failed did not. Context: process.
  * @only_log_leg: the one leg that has the log's block at @at; NULL: others have it too. Context:
  *	any.
@@ -67,7 +67,7 @@ struct page;
  * @owes: rows whose parity must be in the log before a record of one block goes home. Context: any.
  *
  * The table:
- * @row_is_empty: for an unwritten block: is its row unwritten, too? Context: process.
+ * @row_is_empty: for an unwritten block: true if its row is unwritten, too. Context: process.
  * @leaf_lost: set the leaf's other entries to @poison; those of its blocks have it. Context:
  *	table->lock is held.
  * @unwritten: block @own of the vdev became unwritten: follow in the leaf's other entries. Context:
@@ -76,8 +76,8 @@ struct page;
  *	false if the batch has no room.
  *
  * Scrub:
- * @verify: do all @n blocks at home match the table? The caller has locked them. Context: process;
- *	waits for I/O.
+ * @verify: true if all @n blocks at home match the table. The caller has locked them. Context:
+ *	process; waits for I/O.
  * @scrub_row: verify and heal the parity that belongs to a block. Return: 0; -ENOMEM: not done.
  *	Context: as @verify.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sums of blocks, as parity is. */
+/* Sums of blocks, for parity. */
 #ifndef KVP_XOR_H
 #define KVP_XOR_H
 
@@ -10,7 +10,10 @@ struct page;
 /** kvp_xor() - add @source to @sum. Context: process. */
 void kvp_xor(struct page *sum, struct page *source);
 
-/** kvp_xor_sum() - make @sum the sum of @nr pages, itself only as the first; of none it is zeros. Context: process. */
+/**
+ * kvp_xor_sum() - make @sum the sum of @nr pages; @sum itself may be the first of them. Without
+ * pages it is zeros. Context: process.
+ */
 void kvp_xor_sum(struct page *sum, struct page **sources, u32 nr);
 
 #endif /* KVP_XOR_H */
