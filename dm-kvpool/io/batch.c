@@ -77,7 +77,7 @@ static int by_place(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/* Of @next, whose pages lie behind those of @run, so many are part of the same request. */
+/* How many pages of @next, whose pages lie behind those of @run, are part of the same request. */
 static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *next)
 {
 	if (run->v != next->v || run->leg != next->leg || run->block + run->nr != next->block)
@@ -86,8 +86,8 @@ static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *ne
 }
 
 /*
- * A stream goes to the vdevs in turns, and what each gets of it lies together: it is
- * to be long requests there.
+ * A stream goes to the vdevs in turns, and its parts for one vdev lie together there: make long
+ * requests of them.
  */
 static void gather(struct kvp_batch *b)
 {
@@ -178,7 +178,7 @@ static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 	return NULL;
 }
 
-/* Of all runs, what is for the @l-th leg of its vdev. */
+/* Add the requests of all runs for the @l-th leg of their vdev. */
 static bool add_for_leg(struct kvp_batch *b, u32 l)
 {
 	bool somewhere = false;
@@ -197,7 +197,10 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 	return somewhere;
 }
 
-/* What has been led goes to all others; and a run that is for one leg to that. Leg by leg: they are sent together. */
+/*
+ * Send runs that one leg has to all others, and a run that is for one leg to that one. Leg by leg:
+ * they are sent together.
+ */
 static bool add_all(struct kvp_batch *b)
 {
 	bool somewhere = false;
@@ -208,7 +211,7 @@ static bool add_all(struct kvp_batch *b)
 	return somewhere;
 }
 
-/* From the lowest to the highest place on any leg. */
+/* The lowest and the highest place of the batch on any leg. */
 static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 {
 	u32 i;
@@ -222,9 +225,9 @@ static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 }
 
 /*
- * What the last batch gave to the other legs may be in their caches yet, or on its way from there when the power
- * goes: until that is over the same place of the leg that has it is left alone. Elsewhere the flush of
- * write_leading() is soon enough.
+ * Blocks that the last batch gave to the other legs may be in their caches, or on the way from
+ * there to the medium, when the power goes. Until they are flushed, the same place of the leg that
+ * has them must not be written. For other places the flush of write_leading() is soon enough.
  */
 static int flush_before(struct kvp_batch *b)
 {
@@ -234,7 +237,7 @@ static int flush_before(struct kvp_batch *b)
 	return first < b->unflushed_end && b->unflushed_first < end ? kvp_legs_flush(b->pool) : 0;
 }
 
-/* Each run to one leg, durably. */
+/* Write each run to one leg, durably. */
 static int write_leading(struct kvp_batch *b)
 {
 	u32 i;
@@ -254,7 +257,10 @@ static int write_leading(struct kvp_batch *b)
 	return ret;
 }
 
-/* In turns: is every leg still there on which what is being written can be read if the power goes? */
+/*
+ * In turns: fail if a leg was lost, since no other one may have the blocks that are being written
+ * if the power goes.
+ */
 static int check_losses(const struct kvp_batch *b)
 {
 	return atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
@@ -275,7 +281,7 @@ int kvp_batch_write(struct kvp_batch *b)
 		b->nr_ios = 0;
 		somewhere = add_all(b);
 		submit_and_wait(b);
-		/* What belongs to a leg that is out is in the parity of the row. */
+		/* The parity of the row covers blocks of a leg that is out. */
 		ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
 	}
 	kvp_batch_reset(b);

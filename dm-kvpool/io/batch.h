@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes of many blocks to legs in use, each to all of a vdev or to one: adjacent blocks become one
- * request a leg, everything is in flight together, and legs that fail are
- * dealt with in one place.
+ * Writes of many blocks to legs in use, each to all legs of a vdev or to one. Adjacent blocks
+ * become one request a leg, all requests are in flight together, and legs that fail are dealt with
+ * in one place.
  */
 #ifndef KVP_BATCH_H
 #define KVP_BATCH_H
@@ -14,7 +14,7 @@ struct kvp_leg;
 struct kvp_pool;
 struct kvp_vdev;
 
-#define KVP_BATCH_PAGES		4352	/* 17 MiB: all that an entry has by intent, and two runs more */
+#define KVP_BATCH_PAGES		4352	/* 17 MiB: all intents of an entry, and two more runs */
 #define KVP_BATCH_RUNS		512
 #define KVP_BATCH_RUN_PAGES	256
 
@@ -22,9 +22,10 @@ struct kvp_batch {
 	struct kvp_pool *pool;
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
-	bool in_turns;		/* to one leg of a vdev first, flushed, then to the others; until it is written */
-	int losses;		/* in turns: of legs, when there was another one for each */
-	u64 unflushed_first, unflushed_end;	/* on the legs: where the last one in turns wrote */
+	/* first to one leg of a vdev, flushed, then to the others; reset when written */
+	bool in_turns;
+	int losses;	/* in turns: losses of legs, counted when there was another one for each */
+	u64 unflushed_first, unflushed_end;	/* on the legs: place of the last batch in turns */
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
 		const struct kvp_vdev *v;
@@ -40,11 +41,11 @@ struct kvp_batch {
 struct kvp_batch * __must_check kvp_batch_alloc(struct kvp_pool *pool);
 void kvp_batch_free(struct kvp_batch *b);
 
-/** kvp_batch_add() - @page goes to @block of every leg of @v; false when the batch is full */
+/** kvp_batch_add() - add @page for @block of every leg of @v; false when the batch is full */
 bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block,
 				struct page *page);
 
-/** kvp_batch_add_at() - @page goes to one place of @v; if its leg is out it goes nowhere */
+/** kvp_batch_add_at() - add @page for one place of @v; if its leg is out it is not written */
 bool __must_check kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v,
 				   struct kvp_place at, struct page *page);
 
@@ -54,13 +55,14 @@ void kvp_batch_reset(struct kvp_batch *b);
 /**
  * kvp_batch_write() - write what was added to legs in use, and empty the batch
  *
- * A leg that fails a write gets it once more; if that fails too it is given
- * up (kvp_leg_fail()). In turns each run goes to one leg of its vdev first, another one for the next
- * run, and to the others when that is durable: so whatever happens to sectors that are being written when
- * the power goes, one leg has what was there before, or all of what is new. Where the batch in turns before it
- * wrote to the same place, what that gave to the others is flushed first.
- * Return: 0; -EIO when the last leg failed; -ENOMEM: in turns, and a leg was lost since @losses was noted, so
- * perhaps there is no other. Some legs may have some of it, and it is to be made anew.
+ * A leg that fails a write gets it once more; if that fails too it is given up (kvp_leg_fail()). In
+ * turns, each run goes to one leg of its vdev first, another one for the next run, and to the
+ * others when that is durable. So whatever happens to sectors that are being written when the power
+ * goes, one leg has the old contents, or all of the new ones. If the batch in turns before it wrote
+ * to the same place, the other legs are flushed first.
+ *
+ * Return: 0; -EIO when the last leg failed; -ENOMEM: in turns, and a leg was lost since @losses was
+ * noted, so perhaps there is no other. Some legs may have some of it, and it must be written again.
  * Context: process, waits for I/O.
  */
 int __must_check kvp_batch_write(struct kvp_batch *b);

@@ -7,11 +7,13 @@
 #include "io/flight.h"
 #include "io/io.h"
 
-#define WATCH_MS	1000	/* between two looks, while legs have something */
-#define LATE_MS		1000	/* a leg that is silent for that long gets no more requests of tasks that must not wait */
-#define OUT_MS		30000	/* what a leg that is out was asked for on purpose, with leg_timeout=0 */
+#define WATCH_MS	1000	/* between two looks, while legs have requests */
+/* a leg that is silent for so long gets no more requests of tasks that must not wait */
+#define LATE_MS		1000
+/* for requests sent to a leg that is out on purpose, with leg_timeout=0 */
+#define OUT_MS		30000
 
-#define RESOURCE_MS	10000	/* so long for want of memory, or of space below */
+#define RESOURCE_MS	10000	/* so long without memory, or space below */
 #define RESOURCE_PAUSE	100	/* ms */
 #define TRANSPORT_TRIES	3
 #define MEDIUM_TRIES	1
@@ -20,19 +22,19 @@
  * struct kvp_flight - a request as a leg has it
  * @pool: a stray may hold a reference to it
  * @io: its owner's request; NULL: it has no waiter any more; by flights.lock
- * @dev: what the leg has
+ * @dev: the request that the leg has
  * @list: on flights.list, or flights.strays; by flights.lock
- * @bdev: a stray's
+ * @bdev: of a stray
  * @first: jiffies: sent for the first time
- * @since: the same of the last time
+ * @since: jiffies: sent for the last time
  * @again: its next try
- * @gone: a stray that is back
- * @tries: that failed
- * @nr: of @pages
+ * @gone: frees a stray that is back
+ * @tries: so many failed
+ * @nr: number of @pages
  * @resting: not with the leg, but until the next try, or until a worker sends its flush
  * @own: @pages are its own
- * @apart: a write with FUA to a leg that has none: a write first, and then a flush
- * @pages: what it reads into, or writes
+ * @apart: a write with FUA to a leg without FUA: a write first, and then a flush
+ * @pages: that it reads into, or writes
  */
 struct kvp_flight {
 	struct kvp_pool *pool;
@@ -94,7 +96,10 @@ static bool may_be_given_up(const struct kvp_leg *leg)
 	return leg->v && (!kvp_leg_usable(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 
-/* NULL: there is no memory, or no use: then the request itself goes to the leg, and is waited for. */
+/*
+ * NULL: no memory, or a copy is useless: then the request itself goes to the leg, and its sender
+ * waits for it.
+ */
 static struct kvp_flight *new_flight(struct kvp_io *io)
 {
 	bool read = io->op == KVP_IO_READ;
@@ -103,7 +108,10 @@ static struct kvp_flight *new_flight(struct kvp_io *io)
 
 	if (read && (!io->grouped || !may_be_given_up(io->leg)))
 		return NULL;
-	/* NORETRY: without, the allocator would rather wait for memory that only this request makes free (R24). */
+	/*
+	 * NORETRY: otherwise the allocator would wait for memory that only this request frees
+	 * (R24).
+	 */
 	f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 	if (!f)
 		return NULL;
@@ -140,8 +148,8 @@ void kvp_flights_watch(struct kvp_pool *pool)
 }
 
 /*
- * Puts the flight on the list, unless its sender has given up. If the leg is left just now, the watch may
- * have looked at the list already: then it looks again.
+ * Put the flight on the list, unless its sender has given up. If the leg was left just now, the
+ * watch may have looked at the list already: then it looks again.
  */
 static bool enter(struct kvp_flight *f)
 {
@@ -165,7 +173,7 @@ static bool enter(struct kvp_flight *f)
 	return wanted;
 }
 
-/* May it have flushed what other writes had left in the cache of the device? */
+/* True if it may have flushed other writes from the cache of the device. */
 static bool flushes(const struct kvp_io *io)
 {
 	return io->op == KVP_IO_FLUSH ||
@@ -173,9 +181,9 @@ static bool flushes(const struct kvp_io *io)
 }
 
 /*
- * Is it certain that the request was not begun, on whatever device below? There was no memory for it, or a thin device
- * had no space for what it writes. A flush in it has lost nothing then. A flush alone needs no space: a device that
- * says so lost what was in its cache.
+ * True if it is certain that no device below began the request: it had no memory, or a thin device
+ * had no space for the write. Then a flush in it has lost nothing. A flush alone needs no space: a
+ * device that reports that has lost the contents of its cache.
  */
 static bool unissued(const struct kvp_io *io)
 {
@@ -183,10 +191,10 @@ static bool unissued(const struct kvp_io *io)
 }
 
 /*
- * A flush that failed may have lost whatever the leg had in its cache, and no later one would say
- * so. The sender of this one may only lose an event by that. So from here on no flush of the leg
- * ends well, and the watch gives it up (R20). What was never issued, for want of memory, has lost
- * nothing. @io has a waiter, so the leg is there.
+ * A flush that failed may have lost anything in the leg's cache, and no later one would report
+ * that. The sender of this one may only lose an event by that. So from here on no flush of the leg
+ * ends well, and the watch gives it up (R20). A flush that was never issued, for lack of memory,
+ * has lost nothing. @io has a waiter, so the leg is there.
  */
 static void judge_flush(struct kvp_io *io)
 {
@@ -209,7 +217,7 @@ static void bare_done(struct kvp_io *io)
 	io->done(io);
 }
 
-/* Without a flight: once, and as it is. */
+/* Without a flight: the request itself, without retries. */
 static void start_bare(struct kvp_io *io)
 {
 	if (io->op == KVP_IO_FLUSH || io->op == KVP_IO_WRITE_FUA) {
@@ -219,7 +227,7 @@ static void start_bare(struct kvp_io *io)
 	kvp_io_start(io);
 }
 
-/* What is read of an SSD that has the only copy of the log is read on purpose. */
+/* Reads of an SSD that has the only copy of the log are sent on purpose. */
 bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
@@ -261,7 +269,7 @@ static bool of_use(const struct kvp_flight *f)
 	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
 	    !kvp_leg_usable(f->dev.leg))
 		return false;
-	/* The leg is in use, so it has a device that can be asked. */
+	/* The leg is in use, so it has a device. */
 	flush = flushes(&f->dev);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
@@ -285,7 +293,7 @@ static bool rest(struct kvp_flight *f)
 	bool rests;
 
 	spin_lock_irqsave(&all->lock, flags);
-	/* If it has no waiter, the leg may be gone. */
+	/* Without a waiter, the leg may be gone. */
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	rests = f->io && of_use(f);
@@ -315,7 +323,7 @@ static void stray_gone(struct work_struct *work)
 	pool->put(pool);
 }
 
-/* It has ended: tell its waiter. */
+/* The flight has ended: end its request. */
 static void come_back(struct kvp_flight *f)
 {
 	struct kvp_flights *all = f->pool->flights;
@@ -345,8 +353,8 @@ static void come_back(struct kvp_flight *f)
 }
 
 /*
- * The write has ended well. The flush goes to a worker: it may have to wait for the device, which
- * an interrupt cannot. Several of them for one leg are one flush there: the block layer sees to it.
+ * The write has ended well. A worker sends the flush: it may have to wait for the device, which an
+ * interrupt cannot. The block layer makes one flush of several for one leg.
  */
 static void flush_behind(struct kvp_flight *f)
 {
@@ -404,7 +412,7 @@ void kvp_io_land(struct kvp_io *io)
 
 /* --- giving up ----------------------------------------------------------------------------- */
 
-#define SLOW_TIMES	4	/* as long as that a leg may take that answers other requests */
+#define SLOW_TIMES	4	/* times the limit, for a leg that answers other requests */
 
 static bool is_slow(const struct kvp_flight *f, unsigned long most)
 {
@@ -423,7 +431,7 @@ static unsigned long leg_timeout(const struct kvp_pool *pool)
 }
 
 /*
- * True if its waiter must not wait any longer: the leg was left. A request that was sent to such a
+ * True if its waiter must wait no longer, since the leg was left. A request that was sent to such a
  * leg on purpose gets more time.
  */
 static bool __is_ripe(const struct kvp_flight *f)
@@ -479,9 +487,9 @@ static void give_up(struct kvp_pool *pool)
 }
 
 /*
- * Which legs have kept a request for longer than @most, and answered none meanwhile? A bit each. One that answers
- * others is only slow, and may have a long line of them, but for so long. What is asked of a device whose leg
- * another one is by now says nothing of that.
+ * Legs that have kept a request for longer than @most, and have answered none meanwhile, as bits. A
+ * leg that answers others is only slow, and may have a long queue; but there is a limit for that,
+ * too. Requests to the former device of a leg do not count.
  */
 static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 {
@@ -499,8 +507,8 @@ static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 }
 
 /*
- * Of reads that users' bios make it is known how many there are, and when the first of them began.
- * So a leg that answers some and keeps one is not found by that.
+ * For reads by users' bios only their number and the start of the first are known. So this does not
+ * find a leg that answers some and keeps one.
  */
 static bool keeps_reads(const struct kvp_leg *leg, unsigned long most)
 {
@@ -524,8 +532,8 @@ static bool any_reads(const struct kvp_pool *pool)
 static_assert(KVP_MAX_LEGS <= 64);
 
 /*
- * Not the last SSD with the log: to leave it means to lose what only that has, which is for people to say. Nor
- * while a pool starts: it waits.
+ * Not the last SSD with the log: giving it up loses what only that SSD has, which a person must
+ * decide. Not while a pool starts, either: it waits.
  */
 static bool may_do_without(const struct kvp_leg *leg)
 {
@@ -547,7 +555,7 @@ static void look_at_legs(struct kvp_pool *pool)
 
 		WRITE_ONCE(leg->late, (late >> i & 1) ||
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
-		/* A pool that starts finds out by itself: no flush of that leg ends well. */
+		/* A starting pool finds out by itself: no flush of that leg ends well. */
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_usable(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
@@ -557,8 +565,8 @@ static void look_at_legs(struct kvp_pool *pool)
 }
 
 /*
- * What a leg which was left has not been sent yet need not be sent. But what is read of the only
- * copy of the log.
+ * Requests that were not yet sent to a leg that was left are dropped, except reads of the only copy
+ * of the log.
  */
 static void drop_unsent(struct kvp_pool *pool)
 {

@@ -11,19 +11,19 @@
 
 #include "core/core.h"
 
-/** kvp_inject_allowed() - was the module loaded with fault_injection=1? */
+/** kvp_inject_allowed() - true if the module was loaded with fault_injection=1 */
 bool kvp_inject_allowed(void);
 
 /**
  * kvp_inject() - the next @count requests of a kind to @leg end with an I/O error
  * @kind: "read", "write" or "flush"
  *
- * In place of what was ordered before; 0 ends it. Nothing of such a request reaches
- * the device, but of a read that a caller's bio makes itself. Return: 0, or -EINVAL.
+ * Replaces an earlier order; 0 ends it. Such a request does not reach the device, except a read
+ * that a caller's bio makes itself. Return: 0, or -EINVAL.
  */
 int __must_check kvp_inject(struct kvp_leg *leg, const char *kind, u32 count);
 
-/** kvp_injected() - is this request one of them? It is counted. Context: any. */
+/** kvp_injected() - true if this request must fail. It is counted. Context: any. */
 static inline bool kvp_injected(struct kvp_leg *leg, enum kvp_fault kind)
 {
 	atomic_t *left = &leg->faults[kind];

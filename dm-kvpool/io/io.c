@@ -39,7 +39,10 @@ static void group_put(struct kvp_io_group *group)
 
 static void group_done(struct kvp_io *io)
 {
-	/* Not when the group has ended: a leg that has answered does not answer for one that hangs. */
+	/*
+	 * Not when the group has ended: the answer of one leg must not count for another that
+	 * hangs.
+	 */
 	if (io->chosen)
 		kvp_leg_unchoose(io->leg);
 	group_put(io->private);

@@ -40,14 +40,15 @@ enum kvp_io_op {
 	KVP_IO_WRITE,
 	KVP_IO_WRITE_FUA,
 	KVP_IO_FLUSH,		/* no pages */
-	KVP_IO_DISCARD,		/* nor these: @nr blocks hold nothing, and may read as anything */
+	KVP_IO_DISCARD,	/* no pages either: @nr blocks hold nothing, and may read as anything */
 };
 
-/* What an error of a device says of the next try. */
+/* What an error of a device tells about another try. */
 enum kvp_error_kind {
-	KVP_ERR_RESOURCE,	/* want of memory, tags, or space below: nothing was done, and it may be granted later */
+	/* no memory, tags, or space below: nothing was done, and a later try may work */
+	KVP_ERR_RESOURCE,
 	KVP_ERR_TRANSPORT,	/* the way to the medium, or unknown: one error is no proof */
-	KVP_ERR_MEDIUM,		/* the medium: another try is not likely to end otherwise */
+	KVP_ERR_MEDIUM,		/* the medium: another try will probably fail, too */
 };
 
 /** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
@@ -57,24 +58,25 @@ struct kvp_flight;
 
 /**
  * struct kvp_io - one request
- * @leg: where to
- * @op: what
- * @background: of no urgency (scrub)
+ * @leg: the leg that it goes to
+ * @op: the operation
+ * @background: not urgent (scrub)
  * @urgent: a caller waits for it. It must not queue behind requests without a
  *	waiter (the log, behind destage)
- * @on_purpose: the sender knows that the leg is out of use, and wants it all the same
- * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends. Of a group only
+ * @on_purpose: the sender knows that the leg is out of use, and sends it anyway
+ * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends.
+ *	Only in a group
  * @block: first block on the leg
- * @nr: number of pages, each one block; of a discard, blocks
+ * @nr: number of pages, each one block; for a discard, blocks
  * @pages: the pages; must stay until @done
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
- * @then: of io/flight.c: the caller's @done, where that comes in between
+ * @then: for io/flight.c: the caller's @done, if flight.c has set its own
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
- * @grouped, @next: of the group
- * @flight: of io/flight.c: has pages of its own with what is read. Of the flight's request: those
- *	pages are @pages
+ * @grouped, @next: for the group
+ * @flight: for io/flight.c: the flight, whose own pages are read into. In the flight's request:
+ *	@pages are its own
  * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
@@ -100,32 +102,38 @@ struct kvp_io {
 /**
  * kvp_io_submit() - start a request
  *
- * A write that fails is tried again, as far as that is of use; and it ends, with -ETIMEDOUT, when its leg is
- * left, whether that has answered or not (io/flight.h). Of a read so does one of a group.
- * Context: process; also from map, where the bios are queued on the submitter's list. Without
- * memory it may wait for what @io's leg has, until that is left (io/share.h). Else it never waits
- * for I/O.
+ * A write that fails is tried again, if that is of use. It ends with -ETIMEDOUT when its leg is
+ * left, whether that has answered or not (io/flight.h). So does a read of a group. Context:
+ * process; also from map, where the bios are queued on the submitter's list. Without memory it may
+ * wait for other requests of @io's leg, until the leg is left (io/share.h). Else it never waits for
+ * I/O.
  */
 void kvp_io_submit(struct kvp_io *io);
 
 /**
  * kvp_io_submit_all() - start @nr requests that are known together
  *
- * As kvp_io_submit() for each of them. What goes to one leg is best side by side: a device is handed that at once,
- * which costs the processor less. Those at the front may have ended when this returns.
+ * As kvp_io_submit() for each of them. Put requests for one leg side by side: the device then gets
+ * them at once, which costs the processor less. The first ones may have ended when this returns.
  */
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
 
-/** kvp_io_can_discard() - does the device of @leg offer KVP_IO_DISCARD? Any context. */
+/** kvp_io_can_discard() - true if the device of @leg offers KVP_IO_DISCARD. Any context. */
 bool kvp_io_can_discard(const struct kvp_leg *leg);
 
-/** kvp_error_is_loss() - has the medium lost it for good, beyond doubt? Plain -EIO does not say so. Any context. */
+/**
+ * kvp_error_is_loss() - true if the medium has lost it for good, beyond doubt. Plain -EIO does not
+ * say so. Any context.
+ */
 static inline bool kvp_error_is_loss(int error)
 {
 	return error == -ENODATA || error == -EILSEQ;
 }
 
-/** kvp_error_may_be_place() - may only this place be bad, so that others can be read? Plain -EIO may be anything. */
+/**
+ * kvp_error_may_be_place() - true if perhaps only this place is bad, so that others can be read.
+ * Plain -EIO may be anything.
+ */
 static inline bool kvp_error_may_be_place(int error)
 {
 	return error == -EIO || kvp_error_kind(error) == KVP_ERR_MEDIUM;
@@ -146,7 +154,10 @@ void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
 /** kvp_io_group_submit_all() - start all @nr of @ios as part of @group, see kvp_io_submit_all() */
 void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32 nr);
 
-/** kvp_io_group_wait() - wait until every request of the group has ended; before that nothing that is read is there */
+/**
+ * kvp_io_group_wait() - wait until every request of the group has ended; before that no read has
+ * its data
+ */
 void kvp_io_group_wait(struct kvp_io_group *group);
 
 /** kvp_io_sync() - submit one request and wait; returns its error */

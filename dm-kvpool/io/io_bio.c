@@ -26,7 +26,7 @@ static void bio_done(struct bio *bio)
 	struct kvp_io *io = bio->bi_private;
 	struct kvp_leg_queue *q = io->queue;
 
-	/* The first error stays: that of another part could hide that a flush failed. */
+	/* Keep the first error: the error of another part could hide that a flush failed. */
 	if (bio->bi_status && !READ_ONCE(io->error))
 		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
 	if (op_is_write(bio_op(bio)))
@@ -52,7 +52,7 @@ static blk_opf_t io_flags(const struct kvp_io *io)
 	}
 }
 
-/* How many of the pages lie side by side in memory, and so are one segment? */
+/* How many of the pages lie side by side in memory, and so are one segment. */
 static u32 neighbours(struct page **pages, u32 max)
 {
 	u32 n = 1;
@@ -63,9 +63,9 @@ static u32 neighbours(struct page **pages, u32 max)
 }
 
 /*
- * From the cache of the processor, while there is memory. The reserve is apart from that: a bio of
- * the reserve must come back to its waiter, whatever processor that runs on (R24). NULL: @io need
- * not be sent any more.
+ * Get a bio from the cache of the processor, while there is memory. The reserve is separate: a bio
+ * of the reserve must come back to its waiter, whatever processor that runs on (R24). NULL: @io
+ * need not be sent any more.
  */
 static struct bio *alloc_bio(const struct kvp_io *io, struct block_device *bdev, u32 vecs)
 {
@@ -110,7 +110,7 @@ static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 	else
 		add_blocks(bio, &io->pages[first], nr);
 	atomic_inc(&io->parts);
-	/* What has no pages is no part of what is joined. */
+	/* Requests without pages are not joined with others. */
 	if (io->urgent || io->op == KVP_IO_FLUSH || discard)
 		kvp_leg_send_now(io->leg, bio);
 	else
@@ -118,7 +118,7 @@ static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 	return true;
 }
 
-/* A flush is one part, of no blocks. What a device discards is cut where it wants that. */
+/* A flush is one part, without blocks. The device splits a discard where it wants. */
 static void submit_parts(struct kvp_io *io)
 {
 	u32 most = io->op == KVP_IO_DISCARD ? UINT_MAX / KVP_BLOCK_SIZE : BIO_MAX_VECS;
@@ -146,7 +146,7 @@ static enum kvp_fault fault_of(enum kvp_io_op op)
 	       op == KVP_IO_FLUSH ? KVP_FAULT_FLUSH : KVP_FAULT_WRITE;
 }
 
-/* What is ordered to fail is not tried again. */
+/* A failure by order is not tried again. */
 static void doom(struct kvp_io *io)
 {
 	io->doomed = true;
@@ -206,8 +206,8 @@ void kvp_io_start(struct kvp_io *io)
 }
 
 /*
- * What is plugged is handed over as a list, and only where all of it is one device's: so leg by leg. A request
- * alone has nothing to gain.
+ * The block layer hands plugged requests over as a list only if all are for one device: so go leg
+ * by leg. A single request gains nothing.
  */
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
 {
@@ -228,7 +228,7 @@ void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
 	}
 }
 
-/* One that was not set up is all zeros, which is fine. */
+/* A bio_set that was not set up is all zeros, which bioset_exit() accepts. */
 static void exit_bios(struct kvp_pool *pool)
 {
 	bioset_exit(pool->bios);

@@ -7,8 +7,8 @@ struct kvp_pool;
 /**
  * kvp_io_bio_init() - a pool's own reserve of bios, before its first I/O; 0 or -ENOMEM
  *
- * Not one for all: with a pool as a leg of another, those that wait for the
- * lower one would hold what it needs to serve them.
+ * Not one reserve for all pools: with a pool as a leg of another, waiters for the lower pool would
+ * hold the bios that it needs to serve them.
  */
 int __must_check kvp_io_bio_init(struct kvp_pool *pool);
 void kvp_io_bio_exit(struct kvp_pool *pool);

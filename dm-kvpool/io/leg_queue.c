@@ -10,23 +10,25 @@
 #include "io/share.h"
 
 #define JOINED_RESERVE	4
-#define SPARE_QUEUES	8	/* of devices that are no legs any more, and have not answered */
-#define GAP_BLOCKS	16u	/* 64 KiB: a disk is past it sooner than it has begun another request */
+#define SPARE_QUEUES	8	/* for devices that are no legs any more, and have not answered */
+/* 64 KiB: passing over that takes a disk less time than another request */
+#define GAP_BLOCKS	16u
 
 /*
- * Of one device: a leg that follows it in its place has another one, as what it was sent last may
- * never end.
+ * The queue of one device. A leg that replaces it in its place has another queue, as requests that
+ * the old device got last may never end.
  */
 struct kvp_leg_queue {
-	struct block_device *bdev;	/* NULL: of none yet; by all->lock */
+	struct block_device *bdev;	/* NULL: no device yet; by all->lock */
 	spinlock_t lock;		/* irqsave */
-	struct bio_list reads, writes;	/* that no worker has sent yet; by lock */
-	struct bio_list alone;		/* of requests that failed: to be sent one by one; by lock */
-	struct bio_list first;		/* with a waiter, whose task must not wait for the device; by lock */
+	struct bio_list reads, writes;	/* bios that no worker has sent yet; by lock */
+	struct bio_list alone;		/* bios of requests that failed: sent one by one; by lock */
+	/* bios with a waiter, whose task must not wait for the device; by lock */
+	struct bio_list first;
 	struct work_struct soon, at_once, now; /* see kick(); and for @first alone */
 	bool wrote;			/* a write was taken last; by lock */
 	bool rotational;		/* the leg seeks; by lock */
-	struct kvp_leg *leg;		/* for which a bio came last; by lock */
+	struct kvp_leg *leg;		/* leg of the last bio; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
 	atomic_t sent;			/* requests of the workers that have not ended */
 	struct kvp_share share;		/* of the reserve */
@@ -36,13 +38,13 @@ struct kvp_leg_queue {
 struct kvp_leg_queues {
 	struct workqueue_struct *wq, *urgent;
 	struct bio_set joined, reserve;
-	struct page *junk;		/* for what is read along and not looked at; 1 << @junk_order blocks */
+	struct page *junk;	/* for the gaps that are read along; 1 << @junk_order blocks */
 	unsigned int junk_order;
-	spinlock_t lock;		/* irqsave; of whose they are */
+	spinlock_t lock;		/* irqsave; for the devices of queues */
 	struct kvp_leg_queue leg[KVP_MAX_LEGS + SPARE_QUEUES];
 };
 
-/* Was it that of a device which is no leg any more, and has ended all? */
+/* True if the queue's device is no leg any more, and has ended all requests. */
 static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 {
 	u32 i;
@@ -56,8 +58,8 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 }
 
 /*
- * The queue of its device, or a free one. If there is none, a queue that another device may use
- * too.
+ * The queue of the leg's device, or a free one. If there is none, a queue that another device may
+ * use, too.
  */
 static struct kvp_leg_queue *__find_queue(const struct kvp_leg *leg)
 {
@@ -101,7 +103,7 @@ static bool is_write(const struct bio *bio)
 
 /* --- the reserve ----------------------------------------------------------------------- */
 
-/* A vector of the reserve is a full one: smaller ones are not kept for want of memory. */
+/* A vector of the reserve is a full one: smaller ones are not kept for times without memory. */
 struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *bdev, u32 vecs,
 				 blk_opf_t opf)
 {
@@ -137,10 +139,10 @@ void kvp_leg_put_bio(struct kvp_leg_queue *q, struct bio *bio)
 }
 
 /*
- * Writes are sent at once: copying or summing the next ones takes the processor for milliseconds,
- * while an idle device stands still. Reads are sent later: readers that have just been answered
- * are about to ask for the next blocks, which then go in one request. Both may send at the same
- * time, whatever there is.
+ * Writes are sent at once: copying or summing the next ones takes the processor milliseconds, and
+ * the device would be idle. Reads are sent later: readers that have just been answered will soon
+ * ask for the next blocks, which then go in one request. Both workers may send at the same time,
+ * either kind.
  */
 static void kick(struct kvp_leg_queue *q)
 {
@@ -151,9 +153,8 @@ static void kick(struct kvp_leg_queue *q)
 }
 
 /*
- * Has the device room for one more of the workers' requests? Until then what comes
- * can still become part of it: a request that was made sooner would only stand in
- * line, and the one behind it as well.
+ * True if the device has room for one more of the workers' requests. Until then more bios can still
+ * join it: a request that was made sooner would only wait in line, and so would the next one.
  */
 static bool has_room(const struct kvp_leg_queue *q, const struct bio *bio)
 {
@@ -170,7 +171,7 @@ struct run {
 
 /*
  * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): a
- * poller looks for the request of its own bio, and this one would end by chance.
+ * poller looks for the request of its own bio, and would not find this one.
  */
 struct joined {
 	struct kvp_leg_queue *q;
@@ -190,9 +191,9 @@ static unsigned int vecs_of(struct bio *bio)
 }
 
 /*
- * Sectors between the run and @bio that may be read along: where a disk seeks, what it
- * passes over costs less than to come round again. So a stream's pieces on a leg of a
- * parity1, between which lies parity, are one request. ~0: too many, or it lies before.
+ * Sectors between the run and @bio that may be read along: a disk that seeks passes over them in
+ * less time than it takes to come round again. So parts of a stream on a leg of a parity1, with
+ * parity between them, are one request. ~0: too many, or @bio lies before the run.
  */
 static sector_t gap_before(const struct kvp_leg_queue *q, const struct run *run,
 			   const struct bio *bio)
@@ -211,13 +212,13 @@ static unsigned int junk_vecs(const struct kvp_leg_queue *q, sector_t gap)
 	return (unsigned int)((gap + each - 1) / each);
 }
 
-/* Does @bio follow the run, and may it be part of the same request? */
+/* True if @bio follows the run, and may be part of the same request. */
 static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct bio *bio)
 {
 	const struct bio *last = run->bios.tail;
 	sector_t gap = gap_before(q, run, bio);
 
-	/* Short ones come from a cache, and that is no difference. */
+	/* Short bios come from a cache. That is no difference. */
 	return gap != ~0ull && !((bio->bi_opf ^ last->bi_opf) & ~KVP_BIO_CACHE) &&
 	       !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
 	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
@@ -226,7 +227,7 @@ static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct
 	       run->vecs + junk_vecs(q, gap) + vecs_of(bio) <= BIO_MAX_VECS;
 }
 
-/* Can anything that comes be part of the run? */
+/* True if a later bio can be part of the run. */
 static bool may_grow(const struct run *run)
 {
 	const struct bio *first = run->bios.head;
@@ -244,7 +245,10 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
 	bio_list_add(&run->bios, bio);
 }
 
-/* It was left just now, and its waiting requests may have been dropped before: drop them again. */
+/*
+ * If the leg was left just now, its waiting requests may have been dropped before this one came:
+ * drop them again.
+ */
 static void drop_if_left(const struct kvp_leg *leg)
 {
 	if (READ_ONCE(leg->left_at))
@@ -252,7 +256,7 @@ static void drop_if_left(const struct kvp_leg *leg)
 }
 
 /*
- * True if the requests of @leg have no waiter any more, as in drop_unsent(), or it is another
+ * True if the requests of @leg have no waiter any more, as in drop_unsent(), or the leg has another
  * device by now.
  */
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
@@ -270,9 +274,10 @@ static void joined_done(struct bio *bio)
 	struct bio *part;
 	unsigned long flags;
 
-	atomic_dec_return(&q->sent);	/* ordered: pairs with has_room(), after what waits was added */
+	/* ordered: pairs with has_room(), after waiting bios were added */
+	atomic_dec_return(&q->sent);
 	if (status && parts.head != parts.tail && !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
-		/* it is unknown which of them is bad, or only the gap */
+		/* it is unknown which bio is bad; perhaps only the gap is */
 		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &parts);
@@ -282,7 +287,10 @@ static void joined_done(struct bio *bio)
 		return;
 	}
 	kick(q);
-	/* The last part may be all that the pool waited for: then the bios' set goes, and so does @q. */
+	/*
+	 * The last part may be the last request of the pool: then the bios' set goes, and so does
+	 * @q.
+	 */
 	bio_put(bio);
 	while ((part = bio_list_pop(&parts))) {
 		part->bi_status = status;
@@ -331,7 +339,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 
 /* --- the workers --------------------------------------------------------------------------- */
 
-/* Whose turn it is: what has to go alone, else reads and writes in turns. */
+/* The next list to send from: bios that must go alone, else reads and writes in turns. */
 static struct bio_list *next_list(struct kvp_leg_queue *q)
 {
 	if (!bio_list_empty(&q->alone))
@@ -341,7 +349,7 @@ static struct bio_list *next_list(struct kvp_leg_queue *q)
 	return &q->reads;
 }
 
-/* What is to be sent now: false if there is nothing, or *@first has to wait for room. */
+/* Take a run to send now. False if there is nothing, or *@first has to wait for room. */
 static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **first)
 {
 	struct bio_list *from;
@@ -357,7 +365,7 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 	       (bio_list_empty(&run->bios) ||
 		(from != &q->alone && goes_on(q, run, bio_list_peek(from)))))
 		add_to_run(q, run, bio_list_pop(from));
-	/* a run that cannot grow any more may as well wait for the device */
+	/* a run that cannot grow any more may wait for the device */
 	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
 		*first = run->bios.head;
 		bio_list_merge(from, &run->bios);
@@ -370,8 +378,8 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 }
 
 /*
- * While a worker had them in hand, the end of a request saw nothing that waits. So the worker
- * looks again for room when they are back on the list: one sees the other.
+ * While a worker had bios in hand, the end of a request saw none waiting. So the worker looks again
+ * for room when they are back on the list: one of the two sees the other.
  */
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
@@ -386,8 +394,8 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 }
 
 /*
- * One at a time: the device may block us because of requests of others. If it does not, it gets all
- * of them at once: a task that has to wait for it hands over its plug first.
+ * One at a time: the device may block this worker because of requests of others. If it does not, it
+ * gets all of them at once: a task that has to wait for it hands over its plug first.
  */
 static void send(struct kvp_leg_queue *q)
 {
@@ -444,8 +452,8 @@ static bool is_full(struct kvp_leg *leg)
 }
 
 /*
- * True if it would block us until a change or a reset of the device is done. It may be frozen just
- * after this look.
+ * True if submitting would block until a change or a reset of the device is done. The device may be
+ * frozen just after this look.
  */
 static bool is_frozen(const struct kvp_leg *leg)
 {
@@ -465,8 +473,8 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	unsigned long flags;
 
 	/*
-	 * A worker sends it later, and may wait; perhaps as part of a request, which ends by an
-	 * interrupt.
+	 * A worker sends it later, and may wait; perhaps as part of a joined request, which ends by
+	 * an interrupt.
 	 */
 	bio_clear_polled(bio);
 	bio->bi_opf &= ~REQ_NOWAIT;
@@ -479,7 +487,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	drop_if_left(leg);
 }
 
-/* Before all that waits here, and by a worker of its own. */
+/* Queue it before all that waits here, for a worker of its own. */
 static void enqueue_first(struct kvp_leg *leg, struct bio *bio)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
@@ -555,7 +563,7 @@ void kvp_io_drop(struct kvp_leg *leg)
 	}
 }
 
-/* As much in one piece as there is. */
+/* Allocate as many blocks in one piece as possible. */
 static struct page *alloc_junk(unsigned int *order)
 {
 	struct page *page;
@@ -576,7 +584,7 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 	pool->leg_queues = qs;
 	if (!qs)
 		return -ENOMEM;
-	/* Of their own: a worker that waits for its device must not keep other work waiting. */
+	/* Separate queues: a worker that waits for its device must not delay other work. */
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	qs->urgent = alloc_workqueue("kvpool-legs-w", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	qs->junk = alloc_junk(&qs->junk_order);
@@ -614,7 +622,7 @@ void kvp_leg_queues_exit(struct kvp_pool *pool)
 		destroy_workqueue(qs->wq);
 	if (qs->urgent)
 		destroy_workqueue(qs->urgent);
-	/* One that was not set up is all zeros, which is fine. */
+	/* A bio_set that was not set up is all zeros, which bioset_exit() accepts. */
 	bioset_exit(&qs->joined);
 	bioset_exit(&qs->reserve);
 	if (qs->junk)

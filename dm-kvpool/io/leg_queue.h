@@ -2,21 +2,19 @@
 /*
  * Bios for a leg that has no room for them now.
  *
- * A device takes as many requests as it has tags, and blocks the submitter of
- * one more until one of them ends: a disk behind a simple bridge has a single tag.
- * A submitter to several legs would then wait for the slowest of them at every
- * step, while the others have nothing to do. So what a leg has no room for waits
- * in its queue, for two workers of its own, either of which sends whatever there is: one runs at
- * once, and is called for writes and for what failed as one request, the other soon, where all that waits
- * are reads. Reads and writes take turns: a reader must not wait for all that destage has
- * brought. And what follows one another on the
- * device goes as one request: with so few tags its own queue has nothing to join. Such
- * a request is made when the device has room for it, or when it cannot grow. Of
- * a disk that seeks, reads are also joined over a small gap, which is read along.
+ * A device takes as many requests as it has tags, and blocks the submitter of one more until one of
+ * them ends. A disk behind a simple bridge has a single tag. A submitter to several legs would then
+ * wait for the slowest of them at every step, while the others are idle. So bios that a leg has no
+ * room for wait in its queue, for two workers of its own. Either sends whatever there is. One runs
+ * at once: it is queued for writes and for bios of a joined request that failed. The other runs
+ * soon: it is queued if only reads wait. Reads and writes take turns, so that a reader does not
+ * wait for all of destage's writes. Neighbours on the device go as one request: with so few tags
+ * its own queue has nothing to join. A request is made when the device has room for it, or when it
+ * cannot grow. On a disk that seeks, reads are also joined over a small gap, which is read along.
  *
- * A queue is a device's, not a leg's: a device that hangs keeps what it has, and the leg that takes
- * its place has no part in that. What still waits here when a leg is left is not sent any more: it
- * ends with a timeout (kvp_io_drop()).
+ * A queue belongs to a device, not to a leg: a device that hangs keeps its requests, and the leg
+ * that takes its place is not affected. Requests that still wait here when a leg is left are not
+ * sent any more: they end with a timeout (kvp_io_drop()).
  */
 #ifndef KVP_LEG_QUEUE_H
 #define KVP_LEG_QUEUE_H
@@ -35,14 +33,17 @@ int __must_check kvp_leg_queues_init(struct kvp_pool *pool);
 /** kvp_leg_queues_exit() - after the last bio has ended. Context: process. */
 void kvp_leg_queues_exit(struct kvp_pool *pool);
 
-/** kvp_leg_crowded() - would a bio have to wait, for the device or for others? Any context. */
+/**
+ * kvp_leg_crowded() - true if a bio would have to wait, for the device or for other bios. Any
+ * context.
+ */
 bool kvp_leg_crowded(struct kvp_leg *leg);
 
 /**
  * kvp_leg_send() - submit @bio, or leave it to the leg's workers
  *
- * What is left to them is not polled any more. Context: as submit_bio_noacct(). Of a write
- * kvp_leg_sent() must be told.
+ * A bio that the workers send is not polled any more. Context: as submit_bio_noacct(). The caller
+ * must call kvp_leg_sent() when a write has ended.
  */
 void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
 
@@ -50,7 +51,7 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
  * kvp_leg_send_now() - submit @bio at once; the caller waits for the device if need be
  *
  * For requests that must not queue behind others. If the device has not answered for a second, the
- * workers send it instead. The caller must tell kvp_leg_sent() of a write.
+ * workers send it instead. The caller must call kvp_leg_sent() when a write has ended.
  */
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 
@@ -64,7 +65,7 @@ struct kvp_leg_queue *kvp_leg_queue(struct kvp_leg *leg);
 
 /**
  * kvp_leg_reserved_bio() - a bio of the reserve for @bdev, whose queue is @q; NULL: the device has
- * its share of them (io/share.h). Never waits.
+ * its whole share (io/share.h). Never waits.
  */
 struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *bdev, u32 vecs,
 				 blk_opf_t opf);
@@ -77,7 +78,7 @@ struct kvp_share *kvp_leg_share(struct kvp_leg_queue *q);
  */
 void kvp_leg_put_bio(struct kvp_leg_queue *q, struct bio *bio);
 
-/** kvp_leg_sent() - a write has ended. Any context. Reads are counted by kvp_leg_choose(). */
+/** kvp_leg_sent() - a write has ended. Any context. kvp_leg_choose() counts reads. */
 void kvp_leg_sent(struct kvp_leg_queue *q);
 
 #endif /* KVP_LEG_QUEUE_H */

@@ -10,13 +10,14 @@
 
 #define FLUSH_LEGS	16u	/* at once: what a stack has room for */
 #define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */
-#define STREAM_AHEAD	32	/* requests that a stream's leg may have beyond the least */
+/* requests that a stream's leg may have more than the least busy one */
+#define STREAM_AHEAD	32
 
 /*
- * One that answers wins over one that has not for a second. Then less in flight wins. Between
- * equals a disk whose head is there already, and else the block's address decides, in steps of 1
- * MiB: so that a long stream goes to all legs, and to each in long pieces. A stream of small
- * requests stays with its leg for such a piece, so that what waits there can go as one request.
+ * A leg that answers wins over one that has not for a second. Then the one with less in flight
+ * wins. Between equals a disk whose head is there already wins. Else the block's address decides,
+ * in steps of 1 MiB: so a long stream goes to all legs, and to each in long pieces. A stream of
+ * small requests stays with its leg for such a piece, so that waiting ones can go as one request.
  */
 static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 {
@@ -33,8 +34,8 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 }
 
 /*
- * Is @leg, a disk that seeks, reading what comes right before @block, within a step, and
- * has it not too much to do? What does not seek gains more by sharing.
+ * True if @leg, a disk that seeks, reads the blocks right before @block, within a step, and is not
+ * too busy. Legs that do not seek gain more by sharing.
  */
 static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
 {
@@ -60,10 +61,10 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block)
 	return best;
 }
 
-/* A read that a user's bio makes is no flight: the watch looks at these numbers. */
+/* A read by a user's bio is no flight: the watch looks at these numbers. */
 void kvp_leg_choose_this(struct kvp_leg *leg)
 {
-	/* First the time: one that is old by accident would say that the leg hangs. */
+	/* First the time: an old one would look as if the leg hangs. */
 	if (!atomic_read(&leg->in_flight))
 		WRITE_ONCE(leg->asked, jiffies);
 	/*
@@ -112,8 +113,8 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 }
 
 /*
- * A device whose flush failed may have lost any write since the last good
- * one, so it cannot stay (R20), unless it is all there is.
+ * A device whose flush failed may have lost any write since the last good one, so it cannot stay
+ * (R20), unless it is the last one.
  */
 static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 {
@@ -124,7 +125,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
-		/* All that a cache has was written with FUA. */
+		/* All blocks on a cache were written with FUA. */
 		if (!kvp_leg_usable(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
 			continue;
 		ios[n].leg = &pool->legs[i];

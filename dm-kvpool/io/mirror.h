@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Legs that have the same: which one is read, and flushing all. */
+/* Legs with the same contents: choosing one to read, and flushing all. */
 #ifndef KVP_MIRROR_H
 #define KVP_MIRROR_H
 
 #include "core/core.h"
 
 /**
- * kvp_leg_best_copy() - the leg of @v to read @block of it from, which is on all; NULL: none is in
+ * kvp_leg_best_copy() - the leg of @v to read @block from, if all legs have it; NULL: none is in
  * use. Any context.
  */
 struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block);
@@ -14,18 +14,21 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block);
 /**
  * kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight
  *
- * Of a parity1 they are all in one chunk.
+ * In a parity1 the blocks are all in one chunk.
  */
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
-/** kvp_leg_choose_copy() - the same of legs of @v, which all have the same at @block of each */
+/** kvp_leg_choose_copy() - the same for legs of @v that all have the same at @block */
 struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr);
 
-/** kvp_leg_choose_log() - the same of what lies at kvp_log_place() on a cache, which may be on that leg only */
+/**
+ * kvp_leg_choose_log() - the same for blocks at kvp_log_place() on a cache; they may be on that leg
+ * only
+ */
 struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at, u32 nr);
 
-/** kvp_leg_choose_this() - count a read of @leg as in flight, where there is no choice */
+/** kvp_leg_choose_this() - count a read of @leg as in flight, if there is no choice */
 void kvp_leg_choose_this(struct kvp_leg *leg);
 
 /** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */

@@ -2,10 +2,10 @@
 /*
  * A device's share of the pool's reserve of bios.
  *
- * Without memory a request is sent with a bio of the reserve. A device that hangs keeps what it
- * has, also when its leg is out. So each device has at most its share, and the reserve is as large
- * as the shares of all: what one device keeps, no other waits for (R28). A sender whose device has
- * its whole share waits until one of those bios is back, until there is memory, or until its
+ * Without memory a request is sent with a bio of the reserve. A device that hangs keeps its bios,
+ * also when its leg is out. So each device has at most its share, and the reserve is as large as
+ * the shares of all: no device waits for bios that another one keeps (R28). A sender whose device
+ * has its whole share waits until one of those bios is back, until there is memory, or until its
  * request need not be sent any more.
  */
 #ifndef KVP_SHARE_H
@@ -21,9 +21,9 @@ struct kvp_io;
 #define KVP_BIO_SHARE	2	/* bios of the reserve that a device may have at a time */
 
 /**
- * struct kvp_share - of one device
+ * struct kvp_share - the share of one device
  * @out: bios of the reserve that it has
- * @back: for its senders
+ * @back: its senders wait here
  */
 struct kvp_share {
 	atomic_t out;
@@ -32,19 +32,19 @@ struct kvp_share {
 
 void kvp_share_init(struct kvp_share *s);
 
-/** kvp_share_take() - one more; false if the device has its share. Never waits. */
+/** kvp_share_take() - take one more; false if the device has its share. Never waits. */
 bool kvp_share_take(struct kvp_share *s);
 
-/** kvp_share_put() - one is back in the reserve. Any context. */
+/** kvp_share_put() - a bio is back in the reserve. Any context. */
 void kvp_share_put(struct kvp_share *s);
 
-/** kvp_share_used() - has the device any? Any context. */
+/** kvp_share_used() - true if the device has a bio of the reserve. Any context. */
 bool kvp_share_used(const struct kvp_share *s);
 
 /**
  * kvp_share_wait() - wait until the device may have one more, 100 ms at most
  *
- * False: @io need not be sent any more. Its leg was left, and its waiter has gone on, or shall.
+ * False: @io need not be sent any more. Its leg was left, and its waiter has gone on, or must.
  * Context: process.
  */
 bool kvp_share_wait(struct kvp_share *s, const struct kvp_io *io);
