@@ -16,7 +16,7 @@ for d in a b; do
 	loop=$(losetup --direct-io=on -b 4096 -f --show /dev/$d)
 	at_exit "losetup -d $loop"
 	loops+=("$loop")
-	expect_eq "$(cat "/sys/block/${loop#/dev/}/queue/write_cache") $(cat "/sys/block/${loop#/dev/}/queue/fua")" "write back 0" "cache and FUA"
+	expect_eq "$(cat "/sys/block/${loop#/dev/}/queue/write_cache") $(cat "/sys/block/${loop#/dev/}/queue/fua")" "write back 0" "cache and FUA" # printed elsewhere: write back
 done
 dmsetup create p --table "0 $(sectors_of 40) kvpool - 3 format name=p log_size=8M mirror 2 ${loops[*]}"
 table=$(dmsetup table p)
