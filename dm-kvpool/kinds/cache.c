@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kind cache: SSDs with the log, or with clean blocks, each with all of that; and no homes. */
+/*
+ * The kind cache: SSDs with the log, or with clean blocks. Each SSD has all of that; there are no
+ * homes.
+ */
 #include "core/core.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
@@ -12,7 +15,7 @@ u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
 	return 0;
 }
 
-/* What is in its log is in RAM as well, once the pool runs. A recovery has to read it. */
+/* Once the pool runs, RAM has the contents of the log, too. A recovery has to read the log. */
 u32 kvp_cache_needed(const struct kvp_vdev *v)
 {
 	const struct kvp_pool *pool = v->pool;
@@ -20,7 +23,7 @@ u32 kvp_cache_needed(const struct kvp_vdev *v)
 	return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
 }
 
-/* With the log, and the power, acknowledged blocks would be lost. */
+/* If the log is lost together with the power, acknowledged blocks are lost. */
 u32 kvp_cache_survives(const struct kvp_vdev *v)
 {
 	u32 usable = kvp_vdev_usable(v), least = kvp_log_needs(v->g);

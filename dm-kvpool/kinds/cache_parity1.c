@@ -15,7 +15,7 @@ static const struct kvp_leg *only_log_leg(const struct kvp_vdev *v, struct kvp_p
 	return &v->legs[at.leg];
 }
 
-/* Nothing is read ahead: a segment is put together of what all legs have, after it has come. */
+/* Nothing is read ahead: a segment is made from the blocks of all legs, after they were read. */
 static void load_segment(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
 	rec->seg.lsn = lsn;

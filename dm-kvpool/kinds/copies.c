@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kinds mirror and single: every leg has every block, at the same place. Nothing else goes
- * with a block.
+ * The kinds mirror and single: every leg has every block, at the same place. There are no blocks
+ * besides.
  */
 #include "core/core.h"
 #include "home/coalesce.h"
@@ -66,7 +66,7 @@ static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64
 {
 }
 
-/* All legs have the same at the same place, in one request each. */
+/* All legs have the page at the same place, in one request each. */
 static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 		     struct page *page)
 {

@@ -10,35 +10,34 @@
 /** kvp_vdev_kinds - the operations of each kind, by its number on disk */
 extern const struct kvp_vdev_ops *const kvp_vdev_kinds[];
 
-extern const struct kvp_vdev_ops kvp_copies_ops;	/* of a single too, which is a mirror of one leg */
+/* also for a single, which is a mirror of one leg */
+extern const struct kvp_vdev_ops kvp_copies_ops;
 extern const struct kvp_vdev_ops kvp_parity1_ops;
 extern const struct kvp_vdev_ops kvp_cache_ops;
 extern const struct kvp_vdev_ops kvp_cache_parity1_ops;
 
 /**
- * kvp_homes_needed() - kvp_vdev_needed() of a vdev with data: it needs the same legs whatever else
- * is going on
+ * kvp_homes_needed() - kvp_vdev_needed() for a vdev with data: it needs the same legs at all times
  */
 u32 kvp_homes_needed(const struct kvp_vdev *v);
 
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
 
-/** kvp_homes_join() - what all vdevs with data bring: homes, and roots of the table */
+/** kvp_homes_join() - kvp_vdev_ops.join for all vdevs with data: homes, and roots of the table */
 u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 
 /**
- * kvp_too_few_homes() - nothing is done: the entry fails with its legs, which are not those of a
- * cache
+ * kvp_too_few_homes() - does nothing: the entry fails with its legs, which are not those of a cache
  */
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
 
-/* Of both kinds of cache. */
+/* For both kinds of cache. */
 u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 
-/* A loop over all vdevs comes to a cache, too: it has nothing of what the loop is about. */
+/* Loops over all vdevs call these for a cache, too, which has no homes or rows. */
 int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
 		   struct kvp_log_at behind, u32 *leaves);
 u32 kvp_none(const struct kvp_vdev *v);

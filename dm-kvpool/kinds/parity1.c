@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kind parity1: each block is on one leg, and with it goes the parity of its row
+ * The kind parity1: each block is on one leg, and the parity of its row on another
  * (docs/design/parity.md).
  *
- * The rows themselves are home/row.c and home/home_row.c; those of a log that is read,
- * recovery/rows.c.
+ * The rows themselves are in home/row.c and home/home_row.c; in a recovery, in recovery/rows.c.
  */
 #include <linux/err.h>
 
@@ -74,8 +73,8 @@ static u32 no_gap(const struct kvp_vdev *v)
 }
 
 /*
- * Whole stripes, while all legs are there (R7). Without one the write would destroy what only the
- * parity has, and a power cut alone would lose it.
+ * Whole stripes, while all legs are there (R7). Without one leg the write would overwrite the
+ * parity that its blocks are made from, and a power cut alone would lose them.
  */
 static u32 may_be_direct(const struct kvp_vdev *v, u64 block, u32 n)
 {
@@ -112,7 +111,7 @@ static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, 
 	return kvp_batch_add_at(b, tp->v, at, page);
 }
 
-/* With the first block of a row its parity. */
+/* The scrub of a row's first block covers its parity. */
 static int scrub_row(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare)
 {
 	struct kvp_pool *pool = at->v->pool;
