@@ -158,13 +158,13 @@ struct kvp_why {
 	char text[KVP_WHY_LEN];
 };
 
-/** kvp_cache_kind() - is a vdev of that kind a cache? */
+/** kvp_cache_kind() - true if a vdev of that kind is a cache */
 static inline bool kvp_cache_kind(u32 kind)
 {
 	return kind == KVP_VDEV_CACHE || kind == KVP_VDEV_CACHE_PARITY1;
 }
 
-/** kvp_is_cache() - does it carry the log, or clean blocks, and no blocks of the pool? */
+/** kvp_is_cache() - true if it carries the log, or clean blocks, and no blocks of the pool */
 static inline bool kvp_is_cache(const struct kvp_geometry *g)
 {
 	return kvp_cache_kind(g->kind);
@@ -256,7 +256,7 @@ static inline bool kvp_is_parity1(const struct kvp_geometry *g)
 	return g->kind == KVP_VDEV_PARITY1;
 }
 
-/** kvp_has_data() - do blocks of the pool live on the vdev? */
+/** kvp_has_data() - true if blocks of the pool live on the vdev */
 static inline bool kvp_has_data(const struct kvp_geometry *g)
 {
 	return !kvp_is_cache(g);
@@ -469,7 +469,8 @@ static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
 }
 
 /**
- * kvp_log_holds_discard() - is the log large enough for chunks of so many blocks? 0: there are none
+ * kvp_log_holds_discard() - true if the log is large enough for chunks of so many blocks; 0: there
+ * are none
  *
  * The parity of the rows that one discard begins and ends in must fit into it with that.
  */
@@ -536,7 +537,9 @@ int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_bloc
 int __must_check kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 				  struct kvp_why *why);
 
-/** kvp_geometry_check() - is a geometry read from a device sound for a leg of @leg_blocks? */
+/**
+ * kvp_geometry_check() - check that a geometry read from a device is sound for a leg of @leg_blocks
+ */
 int __must_check kvp_geometry_check(const struct kvp_geometry *g, u64 leg_blocks,
 				    struct kvp_why *why);
 
@@ -703,7 +706,7 @@ static inline u64 kvp_sb_roots(const struct kvp_sb *sb)
 	return n;
 }
 
-/** kvp_sb_newer() - does @a win over @b? */
+/** kvp_sb_newer() - true if @a wins over @b */
 static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
 {
 	return a->epoch != b->epoch ? a->epoch > b->epoch : a->sequence > b->sequence;
@@ -719,7 +722,7 @@ struct kvp_rec {
 	u32 vdev;		/* of a parity; 0 for all others */
 };
 
-/** kvp_rec_has_payload() - does a block follow for this record? */
+/** kvp_rec_has_payload() - true if a block of payload follows for this record */
 static inline bool kvp_rec_has_payload(const struct kvp_rec *r)
 {
 	return r->kind == KVP_REC_DATA || r->kind == KVP_REC_PARITY || r->kind == KVP_REC_CLEAN;
@@ -796,11 +799,15 @@ int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u
 				u64 pool_nonce, u64 log_nonce, u64 lsn, u64 pool_blocks,
 				struct kvp_log_hdr *h, struct kvp_why *why);
 
-/** kvp_log_rows_known() - has the pool the vdev and row of each parity record of an entry that decodes? */
+/**
+ * kvp_log_rows_known() - true if the pool has the vdev and row of each parity record of an entry
+ * that decodes
+ */
 bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct kvp_log_hdr *h);
 
 /**
- * kvp_log_epoch() - is here an entry header that this pool wrote, in whatever activation?
+ * kvp_log_epoch() - find out whether an entry header is here that this pool wrote, in any
+ * activation
  * @buf: @avail blocks
  * @pool_nonce: of the pool
  * @epoch: result
@@ -818,13 +825,13 @@ struct kvp_log_at {
 	u32 rec;
 };
 
-/** kvp_log_before() - does @a come before @b? */
+/** kvp_log_before() - true if @a comes before @b */
 static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
 {
 	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
 }
 
-/** kvp_log_same() - are they the same place? */
+/** kvp_log_same() - true if they are the same place */
 static inline bool kvp_log_same(struct kvp_log_at a, struct kvp_log_at b)
 {
 	return a.lsn == b.lsn && a.rec == b.rec;

@@ -2,7 +2,7 @@
 #include "format/generations.h"
 #include "format/logplace.h"
 
-/* Does the newest generation hold an entry, if the log's last one is at @last_lsn? */
+/* True if the newest generation holds an entry, when the log's last one is at @last_lsn. */
 static bool newest_is_empty(const struct kvp_sb *sb, u64 last_lsn)
 {
 	return sb->generation_count && last_lsn < sb->generations[sb->generation_count - 1].next_lsn;

@@ -24,7 +24,9 @@
  */
 void kvp_generation_end(struct kvp_sb *sb, u64 next_lsn, u64 last_lsn, u32 last_csum);
 
-/** kvp_generations_full() - is there no room for one more, whose last entry is at @last_lsn? */
+/**
+ * kvp_generations_full() - true if there is no room for one more, whose last entry is at @last_lsn
+ */
 bool kvp_generations_full(const struct kvp_sb *sb, u64 last_lsn);
 
 /** kvp_generations_trim() - forget those that sb->log_tail has passed */

@@ -14,7 +14,7 @@ const char *kvp_kind_word(u32 kind);
 /** kvp_kind_find() - the kind of that name; 0: there is none */
 u32 kvp_kind_find(const char *word);
 
-/** kvp_kind_takes() - may a vdev of that kind, which there is, have so many legs? */
+/** kvp_kind_takes() - true if a vdev of that kind, which must exist, may have so many legs */
 bool kvp_kind_takes(u32 kind, u32 nr_legs);
 
 #endif /* KVP_KIND_H */

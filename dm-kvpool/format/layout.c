@@ -215,7 +215,7 @@ static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end, u32 
 	}
 }
 
-/* Is there a vdev of this shape? */
+/* True if a vdev may have this shape. */
 static bool shape_known(const struct kvp_geometry *g)
 {
 	switch (g->kind) {

@@ -150,7 +150,7 @@ static int refuse(struct kvp_why *why, u64 lsn, const char *what)
 	return -EUCLEAN;
 }
 
-/* May @h be believed so far that its sum can be computed? */
+/* True if @h is sound enough to compute its sum. */
 static bool hdr_length_sound(const struct kvp_log_hdr *h, u32 avail)
 {
 	return h->rec_count <= (KVP_MAX_ENTRY_BLOCKS << KVP_BLOCK_SHIFT) / sizeof(struct kvp_disk_rec) &&

@@ -81,7 +81,7 @@ u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare)
 	return mates;
 }
 
-/* Can more carry the log together with @a than with @b? They can spare the same. */
+/* True if more vdevs can carry the log together with @a than with @b. Both can spare the same. */
 static bool leads_before(const struct kvp_geometry *a, const struct kvp_geometry *b)
 {
 	if (a->segment_blocks != b->segment_blocks)

@@ -19,7 +19,9 @@
 /** kvp_cache_find() - index of the cache vdev, or -1 */
 int kvp_cache_find(const struct kvp_sb *sb);
 
-/** kvp_cache_lowers() - would the log on the cache make the pool survive less? There is a cache. */
+/**
+ * kvp_cache_lowers() - true if the pool would survive less with the log on its cache, which exists
+ */
 bool kvp_cache_lowers(const struct kvp_sb *sb);
 
 #define KVP_CACHE_FEATURES	(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1 | KVP_INCOMPAT_LOG_WINDOW)
@@ -30,14 +32,14 @@ u64 kvp_cache_features(const struct kvp_sb *sb);
 /** kvp_cache_say() - set them, so that a module that does not know such a cache leaves the pool alone */
 void kvp_cache_say(struct kvp_sb *sb);
 
-/** kvp_log_on_cache() - does a cache carry the log? */
+/** kvp_log_on_cache() - true if a cache carries the log */
 static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 {
 	return !kvp_has_data(&sb->vdevs[sb->log_vdev]);
 }
 
 /**
- * kvp_log_stays() - may the log keep its data over a restart, and bring it home later?
+ * kvp_log_stays() - true if the log may keep its data over a restart, and bring it home later
  *
  * True for the log of a cache. False for a pool with a parity1: its rows may be half written at
  * home, and without a leg one would have to know which (R6).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/sbring.h"
 
-/* Is there anything in the ring, or may there be? */
+/* True if the ring holds anything, or may do so. */
 static bool in_use(const struct kvp_sb_rings *r, u32 ring)
 {
 	u32 slot;

@@ -62,7 +62,7 @@ static inline bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64
 void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid);
 
 /**
- * kvp_summary_valid() - is it the summary of the segment at @lsn, as that leg has it?
+ * kvp_summary_valid() - true if it is the summary of the segment at @lsn, as that leg has it
  * @most: the era that changes have now: it names none above
  */
 bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid, u64 lsn,

@@ -412,7 +412,10 @@ static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 		sb->roots[i] = le64_to_cpu(d->roots[i]);
 }
 
-/* Is the device too small for what is on it, which was larger? @sb may be used to tell whose leg it is. */
+/*
+ * True if the device has become too small for the leg on it. Then @sb may be used to tell which leg
+ * it is.
+ */
 static int check_size(const struct kvp_sb *sb, u64 leg_blocks, struct kvp_why *why)
 {
 	u64 made = sb->legs[sb->leg_index].size_blocks;

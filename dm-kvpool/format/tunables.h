@@ -65,7 +65,7 @@ int __must_check kvp_tunable_parse(unsigned int id, const char *text, u64 *value
  */
 int __must_check kvp_bytes_parse(const char *text, u64 *bytes);
 
-/** kvp_tunable_allows() - is @value, a number, in the range of the tunable? */
+/** kvp_tunable_allows() - true if @value, a number, is in the range of the tunable */
 bool kvp_tunable_allows(unsigned int id, u64 value);
 
 /** kvp_tunable_print() - the value as text, plain bytes; returns the length as snprintf() */

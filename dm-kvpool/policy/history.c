@@ -203,7 +203,10 @@ int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp
 	}
 }
 
-/* Is a discard of whole stripes that @block is in, before @limit, newer than @v, which may be NULL? The newest: into @at. */
+/*
+ * True if a discard of whole stripes covers @block, is before @limit, and newer than @v, which may
+ * be NULL. @at receives the newest.
+ */
 static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at limit,
 			    const struct kvp_past_version *v, struct kvp_log_at *at)
 {

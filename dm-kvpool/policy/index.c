@@ -85,7 +85,7 @@ static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i, const s
 			       (e->old ? REST_OLD : 0));
 }
 
-/* May the caller write there? Without the lock of the block that is there, if one is. */
+/* True if the caller may write there. Without the lock of the block that is there, if any. */
 static bool is_free(const struct kvp_index *ix, u32 place)
 {
 	return !(READ_ONCE(*rest_of(ix, place)) & REST_LIVE);

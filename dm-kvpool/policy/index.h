@@ -11,7 +11,7 @@
  *
  * From block to place it is a hash table of chains. Slots hold the block's whole number,
  * never a part of a hash, so an answer is the block's own or there is none. What the
- * place then holds has to match the slot's crc32c before anybody may use it (R26).
+ * place then holds has to match the slot's crc32c before any code may use it (R26).
  *
  * The table grows by linear hashing (Litwin, VLDB'80): a new chunk of slots brings a
  * quarter as many buckets, and each of these takes its blocks from one older bucket.
@@ -124,7 +124,7 @@ struct kvp_index_entry {
  *
  * Return: 0, -EINVAL (@most is 0 or over KVP_INDEX_MAX_PLACES) or -ENOMEM.
  * Context: may sleep, and allocates with GFP_KERNEL: where I/O may wait for the caller,
- * in a memalloc_noio_save() section. Before anybody else knows @ix.
+ * in a memalloc_noio_save() section. The caller is the only user of @ix.
  */
 int kvp_index_init(struct kvp_index *ix, u32 most, u64 seed);
 
@@ -251,7 +251,7 @@ void kvp_index_hit(struct kvp_index *ix, u64 key, u32 place);
 bool kvp_index_next(struct kvp_index *ix, u32 *place, u32 end, struct kvp_index_entry *e);
 
 /**
- * kvp_index_check() - is everything as it must be? For tests; takes time for each place.
+ * kvp_index_check() - check that the index is consistent. For tests; takes time for each place.
  *
  * Return: NULL, or what is wrong.
  * Context: @ix must not change meanwhile.

@@ -129,7 +129,7 @@ u64 kvp_s3_bytes(u32 capacity);
  * @gfp: as for kvp_s3_alloc()
  *
  * Return: 0, -EINVAL (over KVP_S3_MAX_CAPACITY) or -ENOMEM.
- * Context: may sleep. Before anybody else knows @c.
+ * Context: may sleep. The caller is the only user of @c.
  */
 int kvp_s3_init(struct kvp_s3 *c, u32 capacity, u64 seed, gfp_t gfp);
 
@@ -226,7 +226,7 @@ struct kvp_s3_table *kvp_s3_resize(struct kvp_s3 *c, struct kvp_s3_table *t,
 				   kvp_s3_drop_fn drop, void *arg);
 
 /**
- * kvp_s3_check() - is everything as it must be? For tests; takes time for each slot.
+ * kvp_s3_check() - check that the cache is consistent. For tests; takes time for each slot.
  *
  * Every slot is on exactly one of the free list, small and main; what is on a queue
  * is found through the hash table and nothing else is; counts agree; the ghost and

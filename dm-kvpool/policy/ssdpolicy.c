@@ -126,7 +126,7 @@ enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 
 /* --- what stays ------------------------------------------------------------------- */
 
-/* Was it worth while to let blocks in? */
+/* See whether letting blocks in was worth it. */
 static void judge(struct kvp_ssd_policy *p, const struct kvp_index_entry *e)
 {
 	if (e->dirty || e->meta)

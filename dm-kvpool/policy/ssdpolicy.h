@@ -102,7 +102,7 @@ int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_p
 void kvp_ssd_exit(struct kvp_ssd_policy *p);
 
 /**
- * kvp_ssd_bypass() - is this request one of those that do not go through the cache?
+ * kvp_ssd_bypass() - true if this request does not go through the cache
  * @ask: KVP_ASK_*
  * @blocks: of the request
  * @run: of the stream that it belongs to, kvp_run_note()
@@ -114,7 +114,10 @@ void kvp_ssd_exit(struct kvp_ssd_policy *p);
  */
 bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
 
-/** kvp_ssd_may_bypass() - may it, if its stream is long enough? Else nothing need be noted of it. Context: any. */
+/**
+ * kvp_ssd_may_bypass() - true if it may bypass the cache once its stream is long enough. Else the
+ * stream need not be noted. Context: any.
+ */
 bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
 
 /**
@@ -203,7 +206,10 @@ u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full);
  */
 u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full);
 
-/** kvp_ssd_slows() - are writers slowed down? The same as kvp_ssd_accept() != ~0, without a division. */
+/**
+ * kvp_ssd_slows() - true if writers are slowed down. The same as kvp_ssd_accept() != ~0, without a
+ * division.
+ */
 bool kvp_ssd_slows(u64 capacity, u64 dirty);
 
 /**

@@ -127,7 +127,10 @@ void kvp_registry_gone(struct kvp_pool *pool)
 	mutex_unlock(&lock);
 }
 
-/* Has the device not answered yet what a pool has asked it, which does not wait for that any more? */
+/*
+ * True if the device has a request of a pool that it has not answered, and that the pool does not
+ * wait for any more.
+ */
 static bool has_strays(struct block_device *bdev)
 {
 	struct kvp_instance *inst;

@@ -78,7 +78,7 @@ void kvp_registry_linger(struct kvp_pool *pool);
 void kvp_registry_gone(struct kvp_pool *pool);
 
 /**
- * kvp_registry_answered() - has each of these devices answered whatever pools have asked it?
+ * kvp_registry_answered() - true if each of these devices has answered all requests of pools
  *
  * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY, in words.
  * Context: process.
@@ -105,7 +105,7 @@ int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
 void kvp_registry_reserved(struct kvp_instance *inst);
 
 /**
- * kvp_bdevs_overlap() - is it the same device, or is one a partition of the other?
+ * kvp_bdevs_overlap() - true for the same device, or if one is a partition of the other
  *
  * Device-mapper is one holder, whatever its devices are, and may open one device
  * twice. That a disk cannot be claimed beside its partition is left to the kernel,

@@ -121,7 +121,10 @@ int kvp_requests_again(struct kvp_requests *r, struct bio *bio, u32 count);
 /** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */
 void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti);
 
-/** kvp_requests_give_back() - are bios that would have to wait to be ended with BLK_STS_DM_REQUEUE? Any context. */
+/**
+ * kvp_requests_give_back() - true if bios that would have to wait must end with BLK_STS_DM_REQUEUE.
+ * Any context.
+ */
 bool kvp_requests_give_back(struct kvp_requests *r);
 
 #endif /* KVP_REQUEST_H */

@@ -147,19 +147,19 @@ static struct block_device *same_device(struct kvp_target *t, struct block_devic
 	return NULL;
 }
 
-/* Does the table name more vdevs than the pool has, as it should? */
+/* True if the table names more vdevs than the pool has, as it should. */
 static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.add && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
-/* Does it leave out the cache that the pool has, as it should? */
+/* True if the table leaves out the pool's cache, as it should. */
 static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
-/* May the cache go, or have other SSDs? */
+/* Check whether the cache may go, or have other SSDs. */
 static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -177,7 +177,7 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 	return ret;
 }
 
-/* Could they be added? No I/O: that comes when the device is resumed. */
+/* Check whether the vdevs could be added. No I/O: that comes when the device is resumed. */
 static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -198,7 +198,7 @@ static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	return ret;
 }
 
-/* Is it this pool's table at all, whatever its legs are? */
+/* Check that the table is this pool's, whatever its legs are. */
 static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
@@ -215,7 +215,10 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	return 0;
 }
 
-/* May the running pool go on with this table? @devs: its legs there, in the pool's order. */
+/*
+ * Check whether the running pool may go on with this table. @devs: its legs there, in the pool's
+ * order.
+ */
 static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs,
 			struct kvp_refusal *r)
 {
