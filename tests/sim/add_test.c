@@ -152,7 +152,7 @@ static void full_main(void *arg)
 	for (block = 0; block < 420; block++)
 		host_read_check(h, block);
 	if (!h->ssd_reads)
-		sim_fail("nothing was read from the cache: the tale is not what it says");
+		sim_fail("nothing was read from the cache: the case was not set up");
 	host_write(h, 21, 4, true);
 	host_flush(h);
 }
@@ -245,7 +245,7 @@ static void lost_leaf_main(void *arg)
 	kvp_table_shrink(h->pool, true);
 	kvp_rcache_drop(h->pool);
 	if (!host_read(h, end - 5, data))
-		sim_fail("a block was read, though nobody knows its sum");
+		sim_fail("a block was read, though its sum is lost");
 	host_read_check(h, end);
 	if (h->pool->sb->poisoned_blocks != end % KVP_PTRS_PER_PAGE)
 		sim_fail("%llu blocks are poisoned, not %llu", h->pool->sb->poisoned_blocks,

@@ -78,7 +78,7 @@ static void stall_log(struct play *p)
 static void expect_in_flight(struct play *p)
 {
 	if (!p->host.pool->fill->busy)
-		sim_fail("no fill is in flight: the scene is not what it says");
+		sim_fail("no fill is in flight: the case was not set up");
 }
 
 /* --- scenes ----------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void enter(struct play *p)
 	before = pool->sb->checkpoint;
 	host_sleep(20000);
 	if (pool->sb->checkpoint != before || !kvp_log_used(pool))
-		sim_fail("a checkpoint for what nobody would miss");
+		sim_fail("a checkpoint for clean blocks alone");
 	host_checkpoint(&p->host);
 	if (kvp_log_used(pool))
 		sim_fail("%llu blocks of the log are in use", kvp_log_used(pool));
@@ -175,7 +175,7 @@ static void fill_behind(struct play *p, u64 block, bool discard)
 	else
 		host_write(&p->host, block, 1, false);
 	if (!kvp_log_build_entry(pool))
-		sim_fail("no entry can be built: the scene is not what it says");
+		sim_fail("no entry can be built: the case was not set up");
 	stall_log(p);
 	mutex_unlock(&pool->log->build_lock);
 	host_sleep(5);
@@ -189,7 +189,7 @@ static void race(struct play *p, bool discard)
 	host_flush(&p->host);
 	host_checkpoint(&p->host);
 	if (kvp_wbuf_any(p->host.pool, FIRST + 5, 1))
-		sim_fail("it is not home: the scene is not what it says");
+		sim_fail("it is not home: the case was not set up");
 	disks_release_all();
 	host_sleep(50);
 	/* a copy there must match the table */

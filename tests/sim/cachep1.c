@@ -161,7 +161,7 @@ static u32 check_log(struct scene *s)
 		read_log(s, r);
 		n = r->entries;
 		if (n > 3 * s->start.cache && !r->made)
-			sim_fail("nothing had to be made: the scene is not what it says");
+			sim_fail("nothing had to be made: the case was not set up");
 	}
 	kfree(r);
 	return n;
@@ -210,7 +210,7 @@ static void park(struct scene *s)
 		host_flush(&s->host);
 	}
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u of %u versions are parked: the scene is not what it says",
+		sim_fail("%u of %u versions are parked: the case was not set up",
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
@@ -252,7 +252,7 @@ static void without_any(struct scene *s)
 		entries += check_log(s);
 	}
 	if (entries < 100)
-		sim_fail("%u entries: the scene is not what it says", entries);
+		sim_fail("%u entries: the case was not set up", entries);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
 	host_cache_check(&s->host);
@@ -380,7 +380,7 @@ static struct kvp_spilled some_parked(struct scene *s)
 			kvp_wbuf_unlock(pool, block);
 	}
 	if (!p.lsn)
-		sim_fail("none is parked: the scene is not what it says");
+		sim_fail("none is parked: the case was not set up");
 	return p;
 }
 
@@ -486,7 +486,7 @@ static void leaves(struct scene *s)
 	less.cache_parity = false;
 	write_mixed(s, 12);
 	if (!kvp_log_rows_bytes(s->host.pool))
-		sim_fail("there is no parity: the scene is not what it says");
+		sim_fail("there is no parity: the case was not set up");
 	if (host_shrink(&s->host, &less))
 		sim_fail("not without its cache: %s", s->host.refusal.why);
 	expect_log(s, false);
@@ -538,14 +538,14 @@ static void neighbours_come_round(struct scene *s)
 			block = straddle(s, nr);
 	}
 	if (!block)
-		sim_fail("the log never stood between neighbours: the scene is not what it says");
+		sim_fail("the log never stood between neighbours: the case was not set up");
 	kvp_scache_alike(pool, block, nr, &at);
 	if (!kvp_scache_intact(pool, &at))
 		sim_fail("they lie there, and are said not to");
 	host_write_each(&s->host, 300, 1);
 	kvp_scache_alike(pool, block + nr - 1, 1, &last);
 	if (last.block)
-		sim_fail("the log has not come over the last one: the scene is not what it says");
+		sim_fail("the log has not come over the last one: the case was not set up");
 	if (kvp_scache_intact(pool, &at))
 		sim_fail("the log has come over one of them, and they are said to lie there");
 	host_stop(&s->host);

@@ -57,7 +57,7 @@ static void parts_of_rows(struct both *t)
 	host_write(&t->host, 90, 1, true);
 	host_checkpoint(&t->host);
 	if (!t->host.pool->log->ssd_blocks[KVP_LOG_PARITY])
-		sim_fail("no parity was logged: the test is not what it says");
+		sim_fail("no parity was logged: the case was not set up");
 }
 
 /* Parity in the log that counts an old version of a block, and a new one beside it. */
@@ -199,7 +199,7 @@ static void full_log_has_room_for_parity(struct both *t)
 	for (i = 0; i < 400 && !kvp_log_short(t->host.pool); i++)
 		host_sleep(50);
 	if (!kvp_log_short(t->host.pool))
-		sim_fail("%llu of %llu blocks of the log are used: the test is not what it says",
+		sim_fail("%llu of %llu blocks of the log are used: the case was not set up",
 			 kvp_log_used(t->host.pool), kvp_log_window(log->pool->log_vdev->g));
 	t->cuts_from = disks.trace.nr;
 	t->positions = 6;
@@ -242,7 +242,7 @@ static void test_main(void *arg)
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
 	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !t->host.pool->parity)
-		sim_fail("the log is on vdev %u: the test is not what it says",
+		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->log_vdev->index);
 	kvp_admit_stop(t->host.pool);
 	/* Checkpoints come when a test asks for them. */
@@ -411,7 +411,7 @@ static bool cut_the_chain(struct both *t, const struct trace *trace)
 {
 	u32 tries = min(opt.images, 16u) + 4, i, first = 0, last = 0, span;
 	u32 n = find_chain(trace, t->nonce, &first, &last);
-	bool good = expect(n > 1, "%u entries of a chain: the test is not what it says", n);
+	bool good = expect(n > 1, "%u entries of a chain: the case was not set up", n);
 
 	span = last + (last - first) - first + 8;
 	for (i = 0; good && i < tries; i++) {

@@ -354,7 +354,7 @@ static void live_and_log_behind(struct tale *t)
 	host_flush(h);
 	d = kvp_wbuf_find(h->pool, 5);
 	if (!d)
-		sim_fail("it is home already: the tale is not what it says");
+		sim_fail("it is home already: the case was not set up");
 	t->hurt = kvp_log_place(g, d->lsn, 0).block;
 	t->segment = kvp_log_place(g, kvp_log_segment_end(g, d->lsn) - g->segment_blocks, 0).block;
 	t->behind = t->segment + g->segment_blocks;
@@ -526,7 +526,7 @@ static void live_and_fill_the_log(struct tale *t)
 	if (kvp_log_used(h->pool) < kvp_log_window(g) / (t->start.parity ? 5 : 2) ||
 	    (t->start.cache_dirty > USUAL_WINDOW && !t->start.parity &&
 	     kvp_log_used(h->pool) <= USUAL_WINDOW))
-		sim_fail("%llu blocks are in the log: the tale is not what it says",
+		sim_fail("%llu blocks are in the log: the case was not set up",
 			 kvp_log_used(h->pool));
 }
 
@@ -563,7 +563,7 @@ static void live_and_lose_the_ssds(struct tale *t)
 	sim_spawn("flush", flush_task, t);
 	host_sleep(400);
 	if (t->flushed)
-		sim_fail("FLUSH was answered before what the lost log held was home");
+		sim_fail("FLUSH was answered before the contents of the lost log were home");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(400);
@@ -601,7 +601,7 @@ static void live_and_take_the_ssds_out(struct tale *t)
 	sim_spawn("flush", flush_task, t);
 	host_sleep(400);
 	if (t->flushed)
-		sim_fail("FLUSH was answered before what it asked for was home");
+		sim_fail("FLUSH was answered before its blocks were home");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(400);
@@ -627,7 +627,7 @@ static void live_and_lose_open_intents(struct tale *t)
 	host_write(h, 64, 48, false);
 	host_sleep(1500);
 	if (list_empty(&h->pool->log->bypass))
-		sim_fail("no intent is open: the tale is not what it says");
+		sim_fail("no intent is open: the case was not set up");
 	lose_the_ssds_by_order(t);
 	host_sleep(400);
 	expect_log(t, true);
@@ -654,11 +654,11 @@ static void live_and_lose_everything(struct tale *t)
 		disks_kill(i);
 	host_sleep(8000);
 	if (!kvp_pool_faulted(h->pool))
-		sim_fail("nobody has noticed: the tale is not what it says");
+		sim_fail("the loss was not noticed: the case was not set up");
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
 		kvp_leg_give_up(host_leg(h, i), "a superblock write failed");
 	if (!READ_ONCE(h->pool->log_moving))
-		sim_fail("the log does not move: the tale is not what it says");
+		sim_fail("the log does not move: the case was not set up");
 	if (!kvp_commit_sync(h->pool))
 		sim_fail("all is durable in a log that is lost");
 	host_stop(h);

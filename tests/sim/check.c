@@ -193,13 +193,13 @@ static int start_as_before(struct look *l)
 	return host_start(&l->host, l->crash->o, &old);
 }
 
-/* An SSD that begins anew may be nobody's for a moment, but not once the others say what it is. */
+/* An SSD that begins anew may have no label for a moment, but not once the others name it. */
 static void expect_old(const struct look *l)
 {
 	const struct crash *c = l->crash;
 
 	if (c->anew && memcmp(l->host.pool->sb->legs[__ffs(c->anew)].uuid, c->old_uuid, sizeof(c->old_uuid)))
-		sim_fail("what has begun anew is refused");
+		sim_fail("an SSD that has begun anew is refused");
 }
 
 static void look_main(void *arg)
@@ -226,7 +226,10 @@ static void look_main(void *arg)
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
 		l->refused = start_without_cache(l);
 	if (l->refused) {
-		/* It may have been recorded out by then, and nobody else have what it lacks. */
+		/*
+		 * It may have been recorded out by then, and no other leg have the blocks that it
+		 * lacks.
+		 */
 		if (!l->may_refuse || (l->crash->given_up && !strstr(l->host.refusal.why, "in sync")))
 			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
 		return;

@@ -41,9 +41,9 @@ struct crash {
 	/* position from which on a cache must be there, or not; 0: it does not change */
 	u32 joins_at, leaves_at;
 	bool each_leg;		/* look at every image without each of the legs, too */
-	bool astray;		/* home writes were lost or went elsewhere, and nobody was told: */
+	bool astray;		/* home writes were lost or went elsewhere, unnoticed: */
 				/* what is in flight by intent may hold anything (R5) */
-	bool rotten;		/* an SSD is, and nobody has noticed yet */
+	bool rotten;		/* an SSD has rotten blocks, not noticed yet */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

@@ -46,7 +46,7 @@ static u32 levels(const struct host *h)
 	u32 n = h->pool->vdevs[0].g->levels;
 
 	if (n != sim_least_levels)
-		sim_fail("the table has %u levels: the test is not what it says", n);
+		sim_fail("the table has %u levels: the case was not set up", n);
 	return n;
 }
 
@@ -758,7 +758,7 @@ static void scrub_holds_up_no_write(struct trouble *t)
 	host_flush(h);
 	host_read_check(h, 9 * LEAF + 7);
 	if (t->scrubbed)
-		sim_fail("the scrub did not wait: the test is not what it says");
+		sim_fail("the scrub did not wait: the case was not set up");
 	disks_release(1);
 	while (!t->scrubbed)
 		host_sleep(1);

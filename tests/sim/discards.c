@@ -86,7 +86,7 @@ static void test(const char *kind, const char *what, void (*run)(struct discards
 static void expect_holes(struct discards *t, u32 nr)
 {
 	if (t->host.pool->wbuf->nr_holes != nr)
-		sim_fail("%u discards are pending, not %u: the test is not what it says",
+		sim_fail("%u discards are pending, not %u: the case was not set up",
 			 t->host.pool->wbuf->nr_holes, nr);
 }
 
@@ -249,7 +249,7 @@ static void zeros_in_a_stream(struct discards *t)
 	host_write(h, 251, 53, false);
 	host_flush(h);
 	if (h->pool->log->intent_blocks < before + 48 + 45)
-		sim_fail("%llu intents: the test is not what it says",
+		sim_fail("%llu intents: the case was not set up",
 			 h->pool->log->intent_blocks - before);
 	read_range(t, 160, 144);
 	host_checkpoint(h);
@@ -407,7 +407,7 @@ static void trim_after_checkpoint(struct discards *t)
 	host_discard(h, 100, 60);
 	host_flush(h);
 	if (!host_try_home(h))
-		sim_fail("there was a checkpoint: the test is not what it says");
+		sim_fail("there was a checkpoint: the case was not set up");
 	checkpoints = pool->sb->checkpoint;
 	kvp_trim_unquiesce(pool);
 	flush_work(&pool->trim->work);
@@ -528,14 +528,14 @@ static void passed_down_late(struct discards *t)
 	host_discard(h, 208, 16);
 	host_flush(h);
 	if (!host_try_home(h))
-		sim_fail("there was a checkpoint: the test is not what it says");
+		sim_fail("there was a checkpoint: the case was not set up");
 	checkpoints = pool->sb->checkpoint;
 	t->cuts_from = disks.trace.nr;
 	kvp_trim_unquiesce(pool);
 	/* The second discard is there by its checkpoint. */
 	expect_passed(t, &told, 16 + 72 + 16, 16 + 72 + 16);
 	if (!t->start.rotational && pool->sb->checkpoint == checkpoints)
-		sim_fail("legs were told of what no checkpoint knew");
+		sim_fail("legs were told of discards that no checkpoint had");
 	read_range(t, 96, 190);
 	host_write(h, 104, 20, true);
 	read_range(t, 96, 190);
@@ -614,13 +614,13 @@ static void passed_down_together(struct discards *t)
 	host_discard(h, 32 * 7, 24);
 	host_checkpoint(h);
 	if (!t->start.rotational && (pool->passdown->nr != 9 || pool->passdown->ready != 9))
-		sim_fail("%u ranges, %u of them ready: the test is not what it says",
+		sim_fail("%u ranges, %u of them ready: the case was not set up",
 			 pool->passdown->nr,
 			 pool->passdown->ready);
 	host_write(h, 299, 1, false);
 	host_flush(h);
 	if (!host_try_home(h))
-		sim_fail("there was a checkpoint: the test is not what it says");
+		sim_fail("there was a checkpoint: the case was not set up");
 	checkpoints = pool->sb->checkpoint;
 	kvp_range_lock(&pool->ranges, &lock, 40, 40);
 	init_completion(&t->busy);

@@ -2,7 +2,7 @@
 /*
  * Devices while a machine runs. Requests end in an order chosen by the seed; a
  * write changes what reads see when it ends. Its pages are copied when it is
- * submitted and compared when it ends: nobody may touch a page in flight.
+ * submitted and compared when it ends: no code may change a page in flight.
  */
 #include <stdlib.h>
 
@@ -70,7 +70,9 @@ bool kvp_io_can_discard(const struct kvp_leg *leg)
 	return !disks.no_discards;
 }
 
-/* What is discarded may read as anything: as before, as zeros, or as what nobody has written. */
+/*
+ * A discarded block may read as anything: as before, as zeros, or as data that was never written.
+ */
 static struct blk *junk(u32 disk, u64 block)
 {
 	struct blk *old = image_blk(&disks.img[disk], block);
@@ -252,7 +254,7 @@ static bool sabotage_loses(u32 disk, const struct kvp_io *io, enum kvp_io_op op)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Two writes of one block in flight: the order of their arrival is nobody's choice. */
+/* Two writes of one block are in flight: the order of their arrival is not defined. */
 static void check_overlap(u32 disk, const struct kvp_io *io)
 {
 	u32 i;
@@ -260,7 +262,7 @@ static void check_overlap(u32 disk, const struct kvp_io *io)
 	for (i = 0; i < nr_in_flight; i++) {
 		const struct kvp_io *o = in_flight[i].io;
 
-		/* Of a leg that is out: what lands there in the end is nobody's. */
+		/* The leg is out: it does not matter what it writes there in the end. */
 		if (o->stray)
 			continue;
 		if (in_flight[i].disk == disk && is_write(o->op) && io->block < o->block + o->nr &&
@@ -442,7 +444,7 @@ static void end_read(const struct in_flight *f)
 	u32 i;
 
 	for (i = 0; i < f->io->nr; i++) {
-		/* Nobody waits for it: nobody may have the page. */
+		/* It has no waiter: no other code may have the page. */
 		if (f->io->stray && page_ref_count(f->io->pages[i]->head) > 1)
 			sim_fail("block %llu of disk %u is read late, into a page that is in use",
 				 (u64)f->io->block + i, f->disk);
@@ -454,7 +456,7 @@ static void end_read(const struct in_flight *f)
 }
 
 /*
- * Nobody waits for it: its pages may be used for something else by now, before the device has
+ * It has no waiter: its pages may be used for something else by now, before the device has
  * taken them. The trace has what gets there in the end.
  */
 static void end_stray(const struct in_flight *f)

@@ -121,7 +121,7 @@ static bool golden_superblock_test(void)
 	sb->incompat = 1;
 	kvp_sb_encode(sb, d);
 	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -EOPNOTSUPP,
-		       "accepted with extents that nobody knows");
+		       "accepted with unknown extents");
 	memset(d, 0, sizeof(*d));
 	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -ENODATA, "zeros");
 	free(sb);

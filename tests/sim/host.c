@@ -174,7 +174,8 @@ static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 }
 
 /*
- * R29: no leg is behind, whatever power cuts there were, but one of which somebody has put an older state back.
+ * R29: no leg is behind, whatever power cuts there were, except one that was put back to an older
+ * state.
  * Labels that lie with good sums may say so of any.
  */
 static void check_lags(struct kvp_pool *pool, const struct host_start *hs)
@@ -242,7 +243,7 @@ static bool has_label(const struct image *img, u64 first)
 	return false;
 }
 
-/* Before anybody writes more of them. */
+/* Before any task writes more of them. */
 static void expect_labels(const struct kvp_pool *pool)
 {
 	u32 i;
@@ -307,7 +308,7 @@ void host_stop(struct host *h)
 		host_sleep(10);
 	for (i = 0; i < disks.nr; i++)
 		if (disks.bdev[i].holds)
-			sim_fail("disk %u is held by nobody", i);
+			sim_fail("disk %u is not held", i);
 	if (sim_memory_in_use())
 		sim_fail("%u objects or pages are still allocated after the stop",
 			 sim_memory_in_use());
@@ -337,7 +338,8 @@ static void expect_closed(struct host *h, const struct kvp_waiter *w)
 
 	for (i = 0; w->flushed && i < KVP_MAX_OPEN_INTENTS; i++)
 		if (b[i].phase != KVP_DIRECT_FREE && b[i].mark.lsn < w->lsn)
-			sim_fail("who waited for %llu was answered, and intents at %llu are open", w->lsn, b[i].mark.lsn);
+			sim_fail("a waiter for %llu was answered, intents at %llu are open",
+				 w->lsn, b[i].mark.lsn);
 }
 
 static int wait_durable(struct host *h, u64 seq)
@@ -530,7 +532,7 @@ bool host_try_home(struct host *h)
 	flush_work(&pool->destage->work);
 	kvp_wbuf_set_limit(pool, limit);
 	if (kvp_wbuf_nr_logged(pool->wbuf))
-		sim_fail("%u versions are not home: the test is not what it says",
+		sim_fail("%u versions are not home: the case was not set up",
 			 kvp_wbuf_nr_logged(pool->wbuf));
 	return pool->sb->checkpoint == checkpoints;
 }
@@ -538,7 +540,7 @@ bool host_try_home(struct host *h)
 void host_home_without_checkpoint(struct host *h)
 {
 	if (!host_try_home(h))
-		sim_fail("there was a checkpoint: the test is not what it says");
+		sim_fail("there was a checkpoint: the case was not set up");
 }
 
 void host_write_by_intent(struct host *h, u64 block, u32 count)
@@ -548,7 +550,7 @@ void host_write_by_intent(struct host *h, u64 block, u32 count)
 	host_write(h, block, count, false);
 	host_sleep(1500);
 	if (h->pool->log->intent_blocks == before)
-		sim_fail("no intents: the test is not what it says");
+		sim_fail("no intents: the case was not set up");
 }
 
 void host_occupy_destage(struct host *h)
@@ -621,7 +623,7 @@ static void happen(struct host *h, void (**what)(struct host *h))
 		now(h);
 }
 
-/* Whoever shrinks the cache or fills it may come between. */
+/* Tasks that shrink the cache or fill it may run in between. */
 static bool read_cached(struct host *h, u64 block, struct page *page)
 {
 	struct page *cached = kvp_rcache_get(h->pool, block);
@@ -935,7 +937,7 @@ void host_cache_check(struct host *h)
 	/* A large index may still be on its way. */
 	if (h->pool->scache->v)
 		flush_work(&h->pool->scache->grow_work);
-	rcu_read_lock();	/* nobody comes between */
+	rcu_read_lock();	/* no other task runs in between */
 	check_ssd(h, spare);
 	wrong = kvp_rcache_check(h->pool);
 	if (wrong)

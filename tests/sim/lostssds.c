@@ -85,7 +85,7 @@ static void release(struct loss *l, u32 i)
 static void expect_lost(struct loss *l, u32 i, bool lost)
 {
 	if (kvp_leg_usable(host_leg(&l->host, ssd(l, i))) == lost)
-		sim_fail("SSD %u is %sgiven up: the scene is not what it says", i,
+		sim_fail("SSD %u is %sgiven up: the case was not set up", i,
 			 lost ? "not " : "");
 }
 
@@ -160,7 +160,7 @@ static void one_after_the_other(struct loss *l)
 	expect_lost(l, last - 1, true);
 	expect_lost(l, last, false);
 	if (l->flushed || kvp_log_used(h->pool) == 0)
-		sim_fail("a superblock was written: the scene is not what it says");
+		sim_fail("a superblock was written: the case was not set up");
 	disks_kill(ssd(l, last));
 	release(l, last);
 	expect_lost(l, last, true);
@@ -223,7 +223,7 @@ static void one_lacks_the_end(struct loss *l)
 	host_write(&l->host, HOME, 3, false);
 	begin_flush(l);
 	if (l->flushed)
-		sim_fail("FLUSH was answered: the scene is not what it says");
+		sim_fail("FLUSH was answered: the case was not set up");
 }
 
 static void expect_recovered(struct loss *l)

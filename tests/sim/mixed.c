@@ -82,8 +82,7 @@ static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
 	host_write(&t->host, block, n, false);
 	host_sleep(1500);
 	if (t->host.pool->log->intent_blocks != before + count)
-		sim_fail("%llu blocks from %llu on went by intent, not %u: the test is not what "
-			 "it says",
+		sim_fail("%llu blocks from %llu on went by intent, not %u: the case was not set up",
 			 t->host.pool->log->intent_blocks - before, block, count);
 }
 
@@ -160,7 +159,7 @@ static void data_over_open_intents(struct mixed *t)
 	/* No FLUSH, which would close them. */
 	host_sleep(1500);
 	if (t->host.pool->log->nr_bypass != 1)
-		sim_fail("%u intents are open: the test is not what it says",
+		sim_fail("%u intents are open: the case was not set up",
 			 t->host.pool->log->nr_bypass);
 	t->cuts_from = disks.trace.nr;
 	if (!home_without_checkpoint(t))

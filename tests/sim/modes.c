@@ -217,7 +217,7 @@ static void hanging_main(void *arg)
 	log_some(c);
 	stall(c, 0, 1, disks.data_start, disks.data_start + POOL_BLOCKS);
 	if (c->is_set)
-		sim_fail("the mode is set before what the log held is home");
+		sim_fail("the mode is set before the contents of the log are home");
 	expect_place(c, c->start.writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
 }
 
@@ -525,14 +525,14 @@ static void cancel_too_late(struct change *c)
 	begin_to_drain(c);
 	host_sleep(200);
 	if (h->pool->drain->state != KVP_DRAIN_RUNNING)
-		sim_fail("it has moved already: the tale is not what it says");
+		sim_fail("it has moved already: the case was not set up");
 	if (kvp_drain_cancel(h->pool) != -EBUSY)
 		sim_fail("it moves, and yet was cancelled");
 	release(c);
 	wait_for_drain(c);
 	expect_place(c, KVP_CACHE_WRITETHROUGH);
 	if (kvp_drain_cancel(h->pool) != -ENOENT)
-		sim_fail("what has moved was cancelled");
+		sim_fail("a log that has moved was cancelled");
 }
 
 /* A suspend does not wait for a drain of the log: neither off the cache, nor onto it. */
@@ -570,7 +570,7 @@ static void drain_main(void *arg)
 	expect_place(c, KVP_CACHE_WRITETHROUGH);
 	begin_to_drain(c);
 	if (h->pool->drain->state != KVP_DRAIN_DONE)
-		sim_fail("what is on the legs is drained");
+		sim_fail("a log on the legs is drained");
 	set_mode(c, KVP_CACHE_WRITEBACK);
 	/* one by one where a window is larger: with so much in the log it does not move at once */
 	for (i = 0; i < 200; i++)
@@ -628,11 +628,11 @@ static void silent_main(void *arg)
 	host_stop(h);
 	begin(c);
 	if (!h->pool->recovery.kept)
-		sim_fail("nothing is left in the log: the tale is not what it says");
+		sim_fail("nothing is left in the log: the case was not set up");
 	for (i = data_legs(c); i < c->start.legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all written data is home"))
-		sim_fail("the cache has left with what was there alone: %s", h->refusal.why);
+		sim_fail("the cache has left with the only copy of blocks: %s", h->refusal.why);
 	if (h->pool->table->poisoned)
 		sim_fail("%llu blocks are given up", h->pool->table->poisoned);
 	disks.nr_faults = 0;

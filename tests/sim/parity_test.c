@@ -167,7 +167,7 @@ static void partial_rows(struct parity_test *t)
 	host_write(&t->host, 81, 6, false);
 	host_checkpoint(&t->host);
 	if (!host_cached(&t->host, 64) || !host_cached(&t->host, 86))
-		sim_fail("what came home is not in the RAM cache");
+		sim_fail("a block that came home is not in the RAM cache");
 	host_cache_check(&t->host);
 	host_write(&t->host, 3, 3, false);
 	host_write(&t->host, 90, 1, true);
@@ -284,7 +284,7 @@ static void full_log_has_room_for_parity(struct parity_test *t)
 	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
 		host_sleep(50);
 	if (!kvp_log_short(h->pool))
-		sim_fail("the log is not full: the test is not what it says");
+		sim_fail("the log is not full: the case was not set up");
 	t->cuts_from = disks.trace.nr;
 	t->positions = 8;
 	for (i = 0; i < disks.nr; i++)
@@ -372,7 +372,7 @@ static void tail_inside_a_row(struct parity_test *t)
 		inside += t->pair_lsn[i - PAIR_LAG] && t->pair_lsn[i - PAIR_LAG] <= tail &&
 			  t->pair_lsn[i] > tail;
 	if (!inside)
-		sim_fail("the tail is inside no row: the test is not what it says");
+		sim_fail("the tail is inside no row: the case was not set up");
 	hold_table(t, false);
 	wait_for_completion(&t->filled);
 }
@@ -495,7 +495,7 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 	}
 	if (pool->sb->checkpoint != checkpoint || pool->log->intent_blocks != intents + 12 * 40 ||
 	    pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
-		sim_fail("%u intents are open: the test is not what it says", pool->log->nr_bypass);
+		sim_fail("%u intents are open: the case was not set up", pool->log->nr_bypass);
 }
 
 /* The log says that whole stripes are discarded; then they are written by intent. */
@@ -574,7 +574,7 @@ static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 	disks_fault(FAULT_LOST_WRITE, at.leg, at.block, at.block);
 	host_scrub(&t->host, &healed, &unrepaired);
 	if (healed || kvp_leg_usable(host_leg(&t->host, at.leg)))
-		sim_fail("a leg that did not keep what healed a block is in use");
+		sim_fail("a leg that lost the healed contents of a block is in use");
 	expect_read(t, kvp_row_block(g, row, 1), false);
 }
 
@@ -701,12 +701,12 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 
 			if (host_read(&t->host, block + i, data) ||
 			    memcmp(data, g->data[i], KVP_BLOCK_SIZE))
-				sim_fail("block %llu is not what was read at once", block + i);
+				sim_fail("block %llu differs from a read of several", block + i);
 		}
 	}
 	free(g);
 	if (!missing)
-		sim_fail("no chunk is missing: the test is not what it says");
+		sim_fail("no chunk is missing: the case was not set up");
 }
 
 /* --- reads of neighbours from all legs at once, without a lock -------------------------------- */
@@ -754,7 +754,7 @@ static void wide_reads_rebuild(struct parity_test *t)
 				all += made;
 			}
 	if (!all == !!t->start.missing)
-		sim_fail("%u blocks made: the test is not what it says", all);
+		sim_fail("%u blocks made: the case was not set up", all);
 }
 
 /* The first block from @block on whose leg is missing, and another block of its row. */
@@ -853,9 +853,9 @@ static void wide_read_across_a_write(struct parity_test *t)
 	if (host_read_wide_check(&t->host, twins.block, 1))
 		sim_fail("a block was made of a row that was written meanwhile");
 	if (t->host.amid_wide)
-		sim_fail("nothing happened: the test is not what it says");
+		sim_fail("nothing happened: the case was not set up");
 	if (host_read_wide_check(&t->host, twins.block, 1) != 1)
-		sim_fail("a block was not made of a row that nobody writes");
+		sim_fail("a block was not made from a row without writes");
 }
 
 static void twin_task(void *arg)
@@ -1032,7 +1032,7 @@ static bool chain_is_cut_short(struct parity_test *t)
 	cut_at(disks.trace.nr, logged);
 	good = good && live(t, only_start, logged, 2);
 	at = last_of_chain();
-	good = good && expect(at, "no chain: the test is not what it says");
+	good = good && expect(at, "no chain: the case was not set up");
 	cut_at(at, cut);
 	good = good && live(t, only_start, cut, 3) && cut_second_recovery(t);
 	free_images(logged);
@@ -1149,7 +1149,7 @@ static bool cut_behind_chain(struct chain_test *c, u32 percent)
 	note_chain(c);
 	cut_half(at + (disks.trace.nr - at) * percent / 100, c->img);
 	free_images(logged);
-	return good && expect(at, "no chain: the test is not what it says\n");
+	return good && expect(at, "no chain: the case was not set up\n");
 }
 
 static bool chain_cannot_be_read(struct parity_test *t)
@@ -1216,7 +1216,7 @@ static bool chain_in_place_of_a_rotten_one_is_cut_short(struct parity_test *t)
 	at = last_of_chain();
 	free_images(c.img);
 	cut_at(at, c.img);
-	good = good && expect(at, "no other chain: the test is not what it says\n");
+	good = good && expect(at, "no other chain: the case was not set up\n");
 	for (missing = 0; good && missing < 3; missing++)
 		good = chain_start_without(&c, BIT(missing), "another chain was begun");
 	good = good && expect(c.refusals, "no start was refused\n");
@@ -1251,7 +1251,7 @@ static void two_are_lost(void *arg)
 	for (block = 64; block < 80; block++)
 		expect_read(t, block, block == 64 || block == 68);
 	if (t->host.pool->recovery.torn_accepted)
-		sim_fail("what was damaged under a closed intent was taken for torn");
+		sim_fail("damage under a closed intent was taken for a torn write");
 }
 
 /*

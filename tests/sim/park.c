@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Versions that are durable on an SSD cache and have given their pages back: whoever reads
- * them gets them, they go home in order, and what no SSD has any more is lost, and nothing
- * else, and says so.
+ * Spilled versions: durable on an SSD cache, without pages. Readers get them, and they go home in
+ * order. A version that no SSD has any more is lost, and no other; reads of its block fail.
  */
 #include <stdlib.h>
 
@@ -51,7 +50,7 @@ static void park(struct scene *s)
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT);
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u of %u versions are parked: the scene is not what it says",
+		sim_fail("%u of %u versions are parked: the case was not set up",
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
@@ -74,7 +73,7 @@ static void check_order(struct kvp_pool *pool)
 	spin_unlock(&pool->wbuf->lock);
 	if (first && (first->lsn < pool->log->tail ||
 		      (kvp_log_home_mark(pool, ~0ull, &mark) && mark.lsn > first->lsn)))
-		sim_fail("the tail has passed what is not home, or may");
+		sim_fail("the tail has passed versions that are not home, or may");
 }
 
 /* By address, and of each block in the order of the log. */
@@ -126,7 +125,7 @@ static u64 some_parked(struct scene *s, u64 *at)
 		if (parked)
 			return block;
 	}
-	sim_fail("none is parked: the scene is not what it says");
+	sim_fail("none is parked: the case was not set up");
 	return 0;
 }
 
@@ -199,7 +198,7 @@ static void zeros(struct scene *s)
 		host_flush(h);
 	}
 	if (h->pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u are parked: the scene is not what it says", h->pool->wbuf->nr_lone);
+		sim_fail("%u are parked: the case was not set up", h->pool->wbuf->nr_lone);
 	read_parked(s);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
@@ -237,7 +236,7 @@ static void rotten(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* A version that is rotten, and was overwritten since, is missed by nobody. */
+/* A version that is rotten, and was overwritten since, is not needed. */
 static void rotten_and_overwritten(struct scene *s)
 {
 	u64 at = 0, block;
@@ -266,7 +265,7 @@ static void silent_for_a_time(struct scene *s)
 	host_destage(&s->host);
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf->nr_lone)
-		sim_fail("none is parked any more: the scene is not what it says");
+		sim_fail("none is parked any more: the case was not set up");
 	check_sweep(s->host.pool);
 	disks.nr_faults = 0;
 	come_home(s);
@@ -303,7 +302,10 @@ static void ssds_die(struct scene *s)
 		disks_kill(i);
 	parked = h->pool->wbuf->nr_lone;
 	disks_release_all();
-	/* Somebody finds out: from then on nobody is told that anything is durable, until the log has moved. */
+	/*
+	 * The loss is found: from then on no waiter for durability is answered, until the log has
+	 * moved.
+	 */
 	host_write(h, 8, 1, false);
 	host_flush(h);
 	if (!kvp_has_data(h->pool->log_vdev->g))
@@ -360,7 +362,7 @@ static void leave_parked(struct scene *s)
 	/* The tail may not pass them. */
 	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
 	    mark.lsn > list_first_entry(&pool->wbuf->parked, struct kvp_version, list)->lsn)
-		sim_fail("a place behind what is parked may become the tail");
+		sim_fail("a place behind spilled versions may become the tail");
 }
 
 /* --- by address ------------------------------------------------------------------------------ */
@@ -397,7 +399,7 @@ static void by_address(struct scene *s)
 	for (i = 0; i < COUNT / 2; i++)
 		host_write_each(&s->host, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
 	if (s->host.pool->wbuf->nr_lone < COUNT / 4)
-		sim_fail("%u are parked: the scene is not what it says", s->host.pool->wbuf->nr_lone);
+		sim_fail("%u are parked: the case was not set up", s->host.pool->wbuf->nr_lone);
 	since = disks.trace.nr_requests;
 	come_home(s);
 	turns = turns_back(since, &writes);
@@ -456,7 +458,7 @@ static void discard_goes_ahead(struct scene *s)
 	host_discard(&s->host, FIRST + 4, 20);
 	host_flush(&s->host);
 	host_write_each(&s->host, FIRST + 60, 30);
-	/* Nobody flushes this, and nobody waits for it. */
+	/* No task flushes this, or waits for it. */
 	host_write(&s->host, FIRST + 10, 2, false);
 	disks_release_all();
 	host_destage(&s->host);
@@ -543,9 +545,9 @@ static void discard_before_rounds(struct scene *s)
 	host_destage(&s->host);
 	host_sleep(KVP_RETRY_MS);
 	if (w->nr_lone < COUNT / 2)
-		sim_fail("%u are parked: the scene is not what it says", w->nr_lone);
+		sim_fail("%u are parked: the case was not set up", w->nr_lone);
 	if (w->nr_holes)
-		sim_fail("a discard waits for what is older");
+		sim_fail("a discard waits for older versions");
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT + BUFFER);
 	host_stop(&s->host);
@@ -569,7 +571,7 @@ static void silent_amid_a_sweep(struct scene *s)
 		check_sweep(s->host.pool);
 	}
 	if (!s->host.pool->destage->sweep.nr)
-		sim_fail("there is no sweep: the scene is not what it says");
+		sim_fail("there is no sweep: the case was not set up");
 	disks.nr_faults = 0;
 	come_home(s);
 	expect_none_lost(s);
@@ -662,7 +664,7 @@ static void gaps(struct scene *s)
 	since = disks.trace.nr_requests;
 	come_home(s);
 	if (check_turns(since) < COUNT / 4)
-		sim_fail("there was nothing in gaps: the scene is not what it says");
+		sim_fail("there was nothing in gaps: the case was not set up");
 	/* The SSDs have them, too. */
 	for (i = 1; i < COUNT; i += 5 * GAPS)
 		kvp_scache_mistrust(s->host.pool, FIRST + i, 1);
@@ -736,7 +738,7 @@ static void gaps_on_the_last(struct scene *s)
 	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1, disks.data_start + FIRST + COUNT);
 	come_home(s);
 	if (kvp_leg_usable(&s->host.pool->legs[0]))
-		sim_fail("nothing was written that lies in gaps: the scene is not what it says");
+		sim_fail("nothing was written that lies in gaps: the case was not set up");
 	for (i = 0; i < COUNT; i++)
 		if (!write_of(since, 1, disks.data_start + FIRST + i) != !!(i % GAPS))
 			sim_fail("block %u is %swritten to the only leg that has it", FIRST + i,
@@ -804,7 +806,7 @@ static void holes(struct scene *s)
 			if (!write_of(since, leg, disks.data_start + i))
 				sim_fail("block %u is not home on leg %u", i, leg);
 	if (check_homes(since) < 6 * FEW)
-		sim_fail("there were not many at a time: the scene is not what it says");
+		sim_fail("there were not many at a time: the case was not set up");
 	/* The SSDs have them, too. */
 	kvp_scache_mistrust(h->pool, HOLEY, last - HOLEY);
 	host_scrub(h, &healed, &unrepaired);
@@ -863,7 +865,7 @@ static void stream_behind_the_tail(struct scene *s)
 				 kvp_log_intents_since(pool), limit);
 	}
 	if (pool->log->intent_blocks - before < limit / 2)
-		sim_fail("the scene is not what it says");
+		sim_fail("the case was not set up");
 	if (kvp_log_takes_intents(pool))
 		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool));
 	/* What comes now is data. */

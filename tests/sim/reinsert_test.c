@@ -72,14 +72,14 @@ static void fill(struct play *p)
 	read_anew(p, FIRST, HIT);
 	for (i = 0; i < COUNT; i++) {
 		if (!kvp_index_find(&p->host.pool->scache->index, FIRST + i, &e))
-			sim_fail("block %u is not on the SSD: the scene is not what it says",
+			sim_fail("block %u is not on the SSD: the case was not set up",
 				 FIRST + i);
 		/* some reads are marked as metadata */
 		p->stays[i] = i < HIT || e.meta;
 		p->nr_stay += p->stays[i];
 	}
 	if (p->nr_stay == COUNT)
-		sim_fail("all are metadata: the scene is not what it says");
+		sim_fail("all are metadata: the case was not set up");
 }
 
 static void append_some(struct play *p, u32 i)
@@ -156,7 +156,7 @@ static void begin_again(struct play *p)
 	stall_reads(p);
 	for (i = 0; !pool->reinsert->nr || pool->reinsert->at == pool->reinsert->nr; i++) {
 		if (head_of(p) > begin + pool->scache->blocks)
-			sim_fail("the log came round: the scene is not what it says");
+			sim_fail("the log came round: the case was not set up");
 		append_some(p, i);
 		host_sleep(1);
 	}
@@ -261,7 +261,7 @@ static void short_of_space(struct play *p)
 	fill(p);
 	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log_vdev->g->segment_blocks));
 	if (again(p))
-		sim_fail("too early: the scene is not what it says");
+		sim_fail("too early: the case was not set up");
 	/* There is no checkpoint. */
 	mutex_lock(&pool->checkpoint_lock);
 	for (i = 0; kvp_log_used(pool) < window / 8 * 5; i += 8) {

@@ -198,7 +198,7 @@ static void missing_main(void *arg)
 	struct exchange *x = arg;
 	struct kvp_pool *pool;
 	struct kvp_sb sb;
-	u8 nobody[16] = { 1 };
+	u8 unknown[16] = { 1 };
 
 	x->old.missing = BIT(2) | BIT(3);
 	x->host.may_fail = true;
@@ -210,9 +210,9 @@ static void missing_main(void *arg)
 	} else {
 		x->new.missing = BIT(2);
 		x->new.swapped = 3;	/* the one that is there, on the last disk */
-		x->new.named = nobody;
+		x->new.named = unknown;
 		if (!host_exchange(&x->host, &x->new))
-			sim_fail("an SSD stays that nobody knows");
+			sim_fail("an unknown SSD stays");
 		x->new.named = sb.legs[3].uuid;
 	}
 	if (host_exchange(&x->host, &x->new))

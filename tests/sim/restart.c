@@ -106,7 +106,7 @@ static void check_order(struct kvp_pool *pool)
 	}
 	spin_unlock(&pool->wbuf->lock);
 	if (before && before->lsn < pool->log->tail)
-		sim_fail("the tail has passed what is not home");
+		sim_fail("the tail has passed versions that are not home");
 }
 
 /* Blocks of a missing SSD are not in the index. */
@@ -411,7 +411,7 @@ static u64 lsn_of(struct saga *s, u64 block)
 	u64 lsn;
 
 	if (!d)
-		sim_fail("block %llu is not in the buffer: the saga is not what it says", block);
+		sim_fail("block %llu is not in the buffer: the case was not set up", block);
 	lsn = d->lsn;
 	kvp_wbuf_unlock(s->host.pool, block);
 	return lsn;
@@ -485,7 +485,7 @@ static void write_worn(struct saga *s)
 	write_some(s, 210, WORN + 1);
 	d = kvp_wbuf_find(s->host.pool, WORN);
 	if (!d)
-		sim_fail("block %u is not in the buffer: the saga is not what it says", WORN);
+		sim_fail("block %u is not in the buffer: the case was not set up", WORN);
 	worn.header = kvp_log_place(g, d->lsn, 0).block;
 	worn.payload = kvp_log_place(g, d->lsn + d->payload, 0).block;
 	kvp_wbuf_unlock(s->host.pool, WORN);
@@ -577,7 +577,7 @@ static void write_wide_over_worn(struct saga *s)
 	host_write(h, WORN - 3, 24, false);
 	host_sleep(6000);
 	if (h->pool->log->intent_blocks == before)
-		sim_fail("%llu blocks went by intent: the saga is not what it says",
+		sim_fail("%llu blocks went by intent: the case was not set up",
 			 h->pool->log->intent_blocks - before);
 }
 
@@ -674,7 +674,7 @@ static void intents_over_data(struct saga *s)
 	host_write(h, WIDE, 48, false);
 	host_flush(h);
 	if (h->pool->log->intent_blocks != intents + 48)
-		sim_fail("%llu intents: the saga is not what it says",
+		sim_fail("%llu intents: the case was not set up",
 			 h->pool->log->intent_blocks - intents);
 }
 
@@ -690,7 +690,7 @@ static void open_intents(struct saga *s)
 	host_write(h, WIDE, 48, false);
 	host_sleep(1500);
 	if (list_empty(&h->pool->log->bypass))
-		sim_fail("no intent is open: the saga is not what it says");
+		sim_fail("no intent is open: the case was not set up");
 }
 
 /* A recovery's verdict about intents stays, whatever the log has about them later. */
@@ -796,7 +796,7 @@ static void away_while_it_moves(struct saga *s)
 	kvp_commit_kick(h->pool, true);
 	host_sleep(10 * 1000);
 	if (!h->pool->log_moving)
-		sim_fail("the log is not moving: the saga is not what it says");
+		sim_fail("the log is not moving: the case was not set up");
 	disks.nr_faults = 0;
 	host_flush(h);
 	if (!kvp_has_data(h->pool->log_vdev->g) || h->pool->table->poisoned)
@@ -949,7 +949,7 @@ static void expect_without_one(struct saga *s)
 	u32 left = 40 - s->lie_on[s->gone];
 
 	if (left == 40)
-		sim_fail("SSD %u has nothing: the saga is not what it says", s->gone);
+		sim_fail("SSD %u has nothing: the case was not set up", s->gone);
 	expect_from_ssd(s, 100, 40, left, left);
 }
 
@@ -1226,7 +1226,7 @@ static void lose_unflushed(struct saga *s)
 	end = kvp_log_segment_end(c->v->g, c->wiped);
 	read_into_ring(s, 100, 60);
 	if (kvp_log_segment_end(c->v->g, c->wiped) != end)
-		sim_fail("the ring has left the segment: the saga is not what it says");
+		sim_fail("the ring has left the segment: the case was not set up");
 	/* It may go on without a superblock. */
 	mutex_lock(&pool->sb_lock);
 	pool->sb->cache_lsn = end + 4 * step;
@@ -1238,9 +1238,9 @@ static void lose_unflushed(struct saga *s)
 		read_into_ring(s, 200, 100);
 	host_sleep(2500);
 	if (READ_ONCE(pool->warm->left) < end)
-		sim_fail("it is not time for a summary: the saga is not what it says");
+		sim_fail("it is not time for a summary: the case was not set up");
 	if (!kvp_members_dirty(pool))
-		sim_fail("the loss is recorded: the saga is not what it says");
+		sim_fail("the loss is recorded: the case was not set up");
 	s->cut = disks.trace.nr;
 	mutex_unlock(&pool->sb_lock);
 }
@@ -1300,7 +1300,7 @@ static void round_without_index(struct saga *s)
 		write_each(s, 310, 64);
 	host_checkpoint(h);
 	if (pool->scache->v)
-		sim_fail("there is an index: the saga is not what it says");
+		sim_fail("there is an index: the case was not set up");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
 	host_warm_up(h);
@@ -1336,7 +1336,7 @@ static void leave_a_summary(struct saga *s)
 	host_checkpoint(h);
 	until_sealed(pool);
 	if (READ_ONCE(pool->warm->home) < left_at + g->segment_blocks)
-		sim_fail("there is no summary: the saga is not what it says");
+		sim_fail("there is no summary: the case was not set up");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
 	host_cache_check(h);
@@ -1398,7 +1398,7 @@ static void end_in_flight(struct saga *s)
 		kvp_commit_kick(pool, true);
 	}
 	if (list_empty(&pool->log->in_flight))
-		sim_fail("nothing is in flight: the saga is not what it says");
+		sim_fail("nothing is in flight: the case was not set up");
 }
 
 static bool torn_into_segment(struct saga *s)
@@ -1435,7 +1435,7 @@ static void come_to_old_segment(struct saga *s)
 	 */
 	until_sealed(pool);
 	if (READ_ONCE(pool->warm->home) < begin + kvp_log_blocks(g))
-		sim_fail("summaries are missing: the saga is not what it says");
+		sim_fail("summaries are missing: the case was not set up");
 	expect_from_ssd(s, 140, 60, 50, 60);
 }
 
@@ -1460,7 +1460,7 @@ static void suspended_in_segment(struct saga *s)
 	while (pool->log->head.lsn + 64 < end)
 		write_each(s, 301, 1);
 	if (kvp_log_segment_end(pool->log_vdev->g, pool->log->head.lsn) != end)
-		sim_fail("the log has left the segment: the saga is not what it says");
+		sim_fail("the log has left the segment: the case was not set up");
 }
 
 /*
@@ -1489,7 +1489,7 @@ static void ring_suspended_in_segment(struct saga *s)
 	while (c->wiped + 64 < end)
 		some_into_ring(s);
 	if (kvp_log_segment_end(c->v->g, c->wiped) != end)
-		sim_fail("the ring has left the segment: the saga is not what it says");
+		sim_fail("the ring has left the segment: the case was not set up");
 }
 
 static bool ring_goes_on_in_segment(struct saga *s)
@@ -1520,7 +1520,7 @@ static void overtake(struct saga *s)
 	u32 i;
 
 	if (!pool->warm->restoring)
-		sim_fail("nothing is held up: the saga is not what it says");
+		sim_fail("nothing is held up: the case was not set up");
 	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->scache->v->g))
 		write_each(s, 310, 64);
 	for (i = 0; i < s->start.cache; i++)

@@ -221,7 +221,7 @@ static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
 	commit(t);
 	host_sleep(200);
 	if (!kvp_members_dirty(pool) || !kvp_pool_faulted(pool))
-		sim_fail("no leg was given up, or that was recorded: the scene is not what it says");
+		sim_fail("no leg was given up, or that was recorded: the case was not set up");
 	kvp_destage_kick(pool, true);
 	host_sleep(1500);
 	cure_all();
@@ -274,7 +274,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	commit(t);
 	host_sleep(200);
 	if (list_empty(&pool->log->bypass))
-		sim_fail("nothing goes home by intent: the scene is not what it says");
+		sim_fail("nothing goes home by intent: the case was not set up");
 	/* The next entry is on the other vdev. */
 	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs[0]; i++) {
 		host_write(&t->host, block - 60 - 2 * i, 1, false);

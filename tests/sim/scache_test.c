@@ -193,7 +193,7 @@ static void rotten(struct scene *s)
 	expect_hits(s, 30, 3, 2);
 	for (i = 0; i < s->start.legs; i++)
 		if (atomic64_read(&h->pool->legs[i].err_checksum))
-			sim_fail("leg %u was blamed for what the SSD had", i);
+			sim_fail("leg %u was blamed for an error of the SSD", i);
 }
 
 static void cannot_be_read(struct scene *s)
@@ -235,7 +235,7 @@ static void changes_meanwhile(struct scene *s)
 	write_small(s, 31, 1);
 	host_checkpoint(h);
 	if (s->read)
-		sim_fail("the read did not hang: the scene is not what it says");
+		sim_fail("the read did not hang: the case was not set up");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(50);
@@ -280,7 +280,7 @@ static void spoil(struct scene *s, u64 block)
 		image_write_data(&disks.img[spot.v->legs[i].bdev - disks.bdev], home.block, seen);
 	kvp_scache_alike(pool, block, 1, &at);
 	if (!at.block)
-		sim_fail("block %llu is not on the SSD: the scene is not what it says", block);
+		sim_fail("block %llu is not on the SSD: the case was not set up", block);
 	if (s->start.cache > 1)
 		image_write_data(&disks.img[ssd(s, 0)->bdev - disks.bdev], at.block, seen);
 }
@@ -401,7 +401,7 @@ static void ring_fills(struct scene *s)
 		host_sleep(50);
 	}
 	if (!known(s, 0, 30))
-		sim_fail("nothing of what was written is known");
+		sim_fail("no written block is known");
 	host_cache_check(h);
 	write_small(s, 70, 6);
 	host_discard(h, 80, 4);
@@ -413,10 +413,10 @@ static void ring_fills(struct scene *s)
 	host_checkpoint(h);
 	host_sleep(50);
 	if (known(s, 0, 30))
-		sim_fail("what was written round the cache is known there");
+		sim_fail("blocks written round the cache are known there");
 	host_cache_check(h);
 	if (known(s, 64, 6) != 6)
-		sim_fail("what was read is not known any more");
+		sim_fail("blocks that were read are not known any more");
 }
 
 /* The device is suspended while fills are on their way: then nothing is written any more. */
@@ -474,7 +474,7 @@ static void ring_round(struct scene *s)
 		set_mode(s, KVP_CACHE_WRITETHROUGH);
 	}
 	if (pool->log->ssd_blocks[KVP_LOG_FILLS] < 2 * all)
-		sim_fail("%llu blocks have entered: the scene is not what it says",
+		sim_fail("%llu blocks have entered: the case was not set up",
 			 pool->log->ssd_blocks[KVP_LOG_FILLS]);
 	host_checkpoint(&s->host);
 	host_sleep(50);
@@ -497,7 +497,7 @@ static void ring_comes_round(struct scene *s)
 	found = ring_at(s);
 	kvp_scache_alike(pool, 66, 1, &at);
 	if (!at.block)
-		sim_fail("it is not on the SSD: the scene is not what it says");
+		sim_fail("it is not on the SSD: the case was not set up");
 	for (i = 0; ring_at(s) - found < all + 8 && i < 8000; i++) {
 		kvp_scache_alike(pool, 66, 1, &still);
 		if (still.block == at.block && !kvp_scache_intact(pool, &at))

@@ -343,7 +343,7 @@ static void space_waits_for_the_superblock(struct scenario *s)
 	sim_spawn("filler", fill_task, s);
 	host_sleep(5000);
 	if (!disks_wait() || h->pool->log->head.lsn - tail < disks.log_blocks / 2)
-		sim_fail("no superblock is held up: the scenario is not what it says");
+		sim_fail("no superblock is held up: the case was not set up");
 	if (h->pool->log->head.lsn - tail > disks.log_blocks)
 		sim_fail("the log goes on where a superblock would make it free that is not durable");
 	s->positions = 20;
@@ -429,7 +429,7 @@ static void two_entries_in_flight_earlier_lost(struct scenario *s)
 	flush_begin(s);
 	host_sleep(200);
 	if (list_is_singular(&h->pool->log->in_flight))
-		sim_fail("only one entry is in flight: the scenario is not what it says");
+		sim_fail("only one entry is in flight: the case was not set up");
 	if (s->flush_over)
 		sim_fail("FLUSH was answered with an earlier entry in flight");
 	/* cut only here: later writes are not the subject */
@@ -640,7 +640,7 @@ static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
 	host_destage(h);
 	host_sleep(500);
 	if (!kvp_pool_faulted(h->pool))
-		sim_fail("no superblock failed: the scenario is not what it says");
+		sim_fail("no superblock failed: the case was not set up");
 	/* The table changes before it is tried again. */
 	release_all();
 	host_sleep(100);
@@ -668,7 +668,7 @@ static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
 	fail_writes(s, end, end + ring - 1, 1);
 	h->may_fail = true;
 	if (!host_checkpoint(h))
-		sim_fail("no superblock failed: the scenario is not what it says");
+		sim_fail("no superblock failed: the case was not set up");
 	h->may_fail = false;
 	if (kvp_pool_mark(h->pool, 0, 0) || written != 3 || sb->written_blocks != written)
 		sim_fail("a superblock says that %llu blocks are written, and its roots have %llu",
@@ -698,7 +698,7 @@ static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
 	fail_superblocks(s);
 	for (i = 0; i < 3; i++)
 		if (!kvp_pool_mark(pool, 0, 0))
-			sim_fail("no superblock failed: the scenario is not what it says");
+			sim_fail("no superblock failed: the case was not set up");
 	if (kvp_pool_failure(pool) != KVP_FAULTED || events_of(pool, "suspended why=no leg took the superblock") != 1)
 		sim_fail("a pool that is faulted does not say so once");
 	cure_all();
@@ -752,7 +752,7 @@ static void clear_answers_after_its_superblock(struct scenario *s)
 	cure_all();
 	if (!kvp_pool_faulted(h->pool) || h->pool->sb->checkpoint != checkpoint ||
 	    h->pool->sb->sequence == sequence)
-		sim_fail("no superblock of a stop failed: the scenario is not what it says");
+		sim_fail("no superblock of a stop failed: the case was not set up");
 	kvp_pool_unquiesce(h->pool);
 	stall_superblocks(s);
 	sim_spawn("clear", clear_task, s);
@@ -864,7 +864,7 @@ static void order_begin(struct scenario *s)
 	sim_spawn("order", order_task, s);
 	host_sleep(300);
 	if (s->flush_over)
-		sim_fail("the order has ended with %d: the tale is not what it says",
+		sim_fail("the order has ended with %d: the case was not set up",
 			 s->flush_error);
 }
 
@@ -980,7 +980,7 @@ static void write_back_beside_writers(struct scenario *s)
 	sim_spawn("suspend", write_back_task, s);
 	host_sleep(300);
 	if (s->flush_over)
-		sim_fail("what is not home is said to be");
+		sim_fail("blocks that are not home are said to be");
 	/* The worker finds more to do when it is through with that. */
 	host_write(h, 80, 3, true);
 	kvp_destage_kick(h->pool, true);
@@ -988,7 +988,7 @@ static void write_back_beside_writers(struct scenario *s)
 	hold_home_everywhere(s, 80, 3);
 	host_sleep(500);
 	if (!s->flush_over)
-		sim_fail("a suspend waits for what was written after it began");
+		sim_fail("a suspend waits for writes that came after it began");
 	release_all();
 	host_checkpoint(h);
 	host_write(h, 90, 1, true);
@@ -1048,7 +1048,7 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 		host_sleep(1500);
 	}
 	if (h->pool->log->nr_bypass < 3)
-		sim_fail("%u intents: the scenario is not what it says", h->pool->log->nr_bypass);
+		sim_fail("%u intents: the case was not set up", h->pool->log->nr_bypass);
 	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 0);
 	host_write(h, 450, 1, false);
 	sim_spawn("suspend", suspend_task, s);
@@ -1091,7 +1091,7 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 	if (h->pool->sb->checkpoint != checkpoint ||
 	    h->pool->log->intent_blocks != intents + 12 * 40 ||
 	    h->pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
-		sim_fail("%u intents are open: the scenario is not what it says",
+		sim_fail("%u intents are open: the case was not set up",
 			 h->pool->log->nr_bypass);
 	host_write(h, 490, 1, true);
 }
@@ -1170,7 +1170,7 @@ static void fill_log(struct scenario *s, void (*filler)(void *arg))
 	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
 		host_sleep(50);
 	if (!kvp_log_short(h->pool) || s->flush_over)
-		sim_fail("the log is not full: the scenario is not what it says");
+		sim_fail("the log is not full: the case was not set up");
 	s->cuts_from = disks.trace.nr;
 }
 
@@ -1207,7 +1207,7 @@ static void log_space_comes_by_rounds(struct scenario *s)
 	fill_log(s, low_and_high_task);
 	before = s->flushes;
 	if (before < 26)
-		sim_fail("the log is not full of both: the scenario is not what it says");
+		sim_fail("the log is not full of both: the case was not set up");
 	s->positions = 60;
 	release_all();
 	for (i = 0; i < s->start.legs; i++)
@@ -1215,7 +1215,7 @@ static void log_space_comes_by_rounds(struct scenario *s)
 	for (i = 0; i < 100 && s->flushes == before; i++)
 		host_sleep(50);
 	if (s->flushes == before)
-		sim_fail("older entries are home, and nobody got their space");
+		sim_fail("older entries are home, and no writer got their space");
 	release_all();
 	wait_for_completion(&s->flushed);
 }
@@ -1249,7 +1249,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 		host_sleep(2000);
 	}
 	if (before < 600 || before == 3000)
-		sim_fail("%u writes: the scenario is not what it says", before);
+		sim_fail("%u writes: the case was not set up", before);
 	s->cuts_from = disks.trace.nr;
 	s->positions = 20;
 	flush_begin(s);
@@ -1305,7 +1305,7 @@ static void entry_that_failed_stays_behind_the_end(struct scenario *s)
 	flush_begin(s);
 	host_sleep(200);
 	if (list_is_singular(&h->pool->log->in_flight))
-		sim_fail("only one entry is in flight: the scenario is not what it says");
+		sim_fail("only one entry is in flight: the case was not set up");
 	release_all();
 	flush_end(s);
 	if (!s->flush_error)
@@ -1337,7 +1337,7 @@ static void checkpoint_beside_an_open_intent(struct scenario *s)
 	host_destage(h);
 	host_sleep(500);
 	if (h->pool->sb->checkpoint == checkpoints)
-		sim_fail("no checkpoint: the scenario is not what it says");
+		sim_fail("no checkpoint: the case was not set up");
 	release_all();
 	host_flush(h);
 }
@@ -1388,7 +1388,7 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 		host_sleep(200);
 	}
 	if (h->pool->durable_epoch == h->pool->sb->epoch || h->pool->log->commits < 3)
-		sim_fail("no entry beside a superblock: the scenario is not what it says");
+		sim_fail("no entry beside a superblock: the case was not set up");
 	release_all();
 	host_flush(h);
 }
@@ -1412,7 +1412,7 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 		host_sleep(20);
 	}
 	if (!h->pool->wbuf->nr_buffered || kvp_log_is_full(h->pool->log))
-		sim_fail("the log is not held up: the scenario is not what it says");
+		sim_fail("the log is not held up: the case was not set up");
 	release_all();
 	host_sleep(10);
 	if (h->pool->wbuf->nr_buffered)
@@ -1431,7 +1431,7 @@ static void read_while(struct scenario *s, u64 block, void (*what)(struct host *
 	h->before_fill = what;
 	host_read_check(h, block);
 	if (h->before_fill)
-		sim_fail("the read did not come from home: the scenario is not what it says");
+		sim_fail("the read did not come from home: the case was not set up");
 	host_cache_check(h);
 }
 
@@ -1488,7 +1488,7 @@ static void fill_outlives_its_cache(struct scenario *s)
 
 	read_while(s, 70, overwrite_while_the_cache_is_off);
 	if (host_cached(h, 70))
-		sim_fail("a page was kept that is older than what is home");
+		sim_fail("a page was kept that is older than its block at home");
 	host_read_check(h, 70);
 	s->positions = 20;
 	host_write(h, 70, 1, true);
@@ -1551,7 +1551,7 @@ static void fill_races_a_write_of_the_same_sum(struct scenario *s)
 	if (kvp_block_sum(h->pool->seed, 70, twins[0]) != kvp_block_sum(h->pool->seed, 70,
 		twins[1]) ||
 	    !memcmp(twins[0], twins[1], 4096))
-		sim_fail("no twins: the scenario is not what it says");
+		sim_fail("no twins: the case was not set up");
 	host_write_special(h, 70, twins[0]);
 	host_checkpoint(h);
 	read_while(s, 70, overwrite_with_the_twin);
@@ -1594,7 +1594,7 @@ static void fill_races_destage(struct scenario *s)
 
 	read_while(s, 70, overwrite_and_log);
 	if (!host_cached(h, 70))
-		sim_fail("the old version did not enter: the scenario is not what it says");
+		sim_fail("the old version did not enter: the case was not set up");
 	host_read_check(h, 70);
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 70, 1);
@@ -1694,12 +1694,12 @@ static void healed_is_kept_and_poison_is_not(struct scenario *s)
 	host_scrub(h, &healed, &unrepaired);
 	host_read_check(h, 70);
 	if (!host_cached(h, 70) || unrepaired)
-		sim_fail("a healed block was not kept: the scenario is not what it says");
+		sim_fail("a healed block was not kept: the case was not set up");
 	for (i = 0; i < s->start.legs; i++)
 		image_write_data(&disks.img[i], at, junk);
 	host_scrub(h, &healed, &unrepaired);
 	if (unrepaired != 1)
-		sim_fail("the scrub found %llu: the scenario is not what it says", unrepaired);
+		sim_fail("the scrub found %llu: the case was not set up", unrepaired);
 	if (!host_read(h, 70, data))
 		sim_fail("a block that is poisoned was read from the RAM cache");
 	s->cuts_from = disks.trace.nr;
@@ -1725,7 +1725,7 @@ static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
 	s->cuts_from = disks.trace.nr;
 	host_scrub(h, &healed, &unrepaired);
 	if (healed || kvp_leg_usable(host_leg(h, 0)))
-		sim_fail("a leg that did not keep what healed a block is in use");
+		sim_fail("a leg that lost the healed contents of a block is in use");
 	host_read_check(h, 70);
 	host_write(h, 71, 1, true);
 }
@@ -1766,11 +1766,11 @@ static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
 		kvp_rcache_drop(h->pool);	/* and the spare pages */
 		host_read_check(h, 70);
 		if (!host_cached(h, 70))
-			sim_fail("the block is not cached: the scenario is not what it says");
+			sim_fail("the block is not cached: the case was not set up");
 		h->amid_hit = what[i];
 		host_read_check(h, 70);
 		if (h->amid_hit)
-			sim_fail("it was no hit: the scenario is not what it says");
+			sim_fail("it was no hit: the case was not set up");
 		host_cache_check(h);
 	}
 }
@@ -1810,7 +1810,7 @@ static void keep_an_entry(struct scenario *s)
 	host_write(h, 100, 64, false);
 	host_sleep(50);
 	if (!h->pool->log->unsent)
-		sim_fail("no entry is kept: the scenario is not what it says");
+		sim_fail("no entry is kept: the case was not set up");
 }
 
 /* Everywhere in it, with each part of the request there or torn. */
@@ -1824,7 +1824,7 @@ static void two_entries_are_one_request(struct scenario *s)
 	host_write(h, 200, 64, false);
 	host_sleep(50);
 	if (h->pool->log->unsent || joined_requests(from) != s->start.legs)
-		sim_fail("%u requests with two entries: the scenario is not what it says",
+		sim_fail("%u requests with two entries: the case was not set up",
 			 joined_requests(from));
 	flush_begin(s);
 	host_sleep(50);
@@ -1868,7 +1868,7 @@ static void no_leg_takes_two_entries(struct scenario *s)
 	host_sleep(50);
 	if (joined_requests(from) != s->start.legs ||
 	    events_of(h->pool, "commit_failed why=no leg took the log entry") != 1)
-		sim_fail("no commit failed: the scenario is not what it says");
+		sim_fail("no commit failed: the case was not set up");
 	release_all();
 	h->may_fail = false;
 	host_flush(h);
@@ -1892,11 +1892,11 @@ static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 	host_write(h, 100, 64, false);
 	host_sleep(50);
 	if (!h->pool->log->unsent)
-		sim_fail("no entry is kept: the scenario is not what it says");
+		sim_fail("no entry is kept: the case was not set up");
 	release_all();
 	host_sleep(50);
 	if (events_of(h->pool, "commit_failed why=no leg took the log entry") != 1)
-		sim_fail("nobody has heard that the commit failed");
+		sim_fail("no waiter was told that the commit failed");
 	h->may_fail = false;
 	host_flush(h);
 	host_read_check(h, 0);
@@ -1910,7 +1910,7 @@ static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
 	flush_begin(s);
 	host_sleep(50);
 	if (s->host.pool->log->unsent)
-		sim_fail("an entry is kept that somebody waits for");
+		sim_fail("an entry with a waiter is kept");
 	release_all();
 	flush_end(s);
 }
@@ -1921,7 +1921,7 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 	release_all();
 	host_sleep(500);
 	if (s->host.pool->log->unsent || s->host.pool->log->durable_seq != s->host.pool->wbuf->seq)
-		sim_fail("an entry is kept, and nothing else is on its way home");
+		sim_fail("an entry is kept, and no intents are going home");
 	host_flush(&s->host);
 }
 

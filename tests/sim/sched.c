@@ -2,7 +2,7 @@
 /*
  * Cooperative coroutines. Every choice comes from the seed: which task runs,
  * whether a device ends a request first, whether a task is preempted where a
- * real one could be. Time is virtual; when nobody can run and nothing is in
+ * real one could be. Time is virtual; when no task can run and nothing is in
  * flight it jumps to the next timer, and if there is none, that is a deadlock.
  */
 #include <setjmp.h>
@@ -333,7 +333,7 @@ static bool next_timer(u64 *due)
 	return any;
 }
 
-/* Nobody can run: let the time pass. */
+/* No task can run: let the time pass. */
 static void advance_clock(void)
 {
 	u64 due;

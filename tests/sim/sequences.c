@@ -126,7 +126,7 @@ static void expect_intents(const struct sequence *s)
 
 	if (s->start.second && s->nr == 1 && s->ops[0] == OP_LARGE && s->tail_ms &&
 	    n != LARGE_OF_TWO)
-		sim_fail("%llu blocks went home by intent: the test is not what it says", n);
+		sim_fail("%llu blocks went home by intent: the case was not set up", n);
 }
 
 static void sequence_main(void *arg)

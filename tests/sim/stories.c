@@ -347,7 +347,7 @@ static void live_checkpoint_beside_an_open_intent(struct story *s)
 	host_sleep(500);
 	if (h->pool->sb->checkpoint == s->noted[1] ||
 	    h->pool->sb->log_commit <= h->pool->sb->log_tail)
-		sim_fail("no checkpoint beside an intent: the story is not what it says");
+		sim_fail("no checkpoint beside an intent: the case was not set up");
 }
 
 static bool damaged_log_that_the_superblock_names_is_refused(struct story *s)
@@ -563,7 +563,7 @@ static bool entry_in_the_next_segment_is_a_witness(struct story *s)
 	begin = s->noted[0];
 	next = begin - begin % disks.log_segment + disks.log_segment;
 	if (far_from(begin + 13) <= next + 1 + 13)
-		sim_fail("no entry is in the next segment: the story is not what it says");
+		sim_fail("no entry is in the next segment: the case was not set up");
 	wipe_headers(s, begin + 1, next + 1);
 	wipe_headers(s, far_from(begin + 13), begin + s->base->log_blocks);
 	return refused(s, -EUCLEAN, "damaged");
@@ -603,11 +603,11 @@ static void live_closed_intent_over_data(struct story *s)
 	host_flush(h);
 	host_sleep(200);
 	if (kvp_wbuf_any(h->pool, 64, 40) || h->pool->log->tail == h->pool->log->durable.lsn)
-		sim_fail("not home, or not in the log any more: the story is not what it says");
+		sim_fail("not home, or not in the log any more: the case was not set up");
 	host_write(h, 64, 40, false);
 	host_flush(h);
 	if (!h->pool->log->intent_blocks)
-		sim_fail("no intents: the story is not what it says");
+		sim_fail("no intents: the case was not set up");
 }
 
 static void live_lost_block(struct story *s)
@@ -683,7 +683,7 @@ static void live_look_at_eras(struct story *s)
 
 	kvp_table_put(s->host.pool, leaf);
 	if (kvp_entry_era(entry) <= s->noted[0])
-		sim_fail("resolved to what was there, yet of era %u, not later than %llu",
+		sim_fail("resolved to the old version, yet of era %u, not later than %llu",
 			 kvp_entry_era(entry), s->noted[0]);
 }
 
@@ -731,7 +731,7 @@ static void live_loss_is_recorded_first(struct story *s)
 	begin_flush(s);
 	host_sleep(500);
 	if (kvp_leg_usable(host_leg(&s->host, 1)))
-		sim_fail("leg 1 is in use: the story is not what it says");
+		sim_fail("leg 1 is in use: the case was not set up");
 	if (flusher_answered)
 		sim_fail("FLUSH was answered before the survivors knew of the loss of a leg");
 	disks_release(0);
@@ -765,7 +765,7 @@ static void live_loss_beside_a_loss(struct story *s)
 	kvp_commit_kick(h->pool, true);
 	host_sleep(500);
 	if (kvp_legs_usable(h->pool) != 1 || flusher_answered)
-		sim_fail("%u legs in use, FLUSH %s: the story is not what it says",
+		sim_fail("%u legs in use, FLUSH %s: the case was not set up",
 			 kvp_legs_usable(h->pool), flusher_answered ? "answered" : "waits");
 	disks_release(0);
 	host_flush(h);
@@ -1101,7 +1101,7 @@ static void live_superblocks(struct story *s)
 	note(s, s->host.pool->sb->sequence);
 	live_one_flush(s);
 	if (s->host.pool->sb->sequence != s->noted[0])
-		sim_fail("superblocks by themselves: the story is not what it says");
+		sim_fail("superblocks by themselves: the case was not set up");
 }
 
 static void live_superblocks_and_stop(struct story *s)
@@ -1306,8 +1306,7 @@ static void live_superblocks_of_leg_0(struct story *s)
 	}
 	for (i = 0; i < 3; i++)
 		if (!kvp_pool_mark(s->host.pool, 0, 0))
-			sim_fail("a superblock that one leg has counts: the story is not what it "
-				 "says");
+			sim_fail("a superblock that one leg has counts: the case was not set up");
 }
 
 static void live_beside_unreadable(struct story *s)
@@ -1327,7 +1326,7 @@ static bool leg_in_doubt_is_passed_by(struct story *s)
 		return false;
 	if (!expect(newest_sequence(&s->img[0]) == s->noted[0] + 3 &&
 		    newest_sequence(&s->img[1]) == s->noted[0],
-		    "legs have superblocks %llu and %llu: the story is not what it says\n",
+		    "legs have superblocks %llu and %llu: the case was not set up\n",
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1])))
 		return false;
 	s->unread = (struct unread){ .legs = BIT(0), .rings = 3, .first = s->noted[0] + 1,
@@ -1473,7 +1472,7 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
 	s->stalled = 0;
 	if (newest_sequence(&s->img[0]) < newest_sequence(&s->img[1]) + 3) {
 		snprintf(sim_failure, sizeof(sim_failure),
-			 "leg 1 has superblock %llu, and leg 0 %llu: the story is not what it says",
+			 "leg 1 has superblock %llu, and leg 0 %llu: the case was not set up",
 			 newest_sequence(&s->img[1]), newest_sequence(&s->img[0]));
 		return false;
 	}
@@ -1506,8 +1505,7 @@ static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
 	s->stalled = 0;
 	if (!expect(newest_sequence(&s->img[0]) == cut + KVP_SB_RING &&
 		    newest_sequence(&s->img[1]) == cut,
-		    "leg 0 has superblock %llu, leg 1 %llu, cut was %llu: the story is not what "
-		    "it says\n",
+		    "superblocks %llu and %llu, cut was %llu: the case was not set up\n",
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
 		return false;
 	s->start.missing = BIT(2);
@@ -1586,8 +1584,8 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
 	less = block_alike(&s->old[0], &s->img[1], &s->past[0][0], cut);
 	if (!expect(less < KVP_SB_BLOCKS && newest_sequence(&s->img[0]) < cut &&
 		    newest_sequence(&s->img[1]) == cut,
-		    "block %u, legs have superblocks %llu and %llu, not %llu: the story is not "
-		    "what it says\n", less,
+		    "block %u, superblocks %llu and %llu, not %llu: the case was not set up\n",
+		    less,
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
 		return false;
 	for (i = 0; i < s->legs; i++) {
@@ -1657,7 +1655,7 @@ static void live_loss_at_a_new_era(struct story *s)
 	host_write(h, 30, 1, false);
 	host_checkpoint(h);
 	if (h->pool->sb->era == s->noted[0] || h->pool->sb->legs[1].state == KVP_LEG_IN_SYNC)
-		sim_fail("no new era, or no loss: the story is not what it says");
+		sim_fail("no new era, or no loss: the case was not set up");
 	if (h->pool->sb->legs[1].in_sync_era >= s->noted[0])
 		sim_fail("leg 1 is said to have all of era %u, and was lost in era %llu",
 			 h->pool->sb->legs[1].in_sync_era, s->noted[0]);
@@ -1821,12 +1819,12 @@ static void live_rotting(struct story *s)
 	}
 	kvp_finds_settle(pool);
 	if (!kvp_event_get(pool, s->noted[0], &e) || strcmp((char *)e.text, "told"))
-		sim_fail("what was told before is pushed out of the ring");
+		sim_fail("older events are pushed out of the ring");
 	n = finds_of(s, s->noted[0], "healed leg=0 block=", &lines);
 	if (n != 20000 || lines > 24)
 		sim_fail("%llu of 20000 in %u events", n, lines);
 	if (finds_of(s, s->noted[0], "unrepaired block=", &lines) != 19999 || lines > 24)
-		sim_fail("what was lost is not told, or in %u events", lines);
+		sim_fail("lost blocks make no event, or %u events", lines);
 	kvp_events_flush(pool);
 }
 
@@ -1983,7 +1981,7 @@ static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
 	first = far % s->base->log_blocks;
 	count = begin + s->base->log_blocks - far;
 	if (!expect(first + count <= s->base->log_blocks,
-		    "the log goes round there: the story is not what it says\n"))
+		    "the log goes round there: the case was not set up\n"))
 		return false;
 	wipe_headers(s, begin + 1, far);
 	for (i = 0; i < ARRAY_SIZE(any_error) - 1; i++) {

@@ -432,7 +432,7 @@ static bool go_on_with(struct life *l, void (*live)(struct life *l))
 
 	keep_images(l);
 	return good && expect(l->generations,
-			      "there is no older generation: the test is not what it says");
+			      "there is no older generation: the case was not set up");
 }
 
 static bool end_with(struct life *l, bool good)
@@ -462,9 +462,9 @@ static bool hurt_life(const struct host_start *shape, void (*live)(struct life *
 			}
 	if (good && live == live_with_fills)
 		good = expect(l->filled > 4,
-			      "%llu blocks were filled: the test is not what it says", l->filled);
+			      "%llu blocks were filled: the case was not set up", l->filled);
 	if (good && hurt < 2 * shape->cache)
-		good = expect(false, "%u blocks were hurt: the test is not what it says", hurt);
+		good = expect(false, "%u blocks were hurt: the case was not set up", hurt);
 	return end_with(l, good);
 }
 
@@ -540,7 +540,7 @@ static bool one_copy_is_a_witness(const struct host_start *shape)
 
 		good = begin_with(l, live_overwriting);
 		n = find_headers(l, 1);
-		good = good && expect(n >= 3, "%u entries: the test is not what it says", n);
+		good = good && expect(n >= 3, "%u entries: the case was not set up", n);
 		for (i = 1; good && i < n; i++)
 			rot_at(l, l->lsns[i] + second);
 		if (good) {
@@ -575,7 +575,7 @@ static bool far_copy_is_a_witness(const struct host_start *shape)
 				rot_at(l, l->lsns[i] + !second);
 		}
 		good = good && expect(found,
-				      "there is no such header: the test is not what it says");
+				      "there is no such header: the case was not set up");
 		l->expected = -EUCLEAN;
 		good = end_with(l, good && run_life(l, l->img, NULL, true));
 	}
@@ -605,7 +605,7 @@ static bool refuse_to_be_mended(const struct host_start *shape)
 	u32 i, n = find_headers(l, 1);
 
 	/* The header of the first entry, its parity, and a block of its payload: one on each. */
-	good = good && expect(n >= 2, "%u entries: the test is not what it says", n);
+	good = good && expect(n >= 2, "%u entries: the case was not set up", n);
 	for (i = 0; good && i < 3; i++)
 		rot_at(l, i < 2 ? l->lsns[i] + i : l->lsns[1] + 2);
 	for (i = 0; good && i < shape->cache; i++) {

@@ -404,7 +404,7 @@ void expect_eio(struct host *h, u64 block)
 	u8 data[KVP_BLOCK_SIZE];
 
 	if (!host_read(h, block, data))
-		sim_fail("block %llu was read, though nobody knows its sum", block);
+		sim_fail("block %llu was read, though its sum is lost", block);
 }
 
 /* A leaf bad on every leg: its blocks are EIO until they are overwritten, and the pool goes on. */
@@ -691,7 +691,7 @@ static void strays_keep_no_more_than_their_share(struct trouble *t)
 	kvp_io_group_wait(&group);
 	for (i = 0; i < all; i++)
 		if (ios[i].error != -ETIMEDOUT)
-			sim_fail("what the leg was asked ended with %d", ios[i].error);
+			sim_fail("the request to the leg ended with %d", ios[i].error);
 	host_sleep(10);
 	if (kvp_strays(h->pool) != KVP_BIO_SHARE || disks.reserved != KVP_BIO_SHARE)
 		sim_fail("%u strays, and %u bios of the reserve", kvp_strays(h->pool), disks.reserved);
