@@ -27,11 +27,6 @@
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		(~0ull)
 
-static bool in_use(const struct kvp_admission *f)
-{
-	return smp_load_acquire(&f->candidates);
-}
-
 /* --- changes ------------------------------------------------------------------------ */
 
 static atomic_t *count_of(const struct kvp_admission *f, u64 block)
@@ -42,7 +37,7 @@ static atomic_t *count_of(const struct kvp_admission *f, u64 block)
 void kvp_admit_changed(struct kvp_pool *pool, u64 block)
 {
 	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
-	if (in_use(pool->fill))
+	if (kvp_admit_in_use(pool->fill))
 		atomic_inc_return(count_of(pool->fill, block));
 }
 
@@ -73,15 +68,15 @@ static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const 
 
 /* --- candidates ------------------------------------------------------------------------ */
 
-bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
-		   struct kvp_admit_plan *plan)
+bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+			struct kvp_admit_plan *plan)
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
 	struct kvp_admission *f = pool->fill;
 	unsigned long flags;
 	bool fills;
 
-	if (!in_use(f) || READ_ONCE(f->stopped))
+	if (READ_ONCE(f->stopped))
 		return false;
 	spin_lock_irqsave(&f->lock, flags);
 	fills = !kvp_ssd_bypass(ask, false, count, kvp_run_note(&f->runs, first, count, false),
@@ -268,7 +263,7 @@ void kvp_admit_kick(struct kvp_pool *pool)
 	struct kvp_admission *f = pool->fill;
 	u32 waiting;
 
-	if (!in_use(f))
+	if (!kvp_admit_in_use(f))
 		return;
 	/*
 	 * An adder looks after adding; the end of an entry looks after ending. One of them sees the
@@ -519,7 +514,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 	struct kvp_candidate *c;
 	unsigned long flags;
 
-	if (!in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) || !d->page ||
+	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) || !d->page ||
 	    READ_ONCE(pool->tunables[KVP_T_CACHE_MODE]) != KVP_CACHE_WRITETHROUGH)
 		return;
 	spin_lock_irqsave(&f->lock, flags);
@@ -701,7 +696,7 @@ void kvp_admit_stop(struct kvp_pool *pool)
 	struct kvp_admission *f = pool->fill;
 	LIST_HEAD(waiting);
 
-	if (!in_use(f))
+	if (!kvp_admit_in_use(f))
 		return;
 	WRITE_ONCE(f->stopped, true);
 	kvp_reinsert_stop(pool);
@@ -738,7 +733,7 @@ int kvp_admit_start(struct kvp_pool *pool)
 	struct kvp_candidate *candidates;
 	u32 i;
 
-	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || in_use(f))
+	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || kvp_admit_in_use(f))
 		return 0;
 	spin_lock_init(&f->lock);
 	INIT_LIST_HEAD(&f->free);
@@ -768,7 +763,7 @@ void kvp_admit_exit(struct kvp_pool *pool)
 	struct kvp_admission *f = pool->fill;
 	u32 i;
 
-	if (!in_use(f))
+	if (!kvp_admit_in_use(f))
 		return;
 	kvp_reinsert_exit(pool);
 	cancel_delayed_work_sync(&f->work);
@@ -789,7 +784,7 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 	u64 bytes = 0;
 	u32 i;
 
-	if (!in_use(f))
+	if (!kvp_admit_in_use(f))
 		return 0;
 	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
 		bytes += READ_ONCE(f->candidates[i].page) ? KVP_BLOCK_SIZE : 0;
@@ -805,7 +800,7 @@ const char *kvp_admit_check(struct kvp_pool *pool)
 	struct kvp_candidate *c;
 	u32 n = 0;
 
-	if (!in_use(f))
+	if (!kvp_admit_in_use(f))
 		return NULL;
 	list_for_each_entry(c, &f->free, list)
 		n++;

@@ -26,6 +26,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "core/core.h"
 #include "io/io.h"
 #include "policy/runs.h"
 #include "policy/ssdpolicy.h"
@@ -138,6 +139,17 @@ void kvp_admit_unstop(struct kvp_pool *pool);
  */
 void kvp_admit_changed(struct kvp_pool *pool, u64 block);
 
+/** kvp_admit_in_use() - is anything ever filled? Any context. */
+static inline bool kvp_admit_in_use(const struct kvp_admission *f)
+{
+	/* All else was set before. */
+	return smp_load_acquire(&f->candidates);
+}
+
+/** kvp_admit_consider() - kvp_admit_plan() where something is filled */
+bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+			struct kvp_admit_plan *plan);
+
 /**
  * kvp_admit_plan() - @count blocks at @first will be read from home now
  * @ask: KVP_ASK_*
@@ -146,8 +158,11 @@ void kvp_admit_changed(struct kvp_pool *pool, u64 block);
  * Call it before reading them, and their entries. Return: true if some of them may fill. Context:
  * any.
  */
-bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
-		   struct kvp_admit_plan *plan);
+static inline bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+				  struct kvp_admit_plan *plan)
+{
+	return kvp_admit_in_use(pool->fill) && kvp_admit_consider(pool, first, count, ask, plan);
+}
 
 /**
  * kvp_admit_begin() - block @block of the read has come: take a candidate for it

@@ -18,12 +18,6 @@
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that exist before the log comes there */
 
-/* The cache, once the index is in use. Once set, it stays. */
-static struct kvp_vdev *in_use(const struct kvp_scache *s)
-{
-	return smp_load_acquire(&s->v);
-}
-
 static u32 place_of(const struct kvp_scache *s, u64 lsn)
 {
 	/* Up to a round before the base: what lay there when the pool was started. */
@@ -133,7 +127,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	struct kvp_vdev *v = kvp_pool_cache(pool);
 	int ret;
 
-	if (!v || !kvp_vdev_has_log(v) || in_use(s))
+	if (!v || !kvp_vdev_has_log(v) || kvp_scache_in_use(s))
 		return 0;
 	s->pool = pool;
 	INIT_WORK(&s->grow_work, grow_work);
@@ -156,7 +150,7 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 	const struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks, to, at;
 
-	if (in_use(s) != v)
+	if (kvp_scache_in_use(s) != v)
 		return lsn;
 	/* By two rounds, so that a read of the old ring finds that the ring has gone on. */
 	lsn = max(lsn, s->wiped - s->wiped % step + 2ull * s->blocks);
@@ -176,9 +170,9 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 	u64 rounds;
 
 	kvp_log_assert_build(pool->log);
-	if (in_use(s))
+	if (kvp_scache_in_use(s))
 		kvp_rebuild_jumped(pool, lsn);
-	if (!in_use(s) || s->v != pool->log_vdev)
+	if (!kvp_scache_in_use(s) || s->v != pool->log_vdev)
 		return;
 	rounds = div_u64(lsn - s->wiped, s->blocks);
 	WRITE_ONCE(s->base, s->base + rounds * s->blocks);
@@ -190,7 +184,7 @@ void kvp_scache_renumber(struct kvp_pool *pool)
 	struct kvp_vdev *cache = kvp_pool_cache(pool);
 
 	/* If the cache has left, kvp_scache_exit() drops it. */
-	if (in_use(pool->scache) && cache)
+	if (kvp_scache_in_use(pool->scache) && cache)
 		smp_store_release(&pool->scache->v, cache);
 }
 
@@ -198,7 +192,7 @@ void kvp_scache_exit(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = pool->scache;
 
-	if (!in_use(s))
+	if (!kvp_scache_in_use(s))
 		return;
 	cancel_work_sync(&s->grow_work);
 	kvp_index_exit(&s->index);
@@ -210,7 +204,7 @@ void kvp_scache_exit(struct kvp_pool *pool)
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = in_use(s);
+	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_index_entry old, e = { .key = d->block, .crc = d->crc };
 
 	/* Once the log has moved, its lsns do not apply to the cache. */
@@ -229,7 +223,7 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = in_use(s);
+	struct kvp_vdev *v = kvp_scache_in_use(s);
 
 	if (!v || READ_ONCE(pool->log_moving))
 		return -EINVAL;
@@ -243,7 +237,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = in_use(s);
+	struct kvp_vdev *v = kvp_scache_in_use(s);
 	int ret;
 
 	if (!v || READ_ONCE(pool->log_moving))
@@ -310,7 +304,7 @@ void kvp_scache_forget(struct kvp_pool *pool, u64 block)
 	struct kvp_index_entry old;
 
 	kvp_admit_changed(pool, block);
-	if (in_use(pool->scache))
+	if (kvp_scache_in_use(pool->scache))
 		kvp_index_remove(&pool->scache->index, block, &old);
 }
 
@@ -345,7 +339,7 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 
 void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 {
-	const struct kvp_vdev *v = in_use(pool->scache);
+	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
 
 	if (v && v == pool->log_vdev)
 		overwrite(pool, lsn, nr);
@@ -363,16 +357,6 @@ u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
-
-bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
-{
-	const struct kvp_vdev *v = in_use(pool->scache);
-
-	/*
-	 * False also if no SSD is left; in a cache of kind parity1, if too few are left for a log.
-	 */
-	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
-}
 
 /*
  * The log stands at @wiped: the lsn up to which it may go before it overwrites @nr neighbours on a
@@ -407,7 +391,7 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 	return to.leg == at->leg && to.block == at->block + i;
 }
 
-u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
+u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
 {
 	struct kvp_scache *s = pool->scache;
 	/* before the look-up: entries found later were not overwritten up to here */
@@ -418,8 +402,6 @@ u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_
 
 	at->block = 0;
 	at->before = ~0u;
-	if (!kvp_scache_asked(pool, count))
-		return count;
 	for (i = 0; i < count; i++) {
 		here = find(s, block + i, &e);
 		if (i && (here != !!at->block || (here && !is_behind(spot_of(s, e.place), at, i))))
@@ -474,7 +456,8 @@ bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64
 
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr)
 {
-	return kvp_leg_choose_log(in_use(pool->scache), (struct kvp_place){ at->leg, at->block }, nr);
+	return kvp_leg_choose_log(kvp_scache_in_use(pool->scache),
+				  (struct kvp_place){ at->leg, at->block }, nr);
 }
 
 void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
@@ -530,7 +513,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = in_use(s);
+	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry e;
 	const struct kvp_leg *only;
@@ -564,7 +547,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
 
-	if (in_use(s))
+	if (kvp_scache_in_use(s))
 		return max(READ_ONCE(s->wiped), s->doubt);
 	/*
 	 * The position is recorded nowhere. While the log is there, recovery finds it. It counts
@@ -580,7 +563,7 @@ u32 kvp_scache_unused(const struct kvp_pool *pool)
 	const struct kvp_scache *s = pool->scache;
 	u64 passed = READ_ONCE(s->wiped) - s->base + READ_ONCE(s->before);
 
-	return in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
+	return kvp_scache_in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
 }
 
 u64 kvp_scache_size(const struct kvp_pool *pool)
@@ -592,7 +575,7 @@ u64 kvp_scache_used(struct kvp_pool *pool)
 {
 	struct kvp_index_count sum = { 0 };
 
-	if (in_use(pool->scache))
+	if (kvp_scache_in_use(pool->scache))
 		kvp_index_count(&pool->scache->index, &sum);
 	return sum.live;
 }
@@ -601,5 +584,5 @@ u64 kvp_scache_bytes(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
 
-	return in_use(s) ? kvp_index_bytes(READ_ONCE(s->index.places), s->index.most) : 0;
+	return kvp_scache_in_use(s) ? kvp_index_bytes(READ_ONCE(s->index.places), s->index.most) : 0;
 }

@@ -33,6 +33,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+#include "core/core.h"
 #include "policy/index.h"
 
 struct kvp_version;
@@ -193,11 +194,27 @@ static inline u64 kvp_scache_passed(const struct kvp_scache *s)
 	return READ_ONCE(s->wiped);
 }
 
+/** kvp_scache_in_use() - the cache, once the index is in use; or NULL. Any context. */
+static inline struct kvp_vdev *kvp_scache_in_use(const struct kvp_scache *s)
+{
+	/* Once set, it stays; all other fields were set before. */
+	return smp_load_acquire(&s->v);
+}
+
 /**
  * kvp_scache_asked() - true if there is a cache that may answer reads of so many blocks. Any
  * context.
  */
-bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);
+static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
+{
+	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
+
+	/* False also if no SSD is left; in a cache of kind parity1, if too few are left for a log. */
+	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
+}
+
+/** kvp_scache_find() - kvp_scache_alike() if kvp_scache_asked() */
+u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at);
 
 /**
  * kvp_scache_alike() - find how many blocks from @block on are on the SSD together, or are not
@@ -209,7 +226,15 @@ bool kvp_scache_asked(const struct kvp_pool *pool, u32 count);
  * they verify against the table. Return: so many are there one behind the other; or so many from
  * the first on are not. Context: process.
  */
-u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at);
+static inline u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count,
+				   struct kvp_on_ssd *at)
+{
+	if (kvp_scache_asked(pool, count))
+		return kvp_scache_find(pool, block, count, at);
+	at->block = 0;
+	at->before = ~0u;
+	return count;
+}
 
 /** kvp_scache_intact() - true if the blocks read from @at still lay there. Any context. */
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at);

@@ -54,11 +54,11 @@ struct kvp_leg_queue;
 struct kvp_leg_queues;
 struct sb_write;
 struct kvp_admission;
+struct kvp_cache_client;
 struct kvp_destage;
 struct kvp_drain;
 struct kvp_events;
 struct kvp_finds;
-struct kvp_home_client;
 struct kvp_flights;
 struct kvp_log;
 struct kvp_log_client;
@@ -298,12 +298,15 @@ struct kvp_pool {
 
 	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
 
-	/* Clients: calls from lower floors to higher ones; set by kvp_wire(). */
+	/*
+	 * Clients: calls from lower floors to higher ones; set by kvp_wire(), and that of a cache by
+	 * its kind of vdev.
+	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;
 	const struct kvp_log_client *log_client;
-	const struct kvp_home_client *home_client;
+	const struct kvp_cache_client *cache_client;	/* core/cache_client.h; NULL: there is no cache */
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 
 	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages came free */

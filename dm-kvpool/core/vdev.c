@@ -12,6 +12,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 	pool->nr_with_data = 0;
 	pool->parity = false;
 	pool->plain = false;
+	pool->cache_client = NULL;
 	pool->max_legs = 0;
 	pool->max_chunk = 0;
 	for (i = 0; i < pool->nr_vdevs; i++) {

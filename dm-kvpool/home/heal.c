@@ -19,6 +19,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "home/heal.h"
@@ -175,7 +176,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 		}
 	}
 	if (!found && bad) {
-		int error = pool->home_client->rescue(pool, block, entry, page);
+		int error = kvp_cache_rescue(pool, block, entry, page);
 
 		found = !error;
 		no_memory |= error == -ENOMEM;

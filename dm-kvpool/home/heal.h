@@ -10,14 +10,6 @@ struct kvp_version;
 struct page;
 
 /**
- * struct kvp_home_client - where to look for a block that no leg has; registered with the pool
- * @rescue: kvp_scache_rescue()
- */
-struct kvp_home_client {
-	int (*rescue)(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
-};
-
-/**
  * kvp_block_lock() - lock what must not change while @block is read or healed
  *
  * Locks the block; in a parity1 its stripe, from which it may have to be rebuilt. Release with

@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 
 #include "compat/xor.h"
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "core/xor.h"
 #include "home/heal.h"
@@ -121,7 +122,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
 	do {
-		error = pool->home_client->rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
+		error = kvp_cache_rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
 		if (error == -ENOMEM)
 			kvp_wait_for_memory();
 	} while (error == -ENOMEM && !kvp_pool_faulted(pool));

@@ -3,6 +3,7 @@
  * The kind cache: SSDs with the log, or with clean blocks. Each SSD has all of that; there are no
  * homes.
  */
+#include "cache/client.h"
 #include "core/core.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
@@ -12,6 +13,7 @@
 
 u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
 {
+	pool->cache_client = &kvp_cache_hears;
 	return 0;
 }
 

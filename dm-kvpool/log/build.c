@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
@@ -582,8 +583,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
-	if (kvp_pool_logs_on_cache(pool))
-		pool->log_client->overwrites(pool, e->hdr.lsn, e->hdr.blocks);
+	kvp_cache_overwrites(pool, e->hdr.lsn, e->hdr.blocks);
 	e->joined = NULL;
 	/* Only entries of intents are joined. */
 	if (e->bypass || pool->log->unsent)

@@ -16,6 +16,7 @@
  * 6. kvp_table_written() frees the old slots, or, after an error, keeps the pages dirty.
  * 7. kvp_log_retire() frees the space of the log below the tail.
  */
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "format/generations.h"
 #include "io/mirror.h"
@@ -48,7 +49,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
-	sb->cache_lsn = max(sb->cache_lsn, pool->log_client->cache_written(pool));
+	sb->cache_lsn = max(sb->cache_lsn, kvp_cache_written(pool));
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
@@ -149,7 +150,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	kvp_log_home_intents(pool, &home);
-	passed = pool->log_client->cache_passed(pool);
+	passed = kvp_cache_passed(pool);
 	smp_rmb();	/* the table, fixed next, has all that lies before it */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = flush_homes(pool);
@@ -166,7 +167,8 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
-	pool->log_client->checkpointed(pool, era, passed, tail);
+	pool->log_client->checkpointed(pool);
+	kvp_cache_checkpointed(pool, era, passed, tail);
 	/* If the log moves, @tail is a place in the new log, which begins there. */
 	if (tail && !pool->log->next)
 		kvp_log_retire(pool, tail);

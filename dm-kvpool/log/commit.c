@@ -23,6 +23,7 @@
  * 6. take_finished() waits until a leg that lacks an entry is recorded out.
  * 7. bypass_ready() hands intents to the direct workers, hand_to_destage() all else to destage.
  */
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "io/io.h"
@@ -226,12 +227,6 @@ static bool __advance(struct kvp_pool *pool)
 	return moved;
 }
 
-/* True if clean blocks wait for an entry. Only a cache takes them. */
-static bool clean_waits(const struct kvp_pool *pool)
-{
-	return pool->nr_vdevs > pool->nr_with_data && pool->log_client->clean_waits(pool);
-}
-
 /* True if no caller waits, or will soon wait, for space that becomes free when versions move on. */
 static bool __no_space_waiter(struct kvp_pool *pool)
 {
@@ -240,7 +235,7 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !clean_waits(pool) &&
+	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !kvp_cache_clean_waits(pool) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
@@ -351,7 +346,7 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	}
 	kvp_wbuf_unfix(pool, &e->versions);
 	if (e->clean)
-		pool->log_client->clean_failed(pool);
+		kvp_cache_clean_failed(pool);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->bypass) {
@@ -564,15 +559,15 @@ void kvp_post_work(struct work_struct *work)
 		 * them.
 		 */
 		if (e->clean)
-			pool->log_client->clean_durable(pool, e);
+			kvp_cache_clean_durable(pool, e);
 		hand_to_destage(pool, e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
-	if (kvp_spill(pool))
+	if (kvp_log_spills(log) && kvp_spill(pool))
 		kvp_post_kick(pool);
 	pool->log_client->destage(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
-	pool->log_client->moved_on(pool);
+	kvp_cache_moved_on(pool);
 }

@@ -204,32 +204,12 @@ struct kvp_direct_worker {
  * struct kvp_log_client - calls of the log to the floors above; registered with the pool
  * @destage: start destage if it is time, or @now (kvp_destage_kick())
  * @checkpoint: make the table and @tail durable, and begin the new log with it (kvp_checkpoint())
- * @moved_on: durable versions have moved on, and there may be space for clean blocks
- * @clean_durable: an entry of clean blocks is durable, and the tail cannot pass it yet
- * @clean_failed: an entry of clean blocks failed, and will not be durable
- * @clean_waits: true if clean blocks wait for an entry. Any context.
- * @clean_on_its_way: true if clean blocks are being written to a cache, but not by the log
- * @overwrites: the log is about to overwrite these places; under build_lock
- * @begins: the log has moved, and goes on at @lsn; under build_lock
- * @next_place: the first place at @lsn or later where a log on @v may begin
- * @cache_written: nothing was ever written to the cache behind this position; under sb_lock
- * @cache_passed: how far the log, or the ring, of the cache has come
- * @checkpointed: a checkpoint of @era is durable. It began when the cache had come up to @passed
+ * @checkpointed: a checkpoint is durable (kvp_passdown_checkpointed())
  */
 struct kvp_log_client {
 	void (*destage)(struct kvp_pool *pool, bool now);
 	int (*checkpoint)(struct kvp_pool *pool, const struct kvp_log_mark *tail);
-	void (*moved_on)(struct kvp_pool *pool);
-	void (*clean_durable)(struct kvp_pool *pool, const struct kvp_entry_io *e);
-	void (*clean_failed)(struct kvp_pool *pool);
-	bool (*clean_waits)(const struct kvp_pool *pool);
-	bool (*clean_on_its_way)(const struct kvp_pool *pool);
-	void (*overwrites)(struct kvp_pool *pool, u64 lsn, u32 nr);
-	void (*begins)(struct kvp_pool *pool, u64 lsn);
-	u64 (*next_place)(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
-	u64 (*cache_written)(const struct kvp_pool *pool);
-	u64 (*cache_passed)(const struct kvp_pool *pool);
-	void (*checkpointed)(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
+	void (*checkpointed)(struct kvp_pool *pool);
 };
 
 struct kvp_log {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/random.h>
 
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "format/logplace.h"
 #include "log/internal.h"
@@ -15,10 +16,9 @@ bool kvp_log_lost(struct kvp_pool *pool)
 	return kvp_pool_logs_on_cache(pool) && READ_ONCE(pool->log_moving);
 }
 
-void kvp_log_move_kick(struct kvp_pool *pool)
+void kvp_log_move_on(struct kvp_pool *pool)
 {
-	if ((READ_ONCE(pool->log_moving) || READ_ONCE(pool->log->held)) &&
-	    test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log->stopped))
+	if (test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log->stopped))
 		queue_work(pool->work_wq, &pool->log->move_work);
 }
 
@@ -158,7 +158,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	kvp_wbuf_unlock_lists(pool->wbuf);
-	pool->log_client->begins(pool, head->lsn);
+	kvp_cache_log_begins(pool, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
 	log->nonce = to->nonce;
 	log->head = *head;
@@ -199,7 +199,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
 	u64 lsn = log->durable.lsn + kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g);
-	struct kvp_log_mark head = { pool->log_client->next_place(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
+	struct kvp_log_mark head = { kvp_cache_next_place(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
@@ -232,7 +232,7 @@ static int try_to_move(struct kvp_pool *pool)
 	/*
 	 * Clean blocks must not be on their way to the cache, either: the log would overtake them.
 	 */
-	if (!all_entries_free(pool) || pool->log_client->clean_on_its_way(pool) || !all_home(pool))
+	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
 	/* An order from before the SSDs were lost will do, too, if it names a vdev with data. */
 	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_has_data(to->v->g))) {

@@ -44,10 +44,10 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "core/core.h"
 #include "kvpool_format.h"
+#include "log/log.h"
 
-struct kvp_log_mark;
-struct kvp_pool;
 struct kvp_vdev;
 
 /**
@@ -97,8 +97,15 @@ void kvp_log_new_adopt(struct kvp_pool *pool);
 /** kvp_log_lost() - no leg, or too few, took an entry: true if the log is on a cache and moves */
 bool kvp_log_lost(struct kvp_pool *pool);
 
+/** kvp_log_move_on() - kvp_log_move_kick() of a log that is to move. Any context. */
+void kvp_log_move_on(struct kvp_pool *pool);
+
 /** kvp_log_move_kick() - work ended that a move may have waited for. Any context. */
-void kvp_log_move_kick(struct kvp_pool *pool);
+static inline void kvp_log_move_kick(struct kvp_pool *pool)
+{
+	if (READ_ONCE(pool->log_moving) || READ_ONCE(pool->log->held))
+		kvp_log_move_on(pool);
+}
 
 /**
  * kvp_log_move_to() - move the log to @plan->v, and set the cache's mode with the same superblock

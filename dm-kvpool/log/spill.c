@@ -102,8 +102,7 @@ bool kvp_spill(struct kvp_pool *pool)
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
-	if (!pool->log->reload || !kvp_pool_logs_on_cache(pool) ||
-	    kvp_wbuf_used(w) <= limit - limit / 4)
+	if (!kvp_pool_logs_on_cache(pool) || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* Once the SSDs are found dead, RAM keeps its pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&

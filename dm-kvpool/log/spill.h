@@ -34,8 +34,8 @@ void kvp_reload_free(struct kvp_reload *r);
 /**
  * kvp_spill() - if the buffer is getting full, give back pages of versions in the log of a cache
  *
- * Wakes waiters for pages. Return: true if it was a full share, so that the caller should continue
- * at once. Context: process; does not wait.
+ * Only if kvp_log_spills(). Wakes waiters for pages. Return: true if it was a full share, so that
+ * the caller should continue at once. Context: process; does not wait.
  */
 bool kvp_spill(struct kvp_pool *pool);
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A floor does not know the floors above it. It tells them something through a client. This file
- * registers all clients, so it shows each call that runs upwards.
+ * registers all clients but that of a cache, so it shows each call that runs upwards. A cache comes
+ * with its kind of vdev (kinds/cache.c), and what it is told is in cache/client.c.
  */
-#include "cache/admission.h"
-#include "cache/rebuild.h"
-#include "cache/reinsert.h"
-#include "cache/scache.h"
 #include "core/core.h"
-#include "home/heal.h"
 #include "kinds/kinds.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
@@ -21,8 +17,15 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
+/* A superblock is about to be written: does it name a log that the pool is moving to? */
+static void about_to_write(struct kvp_pool *pool)
+{
+	if (kvp_log_begins_anew(pool->log))
+		kvp_log_new_check(pool);
+}
+
 static const struct kvp_members_client members_client = {
-	.about_to_write = kvp_log_new_check,
+	.about_to_write = about_to_write,
 	.note = kvp_scrub_note,
 	.recorded = kvp_log_recorded,
 	.left = kvp_log_move_kick,
@@ -30,57 +33,13 @@ static const struct kvp_members_client members_client = {
 };
 
 static const struct kvp_table_client table_client = {
-	.written_back = kvp_scache_came_home,
-	.changed = kvp_scache_forget,
 	.settle_poison = kvp_poison_settle,
 };
-
-static void moved_on(struct kvp_pool *pool)
-{
-	kvp_admit_kick(pool);
-	kvp_reinsert_kick(pool);
-	kvp_rebuild_kick(pool);
-}
-
-static bool clean_waits(const struct kvp_pool *pool)
-{
-	return kvp_admit_waiting(pool->fill);
-}
-
-static bool clean_on_its_way(const struct kvp_pool *pool)
-{
-	return kvp_admit_busy(pool->fill);
-}
-
-static u64 cache_passed(const struct kvp_pool *pool)
-{
-	return kvp_scache_passed(pool->scache);
-}
-
-static void checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
-{
-	kvp_passdown_checkpointed(pool);
-	kvp_rebuild_checkpointed(pool, era, passed, tail);
-}
 
 static const struct kvp_log_client log_client = {
 	.destage = kvp_destage_kick,
 	.checkpoint = kvp_checkpoint,
-	.moved_on = moved_on,
-	.clean_durable = kvp_admit_durable,
-	.clean_failed = kvp_admit_failed,
-	.clean_waits = clean_waits,
-	.clean_on_its_way = clean_on_its_way,
-	.overwrites = kvp_scache_overwrite,
-	.begins = kvp_scache_log_moved,
-	.next_place = kvp_scache_next_lsn,
-	.cache_written = kvp_scache_written,
-	.cache_passed = cache_passed,
-	.checkpointed = checkpointed,
-};
-
-static const struct kvp_home_client home_client = {
-	.rescue = kvp_scache_rescue,
+	.checkpointed = kvp_passdown_checkpointed,
 };
 
 void kvp_wire(struct kvp_pool *pool)
@@ -90,6 +49,5 @@ void kvp_wire(struct kvp_pool *pool)
 	pool->members_client = &members_client;
 	pool->table_client = &table_client;
 	pool->log_client = &log_client;
-	pool->home_client = &home_client;
 	pool->put = kvp_pool_free;
 }

@@ -38,16 +38,11 @@ static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-int kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
+int kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp)
 {
-	struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
-	struct kvp_leg *leg;
-	u64 place;
+	u64 place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
+	struct kvp_leg *leg = leg_of(v, place);
 
-	if (!v)
-		return -ENOENT;
-	place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
-	leg = leg_of(v, place);
 	if (!leg)
 		return -ENOENT;
 	if (!kvp_io_page(leg, KVP_IO_READ, place, tp->page))
@@ -135,15 +130,16 @@ static u32 nr_busy(struct kvp_ssdcopies *all)
 	return n;
 }
 
-void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait)
+void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, struct page *page,
+			  bool wait)
 {
+	struct kvp_pool *pool = v->pool;
 	struct kvp_ssdcopies *all = pool->ssdcopies;
-	struct kvp_vdev *v = READ_ONCE(all->v);
 	struct kvp_ssdcopy *c;
 	struct kvp_leg *leg;
 	u64 place;
 
-	if (!v || kvp_pool_readonly(pool))
+	if (kvp_pool_readonly(pool))
 		return;
 	place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
 	leg = leg_of(v, place);

@@ -76,18 +76,35 @@ void kvp_ssdcopy_exit(struct kvp_pool *pool);
  */
 u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
+/* kvp_ssdcopy_read() and kvp_ssdcopy_write() of a pool whose cache, @v, has copies. */
+int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp);
+void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, struct page *page,
+			  bool wait);
+
 /**
  * kvp_ssdcopy_read() - read the place of @tp on an SSD into tp->page
  *
  * The caller verifies whether that is the page that tp->durable names. Return: 0, or -ENOENT:
  * nothing. Context: process, waits for I/O.
  */
-int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp);
+static inline int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
+{
+	const struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
+
+	return v ? kvp_ssdcopy_read_from(v, tp) : -ENOENT;
+}
 
 /**
  * kvp_ssdcopy_write() - keep a copy of @page, which is @tp on the disks
  * @wait: wait for room; else no copy is kept if there is no room
  */
-void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp, struct page *page, bool wait);
+static inline void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp,
+				     struct page *page, bool wait)
+{
+	const struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
+
+	if (v)
+		kvp_ssdcopy_write_to(v, tp, page, wait);
+}
 
 #endif /* KVP_TABLE_SSDCOPY_H */

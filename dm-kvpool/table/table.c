@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 
+#include "core/cache_client.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/regions.h"
@@ -284,7 +285,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
 		kvp_rcache_came_home(pool, home);
 	else
 		kvp_rcache_forget(pool, block);
-	pool->table_client->changed(pool, block);
+	kvp_cache_forget(pool, block);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
@@ -541,7 +542,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 		}
 		words(leaf)[word_of(leaf, block)] = cpu_to_le64(poison);
 		kvp_rcache_forget(pool, block);
-		pool->table_client->changed(pool, block);
+		kvp_cache_forget(pool, block);
 	}
 	leaf->v->ops->leaf_lost(leaf, poison);
 	if (!counted)
@@ -884,7 +885,7 @@ void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const s
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
 
 	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
-	pool->table_client->written_back(pool, d);
+	kvp_cache_came_home(pool, d);
 }
 
 void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
@@ -936,7 +937,7 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 	for (own = leaf->own; own < end; own++) {
 		block = kvp_map_leaf_block(leaf, own);
 		kvp_rcache_forget(pool, block);
-		pool->table_client->changed(pool, block);
+		kvp_cache_forget(pool, block);
 	}
 }
 

@@ -104,13 +104,9 @@ static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 
 /**
  * struct kvp_table_client - calls on changes of the table; registered with the pool
- * @written_back: @d is home and the table names it (kvp_scache_came_home())
- * @changed: @block has changed, and the caches must forget it (kvp_scache_forget())
  * @settle_poison: kvp_poison_settle()
  */
 struct kvp_table_client {
-	void (*written_back)(struct kvp_pool *pool, const struct kvp_version *d);
-	void (*changed)(struct kvp_pool *pool, u64 block);
 	int (*settle_poison)(struct kvp_pool *pool);
 };
 

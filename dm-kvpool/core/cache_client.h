@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What lower floors tell the SSD cache, and what they ask it. The kind of vdev that is a cache
+ * brings it into the pool (kinds/cache.c). A pool without a cache has no client, and each function
+ * here says at once what holds without: nothing is heard, nothing waits, nothing is there.
+ */
+#ifndef KVP_CACHE_CLIENT_H
+#define KVP_CACHE_CLIENT_H
+
+#include "core/core.h"
+
+struct kvp_entry_io;
+struct kvp_version;
+struct page;
+
+/**
+ * struct kvp_cache_client - registered with a pool while that has a cache
+ * @moved_on: durable versions have, and there may be space for what is clean. Any context.
+ * @clean_durable: kvp_admit_durable()
+ * @clean_failed: kvp_admit_failed()
+ * @clean_waits: does something clean wait for an entry? Any context.
+ * @clean_on_its_way: is something clean on its way past the log? Any context.
+ * @overwrites: kvp_scache_overwrite()
+ * @begins: kvp_scache_log_moved()
+ * @next_place: kvp_scache_next_lsn()
+ * @written: kvp_scache_written()
+ * @passed: up to here the log, or the ring, of the cache has come. Any context.
+ * @checkpointed: kvp_rebuild_checkpointed()
+ * @came_home: kvp_scache_came_home()
+ * @forget: kvp_scache_forget()
+ * @rescue: kvp_scache_rescue()
+ */
+struct kvp_cache_client {
+	void (*moved_on)(struct kvp_pool *pool);
+	void (*clean_durable)(struct kvp_pool *pool, const struct kvp_entry_io *e);
+	void (*clean_failed)(struct kvp_pool *pool);
+	bool (*clean_waits)(const struct kvp_pool *pool);
+	bool (*clean_on_its_way)(const struct kvp_pool *pool);
+	void (*overwrites)(struct kvp_pool *pool, u64 lsn, u32 nr);
+	void (*begins)(struct kvp_pool *pool, u64 lsn);
+	u64 (*next_place)(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
+	u64 (*written)(const struct kvp_pool *pool);
+	u64 (*passed)(const struct kvp_pool *pool);
+	void (*checkpointed)(struct kvp_pool *pool, u32 era, u64 passed,
+			     const struct kvp_log_mark *tail);
+	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
+	void (*forget)(struct kvp_pool *pool, u64 block);
+	int (*rescue)(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
+};
+
+static inline void kvp_cache_moved_on(struct kvp_pool *pool)
+{
+	if (pool->cache_client)
+		pool->cache_client->moved_on(pool);
+}
+
+/* An entry of clean blocks is durable; of those there are none without a cache. */
+static inline void kvp_cache_clean_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+{
+	if (pool->cache_client)
+		pool->cache_client->clean_durable(pool, e);
+}
+
+static inline void kvp_cache_clean_failed(struct kvp_pool *pool)
+{
+	if (pool->cache_client)
+		pool->cache_client->clean_failed(pool);
+}
+
+static inline bool kvp_cache_clean_waits(const struct kvp_pool *pool)
+{
+	return pool->cache_client && pool->cache_client->clean_waits(pool);
+}
+
+static inline bool kvp_cache_clean_on_its_way(const struct kvp_pool *pool)
+{
+	return pool->cache_client && pool->cache_client->clean_on_its_way(pool);
+}
+
+/* Context: under log->build_lock. */
+static inline void kvp_cache_overwrites(struct kvp_pool *pool, u64 lsn, u32 nr)
+{
+	if (pool->cache_client)
+		pool->cache_client->overwrites(pool, lsn, nr);
+}
+
+/* Context: under log->build_lock. */
+static inline void kvp_cache_log_begins(struct kvp_pool *pool, u64 lsn)
+{
+	if (pool->cache_client)
+		pool->cache_client->begins(pool, lsn);
+}
+
+static inline u64 kvp_cache_next_place(const struct kvp_pool *pool, const struct kvp_vdev *v,
+				       u64 lsn)
+{
+	return pool->cache_client ? pool->cache_client->next_place(pool, v, lsn) : lsn;
+}
+
+/* Context: process, under sb_lock. */
+static inline u64 kvp_cache_written(const struct kvp_pool *pool)
+{
+	return pool->cache_client ? pool->cache_client->written(pool) : 0;
+}
+
+static inline u64 kvp_cache_passed(const struct kvp_pool *pool)
+{
+	return pool->cache_client ? pool->cache_client->passed(pool) : 0;
+}
+
+/* Context: process, under checkpoint_lock. */
+static inline void kvp_cache_checkpointed(struct kvp_pool *pool, u32 era, u64 passed,
+					  const struct kvp_log_mark *tail)
+{
+	if (pool->cache_client)
+		pool->cache_client->checkpointed(pool, era, passed, tail);
+}
+
+/* Context: process, under the range lock of the block. */
+static inline void kvp_cache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
+{
+	if (pool->cache_client)
+		pool->cache_client->came_home(pool, d);
+}
+
+/* Context: process. */
+static inline void kvp_cache_forget(struct kvp_pool *pool, u64 block)
+{
+	if (pool->cache_client)
+		pool->cache_client->forget(pool, block);
+}
+
+/* Context: process, under the range lock of the block; waits for I/O. */
+static inline int __must_check kvp_cache_rescue(struct kvp_pool *pool, u64 block, u64 entry,
+						struct page *page)
+{
+	return pool->cache_client ? pool->cache_client->rescue(pool, block, entry, page) : -ENOENT;
+}
+
+#endif /* KVP_CACHE_CLIENT_H */
