@@ -4,72 +4,17 @@
 
 #include "cache/pacing.h"
 #include "core/core.h"
+#include "home/speed.h"
 #include "log/log.h"
 #include "policy/runs.h"
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
-#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: older work counts half, and so on */
-#define SHOWN_NS	(16ull * NSEC_PER_SEC)
-#define UNKNOWN		(1u << 20)		/* versions a second, until the first have gone home */
-#define FEW		32u			/* too few versions to measure a rate */
 #define SLOWEST		16ull			/* writers are never slower, blocks a second */
 
 void kvp_pacing_init(struct kvp_pool *pool)
 {
 	spin_lock_init(&pool->pacing->lock);
-	pool->pacing->ended = ktime_get_ns();
-}
-
-/* --- the measured rate ----------------------------------------------------------------- */
-
-static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
-{
-	u64 w = *what + more, n = *ns + more_ns;
-
-	while (n > 2 * window) {
-		w /= 2;
-		n /= 2;
-	}
-	WRITE_ONCE(*what, w);
-	WRITE_ONCE(*ns, n);
-}
-
-void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns)
-{
-	struct kvp_pacing *p = pool->pacing;
-	u64 now = ktime_get_ns();
-
-	if (versions >= FEW)
-		add(&p->worked, &p->work_ns, versions, ns, LATELY_NS);
-	add(&p->home, &p->wall_ns, versions, now - p->ended, SHOWN_NS);
-	WRITE_ONCE(p->ended, now);
-}
-
-static u64 a_second(u64 what, u64 ns)
-{
-	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), max(div_u64(ns, NSEC_PER_USEC), 1ull));
-}
-
-u64 kvp_pacing_full(const struct kvp_pool *pool)
-{
-	const struct kvp_pacing *p = pool->pacing;
-	u64 ns = READ_ONCE(p->work_ns);
-
-	return ns ? clamp(a_second(READ_ONCE(p->worked), ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
-}
-
-u64 kvp_pacing_rate(const struct kvp_pool *pool)
-{
-	const struct kvp_pacing *p = pool->pacing;
-	u64 since = ktime_get_ns() - READ_ONCE(p->ended);
-
-	return a_second(READ_ONCE(p->home), READ_ONCE(p->wall_ns) + since);
-}
-
-u64 kvp_pacing_drain_ms(const struct kvp_pool *pool)
-{
-	return div64_u64(kvp_wbuf_nr_logged(pool->wbuf) * 1000ull, kvp_pacing_full(pool));
 }
 
 /* --- the wanted rate ------------------------------------------------------------------- */
@@ -88,12 +33,12 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 	return dirty ? dirty + kvp_log_reserved(pool) : 0;
 }
 
-u64 kvp_pacing_destage(struct kvp_pool *pool)
+u64 kvp_pacing_wants(struct kvp_pool *pool)
 {
 	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
 
 	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log_vdev)->g), floor, kvp_pacing_dirty(pool),
-			       kvp_pacing_full(pool));
+			       kvp_speed_full(pool));
 }
 
 /* The blocks in use, of @most that could be buffered if none were dirty. */
@@ -104,17 +49,14 @@ static u64 used_of(const struct kvp_pool *pool, u64 most)
 	return kvp_wbuf_buffered(w) + most - min_t(u64, most, kvp_wbuf_commit_limit(w));
 }
 
-bool kvp_pacing_is_slow(const struct kvp_pool *pool)
+bool kvp_pacing_slows(const struct kvp_pool *pool)
 {
-	u64 most;
+	u64 most = kvp_log_limit_empty(pool);
 
-	if (!kvp_pool_logs_on_cache(pool))
-		return false;
-	most = kvp_log_limit_empty(pool);
 	return kvp_ssd_slows(most, used_of(pool, most));
 }
 
-u32 kvp_pacing_left(const struct kvp_pool *pool)
+u32 kvp_pacing_room(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool);
 
@@ -150,7 +92,7 @@ bool kvp_pacing_passes(const struct kvp_pool *pool)
 
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks)
 {
-	u64 most = kvp_log_limit_empty(pool), full = kvp_pacing_full(pool), rate, wait;
+	u64 most = kvp_log_limit_empty(pool), full = kvp_speed_full(pool), rate, wait;
 	struct kvp_pacing *p = pool->pacing;
 	unsigned long flags;
 

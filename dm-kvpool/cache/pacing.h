@@ -2,8 +2,8 @@
 /*
  * How fast dirty data on an SSD cache goes home, and how fast writers may add more.
  *
- * The speed of the data vdevs is measured: how much destage has written back while it ran.
- * ssdpolicy.h decides the rest from how full the log's window is. Destage asks
+ * The speed of the data vdevs is measured: how much destage has written back while it ran
+ * (home/speed.h). ssdpolicy.h decides the rest from how full the log's window is. Destage asks
  * kvp_pacing_destage(). Before a write is accepted, its caller asks kvp_pacing_is_slow(), which is
  * cheap, then kvp_pacing_admit(), and keeps the write for the time that this returns, without
  * sleeping. If the log becomes full anyway, writers wait as they do without pacing.
@@ -24,16 +24,12 @@ struct kvp_pool;
 
 /**
  * struct kvp_pacing - of a pool
- * @worked, @work_ns: versions that destage took lately, and the time that it needed; by destage
- * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  * @lock: irqsave; for all below
  * @bucket: the rate of writers
  * @runs: finds out which writes are parts of long streams; kept while the log is on a cache
  * @waiting: writes are kept waiting; set by the code that keeps them
  */
 struct kvp_pacing {
-	u64 worked, work_ns;
-	u64 home, wall_ns, ended;
 	spinlock_t lock;
 	struct kvp_ssd_bucket bucket;
 	struct kvp_runs runs;
@@ -58,32 +54,42 @@ static inline bool kvp_pacing_any_waits(const struct kvp_pacing *p)
 	return READ_ONCE(p->waiting);
 }
 
-/** kvp_pacing_done() - a turn of destage is over: it took @versions and @ns nanoseconds. By destage alone. */
-void kvp_pacing_done(struct kvp_pool *pool, u32 versions, u64 ns);
-
-/**
- * kvp_pacing_full() - versions a second that the data vdevs take; a high guess until it is known
- */
-u64 kvp_pacing_full(const struct kvp_pool *pool);
-
 /**
  * kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and the
  * reservation for parity
  */
 u64 kvp_pacing_dirty(struct kvp_pool *pool);
 
+/* The next three functions of a pool whose log is on a cache. */
+u64 kvp_pacing_wants(struct kvp_pool *pool);
+bool kvp_pacing_slows(const struct kvp_pool *pool);
+u32 kvp_pacing_room(const struct kvp_pool *pool);
+
 /**
- * kvp_pacing_destage() - versions a second that should go home now; 0: nothing is dirty
+ * kvp_pacing_destage() - versions a second that should go home now
  *
- * At least kvp_pacing_full(): as fast as possible. Context: any but interrupt.
+ * 0: nothing is dirty, or the log is on legs, and has no pace. At least kvp_speed_full(): as fast as
+ * possible. Context: any but interrupt.
  */
-u64 kvp_pacing_destage(struct kvp_pool *pool);
+static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) ? kvp_pacing_wants(pool) : 0;
+}
 
 /** kvp_pacing_is_slow() - true if the log is so full that writers are slowed down. Any context. */
-bool kvp_pacing_is_slow(const struct kvp_pool *pool);
+static inline bool kvp_pacing_is_slow(const struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && kvp_pacing_slows(pool);
+}
 
-/** kvp_pacing_left() - per cent of the limit of buffered blocks that are left. Any context. */
-u32 kvp_pacing_left(const struct kvp_pool *pool);
+/**
+ * kvp_pacing_left() - per cent of the limit of buffered blocks that are left; 100 if the log is on
+ * legs. Any context.
+ */
+static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) ? kvp_pacing_room(pool) : 100;
+}
 
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
 
@@ -117,11 +123,5 @@ bool kvp_pacing_passes(const struct kvp_pool *pool);
  * pace changes. Context: any.
  */
 u64 kvp_pacing_admit(struct kvp_pool *pool, u32 blocks);
-
-/** kvp_pacing_drain_ms() - how long it would take to bring all dirty data home; for statistics */
-u64 kvp_pacing_drain_ms(const struct kvp_pool *pool);
-
-/** kvp_pacing_rate() - versions a second that went home in the last half minute or so; for statistics */
-u64 kvp_pacing_rate(const struct kvp_pool *pool);
 
 #endif /* KVP_PACING_H */

@@ -70,6 +70,7 @@ struct kvp_rebuild;
 struct kvp_reinsert;
 struct kvp_scache;
 struct kvp_scrub;
+struct kvp_speed;
 struct kvp_ssdcopies;
 struct kvp_table;
 struct kvp_table_client;
@@ -263,6 +264,7 @@ struct kvp_pool {
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache *scache;
 	struct kvp_pacing *pacing;
+	struct kvp_speed *speed;	/* at which versions go home */
 	struct kvp_reinsert *reinsert;
 	struct kvp_rebuild *warm;
 	struct kvp_admission *fill;		/* of blocks that are read from home, to @scache */

@@ -10,6 +10,7 @@
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logplace.h"
+#include "home/speed.h"
 #include "io/flight.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
@@ -40,6 +41,7 @@ struct parts {
 	struct kvp_rcache rcache;
 	struct kvp_scache scache;
 	struct kvp_pacing pacing;
+	struct kvp_speed speed;
 	struct kvp_reinsert reinsert;
 	struct kvp_rebuild warm;
 	struct kvp_admission fill;
@@ -64,6 +66,7 @@ static void assemble(struct parts *parts)
 	pool->rcache = &parts->rcache;
 	pool->scache = &parts->scache;
 	pool->pacing = &parts->pacing;
+	pool->speed = &parts->speed;
 	pool->reinsert = &parts->reinsert;
 	pool->warm = &parts->warm;
 	pool->fill = &parts->fill;
@@ -231,6 +234,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
 	kvp_pacing_init(pool);
+	kvp_speed_init(pool);
 	kvp_ssdcopy_init(pool);
 	ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)

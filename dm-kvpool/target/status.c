@@ -3,13 +3,13 @@
 #include <linux/uuid.h>
 
 #include "cache/admission.h"
-#include "cache/pacing.h"
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
 #include "format/kind.h"
 #include "format/logstripe.h"
+#include "home/speed.h"
 #include "io/flight.h"
 #include "log/log.h"
 #include "pool/cachemode.h"
@@ -364,8 +364,8 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "table.healed", atomic64_read(&w->table_healed));
 	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
 	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
-	say_number(p, "destage.rate", kvp_pacing_rate(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "destage.drain_ms", kvp_pacing_drain_ms(pool));
+	say_number(p, "destage.rate", kvp_speed_shown(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "destage.drain_ms", kvp_speed_drain_ms(pool));
 }
 
 static const char *const refusals[KVP_ADMIT_REFUSALS] = {

@@ -35,6 +35,7 @@
 #include "home/heal.h"
 #include "home/home.h"
 #include "home/pace.h"
+#include "home/speed.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
@@ -479,7 +480,7 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 
 	if (!taken)
 		next = jiffies + HZ / 4;	/* it took none: something is in the way */
-	else if (rate && rate < kvp_pacing_full(pool))
+	else if (rate && rate < kvp_speed_full(pool))
 		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
 	WRITE_ONCE(dg->next, next);
 	dg->yields = intents != dg->intents;
@@ -505,7 +506,7 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	}
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
-	kvp_pacing_done(pool, taken, ktime_get_ns() - ns);
+	kvp_speed_note(pool, taken, ktime_get_ns() - ns);
 	set_pace(pool, taken, start);
 	*more = taken && (all || destage_wanted(pool));
 	return ret;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How fast versions went home: measured while destage ran, as no disk says it of itself. Status
+ * shows it, and the pace of a cache is made of it (cache/pacing.h).
+ */
+#ifndef KVP_SPEED_H
+#define KVP_SPEED_H
+
+#include "core/core.h"
+
+/**
+ * struct kvp_speed - of a pool; by destage
+ * @worked, @work_ns: versions that destage took lately, and the time that it needed
+ * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
+ */
+struct kvp_speed {
+	u64 worked, work_ns;
+	u64 home, wall_ns, ended;
+};
+
+void kvp_speed_init(struct kvp_pool *pool);
+
+/**
+ * kvp_speed_note() - a turn of destage is over: it took @versions and @ns nanoseconds
+ *
+ * Context: destage alone.
+ */
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns);
+
+/**
+ * kvp_speed_full() - versions a second that the data vdevs take; a guess that is high until it is
+ *	known
+ */
+u64 kvp_speed_full(const struct kvp_pool *pool);
+
+/** kvp_speed_drain_ms() - how long it takes to bring home all that waits; for statistics */
+u64 kvp_speed_drain_ms(const struct kvp_pool *pool);
+
+/**
+ * kvp_speed_shown() - versions a second that went home in the last half minute or so; for
+ *	statistics
+ */
+u64 kvp_speed_shown(const struct kvp_pool *pool);
+
+#endif /* KVP_SPEED_H */
