@@ -40,7 +40,7 @@ struct kvp_home {
 
 static bool alloc_rows(struct kvp_home *h, bool whole)
 {
-	if (!h->pool->parity)
+	if (!kvp_home_has_rows(h->pool))
 		return true;
 	h->rows = kvp_row_home_alloc(h->pool, whole);
 	return h->rows;

@@ -45,6 +45,15 @@ struct kvp_discard_at {
 };
 
 /**
+ * kvp_home_has_rows() - do versions of some vdev go home by rows, whose parity counts all of them in
+ *	the order of the log? Any context.
+ */
+static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
+{
+	return pool->parity;
+}
+
+/**
  * kvp_home_alloc() - memory to bring blocks home; NULL if there is none. Context: process.
  * @whole: for whole stripes of a parity1, for which nothing has to be read: more of them at a time
  */

@@ -31,7 +31,7 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 /* The most rows whose parity @d makes necessary. */
 static u32 owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	return pool->parity ? kvp_log_owed_by(pool, d) : 0;
+	return kvp_log_may_owe(pool) ? kvp_log_owed_by(pool, d) : 0;
 }
 
 /*
@@ -39,7 +39,7 @@ static u32 owed_by(struct kvp_pool *pool, const struct kvp_version *d)
  */
 static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
 {
-	return !pool->parity || kvp_log_leaves_room(pool, budget, blocks, owed);
+	return !kvp_log_may_owe(pool) || kvp_log_leaves_room(pool, budget, blocks, owed);
 }
 
 /* least blocks of a run for intents, with the log on legs; a tunable overrides it */

@@ -274,7 +274,8 @@ void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks
 
 void kvp_direct_kick(struct kvp_pool *pool)
 {
-	u32 i, n = pool->parity || pool->nr_with_data > 1 ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
+	bool many = pool->nr_with_data > 1 || kvp_direct_slice(pool);
+	u32 i, n = many ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
 		queue_work(pool->work_wq, &pool->log->workers[i].work);
@@ -420,7 +421,7 @@ static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry
 {
 	u32 row = kvp_ring_legs(g), data = max(1u, row - 1);
 
-	if (pool->parity)
+	if (kvp_log_may_owe(pool))
 		row += data * kvp_log_entry_blocks(g, 1, 1);
 	return div_u64(blocks, row) * data;
 }
@@ -453,7 +454,7 @@ u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
-	u32 holes = pool->parity ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
+	u32 holes = kvp_log_may_owe(pool) ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
 	unsigned long flags;
 
 	/*

@@ -788,10 +788,19 @@ int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_pari
  */
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
-/** kvp_log_reserved() - blocks that are reserved now; 0 where no vdev has parity. Context: any. */
+/**
+ * kvp_log_may_owe() - may versions owe the log parity, so that it keeps room for that (parity.c)?
+ *	Context: any.
+ */
+static inline bool kvp_log_may_owe(const struct kvp_pool *pool)
+{
+	return pool->parity;
+}
+
+/** kvp_log_reserved() - blocks that are reserved now; 0 where none may be owed. Context: any. */
 static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
 {
-	return pool->parity ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
+	return kvp_log_may_owe(pool) ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
 }
 
 /**

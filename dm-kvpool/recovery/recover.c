@@ -24,6 +24,7 @@
 #include "core/vdev_ops.h"
 #include "format/generations.h"
 #include "format/logplace.h"
+#include "home/home.h"
 #include "io/batch.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
@@ -199,7 +200,7 @@ static int apply(struct kvp_recovery *rec)
 	int ret;
 
 	/* If all vdevs have parity, the log has no such data and need not be read again. */
-	if (rec->pool->parity && !rec->replay.records)
+	if (kvp_home_has_rows(rec->pool) && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
 	if (!ret && rec->stays)
@@ -312,7 +313,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	ret = roll_forward(rec->pool);
 	if (!ret)
 		ret = apply(rec);
-	if (!ret && rec->pool->parity)
+	if (!ret && kvp_home_has_rows(rec->pool))
 		ret = apply_rows(rec, complete);
 	if (!ret)
 		ret = finish(rec, head);
@@ -392,7 +393,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
 	    pool->log_vdev->ops->alloc_reader(rec) ||
-	    (pool->parity &&
+	    (kvp_home_has_rows(pool) &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);
 		return NULL;

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
+#include "home/home.h"
 #include "io/io.h"
 #include "log/log.h"
 #include "policy/history.h"
@@ -294,7 +295,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		kvp_replay_settled(&rec->replay, r);
 		return 0;
 	}
-	if (!rec->pool->parity)
+	if (!kvp_home_has_rows(rec->pool))
 		return kvp_replay_add(&rec->replay, r, at, payload, row);
 	if (r->kind == KVP_REC_PARITY)
 		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);

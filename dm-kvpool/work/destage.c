@@ -78,7 +78,7 @@ static bool log_half_full(struct kvp_pool *pool)
 	 * Little of the reserve is ever used. On a cache, records that are not needed reach that
 	 * far, and wait for a checkpoint.
 	 */
-	if (pool->parity && !kvp_pool_logs_on_cache(pool))
+	if (kvp_log_may_owe(pool) && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
@@ -251,7 +251,7 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	struct kvp_version *d;
 	LIST_HEAD(covered);
 
-	if (pool->parity && pool->destage->sweep.nr)
+	if (kvp_home_has_rows(pool) && pool->destage->sweep.nr)
 		return;
 	r->nr = kvp_wbuf_take_spilled_holes(pool->wbuf, limit, MANY_HOLES, &r->holes);
 	list_for_each_entry(d, &r->holes, list)
@@ -310,7 +310,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 	struct kvp_version *d, *next;
 	LIST_HEAD(outlived);
 
-	if (pool->parity || !r->swept)
+	if (kvp_home_has_rows(pool) || !r->swept)
 		return;
 	list_for_each_entry_safe(d, next, &r->data, list)
 		if (kvp_wbuf_outlived(pool, d))
@@ -520,7 +520,7 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
 {
 	bool more = true;
 
-	while (more && !pool->parity && kvp_wbuf_nr_holes(pool->wbuf) &&
+	while (more && !kvp_home_has_rows(pool) && kvp_wbuf_nr_holes(pool->wbuf) &&
 	       !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags)) {
 		mutex_lock(&pool->checkpoint_lock);
 		more = kvp_elevator_gather(pool, limit);
@@ -760,7 +760,7 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	int ret = destage_to_end(pool, why);
 
 	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
-	if (!ret && pool->parity)
+	if (!ret && kvp_log_may_owe(pool))
 		ret = destage_to_end(pool, why);
 	return ret;
 }

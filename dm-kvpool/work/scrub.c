@@ -18,6 +18,7 @@
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"
+#include "home/home.h"
 #include "home/row.h"
 #include "io/io.h"
 #include "log/checkpoint.h"
@@ -60,7 +61,7 @@ static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 
 	if (!s)
 		return NULL;
-	s->nr_pages = pool->parity ? MAX_PAGES : STEP_BLOCKS;
+	s->nr_pages = kvp_home_has_rows(pool) ? MAX_PAGES : STEP_BLOCKS;
 	for (i = 0; i < s->nr_pages; i++) {
 		s->pages[i] = alloc_page(GFP_KERNEL);
 		if (!s->pages[i]) {
